@@ -1,0 +1,7 @@
+export * from './events';
+export * from './names';
+export * from './requests';
+export * from './rollout';
+export * from './run';
+export * from './task';
+export * from './trajectory';

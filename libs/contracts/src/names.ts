@@ -1,0 +1,51 @@
+/** Streams, subjects and buckets: the words of the bus. `<run>` is a run id, letters, digits, `-` and `_`. */
+
+export const STREAMS = {
+  tasks: 'TASKS',
+  rollouts: 'ROLLOUTS',
+  trajectories: 'TRAJECTORIES',
+  events: 'EVENTS',
+} as const;
+
+export const BUCKETS = { runs: 'runs', blobs: 'blobs', checkpoints: 'checkpoints', setAside: 'set_aside' } as const;
+
+export const PURPOSES = ['train', 'eval', 'baseline'] as const;
+export type Purpose = (typeof PURPOSES)[number];
+
+/** Token for the wildcard position of a subject. */
+export const ANY = '*';
+
+export const subjects = {
+  task: (run: string) => `uirl.task.${run}`,
+  rollout: (run: string, purpose: Purpose | typeof ANY) => `uirl.rollout.${run}.${purpose}`,
+  trajectory: (run: string, purpose: Purpose | typeof ANY) => `uirl.trajectory.${run}.${purpose}`,
+  event: (run: string, type: string) => `uirl.event.${run}.${type}`,
+  /** Request/reply, any env service of that environment kind answers; binary (MessagePack). */
+  envOpen: (kind: string) => `uirl.env.${kind}.open`,
+  /** Request/reply with the one env service instance that holds the session. */
+  envStep: (instance: string) => `uirl.env.at.${instance}.step`,
+  envClose: (instance: string) => `uirl.env.at.${instance}.close`,
+  /** Request/reply with the learner that serves a run. */
+  policyAct: (run: string) => `uirl.policy.${run}.act`,
+  policyInfo: (run: string) => `uirl.policy.${run}.info`,
+} as const;
+
+/** Keys of the `runs` bucket; each has one writer at a time. */
+export const runKeys = {
+  /** The validated run file (`RunRecord`). Written once by whoever starts the run. */
+  record: (run: string) => `${run}.record`,
+  /** `RunState`: the phase. Written by the service that ends the phase. */
+  state: (run: string) => `${run}.state`,
+  /** `PolicyState`: version, digest, demand for groups. Written by the learner. */
+  policy: (run: string) => `${run}.policy`,
+  /** `LoaderState`: how far the task-loader has come. Written by the task-loader. */
+  loader: (run: string) => `${run}.loader`,
+  /** `EvaluatorState`: evaluations under way. Written by the evaluator. */
+  evaluator: (run: string) => `${run}.evaluator`,
+} as const;
+
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,95}$/;
+
+export function isRunId(text: string): boolean {
+  return RUN_ID.test(text);
+}

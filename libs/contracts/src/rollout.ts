@@ -1,0 +1,63 @@
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
+import { PURPOSES, type Purpose } from './names';
+import { Task } from './task';
+
+/** Asks an actor for one episode. Published to `uirl.rollout.<run>.<purpose>` with `rolloutId` as message id. */
+export class RolloutRequest {
+  /** `<groupId>-r<index>`; a refill after an invalid episode appends `-a<attempt>`. */
+  @IsString()
+  @IsNotEmpty()
+  rolloutId: string;
+
+  @IsString()
+  @IsNotEmpty()
+  runId: string;
+
+  /** Episodes of the same task and environment seed, compared with one another. */
+  @IsString()
+  @IsNotEmpty()
+  groupId: string;
+
+  /** Position of the group in the run, from 0; for `deterministic` the order of training. */
+  @IsInt()
+  @Min(0)
+  groupIndex: number;
+
+  @IsInt()
+  @Min(0)
+  indexInGroup: number;
+
+  @IsInt()
+  @Min(1)
+  groupSize: number;
+
+  /** 0 for the first try, counted up when an invalid episode is refilled. */
+  @IsInt()
+  @Min(0)
+  attempt: number;
+
+  @IsIn(PURPOSES)
+  purpose: Purpose;
+
+  @ValidateNested()
+  @Type(() => Task)
+  task: Task;
+
+  /** Seeds the environment's initial state; the same within a group. */
+  @IsInt()
+  seed: number;
+
+  /** Seeds the sampler; differs within a group. */
+  @IsInt()
+  samplingSeed: number;
+
+  /** Checkpoint name, or `latest`. */
+  @IsString()
+  policy: string;
+
+  /** For eval and baseline: the evaluation this rollout belongs to. */
+  @IsOptional()
+  @IsString()
+  evaluationId?: string;
+}

@@ -1,0 +1,36 @@
+/** What the `runs` bucket holds, see `runKeys`. */
+
+export const RUN_PHASES = ['baseline', 'training', 'final_eval', 'finished', 'failed', 'stopped'] as const;
+export type RunPhase = (typeof RUN_PHASES)[number];
+
+export interface RunRecord {
+  runId: string;
+  /** ISO 8601. */
+  createdAt: string;
+  /** The validated run file, snake_case as users write it. Secrets are not part of it. */
+  config: Record<string, unknown>;
+}
+
+export interface RunState {
+  phase: RunPhase;
+  /** ISO 8601 time of the change. */
+  since: string;
+  reason?: string;
+}
+
+export interface PolicyState {
+  /** Optimizer steps behind the policy that samples now; 0 is the model as loaded. */
+  version: number;
+  adapterDigest: string;
+  /** `uirl://<run>/sampler_weights/000080`. */
+  checkpoint: string;
+  /**
+   * Training groups the learner has asked for since the start. The task-loader releases groups until it has released
+   * as many: `(version + 1 + max_steps_off_policy) · groups_per_batch` plus refills for groups without signal.
+   */
+  groupsWanted: number;
+}
+
+export interface LoaderState {
+  groupsReleased: number;
+}

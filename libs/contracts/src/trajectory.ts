@@ -1,0 +1,138 @@
+import { Type } from 'class-transformer';
+import {
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsNumber,
+  IsObject,
+  IsOptional,
+  IsString,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { RolloutRequest } from './rollout';
+
+export const TRAJECTORY_STATUSES = ['completed', 'truncated', 'invalid'] as const;
+export type TrajectoryStatus = (typeof TRAJECTORY_STATUSES)[number];
+
+/** One turn of an episode: exactly what the policy read and what it sampled. Training never tokenizes again. */
+export class Turn {
+  @IsInt()
+  @Min(0)
+  index: number;
+
+  /** Token ids of the prompt, image placeholders included. */
+  @IsInt({ each: true })
+  promptTokenIds: number[];
+
+  /** sha256 of the PNG behind each image of the prompt, in order of appearance. */
+  @IsString({ each: true })
+  promptImages: string[];
+
+  /** Σ of image features (= placeholders) the prompt holds; asserted before a sample is queued. */
+  @IsInt()
+  imageTokens: number;
+
+  /** Sampled token ids, stop token included. */
+  @IsInt({ each: true })
+  tokenIds: number[];
+
+  /** Log-probability of each sampled token under the sampling distribution. */
+  @IsNumber({}, { each: true })
+  logprobs: number[];
+
+  @IsNumber()
+  temperature: number;
+
+  @IsInt()
+  policyVersion: number;
+
+  @IsString()
+  adapterDigest: string;
+
+  /** The sampled text. */
+  @IsString()
+  text: string;
+
+  /** The parsed action, or null where parsing failed. */
+  @IsOptional()
+  @IsObject()
+  action: Record<string, unknown> | null;
+
+  /** Why parsing failed. */
+  @IsOptional()
+  @IsString()
+  parseError?: string;
+
+  /** What the environment said of the action: `ok`, or a problem such as a click outside of the viewport. */
+  @IsOptional()
+  @IsString()
+  outcome?: string;
+
+  /** sha256 of the screenshot the policy saw in this turn. */
+  @IsString()
+  screenshot: string;
+
+  @IsNumber()
+  policyMs: number;
+
+  @IsNumber()
+  envMs: number;
+}
+
+/** One episode. Published to `uirl.trajectory.<run>.<purpose>` with the rollout id as message id. */
+export class Trajectory {
+  @ValidateNested()
+  @Type(() => RolloutRequest)
+  request: RolloutRequest;
+
+  @IsIn(TRAJECTORY_STATUSES)
+  status: TrajectoryStatus;
+
+  /** For `invalid`: what failed in the infrastructure. */
+  @IsOptional()
+  @IsString()
+  invalidReason?: string;
+
+  /** What the verifier says; null where the task has no checks. */
+  @IsOptional()
+  @IsBoolean()
+  success: boolean | null;
+
+  /** Sum of the reward plugins' parts. */
+  @IsNumber()
+  reward: number;
+
+  /** Reward plugin → its part. */
+  @IsObject()
+  rewards: Record<string, number>;
+
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => Turn)
+  turns: Turn[];
+
+  /** sha256 of the screenshot after the last action. */
+  @IsOptional()
+  @IsString()
+  finalScreenshot?: string;
+
+  /** The state the verifier judged. */
+  @IsOptional()
+  @IsObject()
+  finalState?: Record<string, unknown>;
+
+  /** Actor that played it. */
+  @IsString()
+  @IsNotEmpty()
+  actor: string;
+
+  /** ISO 8601. */
+  @IsString()
+  startedAt: string;
+
+  @IsString()
+  finishedAt: string;
+}

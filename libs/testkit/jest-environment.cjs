@@ -1,0 +1,18 @@
+const { TestEnvironment } = require('jest-environment-node');
+
+/**
+ * onnxruntime-node compares typed arrays with the constructors of the realm it was loaded in.
+ * Jest runs tests in another realm, so the outer constructors are put into it.
+ */
+module.exports = class OuterTypedArrays extends TestEnvironment {
+  constructor(config, context) {
+    super(config, context);
+    for (const name of [
+      'ArrayBuffer', 'SharedArrayBuffer', 'DataView',
+      'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array',
+      'BigInt64Array', 'BigUint64Array', 'Float32Array', 'Float64Array',
+    ]) {
+      this.global[name] = globalThis[name];
+    }
+  }
+};
