@@ -55,9 +55,12 @@ function problemsOf(path) {
   for (const [, target] of text.matchAll(pattern)) {
     const lib = /^@ui-rl\/(.+)$/.exec(target)?.[1];
     if (lib !== undefined) {
-      if (lib.includes('/')) problems.push(`imports "${target}": only the public index of a lib may be imported`);
-      else if (lib === own[1] && own[0] === 'libs') problems.push(`imports its own lib through "${target}": use a relative path`);
-      else if (!mayImport(own, lib, isTest)) problems.push(`imports "${target}", which ${own.join('/')} may not`);
+      if (lib.includes('/'))
+        problems.push(`imports "${target}": only the public index of a lib may be imported`);
+      else if (lib === own[1] && own[0] === 'libs')
+        problems.push(`imports its own lib through "${target}": use a relative path`);
+      else if (!mayImport(own, lib, isTest))
+        problems.push(`imports "${target}", which ${own.join('/')} may not`);
     } else if (target.startsWith('.')) {
       const to = owner(resolve(dirname(path), target));
       if (own[0] !== 'test' && (to[0] !== own[0] || to[1] !== own[1])) {

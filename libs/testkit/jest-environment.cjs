@@ -8,9 +8,20 @@ module.exports = class OuterTypedArrays extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
     for (const name of [
-      'ArrayBuffer', 'SharedArrayBuffer', 'DataView',
-      'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array',
-      'BigInt64Array', 'BigUint64Array', 'Float32Array', 'Float64Array',
+      'ArrayBuffer',
+      'SharedArrayBuffer',
+      'DataView',
+      'Int8Array',
+      'Uint8Array',
+      'Uint8ClampedArray',
+      'Int16Array',
+      'Uint16Array',
+      'Int32Array',
+      'Uint32Array',
+      'BigInt64Array',
+      'BigUint64Array',
+      'Float32Array',
+      'Float64Array',
     ]) {
       this.global[name] = globalThis[name];
     }

@@ -7,7 +7,12 @@ export const STREAMS = {
   events: 'EVENTS',
 } as const;
 
-export const BUCKETS = { runs: 'runs', blobs: 'blobs', checkpoints: 'checkpoints', setAside: 'set_aside' } as const;
+export const BUCKETS = {
+  runs: 'runs',
+  blobs: 'blobs',
+  checkpoints: 'checkpoints',
+  setAside: 'set_aside',
+} as const;
 
 export const PURPOSES = ['train', 'eval', 'baseline'] as const;
 export type Purpose = (typeof PURPOSES)[number];

@@ -1,0 +1,67 @@
+// Compiles services, libs and plugins into dist/, and the monitor's page into dist/monitor-web; skips what is up to date.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './tools.mjs';
+
+function* files(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (entry.name !== 'node_modules') yield* files(path);
+    } else yield path;
+  }
+}
+
+/** Changes whenever a source file does: path, size and time of each. */
+function fingerprint(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths.flatMap((p) => (statSync(p).isDirectory() ? [...files(p)].sort() : [p]))) {
+    const { size, mtimeMs } = statSync(path);
+    hash.update(`${path}\0${size}\0${mtimeMs}\n`);
+  }
+  return hash.digest('hex');
+}
+
+function buildUnlessCurrent(name, sources, output, command) {
+  const stamp = join(root, 'dist', `.${name}.stamp`);
+  const print = fingerprint(sources.map((source) => join(root, source)));
+  if (existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === print) return;
+  console.log(`Building ${name} …`);
+  const [file, ...args] = command;
+  const result = spawnSync(process.execPath, [join(root, 'node_modules', file), ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+  });
+  if (result.status !== 0) throw new Error(`Building ${name} failed:\n${result.stdout}`);
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  writeFileSync(stamp, print);
+}
+
+export function build() {
+  buildUnlessCurrent(
+    'services',
+    ['services', 'libs', 'plugins', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'],
+    'dist/services/cli/src/main.js',
+    ['@nestjs/cli/bin/nest.js', 'build', 'cli'],
+  );
+  buildUnlessCurrent('monitor-web', ['services/monitor/web'], 'dist/monitor-web/index.html', [
+    'vite/bin/vite.js',
+    'build',
+    '--config',
+    'services/monitor/web/vite.config.ts',
+    '--logLevel',
+    'warn',
+  ]);
+}
+
+if (process.argv[1] === import.meta.filename) {
+  try {
+    build();
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,48 @@
+// Makes a fresh clone ready: packages, nats-server, Chromium, build. Does only what is missing. `npm run setup`.
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+import { ensureChromium, ensureNatsServer, ensureVulkanLoader, root } from './tools.mjs';
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    throw new Error(
+      `Node ${process.versions.node} is too old: 20.19 or newer is needed (https://nodejs.org)`,
+    );
+  }
+}
+
+function installPackages() {
+  const installed = join(root, 'node_modules', '.package-lock.json');
+  const lock = join(root, 'package-lock.json');
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
+  console.log('Installing packages …');
+  const result = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ONNXRUNTIME_NODE_INSTALL: 'skip', PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1', ...process.env },
+  });
+  if (result.status !== 0) throw new Error('npm ci failed; see its output above');
+}
+
+/** Everything a run needs; with `forTests` also what only tests use. */
+export function setup({ forTests = false } = {}) {
+  checkNode();
+  installPackages();
+  const tools = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
+  if (forTests) ensureVulkanLoader();
+  build();
+  return tools;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  try {
+    const tools = setup({ forTests: true });
+    console.log(`Ready. nats-server: ${tools.natsServer}; Chromium: ${tools.chromium}`);
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
