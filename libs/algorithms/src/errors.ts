@@ -1,0 +1,11 @@
+/** Root error of this lib: an option or a batch that no algorithm accepts. */
+export class AlgorithmError extends Error {
+  override readonly name = 'AlgorithmError';
+
+  constructor(
+    readonly category: 'option' | 'shape',
+    message: string,
+  ) {
+    super(message);
+  }
+}
