@@ -1,0 +1,141 @@
+/**
+ * One vocabulary of computer use for every environment and every dialect.
+ * Coordinates are whole pixels of the screenshot, origin top left.
+ */
+
+export const BUTTONS = ['back', 'home', 'menu', 'recents', 'power', 'volume_up', 'volume_down'] as const;
+export type Button = (typeof BUTTONS)[number];
+
+export const DIRECTIONS = ['up', 'down', 'left', 'right'] as const;
+export type Direction = (typeof DIRECTIONS)[number];
+
+/** Names of keys; any single printable character is a key, too. */
+export const KEY_NAMES = [
+  'alt',
+  'backspace',
+  'caps_lock',
+  'ctrl',
+  'delete',
+  'down',
+  'end',
+  'enter',
+  'escape',
+  'f1',
+  'f2',
+  'f3',
+  'f4',
+  'f5',
+  'f6',
+  'f7',
+  'f8',
+  'f9',
+  'f10',
+  'f11',
+  'f12',
+  'home',
+  'insert',
+  'left',
+  'meta',
+  'page_down',
+  'page_up',
+  'right',
+  'shift',
+  'space',
+  'tab',
+  'up',
+] as const;
+export type KeyName = (typeof KEY_NAMES)[number];
+
+/** `[x, y]` in pixels of the screenshot. */
+export type Point = readonly [number, number];
+
+export const POINT_ACTIONS = [
+  'click',
+  'double_click',
+  'triple_click',
+  'right_click',
+  'middle_click',
+  'move',
+] as const;
+
+/** A pointer action at one place. */
+export interface PointAction {
+  action: (typeof POINT_ACTIONS)[number];
+  x: number;
+  y: number;
+}
+
+export interface LongPressAction {
+  action: 'long_press';
+  x: number;
+  y: number;
+  /** How long the pointer stays down; the environment's own default where absent. */
+  seconds?: number;
+}
+
+/** Text typed where the focus is; a line break presses Enter. */
+export interface TypeAction {
+  action: 'type';
+  text: string;
+}
+
+/** Keys pressed together, modifiers first: `["ctrl", "a"]`. */
+export interface KeyAction {
+  action: 'key';
+  keys: string[];
+}
+
+/** The content moves so that what lies in `direction` comes into view. */
+export interface ScrollAction {
+  action: 'scroll';
+  direction: Direction;
+  /** Notches of a mouse wheel. */
+  amount: number;
+  /** Where the pointer is; both or none, the middle of the screen where absent. */
+  x?: number;
+  y?: number;
+}
+
+/** Press at `from`, move to `to`, release. */
+export interface DragAction {
+  action: 'drag';
+  from: Point;
+  to: Point;
+}
+
+/** A quick stroke of a finger: from one place to another, or in a direction from a place (default: the middle). */
+export type SwipeAction =
+  | { action: 'swipe'; from: Point; to: Point }
+  | { action: 'swipe'; direction: Direction; distance?: number; x?: number; y?: number };
+
+/** A button of the device, not of the page. */
+export interface ButtonAction {
+  action: 'button';
+  button: Button;
+}
+
+export interface WaitAction {
+  action: 'wait';
+  seconds: number;
+}
+
+/** The agent says that it is done. Says nothing about success: that is what the verifier says. */
+export interface FinishAction {
+  action: 'finish';
+  success: boolean;
+  message?: string;
+}
+
+export type Action =
+  | PointAction
+  | LongPressAction
+  | TypeAction
+  | KeyAction
+  | ScrollAction
+  | DragAction
+  | SwipeAction
+  | ButtonAction
+  | WaitAction
+  | FinishAction;
+
+export type ActionName = Action['action'];
