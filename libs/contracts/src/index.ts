@@ -1,3 +1,5 @@
+import 'reflect-metadata';
+
 export * from './events';
 export * from './names';
 export * from './requests';
