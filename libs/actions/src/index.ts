@@ -1,2 +1,3 @@
 export * from './action';
 export * from './dialect';
+export * from './prompt';
