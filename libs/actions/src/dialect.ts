@@ -12,6 +12,7 @@ export const PARSE_FAILURES = [
   'missing_key',
   'duplicate_key',
   'wrong_type',
+  'unknown_value',
   'out_of_range',
 ] as const;
 export type ParseFailureReason = (typeof PARSE_FAILURES)[number];

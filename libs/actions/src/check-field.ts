@@ -1,0 +1,98 @@
+import type { Point } from './action';
+import type { ParseFailureReason } from './dialect';
+import type { JsonNode } from './json-reader';
+import { canonicalKey, MAX_COORDINATE, MAX_KEYS, type FieldRule } from './schema';
+
+export type FieldValue = string | number | boolean | string[] | Point;
+
+export type FieldResult =
+  { ok: true; value: FieldValue } | { ok: false; reason: ParseFailureReason; node: JsonNode; wanted: string };
+
+/** Checks one value against its rule. */
+export function checkField(node: JsonNode, rule: FieldRule): FieldResult {
+  switch (rule.type) {
+    case 'integer':
+    case 'number':
+      return checkNumber(node, rule);
+    case 'string':
+      return checkString(node, rule);
+    case 'boolean':
+      return node.type === 'boolean' ? { ok: true, value: node.value } : wrongType(node, 'true or false');
+    case 'one-of':
+      return checkOneOf(node, rule.values);
+    case 'point':
+      return checkPoint(node);
+    case 'keys':
+      return checkKeys(node);
+  }
+}
+
+function wrongType(node: JsonNode, wanted: string): FieldResult {
+  return { ok: false, reason: 'wrong_type', node, wanted };
+}
+
+function checkNumber(
+  node: JsonNode,
+  rule: { type: 'integer' | 'number'; min: number; max: number },
+): FieldResult {
+  const kind = rule.type === 'integer' ? 'a whole number' : 'a number';
+  const wanted = `${kind} from ${rule.min} to ${rule.max}`;
+  if (node.type !== 'number') return wrongType(node, wanted);
+  if (!Number.isFinite(node.value) || node.value < rule.min || node.value > rule.max) {
+    return { ok: false, reason: 'out_of_range', node, wanted };
+  }
+  if (rule.type === 'integer' && !Number.isInteger(node.value)) return wrongType(node, wanted);
+  return { ok: true, value: node.value };
+}
+
+function checkString(node: JsonNode, rule: { maxLength: number }): FieldResult {
+  if (node.type !== 'string') return wrongType(node, 'a string');
+  if (node.value.length > rule.maxLength) {
+    return { ok: false, reason: 'out_of_range', node, wanted: `at most ${rule.maxLength} characters` };
+  }
+  return { ok: true, value: node.value };
+}
+
+function checkOneOf(node: JsonNode, values: readonly string[]): FieldResult {
+  const wanted = `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
+  if (node.type !== 'string') return wrongType(node, wanted);
+  if (!values.includes(node.value)) return { ok: false, reason: 'unknown_value', node, wanted };
+  return { ok: true, value: node.value };
+}
+
+/** `[x, y]`; `{"x": …, "y": …}` is read, too. */
+function checkPoint(node: JsonNode): FieldResult {
+  const parts = pointParts(node);
+  if (parts === null) return wrongType(node, 'a place [x, y]');
+  const values: number[] = [];
+  for (const part of parts) {
+    const result = checkNumber(part, { type: 'integer', min: 0, max: MAX_COORDINATE });
+    if (!result.ok) return result;
+    values.push(result.value as number);
+  }
+  return { ok: true, value: [values[0], values[1]] };
+}
+
+function pointParts(node: JsonNode): JsonNode[] | null {
+  if (node.type === 'array') return node.items.length === 2 ? node.items : null;
+  if (node.type !== 'object' || node.entries.length !== 2) return null;
+  const x = node.entries.find((entry) => entry.key === 'x');
+  const y = node.entries.find((entry) => entry.key === 'y');
+  return x === undefined || y === undefined ? null : [x.node, y.node];
+}
+
+function checkKeys(node: JsonNode): FieldResult {
+  const wanted = `a list of 1 to ${MAX_KEYS} keys such as ["ctrl", "a"] or ["enter"]`;
+  if (node.type !== 'array') return wrongType(node, wanted);
+  if (node.items.length === 0 || node.items.length > MAX_KEYS) {
+    return { ok: false, reason: 'out_of_range', node, wanted };
+  }
+  const keys: string[] = [];
+  for (const item of node.items) {
+    if (item.type !== 'string') return wrongType(item, wanted);
+    const key = canonicalKey(item.value);
+    if (key === null) return { ok: false, reason: 'unknown_value', node: item, wanted };
+    keys.push(key);
+  }
+  return { ok: true, value: keys };
+}

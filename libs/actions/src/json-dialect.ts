@@ -1,0 +1,193 @@
+import type { Action, ActionName } from './action';
+import { checkField, type FieldValue } from './check-field';
+import type { Dialect, ParseFailure, ParseFailureReason, ParseResult } from './dialect';
+import { readJson, type Entry, type JsonNode } from './json-reader';
+import { ACTION_NAMES, isActionName, SCHEMA, type Variant } from './schema';
+
+type ObjectNode = Extract<JsonNode, { type: 'object' }>;
+
+/**
+ * One JSON object: `{"action":"click","x":83,"y":41}`. Text before the object is the model's reasoning and is passed
+ * over; a Markdown fence around the object is, too. Anything behind it is a failure.
+ */
+export const jsonDialect: Dialect = {
+  name: 'json',
+  parse: (text) => new Parser(text).parse(),
+  format: formatAction,
+  describe,
+};
+
+/** Checks a plain object, e.g. one that came over the wire, against the vocabulary. Never throws. */
+export function readAction(value: unknown): ParseResult {
+  const text = toJson(value);
+  if (text.startsWith('{')) return jsonDialect.parse(text);
+  return new Parser(text).failure('no_action', 0, text.length, 'An action is an object.', 'click');
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+class Parser {
+  constructor(private readonly text: string) {}
+
+  parse(): ParseResult {
+    const start = this.text.indexOf('{');
+    if (start < 0) {
+      return this.failure(
+        'no_action',
+        0,
+        this.text.length,
+        'There is no JSON object in the answer.',
+        'click',
+      );
+    }
+    const read = readJson(this.text, start);
+    if (!read.ok)
+      return this.failure('malformed', read.start, read.end, `The JSON object ${read.message}.`, 'click');
+    return this.trailing(start, read.node.end) ?? this.action(read.node as ObjectNode);
+  }
+
+  failure(
+    reason: ParseFailureReason,
+    start: number,
+    end: number,
+    message: string,
+    example: ActionName,
+  ): ParseFailure {
+    const shown = formatAction(SCHEMA[example][0].example);
+    return {
+      ok: false,
+      reason,
+      span: { start, end, text: this.text.slice(start, end) },
+      correction: `${message} Answer with one JSON object such as ${shown}.`,
+    };
+  }
+
+  private trailing(start: number, end: number): ParseFailure | null {
+    const fenced = /```(?:json)?\s*$/.test(this.text.slice(0, start));
+    const rest = this.text.slice(end);
+    const allowed = fenced ? /^\s*(?:```\s*)?$/ : /^\s*$/;
+    if (allowed.test(rest)) return null;
+    const from = end + rest.search(/\S/);
+    const what = rest.trimStart().startsWith('{') ? 'a second object' : 'text';
+    return this.failure(
+      'trailing_text',
+      from,
+      this.text.length,
+      `There is ${what} behind the action.`,
+      'click',
+    );
+  }
+
+  private action(node: ObjectNode): ParseResult {
+    const duplicate = node.entries.find(({ key }, i) => node.entries.findIndex((e) => e.key === key) < i);
+    if (duplicate !== undefined) {
+      return this.at(duplicate, 'duplicate_key', `The key ${quote(duplicate.key)} comes twice.`, 'click');
+    }
+    const name = node.entries.find(({ key }) => key === 'action');
+    if (name === undefined) {
+      return this.at(node, 'missing_key', 'The key "action" is missing.', 'click');
+    }
+    if (name.node.type !== 'string') {
+      return this.at(name.node, 'wrong_type', 'The value of "action" must be a string.', 'click');
+    }
+    if (!isActionName(name.node.value)) {
+      const message = `There is no action ${quote(name.node.value)}; there are ${ACTION_NAMES.join(', ')}.`;
+      return this.at(name.node, 'unknown_action', message, 'click');
+    }
+    const rest = node.entries.filter((entry) => entry !== name);
+    return this.fields(node, name.node.value, rest);
+  }
+
+  private fields(node: ObjectNode, name: ActionName, entries: Entry[]): ParseResult {
+    const variant = bestVariant(SCHEMA[name], entries);
+    const unknown = entries.find(({ key }) => !Object.hasOwn(variant.fields, key));
+    if (unknown !== undefined) {
+      const known = Object.keys(variant.fields).map(quote).join(', ');
+      const message = `${name} has no key ${quote(unknown.key)}, its keys are ${known}.`;
+      return this.at(unknown, 'unknown_key', message, name);
+    }
+    const missing = missingKey(variant, entries);
+    if (missing !== undefined) {
+      return this.at(node, 'missing_key', `${name} needs the key ${quote(missing)}.`, name);
+    }
+    return this.values(name, variant, entries);
+  }
+
+  private values(name: ActionName, variant: Variant, entries: Entry[]): ParseResult {
+    const action: Record<string, FieldValue> = { action: name };
+    for (const { key, node } of entries) {
+      const result = checkField(node, variant.fields[key].rule);
+      if (!result.ok) {
+        const found = shorten(this.text.slice(result.node.start, result.node.end));
+        const message = `${quote(key)} of ${name} must be ${result.wanted}, found ${found}.`;
+        return this.at(result.node, result.reason, message, name);
+      }
+      action[key] = result.value;
+    }
+    return { ok: true, action: ordered(action as unknown as Action, variant) };
+  }
+
+  private at(
+    place: { start: number; end: number },
+    reason: ParseFailureReason,
+    message: string,
+    example: ActionName,
+  ): ParseFailure {
+    return this.failure(reason, place.start, place.end, message, example);
+  }
+}
+
+function quote(text: string): string {
+  return JSON.stringify(shorten(text));
+}
+
+function shorten(text: string): string {
+  return text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+}
+
+/** The variant most of whose keys are there; the first of equals. */
+function bestVariant(variants: Variant[], entries: Entry[]): Variant {
+  const matches = (variant: Variant) =>
+    entries.filter(({ key }) => Object.hasOwn(variant.fields, key)).length;
+  return variants.reduce((best, variant) => (matches(variant) > matches(best) ? variant : best));
+}
+
+function missingKey(variant: Variant, entries: Entry[]): string | undefined {
+  const present = new Set(entries.map(({ key }) => key));
+  const together = variant.together ?? [];
+  const half = together.some((key) => present.has(key));
+  return Object.keys(variant.fields).find(
+    (key) => !present.has(key) && (!variant.fields[key].optional || (half && together.includes(key))),
+  );
+}
+
+/** The action with its keys in canonical order and nothing else. */
+function ordered(action: Action, variant: Variant): Action {
+  const values = action as unknown as Record<string, unknown>;
+  const keys = ['action', ...Object.keys(variant.fields)].filter((key) => values[key] !== undefined);
+  return Object.fromEntries(keys.map((key) => [key, values[key]])) as unknown as Action;
+}
+
+function formatAction(action: Action): string {
+  const entries = Object.keys(action).map((key) => ({ key }) as Entry);
+  return JSON.stringify(ordered(action, bestVariant(SCHEMA[action.action], entries)));
+}
+
+function describe(): string {
+  const lines = ACTION_NAMES.flatMap((name) => SCHEMA[name]).map(
+    ({ example, meaning }) => `${formatAction(example)} - ${meaning}`,
+  );
+  return [
+    'Answer with one JSON object. Coordinates are whole pixels of the screenshot, from its top left corner.',
+    'The actions, by example:',
+    ...lines,
+    '"scroll" and "swipe" may have a place "x" and "y", "swipe" a "distance" in pixels, "long_press" its "seconds",',
+    '"finish" a "message".',
+  ].join('\n');
+}

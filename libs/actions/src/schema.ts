@@ -1,0 +1,177 @@
+import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS, type Action, type ActionName } from './action';
+
+export const MAX_COORDINATE = 65_535;
+export const MAX_TEXT_LENGTH = 10_000;
+export const MAX_SECONDS = 60;
+export const MAX_SCROLL_AMOUNT = 50;
+export const MAX_KEYS = 5;
+
+/** What the value of one key of an action must be. */
+export type FieldRule =
+  | { type: 'integer' | 'number'; min: number; max: number }
+  | { type: 'string'; maxLength: number }
+  | { type: 'boolean' }
+  | { type: 'one-of'; values: readonly string[] }
+  | { type: 'point' }
+  | { type: 'keys' };
+
+export interface Field {
+  rule: FieldRule;
+  optional: boolean;
+}
+
+/** One way of writing an action: its keys besides `action`, in canonical order. */
+export interface Variant {
+  fields: Record<string, Field>;
+  /** Keys that only make sense together. */
+  together?: readonly string[];
+  /** Shown to models. */
+  example: Action;
+  meaning: string;
+}
+
+const field = (rule: FieldRule): Field => ({ rule, optional: false });
+const optional = (rule: FieldRule): Field => ({ rule, optional: true });
+
+const COORDINATE: FieldRule = { type: 'integer', min: 0, max: MAX_COORDINATE };
+const SECONDS: FieldRule = { type: 'number', min: 0, max: MAX_SECONDS };
+const DIRECTION: FieldRule = { type: 'one-of', values: DIRECTIONS };
+const POINT: FieldRule = { type: 'point' };
+const AT = { x: field(COORDINATE), y: field(COORDINATE) };
+const MAYBE_AT = { x: optional(COORDINATE), y: optional(COORDINATE) };
+
+const POINT_MEANINGS: Record<(typeof POINT_ACTIONS)[number], string> = {
+  click: 'press and release at a place',
+  double_click: 'two clicks in quick succession',
+  triple_click: 'three clicks in quick succession',
+  right_click: 'click with the right button',
+  middle_click: 'click with the middle button',
+  move: 'move the pointer to a place',
+};
+
+const pointVariants = Object.fromEntries(
+  POINT_ACTIONS.map((action) => [
+    action,
+    [{ fields: AT, example: { action, x: 83, y: 41 }, meaning: POINT_MEANINGS[action] }],
+  ]),
+) as unknown as Record<(typeof POINT_ACTIONS)[number], Variant[]>;
+
+/** The whole vocabulary: action → the ways of writing it. */
+export const SCHEMA: Record<ActionName, Variant[]> = {
+  ...pointVariants,
+  long_press: [
+    {
+      fields: { ...AT, seconds: optional(SECONDS) },
+      example: { action: 'long_press', x: 83, y: 41 },
+      meaning: 'hold at a place',
+    },
+  ],
+  type: [
+    {
+      fields: { text: field({ type: 'string', maxLength: MAX_TEXT_LENGTH }) },
+      example: { action: 'type', text: 'hello' },
+      meaning: 'type text where the focus is; \\n presses Enter',
+    },
+  ],
+  key: [
+    {
+      fields: { keys: field({ type: 'keys' }) },
+      example: { action: 'key', keys: ['ctrl', 'a'] },
+      meaning: 'press keys together',
+    },
+  ],
+  scroll: [
+    {
+      fields: {
+        direction: field(DIRECTION),
+        amount: field({ type: 'integer', min: 1, max: MAX_SCROLL_AMOUNT }),
+        ...MAYBE_AT,
+      },
+      together: ['x', 'y'],
+      example: { action: 'scroll', direction: 'down', amount: 3 },
+      meaning: 'bring into view what lies in a direction, by notches of a wheel',
+    },
+  ],
+  drag: [
+    {
+      fields: { from: field(POINT), to: field(POINT) },
+      example: { action: 'drag', from: [20, 80], to: [120, 80] },
+      meaning: 'press at one place, release at another',
+    },
+  ],
+  swipe: [
+    {
+      fields: {
+        direction: field(DIRECTION),
+        distance: optional({ type: 'integer', min: 1, max: MAX_COORDINATE }),
+        ...MAYBE_AT,
+      },
+      together: ['x', 'y'],
+      example: { action: 'swipe', direction: 'up' },
+      meaning: 'stroke in a direction',
+    },
+    {
+      fields: { from: field(POINT), to: field(POINT) },
+      example: { action: 'swipe', from: [80, 180], to: [80, 60] },
+      meaning: 'stroke from one place to another',
+    },
+  ],
+  button: [
+    {
+      fields: { button: field({ type: 'one-of', values: BUTTONS }) },
+      example: { action: 'button', button: 'home' },
+      meaning: `press a button of the device: ${BUTTONS.join(', ')}`,
+    },
+  ],
+  wait: [
+    {
+      fields: { seconds: field(SECONDS) },
+      example: { action: 'wait', seconds: 1 },
+      meaning: 'let time pass',
+    },
+  ],
+  finish: [
+    {
+      fields: {
+        success: field({ type: 'boolean' }),
+        message: optional({ type: 'string', maxLength: MAX_TEXT_LENGTH }),
+      },
+      example: { action: 'finish', success: true },
+      meaning: 'the task is done (or cannot be done)',
+    },
+  ],
+};
+
+export const ACTION_NAMES = Object.keys(SCHEMA) as ActionName[];
+
+export function isActionName(text: string): text is ActionName {
+  return Object.hasOwn(SCHEMA, text);
+}
+
+const KEY_ALIASES: Record<string, string> = {
+  ' ': 'space',
+  arrowdown: 'down',
+  arrowleft: 'left',
+  arrowright: 'right',
+  arrowup: 'up',
+  capslock: 'caps_lock',
+  cmd: 'meta',
+  command: 'meta',
+  control: 'ctrl',
+  del: 'delete',
+  esc: 'escape',
+  option: 'alt',
+  pagedown: 'page_down',
+  pageup: 'page_up',
+  return: 'enter',
+  super: 'meta',
+  win: 'meta',
+};
+
+/** The canonical name of a key (`Return` → `enter`, `A` → `A`), or null where there is no such key. */
+export function canonicalKey(text: string): string | null {
+  const lower = text.toLowerCase();
+  if (Object.hasOwn(KEY_ALIASES, lower)) return KEY_ALIASES[lower];
+  if ((KEY_NAMES as readonly string[]).includes(lower)) return lower;
+  return /^[^\p{C}\p{Z}]$/u.test(text) ? text : null;
+}
