@@ -1,0 +1,86 @@
+import { ModelError } from './errors';
+
+type Json = Record<string, unknown>;
+
+/** Reads typed fields of a parsed JSON object; every error names the file, the field, what was found and what was expected. */
+export class ConfigReader {
+  constructor(
+    private readonly json: Json,
+    private readonly file: string,
+    private readonly path = '',
+  ) {}
+
+  /** The top level of a parsed JSON file. */
+  static of(json: unknown, file: string): ConfigReader {
+    if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+      throw new ModelError('bad-config', `${file}: expected a JSON object`);
+    }
+    return new ConfigReader(json as Json, file);
+  }
+
+  private name(key: string): string {
+    return this.path === '' ? key : `${this.path}.${key}`;
+  }
+
+  /** An error about one field. */
+  error(key: string, expected: string): ModelError {
+    const found = this.json[key] === undefined ? 'nothing' : JSON.stringify(this.json[key]);
+    return new ModelError('bad-config', `${this.file}: ${this.name(key)}: expected ${expected}, found ${found}`);
+  }
+
+  has(key: string): boolean {
+    return this.json[key] !== undefined && this.json[key] !== null;
+  }
+
+  section(key: string): ConfigReader {
+    const value = this.json[key];
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw this.error(key, 'an object');
+    return new ConfigReader(value as Json, this.file, this.name(key));
+  }
+
+  private value(key: string, fallback: unknown): unknown {
+    return this.has(key) ? this.json[key] : fallback;
+  }
+
+  number(key: string, fallback?: number): number {
+    const value = this.value(key, fallback);
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw this.error(key, 'a number');
+    return value;
+  }
+
+  /** An integer of at least `least`. */
+  integer(key: string, fallback?: number, least = 1): number {
+    const value = this.value(key, fallback);
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < least) {
+      throw this.error(key, `an integer of at least ${least}`);
+    }
+    return value;
+  }
+
+  boolean(key: string, fallback?: boolean): boolean {
+    const value = this.value(key, fallback);
+    if (typeof value !== 'boolean') throw this.error(key, 'true or false');
+    return value;
+  }
+
+  string(key: string, fallback?: string): string {
+    const value = this.value(key, fallback);
+    if (typeof value !== 'string') throw this.error(key, 'a string');
+    return value;
+  }
+
+  integers(key: string): number[] {
+    const value = this.json[key];
+    if (!Array.isArray(value) || !value.every((item) => Number.isInteger(item) && item >= 0)) {
+      throw this.error(key, 'a list of integers');
+    }
+    return value as number[];
+  }
+
+  /** A field that this lib supports with one set of values only. */
+  oneOf(key: string, supported: readonly string[], fallback?: string): string {
+    const value = this.string(key, fallback);
+    if (!supported.includes(value)) throw this.error(key, `one of ${supported.join(', ')}`);
+    return value;
+  }
+}
