@@ -1,0 +1,292 @@
+/**
+ * Positions of tokens and patches in Qwen3-VL: plain data that the graphs take as inputs.
+ *
+ * Shapes: T tokens, P patches of all images together, G images. Patches stand in merge-block order: image after image,
+ * frame after frame, then blocks of `mergeSize × mergeSize` patches row by row, inside a block row by row.
+ */
+import { ModelError } from '../../errors';
+
+/** Patches of one image: frames, rows, columns. */
+export type Grid = readonly [t: number, h: number, w: number];
+
+export interface RopePositionOptions {
+  imageTokenId: number;
+  /** `vision_config.spatial_merge_size`: so many patches per axis become one token. */
+  mergeSize: number;
+}
+
+/** Tokens that an image of this grid takes in the prompt. */
+export function imageTokensOf([t, h, w]: Grid, mergeSize: number): number {
+  return (t * h * w) / (mergeSize * mergeSize);
+}
+
+/**
+ * M-RoPE positions of every token, row-major [3, T]: temporal, height and width.
+ *
+ * Text counts up on all three axes. An image that starts at position p has p + (frame, row, column) of its merged grid,
+ * and the text after it goes on at p + max(rows, columns) (`get_rope_index` of transformers).
+ *
+ * @throws ModelError `bad-input` when placeholders and grids do not match.
+ */
+export function ropePositions(
+  tokenIds: ArrayLike<number>,
+  grids: readonly Grid[],
+  { imageTokenId, mergeSize }: RopePositionOptions,
+): Int32Array {
+  const length = tokenIds.length;
+  const positions = new Int32Array(3 * length);
+  let next = 0;
+  let image = 0;
+  for (let index = 0; index < length;) {
+    if (tokenIds[index] !== imageTokenId) {
+      for (let axis = 0; axis < 3; axis++) positions[axis * length + index] = next;
+      next++;
+      index++;
+      continue;
+    }
+    const grid = grids[image];
+    if (grid === undefined) {
+      throw new ModelError(
+        'bad-input',
+        `image placeholder ${imageTokenId} at token ${index} belongs to image ${image}, but only ${grids.length} grids were given`,
+      );
+    }
+    checkRun(tokenIds, index, grid, image, { imageTokenId, mergeSize });
+    writeImagePositions(positions, index, next, grid, mergeSize);
+    index += imageTokensOf(grid, mergeSize);
+    next += Math.max(grid[1], grid[2]) / mergeSize;
+    image++;
+  }
+  if (image !== grids.length) {
+    throw new ModelError(
+      'bad-input',
+      `${grids.length} grids were given, but the tokens hold placeholders of ${image} images`,
+    );
+  }
+  return positions;
+}
+
+function checkRun(
+  tokenIds: ArrayLike<number>,
+  start: number,
+  grid: Grid,
+  image: number,
+  { imageTokenId, mergeSize }: RopePositionOptions,
+): void {
+  const expected = imageTokensOf(grid, mergeSize);
+  let found = 0;
+  while (found < expected && tokenIds[start + found] === imageTokenId) found++;
+  if (found === expected && tokenIds[start + found] !== imageTokenId) return;
+  throw new ModelError(
+    'bad-input',
+    `image ${image} of grid [${grid.join(', ')}] needs ${expected} placeholders (merge size ${mergeSize}) at token ${start}, found ${
+      found === expected ? 'more' : found
+    }`,
+  );
+}
+
+function writeImagePositions(
+  positions: Int32Array,
+  start: number,
+  offset: number,
+  grid: Grid,
+  mergeSize: number,
+): void {
+  const length = positions.length / 3;
+  const [frames, rows, columns] = [grid[0], grid[1] / mergeSize, grid[2] / mergeSize];
+  let index = start;
+  for (let frame = 0; frame < frames; frame++) {
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++, index++) {
+        positions[index] = offset + frame;
+        positions[length + index] = offset + row;
+        positions[2 * length + index] = offset + column;
+      }
+    }
+  }
+}
+
+/**
+ * What to add to the index of a token behind the prompt to get its position, the same on all three axes: the token
+ * generated at sequence index i (0 is the first of the prompt) has position i + delta. Zero or negative.
+ */
+export function ropeDelta(positions: Int32Array): number {
+  const length = positions.length / 3;
+  let last = -1;
+  for (const position of positions) last = Math.max(last, position);
+  return last + 1 - length;
+}
+
+/** Row and column of every patch, row-major [P, 2], for the vision model's rotary embedding. */
+export function visionPositions(grids: readonly Grid[], mergeSize: number): Int32Array {
+  const positions = new Int32Array(2 * countPatches(grids));
+  let patch = 0;
+  forEachPatch(grids, mergeSize, (row, column) => {
+    positions[2 * patch] = row;
+    positions[2 * patch + 1] = column;
+    patch++;
+  });
+  return positions;
+}
+
+/** Where frames begin and end among the patches, [frames + 1]: a patch attends within its frame only. */
+export function visionSegments(grids: readonly Grid[]): Int32Array {
+  const ends = [0];
+  for (const [t, h, w] of grids) {
+    for (let frame = 0; frame < t; frame++) ends.push(ends[ends.length - 1] + h * w);
+  }
+  return Int32Array.from(ends);
+}
+
+export interface Interpolation {
+  /** Rows of the position-embedding table, row-major [P, 4]. */
+  indices: Int32Array;
+  /** Their weights, row-major [P, 4]; each row sums to 1. */
+  weights: Float32Array;
+}
+
+/**
+ * The learned, square table of position embeddings is stretched over each image's grid by bilinear interpolation with
+ * corners aligned: embedding of patch p = Σₖ weights[p, k] · table[indices[p, k]].
+ *
+ * @param side rows (= columns) of the table, √`vision_config.num_position_embeddings`.
+ */
+export function bilinearInterpolation(
+  grids: readonly Grid[],
+  side: number,
+  mergeSize: number,
+): Interpolation {
+  const patches = countPatches(grids);
+  const indices = new Int32Array(4 * patches);
+  const weights = new Float32Array(4 * patches);
+  let at = 0;
+  forEachPatch(grids, mergeSize, (row, column, [, h, w]) => {
+    const vertical = taps(row, h, side);
+    const horizontal = taps(column, w, side);
+    for (let v = 0; v < 2; v++) {
+      for (let u = 0; u < 2; u++, at++) {
+        indices[at] = vertical.index[v] * side + horizontal.index[u];
+        weights[at] = vertical.weight[v] * horizontal.weight[u];
+      }
+    }
+  });
+  return { indices, weights };
+}
+
+const { fround } = Math;
+
+/** The two table rows between which position `index` of `size` falls; in float32, as the reference computes it. */
+function taps(
+  index: number,
+  size: number,
+  side: number,
+): { index: [number, number]; weight: [number, number] } {
+  const source = fround(fround(index * (side - 1)) / Math.max(size - 1, 1));
+  const floor = Math.floor(source);
+  const fraction = fround(source - floor);
+  return { index: [floor, Math.min(floor + 1, side - 1)], weight: [fround(1 - fraction), fraction] };
+}
+
+export interface RopeTables {
+  /** Row-major [rows, headDim]; the second half of a row repeats the first. */
+  cos: Float32Array;
+  sin: Float32Array;
+}
+
+export interface TextRopeOptions {
+  headDim: number;
+  /** `rope_theta`. */
+  theta: number;
+  /** `mrope_section`: pairs of dimensions given to time, height and width; sums to headDim / 2. */
+  sections: readonly [number, number, number];
+}
+
+/**
+ * Rotary tables of the text model, [T, headDim], with interleaved M-RoPE: dimension pair 0 turns with time, 1 with
+ * height, 2 with width, 3 with time … until the sections of height and width are used up; the rest turns with time.
+ *
+ * @param positions row-major [3, T].
+ */
+export function textRopeTables(
+  positions: Int32Array,
+  { headDim, theta, sections }: TextRopeOptions,
+): RopeTables {
+  const length = positions.length / 3;
+  const half = headDim / 2;
+  const frequencies = inverseFrequencies(theta, headDim);
+  const axes = Array.from(frequencies, (_, pair) => axisOfPair(pair, sections));
+  const tables = emptyTables(length, headDim);
+  for (let token = 0; token < length; token++) {
+    for (let pair = 0; pair < half; pair++) {
+      const angle = fround(positions[axes[pair] * length + token] * frequencies[pair]);
+      writeAngle(tables, token * headDim + pair, half, angle);
+    }
+  }
+  return tables;
+}
+
+function axisOfPair(pair: number, sections: readonly [number, number, number]): 0 | 1 | 2 {
+  const axis = (pair % 3) as 0 | 1 | 2;
+  return axis > 0 && pair < 3 * sections[axis] ? axis : 0;
+}
+
+/**
+ * Rotary tables of the vision model, [P, headDim]: the first quarter of the dimensions turns with the row, the second
+ * with the column, and the second half repeats the first.
+ *
+ * @param positions row-major [P, 2], see {@link visionPositions}.
+ * @param theta `vision_config.rope_parameters.rope_theta`, 10,000 where the config is silent.
+ */
+export function visionRopeTables(positions: Int32Array, headDim: number, theta = 10_000): RopeTables {
+  const patches = positions.length / 2;
+  const half = headDim / 2;
+  const quarter = headDim / 4;
+  const frequencies = inverseFrequencies(theta, half);
+  const tables = emptyTables(patches, headDim);
+  for (let patch = 0; patch < patches; patch++) {
+    for (let axis = 0; axis < 2; axis++) {
+      for (let pair = 0; pair < quarter; pair++) {
+        const angle = fround(positions[2 * patch + axis] * frequencies[pair]);
+        writeAngle(tables, patch * headDim + axis * quarter + pair, half, angle);
+      }
+    }
+  }
+  return tables;
+}
+
+/** 1 / theta^(2i / dim) for i < dim / 2, rounded to float32 step by step as the reference does. */
+function inverseFrequencies(theta: number, dim: number): Float32Array {
+  return Float32Array.from({ length: dim / 2 }, (_, pair) => 1 / fround(theta ** fround((2 * pair) / dim)));
+}
+
+function emptyTables(rows: number, headDim: number): RopeTables {
+  return { cos: new Float32Array(rows * headDim), sin: new Float32Array(rows * headDim) };
+}
+
+function writeAngle({ cos, sin }: RopeTables, at: number, half: number, angle: number): void {
+  cos[at] = cos[at + half] = Math.cos(angle);
+  sin[at] = sin[at + half] = Math.sin(angle);
+}
+
+function countPatches(grids: readonly Grid[]): number {
+  return grids.reduce((sum, [t, h, w]) => sum + t * h * w, 0);
+}
+
+function forEachPatch(
+  grids: readonly Grid[],
+  merge: number,
+  visit: (row: number, column: number, grid: Grid) => void,
+): void {
+  for (const grid of grids) {
+    const [frames, height, width] = grid;
+    for (let frame = 0; frame < frames; frame++) {
+      for (let blockRow = 0; blockRow < height; blockRow += merge) {
+        for (let blockColumn = 0; blockColumn < width; blockColumn += merge) {
+          for (let row = blockRow; row < blockRow + merge; row++) {
+            for (let column = blockColumn; column < blockColumn + merge; column++) visit(row, column, grid);
+          }
+        }
+      }
+    }
+  }
+}
