@@ -1,0 +1,205 @@
+import { canonical, shapeText, termsOf, type Dim } from './dims';
+import { sizeBytesOf, type DType, type TypedArray } from './dtype';
+import { GraphError } from './errors';
+import { rootRelative } from './onnx/external';
+import { serializeModel } from './onnx/serialize';
+import { Value, type Attributes, type ConstantData, type Node } from './value';
+
+/** Constants up to this size are shared when type, shape and bytes are equal. */
+const dedupLimitBytes = 4096;
+
+/** Where the extent of a symbol can be read when the graph runs: `shape(value)[axis] = factor * symbol`. */
+export interface SymbolSource {
+  readonly value: Value;
+  readonly axis: number;
+  readonly factor: number;
+}
+
+/** Type and shape of a node's output. */
+export interface OutputSpec {
+  readonly dtype: DType;
+  readonly shape: readonly Dim[];
+}
+
+/**
+ * A tensor program under construction: a pure function from inputs to outputs, with constants inside. Nodes get path
+ * names from the scopes they are built in, such as `/model/layers.0/attn/q_proj/MatMul`.
+ */
+export class Graph {
+  readonly nodes: Node[] = [];
+  readonly inputs: Value[] = [];
+  readonly outputs: { readonly name: string; readonly value: Value }[] = [];
+  readonly constants: Value[] = [];
+  /** results that helpers share within the graph, by a key of their own */
+  readonly memo = new Map<string, Value>();
+
+  private path = '';
+  private readonly names = new Set<string>();
+  private readonly counters = new Map<string, number>();
+  private readonly shared = new Map<string, Value>();
+  private readonly symbols = new Map<string, SymbolSource>();
+
+  constructor(readonly name: string) {}
+
+  /** Builds inside a named scope; scopes nest. */
+  scope<T>(name: string, build: () => T): T {
+    const outer = this.path;
+    this.path = `${outer}/${name}`;
+    try {
+      return build();
+    } finally {
+      this.path = outer;
+    }
+  }
+
+  /** Declares a graph input that the caller feeds under `name`. */
+  input(name: string, dtype: DType, shape: readonly Dim[]): Value {
+    const value = this.value(this.claim(name), dtype, shape);
+    this.inputs.push(value);
+    return value;
+  }
+
+  /**
+   * A named constant: data held in memory, or `external` data that stays in its file (any file that holds the tensor's
+   * little-endian bytes, e.g. safetensors) and is mapped by ONNX Runtime.
+   */
+  parameter(name: string, tensor: ConstantData): Value {
+    checkConstant(name, tensor);
+    const value = this.value(this.claim(name), tensor.dtype, tensor.shape, tensor);
+    this.constants.push(value);
+    return value;
+  }
+
+  /** An unnamed constant; small ones with equal type, shape and bytes become one. */
+  constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
+    if (data.byteLength > dedupLimitBytes) {
+      return this.parameter(this.unique('/constants/data'), { dtype, shape, data });
+    }
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64');
+    const key = `${dtype}${shapeText(shape)}${bytes}`;
+    let value = this.shared.get(key);
+    if (value === undefined) {
+      value = this.parameter(this.unique(`/constants/${dtype}`), { dtype, shape, data: data.slice() });
+      this.shared.set(key, value);
+    }
+    return value;
+  }
+
+  /** Adds one operation with declared results. The functions of `ops` infer types and shapes; this does not check them. */
+  node(
+    opType: string,
+    inputs: readonly (Value | null)[],
+    attributes: Attributes,
+    outputs: readonly OutputSpec[],
+    domain = '',
+  ): Value[] {
+    for (const input of inputs) {
+      if (input !== null && input.graph !== this) {
+        throw new GraphError(
+          'build',
+          `${opType} in graph "${this.name}" takes "${input.name}", which belongs to graph "${input.graph.name}"; ` +
+            'declare an input for it instead',
+        );
+      }
+    }
+    const name = this.unique(`${this.path}/${opType}`);
+    const values = outputs.map((spec, i) => this.value(`${name}_output_${i}`, spec.dtype, spec.shape));
+    const node: Node = { name, opType, domain, inputs, outputs: values, attributes };
+    for (const value of values) value.producer = node;
+    this.nodes.push(node);
+    return values;
+  }
+
+  /** Makes `value` a result of the graph under `name`. One value may be given out under several names. */
+  output(name: string, value: Value): void {
+    if (value.graph !== this) {
+      throw new GraphError(
+        'build',
+        `output "${name}" of graph "${this.name}" belongs to graph "${value.graph.name}"`,
+      );
+    }
+    if (this.names.has(name)) {
+      throw new GraphError(
+        'build',
+        `graph "${this.name}" has the name "${name}" twice; outputs need names of their own`,
+      );
+    }
+    this.names.add(name);
+    this.outputs.push({ name, value });
+  }
+
+  /** Where the extent of `symbol` can be read at run time. Throws where no value of the graph has it. */
+  sourceOf(symbol: string): SymbolSource {
+    const source = this.symbols.get(symbol);
+    if (source === undefined) {
+      const known = [...this.symbols.keys()].join(', ') || 'none';
+      throw new GraphError(
+        'build',
+        `no value of graph "${this.name}" has the dimension "${symbol}" (known: ${known})`,
+      );
+    }
+    return source;
+  }
+
+  /** Whether a constant of the graph lies in a file. */
+  get hasExternalData(): boolean {
+    return this.constants.some((value) => value.constant !== undefined && 'external' in value.constant);
+  }
+
+  /**
+   * The graph as a serialized ONNX `ModelProto`. Paths of external data are written relative to the root of the file
+   * system, which is where `Session.create` lets ONNX Runtime look; `locate` may map them otherwise.
+   */
+  toOnnx(locate: (path: string) => string = rootRelative): Uint8Array {
+    return serializeModel(this, locate);
+  }
+
+  private value(name: string, dtype: DType, shape: readonly Dim[], constant?: ConstantData): Value {
+    const value = new Value(this, name, dtype, shape.map(canonical), constant);
+    value.shape.forEach((dim, axis) => {
+      if (typeof dim === 'string') this.noteSymbol(dim, value, axis);
+    });
+    return value;
+  }
+
+  private noteSymbol(dim: string, value: Value, axis: number): void {
+    const terms = termsOf(dim);
+    if (terms.length !== 1 || terms[0].symbols.length !== 1) return;
+    const { coefficient: factor, symbols } = terms[0];
+    const known = this.symbols.get(symbols[0]);
+    if (known === undefined || (factor === 1 && known.factor !== 1))
+      this.symbols.set(symbols[0], { value, axis, factor });
+  }
+
+  private claim(name: string): string {
+    if (name === '' || this.names.has(name)) {
+      throw new GraphError(
+        'build',
+        `graph "${this.name}" has the name "${name}" already; names must be unique`,
+      );
+    }
+    this.names.add(name);
+    return name;
+  }
+
+  private unique(base: string): string {
+    for (;;) {
+      const count = this.counters.get(base) ?? 0;
+      this.counters.set(base, count + 1);
+      const name = count === 0 ? base : `${base}_${count}`;
+      if (!this.names.has(name)) return name;
+    }
+  }
+}
+
+function checkConstant(name: string, tensor: ConstantData): void {
+  const count = tensor.shape.reduce((a, b) => a * b, 1);
+  const expected = count * sizeBytesOf(tensor.dtype);
+  const found = 'external' in tensor ? tensor.external.length : tensor.data.byteLength;
+  if (found !== expected) {
+    throw new GraphError(
+      'build',
+      `constant "${name}" of type ${tensor.dtype} and shape ${shapeText(tensor.shape)} needs ${expected} bytes, found ${found}`,
+    );
+  }
+}

@@ -1,0 +1,17 @@
+export { GraphError, type GraphErrorCategory } from './errors';
+export { bfloat16Bits, float16Bits, sizeBytesOf, type DType, type TypedArray } from './dtype';
+export { type Dim } from './dims';
+export {
+  Value,
+  float,
+  type Attribute,
+  type Attributes,
+  type ConstantData,
+  type ExternalData,
+  type FloatAttribute,
+  type Node,
+} from './value';
+export { Graph, type OutputSpec } from './graph';
+export { Session, type Device, type SessionOptions } from './session';
+export { Tensor, tensor, zeros, type FeedDType } from './tensor';
+export * as ops from './ops';

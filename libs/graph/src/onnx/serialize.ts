@@ -1,0 +1,139 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import type { Dim } from '../dims';
+import { onnxTypeOf } from '../dtype';
+import type { Graph } from '../graph';
+import { FloatAttribute, type Attribute, type Node, type Value } from '../value';
+
+/** Operator set of ONNX's own domain that the functions of `ops` write. */
+export const opsetVersion = 20;
+const irVersion = 9;
+const microsoftDomain = 'com.microsoft';
+
+/** `AttributeProto.AttributeType` */
+const attributeType = { float: 1, int: 2, string: 3, ints: 7 } as const;
+const externalLocation = 1;
+
+function message(writer: BinaryWriter, field: number, write: (inner: BinaryWriter) => void): void {
+  writer.tag(field, WireType.LengthDelimited).fork();
+  write(writer);
+  writer.join();
+}
+
+function text(writer: BinaryWriter, field: number, value: string): void {
+  writer.tag(field, WireType.LengthDelimited).string(value);
+}
+
+function integer(writer: BinaryWriter, field: number, value: number): void {
+  writer.tag(field, WireType.Varint).int64(value);
+}
+
+/** The graph as ONNX `ModelProto` bytes; `locate` maps paths of external data. Field numbers follow onnx.proto3. */
+export function serializeModel(graph: Graph, locate: (path: string) => string): Uint8Array {
+  const writer = new BinaryWriter();
+  integer(writer, 1, irVersion);
+  text(writer, 2, 'ui-rl');
+  message(writer, 7, (w) => writeGraph(w, graph, locate));
+  message(writer, 8, (w) => writeOpset(w, '', opsetVersion));
+  message(writer, 8, (w) => writeOpset(w, microsoftDomain, 1));
+  return writer.finish();
+}
+
+function writeOpset(writer: BinaryWriter, domain: string, version: number): void {
+  text(writer, 1, domain);
+  integer(writer, 2, version);
+}
+
+function writeGraph(writer: BinaryWriter, graph: Graph, locate: (path: string) => string): void {
+  const names = outputNames(graph);
+  const nameOf = (value: Value): string => names.get(value) ?? value.name;
+  for (const node of graph.nodes) message(writer, 1, (w) => writeNode(w, node, nameOf));
+  for (const { name, value } of graph.outputs) {
+    if (nameOf(value) !== name) message(writer, 1, (w) => writeIdentity(w, name, nameOf(value)));
+  }
+  text(writer, 2, graph.name);
+  for (const value of graph.constants) message(writer, 5, (w) => writeTensor(w, value, locate));
+  for (const value of graph.inputs) message(writer, 11, (w) => writeValueInfo(w, value.name, value));
+  for (const { name, value } of graph.outputs) message(writer, 12, (w) => writeValueInfo(w, name, value));
+}
+
+/** A computed value takes the name it is given out under; only inputs, constants and further names need an Identity. */
+function outputNames(graph: Graph): Map<Value, string> {
+  const names = new Map<Value, string>();
+  for (const { name, value } of graph.outputs) {
+    if (value.producer !== undefined && !names.has(value)) names.set(value, name);
+  }
+  return names;
+}
+
+function writeIdentity(writer: BinaryWriter, name: string, from: string): void {
+  text(writer, 1, from);
+  text(writer, 2, name);
+  text(writer, 3, `/outputs/${name}`);
+  text(writer, 4, 'Identity');
+}
+
+function writeNode(writer: BinaryWriter, node: Node, nameOf: (value: Value) => string): void {
+  for (const input of node.inputs) text(writer, 1, input === null ? '' : nameOf(input));
+  for (const output of node.outputs) text(writer, 2, nameOf(output));
+  text(writer, 3, node.name);
+  text(writer, 4, node.opType);
+  for (const [name, value] of Object.entries(node.attributes)) {
+    message(writer, 5, (w) => writeAttribute(w, name, value));
+  }
+  if (node.domain !== '') text(writer, 7, node.domain);
+}
+
+function writeAttribute(writer: BinaryWriter, name: string, value: Attribute): void {
+  text(writer, 1, name);
+  if (value instanceof FloatAttribute) {
+    writer.tag(2, WireType.Bit32).float(value.value);
+    integer(writer, 20, attributeType.float);
+  } else if (typeof value === 'number') {
+    integer(writer, 3, value);
+    integer(writer, 20, attributeType.int);
+  } else if (typeof value === 'string') {
+    writer.tag(4, WireType.LengthDelimited).bytes(Buffer.from(value, 'utf8'));
+    integer(writer, 20, attributeType.string);
+  } else {
+    for (const item of value) integer(writer, 8, item);
+    integer(writer, 20, attributeType.ints);
+  }
+}
+
+function writeTensor(writer: BinaryWriter, value: Value, locate: (path: string) => string): void {
+  const tensor = value.constant;
+  if (tensor === undefined) return;
+  for (const dim of tensor.shape) integer(writer, 1, dim);
+  integer(writer, 2, onnxTypeOf(tensor.dtype));
+  text(writer, 8, value.name);
+  if ('data' in tensor) {
+    const { buffer, byteOffset, byteLength } = tensor.data;
+    writer.tag(9, WireType.LengthDelimited).bytes(new Uint8Array(buffer, byteOffset, byteLength));
+    return;
+  }
+  const { path, offset, length } = tensor.external;
+  for (const [key, entry] of Object.entries({ location: locate(path), offset, length })) {
+    message(writer, 13, (w) => {
+      text(w, 1, key);
+      text(w, 2, String(entry));
+    });
+  }
+  integer(writer, 14, externalLocation);
+}
+
+function writeValueInfo(writer: BinaryWriter, name: string, value: Value): void {
+  text(writer, 1, name);
+  message(writer, 2, (type) => {
+    message(type, 1, (tensor) => {
+      integer(tensor, 1, onnxTypeOf(value.dtype));
+      message(tensor, 2, (shape) => {
+        for (const dim of value.shape) message(shape, 1, (w) => writeDim(w, dim));
+      });
+    });
+  });
+}
+
+function writeDim(writer: BinaryWriter, dim: Dim): void {
+  if (typeof dim === 'number') integer(writer, 1, dim);
+  else text(writer, 2, dim);
+}

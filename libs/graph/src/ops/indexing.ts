@@ -1,0 +1,66 @@
+import { shapeText, type Dim } from '../dims';
+import { arrayOf, type DType } from '../dtype';
+import { GraphError } from '../errors';
+import type { Value } from '../value';
+import { axisOf, scalar, single } from './build';
+
+/** Slices of `x` along `axis`, picked by integer `indices` of any shape (which takes the place of the axis). */
+export function gather(x: Value, indices: Value, axis = 0): Value {
+  const place = axisOf(x, axis, 'gather');
+  const shape = [...x.shape.slice(0, place), ...indices.shape, ...x.shape.slice(place + 1)];
+  return single('Gather', [x, indices], x.dtype, shape, { axis: place });
+}
+
+/** One element per index along `axis`: result[i][j] = x[i][indices[i][j]] for axis 1 (numpy's take_along_axis). */
+export function takeAlongAxis(x: Value, indices: Value, axis: number): Value {
+  const place = axisOf(x, axis, 'takeAlongAxis');
+  const fits = indices.rank === x.rank && x.shape.every((dim, i) => i === place || dim === indices.shape[i]);
+  if (!fits) {
+    throw new GraphError(
+      'build',
+      `takeAlongAxis: indices ${shapeText(indices.shape)} must equal ${shapeText(x.shape)} but for axis ${place}`,
+    );
+  }
+  return single('GatherElements', [x, indices], x.dtype, indices.shape, { axis: place });
+}
+
+/** A copy of `x` where rows picked by `indices` [N] are replaced by, or (`add`) increased by, `updates` [N, ...]. */
+export function scatterRows(
+  x: Value,
+  indices: Value,
+  updates: Value,
+  mode: 'replace' | 'add' = 'replace',
+): Value {
+  const [count] = indices.shape;
+  const expected: Dim[] = [count, ...x.shape.slice(1)];
+  const fits =
+    indices.rank === 1 && updates.rank === x.rank && updates.shape.every((dim, i) => dim === expected[i]);
+  if (!fits) {
+    throw new GraphError(
+      'build',
+      `scatterRows: indices ${shapeText(indices.shape)} and updates ${shapeText(updates.shape)} do not fit ${shapeText(x.shape)}`,
+    );
+  }
+  const places = single('Unsqueeze', [indices, axesOf(x, [1])], indices.dtype, [count, 1]);
+  const reduction = mode === 'add' ? 'add' : 'none';
+  return single('ScatterND', [x, places, updates], x.dtype, x.shape, { reduction });
+}
+
+function axesOf(x: Value, axes: readonly number[]): Value {
+  return x.graph.constant('int64', [axes.length], arrayOf('int64', axes));
+}
+
+/** `depth` zeros with a one at each index, as a new last axis. */
+export function oneHot(indices: Value, depth: number, dtype: DType = 'float32'): Value {
+  const { graph } = indices;
+  const choices = graph.constant(dtype, [2], arrayOf(dtype, [0, 1]));
+  const inputs = [indices, scalar(graph, depth, 'int64'), choices];
+  return single('OneHot', inputs, dtype, [...indices.shape, depth], { axis: -1 });
+}
+
+/** Keeps the lower (default) or upper triangle of the last two axes from diagonal `k`, zeros elsewhere. */
+export function triangle(x: Value, part: 'lower' | 'upper' = 'lower', k = 0): Value {
+  return single('Trilu', [x, scalar(x.graph, k, 'int64')], x.dtype, x.shape, {
+    upper: Number(part === 'upper'),
+  });
+}

@@ -1,0 +1,116 @@
+import { InferenceSession, type Tensor } from 'onnxruntime-node';
+import { GraphError } from './errors';
+import { Graph } from './graph';
+import { externalDataFolder } from './onnx/external';
+
+/** What runs a session. */
+export type Device = 'cpu' | 'webgpu' | 'cuda';
+
+export interface SessionOptions {
+  /** default `cpu` */
+  readonly device?: Device;
+  /** threads of one operation on the CPU; default: as many as the machine has cores */
+  readonly threads?: number;
+  /**
+   * Keeps constants as they are instead of making packed private copies. Default: true where the graph has external
+   * data, so that sessions over one weight file share its pages.
+   */
+  readonly disablePrepacking?: boolean;
+  /** default `all` */
+  readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
+  /** Whether idle threads spin for the next operation: lower latency, at the cost of a busy core. Default true. */
+  readonly spinning?: boolean;
+  /** Where results stay; `gpu-buffer` (WebGPU only) hands tensors from session to session without copies. Default `cpu`. */
+  readonly outputLocation?: 'cpu' | 'gpu-buffer';
+  /** Fails the creation where an operation cannot run on the device, instead of running it on the CPU. Default false. */
+  readonly deviceOnly?: boolean;
+  /** Same results on every run, where the device has a choice. Default false. */
+  readonly deterministic?: boolean;
+  /** Further session configuration entries of ONNX Runtime, by full key, e.g. `session.set_denormal_as_zero`. */
+  readonly config?: Readonly<Record<string, string>>;
+  /** Prefix of a file that gets a profile (JSON trace) when the session is released. */
+  readonly profileTo?: string;
+}
+
+/** A graph made ready on a device. `run` blocks the event loop for its whole length: long graphs belong in a worker. */
+export class Session {
+  private constructor(
+    private readonly inner: InferenceSession,
+    private readonly label: string,
+  ) {}
+
+  /**
+   * Prepares a graph, or the bytes of an ONNX model. Throws `GraphError` with ONNX Runtime's message where the model is
+   * invalid, a file of external data is missing, or the device is not there.
+   */
+  static async create(graph: Graph | Uint8Array, options: SessionOptions = {}): Promise<Session> {
+    const label = graph instanceof Graph ? `graph "${graph.name}"` : 'model';
+    const bytes = graph instanceof Graph ? graph.toOnnx() : graph;
+    const prepack = !(options.disablePrepacking ?? (graph instanceof Graph && graph.hasExternalData));
+    try {
+      return new Session(await InferenceSession.create(bytes, ortOptions(options, prepack)), label);
+    } catch (cause) {
+      const device = options.device ?? 'cpu';
+      throw new GraphError('session', `${label} cannot be prepared on ${device}: ${messageOf(cause)}`, {
+        cause,
+      });
+    }
+  }
+
+  get inputNames(): readonly string[] {
+    return this.inner.inputNames;
+  }
+
+  get outputNames(): readonly string[] {
+    return this.inner.outputNames;
+  }
+
+  /**
+   * Runs the graph. `fetches` names the wanted results, each with a tensor to write into or null for a new one; without
+   * it all results are computed. Feeds must hold exactly the inputs of the graph.
+   */
+  async run(
+    feeds: Readonly<Record<string, Tensor>>,
+    fetches?: Readonly<Record<string, Tensor | null>>,
+  ): Promise<Record<string, Tensor>> {
+    try {
+      if (fetches === undefined) return await this.inner.run(feeds);
+      return await this.inner.run(feeds, fetches);
+    } catch (cause) {
+      throw new GraphError('session', `${this.label} failed: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  /** Frees the session; it must not be used again. */
+  async release(): Promise<void> {
+    await this.inner.release();
+  }
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function ortOptions(options: SessionOptions, prepack: boolean): InferenceSession.SessionOptions {
+  const device = options.device ?? 'cpu';
+  return {
+    executionProviders: device === 'cpu' ? ['cpu'] : [device, 'cpu'],
+    graphOptimizationLevel: options.optimization ?? 'all',
+    intraOpNumThreads: options.threads ?? 0,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    logSeverityLevel: 3,
+    preferredOutputLocation: options.outputLocation ?? 'cpu',
+    ...(options.profileTo === undefined
+      ? {}
+      : { enableProfiling: true, profileFilePrefix: options.profileTo }),
+    extra: {
+      'session.model_external_initializers_file_folder_path': externalDataFolder(),
+      'session.disable_prepacking': prepack ? '0' : '1',
+      'session.intra_op.allow_spinning': (options.spinning ?? true) ? '1' : '0',
+      'session.disable_cpu_ep_fallback': options.deviceOnly === true ? '1' : '0',
+      'session.use_deterministic_compute': options.deterministic === true ? '1' : '0',
+      ...options.config,
+    },
+  };
+}

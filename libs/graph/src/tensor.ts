@@ -1,0 +1,40 @@
+import { Tensor } from 'onnxruntime-node';
+import { arrayOf, zeroData, type DType, type TypedArray } from './dtype';
+import { GraphError } from './errors';
+
+export { Tensor };
+
+/** Element types a session takes and gives; the Node binding has no bfloat16. */
+export type FeedDType = Exclude<DType, 'bfloat16'>;
+
+/**
+ * A tensor to feed. `data` is used as it is (no copy) when it is the typed array of `dtype`; plain numbers are
+ * converted. `shape` defaults to one axis.
+ */
+export function tensor(
+  dtype: FeedDType,
+  data: TypedArray | readonly number[],
+  shape: readonly number[] = [data.length],
+): Tensor {
+  const count = shape.reduce((a, b) => a * b, 1);
+  if (data.length !== count) {
+    throw new GraphError(
+      'session',
+      `a tensor of shape [${shape.join(', ')}] needs ${count} elements, found ${data.length}`,
+    );
+  }
+  const array = ArrayBuffer.isView(data) ? data : arrayOf(dtype, data);
+  return new Tensor(dtype, array as never, shape);
+}
+
+/** A tensor of zeros: a buffer for `Session.run` to write a result into. */
+export function zeros(dtype: FeedDType, shape: readonly number[]): Tensor {
+  return tensor(
+    dtype,
+    zeroData(
+      dtype,
+      shape.reduce((a, b) => a * b, 1),
+    ),
+    shape,
+  );
+}
