@@ -1,0 +1,147 @@
+import { mkdir } from 'node:fs/promises';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { entities } from './entities';
+import { RecordsError } from './errors';
+import { migrations } from './migrations';
+import { type EmbeddedServer, startEmbedded } from './embedded';
+
+/** A PostgreSQL server that exists already. `url` wins over the single fields. */
+export interface PostgresOptions {
+  kind: 'postgres';
+  url?: string;
+  host?: string;
+  port?: number;
+  user?: string;
+  password?: string;
+  database?: string;
+  ssl?: boolean | { ca?: string; rejectUnauthorized?: boolean };
+  /** Connections of the pool; 4 unless told. */
+  poolSize?: number;
+}
+
+/** PostgreSQL inside this process (PGlite), for machines without a server. One process at a time per folder. */
+export interface EmbeddedOptions {
+  kind: 'embedded';
+  /** Folder of the database; made when missing. */
+  dataDir: string;
+}
+
+export type DatabaseOptions = PostgresOptions | EmbeddedOptions;
+
+export interface Database {
+  dataSource: DataSource;
+  kind: DatabaseOptions['kind'];
+  /** Where the data lies, without secrets: `postgres at db.example:5432/uirl`. */
+  place: string;
+  close(): Promise<void>;
+}
+
+const shared = {
+  type: 'postgres',
+  entities,
+  migrations,
+  migrationsTableName: 'migrations',
+  migrationsTransactionMode: 'each',
+  synchronize: false,
+  migrationsRun: false,
+  logging: false,
+} as const satisfies DataSourceOptions;
+
+/**
+ * Opens the database; does not migrate (see `migrate`).
+ *
+ * @throws RecordsError `connection` where the server does not answer or refuses; the message names the place, never the password.
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return options.kind === 'embedded' ? openEmbedded(options) : openPostgres(options);
+}
+
+async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const place = placeOf(options);
+  const dataSource = new DataSource({
+    ...shared,
+    ...(options.url === undefined
+      ? {
+          host: options.host,
+          port: options.port,
+          username: options.user,
+          password: options.password,
+          database: options.database,
+        }
+      : { url: options.url }),
+    ssl: options.ssl,
+    connectTimeoutMS: 10_000,
+    applicationName: 'ui-rl',
+    poolSize: options.poolSize ?? 4,
+  });
+  await initialize(dataSource, place);
+  return { dataSource, kind: 'postgres', place, close: () => dataSource.destroy() };
+}
+
+async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
+  const place = `embedded PostgreSQL in ${options.dataDir}`;
+  await mkdir(options.dataDir, { recursive: true });
+  let server: EmbeddedServer;
+  try {
+    server = await startEmbedded(options.dataDir);
+  } catch (cause) {
+    throw new RecordsError('connection', `cannot open the ${place}: ${messageOf(cause)}`, { cause });
+  }
+  const dataSource = new DataSource({
+    ...shared,
+    host: server.socketFolder,
+    port: server.port,
+    username: 'postgres',
+    database: 'postgres',
+    // All connections share PGlite's one session.
+    poolSize: 1,
+  });
+  try {
+    await initialize(dataSource, place);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return {
+    dataSource,
+    kind: 'embedded',
+    place,
+    close: async () => {
+      await dataSource.destroy();
+      await server.stop();
+    },
+  };
+}
+
+async function initialize(dataSource: DataSource, place: string): Promise<void> {
+  try {
+    await dataSource.initialize();
+  } catch (cause) {
+    throw new RecordsError(
+      'connection',
+      `cannot connect to ${place}: ${messageOf(cause)}. Check DATABASE_URL or POSTGRES_*, and that the server runs`,
+      { cause },
+    );
+  }
+}
+
+function placeOf(options: PostgresOptions): string {
+  if (options.url === undefined) {
+    return `postgres at ${options.host ?? 'localhost'}:${options.port ?? 5432}/${options.database ?? ''}`;
+  }
+  try {
+    const url = new URL(options.url);
+    return `postgres at ${url.host}${url.pathname}`;
+  } catch (cause) {
+    throw new RecordsError(
+      'configuration',
+      'the database address is not a URL such as postgres://user:password@host:5432/name',
+      { cause },
+    );
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,43 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { RunEntity } from './run.entity';
+
+/** Phases, services that became ready, warnings, messages set aside: what a person reads as a log. */
+@Entity('events')
+@Index('events_run_type', ['runId', 'type', 'at'])
+export class EventEntity {
+  @ForeignKey(() => RunEntity, { name: 'events_run_fk', onDelete: 'CASCADE' })
+  @PrimaryColumn({ name: 'run_id', type: 'text', primaryKeyConstraintName: 'events_pk' })
+  runId: string;
+
+  /** Message id of the event, or its place in the stream. */
+  @PrimaryColumn({ name: 'event_key', type: 'text', primaryKeyConstraintName: 'events_pk' })
+  eventKey: string;
+
+  @Column({ type: 'text' })
+  type: string;
+
+  @Column({ type: 'timestamptz' })
+  at: Date;
+
+  /** The event as it was published. */
+  @Column({ type: 'jsonb' })
+  data: Record<string, unknown>;
+}
+
+/** A rollout an actor has begun. */
+@Entity('rollout_starts')
+export class RolloutStartEntity {
+  @PrimaryColumn({ name: 'rollout_id', type: 'text', primaryKeyConstraintName: 'rollout_starts_pk' })
+  rolloutId: string;
+
+  @ForeignKey(() => RunEntity, { name: 'rollout_starts_run_fk', onDelete: 'CASCADE' })
+  @Index('rollout_starts_run')
+  @Column({ name: 'run_id', type: 'text' })
+  runId: string;
+
+  @Column({ type: 'text' })
+  actor: string;
+
+  @Column({ type: 'timestamptz' })
+  at: Date;
+}

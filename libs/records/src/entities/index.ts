@@ -1,0 +1,31 @@
+import { CheckpointEntity } from './checkpoint.entity';
+import { EvaluationEntity, EvaluationTaskEntity } from './evaluation.entity';
+import { EventEntity, RolloutStartEntity } from './event.entity';
+import { RunEntity } from './run.entity';
+import { StepEntity } from './step.entity';
+import { TrajectoryEntity } from './trajectory.entity';
+import { TurnEntity } from './turn.entity';
+
+export {
+  CheckpointEntity,
+  EvaluationEntity,
+  EvaluationTaskEntity,
+  EventEntity,
+  RolloutStartEntity,
+  RunEntity,
+  StepEntity,
+  TrajectoryEntity,
+  TurnEntity,
+};
+
+export const entities = [
+  RunEntity,
+  TrajectoryEntity,
+  TurnEntity,
+  StepEntity,
+  EvaluationEntity,
+  EvaluationTaskEntity,
+  CheckpointEntity,
+  EventEntity,
+  RolloutStartEntity,
+];

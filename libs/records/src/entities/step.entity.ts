@@ -1,0 +1,27 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { RunEntity } from './run.entity';
+
+/** One `train_step` event: an optimizer step, or a batch without signal (same `step` as the one before). */
+@Entity('steps')
+@Index('steps_run_step', ['runId', 'step'])
+export class StepEntity {
+  @ForeignKey(() => RunEntity, { name: 'steps_run_fk', onDelete: 'CASCADE' })
+  @PrimaryColumn({ name: 'run_id', type: 'text', primaryKeyConstraintName: 'steps_pk' })
+  runId: string;
+
+  /** Message id of the event, or its place in the stream. */
+  @PrimaryColumn({ name: 'event_key', type: 'text', primaryKeyConstraintName: 'steps_pk' })
+  eventKey: string;
+
+  @Column({ type: 'integer' })
+  step: number;
+
+  @Column({ type: 'timestamptz' })
+  at: Date;
+
+  @Column({ type: 'jsonb' })
+  metrics: Record<string, number>;
+
+  @Column({ name: 'rollout_ids', type: 'text', array: true })
+  rolloutIds: string[];
+}

@@ -1,0 +1,86 @@
+import type { Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+import { Column, CreateDateColumn, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { RunEntity } from './run.entity';
+
+/** One episode; the rollout id is the key, so that each is counted exactly once. */
+@Entity('trajectories')
+@Index('trajectories_run_finished', ['runId', 'finishedAt'])
+@Index('trajectories_run_version', ['runId', 'purpose', 'policyVersion'])
+@Index('trajectories_run_task', ['runId', 'taskId'])
+export class TrajectoryEntity {
+  /** Rollout id. */
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'trajectories_pk' })
+  id: string;
+
+  @ForeignKey(() => RunEntity, { name: 'trajectories_run_fk', onDelete: 'CASCADE' })
+  @Column({ name: 'run_id', type: 'text' })
+  runId: string;
+
+  @Column({ type: 'text' })
+  purpose: Purpose;
+
+  @Column({ name: 'group_id', type: 'text' })
+  groupId: string;
+
+  @Column({ name: 'group_index', type: 'integer' })
+  groupIndex: number;
+
+  @Column({ name: 'evaluation_id', type: 'text', nullable: true })
+  evaluationId: string | null;
+
+  /** The task's id, or its description where it has none. */
+  @Column({ name: 'task_id', type: 'text' })
+  taskId: string;
+
+  @Column({ type: 'text' })
+  description: string;
+
+  @Column({ type: 'text' })
+  status: TrajectoryStatus;
+
+  @Column({ name: 'invalid_reason', type: 'text', nullable: true })
+  invalidReason: string | null;
+
+  /** What the verifier says; null where the task has no checks. */
+  @Column({ type: 'boolean', nullable: true })
+  success: boolean | null;
+
+  @Column({ type: 'double precision' })
+  reward: number;
+
+  @Column({ type: 'jsonb' })
+  rewards: Record<string, number>;
+
+  @Column({ name: 'turn_count', type: 'integer' })
+  turnCount: number;
+
+  /** Sampled tokens of all turns. */
+  @Column({ name: 'token_count', type: 'integer' })
+  tokenCount: number;
+
+  /** Version that sampled the last turn; null where no turn was sampled. */
+  @Column({ name: 'policy_version', type: 'integer', nullable: true })
+  policyVersion: number | null;
+
+  @Column({ name: 'final_screenshot', type: 'text', nullable: true })
+  finalScreenshot: string | null;
+
+  @Column({ name: 'final_state', type: 'jsonb', nullable: true })
+  finalState: Record<string, unknown> | null;
+
+  /** The rollout request as the actor read it. */
+  @Column({ type: 'jsonb' })
+  request: RolloutRequest;
+
+  @Column({ type: 'text' })
+  actor: string;
+
+  @Column({ name: 'started_at', type: 'timestamptz' })
+  startedAt: Date;
+
+  @Column({ name: 'finished_at', type: 'timestamptz' })
+  finishedAt: Date;
+
+  @CreateDateColumn({ name: 'recorded_at', type: 'timestamptz' })
+  recordedAt: Date;
+}

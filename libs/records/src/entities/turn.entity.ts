@@ -1,0 +1,59 @@
+import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+import { TrajectoryEntity } from './trajectory.entity';
+
+/** One turn: what the policy read, what it sampled, what came of it. */
+@Entity('turns')
+export class TurnEntity {
+  @ForeignKey(() => TrajectoryEntity, { name: 'turns_trajectory_fk', onDelete: 'CASCADE' })
+  @PrimaryColumn({ name: 'trajectory_id', type: 'text', primaryKeyConstraintName: 'turns_pk' })
+  trajectoryId: string;
+
+  @PrimaryColumn({ type: 'integer', primaryKeyConstraintName: 'turns_pk' })
+  index: number;
+
+  @Column({ name: 'prompt_token_ids', type: 'integer', array: true })
+  promptTokenIds: number[];
+
+  @Column({ name: 'prompt_images', type: 'text', array: true })
+  promptImages: string[];
+
+  @Column({ name: 'image_tokens', type: 'integer' })
+  imageTokens: number;
+
+  @Column({ name: 'token_ids', type: 'integer', array: true })
+  tokenIds: number[];
+
+  @Column({ type: 'double precision', array: true })
+  logprobs: number[];
+
+  @Column({ type: 'double precision' })
+  temperature: number;
+
+  @Column({ name: 'policy_version', type: 'integer' })
+  policyVersion: number;
+
+  @Column({ name: 'adapter_digest', type: 'text' })
+  adapterDigest: string;
+
+  @Column({ type: 'text' })
+  text: string;
+
+  @Column({ type: 'jsonb', nullable: true })
+  action: Record<string, unknown> | null;
+
+  @Column({ name: 'parse_error', type: 'text', nullable: true })
+  parseError: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  outcome: string | null;
+
+  /** sha256 of the screenshot the policy saw. */
+  @Column({ type: 'text' })
+  screenshot: string;
+
+  @Column({ name: 'policy_ms', type: 'double precision' })
+  policyMs: number;
+
+  @Column({ name: 'env_ms', type: 'double precision' })
+  envMs: number;
+}

@@ -1,0 +1,10 @@
+export * from './database';
+export * from './entities';
+export * from './errors';
+export * from './migrate';
+export * from './queries/curves';
+export * from './queries/episodes';
+export * from './queries/runs';
+export * from './recorder';
+export { type KeyedEvent, storable } from './rows';
+export * from './views';

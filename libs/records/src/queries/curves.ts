@@ -1,0 +1,121 @@
+import type { DataSource } from 'typeorm';
+import type { Curves, TaskScoreView, TrainingCurve } from '../views';
+
+/** What the charts of a run show. Work grows with the run's episodes; cache it where many ask. */
+export async function readCurves(dataSource: DataSource, runId: string): Promise<Curves> {
+  return {
+    training: await trainingCurve(dataSource, runId),
+    steps: await stepMetrics(dataSource, runId),
+    throughput: await throughput(dataSource, runId),
+  };
+}
+
+interface TrainingRow {
+  version: number;
+  success_rate: number | null;
+  reward: number | null;
+  episodes: number;
+  invalid: number;
+  turns: number | null;
+}
+
+async function trainingCurve(dataSource: DataSource, runId: string): Promise<TrainingCurve> {
+  const rows = await dataSource.query<TrainingRow[]>(
+    `SELECT policy_version AS version,
+       (avg(success::int) FILTER (WHERE status <> 'invalid'))::float8 AS success_rate,
+       (avg(reward) FILTER (WHERE status <> 'invalid'))::float8 AS reward,
+       (avg(turn_count) FILTER (WHERE status <> 'invalid'))::float8 AS turns,
+       count(*)::int AS episodes,
+       (count(*) FILTER (WHERE status = 'invalid'))::int AS invalid
+     FROM trajectories
+     WHERE run_id = $1 AND purpose = 'train' AND policy_version IS NOT NULL
+     GROUP BY policy_version ORDER BY policy_version`,
+    [runId],
+  );
+  return {
+    version: rows.map((row) => row.version),
+    successRate: rows.map((row) => row.success_rate),
+    reward: rows.map((row) => row.reward),
+    episodes: rows.map((row) => row.episodes),
+    invalid: rows.map((row) => row.invalid),
+    turns: rows.map((row) => row.turns),
+  };
+}
+
+async function stepMetrics(dataSource: DataSource, runId: string): Promise<Curves['steps']> {
+  const rows = await dataSource.query<{ step: number; metrics: Record<string, number> }[]>(
+    'SELECT DISTINCT ON (step) step, metrics FROM steps WHERE run_id = $1 ORDER BY step, at DESC',
+    [runId],
+  );
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row.metrics)))].toSorted();
+  const column = (name: string) => rows.map((row) => row.metrics[name] ?? null);
+  return {
+    step: rows.map((row) => row.step),
+    metrics: Object.fromEntries(names.map((name) => [name, column(name)])),
+  };
+}
+
+/** Interval lengths in seconds, of which the finest with at most 120 points is taken. */
+const INTERVALS = [10, 30, 60, 300, 900, 3600, 21_600, 86_400];
+
+async function throughput(dataSource: DataSource, runId: string): Promise<Curves['throughput']> {
+  const [{ span }] = await dataSource.query<{ span: number | null }[]>(
+    `SELECT extract(epoch FROM max(finished_at) - min(finished_at))::float8 AS span
+     FROM trajectories WHERE run_id = $1`,
+    [runId],
+  );
+  const seconds = INTERVALS.find((length) => (span ?? 0) / length <= 120) ?? 86_400;
+  const rows = await dataSource.query<{ bucket: number; episodes: number; invalid: number }[]>(
+    `SELECT floor(extract(epoch FROM finished_at) / $2)::int AS bucket, count(*)::int AS episodes,
+       (count(*) FILTER (WHERE status = 'invalid'))::int AS invalid
+     FROM trajectories WHERE run_id = $1 GROUP BY bucket ORDER BY bucket`,
+    [runId, seconds],
+  );
+  const byBucket = new Map(rows.map((row) => [row.bucket, row]));
+  const first = rows.at(0)?.bucket ?? 0;
+  const count = rows.length === 0 ? 0 : rows[rows.length - 1].bucket - first + 1;
+  // A pause is zeros, not a gap the line jumps over.
+  const buckets = Array.from({ length: Math.min(count, 2_000) }, (_, index) => first + index);
+  return {
+    seconds,
+    at: buckets.map((bucket) => bucket * seconds),
+    episodes: buckets.map((bucket) => byBucket.get(bucket)?.episodes ?? 0),
+    invalid: buckets.map((bucket) => byBucket.get(bucket)?.invalid ?? 0),
+  };
+}
+
+interface TaskScoreRow {
+  goal_set: string;
+  task_id: string;
+  description: string;
+  baseline: boolean;
+  successes: number;
+  episodes: number;
+}
+
+/** Every evaluated task, before training and at the latest evaluation. */
+export async function readTaskScores(dataSource: DataSource, runId: string): Promise<TaskScoreView[]> {
+  const rows = await dataSource.query<TaskScoreRow[]>(
+    `SELECT DISTINCT ON (t.goal_set, t.task_id, e.stage = 'baseline')
+       t.goal_set, t.task_id, t.description, e.stage = 'baseline' AS baseline, t.successes, t.episodes
+     FROM evaluation_tasks t
+     JOIN evaluations e USING (run_id, evaluation_id, goal_set)
+     WHERE t.run_id = $1
+     ORDER BY t.goal_set, t.task_id, e.stage = 'baseline', e.at DESC`,
+    [runId],
+  );
+  const byTask = new Map<string, TaskScoreView>();
+  for (const row of rows) {
+    const key = `${row.goal_set}\n${row.task_id}`;
+    const view = byTask.get(key) ?? {
+      set: row.goal_set,
+      taskId: row.task_id,
+      description: row.description,
+      before: null,
+      after: null,
+    };
+    view[row.baseline ? 'before' : 'after'] = { successes: row.successes, episodes: row.episodes };
+    byTask.set(key, view);
+  }
+  return [...byTask.values()];
+}

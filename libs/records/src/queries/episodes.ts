@@ -1,0 +1,168 @@
+import type { Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+import type { DataSource } from 'typeorm';
+import type { EpisodeDetail, EpisodeFilter, EpisodePage, EpisodeSummary, TurnView } from '../views';
+import { iso } from './values';
+
+interface EpisodeRow {
+  id: string;
+  run_id: string;
+  purpose: Purpose;
+  group_id: string;
+  evaluation_id: string | null;
+  task_id: string;
+  description: string;
+  source: string | null;
+  status: TrajectoryStatus;
+  invalid_reason: string | null;
+  success: boolean | null;
+  reward: number;
+  turn_count: number;
+  token_count: number;
+  policy_version: number | null;
+  started_at: Date;
+  finished_at: Date;
+  thumbnail: string | null;
+}
+
+const COLUMNS = `
+  t.id, t.run_id, t.purpose, t.group_id, t.evaluation_id, t.task_id, t.description,
+  t.request #>> '{task,source}' AS source, t.status, t.invalid_reason, t.success, t.reward, t.turn_count,
+  t.token_count, t.policy_version, t.started_at, t.finished_at,
+  (SELECT u.screenshot FROM turns u WHERE u.trajectory_id = t.id AND u.index = 0) AS thumbnail`;
+
+const MAX_PAGE = 200;
+
+/** Episodes of a run, latest first. A cursor that is none is taken as the start. */
+export async function listEpisodes(dataSource: DataSource, filter: EpisodeFilter): Promise<EpisodePage> {
+  const limit = Math.min(Math.max(filter.limit ?? 50, 1), MAX_PAGE);
+  const { where, values } = conditions(filter);
+  const rows = await dataSource.query<EpisodeRow[]>(
+    `SELECT ${COLUMNS} FROM trajectories t WHERE ${where.join(' AND ')}
+     ORDER BY t.finished_at DESC, t.id DESC LIMIT ${limit + 1}`,
+    values,
+  );
+  const episodes = rows.slice(0, limit).map(summary);
+  const last = episodes.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  return { episodes, cursor: more ? `${last.finishedAt}~${last.id}` : null };
+}
+
+function conditions(filter: EpisodeFilter): { where: string[]; values: unknown[] } {
+  const where = ['t.run_id = $1'];
+  const values: unknown[] = [filter.runId];
+  const add = (condition: (place: string) => string, value: unknown) => {
+    values.push(value);
+    where.push(condition(`$${values.length}`));
+  };
+  if (filter.purpose !== undefined) add((place) => `t.purpose = ${place}`, filter.purpose);
+  if (filter.status !== undefined) add((place) => `t.status = ${place}`, filter.status);
+  if (filter.success === 'unknown') where.push(`t.success IS NULL AND t.status <> 'invalid'`);
+  else if (filter.success !== undefined) add((place) => `t.success = ${place}`, filter.success === 'yes');
+  if (filter.task !== undefined && filter.task !== '') {
+    const pattern = `%${filter.task.replace(/[\\%_]/g, '\\$&')}%`;
+    add((place) => `(t.task_id ILIKE ${place} OR t.description ILIKE ${place})`, pattern);
+  }
+  const cursor = /^(\d{4}-[\dT:.-]+Z)~(.+)$/.exec(filter.before ?? '');
+  if (cursor !== null && !Number.isNaN(Date.parse(cursor[1]))) {
+    values.push(cursor[1], cursor[2]);
+    where.push(`(t.finished_at, t.id) < ($${values.length - 1}::timestamptz, $${values.length})`);
+  }
+  return { where, values };
+}
+
+function summary(row: EpisodeRow): EpisodeSummary {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    purpose: row.purpose,
+    groupId: row.group_id,
+    evaluationId: row.evaluation_id,
+    taskId: row.task_id,
+    description: row.description,
+    source: row.source,
+    status: row.status,
+    invalidReason: row.invalid_reason,
+    success: row.success,
+    reward: row.reward,
+    turnCount: row.turn_count,
+    tokenCount: row.token_count,
+    policyVersion: row.policy_version,
+    startedAt: iso(row.started_at),
+    finishedAt: iso(row.finished_at),
+    thumbnail: row.thumbnail,
+  };
+}
+
+interface DetailRow extends EpisodeRow {
+  rewards: Record<string, number>;
+  request: RolloutRequest;
+  actor: string;
+  final_screenshot: string | null;
+  final_state: Record<string, unknown> | null;
+  trained_in_step: number | null;
+}
+
+/** Null where no such rollout is recorded. */
+export async function findEpisode(dataSource: DataSource, id: string): Promise<EpisodeDetail | null> {
+  const [row] = await dataSource.query<DetailRow[]>(
+    `SELECT ${COLUMNS}, t.rewards, t.request, t.actor, t.final_screenshot, t.final_state,
+       (SELECT min(s.step) FROM steps s WHERE s.run_id = t.run_id AND t.id = ANY(s.rollout_ids)) AS trained_in_step
+     FROM trajectories t WHERE t.id = $1`,
+    [id],
+  );
+  if (row === undefined) return null;
+  return {
+    ...summary(row),
+    rewards: row.rewards,
+    request: row.request,
+    actor: row.actor,
+    finalScreenshot: row.final_screenshot,
+    finalState: row.final_state,
+    trainedInStep: row.trained_in_step,
+    turns: await turnsOf(dataSource, id),
+  };
+}
+
+interface TurnRow {
+  index: number;
+  text: string;
+  action: Record<string, unknown> | null;
+  parse_error: string | null;
+  outcome: string | null;
+  screenshot: string;
+  prompt_tokens: number;
+  image_tokens: number;
+  token_ids: number[];
+  logprobs: number[];
+  temperature: number;
+  policy_version: number;
+  adapter_digest: string;
+  policy_ms: number;
+  env_ms: number;
+}
+
+async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> {
+  const rows = await dataSource.query<TurnRow[]>(
+    `SELECT index, text, action, parse_error, outcome, screenshot, cardinality(prompt_token_ids) AS prompt_tokens,
+       image_tokens, token_ids, logprobs, temperature, policy_version, adapter_digest, policy_ms, env_ms
+     FROM turns WHERE trajectory_id = $1 ORDER BY index`,
+    [id],
+  );
+  return rows.map((row) => ({
+    index: row.index,
+    text: row.text,
+    action: row.action,
+    parseError: row.parse_error,
+    outcome: row.outcome,
+    screenshot: row.screenshot,
+    promptTokens: row.prompt_tokens,
+    imageTokens: row.image_tokens,
+    tokenIds: row.token_ids,
+    logprobs: row.logprobs,
+    temperature: row.temperature,
+    policyVersion: row.policy_version,
+    adapterDigest: row.adapter_digest,
+    policyMs: row.policy_ms,
+    envMs: row.env_ms,
+  }));
+}

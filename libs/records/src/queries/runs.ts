@@ -1,0 +1,159 @@
+import type { DataSource } from 'typeorm';
+import type { CheckpointView, EvaluationView, LogEntry, RunDetail, RunSummary, SetAsideView } from '../views';
+import { iso, isoOrNull } from './values';
+
+interface RunRow {
+  id: string;
+  created_at: Date;
+  phase: string | null;
+  phase_since: Date | null;
+  phase_reason: string | null;
+  steps: number;
+  episodes: number;
+  invalid: number;
+}
+
+const RUNS = `
+  SELECT r.id, r.created_at, r.phase, r.phase_since, r.phase_reason,
+    COALESCE((SELECT max(s.step) FROM steps s WHERE s.run_id = r.id), 0)::int AS steps,
+    (SELECT count(*) FROM trajectories t WHERE t.run_id = r.id)::int AS episodes,
+    (SELECT count(*) FROM trajectories t WHERE t.run_id = r.id AND t.status = 'invalid')::int AS invalid
+  FROM runs r`;
+
+/** Runs that were created or played at least one episode, newest first; a mere mention in a bad message makes none. */
+const LISTED = `
+  WHERE r.phase IS NOT NULL OR r.config <> '{}'::jsonb
+    OR EXISTS (SELECT 1 FROM trajectories t WHERE t.run_id = r.id)
+  ORDER BY r.created_at DESC LIMIT $1`;
+
+export async function listRuns(dataSource: DataSource, limit = 200): Promise<RunSummary[]> {
+  const rows = await dataSource.query<RunRow[]>(RUNS + LISTED, [limit]);
+  const evaluations = await evaluationsOf(
+    dataSource,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => summary(row, evaluations.get(row.id) ?? []));
+}
+
+/** Null where no message named such a run. */
+export async function findRun(dataSource: DataSource, id: string): Promise<RunDetail | null> {
+  const [row] = await dataSource.query<RunRow[]>(`${RUNS} WHERE r.id = $1`, [id]);
+  if (row === undefined) return null;
+  const evaluations = await evaluationsOf(dataSource, [id]);
+  const [{ config }] = await dataSource.query<{ config: Record<string, unknown> }[]>(
+    'SELECT config FROM runs WHERE id = $1',
+    [id],
+  );
+  return {
+    ...summary(row, evaluations.get(id) ?? []),
+    config,
+    checkpoints: await checkpointsOf(dataSource, id),
+    log: await logOf(dataSource, id),
+    inProgress: await inProgress(dataSource, id),
+  };
+}
+
+function summary(row: RunRow, evaluations: EvaluationView[]): RunSummary {
+  return {
+    id: row.id,
+    createdAt: iso(row.created_at),
+    phase: row.phase,
+    phaseSince: isoOrNull(row.phase_since),
+    phaseReason: row.phase_reason,
+    steps: row.steps,
+    episodes: row.episodes,
+    invalid: row.invalid,
+    evaluations,
+  };
+}
+
+interface EvaluationRow {
+  run_id: string;
+  evaluation_id: string;
+  goal_set: string;
+  stage: EvaluationView['stage'];
+  policy_version: number;
+  checkpoint: string;
+  success_rate: number;
+  interval_low: number;
+  interval_high: number;
+  episodes: number;
+  invalid: number;
+  at: Date;
+}
+
+async function evaluationsOf(
+  dataSource: DataSource,
+  runIds: string[],
+): Promise<Map<string, EvaluationView[]>> {
+  const rows = await dataSource.query<EvaluationRow[]>(
+    'SELECT * FROM evaluations WHERE run_id = ANY($1) ORDER BY at, goal_set',
+    [runIds],
+  );
+  const byRun = new Map<string, EvaluationView[]>();
+  for (const row of rows) byRun.set(row.run_id, [...(byRun.get(row.run_id) ?? []), evaluationView(row)]);
+  return byRun;
+}
+
+function evaluationView(row: EvaluationRow): EvaluationView {
+  return {
+    evaluationId: row.evaluation_id,
+    stage: row.stage,
+    set: row.goal_set,
+    policyVersion: row.policy_version,
+    checkpoint: row.checkpoint,
+    successRate: row.success_rate,
+    interval: [row.interval_low, row.interval_high],
+    episodes: row.episodes,
+    invalid: row.invalid,
+    at: iso(row.at),
+  };
+}
+
+async function checkpointsOf(dataSource: DataSource, runId: string): Promise<CheckpointView[]> {
+  const rows = await dataSource.query<
+    { name: string; step: number; path: string; adapter_digest: string; at: Date }[]
+  >('SELECT * FROM checkpoints WHERE run_id = $1 ORDER BY step DESC, at DESC', [runId]);
+  return rows.map((row) => ({
+    name: row.name,
+    step: row.step,
+    path: row.path,
+    adapterDigest: row.adapter_digest,
+    at: iso(row.at),
+  }));
+}
+
+async function logOf(dataSource: DataSource, runId: string): Promise<LogEntry[]> {
+  const rows = await dataSource.query<{ type: string; at: Date; data: Record<string, unknown> }[]>(
+    `SELECT type, at, data FROM events
+     WHERE run_id = $1 AND type IN ('phase', 'service_ready', 'warning', 'set_aside') ORDER BY at DESC LIMIT 100`,
+    [runId],
+  );
+  return rows.map((row) => ({ type: row.type, at: iso(row.at), data: row.data }));
+}
+
+async function inProgress(dataSource: DataSource, runId: string): Promise<number> {
+  const [{ count }] = await dataSource.query<{ count: number }[]>(
+    `SELECT count(*)::int AS count FROM rollout_starts s
+     WHERE s.run_id = $1 AND s.at > now() - interval '10 minutes'
+       AND NOT EXISTS (SELECT 1 FROM trajectories t WHERE t.id = s.rollout_id)`,
+    [runId],
+  );
+  return count;
+}
+
+/** Messages nobody could read, of every run, latest first. */
+export async function listSetAside(dataSource: DataSource, limit = 200): Promise<SetAsideView[]> {
+  const rows = await dataSource.query<{ run_id: string; at: Date; data: Record<string, unknown> }[]>(
+    `SELECT run_id, at, data FROM events WHERE type = 'set_aside' ORDER BY at DESC LIMIT $1`,
+    [limit],
+  );
+  return rows.map(({ run_id, at, data }) => ({
+    runId: run_id,
+    at: iso(at),
+    service: String(data.service),
+    subject: String(data.subject),
+    key: String(data.key),
+    reason: String(data.reason),
+  }));
+}

@@ -1,0 +1,150 @@
+import type { EvaluationEvent, PhaseEvent, RunCreatedEvent, RunEvent, Trajectory } from '@ui-rl/contracts';
+import type { DataSource, EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity';
+import {
+  CheckpointEntity,
+  EvaluationEntity,
+  EvaluationTaskEntity,
+  EventEntity,
+  RolloutStartEntity,
+  RunEntity,
+  StepEntity,
+  TrajectoryEntity,
+  TurnEntity,
+} from './entities';
+import {
+  checkpointRow,
+  evaluationRow,
+  evaluationTaskRows,
+  eventRow,
+  type KeyedEvent,
+  rolloutStartRow,
+  stepRow,
+  storable,
+  trajectoryRow,
+  turnRows,
+} from './rows';
+
+/** What arrived since the last batch. */
+export interface RecordBatch {
+  trajectories: readonly Trajectory[];
+  events: readonly KeyedEvent[];
+}
+
+/** Rollout ids of the trajectories that were new; the others were known already. */
+export interface RecordedBatch {
+  newTrajectories: string[];
+}
+
+/** Rows per statement; PostgreSQL takes at most 65,535 parameters. */
+const CHUNK = 1_000;
+
+/**
+ * Writes a batch in one transaction. Writing the same message again changes nothing: the rollout id, the event's key and
+ * the evaluation's id are unique keys.
+ */
+export async function record(dataSource: DataSource, batch: RecordBatch): Promise<RecordedBatch> {
+  return dataSource.transaction(async (manager) => {
+    await ensureRuns(manager, batch);
+    const newTrajectories = await recordTrajectories(manager, batch.trajectories);
+    await recordEvents(manager, batch.events);
+    return { newTrajectories };
+  });
+}
+
+async function ensureRuns(manager: EntityManager, batch: RecordBatch): Promise<void> {
+  const ids = new Set([
+    ...batch.trajectories.map((trajectory) => trajectory.request.runId),
+    ...batch.events.map(({ event }) => event.runId),
+  ]);
+  await insertNew(
+    manager,
+    RunEntity,
+    [...ids].toSorted().map((id) => ({ id: storable(id) })),
+  );
+}
+
+async function recordTrajectories(manager: EntityManager, all: readonly Trajectory[]): Promise<string[]> {
+  const byId = new Map<string, Trajectory>();
+  for (const trajectory of all) {
+    if (!byId.has(trajectory.request.rolloutId)) byId.set(trajectory.request.rolloutId, trajectory);
+  }
+  const rows = [...byId.values()].map(trajectoryRow).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const fresh = new Set(await insertNew(manager, TrajectoryEntity, rows, 'id'));
+  // Turns only of trajectories that were new, so that a second version of an episode cannot mix with the first.
+  const turns = [...byId.values()].filter(({ request }) => fresh.has(request.rolloutId)).flatMap(turnRows);
+  await insertNew(manager, TurnEntity, turns);
+  return [...fresh];
+}
+
+async function recordEvents(manager: EntityManager, events: readonly KeyedEvent[]): Promise<void> {
+  const of = <T extends RunEvent['type']>(type: T) =>
+    events.filter(
+      (item): item is { key: string; event: Extract<RunEvent, { type: T }> } => item.event.type === type,
+    );
+  await insertNew(
+    manager,
+    StepEntity,
+    of('train_step').map(({ key, event }) => stepRow(key, event)),
+  );
+  await insertNew(
+    manager,
+    CheckpointEntity,
+    of('checkpoint').map(({ event }) => checkpointRow(event)),
+  );
+  await insertNew(
+    manager,
+    RolloutStartEntity,
+    of('rollout_started').map(({ event }) => rolloutStartRow(event)),
+  );
+  for (const { event } of of('evaluation')) await recordEvaluation(manager, event);
+  for (const { event } of of('run_created')) await describeRun(manager, event);
+  for (const { event } of of('phase')) await setPhase(manager, event);
+  const log = events.filter(({ event }) => event.type !== 'train_step' && event.type !== 'rollout_started');
+  await insertNew(manager, EventEntity, log.map(eventRow));
+}
+
+async function recordEvaluation(manager: EntityManager, event: EvaluationEvent): Promise<void> {
+  const fresh = await insertNew(manager, EvaluationEntity, [evaluationRow(event)], 'evaluation_id');
+  if (fresh.length > 0) await insertNew(manager, EvaluationTaskEntity, evaluationTaskRows(event));
+}
+
+async function describeRun(manager: EntityManager, event: RunCreatedEvent): Promise<void> {
+  const changes = { config: storable(event.config), createdAt: new Date(event.at) };
+  await manager.update(RunEntity, { id: event.runId }, changes as QueryDeepPartialEntity<RunEntity>);
+}
+
+/** An older phase that is delivered again does not win over the present one. */
+async function setPhase(manager: EntityManager, event: PhaseEvent): Promise<void> {
+  await manager
+    .createQueryBuilder()
+    .update(RunEntity)
+    .set({ phase: event.phase, phaseSince: new Date(event.at), phaseReason: storable(event.reason ?? null) })
+    .where('id = :id AND (phase_since IS NULL OR phase_since <= :at)', { id: event.runId, at: event.at })
+    .execute();
+}
+
+/** Inserts rows whose key is unknown; returns `returning` of those that were new. */
+async function insertNew<T extends ObjectLiteral>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  rows: readonly object[],
+  returning?: string,
+): Promise<string[]> {
+  const fresh: string[] = [];
+  for (let start = 0; start < rows.length; start += CHUNK) {
+    const statement = manager
+      .createQueryBuilder()
+      .insert()
+      .into(target)
+      .values(rows.slice(start, start + CHUNK))
+      .updateEntity(false)
+      .orIgnore();
+    if (returning !== undefined) statement.returning(`"${returning}"`);
+    const result = await statement.execute();
+    if (returning !== undefined) {
+      fresh.push(...(result.raw as Record<string, string>[]).map((row) => row[returning]));
+    }
+  }
+  return fresh;
+}

@@ -1,0 +1,329 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunEvent, Trajectory } from '@ui-rl/contracts';
+import { findPostgres, startPostgres } from '@ui-rl/testkit';
+import {
+  type Database,
+  findEpisode,
+  findRun,
+  listEpisodes,
+  listRuns,
+  listSetAside,
+  migrate,
+  openDatabase,
+  pendingMigrations,
+  readCurves,
+  readTaskScores,
+  record,
+  RecordsError,
+  revertLast,
+  schemaDifference,
+} from '.';
+
+const RUN = 'demo-20261120-101500';
+
+function trajectory(id: string, changes: Partial<Trajectory> = {}, version = 3): Trajectory {
+  return {
+    request: {
+      rolloutId: id,
+      runId: RUN,
+      groupId: 'g0',
+      groupIndex: 0,
+      indexInGroup: 0,
+      groupSize: 4,
+      attempt: 0,
+      purpose: 'train',
+      task: { id: 'train_02_enable_wifi', description: 'Enable Wi-Fi', source: 'demo' },
+      seed: 7,
+      samplingSeed: 8,
+      policy: 'latest',
+    },
+    status: 'completed',
+    success: true,
+    reward: 1,
+    rewards: { 'task-success': 1 },
+    turns: [
+      {
+        index: 0,
+        promptTokenIds: [1, 2, 3],
+        promptImages: ['a'.repeat(64)],
+        imageTokens: 1,
+        tokenIds: [4, 5],
+        logprobs: [-0.25, -0.5],
+        temperature: 1,
+        policyVersion: version,
+        adapterDigest: 'digest',
+        text: '{"action":"click","x":1,"y":2}',
+        action: { action: 'click', x: 1, y: 2 },
+        outcome: 'ok',
+        screenshot: 'a'.repeat(64),
+        policyMs: 12.5,
+        envMs: 3,
+      },
+    ],
+    actor: 'actor-1',
+    startedAt: '2026-11-20T10:15:00.000Z',
+    finishedAt: '2026-11-20T10:15:02.000Z',
+    ...changes,
+  };
+}
+
+function keyed(event: Omit<RunEvent, 'runId' | 'at'> & { at?: string }, key: string) {
+  return { key, event: { runId: RUN, at: '2026-11-20T10:16:00.000Z', ...event } as RunEvent };
+}
+
+const backends: [string, () => Promise<{ database: Database; stop: () => Promise<void> }>][] = [
+  [
+    'embedded',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
+      const database = await openDatabase({ kind: 'embedded', dataDir: join(folder, 'database') });
+      return { database, stop: () => rm(folder, { recursive: true, force: true }) };
+    },
+  ],
+];
+if (findPostgres() !== null) {
+  backends.push([
+    'PostgreSQL server',
+    async () => {
+      const server = await startPostgres();
+      const database = await openDatabase({ kind: 'postgres', url: server.url });
+      return { database, stop: () => server.stop() };
+    },
+  ]);
+}
+
+describe.each(backends)('records on %s', (_name, start) => {
+  let database: Database;
+  let stop: () => Promise<void>;
+
+  beforeAll(async () => {
+    ({ database, stop } = await start());
+  });
+
+  afterAll(async () => {
+    await database.close();
+    await stop();
+  });
+
+  const recordAll = (trajectories: Trajectory[], events: ReturnType<typeof keyed>[] = []) =>
+    record(database.dataSource, { trajectories, events });
+
+  test('migrations go up, down and up again, and leave nothing for the entities to want', async () => {
+    expect(await pendingMigrations(database.dataSource)).not.toHaveLength(0);
+    expect(await migrate(database.dataSource)).toEqual(await namesOf(database));
+    expect(await schemaDifference(database.dataSource)).toEqual({ up: [], down: [] });
+    for (const _ of await namesOf(database)) await revertLast(database.dataSource);
+    const left = await database.dataSource.query<unknown[]>(
+      `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_name <> 'migrations'`,
+    );
+    expect(left).toEqual([]);
+    await migrate(database.dataSource);
+    expect(await migrate(database.dataSource)).toEqual([]);
+    expect(await pendingMigrations(database.dataSource)).toEqual([]);
+  });
+
+  test('a rollout id is recorded once, with the turns of its first version only', async () => {
+    const first = trajectory('r-once');
+    const longer = trajectory('r-once', {
+      turns: [first.turns[0], Object.assign({}, first.turns[0], { index: 1 })],
+      reward: 0,
+    });
+    expect(await recordAll([first, longer])).toEqual({ newTrajectories: ['r-once'] });
+    expect(await recordAll([longer])).toEqual({ newTrajectories: [] });
+    const episode = await findEpisode(database.dataSource, 'r-once');
+    expect(episode).toMatchObject({ reward: 1, success: true, turnCount: 1, tokenCount: 2, source: 'demo' });
+    expect(episode?.turns).toEqual([
+      expect.objectContaining({ tokenIds: [4, 5], logprobs: [-0.25, -0.5], promptTokens: 3, policyMs: 12.5 }),
+    ]);
+  });
+
+  test('text that PostgreSQL cannot hold is stored with replacement characters', async () => {
+    const odd = trajectory('r-odd');
+    odd.turns[0].text = 'a\u0000b\ud800c\u{1f600}';
+    odd.finalState = { note: '\u0000' };
+    await recordAll([odd]);
+    const episode = await findEpisode(database.dataSource, 'r-odd');
+    expect(episode?.turns[0].text).toBe('a\ufffdb\ufffdc\u{1f600}');
+    expect(episode?.finalState).toEqual({ note: '\ufffd' });
+  });
+
+  test('an episode without turns and without verdict keeps its nulls', async () => {
+    await recordAll([
+      trajectory('r-invalid', {
+        status: 'invalid',
+        invalidReason: 'page crashed',
+        success: null,
+        reward: 0,
+        turns: [],
+      }),
+    ]);
+    const episode = await findEpisode(database.dataSource, 'r-invalid');
+    expect(episode).toMatchObject({
+      success: null,
+      policyVersion: null,
+      invalidReason: 'page crashed',
+      turns: [],
+    });
+    expect(await findEpisode(database.dataSource, 'r-none')).toBeNull();
+  });
+
+  test('events are recorded once by key, and show in the run, its curves and its task scores', async () => {
+    const evaluation = (stage: 'baseline' | 'final', successes: number, at: string) =>
+      keyed(
+        {
+          type: 'evaluation',
+          evaluationId: `e-${stage}`,
+          stage,
+          set: 'eval_goals',
+          policyVersion: stage === 'final' ? 4 : 0,
+          checkpoint: 'c',
+          successRate: successes / 4,
+          interval: [0.1, 0.9],
+          episodes: 4,
+          invalid: 0,
+          tasks: [{ taskId: 'eval_01', description: 'Do', successes, episodes: 4 }],
+          at,
+        } as never,
+        `e-${stage}`,
+      );
+    const events = [
+      keyed(
+        { type: 'run_created', config: { name: 'demo' }, at: '2026-11-20T10:14:00.000Z' } as never,
+        'created',
+      ),
+      keyed({ type: 'phase', phase: 'training', at: '2026-11-20T10:15:00.000Z' } as never, 'p2'),
+      keyed({ type: 'phase', phase: 'baseline', at: '2026-11-20T10:14:00.000Z' } as never, 'p1'),
+      keyed(
+        { type: 'train_step', step: 4, rolloutIds: ['r-once'], metrics: { 'optim/loss': 0.5 } } as never,
+        's4',
+      ),
+      keyed({ type: 'checkpoint', step: 4, name: 'c4', path: '/x', adapterDigest: 'd' } as never, 'c4'),
+      keyed(
+        { type: 'rollout_started', rolloutId: 'r-now', actor: 'a', at: new Date().toISOString() } as never,
+        'x',
+      ),
+      keyed({ type: 'warning', service: 'learner', code: 'kl', message: 'high' } as never, 'w'),
+      keyed({ type: 'set_aside', service: 'actor', subject: 's', key: 'k', reason: 'bad' } as never, 'sa'),
+      evaluation('baseline', 1, '2026-11-20T10:14:30.000Z'),
+      evaluation('final', 3, '2026-11-20T10:19:30.000Z'),
+    ];
+    await recordAll([], events);
+    await recordAll([], events);
+    const run = await findRun(database.dataSource, RUN);
+    expect(run).toMatchObject({
+      phase: 'training',
+      config: { name: 'demo' },
+      steps: 4,
+      inProgress: 1,
+      invalid: 1,
+    });
+    expect(run?.createdAt).toBe('2026-11-20T10:14:00.000Z');
+    expect(run?.checkpoints).toHaveLength(1);
+    expect(run?.evaluations.map(({ stage, successRate }) => [stage, successRate])).toEqual([
+      ['baseline', 0.25],
+      ['final', 0.75],
+    ]);
+    expect(run?.log.map((entry) => entry.type).toSorted()).toEqual([
+      'phase',
+      'phase',
+      'set_aside',
+      'warning',
+    ]);
+    expect((await findEpisode(database.dataSource, 'r-once'))?.trainedInStep).toBe(4);
+    expect(await listSetAside(database.dataSource)).toEqual([
+      expect.objectContaining({ key: 'k', runId: RUN }),
+    ]);
+    expect(await readTaskScores(database.dataSource, RUN)).toEqual([
+      {
+        set: 'eval_goals',
+        taskId: 'eval_01',
+        description: 'Do',
+        before: { successes: 1, episodes: 4 },
+        after: { successes: 3, episodes: 4 },
+      },
+    ]);
+    expect((await listRuns(database.dataSource)).map(({ id }) => id)).toEqual([RUN]);
+  });
+
+  test('curves leave invalid episodes out of the rate and count them', async () => {
+    await recordAll([
+      trajectory('r-v5-a', { success: true }, 5),
+      trajectory('r-v5-b', { success: false, reward: 0 }, 5),
+      trajectory('r-v5-c', { status: 'invalid', success: null, reward: 0 }, 5),
+    ]);
+    const { training, steps, throughput } = await readCurves(database.dataSource, RUN);
+    const at = training.version.indexOf(5);
+    expect(training.successRate[at]).toBe(0.5);
+    expect(training.reward[at]).toBe(0.5);
+    expect(training.episodes[at]).toBe(3);
+    expect(training.invalid[at]).toBe(1);
+    expect(steps).toEqual({ step: [4], metrics: { 'optim/loss': [0.5] } });
+    expect(throughput.episodes.reduce((sum, count) => sum + count, 0)).toBe(6);
+  });
+
+  test('episodes come page by page and by filter', async () => {
+    const seen: string[] = [];
+    let before: string | undefined;
+    do {
+      const page = await listEpisodes(database.dataSource, { runId: RUN, limit: 2, before });
+      seen.push(...page.episodes.map(({ id }) => id));
+      before = page.cursor ?? undefined;
+    } while (before !== undefined);
+    expect(new Set(seen).size).toBe(6);
+    expect(seen).toHaveLength(6);
+    const ids = async (filter: object) =>
+      (await listEpisodes(database.dataSource, { runId: RUN, ...filter })).episodes
+        .map(({ id }) => id)
+        .toSorted();
+    expect(await ids({ success: 'no' })).toEqual(['r-v5-b']);
+    expect(await ids({ status: 'invalid' })).toEqual(['r-invalid', 'r-v5-c']);
+    expect(await ids({ success: 'unknown' })).toEqual([]);
+    expect(await ids({ task: 'WI-FI' })).toHaveLength(6);
+    expect(await ids({ task: '%' })).toEqual([]);
+    expect(await ids({ purpose: 'eval' })).toEqual([]);
+    expect(await ids({ before: 'nonsense' })).toHaveLength(6);
+  });
+
+  test('a batch that fails leaves nothing behind', async () => {
+    const broken = trajectory('r-broken', { reward: 'much' as never });
+    await expect(recordAll([trajectory('r-fine'), broken])).rejects.toThrow(/double precision/);
+    expect(await findEpisode(database.dataSource, 'r-fine')).toBeNull();
+  });
+});
+
+async function namesOf(database: Database): Promise<string[]> {
+  return database.dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
+}
+
+test('what was recorded before the process closed the embedded database is there again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
+  const options = { kind: 'embedded', dataDir: join(folder, 'database') } as const;
+  const first = await openDatabase(options);
+  await migrate(first.dataSource);
+  await record(first.dataSource, { trajectories: [trajectory('r-kept')], events: [] });
+  await first.close();
+  const second = await openDatabase(options);
+  expect(await migrate(second.dataSource)).toEqual([]);
+  expect((await findEpisode(second.dataSource, 'r-kept'))?.id).toBe('r-kept');
+  await second.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const whereServer = findPostgres() === null ? test.skip : test;
+whereServer('two services that migrate at the same time do not collide', async () => {
+  const server = await startPostgres();
+  const both = await Promise.all([1, 2].map(() => openDatabase({ kind: 'postgres', url: server.url })));
+  const done = await Promise.all(both.map(({ dataSource }) => migrate(dataSource)));
+  expect(done.flat()).toEqual(await namesOf(both[0]));
+  await Promise.all(both.map((database) => database.close()));
+  await server.stop();
+});
+
+test('an unreachable server is named without its password', async () => {
+  const attempt = openDatabase({ kind: 'postgres', url: 'postgres://me:secret@127.0.0.1:1/db' });
+  await expect(attempt).rejects.toThrow(RecordsError);
+  await expect(attempt).rejects.toThrow(/127\.0\.0\.1:1\/db/);
+  await expect(attempt).rejects.not.toThrow(/secret/);
+});

@@ -1,0 +1,168 @@
+/** What the queries answer: plain data, times as ISO 8601, ready to be sent as JSON. */
+import type { Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+
+export interface EvaluationView {
+  evaluationId: string;
+  stage: 'baseline' | 'periodic' | 'final';
+  /** `train_goals` or `eval_goals`. */
+  set: string;
+  policyVersion: number;
+  checkpoint: string;
+  successRate: number;
+  /** Wilson interval, 95 %. */
+  interval: [number, number];
+  episodes: number;
+  invalid: number;
+  at: string;
+}
+
+export interface RunSummary {
+  id: string;
+  createdAt: string;
+  phase: string | null;
+  phaseSince: string | null;
+  phaseReason: string | null;
+  /** Optimizer steps so far. */
+  steps: number;
+  /** Recorded trajectories of every purpose, invalid ones included. */
+  episodes: number;
+  invalid: number;
+  /** In order of time. */
+  evaluations: EvaluationView[];
+}
+
+export interface CheckpointView {
+  name: string;
+  step: number;
+  path: string;
+  adapterDigest: string;
+  at: string;
+}
+
+export interface LogEntry {
+  type: string;
+  at: string;
+  data: Record<string, unknown>;
+}
+
+export interface RunDetail extends RunSummary {
+  config: Record<string, unknown>;
+  checkpoints: CheckpointView[];
+  /** Latest first; phases, ready services and warnings. */
+  log: LogEntry[];
+  /** Rollouts that began within the last ten minutes and are not recorded yet. */
+  inProgress: number;
+}
+
+/** Columns of equal length, one entry per policy version that sampled training episodes. */
+export interface TrainingCurve {
+  version: number[];
+  /** Share of successes among judged episodes; null where none was judged. */
+  successRate: (number | null)[];
+  /** Mean reward of valid episodes. */
+  reward: (number | null)[];
+  episodes: number[];
+  invalid: number[];
+  /** Mean turns of valid episodes. */
+  turns: (number | null)[];
+}
+
+export interface Curves {
+  training: TrainingCurve;
+  /** One entry per optimizer step; metric name → column, null where a step lacks the metric. */
+  steps: { step: number[]; metrics: Record<string, (number | null)[]> };
+  /** Recorded episodes of every purpose per interval of `seconds`; `at` in seconds since 1970. */
+  throughput: { seconds: number; at: number[]; episodes: number[]; invalid: number[] };
+}
+
+export interface TaskScoreView {
+  set: string;
+  taskId: string;
+  description: string;
+  before: { successes: number; episodes: number } | null;
+  /** The latest evaluation after the baseline. */
+  after: { successes: number; episodes: number } | null;
+}
+
+export interface EpisodeFilter {
+  runId: string;
+  purpose?: Purpose;
+  status?: TrajectoryStatus;
+  /** `unknown`: the task has no checks. */
+  success?: 'yes' | 'no' | 'unknown';
+  /** Part of the task's id or description, case-insensitive. */
+  task?: string;
+  /** `cursor` of the last page. */
+  before?: string;
+  /** At most 200. */
+  limit?: number;
+}
+
+export interface EpisodeSummary {
+  id: string;
+  runId: string;
+  purpose: Purpose;
+  groupId: string;
+  evaluationId: string | null;
+  taskId: string;
+  description: string;
+  /** Task source that made the task; null for one that names none. */
+  source: string | null;
+  status: TrajectoryStatus;
+  invalidReason: string | null;
+  success: boolean | null;
+  reward: number;
+  turnCount: number;
+  tokenCount: number;
+  policyVersion: number | null;
+  startedAt: string;
+  finishedAt: string;
+  /** First screenshot of the episode, where there is one. */
+  thumbnail: string | null;
+}
+
+export interface EpisodePage {
+  episodes: EpisodeSummary[];
+  /** Asks for the next page; null on the last. */
+  cursor: string | null;
+}
+
+export interface TurnView {
+  index: number;
+  text: string;
+  action: Record<string, unknown> | null;
+  parseError: string | null;
+  outcome: string | null;
+  /** sha256 of the screenshot the policy saw. */
+  screenshot: string;
+  promptTokens: number;
+  imageTokens: number;
+  tokenIds: number[];
+  logprobs: number[];
+  temperature: number;
+  policyVersion: number;
+  adapterDigest: string;
+  policyMs: number;
+  envMs: number;
+}
+
+export interface EpisodeDetail extends EpisodeSummary {
+  rewards: Record<string, number>;
+  request: RolloutRequest;
+  actor: string;
+  finalScreenshot: string | null;
+  finalState: Record<string, unknown> | null;
+  /** Optimizer step that trained it. */
+  trainedInStep: number | null;
+  turns: TurnView[];
+}
+
+export interface SetAsideView {
+  runId: string;
+  service: string;
+  subject: string;
+  /** Key in the `set_aside` bucket. */
+  key: string;
+  reason: string;
+  at: string;
+}
