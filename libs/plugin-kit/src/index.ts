@@ -12,3 +12,8 @@ export {
   type Task,
   type TrajectoryStatus,
 } from '@ui-rl/contracts';
+export * from './errors';
+export { loadPlugins, type LoadOptions } from './load';
+export { PluginRegistry, type LoadedPlugin } from './registry';
+export { Sessions, type OpenSession, type SessionsOptions, type StepSession } from './sessions';
+export { verify } from './verify';

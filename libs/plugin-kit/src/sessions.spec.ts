@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Action } from '@ui-rl/actions';
+import type { Reply } from '@ui-rl/contracts';
+import type { Environment, EnvironmentSession, StepOutcome } from './plugins';
+import { Sessions } from './sessions';
+
+const screenshot = { png: new Uint8Array([1]), sha256: 'a', width: 1, height: 1 };
+const click = (x: number) => ({ action: 'click', x, y: 1 });
+
+/** An environment that counts; what a step answers can be replaced. */
+class Counter implements Environment {
+  discarded = 0;
+  closed = 0;
+  clicks: number[] = [];
+  onOpen: () => Promise<void> = async () => {};
+  onStep: (action: Action) => Promise<Reply<StepOutcome>> = async () => ({
+    ok: true,
+    value: { screenshot, outcome: 'ok', done: false },
+  });
+
+  async open(): Promise<Reply<EnvironmentSession>> {
+    await this.onOpen();
+    const session: EnvironmentSession = {
+      screenshot,
+      step: async (action) => {
+        if ('x' in action) this.clicks.push(action.x!);
+        return this.onStep(action);
+      },
+      close: async () => ({ ok: true, value: { clicks: this.clicks.length } }),
+      discard: async () => void this.discarded++,
+    };
+    return { ok: true, value: session };
+  }
+
+  async close(): Promise<void> {
+    this.closed++;
+  }
+}
+
+const task = { description: 'count' };
+const request = { task, seed: 1, leaseMs: 60_000, deadlineMs: 1000 };
+
+async function opened(sessions: Sessions, overrides = {}): Promise<string> {
+  const reply = await sessions.open({ ...request, ...overrides });
+  if (!reply.ok) throw new Error(reply.error.message);
+  return reply.value.sessionId;
+}
+
+function codeOf(reply: Reply<unknown>): string {
+  return reply.ok ? 'ok' : reply.error.code;
+}
+
+describe('Sessions', () => {
+  let environment: Counter;
+  let sessions: Sessions;
+  beforeEach(() => {
+    environment = new Counter();
+    sessions = new Sessions(environment, { maxSessions: 2 });
+  });
+  afterEach(() => sessions.close());
+
+  it('answers a repeated step from its first reply, also while it runs and after the end', async () => {
+    const sessionId = await opened(sessions);
+    const step = { sessionId, stepId: 's1', action: click(7), deadlineMs: 1000 };
+    const [first, second] = await Promise.all([sessions.step(step), sessions.step(step)]);
+    const third = await sessions.step(step);
+    const closed = await sessions.closeSession(sessionId);
+    expect(closed).toEqual({ ok: true, value: { state: { clicks: 1 } } });
+    expect(second).toBe(first);
+    expect(third).toBe(first);
+    expect(await sessions.step(step)).toBe(first);
+    expect(await sessions.closeSession(sessionId)).toBe(closed);
+    expect(environment.clicks).toEqual([7]);
+  });
+
+  it('executes steps with different ids', async () => {
+    const sessionId = await opened(sessions);
+    await sessions.step({ sessionId, stepId: 's1', action: click(1), deadlineMs: 1000 });
+    await sessions.step({ sessionId, stepId: 's2', action: click(2), deadlineMs: 1000 });
+    expect(environment.clicks).toEqual([1, 2]);
+  });
+
+  it('refuses another step while one runs, and leaves the session as it is', async () => {
+    const sessionId = await opened(sessions);
+    environment.onStep = async () => {
+      await sleep(50);
+      return { ok: true, value: { screenshot, outcome: 'ok', done: false } };
+    };
+    const running = sessions.step({ sessionId, stepId: 's1', action: click(1), deadlineMs: 1000 });
+    expect(codeOf(await sessions.step({ sessionId, stepId: 's2', action: click(2), deadlineMs: 1000 }))).toBe(
+      'busy',
+    );
+    expect(codeOf(await sessions.closeSession(sessionId))).toBe('busy');
+    expect(codeOf(await running)).toBe('ok');
+    expect(codeOf(await sessions.step({ sessionId, stepId: 's2', action: click(2), deadlineMs: 1000 }))).toBe(
+      'ok',
+    );
+  });
+
+  it('refuses what is no action with the correction, and goes on', async () => {
+    const sessionId = await opened(sessions);
+    const bad = await sessions.step({
+      sessionId,
+      stepId: 's1',
+      action: { action: 'click', x: -1, y: 0 },
+      deadlineMs: 1,
+    });
+    expect(bad).toMatchObject({ ok: false, error: { code: 'bad_request' } });
+    expect(bad).toMatchObject({ error: { message: expect.stringContaining('found -1') as string } });
+    expect(codeOf(await sessions.step({ sessionId, stepId: 's1', action: click(1), deadlineMs: 1000 }))).toBe(
+      'ok',
+    );
+  });
+
+  it('opens no more sessions than it may, counting those being opened', async () => {
+    const replies = await Promise.all([1, 2, 3].map(() => sessions.open(request)));
+    expect(replies.map(codeOf).toSorted()).toEqual(['capacity', 'ok', 'ok']);
+    expect(sessions.size).toBe(2);
+  });
+
+  it('ends a session whose lease runs out, renewed by every request, and says so later', async () => {
+    const sessionId = await opened(sessions, { leaseMs: 80 });
+    for (let i = 0; i < 3; i++) {
+      await sleep(50);
+      const reply = await sessions.step({ sessionId, stepId: `s${i}`, action: click(i), deadlineMs: 1000 });
+      expect(codeOf(reply)).toBe('ok');
+    }
+    await sleep(150);
+    expect(environment.discarded).toBe(1);
+    expect(sessions.size).toBe(0);
+    const late = await sessions.step({ sessionId, stepId: 's9', action: click(9), deadlineMs: 1000 });
+    expect(late).toMatchObject({
+      error: { code: 'no_session', message: expect.stringMatching(/lease of 80 ms/) as string },
+    });
+    expect(codeOf(await sessions.closeSession(sessionId))).toBe('no_session');
+  });
+
+  it('does not let the lease run out while a step is at work', async () => {
+    const sessionId = await opened(sessions, { leaseMs: 40 });
+    environment.onStep = async () => {
+      await sleep(120);
+      return { ok: true, value: { screenshot, outcome: 'ok', done: false } };
+    };
+    expect(codeOf(await sessions.step({ sessionId, stepId: 's', action: click(1), deadlineMs: 1000 }))).toBe(
+      'ok',
+    );
+    expect(sessions.size).toBe(1);
+  });
+
+  it('ends a session whose step failed; every later request gets the failure', async () => {
+    const sessionId = await opened(sessions);
+    environment.onStep = async () => ({ ok: false, error: { code: 'crashed', message: 'the page crashed' } });
+    const step = { sessionId, stepId: 's1', action: click(1), deadlineMs: 1000 };
+    const failed = await sessions.step(step);
+    expect(codeOf(failed)).toBe('crashed');
+    expect(await sessions.step(step)).toBe(failed);
+    expect(codeOf(await sessions.step({ ...step, stepId: 's2' }))).toBe('crashed');
+    expect(codeOf(await sessions.closeSession(sessionId))).toBe('crashed');
+    expect(environment).toMatchObject({ discarded: 1, clicks: [1] });
+    expect(sessions.size).toBe(0);
+  });
+
+  it('turns an exception into a value and logs it whole', async () => {
+    const lines: string[] = [];
+    sessions = new Sessions(environment, { maxSessions: 1, log: (_level, message) => lines.push(message) });
+    const sessionId = await opened(sessions);
+    environment.onStep = () => Promise.reject(new Error('broken pipe'));
+    const reply = await sessions.step({ sessionId, stepId: 's1', action: click(1), deadlineMs: 1000 });
+    expect(reply).toEqual({ ok: false, error: { code: 'internal', message: 'broken pipe' } });
+    expect(lines[0]).toMatch(/step failed: Error: broken pipe\n\s+at /);
+  });
+
+  it('answers in time for an environment that does not, and ends what it opens too late', async () => {
+    environment.onOpen = () => sleep(2300);
+    const begin = Date.now();
+    const reply = await sessions.open({ ...request, deadlineMs: 50 });
+    expect(codeOf(reply)).toBe('deadline');
+    expect(Date.now() - begin).toBeLessThan(2250);
+    await sleep(400);
+    expect(environment.discarded).toBe(1);
+    expect(sessions.size).toBe(0);
+  });
+
+  it('ends everything when it is closed, and opens nothing more', async () => {
+    const sessionId = await opened(sessions);
+    await sessions.close();
+    expect(environment).toMatchObject({ discarded: 1, closed: 1 });
+    expect(codeOf(await sessions.open(request))).toBe('capacity');
+    expect(codeOf(await sessions.closeSession(sessionId))).toBe('no_session');
+  });
+
+  it('says that a session it never had is none', async () => {
+    expect(
+      codeOf(await sessions.step({ sessionId: 'x', stepId: 's', action: click(1), deadlineMs: 1 })),
+    ).toBe('no_session');
+    expect(codeOf(await sessions.closeSession('x'))).toBe('no_session');
+  });
+});

@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import { readAction } from '@ui-rl/actions';
+import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
+import type { Deadline, Environment, EnvironmentSession, StepOutcome } from './plugins';
+
+export interface OpenSession {
+  task: Task;
+  seed: number;
+  /** The session ends by itself when nothing is asked of it for this long. */
+  leaseMs: number;
+  deadlineMs: number;
+}
+
+export interface StepSession {
+  sessionId: string;
+  /** Asked for again with the same id, a step is answered from its first reply. */
+  stepId: string;
+  /** Checked against the vocabulary. */
+  action: unknown;
+  deadlineMs: number;
+}
+
+export interface SessionsOptions {
+  maxSessions: number;
+  /** How long reading the final state may take. */
+  closeDeadlineMs?: number;
+  log?: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+type State = Record<string, unknown> | null;
+type CloseReply = Reply<{ state: State }>;
+
+interface Open {
+  id: string;
+  session: EnvironmentSession;
+  leaseMs: number;
+  lease: NodeJS.Timeout | null;
+  stepId: string | null;
+  reply: Promise<Reply<StepOutcome>> | null;
+  /** What `reply` became. */
+  settled: Reply<StepOutcome> | null;
+  busy: boolean;
+  closing: Promise<CloseReply> | null;
+}
+
+/** What is left of a session that has ended. */
+interface Ended {
+  stepId: string | null;
+  reply: Reply<StepOutcome> | null;
+  close: CloseReply;
+}
+
+/** Ended sessions remembered, so that a repeated request finds its reply. */
+const REMEMBERED = 1000;
+/** An environment answers its deadline itself; beyond this it counts as hung. */
+const GRACE_MS = 2000;
+
+/**
+ * Sessions over an environment: ids, capacity, leases, idempotent steps, and a deadline that holds even for an
+ * environment that does not answer. Every failure is a value:
+ * `capacity`, `no_session`, `busy`, `bad_request`, `deadline`, `crashed`, `internal` and what the environment adds.
+ * Only `capacity`, `busy` and `bad_request` leave the session as it is; after any other failure it is over.
+ */
+export class Sessions {
+  private readonly active = new Map<string, Open>();
+  private readonly ended = new Map<string, Ended>();
+  private opening = 0;
+  private closed = false;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly options: SessionsOptions,
+  ) {}
+
+  /** Sessions that are open or being opened. */
+  get size(): number {
+    return this.active.size + this.opening;
+  }
+
+  async open(request: OpenSession): Promise<Reply<{ sessionId: string; screenshot: Screenshot }>> {
+    if (this.closed || this.size >= this.options.maxSessions) {
+      return failure('capacity', `all ${this.options.maxSessions} sessions are in use`);
+    }
+    this.opening++;
+    try {
+      const reply = await this.guarded(
+        request.deadlineMs,
+        'open',
+        (deadline) => this.environment.open({ task: request.task, seed: request.seed }, deadline),
+        (session) => void session.discard(),
+      );
+      return reply.ok ? this.opened(reply.value, request.leaseMs) : reply;
+    } finally {
+      this.opening--;
+    }
+  }
+
+  async step(request: StepSession): Promise<Reply<StepOutcome>> {
+    const open = this.active.get(request.sessionId);
+    if (open === undefined) return this.stepAfterEnd(request);
+    if (open.stepId === request.stepId && open.reply !== null) return open.reply;
+    if (open.busy || open.closing !== null) return failure('busy', 'the session is at another request');
+    const parsed = readAction(request.action);
+    if (!parsed.ok) return failure('bad_request', parsed.correction);
+    const reply = this.working(open, () =>
+      this.guarded(request.deadlineMs, 'step', (deadline) => open.session.step(parsed.action, deadline)),
+    );
+    open.stepId = request.stepId;
+    open.reply = reply;
+    open.settled = null;
+    const result = await reply;
+    open.settled = result;
+    if (!result.ok) await this.end(open, result);
+    return result;
+  }
+
+  /** Ends a session and reports its final state. Closing twice gives the same reply. */
+  async closeSession(sessionId: string): Promise<CloseReply> {
+    const open = this.active.get(sessionId);
+    if (open === undefined) return this.ended.get(sessionId)?.close ?? noSession(sessionId);
+    if (open.closing !== null) return open.closing;
+    if (open.busy) return failure('busy', 'the session is at another request');
+    open.closing = this.closing(open);
+    return open.closing;
+  }
+
+  /** Ends all sessions and the environment. */
+  async close(): Promise<void> {
+    this.closed = true;
+    const stopping = failure('no_session', 'the environment is being stopped');
+    await Promise.all([...this.active.values()].map((open) => this.end(open, stopping)));
+    await this.environment.close();
+  }
+
+  private opened(
+    session: EnvironmentSession,
+    leaseMs: number,
+  ): Reply<{ sessionId: string; screenshot: Screenshot }> {
+    const open: Open = {
+      id: randomUUID(),
+      session,
+      leaseMs,
+      lease: null,
+      stepId: null,
+      reply: null,
+      settled: null,
+      busy: false,
+      closing: null,
+    };
+    this.active.set(open.id, open);
+    this.renew(open);
+    return { ok: true, value: { sessionId: open.id, screenshot: session.screenshot } };
+  }
+
+  private async closing(open: Open): Promise<CloseReply> {
+    const deadlineMs = this.options.closeDeadlineMs ?? 10_000;
+    const reply = await this.working(open, () =>
+      this.guarded(deadlineMs, 'close', (deadline) => open.session.close(deadline)),
+    );
+    const close: CloseReply = reply.ok ? { ok: true, value: { state: reply.value } } : reply;
+    await this.end(open, close, reply.ok);
+    return close;
+  }
+
+  /** The lease does not run while the session is at work. */
+  private async working<T>(open: Open, work: () => Promise<T>): Promise<T> {
+    open.busy = true;
+    if (open.lease !== null) clearTimeout(open.lease);
+    try {
+      return await work();
+    } finally {
+      open.busy = false;
+      this.renew(open);
+    }
+  }
+
+  private renew(open: Open): void {
+    if (open.lease !== null) clearTimeout(open.lease);
+    if (!this.active.has(open.id)) return;
+    open.lease = setTimeout(() => void this.expire(open), open.leaseMs);
+    open.lease.unref();
+  }
+
+  private async expire(open: Open): Promise<void> {
+    this.options.log?.('warn', `session ${open.id} ended: nothing was asked of it for ${open.leaseMs} ms`);
+    await this.end(
+      open,
+      failure('no_session', `session ${open.id} has ended: its lease of ${open.leaseMs} ms ran out`),
+    );
+  }
+
+  private async end(open: Open, close: CloseReply, sessionClosed = false): Promise<void> {
+    if (!this.active.delete(open.id)) return;
+    if (open.lease !== null) clearTimeout(open.lease);
+    this.ended.set(open.id, { stepId: open.stepId, reply: open.settled, close });
+    if (this.ended.size > REMEMBERED) this.ended.delete(this.ended.keys().next().value!);
+    if (!sessionClosed) await open.session.discard();
+  }
+
+  private stepAfterEnd({ sessionId, stepId }: StepSession): Reply<StepOutcome> {
+    const ended = this.ended.get(sessionId);
+    if (ended === undefined) return noSession(sessionId);
+    if (ended.stepId === stepId && ended.reply !== null) return ended.reply;
+    return ended.close.ok ? noSession(sessionId) : ended.close;
+  }
+
+  /**
+   * Runs an operation of the environment under a deadline; whatever it throws becomes a value. A result that comes
+   * after the caller was told that there is none goes to `late`.
+   */
+  private async guarded<T>(
+    deadlineMs: number,
+    what: string,
+    run: (deadline: Deadline) => Promise<Reply<T>>,
+    late?: (value: T) => void,
+  ): Promise<Reply<T>> {
+    const abort = new AbortController();
+    const timers: NodeJS.Timeout[] = [];
+    const running = this.caught(what, () =>
+      run({ deadlineAt: Date.now() + deadlineMs, signal: abort.signal }),
+    );
+    const hung = new Promise<null>((resolve) => {
+      timers.push(setTimeout(() => abort.abort(), deadlineMs));
+      timers.push(setTimeout(() => resolve(null), deadlineMs + GRACE_MS));
+    });
+    const result = await Promise.race([running, hung]);
+    timers.forEach(clearTimeout);
+    if (result !== null) return result;
+    void running.then((reply) => (reply.ok ? late?.(reply.value) : undefined));
+    return failure('deadline', `${what} did not answer within ${deadlineMs} ms`);
+  }
+
+  private async caught<T>(what: string, run: () => Promise<Reply<T>>): Promise<Reply<T>> {
+    try {
+      return await run();
+    } catch (error) {
+      const detail = error instanceof Error ? error : new Error(String(error));
+      this.options.log?.('error', `${what} failed: ${detail.stack ?? detail.message}`);
+      return failure('internal', detail.message);
+    }
+  }
+}
+
+function failure(code: string, message: string): { ok: false; error: { code: string; message: string } } {
+  return { ok: false, error: { code, message } };
+}
+
+function noSession(sessionId: string): { ok: false; error: { code: string; message: string } } {
+  return failure('no_session', `there is no session ${sessionId}`);
+}
