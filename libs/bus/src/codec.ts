@@ -1,0 +1,84 @@
+import { decode, encode } from '@msgpack/msgpack';
+import { plainToInstance } from 'class-transformer';
+import { validateSync, type ValidationError } from 'class-validator';
+
+/** A contracts class that says how a message looks. */
+export type MessageClass<T> = new () => T;
+
+export type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
+
+const text = new TextDecoder('utf-8', { fatal: true });
+
+/** JSON bytes → an instance that passed the class's validation. Without a class any JSON object is accepted. */
+export function readJson<T>(bytes: Uint8Array, schema?: MessageClass<T>): Read<T> {
+  let plain: unknown;
+  try {
+    plain = JSON.parse(text.decode(bytes));
+  } catch (error) {
+    return { ok: false, reason: `not JSON: ${(error as Error).message}` };
+  }
+  return readPlain(plain, schema);
+}
+
+export function writeJson(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+/** MessagePack bytes → an instance that passed the class's validation. */
+export function readBinary<T>(bytes: Uint8Array, schema?: MessageClass<T>): Read<T> {
+  let plain: unknown;
+  try {
+    plain = decode(bytes);
+  } catch (error) {
+    return { ok: false, reason: `not MessagePack: ${(error as Error).message}` };
+  }
+  return readPlain(plain, schema);
+}
+
+export function writeBinary(value: unknown): Uint8Array {
+  return encode(value, { ignoreUndefined: true });
+}
+
+function readPlain<T>(plain: unknown, schema?: MessageClass<T>): Read<T> {
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain) || ArrayBuffer.isView(plain)) {
+    return { ok: false, reason: `expected an object, found ${nameOf(plain)}` };
+  }
+  return schema === undefined ? { ok: true, value: plain as T } : instantiate(plain, schema);
+}
+
+/** Turns a plain object into an instance of a contracts class; says every path that is wrong. */
+export function instantiate<T>(plain: object, schema: MessageClass<T>): Read<T> {
+  const value = plainToInstance(schema, withBuffers(plain) as object) as T & object;
+  const problems = validateSync(value, { forbidUnknownValues: true, stopAtFirstError: true }).flatMap(
+    (error) => problemsOf(error, ''),
+  );
+  return problems.length === 0 ? { ok: true, value } : { ok: false, reason: problems.join('; ') };
+}
+
+function problemsOf(error: ValidationError, parent: string): string[] {
+  const path = parent === '' ? error.property : `${parent}.${error.property}`;
+  const own = Object.values(error.constraints ?? {}).map(
+    (message) => `${path}: ${message.replace(`${error.property} `, '')}, found ${nameOf(error.value)}`,
+  );
+  return [...own, ...(error.children ?? []).flatMap((child) => problemsOf(child, path))];
+}
+
+function nameOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
+  if (typeof value === 'object') return 'an object';
+  const shown = JSON.stringify(value) ?? typeof value;
+  return shown.length > 60 ? `${shown.slice(0, 60)}…` : shown;
+}
+
+/** class-transformer copies a Buffer, but would walk any other typed array byte by byte. */
+function withBuffers(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (Array.isArray(value)) return typeof value[0] === 'number' ? value : value.map(withBuffers);
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withBuffers(part)]));
+  }
+  return value;
+}

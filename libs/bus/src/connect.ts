@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
+import {
+  AuthorizationError,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from '@nats-io/transport-node';
+import { BusError, describeError } from './errors';
+import type { BusOptions } from './options';
+import { sleep } from './retry';
+
+const FIRST_CONNECT_TIMEOUT_MS = 3_000;
+const RETRY_MS = 250;
+
+/** Opens the connection; waits as long as NATS is away and says so, ends where NATS refuses the credentials. */
+export async function openConnection(options: BusOptions, logger: Logger): Promise<NatsConnection> {
+  const natsOptions = connectionOptions(options);
+  const where = options.servers.join(', ');
+  const reportEveryMs = options.reportEveryMs ?? 5_000;
+  let reportedAt = -Infinity;
+  for (;;) {
+    try {
+      const connection = await connect(natsOptions);
+      if (reportedAt > -Infinity) logger.log(`NATS at ${where} answers`);
+      return connection;
+    } catch (error) {
+      if (error instanceof AuthorizationError) {
+        throw new BusError(
+          'authorization',
+          `NATS at ${where} refuses the credentials: ${error.message}. Check NATS_CREDS, NATS_USER and NATS_PASSWORD, NATS_TOKEN`,
+          { cause: error },
+        );
+      }
+      if (Date.now() - reportedAt >= reportEveryMs) {
+        logger.warn(`waiting for NATS at ${where}: ${describeError(error)}`);
+        reportedAt = Date.now();
+      }
+    }
+    await sleep(RETRY_MS, options.signal);
+    if (options.signal?.aborted === true) {
+      throw new BusError('closed', `stopped while waiting for NATS at ${where}`);
+    }
+  }
+}
+
+function connectionOptions(options: BusOptions): NodeConnectionOptions {
+  if (options.servers.length === 0) {
+    throw new BusError(
+      'configuration',
+      'no NATS server is named: set NATS_URL, for example nats://127.0.0.1:4222',
+    );
+  }
+  const natsOptions: NodeConnectionOptions = {
+    servers: options.servers,
+    name: options.service,
+    timeout: FIRST_CONNECT_TIMEOUT_MS,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RETRY_MS,
+    reconnectJitter: RETRY_MS,
+    ignoreAuthErrorAbort: true,
+    pingInterval: 5_000,
+    maxPingOut: 2,
+  };
+  if (options.credentialsFile !== undefined)
+    natsOptions.authenticator = readCredentials(options.credentialsFile);
+  if (options.user !== undefined) natsOptions.user = options.user;
+  if (options.password !== undefined) natsOptions.pass = options.password;
+  if (options.token !== undefined) natsOptions.token = options.token;
+  if (options.tls !== undefined) natsOptions.tls = options.tls;
+  return natsOptions;
+}
+
+function readCredentials(path: string) {
+  try {
+    return credsAuthenticator(readFileSync(path));
+  } catch (error) {
+    throw new BusError('configuration', `cannot read the NATS credentials file "${path}" (NATS_CREDS)`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,292 @@
+import type { Logger } from '@nestjs/common';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  JetStreamApiError,
+  ReplayPolicy,
+  type Consumer,
+  type ConsumerMessages,
+  type JetStreamClient,
+  type JetStreamManager,
+  type JsMsg,
+} from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import type { BusService } from './bus';
+import { readJson, type MessageClass } from './codec';
+import { BusError, describeError, UnacceptableMessage } from './errors';
+import { isClosed, isPassing, sleep } from './retry';
+
+/** What a handler knows about the delivery. */
+export interface JetStreamContext {
+  subject: string;
+  stream: string;
+  streamSequence: number;
+  /** ISO 8601 time at which the message was stored. */
+  storedAt: string;
+  /** 1 for the first delivery. */
+  delivery: number;
+  /** No further attempt follows; a failure now leads to `exhausted`. */
+  lastAttempt: boolean;
+  /** Aborts when the service is asked to stop. */
+  signal: AbortSignal;
+  /** For `exhausted`: what the last attempt ended with, where that is known. */
+  error?: unknown;
+}
+
+export interface ConsumeOptions<T> {
+  stream: string;
+  /** Name of the durable consumer; processes that share it share the work. */
+  durable: string;
+  /** One subject filter. */
+  subject: string;
+  /** Messages that do not pass its validation are set aside. Without it any JSON object is handed over. */
+  schema?: MessageClass<T>;
+  /** Messages at a time; nothing is fetched beyond that. Default 1. */
+  concurrency?: number;
+  /** Silence after which the broker delivers again; while a handler runs it is told three times as often. Default 30,000. */
+  ackWaitMs?: number;
+  /** Attempts before `exhausted`. Default 5. */
+  maxDeliver?: number;
+  /** Pause before the second attempt, doubled for each further one, at most 30 s. Default 1,000. */
+  retryDelayMs?: number;
+  /** Where a new durable starts. Default `all`. */
+  deliver?: 'all' | 'new';
+  /** Its effect is durable when it resolves: then the message is acknowledged. */
+  handle(message: T, context: JetStreamContext): Promise<void>;
+  /**
+   * Runs once all attempts failed, also when the process died in each of them; the message is acknowledged when it
+   * resolves. Without it the message is set aside.
+   */
+  exhausted?(message: T, context: JetStreamContext): Promise<void>;
+}
+
+export interface Consumption {
+  /** Takes no further message and waits for the running handlers (their context's signal aborts). */
+  stop(): Promise<void>;
+  /** Resolves when it has stopped. */
+  ended: Promise<void>;
+}
+
+const FETCH_EXPIRES_MS = 30_000;
+const MAX_RETRY_DELAY_MS = 30_000;
+const STOP_TIMEOUT_MS = 10_000;
+
+export async function startConsumption<T>(
+  bus: BusService,
+  jsm: JetStreamManager,
+  js: JetStreamClient,
+  options: ConsumeOptions<T>,
+): Promise<Consumption> {
+  const loop = new ConsumptionLoop(bus, jsm, js, options);
+  await loop.start();
+  return loop;
+}
+
+class ConsumptionLoop<T> implements Consumption {
+  readonly ended: Promise<void>;
+  private readonly stopping = new AbortController();
+  private readonly waiting = new Set<ConsumerMessages>();
+  private readonly logger: Logger;
+  private readonly ackWaitMs: number;
+  private readonly maxDeliver: number;
+  private consumer: Promise<Consumer> | null = null;
+  private slots: Promise<void>[] = [];
+  private end: () => void;
+
+  constructor(
+    private readonly bus: BusService,
+    private readonly jsm: JetStreamManager,
+    private readonly js: JetStreamClient,
+    private readonly options: ConsumeOptions<T>,
+  ) {
+    this.logger = bus.logger;
+    this.ackWaitMs = options.ackWaitMs ?? 30_000;
+    this.maxDeliver = options.maxDeliver ?? 5;
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.openConsumer();
+    // A pull request dies with the connection it was made over: ask again at once instead of waiting for its expiry.
+    const forget = this.bus.onReconnect(() => {
+      this.consumer = null;
+      for (const messages of this.waiting) messages.stop();
+    });
+    this.slots = Array.from({ length: this.options.concurrency ?? 1 }, () => this.runSlot());
+    void this.finish(forget);
+  }
+
+  private async finish(forget: () => void): Promise<void> {
+    await Promise.all(this.slots);
+    forget();
+    this.end();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    for (const messages of this.waiting) messages.stop();
+    await Promise.race([this.ended, sleep(STOP_TIMEOUT_MS)]);
+  }
+
+  private async runSlot(): Promise<void> {
+    for (let failures = 0; !this.stopping.signal.aborted;) {
+      try {
+        const message = await this.next();
+        failures = 0;
+        if (message !== null) await this.process(message);
+      } catch (error) {
+        if (this.stopping.signal.aborted || isClosed(error)) return;
+        failures += 1;
+        if (failures % 10 === 3) {
+          this.logger.warn(
+            `cannot read ${this.options.stream} as ${this.options.durable}, trying again: ${describeError(error)}`,
+          );
+        }
+        this.consumer = null;
+        if (isPassing(error)) await this.bus.repair().catch(() => undefined);
+        await sleep(Math.min(200 * failures, 2_000), this.stopping.signal);
+      }
+    }
+  }
+
+  /** One message, or null when none came within the waiting time. */
+  private async next(): Promise<JsMsg | null> {
+    const consumer = await this.openConsumer();
+    const messages = await consumer.fetch({ max_messages: 1, expires: FETCH_EXPIRES_MS });
+    this.waiting.add(messages);
+    if (this.stopping.signal.aborted) messages.stop();
+    try {
+      for await (const message of messages) return message;
+      return null;
+    } finally {
+      this.waiting.delete(messages);
+      messages.stop();
+    }
+  }
+
+  private async process(message: JsMsg): Promise<void> {
+    // Told at once as well: the message may have waited in a buffer.
+    const heartbeat = setInterval(() => message.working(), this.ackWaitMs / 3);
+    try {
+      await this.decide(message);
+    } catch (error) {
+      if (isClosed(error) || this.bus.closing.aborted) return;
+      this.logger.error(
+        `message ${describe(message)} stays unacknowledged: ${describeError(error)}`,
+        stackOf(error),
+      );
+    } finally {
+      clearInterval(heartbeat);
+    }
+  }
+
+  private async decide(message: JsMsg): Promise<void> {
+    const read = readJson(message.data, this.options.schema);
+    if (!read.ok) return this.setAside(message, read.reason);
+    const context = this.contextOf(message);
+    // More deliveries than attempts: the process died in the last one.
+    if (context.delivery > this.maxDeliver) return this.giveUp(message, read.value, context);
+    try {
+      await this.options.handle(read.value, context);
+    } catch (error) {
+      return this.failed(message, read.value, context, error);
+    }
+    await acknowledge(message);
+  }
+
+  private async failed(message: JsMsg, value: T, context: JetStreamContext, error: unknown): Promise<void> {
+    if (error instanceof UnacceptableMessage) return this.setAside(message, describeError(error));
+    if (this.stopping.signal.aborted) {
+      message.nak();
+      return;
+    }
+    this.logger.error(
+      `${this.options.durable} failed on ${describe(message)}, attempt ${context.delivery} of ${this.maxDeliver}: ${describeError(error)}`,
+      stackOf(error),
+    );
+    if (context.lastAttempt) return this.giveUp(message, value, { ...context, error });
+    const pause = (this.options.retryDelayMs ?? 1_000) * 2 ** (context.delivery - 1);
+    message.nak(Math.min(pause, MAX_RETRY_DELAY_MS));
+  }
+
+  private async giveUp(message: JsMsg, value: T, context: JetStreamContext): Promise<void> {
+    const reason = context.error === undefined ? 'the process ended each time' : describeError(context.error);
+    if (this.options.exhausted === undefined) {
+      return this.setAside(message, `failed ${this.maxDeliver} times, at last: ${reason}`);
+    }
+    try {
+      await this.options.exhausted(value, context);
+    } catch (error) {
+      this.logger.error(`giving up on ${describe(message)} failed: ${describeError(error)}`, stackOf(error));
+      message.nak(MAX_RETRY_DELAY_MS);
+      return;
+    }
+    await acknowledge(message);
+  }
+
+  private async setAside(message: JsMsg, reason: string): Promise<void> {
+    const key = `${this.options.stream}.${message.info.streamSequence}.${this.bus.service}`;
+    await this.bus.setAside({ key, subject: message.subject, reason }, message.data);
+    message.term();
+  }
+
+  private contextOf(message: JsMsg): JetStreamContext {
+    const { info } = message;
+    return {
+      subject: message.subject,
+      stream: info.stream,
+      streamSequence: info.streamSequence,
+      storedAt: new Date(info.timestampNanos / 1e6).toISOString(),
+      delivery: info.deliveryCount,
+      lastAttempt: info.deliveryCount >= this.maxDeliver,
+      signal: this.stopping.signal,
+    };
+  }
+
+  private openConsumer(): Promise<Consumer> {
+    this.consumer ??= this.ensureConsumer().catch((error: unknown) => {
+      this.consumer = null;
+      throw error;
+    });
+    return this.consumer;
+  }
+
+  private async ensureConsumer(): Promise<Consumer> {
+    const { stream, durable, subject } = this.options;
+    try {
+      await this.jsm.consumers.add(stream, {
+        durable_name: durable,
+        filter_subject: subject,
+        ack_policy: AckPolicy.Explicit,
+        ack_wait: nanos(this.ackWaitMs),
+        // Attempts are counted here, so that a message is never dropped in silence.
+        max_deliver: -1,
+        deliver_policy: this.options.deliver === 'new' ? DeliverPolicy.New : DeliverPolicy.All,
+        replay_policy: ReplayPolicy.Instant,
+      });
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || isPassing(error)) throw error;
+      throw new BusError(
+        'configuration',
+        `cannot read stream ${stream} as "${durable}" with filter ${subject}: ${error.message}. Another consumer may hold that name or filter: nats consumer report ${stream}`,
+        { cause: error },
+      );
+    }
+    return this.js.consumers.get(stream, durable);
+  }
+}
+
+async function acknowledge(message: JsMsg): Promise<void> {
+  // Awaited, so that a slot is free only when the broker knows; unanswered, the message comes again.
+  if (!(await message.ackAck())) throw new Error('the broker did not confirm the acknowledgement');
+}
+
+function describe(message: JsMsg): string {
+  return `${message.subject} #${message.info.streamSequence}`;
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
+}

@@ -1,0 +1,58 @@
+import { applyDecorators, Catch, UseFilters, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { EventPattern, MessagePattern } from '@nestjs/microservices';
+import { throwError, type Observable } from 'rxjs';
+import type { MessageClass } from './codec';
+import type { ConsumeOptions } from './consume';
+import type { RespondOptions } from './respond';
+
+/**
+ * Options of a decorated handler. `durable`, `subject` and `queue` may hold placeholders such as `{run}` and
+ * `{instance}`, which `BusStrategy` fills in.
+ */
+export type JetStreamHandlerOptions = Omit<ConsumeOptions<unknown>, 'handle' | 'exhausted' | 'schema'> & {
+  schema?: MessageClass<unknown>;
+};
+
+export type RequestHandlerOptions = Omit<RespondOptions<unknown>, 'handle' | 'subject' | 'schema'> & {
+  schema: MessageClass<unknown>;
+};
+
+export type HandlerExtras =
+  | { uirl: 'jetstream'; options: JetStreamHandlerOptions }
+  | { uirl: 'exhausted' }
+  | { uirl: 'request'; options: RequestHandlerOptions };
+
+/** Nest types its decorator by the events a class declares, which these handlers do not have. */
+const onEvent = EventPattern as (pattern: string, extras: HandlerExtras) => MethodDecorator;
+
+/** Nest replaces what a handler throws by "Internal server error"; the message boundary needs the original. */
+@Catch()
+class KeepOriginalError implements ExceptionFilter<unknown> {
+  catch(error: unknown, _host: ArgumentsHost): Observable<never> {
+    return throwError(() => error);
+  }
+}
+
+/**
+ * Handles the messages of a durable consumer: `(message, context: JetStreamContext) => Promise<void>`. A message is
+ * acknowledged when the promise resolves, so its effect must be durable by then; a failure is tried again.
+ */
+export function JetStreamHandler(options: JetStreamHandlerOptions): MethodDecorator {
+  const extras: HandlerExtras = { uirl: 'jetstream', options };
+  return applyDecorators(
+    UseFilters(new KeepOriginalError()),
+    onEvent(`jetstream:${options.durable}`, extras),
+  );
+}
+
+/** Runs for a message of that durable whose attempts all failed: `(message, context) => Promise<void>`, then acknowledged. */
+export function ExhaustedHandler(durable: string): MethodDecorator {
+  const extras: HandlerExtras = { uirl: 'exhausted' };
+  return applyDecorators(UseFilters(new KeepOriginalError()), onEvent(`exhausted:${durable}`, extras));
+}
+
+/** Answers MessagePack requests: `(message, context: RequestContext) => Promise<value | failure(code, message)>`. */
+export function RequestHandler(subject: string, options: RequestHandlerOptions): MethodDecorator {
+  const extras: HandlerExtras = { uirl: 'request', options };
+  return applyDecorators(UseFilters(new KeepOriginalError()), MessagePattern(subject, extras));
+}

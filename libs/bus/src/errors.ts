@@ -1,0 +1,39 @@
+export type BusErrorCategory =
+  'authorization' | 'closed' | 'configuration' | 'conflict' | 'damaged' | 'handlers' | 'too_large';
+
+/** Root of what this lib throws. Failures of the other side of a request are `Reply` values, not exceptions. */
+export class BusError extends Error {
+  constructor(
+    readonly category: BusErrorCategory,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'BusError';
+  }
+}
+
+/**
+ * Thrown by a JetStream handler for a message that no later attempt could handle: it is put aside at once, with this
+ * text as the reason, instead of being delivered again.
+ */
+export class UnacceptableMessage extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'UnacceptableMessage';
+  }
+}
+
+/** Message of anything that was thrown, causes included. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : ` (${describeError(error.cause)})`;
+  return `${error.message || error.name}${cause}`;
+}
+
+export function tooLarge(subject: string, found: number, limit: number): string {
+  return (
+    `message of ${found} bytes for ${subject} exceeds the broker's limit of ${limit} bytes: ` +
+    `raise max_payload in the configuration of nats-server (8MB is a good value)`
+  );
+}

@@ -1,0 +1,24 @@
+export { BlobStore, FileStore, sha256, type StoredFile } from './blobs';
+export { BusService } from './bus';
+export {
+  instantiate,
+  readBinary,
+  readJson,
+  writeBinary,
+  writeJson,
+  type MessageClass,
+  type Read,
+} from './codec';
+export type { ConsumeOptions, Consumption, JetStreamContext } from './consume';
+export { ExhaustedHandler, JetStreamHandler, RequestHandler } from './decorators';
+export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorators';
+export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } from './errors';
+export { KvBucket, type KvChange, type KvEntry } from './kv';
+export { BusModule, onStopSignal, serveOnBus, type ServeOptions } from './module';
+export type { BusOptions } from './options';
+export { failure, isFailure, type RequestOptions } from './request';
+export type { RequestContext, Responder, RespondOptions } from './respond';
+export { sleep } from './retry';
+export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
+export type { SetAsideRecord } from './set-aside';
+export { BusStrategy } from './strategy';

@@ -1,0 +1,167 @@
+import { isDeepStrictEqual } from 'node:util';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
+import type { QueuedIterator } from '@nats-io/transport-node';
+import { isPassing, persistently, sleep, type RetryContext } from './retry';
+
+export interface KvEntry<T> {
+  key: string;
+  value: T;
+  /** Revision of this key; an update names the one it replaces. */
+  revision: number;
+}
+
+/** A change as a watcher sees it; `value` is null where the key was deleted. */
+export interface KvChange<T> {
+  key: string;
+  value: T | null;
+  revision: number;
+}
+
+export interface KvContext extends RetryContext {
+  /** The bucket, created anew after the broker lost its store. */
+  bucket(): Promise<KV>;
+  /** Calls back after every reconnection; returns how to stop that. */
+  onReconnect(callback: () => void): () => void;
+}
+
+const WRONG_REVISION = new Set([10071, 10164]);
+
+/** JSON values by key. Every operation waits for the broker to come back. Keys: letters, digits, `-_=./`. */
+export class KvBucket {
+  constructor(
+    readonly name: string,
+    private readonly context: KvContext,
+  ) {}
+
+  async get<T>(key: string): Promise<KvEntry<T> | null> {
+    const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
+    return entry === null || entry.operation !== 'PUT' ? null : decodeEntry<T>(entry);
+  }
+
+  /** Writes whatever stands there; returns the new revision. */
+  async put(key: string, value: unknown): Promise<number> {
+    return this.run(`write ${key}`, (bucket) => bucket.put(key, JSON.stringify(value)));
+  }
+
+  /** Writes where the key does not exist yet; null where it does. */
+  async create(key: string, value: unknown): Promise<number | null> {
+    const entry = await this.run(`create ${key}`, (bucket) => bucket.get(key));
+    if (entry !== null && entry.operation === 'PUT') return null;
+    return this.update(key, value, entry?.revision ?? 0);
+  }
+
+  /** Writes where `revision` still is the current one (0: no such key yet); null where somebody else was first. */
+  async update(key: string, value: unknown, revision: number): Promise<number | null> {
+    const text = JSON.stringify(value);
+    let uncertain = false;
+    return this.run(`update ${key}`, async (bucket) => {
+      if (uncertain) {
+        // The answer to an earlier attempt was lost: it may have been stored.
+        const stored = await bucket.get(key);
+        if (stored !== null && stored.revision !== revision) {
+          return isDeepStrictEqual(parse(stored), JSON.parse(text)) ? stored.revision : null;
+        }
+      }
+      try {
+        return await bucket.update(key, text, revision);
+      } catch (error) {
+        if (error instanceof JetStreamApiError && WRONG_REVISION.has(error.code)) return null;
+        uncertain = true;
+        throw error;
+      }
+    });
+  }
+
+  /** Reads, changes and writes until nobody interferes. `change` returns null to leave the value as it is. */
+  async change<T>(key: string, change: (current: T | null) => T | null): Promise<KvEntry<T> | null> {
+    for (;;) {
+      const current = await this.get<T>(key);
+      const next = change(current?.value ?? null);
+      if (next === null) return current;
+      const revision = await this.update(key, next, current?.revision ?? (await this.deletedRevision(key)));
+      if (revision !== null) return { key, value: next, revision };
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.run(`delete ${key}`, (bucket) => bucket.delete(key));
+  }
+
+  /** Keys that exist, filtered by a NATS pattern such as `*.state`. */
+  async keys(filter = '>'): Promise<string[]> {
+    return this.run('list keys', async (bucket) => {
+      const keys: string[] = [];
+      for await (const key of await bucket.keys(filter)) keys.push(key);
+      return keys;
+    });
+  }
+
+  /**
+   * Current values, then every change, in order per key and each revision once. Survives reconnections and a restarted
+   * broker; ends when the signal aborts or the bus closes. A change that is overtaken by the next while the broker is
+   * away may be skipped.
+   */
+  async *watch<T>(filter: string, signal?: AbortSignal): AsyncGenerator<KvChange<T>> {
+    const seen = new Map<string, number>();
+    const stop = AbortSignal.any([this.context.closing, ...(signal === undefined ? [] : [signal])]);
+    while (!stop.aborted) {
+      let iterator: QueuedIterator<KvWatchEntry>;
+      try {
+        const bucket = await this.context.bucket();
+        iterator = await bucket.watch({ key: filter, include: KvWatchInclude.LastValue });
+      } catch (error) {
+        if (stop.aborted) return;
+        if (!isPassing(error)) throw error;
+        await this.context.repair().catch(() => undefined);
+        await sleep(500, stop);
+        continue;
+      }
+      const end = () => iterator.stop();
+      const forget = this.context.onReconnect(end);
+      stop.addEventListener('abort', end, { once: true });
+      try {
+        for await (const entry of iterator) {
+          if (stop.aborted) return;
+          if (seen.get(entry.key) === entry.revision) continue;
+          seen.set(entry.key, entry.revision);
+          yield toChange<T>(entry);
+        }
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+      } finally {
+        forget();
+        stop.removeEventListener('abort', end);
+        iterator.stop();
+      }
+      await sleep(100, stop);
+    }
+  }
+
+  private async deletedRevision(key: string): Promise<number> {
+    const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
+    return entry?.revision ?? 0;
+  }
+
+  private run<T>(what: string, operation: (bucket: KV) => Promise<T>): Promise<T> {
+    return persistently(`${what} in bucket ${this.name}`, this.context, async () =>
+      operation(await this.context.bucket()),
+    );
+  }
+}
+
+function parse(entry: NatsEntry): unknown {
+  return entry.json();
+}
+
+function decodeEntry<T>(entry: NatsEntry): KvEntry<T> {
+  return { key: entry.key, value: entry.json<T>(), revision: entry.revision };
+}
+
+function toChange<T>(entry: KvWatchEntry): KvChange<T> {
+  return {
+    key: entry.key,
+    value: entry.operation === 'PUT' ? entry.json<T>() : null,
+    revision: entry.revision,
+  };
+}

@@ -1,0 +1,23 @@
+/** How to reach NATS. Filled by `@ui-rl/settings` from the environment; nothing here is logged but `servers`. */
+export interface BusOptions {
+  /** Service name: shown by `nats server report connections`, part of set-aside records. */
+  service: string;
+  /** `nats://host:port` or `tls://host:port`; several for a cluster. */
+  servers: string[];
+  /** Path of a `.creds` file (JWT and key). */
+  credentialsFile?: string;
+  user?: string;
+  password?: string;
+  token?: string;
+  tls?: {
+    caFile?: string;
+    certFile?: string;
+    keyFile?: string;
+    /** false accepts any server certificate; for tests only. */
+    rejectUnauthorized?: boolean;
+  };
+  /** Milliseconds between two log lines while NATS cannot be reached. */
+  reportEveryMs?: number;
+  /** Ends the waiting for the first connection. */
+  signal?: AbortSignal;
+}

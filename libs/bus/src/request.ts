@@ -1,0 +1,112 @@
+import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
+import type { Reply } from '@ui-rl/contracts';
+import type { BusService } from './bus';
+import { instantiate, readBinary, writeBinary, type MessageClass } from './codec';
+import { describeError, tooLarge } from './errors';
+import { isClosed, sleep } from './retry';
+
+/**
+ * Codes made on this side of a request: `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`.
+ * All others come from the handler.
+ */
+export interface RequestOptions {
+  /**
+   * How long to ask again while nobody listens on the subject or the connection is away (a service that restarts).
+   * 0, the default, reports `no_responders` at once. The message may then arrive twice: for idempotent requests only.
+   */
+  retryForMs?: number;
+  /** Asks again after a `timeout` too, as often as fits into `retryForMs`. */
+  retryTimeouts?: boolean;
+  signal?: AbortSignal;
+}
+
+const RETRY_PAUSE_MS = 200;
+
+export async function request<T>(
+  bus: BusService,
+  subject: string,
+  value: unknown,
+  timeoutMs: number,
+  schema: MessageClass<T> | undefined,
+  options: RequestOptions,
+): Promise<Reply<T>> {
+  const payload = writeBinary(value);
+  if (payload.byteLength > bus.maxPayloadBytes) {
+    return failure('too_large', tooLarge(subject, payload.byteLength, bus.maxPayloadBytes));
+  }
+  const retryUntil = Date.now() + (options.retryForMs ?? 0);
+  for (;;) {
+    const reply = await ask(bus, subject, payload, timeoutMs, schema);
+    const again = !reply.ok && mayAskAgain(reply.error.code, options);
+    if (!again || Date.now() >= retryUntil || options.signal?.aborted === true || bus.closing.aborted)
+      return reply;
+    await sleep(RETRY_PAUSE_MS, options.signal);
+  }
+}
+
+function mayAskAgain(code: string, options: RequestOptions): boolean {
+  return (
+    code === 'no_responders' ||
+    code === 'disconnected' ||
+    (code === 'timeout' && options.retryTimeouts === true)
+  );
+}
+
+async function ask<T>(
+  bus: BusService,
+  subject: string,
+  payload: Uint8Array,
+  timeoutMs: number,
+  schema: MessageClass<T> | undefined,
+): Promise<Reply<T>> {
+  try {
+    const message = await bus.connection.request(subject, payload, { timeout: timeoutMs });
+    return readReply(subject, message.data, schema);
+  } catch (error) {
+    return failureOf(subject, timeoutMs, error);
+  }
+}
+
+function failureOf(subject: string, timeoutMs: number, error: unknown): Reply<never> {
+  if (error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders())) {
+    return failure('no_responders', `nobody answers ${subject}: is the service that serves it running?`);
+  }
+  if (
+    error instanceof TimeoutError ||
+    (error instanceof RequestError && error.cause instanceof TimeoutError)
+  ) {
+    return failure('timeout', `no answer from ${subject} within ${timeoutMs} ms`);
+  }
+  if (isClosed(error)) return failure('closed', `the bus closed while ${subject} was asked`);
+  return failure('disconnected', `asking ${subject} failed: ${describeError(error)}`);
+}
+
+function readReply<T>(subject: string, bytes: Uint8Array, schema: MessageClass<T> | undefined): Reply<T> {
+  const read = readBinary<Reply<unknown>>(bytes);
+  if (!read.ok) return failure('bad_reply', `the reply from ${subject} cannot be read: ${read.reason}`);
+  const reply = read.value;
+  if (isFailure(reply)) return reply;
+  if (reply.ok !== true)
+    return failure('bad_reply', `the reply from ${subject} is neither a value nor an error`);
+  if (schema === undefined) return reply as Reply<T>;
+  if (typeof reply.value !== 'object' || reply.value === null) {
+    return failure('bad_reply', `the reply from ${subject} holds no object`);
+  }
+  const value = instantiate(reply.value, schema);
+  return value.ok ? value : failure('bad_reply', `the reply from ${subject} is malformed: ${value.reason}`);
+}
+
+/** A failed reply as a value, for handlers to return. */
+export function failure(
+  code: string,
+  message: string,
+): { ok: false; error: { code: string; message: string } } {
+  return { ok: false, error: { code, message } };
+}
+
+/** Whether a value is a failed reply. */
+export function isFailure(value: unknown): value is ReturnType<typeof failure> {
+  if (typeof value !== 'object' || value === null) return false;
+  const { ok, error } = value as { ok?: unknown; error?: { code?: unknown; message?: unknown } | null };
+  return ok === false && typeof error?.code === 'string' && typeof error.message === 'string';
+}

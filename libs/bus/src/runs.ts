@@ -1,0 +1,137 @@
+import {
+  isRunId,
+  runKeys,
+  subjects,
+  type LoaderState,
+  type PolicyState,
+  type RunPhase,
+  type RunRecord,
+  type RunState,
+} from '@ui-rl/contracts';
+import type { BusService } from './bus';
+import { BusError } from './errors';
+import type { KvChange } from './kv';
+
+/** Phases after which nothing happens to a run any more. */
+export const FINAL_PHASES: readonly RunPhase[] = ['finished', 'failed', 'stopped'];
+
+export interface RunSnapshot {
+  record: RunRecord;
+  state: RunState;
+}
+
+/** The runs the broker knows: their run files, phases and what the services tell one another about them. */
+export class RunDirectory {
+  constructor(private readonly bus: BusService) {}
+
+  /**
+   * Announces a run: every service that waits for one picks it up. Telling the same run twice changes nothing.
+   * Throws `BusError` `conflict` where the id is taken by another run.
+   */
+  async create(record: RunRecord, phase: RunPhase = 'baseline'): Promise<void> {
+    const { runId, config } = record;
+    if (!isRunId(runId))
+      throw new BusError('configuration', `"${runId}" is no run id: letters, digits, - and _`);
+    const created = await this.bus.runsBucket.create(runKeys.record(runId), record);
+    const stored = created === null ? await this.record(runId) : record;
+    if (stored?.createdAt !== record.createdAt) {
+      throw new BusError(
+        'conflict',
+        `there is a run ${runId} already, created ${stored?.createdAt}: choose another name`,
+      );
+    }
+    await this.bus.event({ type: 'run_created', runId, config }, 'created');
+    if ((await this.state(runId)) === null) await this.changePhase(runId, phase, { from: [] });
+  }
+
+  async record(runId: string): Promise<RunRecord | null> {
+    return this.read<RunRecord>(runKeys.record(runId));
+  }
+
+  async state(runId: string): Promise<RunState | null> {
+    return this.read<RunState>(runKeys.state(runId));
+  }
+
+  async policy(runId: string): Promise<PolicyState | null> {
+    return this.read<PolicyState>(runKeys.policy(runId));
+  }
+
+  async putPolicy(runId: string, policy: PolicyState): Promise<void> {
+    await this.bus.runsBucket.put(runKeys.policy(runId), policy);
+  }
+
+  async loader(runId: string): Promise<LoaderState | null> {
+    return this.read<LoaderState>(runKeys.loader(runId));
+  }
+
+  /**
+   * Moves a run to a phase and tells it as an event. Where `from` is given, only out of one of these (an empty list:
+   * only where the run has no phase yet); a run that has ended stays ended. Returns whether the run now is in `phase`.
+   */
+  async changePhase(
+    runId: string,
+    phase: RunPhase,
+    options: { from?: RunPhase[]; reason?: string } = {},
+  ): Promise<boolean> {
+    const since = new Date().toISOString();
+    const { from, reason } = options;
+    const entry = await this.bus.runsBucket.change<RunState>(runKeys.state(runId), (current) => {
+      if (current?.phase === phase || !mayLeave(current, from)) return null;
+      return { phase, since, ...(reason === undefined ? {} : { reason }) };
+    });
+    if (entry?.value.phase !== phase) return false;
+    await this.bus.event(
+      { type: 'phase', runId, phase, reason: entry.value.reason, at: entry.value.since },
+      `${phase}.${entry.value.since}`,
+    );
+    return true;
+  }
+
+  /** The phase now and after each change, until the signal aborts. */
+  async *watchState(runId: string, signal?: AbortSignal): AsyncGenerator<RunState> {
+    yield* present(this.bus.runsBucket.watch<RunState>(runKeys.state(runId), signal));
+  }
+
+  /** The policy state now and after each change, until the signal aborts. */
+  async *watchPolicy(runId: string, signal?: AbortSignal): AsyncGenerator<PolicyState> {
+    yield* present(this.bus.runsBucket.watch<PolicyState>(runKeys.policy(runId), signal));
+  }
+
+  /** Runs that have not ended, each once: those there are, then each new one. With `runId` only that one. */
+  async *watchOpen(runId?: string, signal?: AbortSignal): AsyncGenerator<RunSnapshot> {
+    const seen = new Set<string>();
+    for await (const change of this.bus.runsBucket.watch<RunState>(runKeys.state(runId ?? '*'), signal)) {
+      const id = change.key.slice(0, -runKeys.state('').length);
+      if (change.value === null || FINAL_PHASES.includes(change.value.phase) || seen.has(id)) continue;
+      const record = await this.record(id);
+      if (record === null) continue;
+      seen.add(id);
+      yield { record, state: change.value };
+    }
+  }
+
+  /** The first run that has not ended; waits for one. Null when the signal aborts first. */
+  async waitForOpen(runId?: string, signal?: AbortSignal): Promise<RunSnapshot | null> {
+    for await (const run of this.watchOpen(runId, signal)) return run;
+    return null;
+  }
+
+  /** Puts a task into the queue of a run, as `nats pub uirl.task.<run>` does. */
+  async publishTask(runId: string, task: unknown, id: string): Promise<void> {
+    await this.bus.publishJson(subjects.task(runId), task, id);
+  }
+
+  private async read<T>(key: string): Promise<T | null> {
+    return (await this.bus.runsBucket.get<T>(key))?.value ?? null;
+  }
+}
+
+function mayLeave(current: RunState | null, from: RunPhase[] | undefined): boolean {
+  if (current !== null && FINAL_PHASES.includes(current.phase)) return false;
+  if (from === undefined) return true;
+  return current === null ? from.length === 0 : from.includes(current.phase);
+}
+
+async function* present<T>(changes: AsyncIterable<KvChange<T>>): AsyncGenerator<T> {
+  for await (const change of changes) if (change.value !== null) yield change.value;
+}
