@@ -21,6 +21,8 @@ export interface JetStreamContext {
   subject: string;
   stream: string;
   streamSequence: number;
+  /** The id it was published under, where it has one; the same for what was published twice. */
+  messageId?: string;
   /** ISO 8601 time at which the message was stored. */
   storedAt: string;
   /** 1 for the first delivery. */
@@ -238,6 +240,7 @@ class ConsumptionLoop<T> implements Consumption {
       subject: message.subject,
       stream: info.stream,
       streamSequence: info.streamSequence,
+      messageId: message.headers?.get('Nats-Msg-Id') || undefined,
       storedAt: new Date(info.timestampNanos / 1e6).toISOString(),
       delivery: info.deliveryCount,
       lastAttempt: info.deliveryCount >= this.maxDeliver,
