@@ -1,0 +1,9 @@
+export { Tokenizer, type TokenizerFiles } from './tokenizer';
+export { IncrementalDecoder } from './incremental';
+export {
+  buildSmallTokenizer,
+  writeSmallTokenizer,
+  QWEN_SPECIAL_TOKENS,
+  type SmallTokenizer,
+  type SmallTokenizerOptions,
+} from './build';

@@ -1,0 +1,204 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { ModelError } from '../errors';
+import { IncrementalDecoder } from './incremental';
+
+type Json = Record<string, unknown>;
+
+/** The parsed files a tokenizer is made of. */
+export interface TokenizerFiles {
+  /** tokenizer.json */
+  tokenizer: Json;
+  /** tokenizer_config.json */
+  tokenizerConfig?: Json;
+  /** generation_config.json, for the tokens that end a generation */
+  generationConfig?: Json;
+  /** Where the files come from, for messages. */
+  source?: string;
+}
+
+/**
+ * Text ↔ token ids of one model, as its `tokenizer.json` says.
+ *
+ * Nothing is added to a text by {@link encode}: special tokens stand in the text, where the chat template put them.
+ */
+export class Tokenizer {
+  /** Special and added tokens by their text. */
+  readonly specialTokens: ReadonlyMap<string, number>;
+  /** Tokens that end a generation, the end-of-turn token first. */
+  readonly eosTokenIds: readonly number[];
+  /** Named tokens of tokenizer_config.json such as `eos_token`, for chat templates. */
+  readonly namedTokens: Readonly<Record<string, string>>;
+  /** Largest token id plus one. */
+  readonly vocabSize: number;
+
+  private readonly inner: HuggingFaceTokenizer;
+  private readonly source: string;
+
+  /** @throws ModelError `bad-file` when the files do not describe a tokenizer. */
+  constructor({
+    tokenizer,
+    tokenizerConfig = {},
+    generationConfig = {},
+    source = 'tokenizer.json',
+  }: TokenizerFiles) {
+    this.source = source;
+    // The library cleans up spaces unless told otherwise; transformers does not.
+    const config = {
+      ...tokenizerConfig,
+      clean_up_tokenization_spaces: tokenizerConfig.clean_up_tokenization_spaces === true,
+    };
+    this.inner = createInner(withRequiredKeys(tokenizer), config, source);
+    this.specialTokens = new Map(
+      [...this.inner.get_added_tokens_decoder()].map(([id, token]) => [token.content, id]),
+    );
+    this.namedTokens = namedTokensOf(tokenizerConfig);
+    this.vocabSize = Math.max(...this.inner.get_vocab().values()) + 1;
+    this.eosTokenIds = this.findEosTokens(generationConfig);
+  }
+
+  /**
+   * Reads `tokenizer.json`, and `tokenizer_config.json` and `generation_config.json` where present.
+   * @throws ModelError `missing-file` or `bad-file`.
+   */
+  static async load(dir: string): Promise<Tokenizer> {
+    const tokenizer = await readJson(dir, 'tokenizer.json');
+    if (tokenizer === undefined) {
+      throw new ModelError(
+        'missing-file',
+        `${dir} has no tokenizer.json; models with only a slow (Python) tokenizer must be saved once with a fast one`,
+      );
+    }
+    return new Tokenizer({
+      tokenizer,
+      tokenizerConfig: await readJson(dir, 'tokenizer_config.json'),
+      generationConfig: await readJson(dir, 'generation_config.json'),
+      source: join(dir, 'tokenizer.json'),
+    });
+  }
+
+  /** Token ids of a text. Text that spells a special token becomes that token; see {@link encodePlain}. */
+  encode(text: string): number[] {
+    return text === '' ? [] : this.inner.encode(text, { add_special_tokens: false }).ids;
+  }
+
+  /** Token ids of a text in which nothing is a special token, whatever it spells. */
+  encodePlain(text: string): number[] {
+    const { normalizer, pre_tokenizer: preTokenizer, model } = this.inner;
+    const normalized = normalizer === null ? text : normalizer.normalize(text);
+    if (normalized === '' || model === null) return [];
+    const words = preTokenizer === null ? [normalized] : preTokenizer.pre_tokenize(normalized);
+    return model.encode(words).map((token: string) => this.requireId(token));
+  }
+
+  /** Text of token ids, special tokens included unless skipped; bytes that are no UTF-8 become U+FFFD. */
+  decode(tokenIds: readonly number[], options: { skipSpecialTokens?: boolean } = {}): string {
+    if (tokenIds.length === 0) return '';
+    return this.inner.decode([...tokenIds], { skip_special_tokens: options.skipSpecialTokens ?? false });
+  }
+
+  /** A decoder for tokens that arrive one by one. */
+  incremental(options: { skipSpecialTokens?: boolean } = {}): IncrementalDecoder {
+    return new IncrementalDecoder((tokenIds) => this.decode(tokenIds, options));
+  }
+
+  /** Id of a token by its text, undefined where the vocabulary lacks it. */
+  idOf(token: string): number | undefined {
+    return this.inner.token_to_id(token);
+  }
+
+  /** Token text (as the vocabulary spells it) of an id. */
+  tokenOf(id: number): string | undefined {
+    return this.inner.id_to_token(id);
+  }
+
+  /**
+   * Id of a token the model cannot do without, such as `<|image_pad|>`.
+   * @throws ModelError `bad-config` when the vocabulary lacks it.
+   */
+  requireId(token: string): number {
+    const id = this.idOf(token);
+    if (id === undefined) {
+      const known = [...this.specialTokens.keys()].join(' ');
+      throw new ModelError(
+        'bad-config',
+        `${this.source} has no token "${token}"; its special tokens are: ${known || 'none'}`,
+      );
+    }
+    return id;
+  }
+
+  /** The token that ends a turn: what a response is closed with. */
+  get endOfTurnId(): number {
+    const [id] = this.eosTokenIds;
+    if (id === undefined) {
+      throw new ModelError(
+        'bad-config',
+        `${this.source}: no end-of-turn token is known; set "eos_token" in tokenizer_config.json or "eos_token_id" in generation_config.json`,
+      );
+    }
+    return id;
+  }
+
+  /** Token for padding; where none is named, the end-of-turn token. */
+  get padTokenId(): number {
+    const name = this.namedTokens.pad_token;
+    return name === undefined ? this.endOfTurnId : this.requireId(name);
+  }
+
+  private findEosTokens(generationConfig: Json): number[] {
+    const named = this.namedTokens.eos_token;
+    const ids = named === undefined ? [] : [this.requireId(named)];
+    const listed = generationConfig.eos_token_id;
+    for (const id of Array.isArray(listed) ? listed : [listed]) {
+      if (typeof id === 'number' && !ids.includes(id)) ids.push(id);
+    }
+    return ids;
+  }
+}
+
+function createInner(tokenizer: Json, config: Json, source: string): HuggingFaceTokenizer {
+  try {
+    return new HuggingFaceTokenizer(tokenizer, config);
+  } catch (cause) {
+    throw new ModelError('bad-file', `${source} does not describe a tokenizer: ${String(cause)}`, { cause });
+  }
+}
+
+/** Files may leave out what is null. */
+function withRequiredKeys(tokenizer: Json): Json {
+  return {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    added_tokens: [],
+    ...tokenizer,
+  };
+}
+
+/** `eos_token` and its like, given as text or as `{content}`. */
+function namedTokensOf(config: Json): Record<string, string> {
+  const tokens: Record<string, string> = {};
+  for (const [name, value] of Object.entries(config)) {
+    if (!name.endsWith('_token')) continue;
+    const content = typeof value === 'object' && value !== null ? (value as Json).content : value;
+    if (typeof content === 'string') tokens[name] = content;
+  }
+  return tokens;
+}
+
+async function readJson(dir: string, name: string): Promise<Json | undefined> {
+  const path = join(dir, name);
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return undefined;
+    throw new ModelError('missing-file', `${path} cannot be read: ${cause.message}`, { cause });
+  });
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new ModelError('bad-file', `${path} is not JSON: ${String(cause)}`, { cause });
+  }
+}
