@@ -1,1 +1,7 @@
-export * from './postgres';
+export { makeRollout, makeTask, makeTrajectory, makeTurn } from './factories';
+export { findChromium, findExecutable, findNatsServer, findPostgres } from './find';
+export { NatsServer, startNats, type NatsOptions } from './nats';
+export { startPostgres, type PostgresServer } from './postgres';
+export { eventually, freePort, Launched } from './processes';
+export { FaultyProxy } from './proxy';
+export { startService } from './services';

@@ -1,119 +1,70 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { findPostgres } from './find';
+import { eventually, freePort, Launched } from './processes';
 
-const run = promisify(execFile);
-
-export interface TestPostgres {
-  /** `postgres://postgres@127.0.0.1:<free port>/postgres`. */
+/** A PostgreSQL cluster of its own, gone after `stop`. */
+export interface PostgresServer {
+  /** For DATABASE_URL. */
   url: string;
+  port: number;
+  /** SIGKILL, as a crash; `launch` brings it back on the same data. */
+  kill(): Promise<void>;
+  launch(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Folder of initdb and postgres, or null where PostgreSQL is not installed. */
-export function findPostgres(): string | null {
-  const folders = [
-    process.env.POSTGRES_BIN ?? '',
-    ...versions('/usr/lib/postgresql').map((version) => `/usr/lib/postgresql/${version}/bin`),
-    ...(process.env.PATH ?? '').split(':'),
-  ];
-  return folders.find((folder) => folder !== '' && existsSync(join(folder, 'initdb'))) ?? null;
-}
-
-function versions(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder).toSorted((a, b) => Number(b) - Number(a));
-}
-
-/**
- * Starts a PostgreSQL of its own: a fresh cluster in a temporary folder, on a free port of the loopback. As root it runs
- * as the user `postgres` (or `nobody`), since PostgreSQL refuses root.
- *
- * @throws Error where the binaries are missing (ask `findPostgres` first) or the server does not come up.
- */
-export async function startPostgres(): Promise<TestPostgres> {
-  const bin = findPostgres();
-  if (bin === null)
-    throw new Error(
-      'PostgreSQL is not installed: no initdb in /usr/lib/postgresql/*/bin, PATH or POSTGRES_BIN',
-    );
-  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-pg-'));
-  const identity = await unprivileged();
-  if (identity !== null) await chown(folder, identity.uid, identity.gid);
+/** Starts a temporary PostgreSQL on 127.0.0.1, or returns null where its binaries are not on this machine. */
+export async function startPostgres(): Promise<PostgresServer | null> {
+  const binaries = findPostgres();
+  if (binaries === null) return null;
+  const user = process.getuid?.() === 0 ? unprivilegedUser() : {};
+  const folder = mkdtempSync('/tmp/uirl-pg-');
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
-  const environment = { ...process.env, LC_ALL: 'C', HOME: folder };
-  const options = { ...identity, cwd: folder, env: environment };
-  await run(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
-    options,
+  const options = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', HOME: folder } };
+  execFileSync(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'uirl', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'],
+    { ...options, stdio: 'pipe' },
   );
   const port = await freePort();
-  const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: folder, fsync: 'off' };
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
-    ...options,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const stop = () => stopServer(server, folder);
-  try {
-    await ready(server);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop };
+  let server: Launched | null = null;
+  const launch = async () => {
+    const settings = ['fsync=off', 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
+    const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
+    const started = Launched.start(join(binaries, 'postgres'), args, options);
+    server = started;
+    await eventually('PostgreSQL to accept connections', () => {
+      if (!started.running) throw new Error(`PostgreSQL ended: ${started.output}`);
+      return started.output.includes('ready to accept connections');
+    });
+  };
+  const kill = async () => {
+    await server?.kill();
+  };
+  const stop = async () => {
+    if (server?.running === true) server.child.kill('SIGINT');
+    await server?.stop(5_000);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  await launch();
+  return { url: `postgresql://uirl@127.0.0.1:${port}/postgres`, port, kill, launch, stop };
 }
 
-async function unprivileged(): Promise<{ uid: number; gid: number } | null> {
-  if (process.getuid?.() !== 0) return null;
-  for (const user of ['postgres', 'nobody']) {
+/** PostgreSQL refuses to run as root. */
+function unprivilegedUser(): { uid?: number; gid?: number } {
+  for (const name of ['postgres', 'nobody']) {
     try {
-      const [uid, gid] = await Promise.all([run('id', ['-u', user]), run('id', ['-g', user])]);
-      return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+      const id = (flag: string) =>
+        Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
+      return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // No such user here: try the next.
+      continue;
     }
   }
   throw new Error(
     'running as root, and there is neither a user "postgres" nor "nobody" to run PostgreSQL as',
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port found');
-  return address.port;
-}
-
-function ready(server: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let log = '';
-    const fail = (why: string) => reject(new Error(`PostgreSQL ${why}:\n${log}`));
-    const timer = setTimeout(() => fail('did not come up within 30 s'), 30_000);
-    server.once('exit', (code) => fail(`ended with ${code}`));
-    server.stderr?.on('data', (chunk: Buffer) => {
-      log += chunk.toString();
-      if (!log.includes('ready to accept connections')) return;
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}
-
-async function stopServer(server: ChildProcess, folder: string): Promise<void> {
-  if (server.exitCode === null && server.signalCode === null) {
-    const ended = new Promise((resolve) => server.once('exit', resolve));
-    // SIGQUIT: immediate shutdown; the cluster is thrown away.
-    server.kill('SIGQUIT');
-    await ended;
-  }
-  await rm(folder, { recursive: true, force: true });
 }

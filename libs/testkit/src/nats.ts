@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findNatsServer } from './find';
+import { eventually, freePort, Launched } from './processes';
+
+export interface NatsOptions {
+  /** Kept after `stop`; without it a temporary folder is used and removed. */
+  storeDir?: string;
+  /** 0, the default, takes a free one; it stays the same over restarts. */
+  port?: number;
+  /** Default true. */
+  jetstream?: boolean;
+  /** Largest message in bytes, default 8 MiB. */
+  maxPayload?: number;
+  /** Further lines of the server's configuration file, such as an `authorization` block. */
+  config?: string;
+}
+
+const EIGHT_MEBIBYTE = 8 * 1024 * 1024;
+
+/** A nats-server of its own on 127.0.0.1. */
+export class NatsServer {
+  private process: Launched | null = null;
+
+  private constructor(
+    readonly port: number,
+    readonly storeDir: string,
+    private readonly configPath: string,
+    private readonly temporary: string,
+  ) {}
+
+  static async start(options: NatsOptions = {}): Promise<NatsServer> {
+    const temporary = mkdtempSync(join(tmpdir(), 'uirl-nats-'));
+    const port = options.port === undefined || options.port === 0 ? await freePort() : options.port;
+    const storeDir = options.storeDir ?? join(temporary, 'store');
+    mkdirSync(storeDir, { recursive: true });
+    const configPath = join(temporary, 'nats.conf');
+    writeFileSync(configPath, configuration(port, storeDir, options));
+    const server = new NatsServer(port, storeDir, configPath, temporary);
+    await server.launch();
+    return server;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  get output(): string {
+    return this.process?.output ?? '';
+  }
+
+  /** Starts the server again on the same port and store. */
+  async launch(): Promise<void> {
+    if (this.process?.running === true) return;
+    const started = Launched.start(findNatsServer(), ['-c', this.configPath]);
+    this.process = started;
+    await eventually(
+      `nats-server on port ${this.port}`,
+      () => {
+        if (!started.running) throw new Error(`nats-server ended: ${started.output}`);
+        return started.output.includes('Server is ready');
+      },
+      20_000,
+    );
+  }
+
+  /** SIGKILL; the store stays. */
+  async kill(): Promise<void> {
+    await this.process?.kill();
+  }
+
+  /** SIGKILL, a pause, and a new start on the same store. */
+  async restart(pauseMs = 0): Promise<void> {
+    await this.kill();
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await this.launch();
+  }
+
+  /** Takes the store away, as where a broker comes back on a new disk. Only while it is not running. */
+  loseStore(): void {
+    rmSync(this.storeDir, { recursive: true, force: true });
+    mkdirSync(this.storeDir, { recursive: true });
+  }
+
+  /** Ends the server and removes what is temporary. */
+  async stop(): Promise<void> {
+    await this.process?.stop(5_000);
+    rmSync(this.temporary, { recursive: true, force: true });
+  }
+}
+
+export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
+  return NatsServer.start(options);
+}
+
+function configuration(port: number, storeDir: string, options: NatsOptions): string {
+  const lines = ['host: 127.0.0.1', `port: ${port}`, `max_payload: ${options.maxPayload ?? EIGHT_MEBIBYTE}`];
+  if (options.jetstream !== false) lines.push(`jetstream { store_dir: ${JSON.stringify(storeDir)} }`);
+  if (options.config !== undefined) lines.push(options.config);
+  return `${lines.join('\n')}\n`;
+}

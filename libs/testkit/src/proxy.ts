@@ -1,0 +1,84 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** TCP proxy that can be slow, silent or cut. Sits between a client and a real server. */
+export class FaultyProxy {
+  private readonly pairs = new Set<[Socket, Socket]>();
+  private delayMs = 0;
+  private blackholed = false;
+  private refusing = false;
+
+  private constructor(
+    private readonly server: Server,
+    readonly port: number,
+  ) {}
+
+  static async start(targetPort: number, targetHost = '127.0.0.1'): Promise<FaultyProxy> {
+    const server = createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('the proxy got no port');
+    const proxy = new FaultyProxy(server, address.port);
+    server.on('connection', (client) => proxy.accept(client, targetPort, targetHost));
+    return proxy;
+  }
+
+  /** Holds every chunk back for that long, in both directions. */
+  delay(ms: number): void {
+    this.delayMs = ms;
+  }
+
+  /** Swallows everything; connections stay open, as when a network drops packets. */
+  blackhole(on: boolean): void {
+    this.blackholed = on;
+  }
+
+  /** Ends all connections; refuses new ones while `refuse` is true. */
+  cut(refuse = false): void {
+    this.refusing = refuse;
+    for (const pair of this.pairs) for (const socket of pair) socket.destroy();
+    this.pairs.clear();
+  }
+
+  /** Takes connections again. */
+  heal(): void {
+    this.refusing = false;
+    this.blackholed = false;
+    this.delayMs = 0;
+  }
+
+  async stop(): Promise<void> {
+    this.cut(true);
+    await new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+  }
+
+  private accept(client: Socket, port: number, host: string): void {
+    if (this.refusing) {
+      client.destroy();
+      return;
+    }
+    const upstream = connect(port, host);
+    const pair: [Socket, Socket] = [client, upstream];
+    this.pairs.add(pair);
+    this.pass(client, upstream);
+    this.pass(upstream, client);
+    const end = () => {
+      this.pairs.delete(pair);
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of pair) socket.on('error', end).on('close', end);
+  }
+
+  private pass(from: Socket, to: Socket): void {
+    from.on('data', (data) => {
+      if (this.blackholed) return;
+      if (this.delayMs === 0) to.write(data);
+      else setTimeout(() => !to.destroyed && to.write(data), this.delayMs);
+    });
+  }
+}
