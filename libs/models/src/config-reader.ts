@@ -25,7 +25,10 @@ export class ConfigReader {
   /** An error about one field. */
   error(key: string, expected: string): ModelError {
     const found = this.json[key] === undefined ? 'nothing' : JSON.stringify(this.json[key]);
-    return new ModelError('bad-config', `${this.file}: ${this.name(key)}: expected ${expected}, found ${found}`);
+    return new ModelError(
+      'bad-config',
+      `${this.file}: ${this.name(key)}: expected ${expected}, found ${found}`,
+    );
   }
 
   has(key: string): boolean {
@@ -34,7 +37,8 @@ export class ConfigReader {
 
   section(key: string): ConfigReader {
     const value = this.json[key];
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw this.error(key, 'an object');
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw this.error(key, 'an object');
     return new ConfigReader(value as Json, this.file, this.name(key));
   }
 

@@ -153,8 +153,11 @@ export interface Family {
 
   /** feeds of the vision graph; image n's features begin at row n · `rowsPerImage` */
   visionFeeds(images: readonly ImageInput[]): { feeds: Feeds; rowsPerImage: number };
-  /** feeds of the sampler for whole prompts, right-padded; caches, image features and parameters are the caller's */
-  prefillFeeds(rows: readonly PromptRow[], options: { images: boolean }): Feeds;
+  /**
+   * feeds of the sampler for whole prompts, right-padded; caches, image features and parameters are the caller's.
+   * `featureRows` counts the rows of those image features, null for a sampler built without images
+   */
+  prefillFeeds(rows: readonly PromptRow[], featureRows: number | null): Feeds;
   /** feeds of the sampler for one more token per row */
   decodeFeeds(rows: readonly DecodeRow[]): Feeds;
   /** feeds of the trainer; with `images: 'features'` the features of {@link visionFeeds} over the same images are the caller's */

@@ -63,7 +63,11 @@ export function planLora(family: Family, config: LoraConfig): LoraPlan {
   const modules = linears.filter((linear) => inGroup(linear, config));
   const wanted = Array.isArray(config.targets) ? config.targets : [config.targets];
   for (const target of wanted) {
-    if (!linears.some((linear) => inGroup(linear, { ...config, targets: Array.isArray(config.targets) ? [target] : target as 'mlp' }))) {
+    if (
+      !linears.some((linear) =>
+        inGroup(linear, { ...config, targets: Array.isArray(config.targets) ? [target] : (target as 'mlp') }),
+      )
+    ) {
       const known = [...new Set(linears.map(({ name }) => name.split('.').at(-1)))].join(', ');
       throw new ModelError(
         'bad-input',

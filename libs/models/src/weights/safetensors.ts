@@ -51,10 +51,14 @@ async function readHeaderBytes(file: string): Promise<{ json: string; dataStart:
     const { size } = await handle.stat();
     const prefix = Buffer.alloc(8);
     const { bytesRead } = await handle.read(prefix, 0, 8, 0);
-    if (bytesRead < 8) throw bad(file, `holds ${size} bytes; a safetensors file begins with an 8-byte length`);
+    if (bytesRead < 8)
+      throw bad(file, `holds ${size} bytes; a safetensors file begins with an 8-byte length`);
     const length = Number(prefix.readBigUInt64LE(0));
     if (length > maxHeaderBytes || length + 8 > size) {
-      throw bad(file, `its header claims ${length} bytes but the file holds ${size}: truncated or not safetensors`);
+      throw bad(
+        file,
+        `its header claims ${length} bytes but the file holds ${size}: truncated or not safetensors`,
+      );
     }
     const header = Buffer.alloc(length);
     await handle.read(header, 0, length, 8);
@@ -87,7 +91,10 @@ function parseEntry(file: string, name: string, raw: unknown, dataStart: number,
   if (!isRawEntry(raw)) throw bad(file, `tensor "${name}": malformed header entry ${JSON.stringify(raw)}`);
   if (!(raw.dtype in elementBytes)) {
     const known = Object.keys(elementBytes).join(', ');
-    throw new ModelError('unsupported', `${file}: tensor "${name}" has dtype ${raw.dtype}; supported: ${known}`);
+    throw new ModelError(
+      'unsupported',
+      `${file}: tensor "${name}" has dtype ${raw.dtype}; supported: ${known}`,
+    );
   }
   const dtype = raw.dtype as SafetensorsDtype;
   const [begin, end] = raw.data_offsets;
@@ -188,7 +195,10 @@ export type FloatDtype = 'F32' | 'BF16' | 'F16';
  */
 export function encodeSafetensors(
   tensors: ReadonlyMap<string, FloatTensor>,
-  { dtype = 'F32', metadata = { format: 'pt' } }: { dtype?: FloatDtype; metadata?: Record<string, string> } = {},
+  {
+    dtype = 'F32',
+    metadata = { format: 'pt' },
+  }: { dtype?: FloatDtype; metadata?: Record<string, string> } = {},
 ): Uint8Array {
   const header: Record<string, unknown> = { __metadata__: metadata };
   const names = [...tensors.keys()].sort();
@@ -237,4 +247,3 @@ export async function isFile(path: string): Promise<boolean> {
     () => false,
   );
 }
-

@@ -12,8 +12,7 @@ import {
 
 /** A frozen weight as a graph constant: mapped from its file where that is possible, else held in memory. */
 export type WeightData =
-  | { external: { path: string; offset: number; length: number } }
-  | { data: Float32Array };
+  { external: { path: string; offset: number; length: number } } | { data: Float32Array };
 
 function shapeText(shape: readonly number[]): string {
   return `[${shape.join(', ')}]`;
@@ -35,13 +34,19 @@ export class WeightStore {
   /** Opens `model.safetensors` or the shards named by `model.safetensors.index.json` in a folder. */
   static async open(dir: string): Promise<WeightStore> {
     const single = resolve(dir, 'model.safetensors');
-    if (await isFile(single)) return new WeightStore(single, (await readSafetensorsHeader(single)).entries);
+    if (await isFile(single)) return WeightStore.openFile(single);
     const index = resolve(dir, 'model.safetensors.index.json');
     if (await isFile(index)) return new WeightStore(index, await readShards(dir, index));
     throw new ModelError(
       'missing-file',
       `${dir}: holds no weights; expected model.safetensors or model.safetensors.index.json`,
     );
+  }
+
+  /** The tensors of one safetensors file. */
+  static async openFile(file: string): Promise<WeightStore> {
+    const path = resolve(file);
+    return new WeightStore(path, (await readSafetensorsHeader(path)).entries);
   }
 
   /** Weights held in memory, for example freshly initialized ones. */
@@ -70,7 +75,10 @@ export class WeightStore {
   entry(name: string, expectedShape?: readonly number[]): TensorEntry {
     const entry = this.entries.get(name);
     if (entry === undefined) {
-      throw new ModelError('bad-file', `${this.source}: tensor "${name}" is missing (${this.entries.size} others found)`);
+      throw new ModelError(
+        'bad-file',
+        `${this.source}: tensor "${name}" is missing (${this.entries.size} others found)`,
+      );
     }
     if (expectedShape !== undefined && shapeText(entry.shape) !== shapeText(expectedShape)) {
       throw new ModelError(
@@ -103,7 +111,10 @@ export class WeightStore {
     const data = this.converted.get(name);
     if (data !== undefined) return { data };
     if (entry.dtype !== 'F32') {
-      throw new ModelError('bad-input', `tensor "${name}" is ${entry.dtype}: call prepare() before it becomes a constant`);
+      throw new ModelError(
+        'bad-input',
+        `tensor "${name}" is ${entry.dtype}: call prepare() before it becomes a constant`,
+      );
     }
     return { external: { path: entry.file, offset: entry.offset, length: entry.length } };
   }
@@ -119,7 +130,8 @@ export class WeightStore {
 async function readShards(dir: string, index: string): Promise<Map<string, TensorEntry>> {
   let weightMap: Record<string, string> | undefined;
   try {
-    weightMap = (JSON.parse(await readFile(index, 'utf8')) as { weight_map?: Record<string, string> }).weight_map;
+    weightMap = (JSON.parse(await readFile(index, 'utf8')) as { weight_map?: Record<string, string> })
+      .weight_map;
   } catch (cause) {
     throw new ModelError('bad-file', `${index}: is not JSON`, { cause });
   }
@@ -129,10 +141,14 @@ async function readShards(dir: string, index: string): Promise<Map<string, Tenso
   const headers = new Map<string, ReadonlyMap<string, TensorEntry>>();
   const entries = new Map<string, TensorEntry>();
   for (const [name, shard] of Object.entries(weightMap)) {
-    if (!headers.has(shard)) headers.set(shard, (await readSafetensorsHeader(join(resolve(dir), shard))).entries);
+    if (!headers.has(shard))
+      headers.set(shard, (await readSafetensorsHeader(join(resolve(dir), shard))).entries);
     const entry = headers.get(shard)!.get(name);
     if (entry === undefined) {
-      throw new ModelError('bad-file', `${join(dir, shard)}: tensor "${name}" is missing though ${index} places it there`);
+      throw new ModelError(
+        'bad-file',
+        `${join(dir, shard)}: tensor "${name}" is missing though ${index} places it there`,
+      );
     }
     entries.set(name, entry);
   }

@@ -51,9 +51,11 @@ function parseVision(reader: ConfigReader): Qwen3VisionConfig {
   const hiddenSize = reader.integer('hidden_size');
   const heads = reader.integer('num_heads');
   const depth = reader.integer('depth');
-  if (hiddenSize % (heads * 4) !== 0) throw reader.error('hidden_size', `a multiple of 4 · num_heads = ${heads * 4}`);
+  if (hiddenSize % (heads * 4) !== 0)
+    throw reader.error('hidden_size', `a multiple of 4 · num_heads = ${heads * 4}`);
   const positions = reader.integer('num_position_embeddings');
-  if (!Number.isInteger(Math.sqrt(positions))) throw reader.error('num_position_embeddings', 'a square number');
+  if (!Number.isInteger(Math.sqrt(positions)))
+    throw reader.error('num_position_embeddings', 'a square number');
   const deepstackIndexes = reader.integers('deepstack_visual_indexes');
   if (deepstackIndexes.some((index, i) => index >= depth || (i > 0 && index <= deepstackIndexes[i - 1]))) {
     throw reader.error('deepstack_visual_indexes', `increasing layer numbers below depth = ${depth}`);
@@ -78,7 +80,10 @@ function parseVision(reader: ConfigReader): Qwen3VisionConfig {
 }
 
 /** Original folders have `rope_scaling` and `rope_theta`; transformers 5 writes both into `rope_parameters`. */
-function parseRope(reader: ConfigReader, headDim: number): { ropeTheta: number; mropeSection: [number, number, number] } {
+function parseRope(
+  reader: ConfigReader,
+  headDim: number,
+): { ropeTheta: number; mropeSection: [number, number, number] } {
   const key = reader.has('rope_parameters') ? 'rope_parameters' : 'rope_scaling';
   const rope = reader.section(key);
   rope.oneOf(rope.has('rope_type') ? 'rope_type' : 'type', ['default'], 'default');
@@ -96,7 +101,8 @@ function parseText(reader: ConfigReader): Qwen3TextConfig {
   const hiddenSize = reader.integer('hidden_size');
   const heads = reader.integer('num_attention_heads');
   const kvHeads = reader.integer('num_key_value_heads', heads);
-  if (heads % kvHeads !== 0) throw reader.error('num_key_value_heads', `a divisor of num_attention_heads = ${heads}`);
+  if (heads % kvHeads !== 0)
+    throw reader.error('num_key_value_heads', `a divisor of num_attention_heads = ${heads}`);
   const headDim = reader.integer('head_dim', 128);
   if (headDim % 2 !== 0) throw reader.error('head_dim', 'an even number');
   reader.oneOf('hidden_act', ['silu'], 'silu');
@@ -126,7 +132,9 @@ export function parseQwen3VlConfig(json: unknown, file: string): Qwen3VlConfig {
   const textReader = reader.section('text_config');
   const text = parseText(textReader);
   if (vision.outHiddenSize !== text.hiddenSize) {
-    throw reader.section('vision_config').error('out_hidden_size', `text_config.hidden_size = ${text.hiddenSize}`);
+    throw reader
+      .section('vision_config')
+      .error('out_hidden_size', `text_config.hidden_size = ${text.hiddenSize}`);
   }
   if (vision.deepstackIndexes.length > text.layers) {
     const limit = `at most text_config.num_hidden_layers = ${text.layers} entries`;
@@ -135,7 +143,10 @@ export function parseQwen3VlConfig(json: unknown, file: string): Qwen3VlConfig {
   return {
     text,
     vision,
-    tieWordEmbeddings: reader.boolean('tie_word_embeddings', textReader.boolean('tie_word_embeddings', false)),
+    tieWordEmbeddings: reader.boolean(
+      'tie_word_embeddings',
+      textReader.boolean('tie_word_embeddings', false),
+    ),
     imageTokenId: reader.integer('image_token_id', 151_655, 0),
     videoTokenId: reader.integer('video_token_id', 151_656, 0),
     visionStartTokenId: reader.integer('vision_start_token_id', 151_652, 0),

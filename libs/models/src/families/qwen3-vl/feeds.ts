@@ -1,0 +1,275 @@
+import { tensor, type Tensor } from '@ui-rl/graph';
+import { ModelError } from '../../errors';
+import type {
+  DecodeRow,
+  Feeds,
+  ImageInput,
+  PlacedImage,
+  PromptRow,
+  TrainerBatch,
+  TrainerOptions,
+  TrainerRow,
+} from '../base';
+import type { Qwen3VlConfig } from './config';
+import { patchSize } from './names';
+import {
+  bilinearInterpolation,
+  imageTokensOf,
+  ropePositions,
+  textRopeTables,
+  visionPositions,
+  visionRopeTables,
+  type Grid,
+} from './positions';
+
+const excluded = -1e9;
+
+function patchesOf([t, h, w]: Grid): number {
+  return t * h * w;
+}
+
+function checkImage({ patches, grid }: ImageInput, index: number, size: number): void {
+  if (grid[0] !== 1) {
+    throw new ModelError(
+      'unsupported',
+      `image ${index}: a grid of ${grid[0]} frames; only still images are supported`,
+    );
+  }
+  if (patches.length !== patchesOf(grid) * size) {
+    throw new ModelError(
+      'bad-input',
+      `image ${index}: grid [${grid.join(', ')}] needs ${patchesOf(grid)} patches of ${size} numbers, found ${patches.length} numbers`,
+    );
+  }
+}
+
+/** Copies the first half of each row: tables repeat themselves in the second. */
+function copyHalves(table: Float32Array, headDim: number, out: Float32Array, outRow: number): void {
+  const half = headDim / 2;
+  for (let row = 0; row * headDim < table.length; row++) {
+    out.set(table.subarray(row * headDim, row * headDim + half), (outRow + row) * half);
+  }
+}
+
+/** Feeds of the vision tower. Images are padded to the longest; image n's features begin at row n · rowsPerImage. */
+export function visionFeeds(
+  config: Qwen3VlConfig,
+  images: readonly ImageInput[],
+): { feeds: Feeds; rowsPerImage: number } {
+  const { vision } = config;
+  const { headDim, mergeSize, positions } = vision;
+  const size = patchSize(vision);
+  const N = images.length;
+  if (N === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
+  images.forEach((image, index) => checkImage(image, index, size));
+  const P = Math.max(...images.map(({ grid }) => patchesOf(grid)));
+  const patches = new Float32Array(N * P * size);
+  const weights = new Float32Array(N * P * positions);
+  const cos = new Float32Array((N * P * headDim) / 2);
+  const sin = new Float32Array((N * P * headDim) / 2);
+  const bias = new Float32Array(N * P);
+  images.forEach(({ patches: data, grid }, n) => {
+    patches.set(data, n * P * size);
+    const interpolation = bilinearInterpolation([grid], Math.sqrt(positions), mergeSize);
+    interpolation.indices.forEach((index, tap) => {
+      weights[(n * P + (tap >> 2)) * positions + index] += interpolation.weights[tap];
+    });
+    const tables = visionRopeTables(visionPositions([grid], mergeSize), headDim, vision.ropeTheta);
+    copyHalves(tables.cos, headDim, cos, n * P);
+    copyHalves(tables.sin, headDim, sin, n * P);
+    bias.fill(excluded, n * P + patchesOf(grid), (n + 1) * P);
+  });
+  const feeds = {
+    patches: tensor('float32', patches, [N, P, size]),
+    position_weights: tensor('float32', weights, [N, P, positions]),
+    vision_cos: tensor('float32', cos, [N, P, headDim / 2]),
+    vision_sin: tensor('float32', sin, [N, P, headDim / 2]),
+    patch_bias: tensor('float32', bias, [N, P]),
+  };
+  return { feeds, rowsPerImage: P / mergeSize ** 2 };
+}
+
+/** Token ids and rotary tables of right-padded rows, [B, T]. */
+function textFeeds(
+  config: Qwen3VlConfig,
+  rows: readonly { tokenIds: readonly number[]; grids: readonly Grid[] }[],
+  T: number,
+): Feeds {
+  const { headDim, ropeTheta: theta, mropeSection: sections } = config.text;
+  const B = rows.length;
+  const ids = new BigInt64Array(B * T);
+  const cos = new Float32Array((B * T * headDim) / 2);
+  const sin = new Float32Array((B * T * headDim) / 2);
+  rows.forEach(({ tokenIds, grids }, b) => {
+    tokenIds.forEach((id, t) => (ids[b * T + t] = BigInt(id)));
+    const tables = textRopeTables(positionsOf(config, tokenIds, grids), { headDim, theta, sections });
+    copyHalves(tables.cos, headDim, cos, b * T);
+    copyHalves(tables.sin, headDim, sin, b * T);
+  });
+  return {
+    token_ids: tensor('int64', ids, [B, T]),
+    text_cos: tensor('float32', cos, [B, T, headDim / 2]),
+    text_sin: tensor('float32', sin, [B, T, headDim / 2]),
+  };
+}
+
+/** Rotary positions [3, T] of a prompt. */
+export function positionsOf(
+  config: Qwen3VlConfig,
+  tokenIds: readonly number[],
+  grids: readonly Grid[],
+): Int32Array {
+  return ropePositions(tokenIds, grids, {
+    imageTokenId: config.imageTokenId,
+    mergeSize: config.vision.mergeSize,
+  });
+}
+
+/** Which feature row stands at each token; `featureRows` (the row of zeros behind all features) for text. */
+function imageFeeds(
+  config: Qwen3VlConfig,
+  rows: readonly { tokenIds: readonly number[]; images: readonly PlacedImage[] }[],
+  T: number,
+  featureRows: number,
+): Feeds {
+  const B = rows.length;
+  const mask = new Float32Array(B * T).fill(1);
+  const index = new BigInt64Array(B * T).fill(BigInt(featureRows));
+  rows.forEach(({ tokenIds, images }, b) => {
+    const sources = images.flatMap(({ grid, firstRow }) =>
+      Array.from({ length: imageTokensOf(grid, config.vision.mergeSize) }, (_, i) => firstRow + i),
+    );
+    let next = 0;
+    tokenIds.forEach((id, t) => {
+      if (id !== config.imageTokenId) return;
+      mask[b * T + t] = 0;
+      index[b * T + t] = BigInt(sources[next++]);
+    });
+  });
+  return { text_mask: tensor('float32', mask, [B, T]), image_rows: tensor('int64', index, [B, T]) };
+}
+
+function cacheFeeds(totals: readonly number[]): Feeds {
+  return {
+    seqlens_k: tensor(
+      'int32',
+      Int32Array.from(totals, (total) => total - 1),
+    ),
+    total_sequence_length: tensor('int32', Int32Array.of(Math.max(...totals)), []),
+  };
+}
+
+/** Feeds of the sampler for whole prompts; `featureRows` counts the rows of the image features it gets. */
+export function prefillFeeds(
+  config: Qwen3VlConfig,
+  rows: readonly PromptRow[],
+  featureRows: number | null,
+): Feeds {
+  const T = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
+  if (rows.length === 0 || rows.some(({ tokenIds }) => tokenIds.length === 0)) {
+    throw new ModelError('bad-input', 'prefill needs at least one row, and a token in each');
+  }
+  const text = rows.map(({ tokenIds, images }) => ({ tokenIds, grids: images.map(({ grid }) => grid) }));
+  const last = BigInt64Array.from(rows, ({ tokenIds }, b) => BigInt(b * T + tokenIds.length - 1));
+  return {
+    ...textFeeds(config, text, T),
+    ...cacheFeeds(rows.map(({ tokenIds }) => tokenIds.length)),
+    last_rows: tensor('int64', last),
+    ...(featureRows === null ? {} : imageFeeds(config, rows, T, featureRows)),
+  };
+}
+
+/** Feeds of the sampler for one more token per row. */
+export function decodeFeeds(config: Qwen3VlConfig, rows: readonly DecodeRow[]): Feeds {
+  const { headDim, ropeTheta: theta, mropeSection: sections } = config.text;
+  const B = rows.length;
+  const positions = Int32Array.from({ length: 3 * B }, (_, i) => rows[i % B].position);
+  const tables = textRopeTables(positions, { headDim, theta, sections });
+  const half = (table: Float32Array): Tensor => {
+    const out = new Float32Array((B * headDim) / 2);
+    copyHalves(table, headDim, out, 0);
+    return tensor('float32', out, [B, 1, headDim / 2]);
+  };
+  return {
+    token_ids: tensor(
+      'int64',
+      BigInt64Array.from(rows, ({ tokenId }) => BigInt(tokenId)),
+      [B, 1],
+    ),
+    text_cos: half(tables.cos),
+    text_sin: half(tables.sin),
+    last_rows: tensor(
+      'int64',
+      BigInt64Array.from(rows, (_, b) => BigInt(b)),
+    ),
+    ...cacheFeeds(rows.map(({ cached }) => cached + 1)),
+  };
+}
+
+function selectTokens(rows: readonly TrainerRow[]): TrainerBatch['selected'] {
+  return rows.flatMap(({ tokenIds, mask }, row) => {
+    if (mask.length !== tokenIds.length) {
+      throw new ModelError(
+        'bad-input',
+        `sample ${row}: ${tokenIds.length} tokens but a mask of ${mask.length}`,
+      );
+    }
+    if (mask[0] === 1)
+      throw new ModelError(
+        'bad-input',
+        `sample ${row}: the first token cannot be trained, nothing precedes it`,
+      );
+    return tokenIds.flatMap((_, token) => (mask[token] === 1 ? [{ row, token }] : []));
+  });
+}
+
+function placeImages(
+  rows: readonly TrainerRow[],
+  images: readonly ImageInput[],
+  rowsPerImage: number,
+): PromptRow[] {
+  return rows.map(({ tokenIds, images: indices }, row) => ({
+    tokenIds,
+    images: indices.map((index) => {
+      if (images[index] === undefined) {
+        throw new ModelError(
+          'bad-input',
+          `sample ${row}: names image ${index} of a batch of ${images.length}`,
+        );
+      }
+      return { grid: images[index].grid, firstRow: index * rowsPerImage };
+    }),
+  }));
+}
+
+/** Feeds of the trainer for samples that may share images; rows are padded to a multiple of `padTo`. */
+export function trainerFeeds(
+  config: Qwen3VlConfig,
+  rows: readonly TrainerRow[],
+  images: readonly ImageInput[],
+  { images: kind, padTo = 1 }: { images: TrainerOptions['images']; padTo?: number },
+): TrainerBatch {
+  const selected = selectTokens(rows);
+  if (selected.length === 0) throw new ModelError('bad-input', 'no token of the batch is to be trained');
+  const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
+  const T = Math.ceil(longest / padTo) * padTo;
+  const vision = kind === 'none' ? undefined : visionFeeds(config, images);
+  const placed = placeImages(rows, images, vision?.rowsPerImage ?? 0);
+  const text = placed.map(({ tokenIds, images: own }) => ({ tokenIds, grids: own.map(({ grid }) => grid) }));
+  const temperature = ({ row }: { row: number }): number => 1 / (rows[row].temperature ?? 1);
+  const feeds: Feeds = {
+    ...textFeeds(config, text, T),
+    selected_rows: tensor(
+      'int64',
+      BigInt64Array.from(selected, ({ row, token }) => BigInt(row * T + token - 1)),
+    ),
+    targets: tensor(
+      'int64',
+      BigInt64Array.from(selected, ({ row, token }) => BigInt(rows[row].tokenIds[token])),
+    ),
+    inverse_temperature: tensor('float32', Float32Array.from(selected, temperature)),
+    ...(vision === undefined ? {} : imageFeeds(config, placed, T, images.length * vision.rowsPerImage)),
+    ...(kind === 'patches' ? vision?.feeds : {}),
+  };
+  return { feeds, selected };
+}

@@ -1,0 +1,145 @@
+import { ops, type Value } from '@ui-rl/graph';
+import type { LayerBuilder } from '../../nn/parameters';
+import type { Qwen3TextConfig, Qwen3VlConfig } from './config';
+import { textLayer, textPrefix } from './names';
+import type { VisionFeatures } from './vision';
+
+/** Rotated queries [B, T, heads · headDim], rotated keys and values [B, T, kvHeads · headDim] of one layer. */
+export interface Projections {
+  q: Value;
+  k: Value;
+  v: Value;
+}
+
+/** Turns the projections of a layer into its context [B, T, heads · headDim]. */
+export type Attention = (layer: number, projections: Projections) => Value;
+
+/** Inputs of the decoder: B rows of T tokens. */
+export interface TextInputs {
+  /** int64 [B, T] */
+  tokenIds: Value;
+  /** [B, T, headDim / 2] */
+  cos: Value;
+  sin: Value;
+  images?: ImageRows;
+}
+
+/** Which tokens are image placeholders, and what stands there instead. */
+export interface ImageRows {
+  /** float [B, T] 1 for text, 0 for placeholders */
+  textMask: Value;
+  /** int64 [B, T] row of the features; the number of rows for text */
+  rows: Value;
+  features: VisionFeatures;
+}
+
+/** How the decoder is run. */
+export interface TextRun {
+  attention: Attention;
+  /** keeps the positions that are needed after the last layer's attention: [B, T, x] → [M, x] */
+  select: (x: Value) => Value;
+}
+
+/** Features with a row of zeros behind them, looked up for every token: [B, T, hidden], 0 where there is no image. */
+function lookUp(features: Value, rows: Value): Value {
+  const zero = ops.full(features.graph, [1, features.shape[1]], 0);
+  return ops.gather(ops.concat([features, zero], 0), rows, 0);
+}
+
+function embed(build: LayerBuilder, text: Qwen3TextConfig, { tokenIds, images }: TextInputs): Value {
+  const table = build.weight(`${textPrefix}.embed_tokens.weight`, [text.vocabSize, text.hiddenSize]);
+  const tokens = ops.gather(table, tokenIds, 0);
+  if (images === undefined) return tokens;
+  const kept = ops.mul(tokens, ops.unsqueeze(images.textMask, [2]));
+  return ops.add(kept, lookUp(images.features.features, images.rows));
+}
+
+function project(
+  build: LayerBuilder,
+  text: Qwen3TextConfig,
+  x: Value,
+  name: string,
+  inputs: TextInputs,
+): Projections {
+  const { hiddenSize: inFeatures, headDim, attentionBias: bias } = text;
+  const linear = (projection: string, heads: number): Value =>
+    build.linear(x, `${name}.${projection}`, { inFeatures, outFeatures: heads * headDim, bias });
+  const rotated = (projection: string, norm: string, heads: number): Value => {
+    const flat = linear(projection, heads);
+    const byHead = ops.reshape(flat, [...x.shape.slice(0, 2), heads, headDim]);
+    const normed = build.rmsNorm(byHead, `${name}.${norm}`, headDim, text.normEps);
+    return ops.rotary(ops.reshape(normed, flat.shape), inputs.cos, inputs.sin, heads);
+  };
+  return {
+    q: rotated('q_proj', 'q_norm', text.heads),
+    k: rotated('k_proj', 'k_norm', text.kvHeads),
+    v: linear('v_proj', text.kvHeads),
+  };
+}
+
+/** Gated feed-forward network: down(silu(gate(x)) · up(x)). */
+function feedForward(build: LayerBuilder, text: Qwen3TextConfig, x: Value, name: string): Value {
+  const into = { inFeatures: text.hiddenSize, outFeatures: text.intermediateSize, bias: false };
+  const gate = ops.silu(build.linear(x, `${name}.gate_proj`, into));
+  const gated = ops.mul(gate, build.linear(x, `${name}.up_proj`, into));
+  const back = { inFeatures: text.intermediateSize, outFeatures: text.hiddenSize, bias: false };
+  return build.linear(gated, `${name}.down_proj`, back);
+}
+
+/** One decoder layer; `select` drops positions as soon as attention no longer needs them. */
+function decoderLayer(
+  build: LayerBuilder,
+  text: Qwen3TextConfig,
+  x: Value,
+  layer: number,
+  inputs: TextInputs,
+  attention: Attention,
+  select: (x: Value) => Value,
+): Value {
+  const name = textLayer(layer);
+  return build.graph.scope(`layers.${layer}`, () => {
+    const normed = build.rmsNorm(x, `${name}.input_layernorm`, text.hiddenSize, text.normEps);
+    const context = build.graph.scope('self_attn', () =>
+      attention(layer, project(build, text, normed, `${name}.self_attn`, inputs)),
+    );
+    const size = {
+      inFeatures: text.heads * text.headDim,
+      outFeatures: text.hiddenSize,
+      bias: text.attentionBias,
+    };
+    const attended = ops.add(select(x), build.linear(select(context), `${name}.self_attn.o_proj`, size));
+    const second = build.rmsNorm(attended, `${name}.post_attention_layernorm`, text.hiddenSize, text.normEps);
+    return ops.add(
+      attended,
+      build.graph.scope('mlp', () => feedForward(build, text, second, `${name}.mlp`)),
+    );
+  });
+}
+
+/** The decoder: logits [M, vocab] at the selected positions. */
+export function buildDecoder(
+  build: LayerBuilder,
+  config: Qwen3VlConfig,
+  inputs: TextInputs,
+  run: TextRun,
+): Value {
+  const { text } = config;
+  const deepstack = inputs.images?.features.deepstack ?? [];
+  const hidden = build.graph.scope('language_model', () => {
+    let x = build.graph.scope('embed', () => embed(build, text, inputs));
+    for (let layer = 0; layer < text.layers; layer++) {
+      const isLast = layer === text.layers - 1;
+      const early = isLast && deepstack[layer] === undefined;
+      x = decoderLayer(build, text, x, layer, inputs, run.attention, early ? run.select : (value) => value);
+      if (deepstack[layer] !== undefined && inputs.images !== undefined) {
+        x = ops.add(x, lookUp(deepstack[layer], inputs.images.rows));
+      }
+      if (isLast && !early) x = run.select(x);
+    }
+    return build.rmsNorm(x, `${textPrefix}.norm`, text.hiddenSize, text.normEps);
+  });
+  const head = config.tieWordEmbeddings ? `${textPrefix}.embed_tokens.weight` : 'lm_head.weight';
+  return build.graph.scope('lm_head', () =>
+    ops.linear(hidden, build.weight(head, [text.vocabSize, text.hiddenSize])),
+  );
+}

@@ -1,0 +1,31 @@
+import { ModelError } from '../errors';
+import type { Family } from './base';
+import { qwen3Vl } from './qwen3-vl';
+
+/** Binds a family to a parsed config.json; `file` is named in errors. */
+export type FamilyFactory = (json: unknown, file: string) => Family;
+
+/** Every supported family by the `model_type` of config.json. */
+const families: Record<string, FamilyFactory> = {
+  qwen3_vl: qwen3Vl,
+};
+
+/** The model types that can be loaded. */
+export function supportedModelTypes(): string[] {
+  return Object.keys(families);
+}
+
+/**
+ * The family of a parsed config.json.
+ * @throws ModelError listing the supported model types when this one is not among them.
+ */
+export function familyOf(json: unknown, file: string): Family {
+  const type = (json as { model_type?: unknown } | null)?.model_type;
+  const factory = typeof type === 'string' && Object.hasOwn(families, type) ? families[type] : undefined;
+  if (factory === undefined) {
+    const found = type === undefined ? 'nothing' : JSON.stringify(type);
+    const supported = supportedModelTypes().join(', ');
+    throw new ModelError('unsupported', `${file}: model_type is ${found}; supported: ${supported}`);
+  }
+  return factory(json, file);
+}

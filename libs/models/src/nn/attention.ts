@@ -1,0 +1,41 @@
+import { ops, type Graph, type Value } from '@ui-rl/graph';
+
+const excluded = -1e9;
+
+/** Heads of an attention layer: `heads` query heads share `kvHeads` key/value heads in groups. */
+export interface HeadCounts {
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+}
+
+/**
+ * Causal mask to add to scores, [1, 1, G·T, T] for G query heads per key head. Right-padded rows need no other mask: what is
+ * padding comes after everything that is read.
+ */
+export function causalBias(graph: Graph, groups: number): Value {
+  return graph.scope('causal_bias', () => {
+    const order = ops.range(graph, 'T');
+    const later = ops.greater(ops.unsqueeze(order, [0]), ops.unsqueeze(order, [1]));
+    const bias = ops.where(later, ops.scalar(graph, excluded, 'float32'), ops.scalar(graph, 0, 'float32'));
+    const tiled = groups === 1 ? bias : ops.concat(Array<Value>(groups).fill(bias), 0);
+    return ops.unsqueeze(tiled, [0, 1]);
+  });
+}
+
+/**
+ * Attention with grouped heads; the query heads of a group become rows of one matrix product, so keys and values are not
+ * repeated. q [B, T, heads · d], k and v [B, T, kvHeads · d], bias of {@link causalBias} → [B, T, heads · d].
+ */
+export function groupedAttention(q: Value, k: Value, v: Value, bias: Value, counts: HeadCounts): Value {
+  const { heads, kvHeads, headDim } = counts;
+  const groups = heads / kvHeads;
+  const [B, T] = q.shape;
+  const byHead = (x: Value): Value => ops.transpose(ops.reshape(x, [B, T, kvHeads, headDim]), [0, 2, 1, 3]);
+  const grouped = ops.transpose(ops.reshape(q, [B, T, kvHeads, groups, headDim]), [0, 2, 3, 1, 4]);
+  const rows = ops.reshape(grouped, [B, kvHeads, `${groups}*${T}`, headDim]);
+  const scores = ops.matmul(rows, byHead(k), { transB: true, alpha: headDim ** -0.5 });
+  const context = ops.matmul(ops.softmax(ops.add(scores, bias), 3), byHead(v));
+  const split = ops.reshape(context, [B, kvHeads, groups, T, headDim]);
+  return ops.reshape(ops.transpose(split, [0, 3, 1, 2, 4]), [B, T, heads * headDim]);
+}
