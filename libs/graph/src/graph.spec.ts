@@ -143,7 +143,7 @@ describe('external data', () => {
     const graph = new Graph('g');
     const path = join(folder, 'absent.bin');
     graph.output(
-      'w',
+      'y',
       graph.parameter('w', { dtype: 'float32', shape: [1], external: { path, offset: 0, length: 4 } }),
     );
     await expect(Session.create(graph)).rejects.toThrow(`${path}" with constants of a graph cannot be read`);

@@ -15,3 +15,4 @@ export { Graph, type OutputSpec } from './graph';
 export { Session, type Device, type SessionOptions } from './session';
 export { Tensor, tensor, zeros, type FeedDType } from './tensor';
 export * as ops from './ops';
+export { gradients, vectorJacobianProducts } from './gradient/gradients';

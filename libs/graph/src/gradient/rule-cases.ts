@@ -1,0 +1,295 @@
+import { Graph } from '../graph';
+import * as ops from '../ops';
+import { gradients } from './gradients';
+import { type Tensor, tensor } from '../tensor';
+import type { Value } from '../value';
+
+/**
+ * One check of derivatives: a function of float inputs, whose gradient by the rules must equal its finite differences.
+ * Inputs are random in ±[0.2, 1.5], or in [0.2, 1.5] where `positive`.
+ */
+export interface RuleCase {
+  readonly name: string;
+  readonly inputs: readonly (readonly number[])[];
+  readonly positive?: boolean;
+  readonly build: (...inputs: Value[]) => Value;
+}
+
+const one = (name: string, build: (x: Value) => Value, positive = false): RuleCase => ({
+  name,
+  inputs: [[2, 3]],
+  positive,
+  build,
+});
+
+const indices = (x: Value, values: number[], shape: number[]): Value =>
+  ops.reshape(ops.ints(x.graph, values), shape);
+
+const broadcasts: readonly (readonly (readonly number[])[])[] = [
+  [
+    [2, 3],
+    [2, 3],
+  ],
+  [[2, 3], [3]],
+  [
+    [1, 3],
+    [4, 2, 1],
+  ],
+  [[2, 1, 3], []],
+];
+
+const binaries: readonly RuleCase[] = (
+  [
+    ['add', ops.add],
+    ['sub', ops.sub],
+    ['mul', ops.mul],
+    ['div', ops.div],
+    ['min', ops.min],
+    ['max', ops.max],
+    ['pow', ops.pow],
+    ['where', (a, b) => ops.where(ops.greater(a, b), ops.mul(a, 2), b)],
+  ] as [string, (a: Value, b: Value) => Value][]
+).flatMap(([name, build]) =>
+  broadcasts.map((inputs) => ({
+    name: `${name} ${JSON.stringify(inputs)}`,
+    inputs,
+    build,
+    positive: name === 'pow',
+  })),
+);
+
+const unaries: readonly RuleCase[] = [
+  one('neg', ops.neg),
+  one('abs', ops.abs),
+  one('exp', ops.exp),
+  one('log', ops.log, true),
+  one('sqrt', ops.sqrt, true),
+  one('rsqrt', ops.rsqrt, true),
+  one('sin', ops.sin),
+  one('cos', ops.cos),
+  one('erf', ops.erf),
+  one('tanh', ops.tanh),
+  one('sigmoid', ops.sigmoid),
+  one('relu', ops.relu),
+  one('silu', ops.silu),
+  one('quickGelu', ops.quickGelu),
+  one('gelu', (x) => ops.gelu(x)),
+  one('gelu tanh', (x) => ops.gelu(x, 'tanh')),
+  one('square', ops.square),
+  one('pow of a number', (x) => ops.pow(x, 3)),
+  one('clip', (x) => ops.clip(x, -0.7, 0.8)),
+  one('cast', (x) => ops.add(x, ops.mul(ops.cast(ops.cast(x, 'float16'), 'float32'), 0.05))),
+  one('a value used twice', (x) => ops.mul(ops.exp(x), ops.tanh(x))),
+  one('past stopGradient', (x) => ops.add(x, ops.mul(ops.stopGradient(ops.mul(x, 0)), x))),
+  one('sign', (x) => ops.mul(ops.sign(x), x)),
+  one('floor', (x) => ops.add(ops.mul(ops.floor(ops.mul(x, 0.1)), 2), ops.square(x))),
+];
+
+const products: readonly RuleCase[] = [
+  ...[
+    {
+      inputs: [
+        [2, 3],
+        [3, 4],
+      ],
+    },
+    {
+      inputs: [
+        [2, 5, 3],
+        [3, 4],
+      ],
+    },
+    {
+      inputs: [
+        [2, 2, 5, 3],
+        [2, 2, 3, 4],
+      ],
+    },
+    {
+      inputs: [
+        [2, 1, 5, 3],
+        [4, 3, 2],
+      ],
+    },
+  ].map(({ inputs }) => ({
+    name: `matmul ${JSON.stringify(inputs)}`,
+    inputs,
+    build: (a: Value, b: Value) => ops.matmul(a, b),
+  })),
+  ...[false, true].flatMap((transA) =>
+    [false, true].flatMap((transB) =>
+      [[], [2]].flatMap((batch) => {
+        const options = { transA, transB, alpha: 0.5 };
+        const inputs = [
+          [...batch, ...(transA ? [3, 5] : [5, 3])],
+          [...batch, ...(transB ? [4, 3] : [3, 4])],
+        ];
+        const label = `${JSON.stringify(inputs)}${transA ? ' A transposed' : ''}${transB ? ' B transposed' : ''}`;
+        const fused = {
+          name: `matmul ${label}`,
+          inputs,
+          build: (a: Value, b: Value) => ops.matmul(a, b, options),
+        };
+        const gemm = {
+          name: `gemm ${label}`,
+          inputs: [...inputs, [4]],
+          build: (...[a, b, c]: Value[]) => ops.gemm(a, b, c, options),
+        };
+        return batch.length === 0 ? [fused, gemm] : [fused];
+      }),
+    ),
+  ),
+  {
+    name: 'matmul, shared transposed matrix',
+    inputs: [
+      [2, 5, 3],
+      [4, 3],
+    ],
+    build: (a, b) => ops.matmul(a, b, { transB: true }),
+  },
+  { name: 'linear', inputs: [[2, 5, 3], [4, 3], [4]], build: (x, w, b) => ops.linear(x, w, b) },
+  {
+    name: 'linear without bias',
+    inputs: [
+      [5, 3],
+      [4, 3],
+    ],
+    build: (x, w) => ops.linear(x, w),
+  },
+  { name: 'linearInOut', inputs: [[2, 5, 3], [3, 4], [4]], build: (x, w, b) => ops.linearInOut(x, w, b) },
+];
+
+const shape = (name: string, inputs: RuleCase['inputs'], build: RuleCase['build']): RuleCase => ({
+  name,
+  inputs,
+  build,
+});
+
+const shapes: readonly RuleCase[] = [
+  shape('reshape', [[2, 3, 4]], (x) => ops.reshape(x, [x.shape[0], -1])),
+  shape('transpose', [[2, 3, 4]], (x) => ops.transpose(x, [2, 0, 1])),
+  shape('unsqueeze and squeeze', [[2, 3]], (x) => ops.squeeze(ops.square(ops.unsqueeze(x, [1])), [1])),
+  shape(
+    'concat',
+    [
+      [2, 3],
+      [2, 1],
+      [2, 2],
+    ],
+    (...parts) => ops.concat(parts, 1),
+  ),
+  shape('slice from the front', [[4, 3]], (x) => ops.slice(x, 0, 1, 3)),
+  shape('slice from the end', [[4, 3]], (x) => ops.slice(x, -1, -2)),
+  shape('split', [[2, 5]], (x) => ops.mul(...(ops.split(ops.slice(x, 1, 1), [2, 2], 1) as [Value, Value]))),
+  shape('split, one part unused', [[2, 5]], (x) => ops.split(x, [2, 3], 1)[1]),
+  shape('expand', [[2, 1, 3]], (x) => ops.expand(x, [4, x.shape[0], 5, 3])),
+  shape('repeatInterleave', [[2, 3]], (x) => ops.repeatInterleave(x, 3, 1)),
+  shape('pad', [[2, 3]], (x) => {
+    const pads = [ops.ints(x.graph, [1, 2]), ops.scalar(x.graph, 0), ops.ints(x.graph, [1])];
+    return x.graph.node('Pad', [x, ...pads], {}, [{ dtype: 'float32', shape: [x.shape[0], 6] }])[0];
+  }),
+  shape('triangle', [[2, 3, 3]], (x) => ops.triangle(x, 'lower', -1)),
+  shape('triangle, upper', [[3, 3]], (x) => ops.triangle(x, 'upper')),
+];
+
+const reductions: readonly RuleCase[] = [
+  ...(
+    [
+      ['reduceSum', ops.reduceSum],
+      ['reduceMean', ops.reduceMean],
+      ['reduceMax', ops.reduceMax],
+      ['reduceMin', ops.reduceMin],
+    ] as const
+  ).flatMap(([name, reduce]) => [
+    shape(`${name} of all`, [[2, 3]], (x) => reduce(x)),
+    shape(`${name} of the last axis, kept`, [[2, 3]], (x) => reduce(x, [-1], true)),
+    shape(`${name} of two axes`, [[2, 3, 4]], (x) => reduce(x, [0, 2])),
+  ]),
+  shape('cumSum', [[2, 4]], (x) => ops.cumSum(x, 1)),
+  shape('topK', [[2, 4]], (x) => ops.topK(x, 2).values),
+  shape('gather rows', [[4, 3]], (x) => ops.gather(x, indices(x, [1, 3, 1, 0], [2, 2]))),
+  shape('gather along the last axis', [[2, 3, 4]], (x) => ops.gather(x, indices(x, [1, 3, 1], [3]), -1)),
+  shape('gather one', [[4, 3]], (x) => ops.gather(x, ops.scalar(x.graph, 2, 'int64'))),
+  shape('takeAlongAxis', [[2, 4]], (x) =>
+    ops.takeAlongAxis(x, ops.assumeShape(indices(x, [1, 1, 3, 0, 2, 1], [2, 3]), [x.shape[0], 3]), 1),
+  ),
+  shape(
+    'scatterRows',
+    [
+      [4, 3],
+      [2, 3],
+    ],
+    (x, rows) => ops.scatterRows(x, ops.ints(x.graph, [2, 0]), rows),
+  ),
+  shape(
+    'scatterRows, adding',
+    [
+      [4, 3],
+      [3, 3],
+    ],
+    (x, rows) => ops.scatterRows(x, ops.ints(x.graph, [2, 0, 2]), rows, 'add'),
+  ),
+];
+
+const normalisations: readonly RuleCase[] = [
+  shape('softmax', [[2, 3, 4]], (x) => ops.softmax(x)),
+  shape('softmax of a middle axis', [[2, 3, 4]], (x) => ops.softmax(x, 1)),
+  shape('logSoftmax', [[2, 3, 4]], (x) => ops.logSoftmax(x)),
+  shape('layerNorm', [[2, 3, 5], [5], [5]], (x, scale, bias) => ops.layerNorm(x, scale, bias, 1e-5)),
+  shape('layerNorm without bias', [[3, 5], [5]], (x, scale) => ops.layerNorm(x, scale, null, 1e-5)),
+  shape('rmsNorm', [[2, 3, 5], [5]], (x, scale) => ops.rmsNorm(x, scale, 1e-5)),
+  shape('rmsNormUnscaled', [[3, 5]], (x) => ops.rmsNormUnscaled(x, 1e-5)),
+  shape('rotary', [[2, 3, 8]], (x) => {
+    const angle = (phase: number): Value => {
+      const table = Float32Array.from({ length: 12 }, (_, i) => Math.sin(i / 3 + phase));
+      return x.graph.constant('float32', [2, 3, 2], table);
+    };
+    const [cos, sin] = [angle(0), angle(1)].map((table) => ops.assumeShape(table, [x.shape[0], 3, 2]));
+    return ops.rotary(x, cos, sin, 2);
+  }),
+];
+
+/** At least one case for every rule of the table. */
+export const ruleCases: readonly RuleCase[] = [
+  ...binaries,
+  ...unaries,
+  ...products,
+  ...shapes,
+  ...reductions,
+  ...normalisations,
+];
+
+/** A case as a graph with outputs `y` and `grad0`, `grad1`, … of Σ y·weights, where `weights` is fixed by the shape. */
+export interface BuiltCase {
+  readonly graph: Graph;
+  readonly forwardOps: ReadonlySet<string>;
+  readonly feeds: Record<string, Tensor>;
+}
+
+/** A fixed number in ±[0.2, 1.5] that looks random; nearby places are at least 0.02 apart in size, which avoids kinks. */
+export function fixedRandom(place: number, positive = false): number {
+  const size = 0.2 + (1.3 * ((place * 17) % 61)) / 61;
+  return positive || (place * 29) % 7 < 4 ? size : -size;
+}
+
+/** Builds a case; with `symbolic` the first dimension of the first input, and every one equal to it, is known only when the graph runs. */
+export function buildCase(ruleCase: RuleCase, symbolic: boolean): BuiltCase {
+  const graph = new Graph(ruleCase.name);
+  const feeds: Record<string, Tensor> = {};
+  const extent = ruleCase.inputs[0][0];
+  const inputs = ruleCase.inputs.map((dims, i) => {
+    const data = Float32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, j) =>
+      fixedRandom(100 * i + j, ruleCase.positive),
+    );
+    feeds[`x${i}`] = tensor('float32', data, dims);
+    const declared = dims.map((dim) => (symbolic && dim === extent && dim > 1 ? 'N' : dim));
+    return graph.input(`x${i}`, 'float32', declared);
+  });
+  const y = graph.scope('forward', () => ruleCase.build(...inputs));
+  const forwardOps = new Set(graph.nodes.map((node) => node.opType));
+  const weights = graph.input('weights', 'float32', y.shape);
+  graph.output('y', y);
+  const loss = ops.reduceSum(ops.mul(y, weights));
+  gradients(loss, inputs).forEach((grad, i) => graph.output(`grad${i}`, grad));
+  return { graph, forwardOps, feeds };
+}
