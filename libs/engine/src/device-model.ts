@@ -1,0 +1,108 @@
+import { availableParallelism } from 'node:os';
+import type { SessionOptions } from '@ui-rl/graph';
+import { loadModelFolder, Parameters, planLora, type LoraPlan, type ModelFolder, type ParameterSource } from '@ui-rl/models';
+import { Checkpoints } from './checkpoints';
+import { EngineError } from './errors';
+import { Generator } from './generator';
+import { Optimizer } from './optimizer';
+import { SamplerModel } from './sampler-model';
+import { Trainer } from './trainer';
+import { TrainerModel } from './trainer-model';
+import { initialWeights } from './trainable';
+import type { EngineInfo, EngineOptions, GenerateRequest, GenerateResult } from './types';
+import { VisionEncoder } from './vision-encoder';
+import type { WeightSet } from './weights';
+
+const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
+const VISION_PASS_PATCHES = 8192;
+const PREFILL_TOKENS = 4096;
+
+/** A model on a device: what samples from it and what trains it, over the same weights. */
+export class DeviceModel {
+  private constructor(
+    private readonly folder: ModelFolder,
+    private readonly options: EngineOptions,
+    private readonly plan: LoraPlan | undefined,
+    private readonly vision: VisionEncoder,
+    private readonly sampler: SamplerModel,
+    private readonly trainerModel: TrainerModel,
+    private readonly generator: Generator,
+    readonly trainer: Trainer,
+    readonly checkpoints: Checkpoints,
+  ) {}
+
+  static async create(options: EngineOptions): Promise<DeviceModel> {
+    checkOptions(options);
+    const folder = await loadModelFolder(options.modelDir);
+    await folder.weights.prepare();
+    const { family, weights } = folder;
+    const { trainable } = options;
+    const plan = trainable.mode === 'lora' ? planLora(family, trainable.lora) : undefined;
+    const parameters = (): ParameterSource =>
+      new Parameters({ weights, inputs: plan === undefined ? 'all' : 'none', lora: plan });
+    const session: SessionOptions = {
+      device: options.device,
+      threads: options.threads ?? availableParallelism(),
+      deterministic: options.deterministic,
+    };
+    const deterministic = options.deterministic ?? false;
+    const vision = await VisionEncoder.create(family, parameters(), {
+      session,
+      alone: deterministic,
+      patches: VISION_PASS_PATCHES,
+      cacheBytes: FEATURE_CACHE_BYTES,
+    });
+    const sampler = await SamplerModel.create({
+      family,
+      vision,
+      parameters,
+      stopTokenIds: new Set(folder.stopTokenIds),
+      session,
+      rows: options.maxRows,
+      capacity: options.maxSequence,
+    });
+    const trainsVision = plan === undefined || plan.modules.some(({ part }) => part === 'vision');
+    const trainerModel = new TrainerModel({ family, vision, trainsVision, parameters, session });
+    const { maxRows, maxSequence } = options;
+    const generator = new Generator(sampler, { maxRows, maxSequence, deterministic, prefillTokens: PREFILL_TOKENS });
+    const optimizer = new Optimizer(options.optimizer ?? {});
+    const trainer = new Trainer(trainerModel, optimizer, options.microBatch ?? {}, (ms) => generator.share(ms));
+    const checkpoints = new Checkpoints(folder, plan, optimizer);
+    return new DeviceModel(folder, options, plan, vision, sampler, trainerModel, generator, trainer, checkpoints);
+  }
+
+  get familyName(): string {
+    return this.folder.family.name;
+  }
+
+  initialWeights(): Promise<WeightSet> {
+    const { trainable, seed } = this.options;
+    if (trainable.mode === 'lora' && trainable.adapterDir !== undefined) {
+      return this.checkpoints.load(trainable.adapterDir, { optimizer: false });
+    }
+    return initialWeights(this.folder, this.plan, seed);
+  }
+
+  generate(weights: WeightSet, request: GenerateRequest): Promise<GenerateResult> {
+    return this.generator.generate(weights, request);
+  }
+
+  load(): Pick<EngineInfo, 'rowsActive' | 'rowsWaiting' | 'generatedTokens' | 'times'> {
+    const { rowsActive, rowsWaiting, generatedTokens } = this.generator;
+    return { rowsActive, rowsWaiting, generatedTokens, times: { ...this.sampler.times, trainMs: this.trainer.trainMs } };
+  }
+
+  async release(): Promise<void> {
+    await this.sampler.release();
+    await this.trainerModel.release();
+    await this.vision.release();
+  }
+}
+
+function checkOptions({ maxRows, maxSequence }: EngineOptions): void {
+  for (const [name, value] of Object.entries({ maxRows, maxSequence })) {
+    if (!Number.isInteger(value) || value < 1) {
+      throw new EngineError('request', `${name} is ${value}, expected a whole number of at least 1`);
+    }
+  }
+}

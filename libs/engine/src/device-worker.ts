@@ -1,0 +1,137 @@
+import { EngineError } from './errors';
+import { DeviceModel } from './device-model';
+import type {
+  EngineInfo,
+  EngineOptions,
+  GenerateRequest,
+  GenerateResult,
+  SampleLogprobs,
+  TrainSample,
+  TrainStepRequest,
+  TrainStepResult,
+  WeightsInfo,
+} from './types';
+import type { WeightSet } from './weights';
+
+type Handler = (argument: never) => Promise<unknown>;
+
+/**
+ * Owns one device: the sessions, the weights of the policy and their snapshots. Generation runs as requests come;
+ * whatever changes or writes weights runs one after the other.
+ */
+export class DeviceWorker {
+  private model: DeviceModel | undefined;
+  private options: EngineOptions | undefined;
+  private latest: WeightSet | undefined;
+  private readonly snapshots = new Map<string, WeightSet>();
+  private exclusive: Promise<unknown> = Promise.resolve();
+
+  private readonly handlers: Record<string, Handler> = {
+    start: (options: EngineOptions) => this.start(options),
+    generate: (request: GenerateRequest) => this.generate(request),
+    trainStep: (request: TrainStepRequest) => this.inTurn(() => this.trainStep(request)),
+    logprobs: (samples: TrainSample[]) => this.inTurn(() => this.logprobs(samples)),
+    save: ({ dir, files }: { dir: string; files: Record<string, string> }) =>
+      this.inTurn(() => this.save(dir, files)),
+    load: ({ dir }: { dir: string }) => this.inTurn(() => this.load(dir)),
+    snapshot: ({ id, dir }: { id: string; dir?: string }) => this.inTurn(() => this.snapshot(id, dir)),
+    dropSnapshot: async ({ id }: { id: string }) => void this.snapshots.delete(id),
+    info: async () => this.info(),
+    stop: () => this.inTurn(() => this.stop()),
+  };
+
+  async handle(method: string, argument: unknown): Promise<unknown> {
+    const handler = this.handlers[method];
+    if (handler === undefined) throw new EngineError('worker', `the device worker has no method "${method}"`);
+    return handler(argument as never);
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.exclusive.then(work);
+    this.exclusive = result.catch(() => undefined);
+    return result;
+  }
+
+  private get running(): { model: DeviceModel; latest: WeightSet; options: EngineOptions } {
+    const { model, latest, options } = this;
+    if (model === undefined || latest === undefined || options === undefined) {
+      throw new EngineError('worker', 'the engine has not been started');
+    }
+    return { model, latest, options };
+  }
+
+  private async start(options: EngineOptions): Promise<void> {
+    this.options = options;
+    this.model = await DeviceModel.create(options);
+    this.latest = await this.model.initialWeights();
+  }
+
+  private async generate(request: GenerateRequest): Promise<GenerateResult> {
+    return this.running.model.generate(this.weightsOf(request.policy ?? 'latest'), request);
+  }
+
+  private weightsOf(policy: string): WeightSet {
+    if (policy === 'latest') return this.running.latest;
+    const weights = this.snapshots.get(policy);
+    if (weights !== undefined) return weights;
+    const known = ['latest', ...this.snapshots.keys()].join(', ');
+    throw new EngineError('request', `there is no policy "${policy}"; known: ${known}`);
+  }
+
+  private async trainStep(request: TrainStepRequest): Promise<TrainStepResult> {
+    const { model, latest } = this.running;
+    const { metrics, weights } = await model.trainer.step(request, latest);
+    this.latest = weights;
+    return { metrics, version: weights.version, digest: weights.digest };
+  }
+
+  private async logprobs(samples: TrainSample[]): Promise<SampleLogprobs[]> {
+    const { model, latest } = this.running;
+    return model.trainer.logprobs(samples, latest);
+  }
+
+  private async save(dir: string, files: Record<string, string>): Promise<WeightsInfo> {
+    const { model, latest } = this.running;
+    return model.checkpoints.save(dir, latest, files);
+  }
+
+  private async load(dir: string): Promise<WeightsInfo> {
+    const { model } = this.running;
+    this.latest = await model.checkpoints.load(dir, { optimizer: true });
+    return infoOf(this.latest);
+  }
+
+  private async snapshot(id: string, dir: string | undefined): Promise<WeightsInfo> {
+    if (id === 'latest' || id === '') throw new EngineError('request', `a snapshot cannot have the id "${id}"`);
+    const { model, latest } = this.running;
+    const weights = dir === undefined ? latest : await model.checkpoints.load(dir, { optimizer: false });
+    this.snapshots.set(id, weights);
+    return infoOf(weights);
+  }
+
+  private async stop(): Promise<void> {
+    await this.model?.release();
+    this.model = undefined;
+  }
+
+  private info(): EngineInfo {
+    const { model, latest, options } = this.running;
+    return {
+      modelDir: options.modelDir,
+      family: model.familyName,
+      device: options.device,
+      mode: options.trainable.mode,
+      version: latest.version,
+      digest: latest.digest,
+      trainedParameters: latest.parameters,
+      snapshots: [...this.snapshots.keys()],
+      maxRows: options.maxRows,
+      maxSequence: options.maxSequence,
+      ...model.load(),
+    };
+  }
+}
+
+function infoOf(weights: WeightSet): WeightsInfo {
+  return { version: weights.version, digest: weights.digest };
+}

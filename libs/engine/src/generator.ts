@@ -1,0 +1,276 @@
+import { EngineError } from './errors';
+import type { KvCache } from './kv-cache';
+import { uniformAt } from './random';
+import { sampleToken } from './sampling';
+import type { GenerateRequest, GenerateResult } from './types';
+import type { WeightSet } from './weights';
+
+/** One row of a decoding step, see `Family.decodeFeeds`. */
+export interface DecodeInput {
+  tokenId: number;
+  cached: number;
+  position: number;
+}
+
+/** What generation needs of a model; all of it works on the rows of one cache. */
+export interface TokenModel {
+  readonly vocabSize: number;
+  readonly stopTokenIds: ReadonlySet<number>;
+  newCache(): KvCache;
+  /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
+  nextPosition(prompt: GenerateRequest['prompt']): number;
+  /** Reads prompts into rows from `firstRow` on; logits [prompts, vocab] of the token that follows each. */
+  prefill(
+    weights: WeightSet,
+    cache: KvCache,
+    firstRow: number,
+    prompts: readonly GenerateRequest['prompt'][],
+  ): Promise<Float32Array>;
+  /** Appends one token to each of the first rows; logits [rows, vocab] of the tokens that follow. */
+  decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array>;
+}
+
+export interface GeneratorOptions {
+  maxRows: number;
+  maxSequence: number;
+  deterministic: boolean;
+  /** Prompt tokens, padding included, that are read in one pass. */
+  prefillTokens: number;
+}
+
+interface Job {
+  request: GenerateRequest;
+  /** Rotary position of the first sampled token. */
+  position: number;
+  stops: ReadonlySet<number>;
+  resolve(result: GenerateResult): void;
+  reject(error: unknown): void;
+}
+
+/** A sequence in generation: the tokens it has, and where its next one goes. */
+interface Row {
+  job: Job;
+  tokens: number[];
+  logprobs: number[];
+  /** Tokens in the cache: the prompt and all sampled ones but the last. */
+  cached: number;
+  position: number;
+}
+
+/** The sequences that are generated with one set of weights. */
+interface Lane {
+  weights: WeightSet;
+  waiting: Job[];
+  rows: Row[];
+  cache: KvCache | undefined;
+}
+
+const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0 };
+
+/**
+ * Continuous batching: requests are read into free rows as they come, all rows advance by one token per iteration, rows
+ * that end make room. Requests that name different weights run in lanes of their own, which take turns.
+ */
+export class Generator {
+  private readonly lanes: Lane[] = [];
+  private readonly spareCaches: KvCache[] = [];
+  private running: Promise<void> | undefined;
+  private readonly onTurn = new Set<() => void>();
+  private busyMs = 0;
+  generatedTokens = 0;
+
+  constructor(
+    private readonly model: TokenModel,
+    private readonly options: GeneratorOptions,
+  ) {}
+
+  get rowsActive(): number {
+    return this.lanes.reduce((sum, lane) => sum + lane.rows.length, 0);
+  }
+
+  get rowsWaiting(): number {
+    return this.lanes.reduce((sum, lane) => sum + lane.waiting.length, 0);
+  }
+
+  /** Whether weights are being sampled from, so that they must not change. */
+  uses(weights: WeightSet): boolean {
+    return this.lanes.some((lane) => lane.weights === weights);
+  }
+
+  /** Generates with the weights given; resolves when the response has ended. */
+  generate(weights: WeightSet, request: GenerateRequest): Promise<GenerateResult> {
+    this.check(request);
+    const position = this.model.nextPosition(request.prompt);
+    const stops = new Set([...this.model.stopTokenIds, ...(request.stopTokenIds ?? [])]);
+    return new Promise((resolve, reject) => {
+      this.laneOf(weights).waiting.push({ request, position, stops, resolve, reject });
+      this.running ??= this.run();
+    });
+  }
+
+  /** Lets generation run for so long, or until there is nothing to generate. */
+  async share(milliseconds: number): Promise<void> {
+    const until = this.busyMs + milliseconds;
+    while (this.running !== undefined && this.busyMs < until) {
+      await new Promise<void>((resolve) => this.onTurn.add(resolve));
+    }
+  }
+
+  private check({ prompt, maxTokens, temperature, topP }: GenerateRequest): void {
+    const length = prompt.tokenIds.length;
+    if (length === 0) throw new EngineError('request', 'the prompt holds no tokens');
+    if (length >= this.options.maxSequence) {
+      throw new EngineError(
+        'request',
+        `the prompt has ${length} tokens, which leaves no room in a sequence of ${this.options.maxSequence}; ` +
+          'raise maxSequence, or send fewer turns or smaller images',
+      );
+    }
+    if (!(maxTokens >= 1)) throw new EngineError('request', `maxTokens is ${maxTokens}, expected at least 1`);
+    if (!(temperature >= 0)) throw new EngineError('request', `temperature is ${temperature}, expected 0 or more`);
+    if (!(topP > 0 && topP <= 1)) throw new EngineError('request', `topP is ${topP}, expected more than 0, at most 1`);
+  }
+
+  private laneOf(weights: WeightSet): Lane {
+    let lane = this.lanes.find((each) => each.weights === weights);
+    if (lane === undefined) {
+      lane = { weights, waiting: [], rows: [], cache: undefined };
+      this.lanes.push(lane);
+    }
+    return lane;
+  }
+
+  private async run(): Promise<void> {
+    // Requests that arrive together are read together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.lanes.length > 0) {
+      for (const lane of [...this.lanes]) {
+        const began = performance.now();
+        await this.advance(lane);
+        this.busyMs += performance.now() - began;
+        this.announceTurn();
+      }
+    }
+    this.running = undefined;
+    this.announceTurn();
+  }
+
+  private announceTurn(): void {
+    const waiting = [...this.onTurn];
+    this.onTurn.clear();
+    for (const resolve of waiting) resolve();
+  }
+
+  private async advance(lane: Lane): Promise<void> {
+    try {
+      await this.admit(lane);
+      if (lane.rows.length > 0) await this.decode(lane);
+    } catch (error) {
+      for (const { job } of lane.rows.splice(0)) job.reject(error);
+    }
+    if (lane.rows.length === 0 && lane.waiting.length === 0) this.close(lane);
+  }
+
+  private close(lane: Lane): void {
+    this.lanes.splice(this.lanes.indexOf(lane), 1);
+    if (lane.cache !== undefined && this.spareCaches.length < 2) this.spareCaches.push(lane.cache);
+  }
+
+  private async admit(lane: Lane): Promise<void> {
+    while (lane.waiting.length > 0 && lane.rows.length < this.options.maxRows) {
+      const jobs = this.takeTogether(lane);
+      lane.cache ??= this.spareCaches.pop() ?? this.model.newCache();
+      try {
+        await this.prefill(lane, lane.cache, jobs);
+      } catch (error) {
+        for (const job of jobs) job.reject(error);
+      }
+    }
+  }
+
+  /** The next requests to read in one pass: neighbours of similar length; one at a time in deterministic mode. */
+  private takeTogether(lane: Lane): Job[] {
+    const room = this.options.deterministic ? 1 : this.options.maxRows - lane.rows.length;
+    const jobs: Job[] = [];
+    let longest = 0;
+    let shortest = Number.POSITIVE_INFINITY;
+    for (const job of lane.waiting) {
+      if (jobs.length === room) break;
+      const length = job.request.prompt.tokenIds.length;
+      longest = Math.max(longest, length);
+      shortest = Math.min(shortest, length);
+      const padded = (jobs.length + 1) * longest;
+      if (jobs.length > 0 && (padded > this.options.prefillTokens || longest > 1.5 * shortest)) break;
+      jobs.push(job);
+    }
+    lane.waiting.splice(0, jobs.length);
+    return jobs;
+  }
+
+  private async prefill(lane: Lane, cache: KvCache, jobs: Job[]): Promise<void> {
+    const first = lane.rows.length;
+    const prompts = jobs.map((job) => job.request.prompt);
+    const logits = await this.model.prefill(lane.weights, cache, first, prompts);
+    const rows = jobs.map((job): Row => {
+      const cached = job.request.prompt.tokenIds.length;
+      return { job, tokens: [], logprobs: [], cached, position: job.position };
+    });
+    lane.rows.push(...rows);
+    rows.forEach((row, index) => this.sample(row, logits, index));
+    this.retire(lane, cache);
+  }
+
+  private async decode(lane: Lane): Promise<void> {
+    const cache = lane.cache as KvCache;
+    const inputs: DecodeInput[] = lane.rows.map((row) => ({
+      tokenId: row.tokens[row.tokens.length - 1],
+      cached: row.cached,
+      position: row.position,
+    }));
+    if (this.options.deterministic) while (inputs.length < this.options.maxRows) inputs.push(IDLE_ROW);
+    const logits = await this.model.decode(lane.weights, cache, inputs);
+    lane.rows.forEach((row, index) => {
+      row.cached += 1;
+      row.position += 1;
+      this.sample(row, logits, index);
+    });
+    this.retire(lane, cache);
+  }
+
+  private sample(row: Row, logits: Float32Array, index: number): void {
+    const { vocabSize } = this.model;
+    const own = logits.subarray(index * vocabSize, (index + 1) * vocabSize);
+    const { request } = row.job;
+    const { token, logprob } = sampleToken(own, request, uniformAt(request.seed, row.tokens.length));
+    row.tokens.push(token);
+    row.logprobs.push(logprob);
+    this.generatedTokens += 1;
+  }
+
+  /** Answers the rows that have ended and moves the last rows into their places. */
+  private retire(lane: Lane, cache: KvCache): void {
+    for (let index = lane.rows.length - 1; index >= 0; index -= 1) {
+      const row = lane.rows[index];
+      const reason = this.finishReason(row);
+      if (reason === undefined) continue;
+      const last = lane.rows.pop() as Row;
+      if (last !== row) {
+        cache.moveRow(lane.rows.length, index, last.cached);
+        lane.rows[index] = last;
+      }
+      row.job.resolve({
+        tokenIds: row.tokens,
+        logprobs: row.logprobs,
+        finishReason: reason,
+        policyVersion: lane.weights.version,
+        adapterDigest: lane.weights.digest,
+      });
+    }
+  }
+
+  private finishReason(row: Row): 'stop' | 'length' | undefined {
+    if (row.job.stops.has(row.tokens[row.tokens.length - 1])) return 'stop';
+    const full = row.cached + 1 >= this.options.maxSequence;
+    return full || row.tokens.length >= row.job.request.maxTokens ? 'length' : undefined;
+  }
+}

@@ -1,0 +1,168 @@
+import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import type { Family, ParameterSource, PlacedImage, ProcessedImage } from '@ui-rl/models';
+import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from './vision-encoder';
+import type { ImageFeatures } from './feature-cache';
+import type { DecodeInput, TokenModel } from './generator';
+import { KvCache, type KvNames } from './kv-cache';
+import type { GenerateRequest } from './types';
+import { feedsOf, type WeightSet } from './weights';
+
+export interface SamplerModelOptions {
+  family: Family;
+  vision: VisionEncoder;
+  /** A fresh source for each graph. */
+  parameters: () => ParameterSource;
+  stopTokenIds: ReadonlySet<number>;
+  session: SessionOptions;
+  rows: number;
+  capacity: number;
+}
+
+interface SamplerSession {
+  session: Session;
+  weightNames: string[];
+}
+
+export interface SamplerTimes {
+  decodeMs: number;
+  decodeIterations: number;
+  prefillMs: number;
+  visionMs: number;
+}
+
+type Prompt = GenerateRequest['prompt'];
+
+/** The decoder with its cache: one session that reads prompts with images, one for plain tokens. */
+export class SamplerModel implements TokenModel {
+  readonly times: SamplerTimes = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
+
+  private constructor(
+    private readonly options: SamplerModelOptions,
+    private readonly withImages: SamplerSession,
+    private readonly plain: SamplerSession,
+    private readonly caches: readonly KvNames[],
+  ) {}
+
+  static async create(options: SamplerModelOptions): Promise<SamplerModel> {
+    const build = async (images: boolean): Promise<SamplerSession & { caches: KvNames[] }> => {
+      const forward = options.family.buildForward({ kind: 'sampler', parameters: options.parameters(), images });
+      const past = forward.graph.inputs.map(({ name }) => name).filter((name) => name.startsWith('past_'));
+      const caches = past.map((name) => ({ past: name, present: name.replace('past_', 'present_') }));
+      const session = await Session.create(forward.graph, options.session);
+      return { session, caches, weightNames: [...forward.parameterInputs.keys()] };
+    };
+    const withImages = await build(true);
+    const plain = await build(false);
+    return new SamplerModel(options, withImages, plain, plain.caches);
+  }
+
+  get vocabSize(): number {
+    return this.options.family.shape.vocabSize;
+  }
+
+  get stopTokenIds(): ReadonlySet<number> {
+    return this.options.stopTokenIds;
+  }
+
+  newCache(): KvCache {
+    const { layers, kvHeads, headDim } = this.options.family.shape;
+    const { rows, capacity } = this.options;
+    return new KvCache({ layers, kvHeads, headDim, rows, capacity }, this.caches);
+  }
+
+  nextPosition({ tokenIds, images }: Prompt): number {
+    return this.options.family.nextPosition(
+      Array.from(tokenIds),
+      images.map(({ grid }) => grid),
+    );
+  }
+
+  async prefill(
+    weights: WeightSet,
+    cache: KvCache,
+    firstRow: number,
+    prompts: readonly Prompt[],
+  ): Promise<Float32Array> {
+    const images = prompts.flatMap((prompt) => prompt.images);
+    const began = performance.now();
+    const encoded = await this.options.vision.encode(weights, images);
+    const read = performance.now();
+    this.times.visionMs += read - began;
+    const { placed, feeds, featureRows } = this.place(images, encoded);
+    let next = 0;
+    const rows = prompts.map(({ tokenIds, images: own }) => ({
+      tokenIds: Array.from(tokenIds),
+      images: placed.slice(next, (next += own.length)),
+    }));
+    const sampler = featureRows === null ? this.plain : this.withImages;
+    const logits = await this.run(sampler, weights, cache, firstRow, rows.length, {
+      ...this.options.family.prefillFeeds(rows, featureRows),
+      ...feeds,
+    });
+    this.times.prefillMs += performance.now() - read;
+    return logits;
+  }
+
+  async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array> {
+    const began = performance.now();
+    const logits = await this.run(
+      this.plain,
+      weights,
+      cache,
+      0,
+      rows.length,
+      this.options.family.decodeFeeds(rows),
+    );
+    this.times.decodeMs += performance.now() - began;
+    this.times.decodeIterations += 1;
+    return logits;
+  }
+
+  async release(): Promise<void> {
+    await this.withImages.session.release();
+    await this.plain.session.release();
+  }
+
+  private async run(
+    { session, weightNames }: SamplerSession,
+    weights: WeightSet,
+    cache: KvCache,
+    firstRow: number,
+    count: number,
+    feeds: Record<string, Tensor>,
+  ): Promise<Float32Array> {
+    const view = cache.view(firstRow, count);
+    const outputs = await session.run(
+      { ...feeds, ...view.feeds, ...feedsOf(weights, weightNames) },
+      { logits: null, ...view.fetches },
+    );
+    return outputs.logits.data as Float32Array;
+  }
+
+  /** Puts the features of the distinct images below each other. */
+  private place(
+    images: readonly ProcessedImage[],
+    encoded: readonly ImageFeatures[],
+  ): { placed: PlacedImage[]; feeds: Record<string, Tensor>; featureRows: number | null } {
+    if (images.length === 0) return { placed: [], feeds: {}, featureRows: null };
+    const firstRows = new Map<ImageFeatures, number>();
+    let total = 0;
+    for (const features of encoded) {
+      if (firstRows.has(features)) continue;
+      firstRows.set(features, total);
+      total += features.tokens;
+    }
+    const { hiddenSize, deepstack } = this.options.family.shape;
+    const stack = (pick: (features: ImageFeatures) => Float32Array): Tensor => {
+      const data = new Float32Array(total * hiddenSize);
+      for (const [features, row] of firstRows) data.set(pick(features), row * hiddenSize);
+      return tensor('float32', data, [total, hiddenSize]);
+    };
+    const feeds: Record<string, Tensor> = { [IMAGE_FEATURES]: stack(({ features }) => features) };
+    for (let layer = 0; layer < deepstack; layer += 1) {
+      feeds[deepstackName(layer)] = stack((features) => features.deepstack[layer]);
+    }
+    const placed = images.map(({ grid }, index) => ({ grid, firstRow: firstRows.get(encoded[index]) ?? 0 }));
+    return { placed, feeds, featureRows: total };
+  }
+}

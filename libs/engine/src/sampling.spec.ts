@@ -1,0 +1,58 @@
+import { uniformAt } from './random';
+import { sampleToken } from './sampling';
+
+const logits = Float32Array.from([0, Math.log(2), Math.log(5), -100]);
+
+describe('sampling', () => {
+  it('is greedy at temperature 0 and reports the log-probability at temperature 1', () => {
+    const { token, logprob } = sampleToken(logits, { temperature: 0, topP: 1 }, 0.99);
+    expect(token).toBe(2);
+    expect(logprob).toBeCloseTo(Math.log(5 / 8), 6);
+  });
+
+  it('draws each token as often as its probability says, log-probabilities scaled by temperature', () => {
+    const temperature = 2;
+    const weights = [1, Math.sqrt(2), Math.sqrt(5)];
+    const sum = weights[0] + weights[1] + weights[2];
+    const counts = [0, 0, 0, 0];
+    const draws = 20000;
+    for (let i = 0; i < draws; i += 1) {
+      const { token, logprob } = sampleToken(logits, { temperature, topP: 1 }, uniformAt(7, i));
+      counts[token] += 1;
+      expect(logprob).toBeCloseTo(Math.log(weights[token] / sum), 5);
+    }
+    weights.forEach((weight, token) => expect(Math.abs(counts[token] / draws - weight / sum)).toBeLessThan(0.015));
+    expect(counts[3]).toBe(0);
+  });
+
+  it('keeps to the nucleus', () => {
+    const seen = new Set<number>();
+    for (let i = 0; i < 500; i += 1) {
+      seen.add(sampleToken(logits, { temperature: 1, topP: 0.8 }, uniformAt(3, i)).token);
+    }
+    expect([...seen].sort()).toEqual([1, 2]);
+    expect(sampleToken(logits, { temperature: 1, topP: 0.1 }, 0.999).token).toBe(2);
+  });
+
+  it('never draws past the end, whatever rounding does', () => {
+    expect(sampleToken(logits, { temperature: 1, topP: 1 }, 1 - 2 ** -53).token).toBe(2);
+  });
+});
+
+describe('the counter-based generator', () => {
+  it('depends on seed and position alone and fills the interval evenly', () => {
+    expect(uniformAt(5, 9)).toBe(uniformAt(5, 9));
+    expect(uniformAt(5, 9)).not.toBe(uniformAt(6, 9));
+    expect(uniformAt(2 ** 40 + 5, 9)).not.toBe(uniformAt(5, 9));
+    const bins = new Array<number>(10).fill(0);
+    for (let seed = 0; seed < 100; seed += 1) {
+      for (let position = 0; position < 100; position += 1) {
+        const value = uniformAt(seed, position);
+        expect(value >= 0 && value < 1).toBe(true);
+        bins[Math.floor(value * 10)] += 1;
+      }
+    }
+    // 10,000 draws, 1,000 ± 30 a bin
+    for (const count of bins) expect(Math.abs(count - 1000)).toBeLessThan(130);
+  });
+});

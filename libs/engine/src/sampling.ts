@@ -1,0 +1,79 @@
+export interface SamplingOptions {
+  /** 0 = greedy. */
+  temperature: number;
+  /** Smallest set of likeliest tokens with at least this probability is sampled from; 1 = all. */
+  topP: number;
+}
+
+export interface SampledToken {
+  token: number;
+  /** log-probability under softmax(logits / temperature); for greedy decoding the temperature counts as 1. */
+  logprob: number;
+}
+
+/** The temperature log-probabilities are taken at: greedy decoding reports those of the model itself. */
+export function scoringTemperature(temperature: number): number {
+  return temperature > 0 ? temperature : 1;
+}
+
+/**
+ * Draws a token from softmax(logits / temperature).
+ * The log-probability is that of the distribution before the cut by `topP`, which is the one the trainer computes.
+ * @param uniform number in [0, 1)
+ */
+export function sampleToken(logits_V: Float32Array, options: SamplingOptions, uniform: number): SampledToken {
+  const scale = 1 / scoringTemperature(options.temperature);
+  const best = argMax(logits_V);
+  const top = logits_V[best];
+  let sum = 0;
+  for (let token = 0; token < logits_V.length; token += 1) sum += Math.exp((logits_V[token] - top) * scale);
+  const token =
+    options.temperature <= 0
+      ? best
+      : options.topP < 1
+        ? drawFromNucleus(logits_V, top, scale, sum, options.topP, uniform)
+        : draw(logits_V, top, scale, sum * uniform);
+  return { token, logprob: (logits_V[token] - top) * scale - Math.log(sum) };
+}
+
+function argMax(values: Float32Array): number {
+  let best = 0;
+  for (let index = 1; index < values.length; index += 1) if (values[index] > values[best]) best = index;
+  return best;
+}
+
+/** The token in whose slice of the summed weights `target` lies. */
+function draw(logits: Float32Array, top: number, scale: number, target: number): number {
+  let passed = 0;
+  let last = 0;
+  for (let token = 0; token < logits.length; token += 1) {
+    const weight = Math.exp((logits[token] - top) * scale);
+    if (weight > 0) last = token;
+    passed += weight;
+    if (passed > target) return token;
+  }
+  return last;
+}
+
+function drawFromNucleus(
+  logits: Float32Array,
+  top: number,
+  scale: number,
+  sum: number,
+  topP: number,
+  uniform: number,
+): number {
+  const order = Uint32Array.from(logits, (_, index) => index).sort((a, b) => logits[b] - logits[a] || a - b);
+  let kept = 0;
+  let size = 0;
+  while (size < order.length && kept < topP * sum) {
+    kept += Math.exp((logits[order[size]] - top) * scale);
+    size += 1;
+  }
+  let passed = 0;
+  for (let rank = 0; rank < size; rank += 1) {
+    passed += Math.exp((logits[order[rank]] - top) * scale);
+    if (passed > uniform * kept) return order[rank];
+  }
+  return order[size - 1];
+}

@@ -1,0 +1,105 @@
+import { Session, type SessionOptions } from '@ui-rl/graph';
+import type { Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
+import { FeatureCache, type ImageFeatures } from './feature-cache';
+import { feedsOf, type WeightSet } from './weights';
+
+export interface VisionEncoderOptions {
+  session: SessionOptions;
+  /** Encode images one by one, so that none depends on its neighbours. */
+  alone: boolean;
+  /** Patches encoded in one pass. */
+  patches: number;
+  cacheBytes: number;
+}
+
+export const IMAGE_FEATURES = 'image_features';
+
+export function deepstackName(layer: number): string {
+  return `deepstack_features.${layer}`;
+}
+
+/** Turns images into features, each distinct image once as long as the weights that read it stay the same. */
+export class VisionEncoder {
+  private readonly cache: FeatureCache;
+
+  private constructor(
+    private readonly family: Family,
+    private readonly session: Session,
+    private readonly weightNames: readonly string[],
+    private readonly options: VisionEncoderOptions,
+  ) {
+    this.cache = new FeatureCache(options.cacheBytes);
+  }
+
+  static async create(
+    family: Family,
+    parameters: ParameterSource,
+    options: VisionEncoderOptions,
+  ): Promise<VisionEncoder> {
+    const forward = family.buildForward({ kind: 'vision', parameters });
+    const session = await Session.create(forward.graph, options.session);
+    return new VisionEncoder(family, session, [...forward.parameterInputs.keys()], options);
+  }
+
+  /** Features of each image, in order; equal images share one entry. */
+  async encode(weights: WeightSet, images: readonly ProcessedImage[]): Promise<ImageFeatures[]> {
+    const found = new Map<string, ImageFeatures>();
+    const missing = new Map<string, ProcessedImage>();
+    for (const image of images) {
+      const cached = this.cache.get(this.keyOf(weights, image));
+      if (cached === undefined) missing.set(image.sha256, image);
+      else found.set(image.sha256, cached);
+    }
+    for (const pass of this.passes([...missing.values()])) {
+      const features = await this.run(weights, pass);
+      pass.forEach((image, index) => {
+        found.set(image.sha256, features[index]);
+        this.cache.set(this.keyOf(weights, image), features[index]);
+      });
+    }
+    return images.map((image) => found.get(image.sha256) as ImageFeatures);
+  }
+
+  private keyOf(weights: WeightSet, image: ProcessedImage): string {
+    return this.weightNames.length === 0 ? image.sha256 : `${weights.id}/${image.sha256}`;
+  }
+
+  /** Images of equal grid together, since passes pad to the longest. */
+  private passes(images: ProcessedImage[]): ProcessedImage[][] {
+    if (this.options.alone) return images.map((image) => [image]);
+    const sorted = images.toSorted((a, b) => patchCount(a) - patchCount(b));
+    const passes: ProcessedImage[][] = [];
+    for (const image of sorted) {
+      const pass = passes.at(-1);
+      const joins =
+        pass !== undefined &&
+        pass[0].grid.join() === image.grid.join() &&
+        (pass.length + 1) * patchCount(image) <= this.options.patches;
+      if (joins) pass.push(image);
+      else passes.push([image]);
+    }
+    return passes;
+  }
+
+  private async run(weights: WeightSet, images: ProcessedImage[]): Promise<ImageFeatures[]> {
+    const { feeds, rowsPerImage } = this.family.visionFeeds(images);
+    const outputs = await this.session.run({ ...feeds, ...feedsOf(weights, this.weightNames) });
+    const { hiddenSize, deepstack } = this.family.shape;
+    return images.map((image, index) => {
+      const tokens = this.family.imageTokens(image.grid);
+      const begin = index * rowsPerImage * hiddenSize;
+      const cut = (name: string): Float32Array =>
+        (outputs[name].data as Float32Array).slice(begin, begin + tokens * hiddenSize);
+      const layers = Array.from({ length: deepstack }, (_, layer) => cut(deepstackName(layer)));
+      return { tokens, features: cut(IMAGE_FEATURES), deepstack: layers };
+    });
+  }
+
+  async release(): Promise<void> {
+    await this.session.release();
+  }
+}
+
+function patchCount(image: ProcessedImage): number {
+  return image.grid[0] * image.grid[1] * image.grid[2];
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { tensor, type Tensor } from '@ui-rl/graph';
+import type { FloatTensor } from '@ui-rl/models';
+
+let nextId = 1;
+
+/**
+ * The trained weights of one policy version. Sampler and trainer feed the same arrays, without copies. A set that
+ * generation or a snapshot may still read is never changed: a training step works on a clone.
+ */
+export class WeightSet {
+  /** Graph inputs, by weight name. */
+  readonly feeds: Readonly<Record<string, Tensor>>;
+  /** Unique within the process. */
+  readonly id = nextId++;
+  private digestText: string | undefined;
+
+  constructor(
+    readonly version: number,
+    readonly tensors: ReadonlyMap<string, FloatTensor>,
+  ) {
+    this.feeds = Object.fromEntries(
+      [...tensors].map(([name, { data, shape }]) => [name, tensor('float32', data, shape)]),
+    );
+  }
+
+  /** sha256 over names and values, hex. */
+  get digest(): string {
+    this.digestText ??= digestOf(this.tensors);
+    return this.digestText;
+  }
+
+  get parameters(): number {
+    let count = 0;
+    for (const { data } of this.tensors.values()) count += data.length;
+    return count;
+  }
+
+  /** A copy to be changed, of the next version. */
+  next(): WeightSet {
+    const copies = [...this.tensors].map(
+      ([name, { shape, data }]): [string, FloatTensor] => [name, { shape, data: data.slice() }],
+    );
+    return new WeightSet(this.version + 1, new Map(copies));
+  }
+}
+
+/** The weights a graph takes as inputs. */
+export function feedsOf(weights: WeightSet, names: readonly string[]): Record<string, Tensor> {
+  const feeds: Record<string, Tensor> = {};
+  for (const name of names) feeds[name] = weights.feeds[name];
+  return feeds;
+}
+
+function digestOf(tensors: ReadonlyMap<string, FloatTensor>): string {
+  const hash = createHash('sha256');
+  for (const name of [...tensors.keys()].sort()) {
+    const { data } = tensors.get(name) as FloatTensor;
+    hash.update(name);
+    hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  }
+  return hash.digest('hex');
+}

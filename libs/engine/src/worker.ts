@@ -1,0 +1,16 @@
+/** Entry of the device worker's thread: calls arrive as messages, each is answered by one message. */
+import { parentPort } from 'node:worker_threads';
+import { DeviceWorker } from './device-worker';
+import { toFailure, type CallMessage, type ReplyMessage } from './rpc';
+
+const port = parentPort;
+if (port === null) throw new Error('worker.ts is the entry of a worker thread; start it through Engine.start');
+
+const worker = new DeviceWorker();
+port.on('message', (call: CallMessage) => {
+  const reply = (message: ReplyMessage): void => port.postMessage(message);
+  worker.handle(call.method, call.argument).then(
+    (value) => reply({ id: call.id, ok: true, value }),
+    (error: unknown) => reply({ id: call.id, ok: false, error: toFailure(error) }),
+  );
+});

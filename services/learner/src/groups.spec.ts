@@ -1,0 +1,114 @@
+import type { Trajectory } from '@ui-rl/contracts';
+import { planBatch } from './batch-planner';
+import { GroupBook } from './groups';
+import { IndexSet } from './index-set';
+
+function trajectory(groupIndex: number, indexInGroup: number, reward = 0, attempt = 0): Trajectory {
+  const suffix = attempt === 0 ? '' : `-a${attempt}`;
+  const request = {
+    rolloutId: `g${groupIndex}-r${indexInGroup}${suffix}`,
+    runId: 'run',
+    groupId: `g${groupIndex}`,
+    groupIndex,
+    indexInGroup,
+    groupSize: 2,
+    attempt,
+  };
+  return { request, reward, status: 'completed', turns: [] } as unknown as Trajectory;
+}
+
+function bookWith(...trajectories: Trajectory[]): GroupBook {
+  const book = new GroupBook({ maxAttempts: 2, isSettled: () => false });
+  for (const each of trajectories) book.place(each, true);
+  return book;
+}
+
+const plan = {
+  groupsPerBatch: 1,
+  inOrder: false,
+  maxReplacedGroups: 0,
+  hasSignal: (group: { rewards: number[] }) => new Set(group.rewards).size > 1,
+};
+
+describe('groups', () => {
+  it('are complete when every place is taken, whatever the order', () => {
+    const book = bookWith(trajectory(0, 1, 5));
+    expect(book.complete()).toEqual([]);
+    book.place(trajectory(0, 0, 3), true);
+    expect(book.complete().map((group) => group.rewards)).toEqual([[3, 5]]);
+  });
+
+  it('keep a message that comes twice waiting with the first, and need it once', async () => {
+    const book = bookWith(trajectory(0, 0));
+    const again = book.place(trajectory(0, 0), true);
+    expect(again.kind).toBe('waiting');
+    expect(book.complete()).toEqual([]);
+    book.place(trajectory(0, 1), true);
+    book.settle(book.complete());
+    if (again.kind === 'waiting') await again.settled;
+    expect(book.complete()).toEqual([]);
+  });
+
+  it('play an invalid episode again under a new id, but not for ever', () => {
+    const book = bookWith(trajectory(0, 0));
+    const first = book.place(trajectory(0, 1), false);
+    expect(first).toMatchObject({ kind: 'refill', request: { rolloutId: 'g0-r1-a1', attempt: 1 } });
+    expect(book.place(trajectory(0, 1, 0, 1), false).kind).toBe('waiting');
+    const [group] = book.complete();
+    expect(group.trajectories).toHaveLength(1);
+    expect(group.invalid).toBe(2);
+  });
+
+  it('take the first valid attempt and find the later one superfluous', () => {
+    const book = bookWith(trajectory(0, 0, 1, 1));
+    expect(book.place(trajectory(0, 0, 9), true).kind).toBe('superfluous');
+  });
+
+  it('find what belongs to a settled group superfluous', () => {
+    const book = new GroupBook({ maxAttempts: 2, isSettled: (index) => index === 3 });
+    expect(book.place(trajectory(3, 0), true).kind).toBe('superfluous');
+  });
+});
+
+describe('the batch', () => {
+  it('takes groups in order of completion', () => {
+    const book = bookWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0), trajectory(0, 1, 1));
+    expect(planBatch(book, 0, plan).kept.map(({ index }) => index)).toEqual([1]);
+  });
+
+  it('takes groups by index where order matters, and waits for the first missing one', () => {
+    const inOrder = { ...plan, inOrder: true };
+    const book = bookWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0));
+    expect(planBatch(book, 0, inOrder).ready).toBe(false);
+    book.place(trajectory(0, 1, 1), true);
+    expect(planBatch(book, 0, inOrder).kept.map(({ index }) => index)).toEqual([0]);
+  });
+
+  it('replaces groups without signal up to the limit, then takes them', () => {
+    const same = [0, 1, 2].flatMap((index) => [trajectory(index, 0), trajectory(index, 1)]);
+    const book = bookWith(...same);
+    const chosen = planBatch(book, 0, { ...plan, maxReplacedGroups: 2 });
+    expect(chosen.replaced.map(({ index }) => index)).toEqual([0, 1]);
+    expect(chosen.kept.map(({ index }) => index)).toEqual([2]);
+  });
+
+  it('replaces a group of which no episode is valid, even where nothing else is replaced', () => {
+    const book = new GroupBook({ maxAttempts: 1, isSettled: () => false });
+    book.place(trajectory(0, 0), false);
+    book.place(trajectory(0, 1), false);
+    expect(planBatch(book, 0, plan)).toMatchObject({ ready: false, replaced: [{ index: 0 }] });
+  });
+});
+
+describe('an index set', () => {
+  it('keeps ranges, whatever the order of additions', () => {
+    const set = new IndexSet();
+    for (const index of [0, 2, 1, 5, 7, 6, 2]) set.add(index);
+    expect(set.toString()).toBe('0-2,5-7');
+    expect(set.size).toBe(6);
+    expect(set.firstMissing).toBe(3);
+    expect(IndexSet.parse(set.toString()).has(6)).toBe(true);
+    expect(IndexSet.parse('').firstMissing).toBe(0);
+    expect(() => IndexSet.parse('1-x')).toThrow('"1-x" is no range');
+  });
+});

@@ -1,0 +1,138 @@
+import type { RolloutRequest, Trajectory } from '@ui-rl/contracts';
+
+/** What becomes of a trajectory that has arrived. */
+export type Placement =
+  /** It belongs to a group that is settled, or another attempt already took its place: nothing is left to do. */
+  | { kind: 'superfluous' }
+  /** It waits in its group until the group is settled. */
+  | { kind: 'waiting'; settled: Promise<void> }
+  /** The episode does not count; it is to be played again under the new id. */
+  | { kind: 'refill'; request: RolloutRequest };
+
+interface Member {
+  trajectory: Trajectory;
+  settled: Promise<void>;
+  settle(): void;
+}
+
+/** Episodes of one task and seed, as they come in. */
+export class Group {
+  private readonly members = new Map<number, Member>();
+  /** Members that failed in the infrastructure too often and stay out. */
+  private readonly abandoned = new Map<number, Member>();
+  /** Invalid episodes of this group so far. */
+  invalid = 0;
+
+  constructor(
+    readonly index: number,
+    readonly id: string,
+    readonly size: number,
+  ) {}
+
+  get complete(): boolean {
+    return this.members.size + this.abandoned.size >= this.size;
+  }
+
+  /** Valid episodes, in order of their place in the group. */
+  get trajectories(): Trajectory[] {
+    return [...this.members.values()]
+      .map(({ trajectory }) => trajectory)
+      .sort((a, b) => a.request.indexInGroup - b.request.indexInGroup);
+  }
+
+  get rewards(): number[] {
+    return this.trajectories.map(({ reward }) => reward);
+  }
+
+  find(place: number): Member | undefined {
+    return this.members.get(place) ?? this.abandoned.get(place);
+  }
+
+  add(trajectory: Trajectory, valid: boolean): Member {
+    let settle: () => void = () => undefined;
+    const settled = new Promise<void>((resolve) => (settle = resolve));
+    const member = { trajectory, settled, settle };
+    (valid ? this.members : this.abandoned).set(trajectory.request.indexInGroup, member);
+    return member;
+  }
+
+  /** Lets the messages of the group be acknowledged. */
+  settle(): void {
+    for (const member of [...this.members.values(), ...this.abandoned.values()]) member.settle();
+  }
+}
+
+export interface GroupBookOptions {
+  /** Attempts at one episode, the first included, before its place in the group stays empty. */
+  maxAttempts: number;
+  isSettled(groupIndex: number): boolean;
+}
+
+/** The groups that are under way. Messages that arrive twice find their place by rollout id. */
+export class GroupBook {
+  private readonly open = new Map<number, Group>();
+  /** Indices of complete groups, in order of completion. */
+  private readonly completed: number[] = [];
+
+  constructor(private readonly options: GroupBookOptions) {}
+
+  /** @param valid whether the episode may be trained on */
+  place(trajectory: Trajectory, valid: boolean): Placement {
+    const { request } = trajectory;
+    if (this.options.isSettled(request.groupIndex)) return { kind: 'superfluous' };
+    const group = this.groupOf(request);
+    const known = group.find(request.indexInGroup);
+    if (known !== undefined) {
+      const same = known.trajectory.request.rolloutId === request.rolloutId;
+      return same ? { kind: 'waiting', settled: known.settled } : { kind: 'superfluous' };
+    }
+    if (!valid) group.invalid += 1;
+    if (!valid && request.attempt + 1 < this.options.maxAttempts) {
+      return { kind: 'refill', request: nextAttempt(request) };
+    }
+    const { settled } = group.add(trajectory, valid);
+    if (group.complete) this.completed.push(group.index);
+    return { kind: 'waiting', settled };
+  }
+
+  /** Complete groups in order of completion. */
+  complete(): Group[] {
+    return this.completed.map((index) => this.open.get(index) as Group);
+  }
+
+  /** The group of that index where it is complete. */
+  completeAt(index: number): Group | undefined {
+    return this.completed.includes(index) ? this.open.get(index) : undefined;
+  }
+
+  /** Forgets groups whose effect is durable and lets their messages be acknowledged. */
+  settle(groups: readonly Group[]): void {
+    for (const group of groups) {
+      this.open.delete(group.index);
+      this.completed.splice(this.completed.indexOf(group.index), 1);
+      group.settle();
+    }
+  }
+
+  /** Lets go of everything, as at the end of a run. */
+  settleAll(): void {
+    for (const group of this.open.values()) group.settle();
+    this.open.clear();
+    this.completed.length = 0;
+  }
+
+  private groupOf(request: RolloutRequest): Group {
+    let group = this.open.get(request.groupIndex);
+    if (group === undefined) {
+      group = new Group(request.groupIndex, request.groupId, request.groupSize);
+      this.open.set(request.groupIndex, group);
+    }
+    return group;
+  }
+}
+
+/** The same episode once more: same seeds, an id of its own. */
+export function nextAttempt(request: RolloutRequest): RolloutRequest {
+  const attempt = request.attempt + 1;
+  return { ...request, attempt, rolloutId: `${request.groupId}-r${request.indexInGroup}-a${attempt}` };
+}
