@@ -1,0 +1,160 @@
+import { TASK_CATEGORIES, TASK_DIFFICULTIES } from '@ui-rl/plugin-kit';
+import plugin, {
+  evaluationTasks,
+  goals,
+  resolve,
+  sceneText,
+  startingFrom,
+  trainingTasks,
+  vocabulary,
+} from './index';
+
+const meaning = (task: { checks?: unknown; environment?: unknown }) => JSON.stringify(task.checks);
+const wordsOf = (sentences: string[]) => new Set(sentences.flatMap((sentence) => sentence.split(' ')));
+
+describe('the catalogue', () => {
+  it('has at least 40 training and 16 evaluation tasks of every category and difficulty', () => {
+    expect(trainingTasks.length).toBeGreaterThanOrEqual(40);
+    expect(evaluationTasks.length).toBeGreaterThanOrEqual(16);
+    for (const category of TASK_CATEGORIES) {
+      expect(trainingTasks.some((task) => task.category === category)).toBe(true);
+      expect(evaluationTasks.some((task) => task.category === category)).toBe(true);
+    }
+    for (const difficulty of TASK_DIFFICULTIES) {
+      expect(trainingTasks.some((task) => task.difficulty === difficulty)).toBe(true);
+      expect(evaluationTasks.some((task) => task.difficulty === difficulty)).toBe(true);
+    }
+    expect(trainingTasks.slice(0, 2).map(({ id }) => id)).toEqual([
+      'train_01_open_settings',
+      'train_02_enable_wifi',
+    ]);
+    expect(new Set([...trainingTasks, ...evaluationTasks].map(({ id }) => id)).size).toBe(
+      trainingTasks.length + evaluationTasks.length,
+    );
+  });
+
+  it('has no evaluation goal that is a training goal, in its words or in its meaning', () => {
+    const trained = trainingTasks.flatMap((task) => [task.description.toLowerCase(), meaning(task)]);
+    for (const task of evaluationTasks) {
+      expect(trained).not.toContain(task.description.toLowerCase());
+      expect(trained).not.toContain(meaning(task));
+    }
+  });
+
+  it('combines words of training goals into evaluation goals', () => {
+    const known = wordsOf(trainingTasks.map(({ description }) => description));
+    const words = wordsOf(evaluationTasks.map(({ description }) => description));
+    expect([...words].filter((word) => !known.has(word))).toEqual([]);
+  });
+});
+
+describe('goals()', () => {
+  it('marks every goal that means what an evaluation goal means', () => {
+    const all = [...goals()];
+    const kept = new Set(evaluationTasks.map(meaning));
+    expect(all.length).toBeGreaterThan(250);
+    expect(
+      all
+        .filter(({ evaluation }) => evaluation)
+        .map(({ task }) => meaning(task))
+        .toSorted(),
+    ).toEqual([...kept].toSorted());
+    expect(all.filter(({ task, evaluation }) => kept.has(meaning(task)) !== evaluation)).toEqual([]);
+    for (const { description } of trainingTasks) {
+      expect(all.some(({ task, evaluation }) => task.description === description && !evaluation)).toBe(true);
+    }
+  });
+
+  it('keeps to eight words of the vocabulary', () => {
+    const known = new Set(vocabulary());
+    for (const { task } of goals()) {
+      const words = task.description.split(' ');
+      expect(words.length).toBeLessThanOrEqual(8);
+      expect(words.filter((word) => !known.has(word) && !/^\d$/.test(word))).toEqual([]);
+    }
+  });
+
+  it('can start elsewhere', () => {
+    const task = startingFrom(trainingTasks[1], 'lock');
+    expect(task.environment!.options.reset).toMatchObject({ start: { screen: 'lock' } });
+    expect(task.maxSteps).toBeGreaterThan(trainingTasks[1].maxSteps!);
+  });
+});
+
+describe('resolve()', () => {
+  it.each([
+    ['Turn on Bluetooth', 'Turn on Bluetooth'],
+    ['  please ENABLE the wifi. ', 'Turn on Wi-Fi'],
+    ['Open the Settings app', 'Open Settings'],
+    ['switch off vibrate and silent', 'Turn off Vibrate and Silent'],
+    ['send hello to anna', 'Send hello to Anna'],
+    ['Set brightness to 5', 'Set Brightness to 5'],
+  ])('reads %p', (text, canonical) => {
+    const task = resolve(text)!;
+    expect(task.description).toBe(canonical);
+    expect(task.checks!.length).toBeGreaterThan(0);
+    expect(task.maxSteps).toBeGreaterThan(1);
+    expect(task.environment!.kind).toBe('browser');
+  });
+
+  it.each(['Bake a cake', 'Turn on', 'Turn on Wi-Fi and Vibrate', 'Turn on Wi-Fi and Wi-Fi', ''])(
+    'does not pretend to know %p',
+    (text) => {
+      expect(resolve(text)).toBeNull();
+    },
+  );
+});
+
+describe('load()', () => {
+  it('filters by category and difficulty, draws by seed, cuts at the limit', async () => {
+    const settings = await plugin.load({
+      source_type: 'demo_training',
+      category: 'settings',
+      difficulty: 'easy',
+    });
+    expect(settings.length).toBeGreaterThan(5);
+    expect(settings.every((task) => task.category === 'settings' && task.difficulty === 'easy')).toBe(true);
+    const draw = async (seed: number) =>
+      (await plugin.load({ source_type: 'demo_eval', limit: 5, seed })).map(({ id }) => id);
+    expect(await draw(1)).toHaveLength(5);
+    expect(await draw(1)).toEqual(await draw(1));
+    expect(await draw(1)).not.toEqual(await draw(2));
+  });
+
+  it('takes ids and sentences', async () => {
+    const byId = await plugin.load({
+      source_type: 'ids',
+      task_ids: ['eval_01_open_store', 'train_02_enable_wifi'],
+    });
+    expect(byId.map(({ id }) => id)).toEqual(['eval_01_open_store', 'train_02_enable_wifi']);
+    const custom = await plugin.load({ source_type: 'custom', custom_tasks: ['Enable Wi-Fi', 'Play Moon'] });
+    expect(custom.map(({ description }) => description)).toEqual(['Turn on Wi-Fi', 'Play Moon']);
+  });
+
+  it.each([
+    [
+      { source_type: 'demo_training', colour: 'red' },
+      /unknown option "colour" of source_type "demo_training"/,
+    ],
+    [{ source_type: 'demo_training', category: 'games' }, /category is "games", expected one of system/],
+    [{ source_type: 'demo_eval', limit: 0 }, /limit is 0/],
+    [{ source_type: 'demo_eval', seed: 'x' }, /seed is "x"/],
+    [{ source_type: 'ids' }, /task_ids is undefined, expected a list/],
+    [{ source_type: 'ids', task_ids: ['train_99'] }, /task_ids is "train_99"/],
+    [{ source_type: 'custom', custom_tasks: ['Bake a cake'] }, /custom_tasks is "Bake a cake"/],
+    [{ source_type: 'demo' }, /source_type is "demo"/],
+  ])('refuses %j', async (config, message) => {
+    await expect(plugin.load(config)).rejects.toThrow(message);
+  });
+});
+
+describe('sceneText()', () => {
+  it('has one line per element', () => {
+    const text = sceneText([
+      { kind: 'title', label: 'New note', box: [32, 0, 128, 32] },
+      { kind: 'toggle', label: 'Wi-Fi', box: [0, 32, 160, 32], value: 'on' },
+      { kind: 'field', label: 'Text', box: [0, 64, 160, 32], value: '', focused: true },
+    ]);
+    expect(text).toBe('title New note 96 16\ntoggle Wi-Fi 80 48 on\nfield Text 80 80 focused');
+  });
+});

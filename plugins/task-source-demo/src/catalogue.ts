@@ -1,0 +1,85 @@
+import type { Task } from '@ui-rl/plugin-kit';
+import { EVALUATION } from './evaluation';
+import { meaningOf, type Goal } from './goal';
+import { allGoals, parseGoal } from './grammar';
+import { mostActions } from './route';
+import { TRAINING } from './training';
+
+/** One line of the catalogue. */
+export interface Entry {
+  name: string;
+  goal: string;
+  /** Screen the episode starts from. */
+  from: string;
+}
+
+/** Actions allowed beyond what the oracle needs at most. */
+const SLACK = 2;
+
+/** Pocket's screen in CSS pixels. */
+export const VIEWPORT = { width: 160, height: 224 } as const;
+
+export const PAGE = 'pocket';
+
+function difficultyOf(actions: number): NonNullable<Task['difficulty']> {
+  if (actions <= 3) return 'easy';
+  return actions <= 4 ? 'medium' : 'hard';
+}
+
+/** The whole task for a goal: environment, checks, limit. `from` is the screen it starts from. */
+export function taskOf(goal: Goal, from: string = goal.from, id?: string): Task {
+  const actions = mostActions(goal, from);
+  return {
+    id: id ?? `demo_${goal.sentence.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}`,
+    description: goal.sentence,
+    source: 'demo',
+    category: goal.category,
+    difficulty: difficultyOf(actions),
+    maxSteps: actions + SLACK,
+    environment: {
+      kind: 'browser',
+      options: { page: PAGE, viewport: VIEWPORT, reset: { start: { screen: from, set: goal.unsolved } } },
+    },
+    checks: goal.checks,
+  };
+}
+
+function catalogueOf(prefix: string, entries: readonly Entry[]): Task[] {
+  return entries.map(({ name, goal, from }, index) => {
+    const parsed = parseGoal(goal);
+    if (parsed === null) throw new Error(`the catalogue's goal "${goal}" is not one of the grammar's`);
+    return taskOf(parsed, from, `${prefix}_${String(index + 1).padStart(2, '0')}_${name}`);
+  });
+}
+
+export const trainingTasks: readonly Task[] = catalogueOf('train', TRAINING);
+export const evaluationTasks: readonly Task[] = catalogueOf('eval', EVALUATION);
+
+/** A hand-written sentence as a task that starts from the home screen (or where the goal needs it); null where unknown. */
+export function resolve(description: string): Task | null {
+  const goal = parseGoal(description);
+  return goal === null ? null : taskOf(goal);
+}
+
+export interface GrammarGoal {
+  task: Task;
+  /** Screen where the goal is decided: starting there or near makes a short episode. */
+  place: string;
+  /** It means the same as a goal of the evaluation: never to be demonstrated. */
+  evaluation: boolean;
+}
+
+/** Every goal of the grammar, several hundred, in a fixed order. */
+export function* goals(): Generator<GrammarGoal> {
+  const kept = new Set(EVALUATION.map(({ goal }) => meaningOf(parseGoal(goal)!)));
+  for (const goal of allGoals()) {
+    yield { task: taskOf(goal), place: goal.place, evaluation: kept.has(meaningOf(goal)) };
+  }
+}
+
+/** The same task from another screen: `settings/network`, `chat/anna`, `lock` … */
+export function startingFrom(task: Task, screen: string): Task {
+  const goal = parseGoal(task.description);
+  if (goal === null) throw new Error(`"${task.description}" is not a goal of the demo tasks`);
+  return taskOf(goal, screen, task.id);
+}
