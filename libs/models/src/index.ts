@@ -2,6 +2,15 @@ export { ModelError, type ModelErrorCategory } from './errors';
 export * from './families/base';
 export { familyOf, supportedModelTypes } from './families/registry';
 export {
+  loadFamily,
+  loadModelFolder,
+  saveModelFolder,
+  type ModelFolder,
+  type SaveModelOptions,
+} from './folder';
+export { initializeLora, initializeWeights, sinusoidalPositions } from './initialize';
+export { loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
+export {
   loraName,
   loraParameters,
   planLora,
@@ -12,14 +21,18 @@ export {
 } from './lora/plan';
 export { Parameters, type LoraValues, type ParameterSource, type ParametersOptions } from './nn/parameters';
 export {
-  encodeSafetensors,
   readSafetensors,
   readSafetensorsHeader,
+  tensorsDigest,
   writeSafetensors,
   type FloatDtype,
   type FloatTensor,
   type SafetensorsDtype,
   type SafetensorsHeader,
   type TensorEntry,
+  type WriteOptions,
 } from './weights/safetensors';
 export { WeightStore, type WeightData } from './weights/store';
+export * from './chat';
+export * from './image';
+export * from './tokenizer';

@@ -5,8 +5,8 @@ import type { ParameterSource } from '../nn/parameters';
 export interface ParameterSpec {
   name: string;
   shape: number[];
-  /** how a new model starts: `positions` is a two-dimensional sinusoidal table */
-  initial: 'normal' | 'residual' | 'zeros' | 'ones' | 'positions';
+  /** how a new model starts, see `initializeWeights` */
+  initial: 'embedding' | 'normal' | 'residual' | 'zeros' | 'ones' | 'positions';
 }
 
 /** One linear layer: what LoRA can be added to. `name` is the module, without `.weight`. */

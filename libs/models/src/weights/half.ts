@@ -4,7 +4,7 @@ const floats = new Float32Array(bits.buffer);
 /** bfloat16 bit patterns to float32 (exact). */
 export function fromBfloat16(source: Uint16Array): Float32Array {
   const out = new Uint32Array(source.length);
-  for (let i = 0; i < source.length; i++) out[i] = source[i]! << 16;
+  for (let i = 0; i < source.length; i++) out[i] = source[i] << 16;
   return new Float32Array(out.buffer);
 }
 
@@ -13,7 +13,7 @@ export function toBfloat16(source: Float32Array): Uint16Array {
   const raw = new Uint32Array(source.buffer, source.byteOffset, source.length);
   const out = new Uint16Array(source.length);
   for (let i = 0; i < source.length; i++) {
-    const value = raw[i]!;
+    const value = raw[i];
     const isNan = (value & 0x7fffffff) > 0x7f800000;
     out[i] = isNan ? (value >>> 16) | 0x40 : (value + 0x7fff + ((value >>> 16) & 1)) >>> 16;
   }
@@ -29,7 +29,7 @@ function halfToFloat(half: number): number {
     return sign === 0 ? magnitude : -magnitude;
   }
   bits[0] = sign | (exponent === 31 ? 0x7f800000 : (exponent + 112) << 23) | (fraction << 13);
-  return floats[0]!;
+  return floats[0];
 }
 
 let halfTable: Float32Array | undefined;
@@ -38,13 +38,13 @@ let halfTable: Float32Array | undefined;
 export function fromFloat16(source: Uint16Array): Float32Array {
   halfTable ??= Float32Array.from({ length: 65536 }, (_, half) => halfToFloat(half));
   const out = new Float32Array(source.length);
-  for (let i = 0; i < source.length; i++) out[i] = halfTable[source[i]!]!;
+  for (let i = 0; i < source.length; i++) out[i] = halfTable[source[i]];
   return out;
 }
 
 function floatToHalf(value: number): number {
   floats[0] = value;
-  const raw = bits[0]!;
+  const raw = bits[0];
   const sign = (raw >>> 16) & 0x8000;
   const magnitude = raw & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00;

@@ -1,4 +1,5 @@
-import { open, stat, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { open, stat } from 'node:fs/promises';
 import { ModelError } from '../errors';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half';
 
@@ -188,20 +189,19 @@ function encodeFloats(data: Float32Array, dtype: FloatDtype): Uint8Array {
 /** Floating-point types a file can be written in. */
 export type FloatDtype = 'F32' | 'BF16' | 'F16';
 
-/**
- * Encodes tensors as the bytes of a safetensors file. Names are sorted, so equal tensors give equal bytes; the data starts at a
- * multiple of 64 bytes, so that a reader can map it.
- * @throws ModelError when a tensor's shape does not fit its data.
- */
-export function encodeSafetensors(
+/** How tensors are written; default float32. */
+export interface WriteOptions {
+  dtype?: FloatDtype;
+  metadata?: Record<string, string>;
+}
+
+function headerOf(
   tensors: ReadonlyMap<string, FloatTensor>,
-  {
-    dtype = 'F32',
-    metadata = { format: 'pt' },
-  }: { dtype?: FloatDtype; metadata?: Record<string, string> } = {},
+  names: string[],
+  options: WriteOptions,
 ): Uint8Array {
+  const { dtype = 'F32', metadata = { format: 'pt' } } = options;
   const header: Record<string, unknown> = { __metadata__: metadata };
-  const names = [...tensors.keys()].sort();
   let offset = 0;
   for (const name of names) {
     const { shape, data } = tensors.get(name)!;
@@ -217,27 +217,46 @@ export function encodeSafetensors(
     offset += length;
   }
   const json = Buffer.from(JSON.stringify(header));
-  const headerLength = Math.ceil((json.length + 8) / 64) * 64 - 8;
-  const out = new Uint8Array(8 + headerLength + offset);
-  new DataView(out.buffer).setBigUint64(0, BigInt(headerLength), true);
-  out.fill(0x20, 8 + json.length, 8 + headerLength);
-  out.set(json, 8);
-  let at = 8 + headerLength;
-  for (const name of names) {
-    const bytes = encodeFloats(tensors.get(name)!.data, dtype);
-    out.set(bytes, at);
-    at += bytes.length;
-  }
-  return out;
+  const bytes = new Uint8Array(Math.ceil((json.length + 8) / 64) * 64).fill(0x20);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(bytes.length - 8), true);
+  bytes.set(json, 8);
+  return bytes;
 }
 
-/** Writes tensors to a safetensors file (see {@link encodeSafetensors}). */
+/**
+ * The bytes of a safetensors file, piece by piece. Names are sorted, so equal tensors give equal bytes; the data starts at a
+ * multiple of 64 bytes, so that a reader can map it.
+ * @throws ModelError when a tensor's shape does not fit its data.
+ */
+function* safetensorsChunks(
+  tensors: ReadonlyMap<string, FloatTensor>,
+  options: WriteOptions = {},
+): Generator<Uint8Array> {
+  const names = [...tensors.keys()].toSorted();
+  yield headerOf(tensors, names, options);
+  for (const name of names) yield encodeFloats(tensors.get(name)!.data, options.dtype ?? 'F32');
+}
+
+/** Writes tensors to a safetensors file, whose bytes depend on the tensors and options only. */
 export async function writeSafetensors(
   file: string,
   tensors: ReadonlyMap<string, FloatTensor>,
-  options?: { dtype?: FloatDtype; metadata?: Record<string, string> },
+  options: WriteOptions = {},
 ): Promise<void> {
-  await writeFile(file, encodeSafetensors(tensors, options));
+  const handle = await open(file, 'w');
+  try {
+    for (const chunk of safetensorsChunks(tensors, options)) await handle.writeFile(chunk);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** sha256 (hex) of the file that {@link writeSafetensors} would write: the identity of an adapter or of full weights. */
+export function tensorsDigest(tensors: ReadonlyMap<string, FloatTensor>, options: WriteOptions = {}): string {
+  const hash = createHash('sha256');
+  for (const chunk of safetensorsChunks(tensors, options)) hash.update(chunk);
+  return hash.digest('hex');
 }
 
 /** Whether a path is an existing file. */

@@ -75,7 +75,7 @@ export function qwen3Linears(config: Qwen3VlConfig): LinearSpec[] {
 
 /** Layers whose result is added to the residual stream start smaller, so that depth does not blow it up (GPT-2). */
 function writesResidual(name: string): boolean {
-  return /(o_proj|down_proj|attn\.proj|blocks\.\d+\.mlp\.linear_fc2)$/.test(name);
+  return /(o_proj|down_proj|attn\.proj|(mlp|deepstack_merger_list\.\d+)\.linear_fc2)$/.test(name);
 }
 
 function linearWeights(linears: LinearSpec[], hasBias: (linear: LinearSpec) => boolean): ParameterSpec[] {
@@ -129,7 +129,7 @@ function textParameters(text: Qwen3TextConfig): ParameterSpec[] {
     {
       name: `${textPrefix}.embed_tokens.weight`,
       shape: [text.vocabSize, text.hiddenSize],
-      initial: 'normal',
+      initial: 'embedding',
     },
     ...linearWeights(textLinears(text), ({ group }) => group === 'attention' && text.attentionBias),
     ...Array.from({ length: text.layers }, (_, layer) => textLayer(layer)).flatMap((layer) => [
@@ -145,7 +145,11 @@ function textParameters(text: Qwen3TextConfig): ParameterSpec[] {
 /** Every tensor of a checkpoint. With tied embeddings the output layer has none of its own. */
 export function qwen3Parameters(config: Qwen3VlConfig): ParameterSpec[] {
   const { vocabSize, hiddenSize } = config.text;
-  const output: ParameterSpec = { name: 'lm_head.weight', shape: [vocabSize, hiddenSize], initial: 'normal' };
+  const output: ParameterSpec = {
+    name: 'lm_head.weight',
+    shape: [vocabSize, hiddenSize],
+    initial: 'embedding',
+  };
   return [
     ...visionParameters(config.vision),
     ...textParameters(config.text),

@@ -33,8 +33,8 @@ interface Config {
   };
 }
 
-function json<T>(...path: string[]): T {
-  return JSON.parse(readFileSync(join(...path), 'utf8')) as T;
+function json(...path: string[]): unknown {
+  return JSON.parse(readFileSync(join(...path), 'utf8'));
 }
 
 /** Reads one tensor of a safetensors file as numbers. */
@@ -59,8 +59,8 @@ function largestDifference(actual: ArrayLike<number>, expected: ArrayLike<number
 
 describe.each(['qwen3-vl-a', 'qwen3-vl-b'])('positions of %s are those of the reference', (name) => {
   const folder = join(__dirname, '../../../../../test/golden/fixtures', name);
-  const expected = json<Expected>(folder, 'expected.json');
-  const config = json<Config>(folder, 'model', 'config.json');
+  const expected = json(folder, 'expected.json') as Expected;
+  const config = json(folder, 'model', 'config.json') as Config;
   const reference = (key: string) => tensor(join(folder, 'expected.safetensors'), key);
   const grids: Grid[] = expected.images.map(({ grid }) => grid);
   const mergeSize = config.vision_config.spatial_merge_size;

@@ -1,0 +1,113 @@
+import { copyFile, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ChatTemplate } from './chat';
+import { ModelError } from './errors';
+import type { Family } from './families/base';
+import { familyOf } from './families/registry';
+import { ImageProcessor } from './image';
+import { Tokenizer } from './tokenizer';
+import { writeSafetensors, type FloatDtype, type FloatTensor } from './weights/safetensors';
+import { WeightStore } from './weights/store';
+
+/** A Hugging Face model folder, opened. */
+export interface ModelFolder {
+  dir: string;
+  /** config.json as parsed */
+  config: Record<string, unknown>;
+  family: Family;
+  weights: WeightStore;
+  tokenizer: Tokenizer;
+  imageProcessor: ImageProcessor;
+  chat: ChatTemplate;
+}
+
+async function readConfig(dir: string): Promise<Record<string, unknown>> {
+  const found = await stat(dir).catch(() => undefined);
+  if (found?.isDirectory() !== true) throw new ModelError('missing-file', `${dir}: no such model folder`);
+  const file = join(dir, 'config.json');
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new ModelError('missing-file', `${file}: cannot be read; a model folder holds config.json`, {
+      cause,
+    });
+  });
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ModelError('bad-file', `${file}: is not JSON`, { cause });
+  }
+}
+
+/** The family of a model folder: reads nothing but config.json. */
+export async function loadFamily(dir: string): Promise<Family> {
+  return familyOf(await readConfig(dir), join(dir, 'config.json'));
+}
+
+/**
+ * Opens a model folder: config.json, safetensors, tokenizer, image processor and chat template. Checks that every weight is
+ * there with its shape; float32 weights are not read, bf16 and fp16 weights are converted to float32 in memory.
+ * @throws ModelError naming the file, what was found and what was expected.
+ */
+export async function loadModelFolder(dir: string): Promise<ModelFolder> {
+  const config = await readConfig(dir);
+  const family = familyOf(config, join(dir, 'config.json'));
+  const weights = await WeightStore.open(dir);
+  weights.check(family.parameters());
+  await weights.prepare(family.parameters().map(({ name }) => name));
+  const tokenizer = await Tokenizer.load(dir);
+  if (tokenizer.vocabSize > family.shape.vocabSize) {
+    throw new ModelError(
+      'bad-file',
+      `${dir}: the tokenizer has ${tokenizer.vocabSize} tokens, the model only ${family.shape.vocabSize}`,
+    );
+  }
+  const imageProcessor = await ImageProcessor.load(dir);
+  const chat = await ChatTemplate.load(dir, tokenizer.namedTokens);
+  return { dir, config, family, weights, tokenizer, imageProcessor, chat };
+}
+
+function isWeightFile(name: string): boolean {
+  return /\.(safetensors|bin|pt|pth|gguf|h5|msgpack)$/.test(name) || name.endsWith('.index.json');
+}
+
+/** What {@link saveModelFolder} writes. */
+export interface SaveModelOptions {
+  /** every weight, by name */
+  tensors: ReadonlyMap<string, FloatTensor>;
+  /** config.json; default: that of `filesFrom` */
+  config?: Record<string, unknown>;
+  /** folder whose tokenizer, template and processor files are copied */
+  filesFrom?: string;
+  dtype?: FloatDtype;
+}
+
+const torchNames: Record<FloatDtype, string> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' };
+
+/** Names the type of the weights where config.json does, in the old and the new spelling. */
+function withDtype(config: Record<string, unknown>, dtype: FloatDtype): Record<string, unknown> {
+  const key = 'torch_dtype' in config ? 'torch_dtype' : 'dtype';
+  return { ...config, [key]: torchNames[dtype] };
+}
+
+/**
+ * Writes full weights as a Hugging Face folder: config.json, one model.safetensors, and the other files of the folder the
+ * model came from.
+ * @throws ModelError when a weight the configuration asks for is missing or mis-shaped, before anything is written.
+ */
+export async function saveModelFolder(dir: string, options: SaveModelOptions): Promise<void> {
+  const { tensors, filesFrom, dtype = 'F32' } = options;
+  const config = options.config ?? (filesFrom === undefined ? undefined : await readConfig(filesFrom));
+  if (config === undefined)
+    throw new ModelError('bad-input', 'saveModelFolder needs a config or a folder to copy it from');
+  WeightStore.fromTensors(tensors).check(familyOf(config, join(dir, 'config.json')).parameters());
+  await mkdir(dir, { recursive: true });
+  await writeFile(join(dir, 'config.json'), `${JSON.stringify(withDtype(config, dtype), null, 2)}\n`);
+  if (filesFrom !== undefined) await copyOtherFiles(filesFrom, dir);
+  await writeSafetensors(join(dir, 'model.safetensors'), tensors, { dtype });
+}
+
+async function copyOtherFiles(from: string, to: string): Promise<void> {
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    if (!entry.isFile() || entry.name === 'config.json' || isWeightFile(entry.name)) continue;
+    await copyFile(join(from, entry.name), join(to, entry.name));
+  }
+}

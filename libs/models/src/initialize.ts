@@ -1,0 +1,88 @@
+import type { Family, ParameterSpec } from './families/base';
+import { ModelError } from './errors';
+import { loraParameters, type LoraPlan } from './lora/plan';
+import { normals, seedFor, uniformGenerator } from './random';
+import type { FloatTensor } from './weights/safetensors';
+
+/** Lowest sinusoidal frequency: position tables have few rows, so slower ones would be constant. */
+const slowest = 0.01;
+
+function elements(shape: readonly number[]): number {
+  return shape.reduce((a, b) => a * b, 1);
+}
+
+/** √(2 / (5 · fan-in)): near 0.02 at width 1024, larger where a layer reads less (arXiv:1910.05895, section 2.2). */
+function smallInit(shape: readonly number[]): number {
+  return Math.sqrt(2 / (5 * elements(shape.slice(1))));
+}
+
+/**
+ * Two-dimensional sinusoids [side², width]: the first half of the width encodes the row, the second the column
+ * (arXiv:2111.06377, appendix A.1).
+ */
+export function sinusoidalPositions(side: number, width: number): Float32Array {
+  if (width % 4 !== 0)
+    throw new ModelError('bad-input', `sinusoidal positions need a width divisible by 4, found ${width}`);
+  const quarter = width / 4;
+  const table = new Float32Array(side * side * width);
+  for (let place = 0; place < side * side; place++) {
+    [Math.floor(place / side), place % side].forEach((position, axis) => {
+      for (let i = 0; i < quarter; i++) {
+        const angle = position * slowest ** (i / quarter);
+        const at = place * width + axis * 2 * quarter + i;
+        table[at] = Math.sin(angle);
+        table[at + quarter] = Math.cos(angle);
+      }
+    });
+  }
+  return table;
+}
+
+function initialData({ name, shape, initial }: ParameterSpec, residuals: number, seed: number): Float32Array {
+  const count = elements(shape);
+  switch (initial) {
+    case 'zeros':
+      return new Float32Array(count);
+    case 'ones':
+      return new Float32Array(count).fill(1);
+    case 'positions':
+      return sinusoidalPositions(Math.sqrt(shape[0]), shape[1]);
+    case 'embedding':
+      return normals(count, 0.02, seedFor(name, seed));
+    case 'normal':
+      return normals(count, smallInit(shape), seedFor(name, seed));
+    case 'residual':
+      return normals(count, smallInit(shape) / Math.sqrt(2 * residuals), seedFor(name, seed));
+  }
+}
+
+/**
+ * Weights of a new model, by name. Embeddings normal(0, 0.02); linear layers normal(0, √(2/(5·fan-in))), divided by
+ * √(2 · layers) where they write into the residual stream; sinusoidal vision positions. Depends on the seed only.
+ */
+export function initializeWeights(family: Family, seed: number): Map<string, FloatTensor> {
+  const { layers } = family.shape;
+  return new Map(
+    family
+      .parameters()
+      .map((spec) => [spec.name, { shape: spec.shape, data: initialData(spec, layers, seed) }]),
+  );
+}
+
+/**
+ * Matrices of a new adapter, by PEFT name: A uniform in ±1/√in (PEFT's kaiming-uniform with a = √5), B zero, so that the
+ * model starts unchanged. Depends on the seed only.
+ */
+export function initializeLora(plan: LoraPlan, seed: number): Map<string, FloatTensor> {
+  return new Map(
+    loraParameters(plan).map(({ name, shape, side }) => {
+      const data = new Float32Array(elements(shape));
+      if (side === 'A') {
+        const uniform = uniformGenerator(seedFor(name, seed));
+        const bound = 1 / Math.sqrt(shape[1]);
+        for (let i = 0; i < data.length; i++) data[i] = (2 * uniform() - 1) * bound;
+      }
+      return [name, { shape, data }];
+    }),
+  );
+}
