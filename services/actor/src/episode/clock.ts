@@ -1,0 +1,48 @@
+import { EpisodeFailure, Stopped } from './failure';
+
+/** Bounds everything an episode waits for: its own time, and the service's life. */
+export class Clock {
+  readonly endsAt: number;
+
+  constructor(
+    private readonly what: string,
+    private readonly limitMs: number,
+    private readonly stopping: AbortSignal,
+    outer?: Clock,
+  ) {
+    this.endsAt = Math.min(Date.now() + limitMs, outer?.endsAt ?? Infinity);
+  }
+
+  /** A part of the episode with a limit of its own. */
+  part(what: string, limitMs: number): Clock {
+    return new Clock(what, limitMs, this.stopping, this);
+  }
+
+  get leftMs(): number {
+    return this.endsAt - Date.now();
+  }
+
+  /**
+   * Waits for the promise, but not beyond the limit.
+   * @throws EpisodeFailure `deadline`, or Stopped
+   */
+  async race<T>(promise: Promise<T>): Promise<T> {
+    if (this.stopping.aborted) throw new Stopped();
+    let end: (error: Error) => void;
+    const limit = new Promise<never>((_, reject) => {
+      end = reject;
+    });
+    const stop = () => end(new Stopped());
+    const timer = setTimeout(
+      () => end(new EpisodeFailure('deadline', `${this.what} took longer than ${this.limitMs} ms`)),
+      Math.max(0, this.leftMs),
+    );
+    this.stopping.addEventListener('abort', stop, { once: true });
+    try {
+      return await Promise.race([promise, limit]);
+    } finally {
+      clearTimeout(timer);
+      this.stopping.removeEventListener('abort', stop);
+    }
+  }
+}

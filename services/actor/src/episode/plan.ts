@@ -1,0 +1,45 @@
+import type { Dialect, PromptStyle } from '@ui-rl/actions';
+import type { RewardPlugin } from '@ui-rl/plugin-kit';
+
+/** How the episodes of a run are played. */
+export interface EpisodePlan {
+  /** Turns after which an episode is truncated, unless the task allows fewer. */
+  maxTurns: number;
+  /** Turns the policy reads, the present one included. */
+  historyTurns: number;
+  maxTokens: number;
+  temperature: number;
+  topP: number;
+  promptStyle: PromptStyle;
+  dialect: Dialect;
+  rewards: readonly RewardPlugin[];
+  /** For one turn: asking the policy and acting, retries included. */
+  turnTimeoutMs: number;
+  /** For the whole episode. */
+  episodeTimeoutMs: number;
+}
+
+/** How long the actor puts up with services that do not answer. */
+export interface Patience {
+  /** For an environment that has no room or does not listen yet. */
+  openMs: number;
+  /** For one `env.open` that runs. */
+  openDeadlineMs: number;
+  /** For one `env.step` that runs. */
+  stepDeadlineMs: number;
+  /** For the service that holds a session and does not answer; after that the session is lost. */
+  sessionMs: number;
+  /** For one answer of the policy; then it is asked again, until the turn's time is over. */
+  askMs: number;
+  /** Times an episode begins again because its session was lost. */
+  restarts: number;
+}
+
+export const PATIENCE: Patience = {
+  openMs: 120_000,
+  openDeadlineMs: 30_000,
+  stepDeadlineMs: 15_000,
+  sessionMs: 8_000,
+  askMs: 60_000,
+  restarts: 2,
+};

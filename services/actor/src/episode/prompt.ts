@@ -1,0 +1,67 @@
+import { type PromptStyle, systemText, turnText } from '@ui-rl/actions';
+import type { ChatMessage, Screenshot } from '@ui-rl/contracts';
+
+/** What the policy saw and said in a turn that is over. */
+export interface PastTurn {
+  screenshot: Screenshot;
+  /** What followed the screenshot in the user's message. */
+  text: string;
+  answer: string;
+}
+
+export interface PromptInput {
+  style: PromptStyle;
+  describeActions: () => string;
+  goal: string;
+  /** All turns that are over. */
+  past: readonly PastTurn[];
+  screenshot: Screenshot;
+  maxTurns: number;
+  /** Turns the policy reads, the present one included. */
+  historyTurns: number;
+  /** What was wrong with the last answer. */
+  correction?: string;
+}
+
+export interface Prompt {
+  messages: ChatMessage[];
+  /** PNG bytes; the messages name them by index. */
+  images: Uint8Array[];
+  /** What follows the present screenshot. */
+  text: string;
+}
+
+/** The conversation of a turn: older turns are dropped whole, text and image together. */
+export function buildPrompt(input: PromptInput): Prompt {
+  const text = turnText(input.style, {
+    goal: input.goal,
+    turn: input.past.length + 1,
+    maxTurns: input.maxTurns,
+    correction: input.correction,
+  });
+  const kept = input.past.slice(Math.max(0, input.past.length - (input.historyTurns - 1)));
+  const images: Uint8Array[] = [];
+  const indexes = new Map<string, number>();
+  const user = (screenshot: Screenshot, words: string): ChatMessage => {
+    const image = indexes.get(screenshot.sha256) ?? images.push(screenshot.png) - 1;
+    indexes.set(screenshot.sha256, image);
+    return {
+      role: 'user',
+      content: [
+        { type: 'image', image },
+        { type: 'text', text: words },
+      ],
+    };
+  };
+  const system = systemText(input.style, input.describeActions);
+  const messages: ChatMessage[] = [
+    ...(system === null ? [] : [says('system', system)]),
+    ...kept.flatMap((turn) => [user(turn.screenshot, turn.text), says('assistant', turn.answer)]),
+    user(input.screenshot, text),
+  ];
+  return { messages, images, text };
+}
+
+function says(role: 'system' | 'assistant', text: string): ChatMessage {
+  return { role, content: [{ type: 'text', text }] };
+}

@@ -1,0 +1,262 @@
+import { jsonDialect } from '@ui-rl/actions';
+import { BusService, failure, instantiate, sha256 } from '@ui-rl/bus';
+import {
+  EnvCloseRequest,
+  EnvOpenRequest,
+  EnvStepRequest,
+  PolicyActRequest,
+  type Screenshot,
+  subjects,
+  Trajectory,
+} from '@ui-rl/contracts';
+import { eventually, makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
+import { type EpisodePlan, PATIENCE } from './plan';
+import { turnSeed } from './play';
+import { playRollout, type RolloutContext } from './rollout';
+
+const RUN = 'actor-test';
+const patience = { ...PATIENCE, openMs: 600, sessionMs: 300, askMs: 400 };
+
+/** What the environment and the policy of a test answer; counts what they were asked. */
+interface World {
+  /** Answers of the policy, turn by turn. */
+  answers: string[];
+  open?: (attempt: number) => unknown;
+  step?: (attempt: number) => unknown;
+  act?: (attempt: number) => unknown;
+  state: Record<string, unknown>;
+  opened: number;
+  steps: EnvStepRequest[];
+  asked: PolicyActRequest[];
+  closed: string[];
+}
+
+let nats: NatsServer;
+let bus: BusService;
+let other: BusService;
+let world: World;
+
+function frame(name: string): Screenshot {
+  const png = new TextEncoder().encode(`png ${name}`);
+  return { png, sha256: sha256(png), width: 160, height: 224 };
+}
+
+/** The world's side of the protocol, over a connection of its own. */
+function serveWorld(service: BusService): void {
+  service.respond({
+    subject: subjects.envOpen('browser'),
+    schema: EnvOpenRequest,
+    handle: async () => {
+      world.opened++;
+      const answer = world.open?.(world.opened);
+      return answer ?? { sessionId: `s${world.opened}`, instance: 'one', screenshot: frame('first') };
+    },
+  });
+  service.respond({
+    subject: subjects.envStep('one'),
+    schema: EnvStepRequest,
+    handle: async (request) => {
+      world.steps.push(request);
+      const answer = world.step?.(world.steps.length);
+      return answer ?? { screenshot: frame(request.stepId), outcome: 'ok', done: false };
+    },
+  });
+  service.respond({
+    subject: subjects.envClose('one'),
+    schema: EnvCloseRequest,
+    handle: async ({ sessionId }) => {
+      world.closed.push(sessionId);
+      return { state: world.state };
+    },
+  });
+  service.respond({
+    subject: subjects.policyAct(RUN),
+    schema: PolicyActRequest,
+    handle: async (request) => {
+      world.asked.push(request);
+      const answer = world.act?.(world.asked.length);
+      return answer ?? act(request);
+    },
+  });
+}
+
+function act(request: PolicyActRequest) {
+  const turn = Number(request.requestId.split('/').at(-1));
+  const images = request.images.map((image) => sha256(image));
+  return {
+    promptTokenIds: [1, 2, 3],
+    promptImages: images,
+    imageTokens: 1,
+    tokenIds: [4, 5],
+    logprobs: [-0.1, -0.2],
+    text: world.answers[turn] ?? '{"action":"wait","seconds":0}',
+    finishReason: 'stop',
+    policyVersion: 2,
+    adapterDigest: 'digest',
+  };
+}
+
+beforeAll(async () => {
+  nats = await startNats();
+  bus = await BusService.connect({ service: 'actor', servers: [nats.url] });
+  other = await BusService.connect({ service: 'world', servers: [nats.url] });
+  serveWorld(other);
+});
+
+afterAll(async () => {
+  await bus.close();
+  await other.close();
+  await nats.stop();
+});
+
+beforeEach(() => {
+  world = { answers: [], state: { screen: 'settings' }, opened: 0, steps: [], asked: [], closed: [] };
+});
+
+const plan: EpisodePlan = {
+  maxTurns: 3,
+  historyTurns: 1,
+  maxTokens: 16,
+  temperature: 1,
+  topP: 1,
+  promptStyle: 'compact',
+  dialect: jsonDialect,
+  rewards: [{ kind: 'reward', name: 'half', score: ({ success }) => (success === true ? 0.5 : 0) }],
+  turnTimeoutMs: 3_000,
+  episodeTimeoutMs: 8_000,
+};
+
+async function play(changes: Partial<EpisodePlan> = {}, context: Partial<RolloutContext> = {}) {
+  const request = makeRollout({ runId: RUN, task: makeTask({ maxSteps: 10 }) });
+  const played = await playRollout(request, {
+    bus,
+    plan: { ...plan, ...changes },
+    actor: 'actor-1',
+    delivery: 1,
+    stopping: new AbortController().signal,
+    patience,
+    ...context,
+  });
+  expect(instantiate(JSON.parse(JSON.stringify(played)) as object, Trajectory)).toMatchObject({ ok: true });
+  return played;
+}
+
+test('an episode is played until the policy finishes, judged by its state and scored', async () => {
+  world.answers = ['{"action":"click","x":8,"y":9}', '{"action":"finish","success":false}'];
+  const played = await play();
+  expect(played).toMatchObject({ status: 'completed', success: true, reward: 0.5, rewards: { half: 0.5 } });
+  expect(played.turns).toMatchObject([
+    { action: { action: 'click', x: 8, y: 9 }, outcome: 'ok', policyVersion: 2, tokenIds: [4, 5] },
+    { action: { action: 'finish', success: false }, outcome: 'ok' },
+  ]);
+  const after = frame(world.steps[0].stepId);
+  expect(played.finalScreenshot).toBe(after.sha256);
+  expect(played.turns.map(({ screenshot }) => screenshot)).toEqual([frame('first').sha256, after.sha256]);
+  for (const { screenshot } of played.turns) expect(await bus.blobs.get(screenshot)).not.toBeNull();
+  expect(world.closed).toEqual(['s1']);
+});
+
+test('an episode that uses up its turns is truncated, and its final state still judged', async () => {
+  world.state = { screen: 'home' };
+  const played = await play();
+  expect(played).toMatchObject({ status: 'truncated', success: false, reward: 0 });
+  expect(played.turns).toHaveLength(3);
+  expect(new Set(world.asked.map(({ seed }) => seed)).size).toBe(3);
+});
+
+test('a text that is no action costs a turn and is explained in the next one', async () => {
+  world.answers = ['tap it', '{"action":"finish","success":true}'];
+  const played = await play();
+  expect(played.turns[0]).toMatchObject({
+    action: null,
+    outcome: 'no_action',
+    parseError: expect.stringContaining('no_action'),
+  });
+  expect(world.steps).toHaveLength(0);
+  const told = world.asked[1].messages[0].content[1].text;
+  expect(told).toMatch(/^Open Settings\n./);
+  expect(played.status).toBe('completed');
+});
+
+test('a crash of the environment makes the episode invalid, with the reason and what was played', async () => {
+  world.step = (count) => (count === 2 ? failure('crashed', 'the page crashed') : undefined);
+  const played = await play();
+  expect(played).toMatchObject({ status: 'invalid', success: null, reward: 0 });
+  expect(played.invalidReason).toMatch(/crashed.*the page crashed/);
+  expect(played.turns).toHaveLength(1);
+  expect(world.opened).toBe(1);
+});
+
+test('an episode whose session is lost begins again and is published as one', async () => {
+  world.answers = ['{"action":"click","x":1,"y":1}', '{"action":"finish","success":true}'];
+  world.step = (count) => (count === 1 ? failure('no_session', 'no such session') : undefined);
+  const played = await play();
+  expect(played.status).toBe('completed');
+  expect(played.turns).toHaveLength(2);
+  expect(world.opened).toBe(2);
+  // A new play asks under new ids, so that no answer to the first one is taken for it.
+  expect(new Set(world.asked.map(({ requestId }) => requestId)).size).toBe(3);
+});
+
+test('an env service that never answers makes the episode invalid after its restarts', async () => {
+  world.open = () => ({ sessionId: 's', instance: 'dead', screenshot: frame('first') });
+  const played = await play();
+  expect(played.status).toBe('invalid');
+  expect(played.invalidReason).toMatch(/no_responders/);
+  expect(world.opened).toBe(1 + patience.restarts);
+});
+
+test('no room is waited for, but not for ever', async () => {
+  world.answers = ['{"action":"finish","success":true}'];
+  world.open = (attempt) => (attempt < 2 ? failure('capacity', 'all 4 sessions are taken') : undefined);
+  expect((await play()).status).toBe('completed');
+  world.open = () => failure('capacity', 'all 4 sessions are taken');
+  const played = await play();
+  expect(played).toMatchObject({ status: 'invalid', turns: [] });
+  expect(played.invalidReason).toMatch(/capacity.*all 4 sessions/);
+});
+
+test('a learner that comes back within the turn is asked again under the same id', async () => {
+  world.answers = ['{"action":"finish","success":true}'];
+  world.act = (attempt) => (attempt < 3 ? failure('internal', 'the learner restarts') : undefined);
+  expect((await play()).status).toBe('completed');
+  expect(new Set(world.asked.map(({ requestId }) => requestId)).size).toBe(1);
+});
+
+test('a policy that does not answer within the turn makes the episode invalid', async () => {
+  world.act = () => failure('internal', 'out of memory');
+  const played = await play({ turnTimeoutMs: 700 });
+  expect(played.status).toBe('invalid');
+  expect(played.invalidReason).toMatch(/deadline/);
+  await eventually('the session to be closed', () => world.closed.length === 1);
+});
+
+test('an answer for another screenshot than the one that was sent is refused', async () => {
+  world.act = (attempt) =>
+    attempt === 1 ? { ...act(world.asked[0]), promptImages: ['f'.repeat(64)] } : undefined;
+  expect((await play()).invalidReason).toMatch(/bad_reply/);
+});
+
+test('a reward plugin that fails makes the episode invalid and is named', async () => {
+  world.answers = ['{"action":"finish","success":true}'];
+  const broken = { kind: 'reward' as const, name: 'broken', score: () => Number.NaN };
+  expect((await play({ rewards: [broken] })).invalidReason).toMatch(/"broken" gave NaN/);
+});
+
+test('an episode ends at once when the actor is stopped, and its session with it', async () => {
+  const stopping = new AbortController();
+  world.act = () => {
+    setTimeout(() => stopping.abort(), 50);
+    return failure('internal', 'not now');
+  };
+  await expect(play({}, { stopping: stopping.signal })).rejects.toThrow(/being stopped/);
+  await eventually('the session to be closed', () => world.closed.length === 1);
+});
+
+test('the sampler gets another seed in each turn, the same in each play', () => {
+  const seeds = Array.from({ length: 20 }, (_, sample) =>
+    [0, 1, 2].map((turn) => turnSeed(sample, turn)),
+  ).flat();
+  expect(new Set(seeds).size).toBe(60);
+  expect(seeds.every((seed) => Number.isInteger(seed) && seed >= 0 && seed < 2 ** 31)).toBe(true);
+});
