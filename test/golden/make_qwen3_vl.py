@@ -87,7 +87,11 @@ CASES = {
         mean_std=([0.5, 0.5, 0.5], [0.5, 0.5, 0.5]),
         # height, width: exact multiple of the factor, to be rounded, to be shrunk
         images=[(48, 64), (37, 50), (120, 90)],
-        lora=dict(r=4, lora_alpha=8, target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]),
+        lora=dict(
+            r=4,
+            lora_alpha=8,
+            target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        ),
     ),
     "qwen3-vl-b": dict(
         seed=4,
@@ -117,7 +121,11 @@ CASES = {
         mean_std=([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]),
         # to be enlarged, exact multiple of the factor
         images=[(20, 31), (84, 56)],
-        lora=dict(r=3, lora_alpha=5, target_modules=["q_proj", "v_proj", "down_proj", "qkv", "attn.proj", "linear_fc1", "linear_fc2"]),
+        lora=dict(
+            r=3,
+            lora_alpha=5,
+            target_modules=["q_proj", "v_proj", "down_proj", "qkv", "attn.proj", "linear_fc1", "linear_fc2"],
+        ),
     ),
 }
 
@@ -269,28 +277,30 @@ def draw(height: int, width: int, seed: int) -> np.ndarray:
 
 
 def patches_of(processor, image: Image.Image) -> tuple[torch.Tensor, list[int]]:
-    """The fast processor's arithmetic (rescale and normalize fused, fp32); resized by Pillow.
+    """The fast processor's steps: resized in 8 bits, rescale and normalize fused in fp32.
 
-    The processor class itself needs torchvision; here its steps are taken from the Pillow processor, which must
-    agree within rounding.
+    The fast processor itself needs torchvision. What it calls for resizing is within one level of Pillow's bicubic filter
+    along the rows, then along the columns (Pillow 13 takes the other order for some sizes, hence two calls).
     """
-    reference = processor(images=[image], return_tensors="pt")
-    grid = reference["image_grid_thw"][0].tolist()
+    grid = processor(images=[image], return_tensors="pt")["image_grid_thw"][0].tolist()
     factor = processor.patch_size * processor.merge_size
     height, width = smart_resize(
         image.height, image.width, factor, processor.size["shortest_edge"], processor.size["longest_edge"]
     )
-    resized = image.resize((width, height), resample=Image.Resampling.BICUBIC) if image.size != (width, height) else image
-    pixels = torch.from_numpy(np.array(resized)).permute(2, 0, 1).float()
+    bicubic = Image.Resampling.BICUBIC
+    resized = image.resize((width, image.height), bicubic).resize((width, height), bicubic)
+    pixels = torch.from_numpy(np.array(resized)).permute(2, 0, 1)
+    original = torch.from_numpy(np.array(image)).permute(2, 0, 1)
+    by_torch = torch.nn.functional.interpolate(original[None], (height, width), mode="bicubic", antialias=True)[0]
+    assert (pixels.int() - by_torch.int()).abs().max() <= 1
     scale = 1.0 / processor.rescale_factor
     mean = (torch.tensor(processor.image_mean) * scale)[:, None, None]
     std = (torch.tensor(processor.image_std) * scale)[:, None, None]
-    normalized = (pixels - mean) / std
+    normalized = (pixels.float() - mean) / std
     flat, grid_h, grid_w = processor.patchify(
         normalized.numpy(), processor.patch_size, processor.merge_size, processor.temporal_patch_size
     )
     assert grid == [1, grid_h, grid_w]
-    assert np.allclose(flat, reference["pixel_values"].numpy(), atol=1e-5)
     return torch.from_numpy(flat.copy()), grid
 
 
@@ -298,13 +308,19 @@ def patches_of(processor, image: Image.Image) -> tuple[torch.Tensor, list[int]]:
 
 
 def conversation(number_of_images: int) -> tuple[list, str]:
+    """Messages of two turns, the images after the first one in the second turn, and the response."""
+
+    def text(content: str) -> dict:
+        return {"type": "text", "text": content}
+
     last = [{"type": "image"} for _ in range(number_of_images - 1)]
-    return [
-        {"role": "system", "content": [{"type": "text", "text": "You operate a phone."}]},
-        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Turn on Wi-Fi."}]},
-        {"role": "assistant", "content": [{"type": "text", "text": '{"action":"click","x":83,"y":41}'}]},
-        {"role": "user", "content": [{"type": "text", "text": "Turn on Wi-Fi.\nNow: "}, *last, {"type": "text", "text": " Äß 漢字 🙂"}]},
-    ], '{"action":"scroll","direction":"down"}'
+    messages = [
+        {"role": "system", "content": [text("You operate a phone.")]},
+        {"role": "user", "content": [{"type": "image"}, text("Turn on Wi-Fi.")]},
+        {"role": "assistant", "content": [text('{"action":"click","x":83,"y":41}')]},
+        {"role": "user", "content": [text("Turn on Wi-Fi.\nNow: "), *last, text(" Äß 漢字 🙂")]},
+    ]
+    return messages, '{"action":"scroll","direction":"down"}'
 
 
 TOKENIZER_SAMPLES = [
@@ -432,8 +448,7 @@ def write_case(name: str, case: dict) -> None:
     tensors["text_cos"], tensors["text_sin"] = text_cos[0], text_sin[0]
     vision_positions = get_vision_position_ids(grid_thw, 2)
     tensors["vision_position_ids"] = vision_positions.to(torch.int32)
-    tensors["vision_cos"], tensors["vision_sin"] = model.model.visual.rotary_emb(torch.zeros(1), vision_positions) \
-        if hasattr(model.model.visual, "rotary_emb") else model.model.visual.rotary_pos_emb(torch.zeros(1), vision_positions)
+    tensors["vision_cos"], tensors["vision_sin"] = model.model.visual.rotary_pos_emb(torch.zeros(1), vision_positions)
     side = int(case["vision"]["num_position_embeddings"] ** 0.5)
     indices, weights = get_vision_interpolation_indices_and_weights(
         grid_thw, side, mode="bilinear", align_corners=True, spatial_merge_size=2
@@ -481,7 +496,15 @@ def write_case(name: str, case: dict) -> None:
             {"text": text, "ids": tokenizer(text, add_special_tokens=False).input_ids} for text in TOKENIZER_SAMPLES
         ],
         "template": [
-            {**sample, "text": tokenizer.apply_chat_template(tokenize=False, conversation=sample["messages"], tools=sample["tools"], add_generation_prompt=sample["add_generation_prompt"])}
+            {
+                **sample,
+                "text": tokenizer.apply_chat_template(
+                    sample["messages"],
+                    tools=sample["tools"],
+                    add_generation_prompt=sample["add_generation_prompt"],
+                    tokenize=False,
+                ),
+            }
             for sample in template_samples()
         ],
     }
@@ -501,6 +524,10 @@ def write_adapter(folder: Path, case: dict, model, inputs, prompt, response: int
                 parameter.copy_(torch.randn(parameter.shape, generator=generator) / math.sqrt(parameter.shape[1]))
     lora.save_pretrained(folder / "adapter")
     (folder / "adapter" / "README.md").unlink(missing_ok=True)
+    config_file = folder / "adapter" / "adapter_config.json"
+    config = json.loads(config_file.read_text())
+    config["target_modules"].sort()  # a set, saved in random order
+    config_file.write_text(json.dumps(config, indent=2) + "\n")
     lora.eval()
     logits = forward(lora, ids, pixels, grids, image_token).logits
     loss = response_loss(logits, ids, response)
