@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import { assert, property, string } from 'fast-check';
 import { buildSmallTokenizer, Tokenizer, writeSmallTokenizer } from '.';
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
@@ -155,8 +155,8 @@ describe('the small tokenizer', () => {
   });
 
   test('every text survives', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
+    assert(
+      property(string({ unit: 'grapheme', maxLength: 40 }), (text) => {
         expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
       }),
       { numRuns: 300 },

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError } from '../errors';
+import { readOptionalJson } from '../optional-file';
 import { IncrementalDecoder } from './incremental';
 
 type Json = Record<string, unknown>;
@@ -63,7 +63,7 @@ export class Tokenizer {
    * @throws ModelError `missing-file` or `bad-file`.
    */
   static async load(dir: string): Promise<Tokenizer> {
-    const tokenizer = await readJson(dir, 'tokenizer.json');
+    const tokenizer = await readOptionalJson(join(dir, 'tokenizer.json'));
     if (tokenizer === undefined) {
       throw new ModelError(
         'missing-file',
@@ -72,8 +72,8 @@ export class Tokenizer {
     }
     return new Tokenizer({
       tokenizer,
-      tokenizerConfig: await readJson(dir, 'tokenizer_config.json'),
-      generationConfig: await readJson(dir, 'generation_config.json'),
+      tokenizerConfig: await readOptionalJson(join(dir, 'tokenizer_config.json')),
+      generationConfig: await readOptionalJson(join(dir, 'generation_config.json')),
       source: join(dir, 'tokenizer.json'),
     });
   }
@@ -187,18 +187,4 @@ function namedTokensOf(config: Json): Record<string, string> {
     if (typeof content === 'string') tokens[name] = content;
   }
   return tokens;
-}
-
-async function readJson(dir: string, name: string): Promise<Json | undefined> {
-  const path = join(dir, name);
-  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return undefined;
-    throw new ModelError('missing-file', `${path} cannot be read: ${cause.message}`, { cause });
-  });
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch (cause) {
-    throw new ModelError('bad-file', `${path} is not JSON: ${String(cause)}`, { cause });
-  }
 }

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ChatTemplate, type ChatMessage } from '.';
+
+const folder = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a');
+
+interface Expected {
+  messages: ChatMessage[];
+  prompt_text: string;
+  template: {
+    messages: ChatMessage[];
+    tools: object[] | null;
+    add_generation_prompt: boolean;
+    text: string;
+  }[];
+}
+
+const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
+
+describe('a chat template', () => {
+  let template: ChatTemplate;
+
+  beforeAll(async () => {
+    template = await ChatTemplate.load(join(folder, 'model'));
+  });
+
+  test('renders text and images as the reference does', () => {
+    expect(template.render(expected.messages, { addGenerationPrompt: true })).toBe(expected.prompt_text);
+  });
+
+  test.each(expected.template.map((sample, index) => [index, sample] as const))(
+    'renders sample %i (tools, tool results, plain strings) as the reference does',
+    (_, sample) => {
+      const text = template.render(sample.messages, {
+        addGenerationPrompt: sample.add_generation_prompt,
+        tools: sample.tools ?? undefined,
+      });
+      expect(text).toBe(sample.text);
+    },
+  );
+
+  test('a text part with an undefined image is no image', () => {
+    const text = template.render(
+      [{ role: 'user', content: [{ type: 'text', text: 'hi', image: undefined }] }],
+      {
+        addGenerationPrompt: false,
+      },
+    );
+    expect(text).toBe('<|im_start|>user\nhi<|im_end|>\n');
+  });
+});
+
+describe('where a template is found', () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'chat-template-'));
+  });
+  afterEach(() => rm(dir, { recursive: true }));
+
+  const hello: ChatMessage[] = [{ role: 'user', content: 'x' }];
+  const render = async () =>
+    (await ChatTemplate.load(dir, { eos_token: '</s>' })).render(hello, { addGenerationPrompt: false });
+
+  test('the .jinja file goes before chat_template.json, and that before tokenizer_config.json', async () => {
+    await expect(render()).rejects.toThrow(/has no chat template/);
+    const named = [
+      { name: 'tool_use', template: 'no' },
+      { name: 'default', template: 'config{{ eos_token }}' },
+    ];
+    await writeFile(join(dir, 'tokenizer_config.json'), JSON.stringify({ chat_template: named }));
+    expect(await render()).toBe('config</s>');
+    await writeFile(join(dir, 'chat_template.json'), JSON.stringify({ chat_template: 'json' }));
+    expect(await render()).toBe('json');
+    await writeFile(
+      join(dir, 'chat_template.jinja'),
+      '{% if true %}\n  {% set a = 1 %}\njinja{{ a }}\n{% endif %}\n',
+    );
+    expect(await render()).toBe('jinja1\n');
+  });
+
+  test('what the template raises is told', async () => {
+    await writeFile(join(dir, 'chat_template.jinja'), "{{ raise_exception('roles must alternate') }}");
+    await expect(render()).rejects.toThrow(
+      /chat_template\.jinja refuses the conversation: .*roles must alternate/,
+    );
+    await writeFile(join(dir, 'chat_template.jinja'), '{% if %}');
+    await expect(render()).rejects.toThrow(/cannot be parsed/);
+  });
+});

@@ -1,0 +1,62 @@
+import type { RgbImage } from './bicubic';
+import type { ImageProcessorConfig } from './config';
+
+/**
+ * Cuts an image, whose edges are multiples of patchSize · mergeSize, into normalized patches.
+ *
+ * @returns row-major [P, 3 · temporalPatchSize · patchSize²]: patches in merge-block order, each channel by channel, the
+ *   still image repeated over its frames.
+ */
+export function toPatches(image: RgbImage, config: ImageProcessorConfig): Float32Array {
+  const { patchSize, mergeSize, temporalPatchSize } = config;
+  const area = patchSize * patchSize;
+  const length = 3 * temporalPatchSize * area;
+  const [rows, columns] = [image.height / patchSize, image.width / patchSize];
+  const tables = normalizationTables(config);
+  const patches = new Float32Array(rows * columns * length);
+  let at = 0;
+  for (let blockRow = 0; blockRow < rows; blockRow += mergeSize) {
+    for (let blockColumn = 0; blockColumn < columns; blockColumn += mergeSize) {
+      for (let inner = 0; inner < mergeSize * mergeSize; inner++, at += length) {
+        const y = (blockRow + Math.floor(inner / mergeSize)) * patchSize;
+        const x = (blockColumn + (inner % mergeSize)) * patchSize;
+        writePatch(patches.subarray(at, at + length), image, { x, y }, config, tables);
+      }
+    }
+  }
+  return patches;
+}
+
+function writePatch(
+  patch: Float32Array,
+  { data, width }: RgbImage,
+  { x, y }: { x: number; y: number },
+  { patchSize, temporalPatchSize }: ImageProcessorConfig,
+  tables: readonly Float32Array[],
+): void {
+  const area = patchSize * patchSize;
+  for (let channel = 0; channel < 3; channel++) {
+    const first = channel * temporalPatchSize * area;
+    for (let row = 0; row < patchSize; row++) {
+      const line = ((y + row) * width + x) * 3 + channel;
+      for (let column = 0; column < patchSize; column++) {
+        patch[first + row * patchSize + column] = tables[channel][data[line + 3 * column]];
+      }
+    }
+    for (let frame = 1; frame < temporalPatchSize; frame++) {
+      patch.copyWithin(first + frame * area, first, first + area);
+    }
+  }
+}
+
+const { fround } = Math;
+
+/** What each of the 256 levels becomes, per channel: rescaling folded into mean and deviation, in float32. */
+function normalizationTables({ mean, std, rescaleFactor }: ImageProcessorConfig): Float32Array[] {
+  const scale = fround(1 / rescaleFactor);
+  return [0, 1, 2].map((channel) => {
+    const center = fround(fround(mean[channel]) * scale);
+    const spread = fround(fround(std[channel]) * scale);
+    return Float32Array.from({ length: 256 }, (_, level) => fround(level - center) / spread);
+  });
+}
