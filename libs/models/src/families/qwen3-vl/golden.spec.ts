@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Session } from '@ui-rl/graph';
+import { gradients, ops, Session, tensor, zeros } from '@ui-rl/graph';
+import { loadAdapter } from '../../lora/adapter';
 import { Parameters } from '../../nn/parameters';
+import type { FloatTensor } from '../../weights/safetensors';
 import { WeightStore } from '../../weights/store';
-import type { Family, ImageInput, TrainerOptions } from '../base';
+import type { Family, Feeds, ImageInput, TrainerOptions } from '../base';
 import { familyOf } from '../registry';
 
 const fixtures = join(__dirname, '../../../../../test/golden/fixtures');
@@ -64,6 +66,102 @@ function worst(found: ArrayLike<number>, expected: ArrayLike<number>): number {
   return most;
 }
 
+/** Largest difference as a share of the largest expected number. */
+function relative(found: ArrayLike<number>, expected: ArrayLike<number>): number {
+  let scale = 0;
+  for (let i = 0; i < expected.length; i++) scale = Math.max(scale, Math.abs(expected[i]));
+  return worst(found, expected) / scale;
+}
+
+function tensorFeeds(tensors: ReadonlyMap<string, FloatTensor>): Feeds {
+  return Object.fromEntries(
+    [...tensors].map(([name, { data, shape }]) => [name, tensor('float32', data, shape)]),
+  );
+}
+
+/** Those of the feeds that a session takes. */
+function taken(session: Session, feeds: Feeds): Feeds {
+  return Object.fromEntries(
+    session.inputNames.filter((name) => name in feeds).map((name) => [name, feeds[name]]),
+  );
+}
+
+async function featuresOf(
+  { family, images }: Case,
+  parameters: Parameters,
+  adapter: Feeds = {},
+): Promise<{ features: Feeds; rowsPerImage: number }> {
+  const session = await Session.create(family.buildForward({ kind: 'vision', parameters }).graph);
+  const { feeds, rowsPerImage } = family.visionFeeds(images);
+  const features = await session.run(taken(session, { ...feeds, ...adapter }));
+  await session.release();
+  return { features, rowsPerImage };
+}
+
+function argMax(values: Float32Array): number {
+  return values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
+}
+
+/** Caches of a capacity for some rows, as feeds and as buffers of the results. */
+function caches({ shape }: Family, rows: number, capacity: number): { feeds: Feeds; fetches: Feeds } {
+  const feeds: Feeds = {};
+  const fetches: Feeds = {};
+  for (let layer = 0; layer < shape.layers; layer++) {
+    for (const kind of ['key', 'value']) {
+      const buffer = zeros('float32', [rows, shape.kvHeads, capacity, shape.headDim]);
+      feeds[`past_${kind}.${layer}`] = buffer;
+      fetches[`present_${kind}.${layer}`] = buffer;
+    }
+  }
+  return { feeds, fetches };
+}
+
+/** Prefills prompts that share the images of the case, then decodes the likeliest tokens. */
+async function greedy(
+  golden: Case,
+  parameters: () => Parameters,
+  adapter: Feeds,
+  prompts: number[][],
+  count: number,
+): Promise<number[][]> {
+  const { family, images } = golden;
+  const { features, rowsPerImage } = await featuresOf(golden, parameters(), adapter);
+  const prefill = await Session.create(
+    family.buildForward({ kind: 'sampler', parameters: parameters(), images: true }).graph,
+  );
+  const decode = await Session.create(
+    family.buildForward({ kind: 'sampler', parameters: parameters(), images: false }).graph,
+  );
+  const capacity = Math.max(...prompts.map((prompt) => prompt.length)) + count;
+  const cache = caches(family, prompts.length, capacity);
+  const answers: number[][] = prompts.map(() => []);
+  const step = async (session: Session, feeds: Feeds): Promise<void> => {
+    const all = taken(session, { ...feeds, ...features, ...adapter, ...cache.feeds });
+    const { logits } = await session.run(all, { logits: null, ...cache.fetches });
+    const size = family.shape.vocabSize;
+    answers.forEach((answer, b) =>
+      answer.push(argMax((logits.data as Float32Array).subarray(b * size, (b + 1) * size))),
+    );
+  };
+  const placed = images.map(({ grid }, n) => ({ grid, firstRow: n * rowsPerImage }));
+  const rows = prompts.map((tokenIds) => ({ tokenIds, images: placed }));
+  await step(prefill, family.prefillFeeds(rows, images.length * rowsPerImage));
+  const grids = images.map(({ grid }) => grid);
+  const positions = prompts.map((prompt) => family.nextPosition(prompt, grids));
+  for (let n = 1; n < count; n++) {
+    const feeds = family.decodeFeeds(
+      prompts.map((prompt, b) => ({
+        tokenId: answers[b][n - 1],
+        cached: prompt.length + n - 1,
+        position: positions[b] + n - 1,
+      })),
+    );
+    await step(decode, feeds);
+  }
+  await Promise.all([prefill.release(), decode.release()]);
+  return answers;
+}
+
 describe.each(['qwen3-vl-a', 'qwen3-vl-b'])('%s against transformers', (name) => {
   let golden: Case;
   beforeAll(async () => {
@@ -72,10 +170,7 @@ describe.each(['qwen3-vl-a', 'qwen3-vl-b'])('%s against transformers', (name) =>
 
   test('image and deepstack features', async () => {
     const { family, weights, images, tensors } = golden;
-    const { graph } = family.buildForward({ kind: 'vision', parameters: new Parameters({ weights }) });
-    const session = await Session.create(graph);
-    const { feeds, rowsPerImage } = family.visionFeeds(images);
-    const results = await session.run(feeds);
+    const { features: results, rowsPerImage } = await featuresOf(golden, new Parameters({ weights }));
     for (const [key, reference] of [
       ['image_features', 'vision_features'],
       ...Array.from({ length: family.shape.deepstack }, (_, i) => [
@@ -90,28 +185,137 @@ describe.each(['qwen3-vl-a', 'qwen3-vl-b'])('%s against transformers', (name) =>
       ]);
       expect(worst(found, await tensors.read(reference))).toBeLessThan(1e-4);
     }
-    await session.release();
   });
 
-  test.each(['patches', 'none'] as TrainerOptions['images'][])(
-    'log-probabilities of every token, %s',
-    async (kind) => {
-      const { family, weights, images, ids, expected } = golden;
-      const { graph, logProbs } = family.buildForward({
-        kind: 'trainer',
-        parameters: new Parameters({ weights }),
-        images: kind,
-      });
-      graph.output('log_probs', logProbs);
-      const session = await Session.create(graph);
-      const tokenIds = kind === 'none' ? expected.text_only.ids : ids;
-      const mask = tokenIds.map((_, i) => (i === 0 ? 0 : 1));
-      const row = { tokenIds, mask, images: kind === 'none' ? [] : images.map((_, i) => i) };
-      const { feeds } = family.trainerFeeds([row], images, { images: kind });
-      const { log_probs } = await session.run(feeds);
-      const reference = kind === 'none' ? expected.text_only.logprobs : expected.logprobs;
-      expect(worst(log_probs.data as Float32Array, reference)).toBeLessThan(1e-4);
-      await session.release();
-    },
-  );
+  /** Runs the trainer over one row, all of whose tokens but the first are selected. */
+  async function logProbsOf(
+    tokenIds: number[],
+    images: TrainerOptions['images'],
+    parameters: Parameters,
+    feeds: Feeds = {},
+  ): Promise<Float32Array> {
+    const { graph, logProbs } = golden.family.buildForward({ kind: 'trainer', parameters, images });
+    graph.output('log_probs', logProbs);
+    const session = await Session.create(graph);
+    const mask = tokenIds.map((_, i) => (i === 0 ? 0 : 1));
+    const row = { tokenIds, mask, images: images === 'none' ? [] : golden.images.map((_, i) => i) };
+    const batch = golden.family.trainerFeeds([row], golden.images, { images });
+    const results = await session.run({ ...batch.feeds, ...feeds });
+    await session.release();
+    return results.log_probs.data as Float32Array;
+  }
+
+  test('log-probabilities of every token', async () => {
+    const { weights, ids, expected } = golden;
+    const found = await logProbsOf(ids, 'patches', new Parameters({ weights }));
+    expect(worst(found, expected.logprobs)).toBeLessThan(1e-4);
+  });
+
+  test('log-probabilities of a text without images', async () => {
+    const { weights, expected } = golden;
+    const found = await logProbsOf(expected.text_only.ids, 'none', new Parameters({ weights }));
+    expect(worst(found, expected.text_only.logprobs)).toBeLessThan(1e-4);
+  });
+
+  test('log-probabilities with features computed apart', async () => {
+    const { weights, ids, expected } = golden;
+    const { features } = await featuresOf(golden, new Parameters({ weights }));
+    const found = await logProbsOf(ids, 'features', new Parameters({ weights }), features);
+    expect(worst(found, expected.logprobs)).toBeLessThan(1e-4);
+  });
+
+  test('log-probabilities with an adapter', async () => {
+    const { weights, ids, expected, dir, family } = golden;
+    const adapter = await loadAdapter(join(dir, 'adapter'), family);
+    const parameters = new Parameters({ weights, lora: adapter.plan });
+    const found = await logProbsOf(ids, 'patches', parameters, tensorFeeds(adapter.tensors));
+    expect(worst(found, expected.lora.logprobs)).toBeLessThan(1e-4);
+  });
+
+  /** Builds the mean negative log-probability of the response and its gradients, and runs them. */
+  async function gradientsOf(
+    parameters: Parameters,
+    feeds: Feeds,
+  ): Promise<{ loss: number; results: Feeds }> {
+    const { family, images, ids, expected } = golden;
+    const { graph, logProbs, parameterInputs } = family.buildForward({
+      kind: 'trainer',
+      parameters,
+      images: 'patches',
+    });
+    const loss = ops.neg(ops.reduceMean(logProbs, [0]));
+    const names = [...parameterInputs.keys()];
+    const values = gradients(loss, [...parameterInputs.values()]);
+    values.forEach((value, i) => graph.output(`gradient:${names[i]}`, value));
+    graph.output('loss', loss);
+    const session = await Session.create(graph);
+    const mask = ids.map((_, i) => (i < expected.prompt_ids.length ? 0 : 1));
+    const row = { tokenIds: ids, mask, images: images.map((_, i) => i) };
+    const batch = family.trainerFeeds([row], images, { images: 'patches' });
+    const { loss: found, ...results } = await session.run({ ...batch.feeds, ...feeds });
+    await session.release();
+    return { loss: (found.data as Float32Array)[0], results };
+  }
+
+  async function expectGradients(results: Feeds, file: string): Promise<void> {
+    const reference = await WeightStore.openFile(file);
+    expect(Object.keys(results).toSorted()).toEqual(
+      reference
+        .names()
+        .map((key) => `gradient:${key}`)
+        .toSorted(),
+    );
+    for (const key of reference.names()) {
+      const expected = await reference.read(key);
+      const { data, dims } = results[`gradient:${key}`];
+      expect([key, dims]).toEqual([key, reference.entry(key).shape]);
+      expect([key, relative(data as Float32Array, expected) < 1e-3]).toEqual([key, true]);
+    }
+  }
+
+  test('gradients of every weight', async () => {
+    const { weights, expected, dir } = golden;
+    const tensors = new Map<string, FloatTensor>();
+    for (const { name, shape } of golden.family.parameters())
+      tensors.set(name, { shape, data: await weights.read(name) });
+    const { loss, results } = await gradientsOf(
+      new Parameters({ weights, inputs: 'all' }),
+      tensorFeeds(tensors),
+    );
+    expect(loss).toBeCloseTo(expected.loss, 4);
+    await expectGradients(results, join(dir, 'gradients.safetensors'));
+  });
+
+  test('gradients of every adapter matrix', async () => {
+    const { weights, expected, dir, family } = golden;
+    const adapter = await loadAdapter(join(dir, 'adapter'), family);
+    const parameters = new Parameters({ weights, lora: adapter.plan });
+    const { loss, results } = await gradientsOf(parameters, tensorFeeds(adapter.tensors));
+    expect(loss).toBeCloseTo(expected.lora.loss, 4);
+    await expectGradients(results, join(dir, 'lora_gradients.safetensors'));
+  });
+
+  test('greedy tokens over a cache', async () => {
+    const { weights, expected } = golden;
+    const prompts = [expected.prompt_ids];
+    expect(await greedy(golden, () => new Parameters({ weights }), {}, prompts, 32)).toEqual([
+      expected.greedy_ids,
+    ]);
+  });
+
+  test('greedy tokens with an adapter', async () => {
+    const { weights, expected, dir, family } = golden;
+    const { plan, tensors } = await loadAdapter(join(dir, 'adapter'), family);
+    const parameters = (): Parameters => new Parameters({ weights, lora: plan });
+    const found = await greedy(golden, parameters, tensorFeeds(tensors), [expected.prompt_ids], 32);
+    expect(found).toEqual([expected.lora.greedy_ids]);
+  });
+
+  test('rows of different length do not disturb each other', async () => {
+    const { weights, expected } = golden;
+    const { prompt_ids: prompt, greedy_ids: answer } = expected;
+    const prompts = [prompt, [...prompt, ...answer.slice(0, 9)], [...prompt, ...answer.slice(0, 4)]];
+    const found = await greedy(golden, () => new Parameters({ weights }), {}, prompts, 20);
+    expect(found).toEqual([answer.slice(0, 20), answer.slice(9, 29), answer.slice(4, 24)]);
+  });
 });
