@@ -34,7 +34,6 @@ export class DeviceModel {
   static async create(options: EngineOptions): Promise<DeviceModel> {
     checkOptions(options);
     const folder = await loadModelFolder(options.modelDir);
-    await folder.weights.prepare();
     const { family, weights } = folder;
     const { trainable } = options;
     const plan = trainable.mode === 'lora' ? planLora(family, trainable.lora) : undefined;
@@ -56,7 +55,7 @@ export class DeviceModel {
       family,
       vision,
       parameters,
-      stopTokenIds: new Set(folder.stopTokenIds),
+      stopTokenIds: new Set(folder.tokenizer.eosTokenIds),
       session,
       rows: options.maxRows,
       capacity: options.maxSequence,

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { tensor, type Tensor } from '@ui-rl/graph';
-import type { FloatTensor } from '@ui-rl/models';
+import { tensorsDigest, type FloatTensor } from '@ui-rl/models';
 
 let nextId = 1;
 
@@ -24,9 +23,9 @@ export class WeightSet {
     );
   }
 
-  /** sha256 over names and values, hex. */
+  /** sha256 of the safetensors file these weights are saved as, hex. */
   get digest(): string {
-    this.digestText ??= digestOf(this.tensors);
+    this.digestText ??= tensorsDigest(this.tensors);
     return this.digestText;
   }
 
@@ -50,14 +49,4 @@ export function feedsOf(weights: WeightSet, names: readonly string[]): Record<st
   const feeds: Record<string, Tensor> = {};
   for (const name of names) feeds[name] = weights.feeds[name];
   return feeds;
-}
-
-function digestOf(tensors: ReadonlyMap<string, FloatTensor>): string {
-  const hash = createHash('sha256');
-  for (const name of [...tensors.keys()].sort()) {
-    const { data } = tensors.get(name) as FloatTensor;
-    hash.update(name);
-    hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  }
-  return hash.digest('hex');
 }

@@ -1,0 +1,19 @@
+export { Engine } from './engine';
+export { EngineError, type EngineErrorCategory } from './errors';
+export type {
+  Device,
+  EngineInfo,
+  EngineOptions,
+  GenerateRequest,
+  GenerateResult,
+  LossOptions,
+  MicroBatchLimits,
+  OptimizerOptions,
+  Prompt,
+  SampleLogprobs,
+  Trainable,
+  TrainSample,
+  TrainStepRequest,
+  TrainStepResult,
+  WeightsInfo,
+} from './types';
