@@ -14,7 +14,7 @@ import { nanos } from '@nats-io/transport-node';
 import type { BusService } from './bus';
 import { readJson, type MessageClass } from './codec';
 import { BusError, describeError, UnacceptableMessage } from './errors';
-import { isClosed, isPassing, sleep } from './retry';
+import { isClosed, isPassing, sleep, waitAtMost } from './retry';
 
 /** What a handler knows about the delivery. */
 export interface JetStreamContext {
@@ -129,7 +129,7 @@ class ConsumptionLoop<T> implements Consumption {
   async stop(): Promise<void> {
     this.stopping.abort();
     for (const messages of this.waiting) messages.stop();
-    await Promise.race([this.ended, sleep(STOP_TIMEOUT_MS)]);
+    await waitAtMost(STOP_TIMEOUT_MS, this.ended);
   }
 
   private async runSlot(): Promise<void> {

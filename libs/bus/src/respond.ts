@@ -4,7 +4,7 @@ import type { BusService } from './bus';
 import { readBinary, writeBinary, type MessageClass } from './codec';
 import { describeError, tooLarge } from './errors';
 import { failure, isFailure } from './request';
-import { sleep } from './retry';
+import { waitAtMost } from './retry';
 
 export interface RequestContext {
   subject: string;
@@ -56,7 +56,7 @@ export function startResponder<T>(bus: BusService, options: RespondOptions<T>): 
   const stop = async () => {
     if (!subscription.isClosed()) await subscription.drain().catch(() => undefined);
     stopping.abort();
-    await Promise.race([Promise.allSettled(running), sleep(STOP_TIMEOUT_MS)]);
+    await waitAtMost(STOP_TIMEOUT_MS, Promise.allSettled(running));
     end();
   };
   return { stop, ended };

@@ -26,6 +26,13 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** Waits for the promise, at most so long; leaves no timer behind. */
+export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([promise, sleep(ms, done.signal)]);
+  done.abort();
+}
+
 /** The client is closed for good: nothing can be tried again. */
 export function isClosed(error: unknown): boolean {
   return error instanceof ClosedConnectionError || error instanceof DrainingConnectionError;
