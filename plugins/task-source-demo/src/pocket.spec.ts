@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { verify, type Action, type Task } from '@ui-rl/plugin-kit';
+import { findChromium } from '@ui-rl/testkit';
 import { chromium, type Browser, type Page } from 'playwright';
 import plugin, { evaluationTasks, trainingTasks, vocabulary, type Observation } from './index';
 
@@ -31,9 +31,8 @@ let browser: Browser;
 let page: Page;
 
 beforeAll(async () => {
-  const downloaded = chromium.executablePath();
   browser = await chromium.launch({
-    executablePath: existsSync(downloaded) ? downloaded : '/usr/bin/chromium',
+    executablePath: findChromium() ?? undefined,
     args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
   });
   page = await browser.newPage({ viewport: { width: 160, height: 224 } });
