@@ -16,3 +16,12 @@ export { Session, type Device, type SessionOptions } from './session';
 export { Tensor, tensor, zeros, type FeedDType } from './tensor';
 export * as ops from './ops';
 export { gradients, vectorJacobianProducts } from './gradient/gradients';
+export {
+  AdamW,
+  clipGradNorm,
+  gradientNorm,
+  type AdamWOptions,
+  type Moments,
+  type StepOptions,
+} from './optim/adamw';
+export { learningRateAt, type LearningRateSchedule, type ScheduleKind } from './optim/schedule';
