@@ -98,7 +98,7 @@ export interface EnvironmentOptions {
   maxSessions: number;
   /** Options of the environment plugin, as the user wrote them. An unknown one is refused by name. */
   settings: Record<string, unknown>;
-  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void;
+  log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 }
 
 /** Makes environments: browsers, desktops, phones. */

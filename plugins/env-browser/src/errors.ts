@@ -1,0 +1,26 @@
+export type BrowserErrorCode =
+  /** The task's options are wrong; playing it again does not help. */
+  | 'bad_task'
+  /** An option of the plugin is wrong. */
+  | 'bad_option'
+  /** There is no Chromium, or it does not start. */
+  | 'no_browser'
+  /** The page or its browser is gone. */
+  | 'crashed'
+  /** The page did not answer in time. */
+  | 'deadline'
+  /** The page is there, but cannot be loaded, reset or asked for its state. */
+  | 'page_error';
+
+/** Everything that can go wrong in this environment; `code` is what a caller of the environment gets to see. */
+export class BrowserError extends Error {
+  override readonly name = 'BrowserError';
+
+  constructor(
+    readonly code: BrowserErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { BrowserError } from './errors';
+
+/** Where distributions and vendors put Chromium and Chrome. */
+const SYSTEM_PATHS = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/local/bin/chromium',
+  '/snap/bin/chromium',
+  '/usr/bin/google-chrome-stable',
+  '/usr/bin/google-chrome',
+  '/opt/google/chrome/chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+const INSTALL = 'npx playwright install --with-deps chromium';
+
+/** The browser to use: the one asked for, the one `downloaded` by Playwright, or the system's. Throws `BrowserError`. */
+export function findBrowser(asked: string | null, downloaded: string): string {
+  if (asked !== null) {
+    if (existsSync(asked)) return asked;
+    throw new BrowserError(
+      'no_browser',
+      `there is no browser at ${asked} (executable_path or CHROMIUM_BIN); correct it, or install one: ${INSTALL}`,
+    );
+  }
+  const found = [downloaded, ...SYSTEM_PATHS].find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new BrowserError(
+    'no_browser',
+    `Chromium is not installed. Install it with\n  ${INSTALL}\nor set CHROMIUM_BIN to the path of an installed one`,
+  );
+}

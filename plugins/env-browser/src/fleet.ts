@@ -1,0 +1,155 @@
+import type { Browser, BrowserContext, BrowserContextOptions, BrowserType } from 'playwright';
+import { BrowserError } from './errors';
+
+const ARGS = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-smooth-scrolling',
+  // WebRTC would go past the proxy that closes the network.
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+];
+
+/** A context that cannot be closed in this time takes its browser with it. */
+const CLOSE_TIMEOUT_MS = 5000;
+
+type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
+
+interface Member {
+  browser: Browser;
+  contexts: number;
+}
+
+export interface Lease {
+  context: BrowserContext;
+  /** Closes the context and gives its place back. Never throws. */
+  release(): Promise<void>;
+}
+
+/** The browser processes: started when they are needed, several contexts in each, replaced when they die. */
+export class BrowserFleet {
+  private members: Member[] = [];
+  private starting: Promise<Member> | null = null;
+  private closed = false;
+
+  constructor(
+    private readonly chromium: BrowserType,
+    private readonly executablePath: string,
+    private readonly contextsPerBrowser: number,
+    private readonly log: Log,
+  ) {}
+
+  /** Starts a browser, so that a missing or broken one is found out early. Throws `BrowserError`. */
+  async start(): Promise<void> {
+    await this.launched();
+  }
+
+  /** A fresh context with a profile of its own. Throws `BrowserError` where no browser starts. */
+  async lease(options: BrowserContextOptions): Promise<Lease> {
+    const member = await this.place();
+    try {
+      const context = await member.browser.newContext(options);
+      return { context, release: () => this.release(member, context) };
+    } catch (cause) {
+      member.contexts--;
+      throw new BrowserError('crashed', `the browser could not open a context: ${messageOf(cause)}`, {
+        cause,
+      });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    if (this.starting !== null) await this.starting.catch(() => undefined);
+    const members = this.members.splice(0);
+    await Promise.all(members.map(({ browser }) => browser.close().catch(() => undefined)));
+  }
+
+  /** A member with room; the place is taken before anyone else can take it. */
+  private async place(): Promise<Member> {
+    for (;;) {
+      const free = this.members.find(
+        ({ browser, contexts }) => browser.isConnected() && contexts < this.contextsPerBrowser,
+      );
+      if (free !== undefined) {
+        free.contexts++;
+        return free;
+      }
+      await this.launched();
+    }
+  }
+
+  /** One launch at a time; those who wait share it. */
+  private async launched(): Promise<Member> {
+    if (this.closed) throw new BrowserError('crashed', 'the environment is being stopped');
+    this.starting ??= this.launch().finally(() => {
+      this.starting = null;
+    });
+    return this.starting;
+  }
+
+  private async launch(): Promise<Member> {
+    const member: Member = { browser: await this.launchBrowser(), contexts: 0 };
+    this.members.push(member);
+    member.browser.on('disconnected', () => {
+      if (!this.members.includes(member)) return;
+      this.members = this.members.filter((other) => other !== member);
+      this.log('warn', `a browser died with ${member.contexts} pages; the next page starts another one`);
+    });
+    return member;
+  }
+
+  private async launchBrowser(): Promise<Browser> {
+    const isRoot = process.getuid?.() === 0;
+    try {
+      return await this.launchWith(!isRoot);
+    } catch (cause) {
+      const message = messageOf(cause);
+      if (!isRoot && /sandbox/i.test(message)) {
+        this.log('warn', 'Chromium has no usable sandbox here and runs without; its network stays closed');
+        return this.launchWith(false);
+      }
+      throw new BrowserError('no_browser', `${this.executablePath} does not start: ${message}`, { cause });
+    }
+  }
+
+  private async launchWith(chromiumSandbox: boolean): Promise<Browser> {
+    return this.chromium.launch({
+      executablePath: this.executablePath,
+      chromiumSandbox,
+      args: ARGS,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+  }
+
+  private async release(member: Member, context: BrowserContext): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), CLOSE_TIMEOUT_MS);
+    });
+    const closing = context.close().then(
+      () => true,
+      () => true,
+    );
+    const closed = await Promise.race([closing, late]);
+    clearTimeout(timer);
+    member.contexts--;
+    if (closed && (member.contexts > 0 || this.members.length <= 1)) return;
+    await this.retire(member, closed);
+  }
+
+  private async retire(member: Member, idle: boolean): Promise<void> {
+    if (!this.members.includes(member)) return;
+    this.members = this.members.filter((other) => other !== member);
+    if (!idle) this.log('warn', 'a page could not be closed, so that its browser is ended');
+    await member.browser.close().catch(() => undefined);
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Point } from '@ui-rl/plugin-kit';
+import type { Stage } from './stage';
+
+type Button = 'left' | 'middle' | 'right';
+
+const BUTTON_BITS: Record<Button, number> = { left: 1, right: 2, middle: 4 };
+const PATH_STEPS = 5;
+
+/** Clicks once or several times. The commands go out together; the browser takes them in order. */
+export async function click({ cdp }: Stage, [x, y]: Point, button: Button, count: number): Promise<void> {
+  const sent: Promise<unknown>[] = [cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y })];
+  for (let clickCount = 1; clickCount <= count; clickCount++) {
+    const event = { x, y, button, clickCount };
+    const buttons = BUTTON_BITS[button];
+    sent.push(cdp.send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event, buttons }));
+    sent.push(cdp.send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event }));
+  }
+  await Promise.all(sent);
+}
+
+export async function move({ cdp }: Stage, [x, y]: Point): Promise<void> {
+  await cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
+}
+
+export async function hold({ cdp }: Stage, [x, y]: Point, milliseconds: number): Promise<void> {
+  const event = { x, y, button: 'left', clickCount: 1 } as const;
+  await cdp.send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event, buttons: 1 });
+  await sleep(milliseconds);
+  await cdp.send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event });
+}
+
+/** Through Playwright, which also carries HTML drag and drop. */
+export async function drag({ page }: Stage, from: Point, to: Point): Promise<void> {
+  await page.mouse.move(...from);
+  await page.mouse.down();
+  await page.mouse.move(...to, { steps: PATH_STEPS });
+  await page.mouse.up();
+}
+
+/** One event per notch, each taken before the next, so that none are merged. */
+export async function wheel(
+  { cdp }: Stage,
+  [x, y]: Point,
+  [deltaX, deltaY]: Point,
+  notches: number,
+): Promise<void> {
+  for (let i = 0; i < notches; i++) {
+    await cdp.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x, y, deltaX, deltaY });
+  }
+}
+
+export async function tap(stage: Stage, point: Point, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await touch(stage, [point], 0);
+}
+
+/** A finger goes down at the first place, along all of them, and up after a while at the last. */
+export async function touch({ cdp }: Stage, path: readonly Point[], holdMs: number): Promise<void> {
+  for (const [index, [x, y]] of path.entries()) {
+    const type = index === 0 ? 'touchStart' : 'touchMove';
+    await cdp.send('Input.dispatchTouchEvent', { type, touchPoints: [{ x, y }] });
+  }
+  if (holdMs > 0) await sleep(holdMs);
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+}
+
+/** Places on the straight line between two places, both included. */
+export function line([fromX, fromY]: Point, [toX, toY]: Point): Point[] {
+  return Array.from({ length: PATH_STEPS + 1 }, (_, i) => {
+    const part = i / PATH_STEPS;
+    return [fromX + (toX - fromX) * part, fromY + (toY - fromY) * part];
+  });
+}

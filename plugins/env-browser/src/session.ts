@@ -1,0 +1,68 @@
+import type { Action, Deadline, EnvironmentSession, Reply, Screenshot, StepOutcome } from '@ui-rl/plugin-kit';
+import { BrowserError } from './errors';
+import { isContinuous, perform } from './perform';
+import { settle } from './settle';
+import type { Stage } from './stage';
+
+type State = Record<string, unknown> | null;
+
+/** One episode on a page. */
+export class BrowserSession implements EnvironmentSession {
+  private over = false;
+
+  constructor(
+    readonly screenshot: Screenshot,
+    private readonly stage: Stage,
+    /** Takes the page back: for another episode, or to be closed. */
+    private readonly giveBack: (stage: Stage, healthy: boolean) => Promise<void>,
+  ) {}
+
+  async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
+    return asReply(() => this.stage.during(deadline, () => this.play(action, deadline)));
+  }
+
+  async close(deadline: Deadline): Promise<Reply<State>> {
+    const reply = await asReply(() => this.stage.during(deadline, () => this.readState()));
+    if (reply.ok) await this.end(true);
+    return reply;
+  }
+
+  async discard(): Promise<void> {
+    await this.end(false);
+  }
+
+  private async end(healthy: boolean): Promise<void> {
+    if (this.over) return;
+    this.over = true;
+    await this.giveBack(this.stage, healthy);
+  }
+
+  private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
+    const { stage } = this;
+    await perform(stage, action, deadline);
+    await settle(stage, isContinuous(action));
+    const screenshot = await stage.capture();
+    const ended = stage.contract.done && (await stage.evaluate<unknown>('window.uirl.done()')) === true;
+    return { screenshot, outcome: stage.takeOutcome(), done: ended || action.action === 'finish' };
+  }
+
+  private async readState(): Promise<State> {
+    const { stage } = this;
+    if (!stage.contract.state) {
+      return stage.evaluate('({ url: location.href, title: document.title })');
+    }
+    const state = await stage.evaluate<unknown>('window.uirl.state()');
+    if (typeof state === 'object' && state !== null && !Array.isArray(state)) return state as State;
+    throw new BrowserError('page_error', `uirl.state() of ${stage.spec.url} must return an object`);
+  }
+}
+
+/** Failures of the world become values; everything else propagates. */
+export async function asReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    if (!(error instanceof BrowserError)) throw error;
+    return { ok: false, error: { code: error.code, message: error.message } };
+  }
+}

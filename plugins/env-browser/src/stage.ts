@@ -1,0 +1,246 @@
+import { createHash } from 'node:crypto';
+import type { Deadline, Screenshot } from '@ui-rl/plugin-kit';
+import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
+import { BrowserError } from './errors';
+import { messageOf, type BrowserFleet, type Lease } from './fleet';
+import { closedNetwork, guardNetwork } from './network';
+import type { PageSpec } from './options';
+
+/** What a page offers to the environment as functions of `window.uirl`. */
+export interface PageContract {
+  reset: boolean;
+  state: boolean;
+  settled: boolean;
+  button: boolean;
+  done: boolean;
+}
+
+const NO_CONTRACT: PageContract = { reset: false, state: false, settled: false, button: false, done: false };
+
+const PROBE = `(() => {
+  const has = (name) => typeof window.uirl === 'object' && window.uirl !== null && typeof window.uirl[name] === 'function';
+  return { reset: has('reset'), state: has('state'), settled: has('settled'), button: has('button'), done: has('done') };
+})()`;
+
+export type StageLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
+
+/** One page in a context of its own, watched: what happens to it is noted, and its end is a rejected promise. */
+export class Stage {
+  contract: PageContract = NO_CONTRACT;
+  /** Documents the main frame has shown since the last `load`. */
+  private navigations = 0;
+  private readonly pending = new Set<Request>();
+  private readonly notes = new Set<string>();
+  private readonly gone: Promise<never>;
+  private fail: (error: BrowserError) => void;
+  private failed = false;
+  private destroyed = false;
+
+  private constructor(
+    public spec: PageSpec,
+    readonly page: Page,
+    readonly cdp: CDPSession,
+    private readonly lease: Lease,
+    private readonly log: StageLog,
+  ) {
+    this.gone = new Promise((_resolve, reject) => {
+      this.fail = (error) => {
+        this.failed = true;
+        reject(error);
+      };
+    });
+    this.gone.catch(() => undefined);
+  }
+
+  static async create(
+    fleet: BrowserFleet,
+    spec: PageSpec,
+    pages: Readonly<Record<string, string>>,
+    log: StageLog,
+  ): Promise<Stage> {
+    const lease = await fleet.lease({
+      ...closedNetwork(spec),
+      viewport: spec.viewport,
+      deviceScaleFactor: 1,
+      hasTouch: spec.input === 'touch',
+      locale: 'en-US',
+      timezoneId: 'UTC',
+      reducedMotion: 'reduce',
+    });
+    try {
+      const page = await lease.context.newPage();
+      const stage = new Stage(spec, page, await lease.context.newCDPSession(page), lease, log);
+      stage.watch(lease.context);
+      await guardNetwork(lease.context, spec, pages, (url, isNavigation) => stage.refused(url, isNavigation));
+      return stage;
+    } catch (cause) {
+      await lease.release();
+      if (cause instanceof BrowserError) throw cause;
+      throw new BrowserError('crashed', `the browser could not open a page: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  /** Whether another episode may be played on it: the page can reset itself and is still the one that was loaded. */
+  get reusable(): boolean {
+    return (
+      this.spec.page !== null &&
+      this.contract.reset &&
+      this.navigations <= 1 &&
+      !this.failed &&
+      !this.destroyed
+    );
+  }
+
+  get isNavigating(): boolean {
+    return this.pending.size > 0;
+  }
+
+  async load(): Promise<void> {
+    this.navigations = 0;
+    try {
+      const response = await this.page.goto(this.spec.url, { waitUntil: 'load', timeout: 0 });
+      if (response !== null && response.status() >= 400) {
+        throw new BrowserError('page_error', `${this.spec.url} answers ${response.status()}`);
+      }
+    } catch (cause) {
+      if (cause instanceof BrowserError || this.failed) throw cause;
+      throw new BrowserError('page_error', `${this.spec.url} cannot be loaded: ${messageOf(cause)}`, {
+        cause,
+      });
+    }
+    this.contract = await this.evaluate<PageContract>(PROBE);
+  }
+
+  /** Puts page and pointer into the state an episode starts from. */
+  async reset(seed: number): Promise<void> {
+    if (this.contract.reset) {
+      const argument = JSON.stringify({ ...this.spec.reset, seed });
+      await this.evaluate(`(async () => {
+        if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+        scrollTo(0, 0);
+        await window.uirl.reset(${argument});
+      })()`);
+    }
+    await this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
+    this.notes.clear();
+  }
+
+  /** Runs an expression in the page and waits for its promise. Throws `BrowserError` with what the page threw. */
+  async evaluate<T = void>(expression: string): Promise<T> {
+    const reply = await this.cdp.send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (reply.exceptionDetails !== undefined) {
+      const { exception, text } = reply.exceptionDetails;
+      throw new BrowserError('page_error', `the page failed: ${exception?.description ?? text}`);
+    }
+    return reply.result.value as T;
+  }
+
+  async capture(): Promise<Screenshot> {
+    const { data } = await this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true });
+    const png = Buffer.from(data, 'base64');
+    const sha256 = createHash('sha256').update(png).digest('hex');
+    return { png, sha256, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+  }
+
+  /** Remembers something the episode should hear of, once. */
+  note(outcome: string): void {
+    this.notes.add(outcome);
+  }
+
+  /** What was noted since the last call: `ok`, or the outcomes joined by a comma. */
+  takeOutcome(): string {
+    const outcome = [...this.notes].join(',') || 'ok';
+    this.notes.clear();
+    return outcome;
+  }
+
+  /**
+   * Runs work on the page until it is done, the page is gone, or the deadline passes. Throws `BrowserError` only; after
+   * `crashed` or `deadline` the page is of no more use.
+   */
+  async during<T>({ signal }: Deadline, work: () => Promise<T>): Promise<T> {
+    let stop = () => {};
+    const passed = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(new BrowserError('deadline', 'the page did not answer in time'));
+    });
+    passed.catch(() => undefined);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await Promise.race([this.explained(work()), this.gone, passed]);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Closes page and context. Never throws. */
+  async destroy(): Promise<void> {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    await this.lease.release();
+  }
+
+  /** The failures of a page that is going away come in many words; they all mean one thing. */
+  private async explained<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (cause) {
+      if (cause instanceof BrowserError) throw cause;
+      const message = messageOf(cause);
+      if (this.failed || this.page.isClosed() || /closed|crashed/i.test(message)) {
+        throw new BrowserError('crashed', `the page or its browser is gone: ${message}`, { cause });
+      }
+      throw new BrowserError('page_error', message, { cause });
+    }
+  }
+
+  private watch(context: BrowserContext): void {
+    const { page } = this;
+    page.on('crash', () => this.fail(new BrowserError('crashed', 'the page crashed')));
+    page.on('close', () => this.fail(new BrowserError('crashed', 'the page or its browser is gone')));
+    page.on('dialog', (dialog) => {
+      this.note('dialog_dismissed');
+      dialog.dismiss().catch(() => undefined);
+    });
+    page.on('download', (download) => {
+      this.note('download_blocked');
+      download.cancel().catch(() => undefined);
+    });
+    page.on('filechooser', () => this.note('file_chooser_blocked'));
+    page.on('pageerror', (error) => this.log('debug', `${this.spec.url}: ${error.message}`));
+    page.on('console', (message) => this.noteRefusedByBrowser(message.text()));
+    context.on('page', (popup) => {
+      if (popup === page) return;
+      this.note('popup_blocked');
+      popup.close().catch(() => undefined);
+    });
+    this.watchNavigation();
+  }
+
+  private watchNavigation(): void {
+    const { page } = this;
+    page.on('request', (request) => {
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) this.pending.add(request);
+    });
+    page.on('requestfinished', (request) => this.pending.delete(request));
+    page.on('requestfailed', (request) => this.pending.delete(request));
+    page.on('framenavigated', (frame) => {
+      if (frame === page.mainFrame()) this.navigations++;
+    });
+  }
+
+  private refused(url: string, isNavigation: boolean): void {
+    this.log('debug', `${this.spec.url}: ${url} is not allowed`);
+    if (isNavigation) this.note('blocked_navigation');
+  }
+
+  /** Navigation to `file:` and `data:` never becomes a request; the browser only says so. */
+  private noteRefusedByBrowser(text: string): void {
+    if (/^Not allowed to (load local resource|navigate top frame)/.test(text))
+      this.note('blocked_navigation');
+  }
+}
