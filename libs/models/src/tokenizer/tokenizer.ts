@@ -24,7 +24,7 @@ export interface TokenizerFiles {
  * Nothing is added to a text by {@link encode}: special tokens stand in the text, where the chat template put them.
  */
 export class Tokenizer {
-  /** Special and added tokens by their text. */
+  /** Special tokens by their text; added tokens that are ordinary text, such as `<tool_call>`, are not among them. */
   readonly specialTokens: ReadonlyMap<string, number>;
   /** Tokens that end a generation, the end-of-turn token first. */
   readonly eosTokenIds: readonly number[];
@@ -50,8 +50,9 @@ export class Tokenizer {
       clean_up_tokenization_spaces: tokenizerConfig.clean_up_tokenization_spaces === true,
     };
     this.inner = createInner(withRequiredKeys(tokenizer), config, source);
+    const added = [...this.inner.get_added_tokens_decoder()];
     this.specialTokens = new Map(
-      [...this.inner.get_added_tokens_decoder()].map(([id, token]) => [token.content, id]),
+      added.flatMap(([id, { content, special }]) => (special ? [[content, id]] : [])),
     );
     this.namedTokens = namedTokensOf(tokenizerConfig);
     this.vocabSize = Math.max(...this.inner.get_vocab().values()) + 1;

@@ -1,0 +1,43 @@
+import type { Tokenizer } from '../tokenizer';
+import type { NumberedMessage } from './images';
+
+/** Private-use characters around text that spells a special token but must not become one. */
+const OPEN = '\uE0FE';
+const CLOSE = '\uE0FF';
+
+/**
+ * Keeps texts of tasks, tools and screens from speaking with the template's voice: a special token spelled in a message
+ * (`<|im_end|>`, an image placeholder) is marked, and {@link encodeMarked} tokenizes it as plain text.
+ */
+export class ControlTokens {
+  private readonly pattern: RegExp;
+
+  constructor(private readonly tokenizer: Tokenizer) {
+    const texts = [...tokenizer.specialTokens.keys()].toSorted((a, b) => b.length - a.length);
+    const escaped = texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+    this.pattern = new RegExp(escaped.length === 0 ? '(?!)' : escaped.join('|'), 'gu');
+  }
+
+  markMessages(messages: readonly NumberedMessage[]): NumberedMessage[] {
+    return messages.map((message) => this.markDeep(message) as NumberedMessage);
+  }
+
+  mark(text: string): string {
+    return text.replaceAll(/[\uE0FE\uE0FF]/g, '').replaceAll(this.pattern, `${OPEN}$&${CLOSE}`);
+  }
+
+  /** Token ids of a text with marks; marks and nothing else keep special tokens from being one. */
+  encodeMarked(text: string): number[] {
+    const pieces = text.split(/\uE0FE([^\uE0FE\uE0FF]*)\uE0FF/);
+    return pieces.flatMap((piece, index) =>
+      index % 2 === 1 ? this.tokenizer.encodePlain(piece) : this.tokenizer.encode(piece),
+    );
+  }
+
+  private markDeep(value: unknown): unknown {
+    if (typeof value === 'string') return this.mark(value);
+    if (Array.isArray(value)) return value.map((item) => this.markDeep(item));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.markDeep(item)]));
+  }
+}

@@ -1,0 +1,10 @@
+export {
+  assertPlaceholders,
+  makeRenderer,
+  Renderer,
+  type RenderedPrompt,
+  type RenderedSample,
+  type RendererOptions,
+  type RendererParts,
+} from './renderer';
+export { cutHistory } from './history';

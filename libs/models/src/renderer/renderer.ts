@@ -1,0 +1,169 @@
+import { ModelError } from '../errors';
+import type { ChatMessage, ChatTemplate } from '../chat';
+import type { ImageProcessor, ProcessedImage } from '../image';
+import type { Tokenizer } from '../tokenizer';
+import { ControlTokens } from './control-tokens';
+import { cutHistory } from './history';
+import { imagesOf, numberImages, type NumberedMessage } from './images';
+
+/** What a renderer needs of a model folder. */
+export interface RendererParts {
+  tokenizer: Tokenizer;
+  chat: ChatTemplate;
+  imageProcessor: ImageProcessor;
+  family: { shape: { imageTokenId: number } };
+}
+
+export interface RendererOptions {
+  /** Turns of the conversation that the model sees, the current one included; at least 1. */
+  historyTurns: number;
+  /** JSON schemas of tools, for the chat template. */
+  tools?: readonly object[];
+}
+
+/** A prompt ready for the model. */
+export interface RenderedPrompt {
+  /** One placeholder per image feature. */
+  tokenIds: number[];
+  /** Images kept, in order of their placeholders. */
+  images: ProcessedImage[];
+  /** Σ placeholders = Σ features of the images. */
+  imageTokens: number;
+}
+
+/** A prompt with its response, to train on or to score. */
+export interface RenderedSample extends RenderedPrompt {
+  /** [T], 1 for tokens of the response, end-of-turn token included. */
+  mask: Uint8Array;
+  /** Where the response begins. */
+  promptTokens: number;
+}
+
+/** Turns conversations into token ids and images. */
+export class Renderer {
+  private readonly imageTokenId: number;
+  private readonly control: ControlTokens;
+
+  /** @throws ModelError `bad-config` when the tokenizer lacks the model's image token. */
+  constructor(
+    private readonly parts: RendererParts,
+    private readonly options: RendererOptions,
+  ) {
+    this.imageTokenId = parts.family.shape.imageTokenId;
+    this.control = new ControlTokens(parts.tokenizer);
+    if (parts.tokenizer.tokenOf(this.imageTokenId) === undefined) {
+      throw new ModelError(
+        'bad-config',
+        `the model's image token ${this.imageTokenId} (image_token_id in config.json) is not among the ${parts.tokenizer.vocabSize} tokens of the tokenizer: do both belong to the same model?`,
+      );
+    }
+    cutHistory([], options.historyTurns);
+  }
+
+  /**
+   * The prompt of a conversation, up to where the assistant begins to speak.
+   *
+   * @param images all images of the conversation; image parts name theirs by index, or stand in the same order.
+   * @throws ModelError `bad-input` when messages and images do not fit.
+   */
+  render(messages: readonly ChatMessage[], images: readonly ProcessedImage[]): RenderedPrompt {
+    const kept = this.select(messages, images.length);
+    return this.renderKept(
+      kept,
+      imagesOf(kept).map((index) => images[index]),
+    );
+  }
+
+  /** {@link render} from encoded images; those that history cuts away are not even decoded. */
+  async renderPngs(messages: readonly ChatMessage[], pngs: readonly Uint8Array[]): Promise<RenderedPrompt> {
+    const kept = this.select(messages, pngs.length);
+    const { imageProcessor } = this.parts;
+    return this.renderKept(
+      kept,
+      await Promise.all(imagesOf(kept).map((index) => imageProcessor.process(pngs[index]))),
+    );
+  }
+
+  /** The prompt and a response as the sampler would emit it: the text's tokens and the end-of-turn token. */
+  renderWithResponse(
+    messages: readonly ChatMessage[],
+    images: readonly ProcessedImage[],
+    response: string,
+  ): RenderedSample {
+    return this.appendSampled(this.render(messages, images), this.responseIds(response));
+  }
+
+  /** Tokens of a response text, end-of-turn token included. */
+  responseIds(response: string): number[] {
+    return [...this.control.encodeMarked(this.control.mark(response)), this.parts.tokenizer.endOfTurnId];
+  }
+
+  /** The prompt and what was sampled after it. Nothing is tokenized again. */
+  appendSampled(prompt: RenderedPrompt, sampledIds: readonly number[]): RenderedSample {
+    const at = sampledIds.indexOf(this.imageTokenId);
+    if (at !== -1) {
+      throw new ModelError(
+        'bad-input',
+        `token ${at} of the response is the image placeholder ${this.imageTokenId}, for which there is no image`,
+      );
+    }
+    const promptTokens = prompt.tokenIds.length;
+    const tokenIds = [...prompt.tokenIds, ...sampledIds];
+    return { ...prompt, tokenIds, promptTokens, mask: new Uint8Array(tokenIds.length).fill(1, promptTokens) };
+  }
+
+  private select(messages: readonly ChatMessage[], images: number): NumberedMessage[] {
+    return cutHistory(numberImages(messages, images), this.options.historyTurns);
+  }
+
+  private renderKept(messages: readonly NumberedMessage[], images: ProcessedImage[]): RenderedPrompt {
+    const text = this.parts.chat.render(this.control.markMessages(messages), {
+      addGenerationPrompt: true,
+      tools: this.options.tools,
+    });
+    const tokenIds = expandPlaceholders(this.control.encodeMarked(text), images, this.imageTokenId);
+    return { tokenIds, images, imageTokens: assertPlaceholders(tokenIds, images, this.imageTokenId) };
+  }
+}
+
+/** The renderer of a model folder, see {@link Renderer}. */
+export function makeRenderer(parts: RendererParts, options: RendererOptions): Renderer {
+  return new Renderer(parts, options);
+}
+
+/** Repeats the n-th placeholder once per token of the n-th image. */
+function expandPlaceholders(
+  tokenIds: readonly number[],
+  images: readonly ProcessedImage[],
+  imageTokenId: number,
+): number[] {
+  const placeholders = tokenIds.filter((id) => id === imageTokenId).length;
+  if (placeholders !== images.length) {
+    throw new ModelError(
+      'bad-input',
+      `the chat template wrote ${placeholders} image placeholders for ${images.length} images; it must show every image part once`,
+    );
+  }
+  let next = 0;
+  return tokenIds.flatMap((id) =>
+    id === imageTokenId ? Array<number>(images[next++].tokens).fill(id) : [id],
+  );
+}
+
+/**
+ * Checks that a sequence holds as many placeholders as its images have features, and returns the number.
+ * @throws ModelError `bad-input` otherwise.
+ */
+export function assertPlaceholders(
+  tokenIds: readonly number[],
+  images: readonly { tokens: number }[],
+  imageTokenId: number,
+): number {
+  const placeholders = tokenIds.reduce((sum, id) => sum + (id === imageTokenId ? 1 : 0), 0);
+  const features = images.reduce((sum, { tokens }) => sum + tokens, 0);
+  if (placeholders === features) return features;
+  throw new ModelError(
+    'bad-input',
+    `the tokens hold ${placeholders} image placeholders, but their ${images.length} images have ${features} features`,
+  );
+}
