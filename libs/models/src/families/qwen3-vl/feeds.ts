@@ -10,7 +10,7 @@ import type {
   TrainerOptions,
   TrainerRow,
 } from '../base';
-import type { Qwen3VlConfig } from './config';
+import type { Qwen3VisionConfig, Qwen3VlConfig } from './config';
 import { patchSize } from './names';
 import {
   bilinearInterpolation,
@@ -51,32 +51,77 @@ function copyHalves(table: Float32Array, headDim: number, out: Float32Array, out
   }
 }
 
+/** What the vision tower is told about the places of an image's patches; row-major, one row per patch. */
+interface PatchTables {
+  /** [P, positions] */
+  weights: Float32Array;
+  /** [P, headDim / 2] */
+  cos: Float32Array;
+  sin: Float32Array;
+}
+
+const tableLimit = 32;
+const tablesByConfig = new WeakMap<Qwen3VisionConfig, Map<string, PatchTables>>();
+
+function computePatchTables(
+  { headDim, mergeSize, positions, ropeTheta }: Qwen3VisionConfig,
+  grid: Grid,
+): PatchTables {
+  const P = patchesOf(grid);
+  const weights = new Float32Array(P * positions);
+  const interpolation = bilinearInterpolation([grid], Math.sqrt(positions), mergeSize);
+  interpolation.indices.forEach((index, tap) => {
+    weights[(tap >> 2) * positions + index] += interpolation.weights[tap];
+  });
+  const cos = new Float32Array((P * headDim) / 2);
+  const sin = new Float32Array((P * headDim) / 2);
+  const tables = visionRopeTables(visionPositions([grid], mergeSize), headDim, ropeTheta);
+  copyHalves(tables.cos, headDim, cos, 0);
+  copyHalves(tables.sin, headDim, sin, 0);
+  return { weights, cos, sin };
+}
+
+/** Screens of one run have one size: the tables of the grids seen last are kept. */
+function patchTables(vision: Qwen3VisionConfig, grid: Grid): PatchTables {
+  const known = tablesByConfig.get(vision) ?? new Map<string, PatchTables>();
+  tablesByConfig.set(vision, known);
+  const key = grid.join();
+  let tables = known.get(key);
+  if (tables === undefined) {
+    if (known.size >= tableLimit) known.clear();
+    tables = computePatchTables(vision, grid);
+    known.set(key, tables);
+  }
+  return tables;
+}
+
+/** The longest image of a batch, in patches: what the others are padded to. */
+function paddedPatches(images: readonly ImageInput[]): number {
+  if (images.length === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
+  return Math.max(...images.map(({ grid }) => patchesOf(grid)));
+}
+
 /** Feeds of the vision tower. Images are padded to the longest; image n's features begin at row n · rowsPerImage. */
 export function visionFeeds(
-  config: Qwen3VlConfig,
+  { vision }: Qwen3VlConfig,
   images: readonly ImageInput[],
 ): { feeds: Feeds; rowsPerImage: number } {
-  const { vision } = config;
   const { headDim, mergeSize, positions } = vision;
   const size = patchSize(vision);
   const N = images.length;
-  if (N === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
+  const P = paddedPatches(images);
   images.forEach((image, index) => checkImage(image, index, size));
-  const P = Math.max(...images.map(({ grid }) => patchesOf(grid)));
   const patches = new Float32Array(N * P * size);
   const weights = new Float32Array(N * P * positions);
   const cos = new Float32Array((N * P * headDim) / 2);
   const sin = new Float32Array((N * P * headDim) / 2);
   const bias = new Float32Array(N * P);
   images.forEach(({ patches: data, grid }, n) => {
+    const tables = patchTables(vision, grid);
     patches.set(data, n * P * size);
-    const interpolation = bilinearInterpolation([grid], Math.sqrt(positions), mergeSize);
-    interpolation.indices.forEach((index, tap) => {
-      weights[(n * P + (tap >> 2)) * positions + index] += interpolation.weights[tap];
-    });
-    const tables = visionRopeTables(visionPositions([grid], mergeSize), headDim, vision.ropeTheta);
-    copyHalves(tables.cos, headDim, cos, n * P);
-    copyHalves(tables.sin, headDim, sin, n * P);
+    weights.set(tables.weights, n * P * positions);
+    cos.set(tables.cos, (n * P * headDim) / 2);
+    sin.set(tables.sin, (n * P * headDim) / 2);
     bias.fill(excluded, n * P + patchesOf(grid), (n + 1) * P);
   });
   const feeds = {
@@ -253,8 +298,8 @@ export function trainerFeeds(
   if (selected.length === 0) throw new ModelError('bad-input', 'no token of the batch is to be trained');
   const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
   const T = Math.ceil(longest / padTo) * padTo;
-  const vision = kind === 'none' ? undefined : visionFeeds(config, images);
-  const placed = placeImages(rows, images, vision?.rowsPerImage ?? 0);
+  const rowsPerImage = kind === 'none' ? 0 : paddedPatches(images) / config.vision.mergeSize ** 2;
+  const placed = placeImages(rows, images, rowsPerImage);
   const text = placed.map(({ tokenIds, images: own }) => ({ tokenIds, grids: own.map(({ grid }) => grid) }));
   const temperature = ({ row }: { row: number }): number => 1 / (rows[row].temperature ?? 1);
   const feeds: Feeds = {
@@ -268,8 +313,8 @@ export function trainerFeeds(
       BigInt64Array.from(selected, ({ row, token }) => BigInt(rows[row].tokenIds[token])),
     ),
     inverse_temperature: tensor('float32', Float32Array.from(selected, temperature)),
-    ...(vision === undefined ? {} : imageFeeds(config, placed, T, images.length * vision.rowsPerImage)),
-    ...(kind === 'patches' ? vision?.feeds : {}),
+    ...(kind === 'none' ? {} : imageFeeds(config, placed, T, images.length * rowsPerImage)),
+    ...(kind === 'patches' ? visionFeeds(config, images).feeds : {}),
   };
   return { feeds, selected };
 }
