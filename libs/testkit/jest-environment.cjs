@@ -2,7 +2,7 @@ const { TestEnvironment } = require('jest-environment-node');
 
 /**
  * onnxruntime-node compares typed arrays with the constructors of the realm it was loaded in.
- * Jest runs tests in another realm, so the outer constructors are put into it.
+ * Jest runs tests in another realm, so the outer constructors are put into it, with the error that the outer DataView throws.
  */
 module.exports = class OuterTypedArrays extends TestEnvironment {
   constructor(config, context) {
@@ -22,6 +22,7 @@ module.exports = class OuterTypedArrays extends TestEnvironment {
       'BigUint64Array',
       'Float32Array',
       'Float64Array',
+      'RangeError',
     ]) {
       this.global[name] = globalThis[name];
     }
