@@ -63,9 +63,13 @@ export class Checkpoints {
   async load(dir: string, options: { optimizer: boolean }): Promise<WeightSet> {
     const info = await readInfo(dir);
     if (info !== undefined && info.mode !== this.mode) {
-      throw new EngineError('checkpoint', `${dir} holds ${info.mode} weights, but the engine trains ${this.mode} weights`);
+      throw new EngineError(
+        'checkpoint',
+        `${dir} holds ${info.mode} weights, but the engine trains ${this.mode} weights`,
+      );
     }
-    const tensors = this.plan === undefined ? await this.readModel(dir) : await this.readAdapter(dir, this.plan);
+    const tensors =
+      this.plan === undefined ? await this.readModel(dir) : await this.readAdapter(dir, this.plan);
     const weights = new WeightSet(info?.version ?? 0, tensors);
     if (info !== undefined && info.digest !== weights.digest) {
       throw new EngineError(
@@ -116,7 +120,8 @@ export class Checkpoints {
 
   private async loadOptimizer(dir: string, info: InfoFile | undefined, weights: WeightSet): Promise<void> {
     if (info === undefined) this.optimizer.reset();
-    else this.optimizer.restore(weights, await readSafetensors(join(dir, OPTIMIZER_FILE)), info.optimizerSteps);
+    else
+      this.optimizer.restore(weights, await readSafetensors(join(dir, OPTIMIZER_FILE)), info.optimizerSteps);
   }
 }
 

@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os';
 import type { SessionOptions } from '@ui-rl/graph';
-import { loadModelFolder, Parameters, planLora, type LoraPlan, type ModelFolder, type ParameterSource } from '@ui-rl/models';
+import {
+  loadModelFolder,
+  Parameters,
+  planLora,
+  type LoraPlan,
+  type ModelFolder,
+  type ParameterSource,
+} from '@ui-rl/models';
 import { Checkpoints } from './checkpoints';
 import { EngineError } from './errors';
 import { Generator } from './generator';
@@ -43,6 +50,8 @@ export class DeviceModel {
       device: options.device,
       threads: options.threads ?? availableParallelism(),
       deterministic: options.deterministic,
+      // Each session has threads of its own: idle ones that spin would take the cores from the one that works.
+      spinning: false,
     };
     const deterministic = options.deterministic ?? false;
     const vision = await VisionEncoder.create(family, parameters(), {
@@ -63,11 +72,28 @@ export class DeviceModel {
     const trainsVision = plan === undefined || plan.modules.some(({ part }) => part === 'vision');
     const trainerModel = new TrainerModel({ family, vision, trainsVision, parameters, session });
     const { maxRows, maxSequence } = options;
-    const generator = new Generator(sampler, { maxRows, maxSequence, deterministic, prefillTokens: PREFILL_TOKENS });
+    const generator = new Generator(sampler, {
+      maxRows,
+      maxSequence,
+      deterministic,
+      prefillTokens: PREFILL_TOKENS,
+    });
     const optimizer = new Optimizer(options.optimizer ?? {});
-    const trainer = new Trainer(trainerModel, optimizer, options.microBatch ?? {}, (ms) => generator.share(ms));
+    const trainer = new Trainer(trainerModel, optimizer, options.microBatch ?? {}, (ms) =>
+      generator.share(ms),
+    );
     const checkpoints = new Checkpoints(folder, plan, optimizer);
-    return new DeviceModel(folder, options, plan, vision, sampler, trainerModel, generator, trainer, checkpoints);
+    return new DeviceModel(
+      folder,
+      options,
+      plan,
+      vision,
+      sampler,
+      trainerModel,
+      generator,
+      trainer,
+      checkpoints,
+    );
   }
 
   get familyName(): string {
@@ -88,7 +114,12 @@ export class DeviceModel {
 
   load(): Pick<EngineInfo, 'rowsActive' | 'rowsWaiting' | 'generatedTokens' | 'times'> {
     const { rowsActive, rowsWaiting, generatedTokens } = this.generator;
-    return { rowsActive, rowsWaiting, generatedTokens, times: { ...this.sampler.times, trainMs: this.trainer.trainMs } };
+    return {
+      rowsActive,
+      rowsWaiting,
+      generatedTokens,
+      times: { ...this.sampler.times, trainMs: this.trainer.trainMs },
+    };
   }
 
   async release(): Promise<void> {

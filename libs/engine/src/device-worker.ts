@@ -102,7 +102,8 @@ export class DeviceWorker {
   }
 
   private async snapshot(id: string, dir: string | undefined): Promise<WeightsInfo> {
-    if (id === 'latest' || id === '') throw new EngineError('request', `a snapshot cannot have the id "${id}"`);
+    if (id === 'latest' || id === '')
+      throw new EngineError('request', `a snapshot cannot have the id "${id}"`);
     const { model, latest } = this.running;
     const weights = dir === undefined ? latest : await model.checkpoints.load(dir, { optimizer: false });
     this.snapshots.set(id, weights);

@@ -101,7 +101,7 @@ export class Engine {
     if (this.gone !== undefined) return Promise.reject(this.gone);
     const id = this.nextId++;
     return new Promise<T>((resolve, reject) => {
-      this.pending.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      this.pending.set(id, { resolve, reject });
       this.worker.postMessage({ id, method, argument } satisfies CallMessage);
     });
   }

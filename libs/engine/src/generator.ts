@@ -127,8 +127,10 @@ export class Generator {
       );
     }
     if (!(maxTokens >= 1)) throw new EngineError('request', `maxTokens is ${maxTokens}, expected at least 1`);
-    if (!(temperature >= 0)) throw new EngineError('request', `temperature is ${temperature}, expected 0 or more`);
-    if (!(topP > 0 && topP <= 1)) throw new EngineError('request', `topP is ${topP}, expected more than 0, at most 1`);
+    if (!(temperature >= 0))
+      throw new EngineError('request', `temperature is ${temperature}, expected 0 or more`);
+    if (!(topP > 0 && topP <= 1))
+      throw new EngineError('request', `topP is ${topP}, expected more than 0, at most 1`);
   }
 
   private laneOf(weights: WeightSet): Lane {

@@ -22,14 +22,18 @@ export interface KvNames {
 export class KvCache {
   private readonly buffers: { names: KvNames; data: Float32Array }[] = [];
   private readonly rowSize: number;
-  private readonly views = new Map<string, { feeds: Record<string, Tensor>; fetches: Record<string, Tensor> }>();
+  private readonly views = new Map<
+    string,
+    { feeds: Record<string, Tensor>; fetches: Record<string, Tensor> }
+  >();
 
   constructor(
     readonly shape: KvCacheShape,
     names: readonly KvNames[],
   ) {
     this.rowSize = shape.kvHeads * shape.capacity * shape.headDim;
-    for (const each of names) this.buffers.push({ names: each, data: new Float32Array(shape.rows * this.rowSize) });
+    for (const each of names)
+      this.buffers.push({ names: each, data: new Float32Array(shape.rows * this.rowSize) });
   }
 
   /** The cache of `count` rows from `first` on, as what a session reads (feeds) and writes (fetches): the same tensors. */

@@ -18,7 +18,10 @@ describe('micro-batches', () => {
       [1, 3],
       [2, 0],
     ]);
-    expect(planMicroBatches(samples, { rows: 9, tokens: 20 })).toEqual([[1, 3], [2, 0]]);
+    expect(planMicroBatches(samples, { rows: 9, tokens: 20 })).toEqual([
+      [1, 3],
+      [2, 0],
+    ]);
   });
 
   it('count a screenshot that samples share once', () => {

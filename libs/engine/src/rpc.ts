@@ -14,7 +14,8 @@ export interface FailureMessage {
   stack?: string;
 }
 
-export type ReplyMessage = { id: number; ok: true; value: unknown } | { id: number; ok: false; error: FailureMessage };
+export type ReplyMessage =
+  { id: number; ok: true; value: unknown } | { id: number; ok: false; error: FailureMessage };
 
 export function toFailure(error: unknown): FailureMessage {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };

@@ -45,7 +45,11 @@ export class SamplerModel implements TokenModel {
 
   static async create(options: SamplerModelOptions): Promise<SamplerModel> {
     const build = async (images: boolean): Promise<SamplerSession & { caches: KvNames[] }> => {
-      const forward = options.family.buildForward({ kind: 'sampler', parameters: options.parameters(), images });
+      const forward = options.family.buildForward({
+        kind: 'sampler',
+        parameters: options.parameters(),
+        images,
+      });
       const past = forward.graph.inputs.map(({ name }) => name).filter((name) => name.startsWith('past_'));
       const caches = past.map((name) => ({ past: name, present: name.replace('past_', 'present_') }));
       const session = await Session.create(forward.graph, options.session);

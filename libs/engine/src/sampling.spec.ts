@@ -21,7 +21,9 @@ describe('sampling', () => {
       counts[token] += 1;
       expect(logprob).toBeCloseTo(Math.log(weights[token] / sum), 5);
     }
-    weights.forEach((weight, token) => expect(Math.abs(counts[token] / draws - weight / sum)).toBeLessThan(0.015));
+    weights.forEach((weight, token) =>
+      expect(Math.abs(counts[token] / draws - weight / sum)).toBeLessThan(0.015),
+    );
     expect(counts[3]).toBe(0);
   });
 
@@ -30,7 +32,7 @@ describe('sampling', () => {
     for (let i = 0; i < 500; i += 1) {
       seen.add(sampleToken(logits, { temperature: 1, topP: 0.8 }, uniformAt(3, i)).token);
     }
-    expect([...seen].sort()).toEqual([1, 2]);
+    expect([...seen].toSorted((a, b) => a - b)).toEqual([1, 2]);
     expect(sampleToken(logits, { temperature: 1, topP: 0.1 }, 0.999).token).toBe(2);
   });
 

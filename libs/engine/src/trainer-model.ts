@@ -66,7 +66,11 @@ export class TrainerModel {
     }));
     const distinct = [...images.values()].map(({ image }) => image);
     const mode = distinct.length === 0 ? 'none' : this.options.trainsVision ? 'patches' : 'features';
-    return { mode, images: distinct, batch: this.options.family.trainerFeeds(rows, distinct, { images: mode }) };
+    return {
+      mode,
+      images: distinct,
+      batch: this.options.family.trainerFeeds(rows, distinct, { images: mode }),
+    };
   }
 
   /**
@@ -118,13 +122,20 @@ export class TrainerModel {
     this.sessions.clear();
   }
 
-  private async feeds(weights: WeightSet, pass: Pass, weightNames: string[]): Promise<Record<string, Tensor>> {
+  private async feeds(
+    weights: WeightSet,
+    pass: Pass,
+    weightNames: string[],
+  ): Promise<Record<string, Tensor>> {
     const features = pass.mode === 'features' ? await this.features(weights, pass.images) : {};
     return { ...pass.batch.feeds, ...features, ...feedsOf(weights, weightNames) };
   }
 
   /** Features in the layout of `Family.visionFeeds`: every image takes as many rows as the largest. */
-  private async features(weights: WeightSet, images: readonly ProcessedImage[]): Promise<Record<string, Tensor>> {
+  private async features(
+    weights: WeightSet,
+    images: readonly ProcessedImage[],
+  ): Promise<Record<string, Tensor>> {
     const { hiddenSize, deepstack } = this.options.family.shape;
     const encoded = await this.options.vision.encode(weights, images);
     const rows = Math.max(...encoded.map(({ tokens }) => tokens));
@@ -133,7 +144,9 @@ export class TrainerModel {
       parts.forEach((part, index) => data.set(part, index * rows * hiddenSize));
       return tensor('float32', data, [images.length * rows, hiddenSize]);
     };
-    const feeds: Record<string, Tensor> = { [IMAGE_FEATURES]: stack(encoded.map(({ features }) => features)) };
+    const feeds: Record<string, Tensor> = {
+      [IMAGE_FEATURES]: stack(encoded.map(({ features }) => features)),
+    };
     for (let layer = 0; layer < deepstack; layer += 1) {
       feeds[deepstackName(layer)] = stack(encoded.map((each) => each.deepstack[layer]));
     }

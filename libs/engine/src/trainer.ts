@@ -39,7 +39,8 @@ export class Trainer {
     if (loss.name !== 'cross_entropy') samples.forEach(checkSampled);
     const shares = tokenWeights(counts, loss.aggregation, loss.constantTokens);
     const trained = samples.map((_, index) => index).filter((index) => counts[index] > 0);
-    if (trained.length === 0) throw new EngineError('request', `none of the ${samples.length} samples has a token to train`);
+    if (trained.length === 0)
+      throw new EngineError('request', `none of the ${samples.length} samples has a token to train`);
     const kept = trained.map((index) => samples[index]);
     const plan = planMicroBatches(kept, this.limits, request.minibatches);
 
@@ -119,10 +120,16 @@ function countTrained(sample: TrainSample, index: number): number {
   const arrays = { mask: sample.mask, oldLogprobs: sample.oldLogprobs, advantages: sample.advantages };
   for (const [name, array] of Object.entries(arrays)) {
     if (array === undefined || typeof array === 'number' || array.length === length) continue;
-    throw new EngineError('request', `sample ${index} has ${length} tokens but ${array.length} ${name}; expected as many`);
+    throw new EngineError(
+      'request',
+      `sample ${index} has ${length} tokens but ${array.length} ${name}; expected as many`,
+    );
   }
   if (length > 0 && sample.mask[0] !== 0) {
-    throw new EngineError('request', `sample ${index} trains its first token, which nothing precedes; mask it with 0`);
+    throw new EngineError(
+      'request',
+      `sample ${index} trains its first token, which nothing precedes; mask it with 0`,
+    );
   }
   let count = 0;
   for (let token = 0; token < length; token += 1) if (sample.mask[token] !== 0) count += 1;
@@ -131,7 +138,10 @@ function countTrained(sample: TrainSample, index: number): number {
 
 function checkSampled(sample: TrainSample, index: number): void {
   if (sample.oldLogprobs === undefined) {
-    throw new EngineError('request', `sample ${index} has no oldLogprobs; every loss but cross_entropy compares with them`);
+    throw new EngineError(
+      'request',
+      `sample ${index} has no oldLogprobs; every loss but cross_entropy compares with them`,
+    );
   }
 }
 

@@ -37,9 +37,10 @@ export class WeightSet {
 
   /** A copy to be changed, of the next version. */
   next(): WeightSet {
-    const copies = [...this.tensors].map(
-      ([name, { shape, data }]): [string, FloatTensor] => [name, { shape, data: data.slice() }],
-    );
+    const copies = [...this.tensors].map(([name, { shape, data }]): [string, FloatTensor] => [
+      name,
+      { shape, data: data.slice() },
+    ]);
     return new WeightSet(this.version + 1, new Map(copies));
   }
 }

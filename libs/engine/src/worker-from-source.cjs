@@ -1,3 +1,4 @@
+/* oxlint-disable no-underscore-dangle -- these are Node's names */
 // Runs worker.ts without a build: compiles TypeScript as it is required. Only for tests, which run the sources.
 const { existsSync } = require('node:fs');
 const Module = require('node:module');
@@ -26,5 +27,6 @@ require.extensions['.ts'] = (module, file) => {
   module._compile(code, file);
 };
 
-if (!existsSync(join(__dirname, 'worker.ts'))) throw new Error(`${__dirname} holds neither worker.js nor worker.ts`);
+if (!existsSync(join(__dirname, 'worker.ts')))
+  throw new Error(`${__dirname} holds neither worker.js nor worker.ts`);
 require('./worker.ts');

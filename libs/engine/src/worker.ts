@@ -4,7 +4,8 @@ import { DeviceWorker } from './device-worker';
 import { toFailure, type CallMessage, type ReplyMessage } from './rpc';
 
 const port = parentPort;
-if (port === null) throw new Error('worker.ts is the entry of a worker thread; start it through Engine.start');
+if (port === null)
+  throw new Error('worker.ts is the entry of a worker thread; start it through Engine.start');
 
 const worker = new DeviceWorker();
 port.on('message', (call: CallMessage) => {

@@ -1,4 +1,4 @@
-import type { RolloutRequest, Trajectory } from '@ui-rl/contracts';
+import { RolloutRequest, type Trajectory } from '@ui-rl/contracts';
 
 /** What becomes of a trajectory that has arrived. */
 export type Placement =
@@ -134,5 +134,6 @@ export class GroupBook {
 /** The same episode once more: same seeds, an id of its own. */
 export function nextAttempt(request: RolloutRequest): RolloutRequest {
   const attempt = request.attempt + 1;
-  return { ...request, attempt, rolloutId: `${request.groupId}-r${request.indexInGroup}-a${attempt}` };
+  const rolloutId = `${request.groupId}-r${request.indexInGroup}-a${attempt}`;
+  return Object.assign(new RolloutRequest(), request, { attempt, rolloutId });
 }
