@@ -163,6 +163,13 @@ describe('the small tokenizer', () => {
     );
   });
 
+  test('a vocabulary may have as many tokens as that of a large model', () => {
+    const { files } = buildSmallTokenizer([], []);
+    const tokenizer = JSON.parse(files['tokenizer.json']) as { model: { vocab: Record<string, number> } };
+    for (let id = built.vocabSize; id < 150_000; id++) tokenizer.model.vocab[`t${id}`] = id;
+    expect(new Tokenizer({ tokenizer }).vocabSize).toBe(150_000);
+  });
+
   test('refuses numbers of more than three digits', () => {
     expect(() => buildSmallTokenizer([], [], { largestNumber: 1000 })).toThrow(/largestNumber is 1000/);
   });

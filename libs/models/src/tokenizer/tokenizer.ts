@@ -55,7 +55,7 @@ export class Tokenizer {
       added.flatMap(([id, { content, special }]) => (special ? [[content, id]] : [])),
     );
     this.namedTokens = namedTokensOf(tokenizerConfig);
-    this.vocabSize = Math.max(...this.inner.get_vocab().values()) + 1;
+    this.vocabSize = largest(this.inner.get_vocab().values()) + 1;
     this.eosTokenIds = this.findEosTokens(generationConfig);
   }
 
@@ -157,6 +157,13 @@ export class Tokenizer {
     }
     return ids;
   }
+}
+
+/** Vocabularies are too long for `Math.max(...ids)`. */
+function largest(ids: Iterable<number>): number {
+  let found = -1;
+  for (const id of ids) found = Math.max(found, id);
+  return found;
 }
 
 function createInner(tokenizer: Json, config: Json, source: string): HuggingFaceTokenizer {
