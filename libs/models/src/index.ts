@@ -36,3 +36,4 @@ export { WeightStore, type WeightData } from './weights/store';
 export * from './chat';
 export * from './image';
 export * from './tokenizer';
+export * from './renderer';
