@@ -1,4 +1,7 @@
 import 'reflect-metadata';
-import { subjects } from '@ui-rl/contracts';
+import { program } from './program';
 
-console.log(subjects.task('x'));
+program.parseAsync().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+});

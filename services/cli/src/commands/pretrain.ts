@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Engine } from '@ui-rl/engine';
+import {
+  buildSmallTokenizer,
+  initializeWeights,
+  loadFamily,
+  loadModelFolder,
+  makeRenderer,
+  saveModelFolder,
+} from '@ui-rl/models';
+import { loadPlugins, type PretrainingGoal, type Task } from '@ui-rl/plugin-kit';
+import type { Browser } from 'playwright';
+import { collectScreens, type Screen, type Source } from '../pretrain/collect';
+import { launchBrowser, Phone } from '../pretrain/phone';
+import { playAll, successRate, type Player } from '../pretrain/play';
+import { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig } from '../pretrain/small-model';
+import { DESCRIBE, SampleMaker, train } from '../pretrain/train';
+
+export interface PretrainOptions {
+  out: string;
+  seed: number;
+  steps: number;
+  screens: number;
+  learningRate: number;
+  screensPerStep: number;
+  goalsPerStep: number;
+  /** Share of the goals outside of the catalogue that are demonstrated. */
+  pages: number;
+  evaluateEvery: number;
+  chromium: string | undefined;
+}
+
+/** Longest sequence of pre-training: the description of a full screen. */
+const MAX_SEQUENCE = 320;
+const ROWS = 32;
+
+type Say = (line: string) => void;
+
+/** Makes the small default model from nothing: screens, vocabulary, weights, training. Everything follows from the seed. */
+export async function pretrain(options: PretrainOptions, say: Say): Promise<void> {
+  const started = Date.now();
+  const source = await demoSource();
+  const tasks = await catalogue(source);
+  const goals = demonstratedGoals(source, tasks.training);
+  const browser = await launchBrowser(options.chromium);
+  const fresh = mkdtempSync(join(tmpdir(), 'ui-rl-pretrain-'));
+  try {
+    say(`${goals.length} goals are demonstrated; none of the ${tasks.training.length} training goals, none of the ${tasks.evaluation.length} evaluation goals`);
+    const screens = await gather(browser, source, goals, options, say);
+    await writeFreshModel(fresh, source, options.seed);
+    await trainModel(fresh, browser, source, tasks, screens, options, say);
+    say(`pre-trained in ${((Date.now() - started) / 60_000).toFixed(1)} minutes: ${options.out}`);
+  } finally {
+    await browser.close();
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+async function demoSource(): Promise<Source> {
+  const registry = await loadPlugins({});
+  const source = registry.taskSource('demo_training');
+  if (source.pretraining === undefined || source.oracle === undefined) {
+    throw new Error(`the task source ${source.name} brings neither screens nor an oracle for pre-training`);
+  }
+  return source as Source;
+}
+
+interface Catalogue {
+  training: Task[];
+  evaluation: Task[];
+}
+
+async function catalogue(source: Source): Promise<Catalogue> {
+  return {
+    training: await source.load({ source_type: 'demo_training' }),
+    evaluation: await source.load({ source_type: 'demo_eval' }),
+  };
+}
+
+/** Goals that are neither trained on by reinforcement learning nor evaluated. */
+function demonstratedGoals(source: Source, training: readonly Task[]): PretrainingGoal[] {
+  const meaning = (task: Task) => JSON.stringify(task.checks);
+  const kept = new Set(training.map(meaning));
+  return [...source.pretraining.goals()].filter(({ task, evaluation }) => !evaluation && !kept.has(meaning(task)));
+}
+
+async function gather(
+  browser: Browser,
+  source: Source,
+  goals: readonly PretrainingGoal[],
+  options: PretrainOptions,
+  say: Say,
+): Promise<Screen[]> {
+  let told = 0;
+  const started = Date.now();
+  const screens = await collectScreens(browser, source, goals, {
+    screens: options.screens,
+    pages: options.pages,
+    seed: options.seed,
+    goalsPerScreen: 8,
+    onProgress: (count) => {
+      if (count < told + 1000) return;
+      told = count;
+      say(`collected ${count} of ${options.screens} screens, ${(count / ((Date.now() - started) / 1000)).toFixed(0)}/s`);
+    },
+  });
+  return screens;
+}
+
+async function writeFreshModel(dir: string, source: Source, seed: number): Promise<void> {
+  const { viewport } = source.pretraining;
+  const words = [...source.pretraining.vocabulary(), DESCRIBE];
+  const tokenizer = buildSmallTokenizer(words, ACTION_PIECES);
+  const config = smallModelConfig(DEFAULT_SIZE, tokenizer.vocabulary, viewport);
+  await mkdir(dir, { recursive: true });
+  for (const [name, content] of Object.entries(tokenizer.files)) await writeFile(join(dir, name), content);
+  await writeFile(join(dir, 'config.json'), JSON.stringify(config, null, 2));
+  const family = await loadFamily(dir);
+  await saveModelFolder(dir, { config, tensors: initializeWeights(family, seed), filesFrom: dir });
+}
+
+async function trainModel(
+  dir: string,
+  browser: Browser,
+  source: Source,
+  tasks: Catalogue,
+  screens: readonly Screen[],
+  options: PretrainOptions,
+  say: Say,
+): Promise<void> {
+  const folder = await loadModelFolder(dir);
+  const renderer = makeRenderer(folder, { historyTurns: 1 });
+  const engine = await Engine.start({
+    modelDir: dir,
+    device: 'cpu',
+    trainable: { mode: 'full' },
+    maxRows: ROWS,
+    maxSequence: MAX_SEQUENCE,
+    seed: options.seed,
+    optimizer: { beta1: 0.9, beta2: 0.95, weightDecay: 0.01 },
+  });
+  const [pageFolder] = Object.values(source.pages ?? {});
+  const phones = await Promise.all(
+    cpus().slice(0, 8).flatMap(() => [1, 2, 3]).map(() => Phone.open(browser, pageFolder, source.pretraining.viewport)),
+  );
+  const player: Player = { engine, folder, renderer };
+  const started = Date.now();
+  try {
+    await train(engine, new SampleMaker(folder, renderer), screens, {
+      steps: options.steps,
+      screensPerStep: options.screensPerStep,
+      goalsPerStep: options.goalsPerStep,
+      learningRate: options.learningRate,
+      warmupSteps: 100,
+      seed: options.seed,
+      onStep: async (step, metrics) => {
+        if (step % 50 === 0) {
+          const seconds = (Date.now() - started) / 1000;
+          say(`step ${step}/${options.steps}  loss ${metrics['optim/loss'].toFixed(4)}  ${(seconds / step).toFixed(2)} s/step  ${clockLeft(step, options.steps, seconds)} left`);
+        }
+        if (step % options.evaluateEvery === 0 || step === options.steps) {
+          const train = await playAll(player, phones, tasks.training, 2, 900_000_000);
+          const unseen = await playAll(player, phones, tasks.evaluation, 3, 910_000_000);
+          say(`step ${step}: success ${percent(successRate(train))} on training goals, ${percent(successRate(unseen))} on evaluation goals (neither demonstrated)`);
+        }
+      },
+    });
+    await engine.save(options.out);
+  } finally {
+    await engine.stop();
+  }
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+
+function clockLeft(step: number, steps: number, seconds: number): string {
+  const left = Math.round((seconds / step) * (steps - step));
+  return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
+}

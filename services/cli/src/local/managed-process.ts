@@ -1,0 +1,114 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export interface ProcessSpec {
+  name: string;
+  command: string;
+  args: string[];
+  env?: Record<string, string | undefined>;
+  /** Standard output and error are appended here. */
+  logFile: string;
+  /** Start it again when it ends without having been asked to. */
+  restart?: boolean;
+}
+
+const STOP_GRACE_MS = 8_000;
+const RESTART_DELAY_MS = 1_000;
+const RSS_INTERVAL_MS = 2_000;
+const CRASH_LOOP = 5;
+
+/** The highest resident set of a process so far in bytes, or 0 where the system does not tell. */
+function peakRssBytes(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** Ends a child and whatever it started and left behind. */
+function killGroup(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // The whole group has ended by itself.
+  }
+}
+
+/** A child process with a log file, restarts, peak memory and an orderly end. */
+export class ManagedProcess {
+  private child: ChildProcess | null = null;
+  private stopping = false;
+  private restarts = 0;
+  private timer: NodeJS.Timeout | null = null;
+  /** Highest resident set of any incarnation, bytes. */
+  peakRss = 0;
+
+  constructor(
+    readonly spec: ProcessSpec,
+    private readonly onTrouble: (message: string) => void,
+  ) {}
+
+  start(): void {
+    mkdirSync(dirname(this.spec.logFile), { recursive: true });
+    const log = openSync(this.spec.logFile, 'a');
+    // The channel lets the child notice that its parent is gone, however the parent ended.
+    const child = spawn(this.spec.command, this.spec.args, {
+      stdio: ['ignore', log, log, 'ipc'],
+      env: this.spec.env,
+      // A group of its own: Ctrl-C on the terminal reaches this process alone, which then ends the children in order.
+      detached: true,
+    });
+    closeSync(log);
+    this.child = child;
+    child.on('error', (error) => this.onTrouble(`${this.spec.name} could not be started: ${error.message}`));
+    child.on('exit', (code, signal) => this.exited(child, code, signal));
+    this.timer ??= setInterval(() => this.sampleMemory(), RSS_INTERVAL_MS);
+    this.timer.unref();
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  private sampleMemory(): void {
+    const pid = this.child?.pid;
+    if (pid !== undefined) this.peakRss = Math.max(this.peakRss, peakRssBytes(pid));
+  }
+
+  private exited(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    if (this.child !== child) return;
+    this.child = null;
+    if (this.stopping) return;
+    const how = signal ?? `exit code ${code}`;
+    if (!this.spec.restart || ++this.restarts > CRASH_LOOP) {
+      this.onTrouble(`${this.spec.name} ended (${how}); its log: ${this.spec.logFile}\n${this.logTail()}`);
+      return;
+    }
+    this.onTrouble(`${this.spec.name} ended (${how}) and is started again; its log: ${this.spec.logFile}`);
+    setTimeout(() => {
+      if (!this.stopping) this.start();
+    }, RESTART_DELAY_MS);
+  }
+
+  private logTail(): string {
+    return readFileSync(this.spec.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
+  }
+
+  /** SIGTERM, then SIGKILL when it has not ended in time. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    if (this.timer) clearInterval(this.timer);
+    this.sampleMemory();
+    const child = this.child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill('SIGTERM');
+    const killer = setTimeout(() => killGroup(child), STOP_GRACE_MS);
+    await ended;
+    clearTimeout(killer);
+    killGroup(child);
+  }
+}

@@ -1,0 +1,66 @@
+import { connect, createServer } from 'node:net';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ManagedProcess } from './managed-process';
+
+/** A port nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Screenshots travel in requests: a history of a few full-screen PNGs must fit. */
+const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024;
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+export interface LocalNats {
+  url: string;
+  process: ManagedProcess;
+}
+
+/** A private nats-server on a free loopback port, its JetStream store in `storeDir`. */
+export async function startLocalNats(
+  binary: string,
+  storeDir: string,
+  logFile: string,
+  onTrouble: (message: string) => void,
+): Promise<LocalNats> {
+  const port = await freePort();
+  mkdirSync(storeDir, { recursive: true });
+  const config = join(storeDir, 'nats.conf');
+  writeFileSync(
+    config,
+    `listen: "127.0.0.1:${port}"\nmax_payload: ${MAX_PAYLOAD_BYTES}\nmax_pending: ${4 * MAX_PAYLOAD_BYTES}\n` +
+      `jetstream { store_dir: ${JSON.stringify(join(storeDir, 'jetstream'))} }\n`,
+  );
+  const natsProcess = new ManagedProcess(
+    { name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
+    onTrouble,
+  );
+  natsProcess.start();
+  const deadline = Date.now() + 15_000;
+  while (!(await canConnect(port))) {
+    if (Date.now() > deadline) {
+      await natsProcess.stop();
+      throw new Error(`nats-server (${binary}) did not open port ${port} within 15 s; its log: ${logFile}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { url: `nats://127.0.0.1:${port}`, process: natsProcess };
+}

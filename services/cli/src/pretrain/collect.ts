@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { Browser } from 'playwright';
+import type {
+  Action,
+  OracleObservation,
+  PretrainingGoal,
+  PretrainingSupport,
+  Task,
+  TaskSourcePlugin,
+} from '@ui-rl/plugin-kit';
+import { Phone } from './phone';
+import { Random } from './random';
+
+/** A screen, what it shows in words, and for some goals the right next action on it. */
+export interface Screen {
+  png: Uint8Array;
+  text: string;
+  demonstrations: { goal: string; action: Action }[];
+}
+
+export interface CollectOptions {
+  /** Distinct screens to gather. */
+  screens: number;
+  /** Pages that are driven at once. */
+  pages: number;
+  seed: number;
+  /** Demonstrations per screen at most. */
+  goalsPerScreen: number;
+  onProgress(collected: number): void;
+}
+
+/** Share of actions of a walk that are clicks on any element, so that screens off the right way are seen, too. */
+const STRAY = 0.3;
+/** Goals looked at per screen; of those with the same action one is kept. */
+const CANDIDATES = 24;
+const LONGEST_WALK = 7;
+
+export type Source = TaskSourcePlugin & { pretraining: PretrainingSupport };
+
+/** Walks over the source's screens and writes down what is right on each. Equal screens are kept once. */
+export async function collectScreens(
+  browser: Browser,
+  source: Source,
+  goals: readonly PretrainingGoal[],
+  options: CollectOptions,
+): Promise<Screen[]> {
+  const found = new Map<string, Screen>();
+  const [folder] = Object.values(source.pages ?? {});
+  const walkers = Array.from({ length: options.pages }, async (_, index) => {
+    const phone = await Phone.open(browser, folder, source.pretraining.viewport);
+    const walker = new Walker(phone, source, goals, new Random(options.seed * 1000 + index), options.goalsPerScreen);
+    while (found.size < options.screens) {
+      for (const screen of await walker.walk()) {
+        const hash = createHash('sha256').update(screen.png).digest('hex');
+        if (!found.has(hash)) found.set(hash, screen);
+      }
+      options.onProgress(Math.min(found.size, options.screens));
+    }
+  });
+  await Promise.all(walkers);
+  return [...found.values()].slice(0, options.screens);
+}
+
+class Walker {
+  constructor(
+    private readonly phone: Phone,
+    private readonly source: Source,
+    private readonly goals: readonly PretrainingGoal[],
+    private readonly random: Random,
+    private readonly goalsPerScreen: number,
+  ) {}
+
+  /** One walk towards a random goal from a random screen. */
+  async walk(): Promise<Screen[]> {
+    const screens: Screen[] = [];
+    const task = this.randomStart();
+    await this.phone.reset(task, this.random.below(2 ** 30));
+    for (let step = 0; step < LONGEST_WALK; step++) {
+      const seen = await this.phone.look();
+      screens.push(await this.screen(seen, task));
+      const right = this.source.oracle!(task, seen);
+      const action = this.random.chance(STRAY) ? this.strayClick(seen) : right;
+      if (action.action === 'finish') break;
+      await this.phone.perform(action);
+    }
+    return screens;
+  }
+
+  private randomStart(): Task {
+    const { task, place } = this.random.pick(this.goals);
+    const dice = this.random.next();
+    if (dice < 0.35) return task;
+    return this.source.pretraining.startingFrom(task, dice < 0.7 ? place : this.random.pick(this.goals).place);
+  }
+
+  private async screen(seen: OracleObservation, task: Task): Promise<Screen> {
+    const png = await this.phone.screenshot();
+    return {
+      png,
+      text: this.source.pretraining.sceneText(seen.elements),
+      demonstrations: this.demonstrate(seen, task),
+    };
+  }
+
+  /** The walk's own goal, and others that ask for other actions here: the screen alone must not tell the answer. */
+  private demonstrate(seen: OracleObservation, own: Task): Screen['demonstrations'] {
+    const byAction = new Map<string, { goal: string; action: Action }>();
+    const candidates = [own, ...Array.from({ length: CANDIDATES }, () => this.random.pick(this.goals).task)];
+    for (const task of candidates) {
+      if (byAction.size >= this.goalsPerScreen) break;
+      const action = this.source.oracle!(task, seen);
+      const key = JSON.stringify(action);
+      if (!byAction.has(key)) byAction.set(key, { goal: task.description, action });
+    }
+    return [...byAction.values()];
+  }
+
+  private strayClick({ elements }: OracleObservation): Action {
+    const [x, y, width, height] = this.random.pick(elements).box;
+    return { action: 'click', x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
+  }
+}

@@ -1,0 +1,70 @@
+import { chromium, type Browser, type CDPSession, type Page } from 'playwright';
+import type { Action, OracleObservation, Task } from '@ui-rl/plugin-kit';
+
+/** Flags without which Chromium asks for things on the network. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+  '--no-first-run',
+];
+
+interface UirlPage {
+  reset(options: unknown): void;
+  state(): Record<string, unknown>;
+  describe(): OracleObservation['elements'];
+}
+
+/** One page of a task source, with its state and its description besides its pixels: for pre-training only. */
+export class Phone {
+  private constructor(
+    private readonly page: Page,
+    private readonly cdp: CDPSession,
+  ) {}
+
+  static async open(browser: Browser, folder: string, viewport: { width: number; height: number }): Promise<Phone> {
+    const context = await browser.newContext({ viewport, deviceScaleFactor: 1, offline: true });
+    const page = await context.newPage();
+    await page.goto(`file://${folder}/index.html`);
+    return new Phone(page, await context.newCDPSession(page));
+  }
+
+  async reset(task: Task, seed: number): Promise<void> {
+    const reset = task.environment?.options.reset as Record<string, unknown> | undefined;
+    await this.page.evaluate(
+      (options) => (globalThis as unknown as { uirl: UirlPage }).uirl.reset(options),
+      { ...reset, seed },
+    );
+  }
+
+  async look(): Promise<OracleObservation> {
+    return this.page.evaluate(() => {
+      const { uirl } = globalThis as unknown as { uirl: UirlPage };
+      return { state: uirl.state(), elements: uirl.describe() };
+    });
+  }
+
+  /** PNG bytes of what a policy would see. */
+  async screenshot(): Promise<Uint8Array> {
+    const { data } = await this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true });
+    return Buffer.from(data, 'base64');
+  }
+
+  /** The actions the demonstrations of a phone consist of; others do nothing. */
+  async perform(action: Action): Promise<void> {
+    if (action.action === 'click') await this.page.mouse.click(action.x, action.y);
+    else if (action.action === 'type') await this.page.keyboard.type(action.text);
+    else if (action.action === 'scroll') {
+      const direction = action.direction === 'down' ? 1 : -1;
+      await this.page.mouse.move(80, 100);
+      await this.page.mouse.wheel(0, 100 * direction);
+    }
+  }
+}
+
+export async function launchBrowser(executablePath: string | undefined): Promise<Browser> {
+  return chromium.launch({ executablePath, headless: true, args: FLAGS });
+}

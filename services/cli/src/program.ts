@@ -1,0 +1,35 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { pretrain } from './commands/pretrain';
+
+function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError(`expected a whole number, found "${text}"`);
+  return value;
+}
+
+function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError(`expected a number above 0, found "${text}"`);
+  return value;
+}
+
+export const program = new Command('ui-rl')
+  .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
+  .showHelpAfterError();
+
+program
+  .command('pretrain')
+  .description('make the small default model: screens of the demo phone, vocabulary, weights, supervised training')
+  .requiredOption('--out <dir>', 'folder to write the model to (a Hugging Face folder)')
+  .option('--seed <n>', 'everything follows from it', positiveInteger, 0)
+  .option('--steps <n>', 'optimizer steps', positiveInteger, 3000)
+  .option('--screens <n>', 'distinct screens to collect', positiveInteger, 12000)
+  .option('--screens-per-step <n>', 'screens of one optimizer step', positiveInteger, 16)
+  .option('--goals-per-step <n>', 'demonstrations taken of each of them', positiveInteger, 3)
+  .option('--learning-rate <x>', 'peak learning rate', positiveNumber, 1.2e-3)
+  .option('--pages <n>', 'browser pages that collect at once', positiveInteger, 6)
+  .option('--evaluate-every <n>', 'steps between two evaluations by playing', positiveInteger, 500)
+  .option('--chromium <path>', 'browser to use (default: as found by npm run setup)', process.env.CHROMIUM_BIN)
+  .action(async (options) => {
+    await pretrain(options, (line) => console.log(line));
+  });

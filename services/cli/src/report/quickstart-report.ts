@@ -1,0 +1,90 @@
+import type { EvaluationEvent } from '@ui-rl/contracts';
+import { percent, percentWithInterval } from './intervals';
+import type { RunObserver } from './run-observer';
+
+export interface Score {
+  success_rate: number;
+  n: number;
+  /** 95 %. */
+  ci: [number, number];
+}
+
+export interface QuickstartReport {
+  seed: number;
+  /** Training goals, seeds not trained on. */
+  baseline: Score | null;
+  final: Score | null;
+  /** Goals that are in no kind of training. */
+  eval_unseen: { baseline: Score | null; final: Score | null };
+  episodes: number;
+  env_steps: number;
+  train_steps: number;
+  wall_seconds: number;
+  setup_seconds: number;
+  invalid_share: number;
+  max_kl_sample_train: number;
+  checkpoint: string | null;
+  peak_rss_bytes: Record<string, number>;
+}
+
+function score(event: EvaluationEvent | undefined): Score | null {
+  return event === undefined
+    ? null
+    : { success_rate: event.successRate, n: event.episodes, ci: event.interval };
+}
+
+export interface ReportFacts {
+  seed: number;
+  wallSeconds: number;
+  setupSeconds: number;
+  peakRss: Record<string, number>;
+}
+
+export function quickstartReport(observer: RunObserver, facts: ReportFacts): QuickstartReport {
+  return {
+    seed: facts.seed,
+    baseline: score(observer.evaluation('baseline', 'train_goals')),
+    final: score(observer.evaluation('final', 'train_goals')),
+    eval_unseen: {
+      baseline: score(observer.evaluation('baseline', 'eval_goals')),
+      final: score(observer.evaluation('final', 'eval_goals')),
+    },
+    episodes: observer.episodes,
+    env_steps: observer.envSteps,
+    train_steps: observer.trainSteps,
+    wall_seconds: facts.wallSeconds,
+    setup_seconds: facts.setupSeconds,
+    invalid_share: observer.invalidShare,
+    max_kl_sample_train: observer.maxKlSampleTrain,
+    checkpoint: observer.checkpoint?.path ?? null,
+    peak_rss_bytes: facts.peakRss,
+  };
+}
+
+function row(name: string, before: Score | null, after: Score | null): string {
+  const cell = (s: Score | null) => (s === null ? '–' : percentWithInterval(s.success_rate, s.ci)).padEnd(18);
+  return `  ${name.padEnd(44)} ${cell(before)} ${cell(after)}`;
+}
+
+/** Per-task and overall success before and after, as text. */
+export function beforeAfterTable(observer: RunObserver): string {
+  const lines: string[] = [];
+  for (const [set, title] of [
+    ['train_goals', 'Training goals, unseen seeds'],
+    ['eval_goals', 'Unseen goals'],
+  ] as const) {
+    const before = observer.evaluation('baseline', set);
+    const after = observer.evaluation('final', set);
+    if (before === undefined && after === undefined) continue;
+    lines.push('', `${title.padEnd(46)} ${'before'.padEnd(18)} after`);
+    for (const task of (after ?? before)!.tasks) {
+      const tally = (event: EvaluationEvent | undefined) => {
+        const found = event?.tasks.find((t) => t.taskId === task.taskId);
+        return found ? `${found.successes}/${found.episodes}` : '–';
+      };
+      lines.push(`  ${task.description.slice(0, 44).padEnd(44)} ${tally(before).padEnd(18)} ${tally(after)}`);
+    }
+    lines.push(row(`all (${percent(0.95)} interval)`, score(before), score(after)));
+  }
+  return lines.join('\n');
+}
