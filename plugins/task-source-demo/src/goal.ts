@@ -19,6 +19,8 @@ export interface Goal {
   /** The screen where it is decided. */
   place: string;
   moves: Move[];
+  /** The screen that shows that it is done; the last part may be the name of a row of the screen before. */
+  shown: string;
   checks: StateCheck[];
   /** State that makes every start unsolved: path → value. */
   unsolved: Record<string, StartValue>;

@@ -29,7 +29,7 @@ function goalOf(template: Template, words: Record<string, string>): Goal | null 
   const meaning = template.build(words);
   if (meaning === null) return null;
   const sentence = template.pattern.replaceAll(/\{(\w+)\}/g, (_, slot: string) => words[slot]);
-  return { ...meaning, sentence, from: meaning.from ?? 'home' };
+  return { ...meaning, sentence, from: meaning.from ?? 'home', shown: meaning.shown ?? meaning.place };
 }
 
 function* choices(slots: [string, readonly string[]][]): Generator<Record<string, string>> {

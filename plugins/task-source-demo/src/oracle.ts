@@ -11,23 +11,37 @@ export interface Observation {
 }
 
 /**
- * The next right action from any state a policy can reach. Looks at what there is, follows no script, so that it also
- * shows the way back from a mistake. Throws where the task is not one of the grammar's.
+ * The next right action from any state a policy can reach. Follows no script, so that it also shows the way back from a
+ * mistake, and says nothing that cannot be seen: where a goal holds already but the screen does not show it, it goes
+ * and looks, as one has to who knows nothing but the pixels. Throws where the task is not one of the grammar's.
  */
 export function nextAction(task: Pick<Task, 'description'>, { state, elements }: Observation): Action {
   const goal = parseGoal(task.description);
   if (goal === null) throw new Error(`the oracle does not understand the goal "${task.description}"`);
-  if (verify(goal.checks, state) === true) return { action: 'finish', success: true };
   const screen = state.screen as string;
-  if (screen !== goal.place) return click(elements, stepTowards(screen, goal.place).press);
+  const isSolved = verify(goal.checks, state) === true;
+  if (isSolved && screen === goal.shown && showsMoves(goal, elements)) {
+    return { action: 'finish', success: true };
+  }
+  const target = isSolved && hasRow(elements, goal.shown) ? goal.shown : goal.place;
+  if (screen !== target) return click(elements, stepTowards(screen, target).press);
   return moveAction(openMove(goal, state), elements, state);
 }
 
-function openMove(goal: Goal, state: unknown): Move {
-  const move = goal.moves.find(({ until }) => verify([until], state) !== true);
-  if (move === undefined)
-    throw new Error(`nothing is left to do for "${goal.sentence}", yet it is not solved`);
-  return move;
+/** On a list of several pages what was done may be on another page. */
+function showsMoves({ place, moves }: Goal, elements: ScreenElement[]): boolean {
+  if (place !== 'store') return true;
+  return moves.every((move) => move.kind !== 'press' || elements.some(({ label }) => label === move.label));
+}
+
+function hasRow(elements: ScreenElement[], screen: string): boolean {
+  const name = screen.split('/').at(-1)!;
+  return elements.some(({ kind, label }) => kind === 'row' && keyOf(label) === name);
+}
+
+/** What is left to do; what is done but cannot be seen here is done again. */
+function openMove({ moves }: Goal, state: unknown): Move {
+  return moves.find(({ until }) => verify([until], state) !== true) ?? moves[0];
 }
 
 function moveAction(move: Move, elements: ScreenElement[], state: Record<string, unknown>): Action {

@@ -11,7 +11,7 @@ export interface Template {
   build(words: Record<string, string>): Meaning | null;
 }
 
-export type Meaning = Omit<Goal, 'sentence' | 'from'> & { from?: string };
+export type Meaning = Omit<Goal, 'sentence' | 'from' | 'shown'> & { from?: string; shown?: string };
 
 type Unsolved = Record<string, StartValue>;
 
@@ -22,8 +22,14 @@ function screenGoal(category: Category, place: string, from?: string): Meaning {
   return { category, place, moves: [], checks: [equals('screen', place)], unsolved: {}, from };
 }
 
-function moveGoal(category: Category, place: string, move: Move, unsolved: Unsolved = {}): Meaning {
-  return { category, place, moves: [move], checks: [move.until], unsolved };
+function moveGoal(
+  category: Category,
+  place: string,
+  move: Move,
+  unsolved: Unsolved = {},
+  shown: string = place,
+): Meaning {
+  return { category, place, moves: [move], shown, checks: [move.until], unsolved };
 }
 
 function press(element: string, label: string, path: string, value: unknown): Move {
@@ -205,6 +211,8 @@ const IN_APPS: Template[] = [
         'app',
         `people/${keyOf(person)}`,
         press('button', 'Call', 'apps.people.calling', keyOf(person)),
+        {},
+        `people/${keyOf(person)}/call`,
       ),
   },
   {
@@ -221,9 +229,15 @@ const IN_APPS: Template[] = [
     pattern: 'Delete note {note}',
     slots: { note: words.NOTES },
     build: ({ note }) =>
-      moveGoal('app', `notes/${note}`, press('button', 'Delete', `apps.notes.saved.${note}`, false), {
-        [`apps.notes.saved.${note}`]: true,
-      }),
+      moveGoal(
+        'app',
+        `notes/${note}`,
+        press('button', 'Delete', `apps.notes.saved.${note}`, false),
+        {
+          [`apps.notes.saved.${note}`]: true,
+        },
+        'notes',
+      ),
   },
 ];
 
@@ -238,9 +252,15 @@ const TEXT: Template[] = [
     pattern: 'Write note {note}',
     slots: { note: words.NOTES },
     build: ({ note }) =>
-      moveGoal('input', 'notes/new', enter(note, 'Save', `apps.notes.saved.${note}`, true), {
-        [`apps.notes.saved.${note}`]: false,
-      }),
+      moveGoal(
+        'input',
+        'notes/new',
+        enter(note, 'Save', `apps.notes.saved.${note}`, true),
+        {
+          [`apps.notes.saved.${note}`]: false,
+        },
+        'notes',
+      ),
   },
   {
     pattern: 'Send {greeting} to {person}',
@@ -256,9 +276,15 @@ const TEXT: Template[] = [
     pattern: 'Add contact {name}',
     slots: { name: words.NEWCOMERS },
     build: ({ name }) =>
-      moveGoal('input', 'people/new', enter(name, 'Save', `apps.people.known.${keyOf(name)}`, true), {
-        [`apps.people.known.${keyOf(name)}`]: false,
-      }),
+      moveGoal(
+        'input',
+        'people/new',
+        enter(name, 'Save', `apps.people.known.${keyOf(name)}`, true),
+        {
+          [`apps.people.known.${keyOf(name)}`]: false,
+        },
+        `people/${keyOf(name)}`,
+      ),
   },
   {
     pattern: 'Search Store for {item}',
