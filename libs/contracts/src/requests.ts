@@ -5,6 +5,7 @@
 import { Type } from 'class-transformer';
 import {
   IsArray,
+  IsDefined,
   IsIn,
   IsInt,
   IsNotEmpty,
@@ -45,6 +46,7 @@ export class EnvOpenRequest {
   @IsNotEmpty()
   rolloutId: string;
 
+  @IsDefined()
   @ValidateNested()
   @Type(() => Task)
   task: Task;

@@ -1,5 +1,14 @@
 import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
+import {
+  IsDefined,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  Min,
+  ValidateNested,
+} from 'class-validator';
 import { PURPOSES, type Purpose } from './names';
 import { Task } from './task';
 
@@ -40,6 +49,7 @@ export class RolloutRequest {
   @IsIn(PURPOSES)
   purpose: Purpose;
 
+  @IsDefined()
   @ValidateNested()
   @Type(() => Task)
   task: Task;

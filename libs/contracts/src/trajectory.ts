@@ -1,6 +1,7 @@
 import { Type } from 'class-transformer';
 import {
   IsArray,
+  IsDefined,
   IsBoolean,
   IsIn,
   IsInt,
@@ -84,6 +85,7 @@ export class Turn {
 
 /** One episode. Published to `uirl.trajectory.<run>.<purpose>` with the rollout id as message id. */
 export class Trajectory {
+  @IsDefined()
   @ValidateNested()
   @Type(() => RolloutRequest)
   request: RolloutRequest;
