@@ -1,0 +1,97 @@
+import {
+  BadRequestException,
+  Controller,
+  Get,
+  Header,
+  type MessageEvent,
+  NotFoundException,
+  Param,
+  Query,
+  Sse,
+  StreamableFile,
+} from '@nestjs/common';
+import { BusService } from '@ui-rl/bus';
+import {
+  type Curves,
+  type EpisodeDetail,
+  type EpisodePage,
+  findEpisode,
+  findRun,
+  listEpisodes,
+  listRuns,
+  readCurves,
+  readTaskScores,
+  type RunDetail,
+  type RunSummary,
+  type TaskScoreView,
+} from '@ui-rl/records';
+import { DataSource } from 'typeorm';
+import { interval, map, merge, type Observable, of } from 'rxjs';
+import { LiveChanges } from '../live';
+import { EpisodeQuery } from './episode-query';
+
+const SHA256 = /^[0-9a-f]{64}$/;
+const KEEP_ALIVE_MS = 20_000;
+
+/** What the page reads. */
+@Controller('api')
+export class ApiController {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly bus: BusService,
+    private readonly live: LiveChanges,
+  ) {}
+
+  @Get('runs')
+  runs(): Promise<RunSummary[]> {
+    return listRuns(this.dataSource);
+  }
+
+  @Get('runs/:run')
+  async run(@Param('run') id: string): Promise<RunDetail> {
+    return found(await findRun(this.dataSource, id), `run ${id}`);
+  }
+
+  @Get('runs/:run/curves')
+  curves(@Param('run') id: string): Promise<Curves> {
+    return readCurves(this.dataSource, id);
+  }
+
+  @Get('runs/:run/tasks')
+  tasks(@Param('run') id: string): Promise<TaskScoreView[]> {
+    return readTaskScores(this.dataSource, id);
+  }
+
+  @Get('runs/:run/episodes')
+  episodes(@Param('run') runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
+    return listEpisodes(this.dataSource, { runId, ...query.filter() });
+  }
+
+  @Get('episodes/:rollout')
+  async episode(@Param('rollout') id: string): Promise<EpisodeDetail> {
+    return found(await findEpisode(this.dataSource, id), `episode ${id}`);
+  }
+
+  /** PNG bytes by content hash; never anything but 64 hexadecimal digits reaches the store. */
+  @Get('screenshots/:hash')
+  @Header('Content-Type', 'image/png')
+  @Header('Cache-Control', 'public, max-age=31536000, immutable')
+  async screenshot(@Param('hash') hash: string): Promise<StreamableFile> {
+    if (!SHA256.test(hash)) throw new BadRequestException('a screenshot is named by 64 hexadecimal digits');
+    const bytes = found(await this.bus.blobs.get(hash), `screenshot ${hash}`);
+    return new StreamableFile(bytes, { type: 'image/png', length: bytes.byteLength });
+  }
+
+  /** Server-sent events: `change` with a list of `LiveChange`, `ping` to keep the connection. */
+  @Sse('live')
+  changes(@Query('run') run?: string): Observable<MessageEvent> {
+    const changes = this.live.follow(run).pipe(map((data) => ({ type: 'change', data })));
+    const pings = interval(KEEP_ALIVE_MS).pipe(map(() => ({ type: 'ping', data: {} })));
+    return merge(of({ type: 'ping', data: {} }), changes, pings);
+  }
+}
+
+function found<T>(value: T | null, what: string): T {
+  if (value === null) throw new NotFoundException(`there is no ${what}`);
+  return value;
+}

@@ -1,0 +1,43 @@
+import { PURPOSES, type Purpose, TRAJECTORY_STATUSES, type TrajectoryStatus } from '@ui-rl/contracts';
+import type { EpisodeFilter } from '@ui-rl/records';
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+
+/** Query parameters of an episode list; others are refused. */
+export class EpisodeQuery {
+  @IsOptional()
+  @IsIn(PURPOSES)
+  purpose?: Purpose;
+
+  @IsOptional()
+  @IsIn(TRAJECTORY_STATUSES)
+  status?: TrajectoryStatus;
+
+  @IsOptional()
+  @IsIn(['yes', 'no', 'unknown'])
+  success?: 'yes' | 'no' | 'unknown';
+
+  /** Part of the task's id or description. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  task?: string;
+
+  /** `cursor` of the page before. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(400)
+  before?: string;
+
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(200)
+  limit?: number;
+
+  filter(): Omit<EpisodeFilter, 'runId'> {
+    const { purpose, status, success, task, before, limit } = this;
+    return { purpose, status, success, task, before, limit };
+  }
+}

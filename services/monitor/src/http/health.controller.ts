@@ -1,0 +1,53 @@
+import { Controller, Get } from '@nestjs/common';
+import {
+  HealthCheck,
+  type HealthCheckResult,
+  HealthCheckService,
+  type HealthIndicatorResult,
+  HealthIndicatorService,
+} from '@nestjs/terminus';
+import { BusService } from '@ui-rl/bus';
+import { DataSource } from 'typeorm';
+
+const TIMEOUT_MS = 2_000;
+
+@Controller('health')
+export class HealthController {
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly indicators: HealthIndicatorService,
+    private readonly dataSource: DataSource,
+    private readonly bus: BusService,
+  ) {}
+
+  /** 200 while database and broker answer, else 503 with what does not. */
+  @Get()
+  @HealthCheck()
+  check(): Promise<HealthCheckResult> {
+    return this.health.check([() => this.database(), () => this.broker()]);
+  }
+
+  private database(): Promise<HealthIndicatorResult> {
+    return this.probe('database', () => this.dataSource.query('SELECT 1'));
+  }
+
+  private broker(): Promise<HealthIndicatorResult> {
+    return this.probe('nats', () => this.bus.connection.flush());
+  }
+
+  private async probe(name: string, ask: () => Promise<unknown>): Promise<HealthIndicatorResult> {
+    const indicator = this.indicators.check(name);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
+    });
+    try {
+      await Promise.race([ask(), late]);
+      return indicator.up();
+    } catch (error) {
+      return indicator.down(error instanceof Error ? error.message : String(error));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { EventEmitter } from 'node:events';
+import { Observable } from 'rxjs';
+import type { Item } from './recording/batcher';
+
+/** What changed in a run since the last such message. */
+export interface LiveChange {
+  runId: string;
+  /** New trajectories. */
+  episodes: number;
+  /** Types of the new events. */
+  events: string[];
+}
+
+/** Tells open pages what was committed, each at most once in `everyMs`. */
+export class LiveChanges {
+  private readonly emitter = new EventEmitter().setMaxListeners(0);
+
+  constructor(private readonly everyMs = 1_000) {}
+
+  committed(items: readonly Item[]): void {
+    if (this.emitter.listenerCount('items') > 0) this.emitter.emit('items', items);
+  }
+
+  /** Changes of one run, or of all; those of an interval are told together. */
+  follow(runId?: string): Observable<LiveChange[]> {
+    return new Observable((subscriber) => {
+      const changes = new Map<string, LiveChange>();
+      let timer: NodeJS.Timeout | null = null;
+      const tell = () => {
+        timer = null;
+        subscriber.next([...changes.values()]);
+        changes.clear();
+      };
+      const gather = (items: readonly Item[]) => {
+        for (const item of items) add(changes, item, runId);
+        if (changes.size > 0) timer ??= setTimeout(tell, this.everyMs);
+      };
+      this.emitter.on('items', gather);
+      return () => {
+        this.emitter.off('items', gather);
+        if (timer !== null) clearTimeout(timer);
+      };
+    });
+  }
+}
+
+function add(changes: Map<string, LiveChange>, item: Item, only?: string): void {
+  const runId = 'trajectory' in item ? item.trajectory.request.runId : item.event.event.runId;
+  if (only !== undefined && runId !== only) return;
+  const change = changes.get(runId) ?? { runId, episodes: 0, events: [] };
+  changes.set(runId, change);
+  if ('trajectory' in item) change.episodes++;
+  else if (!change.events.includes(item.event.event.type)) change.events.push(item.event.event.type);
+}

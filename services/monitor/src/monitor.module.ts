@@ -1,0 +1,29 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
+import { BusModule, type BusService } from '@ui-rl/bus';
+import { DataSource } from 'typeorm';
+import { ApiController } from './http/api.controller';
+import { HealthController } from './http/health.controller';
+import { SetAsideController } from './http/set-aside.controller';
+import { LiveChanges } from './live';
+import { Batcher } from './recording/batcher';
+import { RecordingController } from './recording/recording.controller';
+
+/** Database and bus are made outside, since both can wait for a server, and end after everything here. */
+@Module({})
+export class MonitorModule {
+  static forRoot(dataSource: DataSource, bus: BusService): DynamicModule {
+    const live = new LiveChanges();
+    const batcher = new Batcher(dataSource, { committed: (items) => live.committed(items) });
+    return {
+      module: MonitorModule,
+      imports: [BusModule.forRoot(bus), TerminusModule],
+      controllers: [RecordingController, ApiController, SetAsideController, HealthController],
+      providers: [
+        { provide: DataSource, useValue: dataSource },
+        { provide: LiveChanges, useValue: live },
+        { provide: Batcher, useValue: batcher },
+      ],
+    };
+  }
+}

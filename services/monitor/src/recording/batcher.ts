@@ -1,0 +1,129 @@
+import { Logger } from '@nestjs/common';
+import { describeError, sleep, UnacceptableMessage } from '@ui-rl/bus';
+import type { Trajectory } from '@ui-rl/contracts';
+import { type KeyedEvent, record } from '@ui-rl/records';
+import type { DataSource } from 'typeorm';
+import { isDataError } from './data-error';
+
+export type Item = { trajectory: Trajectory } | { event: KeyedEvent };
+
+interface Waiting {
+  item: Item;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+export interface BatcherOptions {
+  /** Items per transaction. */
+  maxItems?: number;
+  /** How long the first item of a batch waits for company. */
+  maxWaitMs?: number;
+  /** Pause before a database that does not answer is tried again; doubled up to 5 s. */
+  retryDelayMs?: number;
+  /** Called after each commit with what was new. */
+  committed?(items: readonly Item[]): void;
+}
+
+const MAX_RETRY_DELAY_MS = 5_000;
+const REPORT_EVERY_MS = 10_000;
+
+/**
+ * Gathers what arrives within a moment and writes it in one transaction. `add` resolves once the row is committed. A
+ * database that is away is waited for, without end; a row it refuses is rejected alone, as `UnacceptableMessage`.
+ */
+export class Batcher {
+  private readonly logger = new Logger('recorder');
+  private readonly stopping = new AbortController();
+  private readonly queue: Waiting[] = [];
+  private timer: NodeJS.Timeout | null = null;
+  private writing: Promise<void> | null = null;
+  private reportedAt = -Infinity;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly options: BatcherOptions = {},
+  ) {}
+
+  async add(item: Item): Promise<void> {
+    if (this.stopping.signal.aborted) throw new Error('the recorder is being stopped');
+    return new Promise((resolve, reject) => {
+      this.queue.push({ item, resolve, reject });
+      if (this.queue.length >= this.maxItems) this.flush();
+      else this.timer ??= setTimeout(() => this.flush(), this.options.maxWaitMs ?? 100);
+    });
+  }
+
+  /** Writes what is waiting, if the database lets it, and takes nothing more. */
+  async stop(): Promise<void> {
+    const last = this.flush();
+    const limit = setTimeout(() => this.stopping.abort(), 3_000);
+    await last;
+    clearTimeout(limit);
+    this.stopping.abort();
+  }
+
+  private get maxItems(): number {
+    return this.options.maxItems ?? 64;
+  }
+
+  private flush(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.writing ??= this.drain().finally(() => {
+      this.writing = null;
+    });
+    return this.writing;
+  }
+
+  private async drain(): Promise<void> {
+    while (this.queue.length > 0) await this.write(this.queue.splice(0, this.maxItems));
+  }
+
+  private async write(batch: Waiting[]): Promise<void> {
+    for (
+      let pauseMs = this.options.retryDelayMs ?? 250;
+      ;
+      pauseMs = Math.min(pauseMs * 2, MAX_RETRY_DELAY_MS)
+    ) {
+      try {
+        await this.commit(batch);
+        for (const { resolve } of batch) resolve();
+        return;
+      } catch (error) {
+        if (isDataError(error)) return this.refuse(batch, error);
+        this.report(error);
+      }
+      await sleep(pauseMs, this.stopping.signal);
+      if (this.stopping.signal.aborted) {
+        for (const { reject } of batch) reject(new Error('the recorder was stopped before it could write'));
+        return;
+      }
+    }
+  }
+
+  /** Finds the row the database refuses; the others of the batch are written. */
+  private async refuse(batch: Waiting[], error: unknown): Promise<void> {
+    if (batch.length > 1) {
+      for (const waiting of batch) await this.write([waiting]);
+      return;
+    }
+    batch[0].reject(
+      new UnacceptableMessage(`the database refuses it: ${describeError(error)}`, { cause: error }),
+    );
+  }
+
+  private async commit(batch: Waiting[]): Promise<void> {
+    const items = batch.map(({ item }) => item);
+    await record(this.dataSource, {
+      trajectories: items.flatMap((item) => ('trajectory' in item ? [item.trajectory] : [])),
+      events: items.flatMap((item) => ('event' in item ? [item.event] : [])),
+    });
+    this.options.committed?.(items);
+  }
+
+  private report(error: unknown): void {
+    if (Date.now() - this.reportedAt < REPORT_EVERY_MS) return;
+    this.reportedAt = Date.now();
+    this.logger.warn(`the database does not take rows, trying again until it does: ${describeError(error)}`);
+  }
+}

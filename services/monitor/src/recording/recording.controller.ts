@@ -1,0 +1,37 @@
+import { Controller } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import { type JetStreamContext, JetStreamHandler } from '@ui-rl/bus';
+import { ANY, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
+import { Batcher } from './batcher';
+import { readEvent } from './read-event';
+
+/** Messages on their way into one transaction. */
+const CONCURRENCY = 48;
+
+/** Writes what the other services publish; a message is acknowledged once its row is committed. */
+@Controller()
+export class RecordingController {
+  constructor(private readonly batcher: Batcher) {}
+
+  @JetStreamHandler({
+    stream: STREAMS.trajectories,
+    durable: 'monitor-trajectories',
+    subject: subjects.trajectory(ANY, ANY),
+    schema: Trajectory,
+    concurrency: CONCURRENCY,
+  })
+  async trajectory(@Payload() trajectory: Trajectory): Promise<void> {
+    await this.batcher.add({ trajectory });
+  }
+
+  @JetStreamHandler({
+    stream: STREAMS.events,
+    durable: 'monitor-events',
+    subject: subjects.event(ANY, ANY),
+    concurrency: CONCURRENCY,
+  })
+  async event(@Payload() message: Record<string, unknown>, @Ctx() context: JetStreamContext): Promise<void> {
+    const key = context.messageId ?? `${context.stream}.${context.streamSequence}.${context.storedAt}`;
+    await this.batcher.add({ event: { key, event: readEvent(message) } });
+  }
+}

@@ -1,0 +1,172 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BusService } from '@ui-rl/bus';
+import { subjects } from '@ui-rl/contracts';
+import type { EpisodeDetail, EpisodePage, RunDetail, RunSummary } from '@ui-rl/records';
+import { eventually, makeRollout, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
+import { type Monitor, type MonitorOptions, startMonitor } from './server';
+
+const RUN = 'demo-20261120-101500';
+
+let nats: NatsServer;
+let publisher: BusService;
+let folder: string;
+let options: MonitorOptions;
+let monitor: Monitor;
+
+beforeAll(async () => {
+  nats = await startNats();
+  folder = await mkdtemp(join(tmpdir(), 'ui-rl-monitor-'));
+  publisher = await BusService.connect({ service: 'test', servers: [nats.url] });
+  options = {
+    bus: { service: 'monitor', servers: [nats.url] },
+    database: { kind: 'embedded', dataDir: join(folder, 'database') },
+    host: '127.0.0.1',
+    port: 0,
+  };
+  monitor = await startMonitor(options);
+});
+
+afterAll(async () => {
+  await monitor.close();
+  await publisher.close();
+  await nats.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function get<T>(path: string): Promise<T> {
+  const response = await fetch(`${monitor.url}${path}`);
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+async function statusOf(path: string): Promise<number> {
+  return (await fetch(`${monitor.url}${path}`)).status;
+}
+
+function publishEpisode(rolloutId: string, runId = RUN) {
+  const trajectory = makeTrajectory({ request: makeRollout({ rolloutId, runId }) });
+  return publisher.publishJson(subjects.trajectory(runId, 'train'), trajectory, rolloutId);
+}
+
+const episodesOf = async (run: string) => (await get<EpisodePage>(`/api/runs/${run}/episodes`)).episodes;
+
+test('what is published becomes rows, each rollout once, and the API shows it', async () => {
+  await publisher.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config: { name: 'demo' } });
+  await Promise.all(Array.from({ length: 60 }, (_, index) => publishEpisode(`${RUN}-r${index}`)));
+  // The same rollout under another message id, as after an actor died between publishing and acknowledging.
+  const again = makeTrajectory({ request: makeRollout({ rolloutId: `${RUN}-r0`, runId: RUN }), reward: 0 });
+  await publisher.publishJson(subjects.trajectory(RUN, 'train'), again, 'another-id');
+  await publisher.event(
+    { type: 'train_step', runId: RUN, step: 1, rolloutIds: [`${RUN}-r1`], metrics: { 'optim/loss': 0.5 } },
+    '1',
+  );
+  await eventually('60 rows and the step', async () => {
+    const [run] = await get<RunSummary[]>('/api/runs');
+    return run?.episodes === 60 && run.steps === 1;
+  });
+  const run = await get<RunDetail>(`/api/runs/${RUN}`);
+  expect(run).toMatchObject({ phase: 'baseline', config: { name: 'demo' } });
+  expect(await episodesOf(RUN)).toHaveLength(50);
+  const episode = await get<EpisodeDetail>(`/api/episodes/${RUN}-r1`);
+  expect(episode).toMatchObject({ reward: 1, trainedInStep: 1, turns: [{ tokenIds: [4, 5] }] });
+});
+
+test('messages that cannot be recorded are set aside with the reason, and the others go on', async () => {
+  const { connection } = publisher;
+  connection.publish(
+    subjects.event(RUN, 'checkpoint'),
+    '{"type":"checkpoint","runId":"x","at":"2026-01-01"}',
+  );
+  connection.publish(subjects.event(RUN, 'phase'), 'not json');
+  connection.publish(subjects.trajectory(RUN, 'train'), '{"status":"completed"}');
+  const huge = makeTrajectory({
+    request: makeRollout({ rolloutId: 'huge', runId: RUN, groupIndex: 2 ** 40 }),
+  });
+  await publisher.publishJson(subjects.trajectory(RUN, 'train'), huge, 'huge');
+  await publishEpisode('after-the-bad-ones');
+  const reasons = await eventually('four messages set aside', async () => {
+    const list = await get<{ reason: string }[]>('/api/set-aside');
+    return list.length === 4 ? list.map(({ reason }) => reason).join('\n') : null;
+  });
+  expect(reasons).toMatch(/checkpoint" event: step must be a whole number, found nothing/);
+  expect(reasons).toMatch(/not JSON/);
+  expect(reasons).toMatch(/request/);
+  expect(reasons).toMatch(/the database refuses it.*out of range/);
+  expect(await get<EpisodeDetail>('/api/episodes/after-the-bad-ones')).toMatchObject({ status: 'completed' });
+});
+
+test('screenshots are read by their hash and by nothing else', async () => {
+  const hash = await publisher.blobs.put(new TextEncoder().encode('png bytes'));
+  const response = await fetch(`${monitor.url}/api/screenshots/${hash}`);
+  expect(response.headers.get('content-type')).toBe('image/png');
+  expect(response.headers.get('cache-control')).toMatch(/immutable/);
+  expect(await response.text()).toBe('png bytes');
+  expect(await statusOf(`/api/screenshots/${'0'.repeat(64)}`)).toBe(404);
+  for (const name of [
+    '..%2f..%2fetc%2fpasswd',
+    hash.toUpperCase(),
+    hash.slice(1),
+    `${hash}%00`,
+    `${hash}.png`,
+  ]) {
+    expect(await statusOf(`/api/screenshots/${name}`)).toBe(400);
+  }
+});
+
+test('a query that is not understood is refused', async () => {
+  expect(await statusOf(`/api/runs/${RUN}/episodes?purpose=nonsense`)).toBe(400);
+  expect(await statusOf(`/api/runs/${RUN}/episodes?limit=100000`)).toBe(400);
+  expect(await statusOf(`/api/runs/${RUN}/episodes?unknown=1`)).toBe(400);
+  expect(await statusOf('/api/runs/none')).toBe(404);
+});
+
+test('answers carry security headers, and foreign names are turned away', async () => {
+  const response = await fetch(`${monitor.url}/health`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'/);
+  expect(response.headers.get('x-powered-by')).toBeNull();
+  const status = await new Promise((resolve, reject) => {
+    const { port } = new URL(monitor.url);
+    httpRequest(
+      { port, host: '127.0.0.1', path: '/api/runs', headers: { host: 'evil.example' } },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      },
+    )
+      .on('error', reject)
+      .end();
+  });
+  expect(status).toBe(421);
+});
+
+test('open pages are told what was committed', async () => {
+  const abort = new AbortController();
+  const response = await fetch(`${monitor.url}/api/live?run=${RUN}`, { signal: abort.signal });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  await publishEpisode('other', 'other-run');
+  await publishEpisode('live-1');
+  let told = '';
+  while (!told.includes('event: change')) told += (await reader.read()).value;
+  const line = told.split('\n').find((text) => text.startsWith('data: ['));
+  expect(JSON.parse(line!.slice('data: '.length))).toEqual([{ runId: RUN, episodes: 1, events: [] }]);
+  abort.abort();
+});
+
+test('a monitor that was away records what was published meanwhile, without counting anything twice', async () => {
+  await monitor.close();
+  await publishEpisode('while-away');
+  await nats.restart();
+  await publishEpisode('after-restart');
+  monitor = await startMonitor(options);
+  await eventually('both episodes', async () => {
+    await Promise.all(['while-away', 'after-restart'].map((id) => get(`/api/episodes/${id}`)));
+    return true;
+  });
+  const ids = (await episodesOf(RUN)).map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect((await get<RunDetail>(`/api/runs/${RUN}`)).episodes).toBe(60 + 4);
+});

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { Logger, ValidationPipe } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { type BusOptions, BusService, BusStrategy } from '@ui-rl/bus';
+import { type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
+import { security } from './http/security';
+import { MonitorModule } from './monitor.module';
+import { Batcher } from './recording/batcher';
+
+export interface MonitorOptions {
+  bus: BusOptions;
+  database: DatabaseOptions;
+  /** Address the page listens on; anything but a loopback address makes it public. */
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Folder of the built page. */
+  webDir?: string;
+}
+
+export interface Monitor {
+  /** `http://127.0.0.1:40123`. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** `dist/monitor-web`, seen from the sources as well as from the compiled tree. */
+function builtPage(): string {
+  const candidates = ['../../../monitor-web', '../../../dist/monitor-web'].map((path) =>
+    resolve(__dirname, path),
+  );
+  return candidates.find((folder) => existsSync(join(folder, 'index.html'))) ?? candidates[0];
+}
+
+/**
+ * Opens and migrates the database, connects to NATS (waiting for it), records what is published and serves the page.
+ *
+ * @throws RecordsError, BusError, or the system's error where the port is taken
+ */
+export async function startMonitor(options: MonitorOptions): Promise<Monitor> {
+  const logger = new Logger('monitor');
+  const database = await openDatabase(options.database);
+  let bus: BusService | null = null;
+  try {
+    const done = await migrate(database.dataSource);
+    logger.log(`${database.place}${done.length === 0 ? '' : `, migrated: ${done.join(', ')}`}`);
+    bus = await BusService.connect(options.bus);
+    const app = await listen(options, database.dataSource, bus);
+    const address = app.getHttpServer().address() as AddressInfo;
+    const url = `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
+    const opened = bus;
+    return {
+      url,
+      close: async () => {
+        // At the same time: the consumers wait for their handlers, and these for the batcher.
+        await Promise.all([app.get(Batcher).stop(), app.close()]);
+        await opened.close();
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await bus?.close();
+    await database.close();
+    throw error;
+  }
+}
+
+async function listen(
+  options: MonitorOptions,
+  dataSource: Parameters<typeof MonitorModule.forRoot>[0],
+  bus: BusService,
+): Promise<NestExpressApplication> {
+  const webDir = options.webDir ?? builtPage();
+  if (!existsSync(join(webDir, 'index.html'))) {
+    new Logger('monitor').warn(
+      `there is no page in ${webDir}: run "npm run build". The API is served all the same`,
+    );
+  }
+  const app = await NestFactory.create<NestExpressApplication>(MonitorModule.forRoot(dataSource, bus), {
+    abortOnError: false,
+    // Open pages hold their connection for live changes.
+    forceCloseConnections: true,
+  });
+  app.disable('x-powered-by');
+  app.use(security(options.host));
+  app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
+  app.useStaticAssets(webDir, { index: 'index.html', redirect: false, dotfiles: 'ignore' });
+  app.connectMicroservice({ strategy: new BusStrategy(bus) });
+  await app.startAllMicroservices();
+  await app.listen(options.port, options.host);
+  return app;
+}
