@@ -17,8 +17,8 @@ export function* allGoals(): Generator<Goal> {
  */
 export function parseGoal(text: string): Goal | null {
   const sentence = normalize(text);
-  for (const template of TEMPLATES) {
-    const words = matchOf(template, sentence);
+  for (const [index, template] of TEMPLATES.entries()) {
+    const words = matchOf(template, REGEXES[index], sentence);
     const goal = words === null ? null : goalOf(template, words);
     if (goal !== null) return goal;
   }
@@ -59,8 +59,8 @@ function normalize(text: string): string {
   return plain.replaceAll(/\s+/g, ' ').trim();
 }
 
-function matchOf(template: Template, sentence: string): Record<string, string> | null {
-  const found = regexOf(template).exec(sentence);
+function matchOf(template: Template, regex: RegExp, sentence: string): Record<string, string> | null {
+  const found = regex.exec(sentence);
   if (found === null) return null;
   const entries = Object.entries(template.slots).map(([slot, words]) => {
     const text = found.groups![slot];
@@ -80,3 +80,5 @@ function regexOf({ pattern, slots }: Template): RegExp {
     );
   return new RegExp(`^${source}$`);
 }
+
+const REGEXES = TEMPLATES.map(regexOf);

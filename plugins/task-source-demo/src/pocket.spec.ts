@@ -84,21 +84,18 @@ async function pixels(seed: number, screen: string): Promise<string> {
 }
 
 describe('demo tasks on Pocket', () => {
-  it.each([1, 2])(
-    'start unsolved, and the oracle solves them within their steps (seed %i)',
-    async (seed) => {
-      for (const task of TASKS) {
-        const first = await reset(seed, startOf(task));
-        expect({ id: task.id, solved: verify(task.checks, first.state) }).toEqual({
-          id: task.id,
-          solved: false,
-        });
-        const { actions, state } = await play(task, first, task.maxSteps!);
-        expect({ id: task.id, solved: verify(task.checks, state) }).toEqual({ id: task.id, solved: true });
-        expect(actions).toBeLessThanOrEqual(task.maxSteps!);
-      }
-    },
-  );
+  it.each([1, 2])('start unsolved, and the oracle solves them within their steps (seed %i)', async (seed) => {
+    for (const task of TASKS) {
+      const first = await reset(seed, startOf(task));
+      expect({ id: task.id, solved: verify(task.checks, first.state) }).toEqual({
+        id: task.id,
+        solved: false,
+      });
+      const { actions, state } = await play(task, first, task.maxSteps!);
+      expect({ id: task.id, solved: verify(task.checks, state) }).toEqual({ id: task.id, solved: true });
+      expect(actions).toBeLessThanOrEqual(task.maxSteps!);
+    }
+  });
 
   it('are unsolved at the start for many seeds', async () => {
     for (const task of TASKS) {
