@@ -16,6 +16,8 @@ export interface DecodeInput {
 export interface TokenModel {
   readonly vocabSize: number;
   readonly stopTokenIds: ReadonlySet<number>;
+  /** Tokens that stand for something no response can hold, such as image placeholders. */
+  readonly forbiddenTokenIds: readonly number[];
   newCache(): KvCache;
   /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
   nextPosition(prompt: GenerateRequest['prompt']): number;
@@ -240,10 +242,11 @@ export class Generator {
   }
 
   private sample(row: Row, logits: Float32Array, index: number): void {
-    const { vocabSize } = this.model;
+    const { vocabSize, forbiddenTokenIds } = this.model;
     const own = logits.subarray(index * vocabSize, (index + 1) * vocabSize);
     const { request } = row.job;
-    const { token, logprob } = sampleToken(own, request, uniformAt(request.seed, row.tokens.length));
+    const uniform = uniformAt(request.seed, row.tokens.length);
+    const { token, logprob } = sampleToken(own, request, uniform, forbiddenTokenIds);
     row.tokens.push(token);
     row.logprobs.push(logprob);
     this.generatedTokens += 1;

@@ -68,6 +68,10 @@ export class SamplerModel implements TokenModel {
     return this.options.stopTokenIds;
   }
 
+  get forbiddenTokenIds(): readonly number[] {
+    return [this.options.family.shape.imageTokenId];
+  }
+
   newCache(): KvCache {
     const { layers, kvHeads, headDim } = this.options.family.shape;
     const { rows, capacity } = this.options;

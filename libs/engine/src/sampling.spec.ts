@@ -1,7 +1,8 @@
 import { uniformAt } from './random';
 import { sampleToken } from './sampling';
 
-const logits = Float32Array.from([0, Math.log(2), Math.log(5), -100]);
+const values = [0, Math.log(2), Math.log(5), -100];
+const logits = Float32Array.from(values);
 
 describe('sampling', () => {
   it('is greedy at temperature 0 and reports the log-probability at temperature 1', () => {
@@ -34,6 +35,15 @@ describe('sampling', () => {
     }
     expect([...seen].toSorted((a, b) => a - b)).toEqual([1, 2]);
     expect(sampleToken(logits, { temperature: 1, topP: 0.1 }, 0.999).token).toBe(2);
+  });
+
+  it('never draws what is forbidden, and reports the probability it would have had anyway', () => {
+    for (let i = 0; i < 200; i += 1) {
+      const drawn = sampleToken(Float32Array.from(values), { temperature: 1, topP: 1 }, uniformAt(3, i), [2]);
+      expect([0, 1]).toContain(drawn.token);
+      expect(drawn.logprob).toBeCloseTo(Math.log([1, 2][drawn.token] / 8), 5);
+    }
+    expect(sampleToken(Float32Array.from(values), { temperature: 0, topP: 1 }, 0, [2]).token).toBe(1);
   });
 
   it('never draws past the end, whatever rounding does', () => {

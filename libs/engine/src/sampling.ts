@@ -17,23 +17,34 @@ export function scoringTemperature(temperature: number): number {
 }
 
 /**
- * Draws a token from softmax(logits / temperature).
- * The log-probability is that of the distribution before the cut by `topP`, which is the one the trainer computes.
+ * Draws a token from softmax(logits / temperature), leaving out forbidden ones (`logits_V` is changed where they stand).
+ * The log-probability is that of the whole distribution, before the cut by `topP` and by what is forbidden: the one the
+ * trainer computes.
  * @param uniform number in [0, 1)
  */
-export function sampleToken(logits_V: Float32Array, options: SamplingOptions, uniform: number): SampledToken {
+export function sampleToken(
+  logits_V: Float32Array,
+  options: SamplingOptions,
+  uniform: number,
+  forbidden: readonly number[] = [],
+): SampledToken {
   const scale = 1 / scoringTemperature(options.temperature);
-  const best = argMax(logits_V);
-  const top = logits_V[best];
-  let sum = 0;
-  for (let token = 0; token < logits_V.length; token += 1) sum += Math.exp((logits_V[token] - top) * scale);
+  const highest = logits_V[argMax(logits_V)];
+  let all = 0;
+  for (let token = 0; token < logits_V.length; token += 1)
+    all += Math.exp((logits_V[token] - highest) * scale);
+  let allowed = all;
+  for (const token of forbidden) {
+    allowed -= Math.exp((logits_V[token] - highest) * scale);
+    logits_V[token] = Number.NEGATIVE_INFINITY;
+  }
   const token =
     options.temperature <= 0
-      ? best
+      ? argMax(logits_V)
       : options.topP < 1
-        ? drawFromNucleus(logits_V, top, scale, sum, options.topP, uniform)
-        : draw(logits_V, top, scale, sum * uniform);
-  return { token, logprob: (logits_V[token] - top) * scale - Math.log(sum) };
+        ? drawFromNucleus(logits_V, highest, scale, allowed, options.topP, uniform)
+        : draw(logits_V, highest, scale, allowed * uniform);
+  return { token, logprob: (logits_V[token] - highest) * scale - Math.log(all) };
 }
 
 function argMax(values: Float32Array): number {
