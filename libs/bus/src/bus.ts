@@ -24,7 +24,7 @@ import { RunDirectory } from './runs';
 import { howToFind, runOfSubject, setAsideRecord, type SetAsideRecord } from './set-aside';
 import { ensureTopology, type Stores } from './topology';
 
-const JETSTREAM_TIMEOUT_MS = 5_000;
+const JETSTREAM_TIMEOUT_MS = 3_000;
 const CLOSE_TIMEOUT_MS = 15_000;
 
 type EventBody<E> = E extends RunEvent ? Omit<E, 'at'> & { at?: string } : never;

@@ -169,8 +169,10 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   private async process(message: JsMsg): Promise<void> {
-    // Told at once as well: the message may have waited in a buffer.
-    const heartbeat = setInterval(() => message.working(), this.ackWaitMs / 3);
+    const heartbeat = setInterval(() => {
+      if (this.bus.connection.isClosed()) clearInterval(heartbeat);
+      else message.working();
+    }, this.ackWaitMs / 3);
     try {
       await this.decide(message);
     } catch (error) {

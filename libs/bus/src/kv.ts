@@ -64,7 +64,7 @@ export class KvBucket {
         }
       }
       try {
-        return await bucket.update(key, text, revision);
+        return await bucket.put(key, text, { previousSeq: revision });
       } catch (error) {
         if (error instanceof JetStreamApiError && WRONG_REVISION.has(error.code)) return null;
         uncertain = true;
