@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import { assert as assertProperty, float, property } from 'fast-check';
 import { ModelError } from '../errors';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half';
 import {
@@ -79,8 +79,8 @@ test('half precision: every bit pattern survives the way to float32 and back', (
 });
 
 test('half precision rounds to the nearest number, ties to even', () => {
-  fc.assert(
-    fc.property(fc.float({ noNaN: true, min: -60000, max: 60000 }), (value) => {
+  assertProperty(
+    property(float({ noNaN: true, min: -60000, max: 60000 }), (value) => {
       const [bits] = toFloat16(Float32Array.of(value));
       const around = fromFloat16(Uint16Array.of(bits, bits + 1, Math.max(bits - 1, bits & 0x8000)));
       const distances = [...around].map((near) => Math.abs(near - value));

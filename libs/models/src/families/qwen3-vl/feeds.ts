@@ -268,6 +268,16 @@ function selectTokens(rows: readonly TrainerRow[]): TrainerBatch['selected'] {
   });
 }
 
+function inverseTemperature({ temperature = 1 }: TrainerRow, row: number): number {
+  if (!(temperature > 0)) {
+    throw new ModelError(
+      'bad-input',
+      `sample ${row}: temperature: expected a positive number, found ${temperature}`,
+    );
+  }
+  return 1 / temperature;
+}
+
 function placeImages(
   rows: readonly TrainerRow[],
   images: readonly ImageInput[],
@@ -301,7 +311,7 @@ export function trainerFeeds(
   const rowsPerImage = kind === 'none' ? 0 : paddedPatches(images) / config.vision.mergeSize ** 2;
   const placed = placeImages(rows, images, rowsPerImage);
   const text = placed.map(({ tokenIds, images: own }) => ({ tokenIds, grids: own.map(({ grid }) => grid) }));
-  const temperature = ({ row }: { row: number }): number => 1 / (rows[row].temperature ?? 1);
+  const inverse = rows.map(inverseTemperature);
   const feeds: Feeds = {
     ...textFeeds(config, text, T),
     selected_rows: tensor(
@@ -312,7 +322,10 @@ export function trainerFeeds(
       'int64',
       BigInt64Array.from(selected, ({ row, token }) => BigInt(rows[row].tokenIds[token])),
     ),
-    inverse_temperature: tensor('float32', Float32Array.from(selected, temperature)),
+    inverse_temperature: tensor(
+      'float32',
+      Float32Array.from(selected, ({ row }) => inverse[row]),
+    ),
     ...(kind === 'none' ? {} : imageFeeds(config, placed, T, images.length * rowsPerImage)),
     ...(kind === 'patches' ? visionFeeds(config, images).feeds : {}),
   };

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { Session } from '@ui-rl/graph';
+import { loadFamily } from '../../folder';
+import { Parameters } from '../../nn/parameters';
+import { normals } from '../../random';
+import { WeightStore } from '../../weights/store';
+import type { Family, ImageInput, TrainerRow } from '../base';
+
+const model = join(__dirname, '../../../../../test/golden/fixtures/qwen3-vl-a/model');
+
+let family: Family;
+let session: Session;
+const images: ImageInput[] = [image([1, 4, 6], 1), image([1, 2, 2], 2)];
+let rows: TrainerRow[];
+
+function image(grid: [number, number, number], seed: number): ImageInput {
+  return { grid, patches: normals(grid[1] * grid[2] * 3 * 2 * 8 * 8, 1, seed) };
+}
+
+/** Every token after the first is trained. */
+function row(tokenIds: number[], own: number[], temperature?: number): TrainerRow {
+  return { tokenIds, images: own, mask: tokenIds.map((_, i) => (i === 0 ? 0 : 1)), temperature };
+}
+
+beforeAll(async () => {
+  family = await loadFamily(model);
+  const pad = family.shape.imageTokenId;
+  const large = Array<number>(6).fill(pad);
+  rows = [
+    row([10, ...large, 11, 12], [0]),
+    row([13, 14, ...large, 15, pad, 16, 17, 18], [0, 1], 0.5),
+    row([19, 20, 21], []),
+    row([22, pad, 23], [1], 2),
+  ];
+  const parameters = new Parameters({ weights: await WeightStore.open(model) });
+  const trainer = family.buildForward({ kind: 'trainer', parameters, images: 'patches' });
+  trainer.graph.output('log_probs', trainer.logProbs);
+  trainer.graph.output('entropy', trainer.entropy());
+  session = await Session.create(trainer.graph);
+});
+afterAll(() => session.release());
+
+async function run(batch: TrainerRow[], { padTo = 1, own = images } = {}) {
+  const { feeds, selected } = family.trainerFeeds(batch, own, { images: 'patches', padTo });
+  const { log_probs: logProbs, entropy } = await session.run(feeds);
+  return {
+    selected,
+    logProbs: [...(logProbs.data as Float32Array)],
+    entropy: [...(entropy.data as Float32Array)],
+  };
+}
+
+test('a padded batch of samples that share images gives what each sample alone gives', async () => {
+  const together = await run(rows, { padTo: 16 });
+  const alone: number[] = [];
+  for (const single of rows) alone.push(...(await run([single])).logProbs);
+  expect(together.selected.map(({ row: r, token }) => [r, token])).toEqual(
+    rows.flatMap(({ tokenIds }, r) => tokenIds.slice(1).map((_, t) => [r, t + 1])),
+  );
+  expect(together.logProbs).toHaveLength(alone.length);
+  together.logProbs.forEach((value, i) => expect(value).toBeCloseTo(alone[i], 4));
+});
+
+test('what an image shows matters to the samples that have it, and to no other', async () => {
+  const before = await run(rows);
+  const after = await run(rows, { own: [images[0], image([1, 2, 2], 9)] });
+  const changed = new Set(
+    before.selected
+      .filter((_, i) => Math.abs(before.logProbs[i] - after.logProbs[i]) > 1e-5)
+      .map(({ row: r }) => r),
+  );
+  expect([...changed]).toEqual([1, 3]);
+});
+
+test('temperature: the distribution is that of the divided logits', async () => {
+  const trained = { ...rows[2], mask: [0, 1, 0] };
+  const sharp = await run([{ ...trained, temperature: 0.25 }]);
+  const flat = await run([{ ...trained, temperature: 1e6 }]);
+  const size = family.shape.vocabSize;
+  expect(flat.logProbs[0]).toBeCloseTo(-Math.log(size), 3);
+  expect(flat.entropy[0]).toBeCloseTo(Math.log(size), 3);
+  expect(sharp.entropy[0]).toBeLessThan((await run([trained])).entropy[0]);
+});
+
+describe('a batch that does not fit is refused', () => {
+  const feed = (batch: TrainerRow[], own = images): unknown =>
+    family.trainerFeeds(batch, own, { images: 'patches' });
+
+  test.each([
+    ['first token trained', () => feed([{ ...rows[2], mask: [1, 1, 1] }]), /first token cannot be trained/],
+    ['mask of another length', () => feed([{ ...rows[2], mask: [0] }]), /sample 0: 3 tokens but a mask of 1/],
+    ['nothing trained', () => feed([{ ...rows[2], mask: [0, 0, 0] }]), /no token of the batch/],
+    ['unknown image', () => feed([{ ...rows[3], images: [2] }]), /names image 2 of a batch of 2/],
+    ['too few placeholders', () => feed([{ ...rows[3], images: [0] }]), /needs 6 placeholders/],
+    ['an image too few', () => feed([{ ...rows[1], images: [0] }]), /placeholder/],
+    [
+      'patches that do not fit the grid',
+      () => family.visionFeeds([images[0], { ...images[1], grid: [1, 2, 4] }]),
+      /image 1: grid .* needs 8 patches of 384 numbers, found 1536/,
+    ],
+    ['a film', () => family.visionFeeds([{ ...images[0], grid: [2, 4, 3] }]), /only still images/],
+    [
+      'a temperature of 0',
+      () => feed([{ ...rows[2], temperature: 0 }]),
+      /temperature: expected a positive number, found 0/,
+    ],
+  ])('%s', (_, build, message) => {
+    expect(build).toThrow(message);
+  });
+});
