@@ -2,6 +2,8 @@ import { InferenceSession, type Tensor } from 'onnxruntime-node';
 import { GraphError } from './errors';
 import { Graph } from './graph';
 import { externalDataFolder } from './onnx/external';
+import { lower } from './onnx/lower';
+import { webgpuLowerings } from './onnx/webgpu';
 
 /** What runs a session. */
 export type Device = 'cpu' | 'webgpu' | 'cuda';
@@ -40,12 +42,13 @@ export class Session {
   ) {}
 
   /**
-   * Prepares a graph, or the bytes of an ONNX model. Throws `GraphError` with ONNX Runtime's message where the model is
+   * Prepares a graph, or the bytes of an ONNX model. A graph for WebGPU is first written in operations that the provider
+   * has. Throws `GraphError` with ONNX Runtime's message where the model is
    * invalid, a file of external data is missing, or the device is not there.
    */
   static async create(graph: Graph | Uint8Array, options: SessionOptions = {}): Promise<Session> {
     const label = graph instanceof Graph ? `graph "${graph.name}"` : 'model';
-    const bytes = graph instanceof Graph ? graph.toOnnx() : graph;
+    const bytes = graph instanceof Graph ? fitted(graph, options.device).toOnnx() : graph;
     const prepack = !(options.disablePrepacking ?? (graph instanceof Graph && graph.hasExternalData));
     try {
       return new Session(await InferenceSession.create(bytes, ortOptions(options, prepack)), label);
@@ -85,6 +88,11 @@ export class Session {
   async release(): Promise<void> {
     await this.inner.release();
   }
+}
+
+/** The graph in operations that the device has. */
+function fitted(graph: Graph, device: Device | undefined): Graph {
+  return device === 'webgpu' ? lower(graph, webgpuLowerings) : graph;
 }
 
 function messageOf(cause: unknown): string {
