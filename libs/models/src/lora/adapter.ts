@@ -18,16 +18,6 @@ export interface LoadedAdapter {
   baseModel: string | null;
 }
 
-/**
- * What `target_modules` says: short names where the adapter covers every layer that ends so and the model has no other
- * module of that name, else full paths (PEFT would also match the vision tower's convolution by `proj`).
- */
-function targetModules(plan: LoraPlan): string[] {
-  const textOnly = plan.modules.every(({ part }) => part === 'text');
-  const names = plan.modules.map(({ name }) => (textOnly ? name.slice(name.lastIndexOf('.') + 1) : name));
-  return [...new Set(names)].toSorted();
-}
-
 function configOf(plan: LoraPlan, baseModel: string | null): Record<string, unknown> {
   return {
     alpha_pattern: {},
@@ -43,7 +33,7 @@ function configOf(plan: LoraPlan, baseModel: string | null): Record<string, unkn
     peft_type: 'LORA',
     r: plan.config.rank,
     rank_pattern: {},
-    target_modules: targetModules(plan),
+    target_modules: plan.targetModules,
     task_type: 'CAUSAL_LM',
     use_dora: false,
     use_rslora: false,

@@ -53,6 +53,14 @@ test('a list names layers by the end of their path', () => {
   ]);
 });
 
+test('PEFT is given short names only where they reach no other layer', () => {
+  const names = (config: Partial<LoraConfig>): string[] =>
+    planLora(family, { ...base, ...config }).targetModules;
+  expect(names({ targets: 'mlp' })).toEqual(['down_proj', 'gate_proj', 'up_proj']);
+  expect(names({ targets: ['layers.1.mlp.up_proj'] })).toEqual(['model.language_model.layers.1.mlp.up_proj']);
+  expect(names({ targets: ['blocks.0.attn.proj'] })).toEqual(['model.visual.blocks.0.attn.proj']);
+});
+
 test.each([
   [{ targets: ['q_proj', 'query'] }, /"query" names no linear layer of qwen3-vl.*q_proj/],
   [{ rank: 0 }, /rank: expected an integer of at least 1, found 0/],

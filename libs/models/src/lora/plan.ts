@@ -28,6 +28,8 @@ export interface LoraPlan {
   config: LoraConfig;
   scale: number;
   modules: LinearSpec[];
+  /** what PEFT is to match: short names where that reaches these modules and no others, else full paths */
+  targetModules: string[];
 }
 
 function inGroup(linear: LinearSpec, { targets, vision = false }: LoraConfig): boolean {
@@ -53,6 +55,18 @@ function checkConfig(config: LoraConfig): void {
   }
 }
 
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
+/** PEFT also matches modules that are no linear layers, such as the vision tower's convolution: there only full paths are safe. */
+function targetModulesOf(modules: LinearSpec[], linears: LinearSpec[]): string[] {
+  const short = new Set(modules.map(({ name }) => lastPart(name)));
+  const reached = linears.filter(({ name }) => short.has(lastPart(name)));
+  const exact = reached.length === modules.length && modules.every(({ part }) => part === 'text');
+  return (exact ? [...short] : modules.map(({ name }) => name)).toSorted();
+}
+
 /**
  * Finds the layers a LoRA configuration names.
  * @throws ModelError when nothing matches a name; the message lists what can be named.
@@ -68,7 +82,7 @@ export function planLora(family: Family, config: LoraConfig): LoraPlan {
         inGroup(linear, { ...config, targets: Array.isArray(config.targets) ? [target] : (target as 'mlp') }),
       )
     ) {
-      const known = [...new Set(linears.map(({ name }) => name.split('.').at(-1)))].join(', ');
+      const known = [...new Set(linears.map(({ name }) => lastPart(name)))].join(', ');
       throw new ModelError(
         'bad-input',
         `LoRA targets: "${target}" names no linear layer of ${family.name}; ` +
@@ -76,7 +90,12 @@ export function planLora(family: Family, config: LoraConfig): LoraPlan {
       );
     }
   }
-  return { config, scale: config.alpha / config.rank, modules };
+  return {
+    config,
+    scale: config.alpha / config.rank,
+    modules,
+    targetModules: targetModulesOf(modules, linears),
+  };
 }
 
 /** PEFT's name of an adapter matrix. */
