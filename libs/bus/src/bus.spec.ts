@@ -438,5 +438,5 @@ describe('credentials', () => {
 
 async function pending(bus: BusService, stream: string): Promise<number> {
   const reply = await bus.connection.request(`$JS.API.STREAM.INFO.${stream}`, '');
-  return (reply.json() as { state: { messages: number } }).state.messages;
+  return reply.json<{ state: { messages: number } }>().state.messages;
 }

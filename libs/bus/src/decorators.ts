@@ -1,5 +1,5 @@
 import { applyDecorators, Catch, UseFilters, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import { EventPattern, MessagePattern } from '@nestjs/microservices';
+import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 import { throwError, type Observable } from 'rxjs';
 import type { MessageClass } from './codec';
 import type { ConsumeOptions } from './consume';
@@ -33,26 +33,36 @@ class KeepOriginalError implements ExceptionFilter<unknown> {
   }
 }
 
+/** Hands the message and its context over as the two arguments of the method. */
+function handler(pattern: MethodDecorator): MethodDecorator {
+  return (target, key, descriptor) => {
+    Payload()(target, key, 0);
+    Ctx()(target, key, 1);
+    applyDecorators(UseFilters(new KeepOriginalError()), pattern)(target, key, descriptor);
+  };
+}
+
 /**
  * Handles the messages of a durable consumer: `(message, context: JetStreamContext) => Promise<void>`. A message is
  * acknowledged when the promise resolves, so its effect must be durable by then; a failure is tried again.
  */
 export function JetStreamHandler(options: JetStreamHandlerOptions): MethodDecorator {
-  const extras: HandlerExtras = { uirl: 'jetstream', options };
-  return applyDecorators(
-    UseFilters(new KeepOriginalError()),
-    onEvent(`jetstream:${options.durable}`, extras),
-  );
+  return handler(onEvent(`jetstream:${options.durable}`, { uirl: 'jetstream', options }));
 }
 
-/** Runs for a message of that durable whose attempts all failed: `(message, context) => Promise<void>`, then acknowledged. */
+/**
+ * Runs for a message of that durable whose attempts all failed: `(message, context) => Promise<void>`; the message is
+ * acknowledged when the promise resolves.
+ */
 export function ExhaustedHandler(durable: string): MethodDecorator {
-  const extras: HandlerExtras = { uirl: 'exhausted' };
-  return applyDecorators(UseFilters(new KeepOriginalError()), onEvent(`exhausted:${durable}`, extras));
+  return handler(onEvent(`exhausted:${durable}`, { uirl: 'exhausted' }));
 }
 
-/** Answers MessagePack requests: `(message, context: RequestContext) => Promise<value | failure(code, message)>`. */
+/**
+ * Answers MessagePack requests: `(message, context: RequestContext) => Promise<value>`. An expected failure is a value
+ * too, `failure(code, message)`; what the method throws is logged whole and answered as `internal`.
+ */
 export function RequestHandler(subject: string, options: RequestHandlerOptions): MethodDecorator {
   const extras: HandlerExtras = { uirl: 'request', options };
-  return applyDecorators(UseFilters(new KeepOriginalError()), MessagePattern(subject, extras));
+  return handler(MessagePattern<string>(subject, extras));
 }
