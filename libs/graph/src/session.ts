@@ -22,12 +22,13 @@ export interface SessionOptions {
   readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
   /** Whether idle threads spin for the next operation: lower latency, at the cost of a busy core. Default true. */
   readonly spinning?: boolean;
-  /** Where results stay; `gpu-buffer` (WebGPU only) hands tensors from session to session without copies. Default `cpu`. */
+  /**
+   * Where results stay; default `cpu`. `gpu-buffer` (WebGPU only) hands tensors from session to session without copies.
+   * To read such a tensor feed it to a session with results on the `cpu`: `Tensor.getData` ends the process there.
+   */
   readonly outputLocation?: 'cpu' | 'gpu-buffer';
   /** Fails the creation where an operation cannot run on the device, instead of running it on the CPU. Default false. */
   readonly deviceOnly?: boolean;
-  /** Same results on every run, where the device has a choice. Default false. */
-  readonly deterministic?: boolean;
   /** Further session configuration entries of ONNX Runtime, by full key, e.g. `session.set_denormal_as_zero`. */
   readonly config?: Readonly<Record<string, string>>;
   /** Prefix of a file that gets a profile (JSON trace) when the session is released. */
@@ -117,7 +118,6 @@ function ortOptions(options: SessionOptions, prepack: boolean): InferenceSession
       'session.disable_prepacking': prepack ? '0' : '1',
       'session.intra_op.allow_spinning': (options.spinning ?? true) ? '1' : '0',
       'session.disable_cpu_ep_fallback': options.deviceOnly === true ? '1' : '0',
-      'session.use_deterministic_compute': options.deterministic === true ? '1' : '0',
       ...options.config,
     },
   };

@@ -1,6 +1,6 @@
 import { productOf } from '../dims';
 import { single } from '../ops/build';
-import { gather, scatterRows } from '../ops/indexing';
+import { gather, scatterElements, scatterRows } from '../ops/indexing';
 import { full, reshape, transpose } from '../ops/shape';
 import type { Value } from '../value';
 import { intAttribute, type InputGradient, type RuleContext, type Rules } from './rule';
@@ -22,25 +22,45 @@ function gatherBack(c: RuleContext): Value {
   return reshape(transpose(summed, [1, 0, 2]), x.shape);
 }
 
-function scatterElements(c: RuleContext, shape: Value['shape'], indices: Value, updates: Value): Value {
-  const attributes = { axis: intAttribute(c.node, 'axis', -1), reduction: 'add' };
-  const empty = full(c.graph, shape, 0, updates.dtype);
-  return single('ScatterElements', [empty, indices, updates], updates.dtype, shape, attributes);
+function addedIntoZeros(c: RuleContext, indices: Value): Value {
+  const empty = full(c.graph, c.input(0).shape, 0, c.grad.dtype);
+  return scatterElements(empty, indices, c.grad, intAttribute(c.node, 'axis', -1), 'add');
+}
+
+const adds = (c: RuleContext): boolean => c.node.attributes['reduction'] === 'add';
+
+function zerosLike(c: RuleContext, x: Value): Value {
+  return full(c.graph, x.shape, 0, x.dtype);
 }
 
 /** Of what was overwritten nothing remains; what was written gets the gradient of its place. */
 function scatterRowsBack(c: RuleContext): readonly InputGradient[] {
-  const places = c.input(1);
-  const indices = (): Value => reshape(places, [places.shape[0]]);
-  const adds = c.node.attributes['reduction'] === 'add';
-  const cleared = (): Value =>
-    scatterRows(c.grad, indices(), full(c.graph, c.input(2).shape, 0, c.grad.dtype));
-  return [() => (adds ? c.grad : cleared()), null, () => gather(c.grad, indices(), 0)];
+  const indices = (): Value => reshape(c.input(1), [c.input(1).shape[0]]);
+  return [
+    () => (adds(c) ? c.grad : scatterRows(c.grad, indices(), zerosLike(c, c.input(2)))),
+    null,
+    () => gather(c.grad, indices(), 0),
+  ];
+}
+
+function scatterElementsBack(c: RuleContext): readonly InputGradient[] {
+  const axis = intAttribute(c.node, 'axis', 0);
+  return [
+    () => (adds(c) ? c.grad : scatterElements(c.grad, c.input(1), zerosLike(c, c.input(2)), axis)),
+    null,
+    () => takeFromPlaces(c.grad, c.input(1), axis),
+  ];
+}
+
+/** As takeAlongAxis, for indices that may cover a part of the other axes. */
+function takeFromPlaces(x: Value, indices: Value, axis: number): Value {
+  return single('GatherElements', [x, indices], x.dtype, indices.shape, { axis });
 }
 
 export const indexingRules: Rules = {
   Gather: (c) => [() => gatherBack(c), null],
-  GatherElements: (c) => [() => scatterElements(c, c.input(0).shape, c.input(1), c.grad), null],
+  GatherElements: (c) => [() => addedIntoZeros(c, c.input(1)), null],
   ScatterND: scatterRowsBack,
-  TopK: (c) => [() => scatterElements(c, c.input(0).shape, c.output(1), c.grad), null],
+  ScatterElements: scatterElementsBack,
+  TopK: (c) => [() => addedIntoZeros(c, c.output(1)), null],
 };

@@ -227,6 +227,14 @@ const reductions: readonly RuleCase[] = [
     (x, rows) => ops.scatterRows(x, ops.ints(x.graph, [2, 0]), rows),
   ),
   shape(
+    'scatterElements',
+    [
+      [4, 3],
+      [2, 3],
+    ],
+    (x, parts) => ops.scatterElements(x, indices(x, [1, 0, 3, 2, 1, 1], [2, 3]), parts, 0),
+  ),
+  shape(
     'scatterRows, adding',
     [
       [4, 3],

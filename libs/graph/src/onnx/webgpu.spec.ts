@@ -100,7 +100,7 @@ describeIfPossible(missing.length === 0 ? title : `${title}: skipped, ${missing.
     });
     gpu = runOnWebgpu(graph, feeds);
     cpu = await runOnCpu(graph, feeds);
-  });
+  }, 240_000);
 
   it.each(cases.map((ruleCase, i) => [ruleCase.name, i] as const))('%s', (_, i) => {
     const names = Object.keys(cpu).filter((name) => name.startsWith(`case${i}.`));
