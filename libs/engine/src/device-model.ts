@@ -49,7 +49,6 @@ export class DeviceModel {
     const session: SessionOptions = {
       device: options.device,
       threads: options.threads ?? availableParallelism(),
-      deterministic: options.deterministic,
       // Each session has threads of its own: idle ones that spin would take the cores from the one that works.
       spinning: false,
     };
