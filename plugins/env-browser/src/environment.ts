@@ -9,7 +9,7 @@ import type {
 import { BrowserError } from './errors';
 import { findBrowser } from './find-browser';
 import { BrowserFleet } from './fleet';
-import { readPageSpec, readSettings, type PageSpec } from './options';
+import { pageOrigin, readPageSpec, readSettings, type PageSpec } from './options';
 import { asReply, BrowserSession } from './session';
 import { settle } from './settle';
 import { Stage } from './stage';
@@ -32,8 +32,9 @@ export class BrowserEnvironment implements Environment {
     const settings = readSettings(options.settings);
     // Loaded here: processes that only list plugins need no Playwright.
     const { chromium } = await import('playwright');
-    const executable = findBrowser(settings.executablePath, chromium.executablePath());
-    const fleet = new BrowserFleet(chromium, executable, settings.pagesPerBrowser, options.log);
+    const executablePath = findBrowser(settings.executablePath, chromium.executablePath());
+    const launch = { executablePath, trustedOrigins: Object.keys(options.pages).map(pageOrigin) };
+    const fleet = new BrowserFleet(chromium, launch, settings.pagesPerBrowser, options.log);
     await fleet.start();
     return new BrowserEnvironment(fleet, options);
   }

@@ -15,6 +15,13 @@ const ARGS = [
 /** A context that cannot be closed in this time takes its browser with it. */
 const CLOSE_TIMEOUT_MS = 5000;
 
+/** What a browser is told when it starts. */
+export interface LaunchOptions {
+  executablePath: string;
+  /** Origins without TLS that count as secure: only secure pages may ask for hosts of the local network. */
+  trustedOrigins: readonly string[];
+}
+
 type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
 interface Member {
@@ -36,7 +43,7 @@ export class BrowserFleet {
 
   constructor(
     private readonly chromium: BrowserType,
-    private readonly executablePath: string,
+    private readonly launchOptions: LaunchOptions,
     private readonly contextsPerBrowser: number,
     private readonly log: Log,
   ) {}
@@ -111,15 +118,20 @@ export class BrowserFleet {
         this.log('warn', 'Chromium has no usable sandbox here and runs without; its network stays closed');
         return this.launchWith(false);
       }
-      throw new BrowserError('no_browser', `${this.executablePath} does not start: ${message}`, { cause });
+      throw new BrowserError(
+        'no_browser',
+        `${this.launchOptions.executablePath} does not start: ${message}`,
+        { cause },
+      );
     }
   }
 
   private async launchWith(chromiumSandbox: boolean): Promise<Browser> {
+    const { executablePath, trustedOrigins } = this.launchOptions;
     return this.chromium.launch({
-      executablePath: this.executablePath,
+      executablePath,
       chromiumSandbox,
-      args: ARGS,
+      args: [...ARGS, `--unsafely-treat-insecure-origin-as-secure=${trustedOrigins.join(',')}`],
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,

@@ -27,8 +27,11 @@ export function closedNetwork(spec: PageSpec): BrowserContextOptions {
   const hosts = [...spec.origins].map((origin) => new URL(origin).host);
   return {
     serviceWorkers: 'block',
+    // Further origins may lie on this machine or its network, which Chromium would ask a person about.
+    permissions: spec.origins.size > 1 ? ['local-network-access'] : [],
     acceptDownloads: false,
-    proxy: { server: NOWHERE, bypass: hosts.join(',') },
+    // Loopback addresses go past any proxy unless that rule is taken away first.
+    proxy: { server: NOWHERE, bypass: ['<-loopback>', ...hosts].join(',') },
   };
 }
 

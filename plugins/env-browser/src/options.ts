@@ -76,9 +76,9 @@ export function readPageSpec(task: Task, pages: Readonly<Record<string, string>>
   };
 }
 
-/** The address under which a plugin page is shown. */
-export function pageUrl(page: string): string {
-  return `http://${page}.uirl/`;
+/** Where a plugin page is shown. */
+export function pageOrigin(page: string): string {
+  return `http://${page}.uirl`;
 }
 
 function readStart(
@@ -92,7 +92,7 @@ function readStart(
     const known = Object.keys(pages).toSorted().join(', ') || 'none';
     return refuse(`"page" is ${show(page)}, known pages: ${known}`);
   }
-  return { url: pageUrl(page), page };
+  return { url: `${pageOrigin(page)}/`, page };
 }
 
 function readUrl(url: unknown, refuse: Refuse): string {

@@ -71,6 +71,7 @@ export class Stage {
       const page = await lease.context.newPage();
       const stage = new Stage(spec, page, await lease.context.newCDPSession(page), lease, log);
       stage.watch(lease.context);
+      await stage.cdp.send('Page.enable');
       await guardNetwork(lease.context, spec, pages, (url, isNavigation) => stage.refused(url, isNavigation));
       return stage;
     } catch (cause) {
@@ -113,6 +114,7 @@ export class Stage {
 
   /** Puts page and pointer into the state an episode starts from. */
   async reset(seed: number): Promise<void> {
+    await this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
     if (this.contract.reset) {
       const argument = JSON.stringify({ ...this.spec.reset, seed });
       await this.evaluate(`(async () => {
@@ -121,7 +123,6 @@ export class Stage {
         await window.uirl.reset(${argument});
       })()`);
     }
-    await this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
     this.notes.clear();
   }
 
@@ -210,13 +211,13 @@ export class Stage {
       this.note('download_blocked');
       download.cancel().catch(() => undefined);
     });
+    // Comes before the popup itself, thus in time for the step that opened it.
+    this.cdp.on('Page.windowOpen', () => this.note('popup_blocked'));
     page.on('filechooser', () => this.note('file_chooser_blocked'));
     page.on('pageerror', (error) => this.log('debug', `${this.spec.url}: ${error.message}`));
     page.on('console', (message) => this.noteRefusedByBrowser(message.text()));
     context.on('page', (popup) => {
-      if (popup === page) return;
-      this.note('popup_blocked');
-      popup.close().catch(() => undefined);
+      if (popup !== page) popup.close().catch(() => undefined);
     });
     this.watchNavigation();
   }

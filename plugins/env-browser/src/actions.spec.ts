@@ -1,0 +1,258 @@
+import sharp from 'sharp';
+import { Lab, VIEWPORT, type Player } from '../test/support';
+
+/** Writes every event into its state. */
+const RECORDER = `
+<style>
+  html { background: #fff } body { margin: 0; height: 2000px; font: 13px sans-serif; touch-action: none; user-select: none }
+  #hot:hover { background: #f00 }
+</style>
+<input id="field" style="position: fixed; left: 0; top: 0; width: 150px; height: 24px">
+<div id="hot" style="position: fixed; left: 0; top: 100px; width: 160px; height: 40px">hover</div>
+<script>
+  const log = [];
+  let seed = null;
+  const place = (e) => e.type + ' ' + Math.round(e.clientX) + ',' + Math.round(e.clientY);
+  for (const type of ['click', 'dblclick', 'contextmenu', 'mousedown', 'mouseup', 'pointerdown', 'pointerup']) {
+    addEventListener(type, (e) => log.push(place(e) + ' ' + e.button + (e.pointerType === 'touch' ? ' touch' : '')));
+  }
+  addEventListener('click', (e) => { if (e.detail === 3) log.push('triple'); });
+  addEventListener('mousemove', (e) => log.push(place(e)));
+  addEventListener('wheel', (e) => log.push('wheel ' + e.deltaX + ',' + e.deltaY + ' at ' + e.clientX + ',' + e.clientY));
+  addEventListener('keydown', (e) => log.push('key ' + (e.ctrlKey ? 'ctrl+' : '') + (e.shiftKey ? 'shift+' : '') + e.key));
+  window.uirl = {
+    reset(options) { log.length = 0; seed = options; field.value = ''; },
+    state() { return { log: [...log], value: field.value, seed, scroll: scrollY, focused: document.activeElement.id }; },
+    button(name) { log.push('button ' + name); return name === 'home'; },
+    done() { return log.includes('key q'); },
+  };
+</script>`;
+
+describe('actions', () => {
+  const lab = new Lab();
+  let player: Player;
+
+  beforeAll(async () => {
+    lab.page('recorder', RECORDER);
+    await lab.start();
+  });
+  afterAll(() => lab.stop());
+
+  async function play(...actions: Record<string, unknown>[]) {
+    player = await lab.open({ page: 'recorder', reset: { start: 'home' } }, { seed: 7 });
+    const outcomes: string[] = [];
+    for (const action of actions) outcomes.push((await player.act(action)).outcome);
+    const state = (await player.close()) as { log: string[]; value: string; seed: unknown; scroll: number };
+    return { ...state, outcomes };
+  }
+
+  it('give the page the seed and what the task tells its reset', async () => {
+    expect((await play()).seed).toEqual({ seed: 7, start: 'home' });
+  });
+
+  it('click where they are told', async () => {
+    const { log, outcomes } = await play({ action: 'click', x: 83, y: 41 });
+    expect(log.filter((line) => !line.startsWith('mousemove'))).toEqual([
+      'pointerdown 83,41 0',
+      'mousedown 83,41 0',
+      'pointerup 83,41 0',
+      'mouseup 83,41 0',
+      'click 83,41 0',
+    ]);
+    expect(log[0]).toBe('mousemove 83,41');
+    expect(outcomes).toEqual(['ok']);
+  });
+
+  it.each([
+    ['double_click', 'dblclick 83,41 0'],
+    ['triple_click', 'triple'],
+    ['right_click', 'contextmenu 83,41 2'],
+    ['middle_click', 'mouseup 83,41 1'],
+    ['move', 'mousemove 83,41'],
+  ])('%s', async (action, line) => {
+    expect((await play({ action, x: 83, y: 41 })).log).toContain(line);
+  });
+
+  it('hold for as long as they are told', async () => {
+    const begin = Date.now();
+    const { log } = await play({ action: 'long_press', x: 10, y: 50, seconds: 0.3 });
+    expect(Date.now() - begin).toBeGreaterThan(300);
+    expect(log).toEqual(expect.arrayContaining(['mousedown 10,50 0', 'mouseup 10,50 0']));
+  });
+
+  it('type text, with Enter for line breaks and any character', async () => {
+    const typed = await play({ action: 'click', x: 20, y: 10 }, { action: 'type', text: 'Ab "é" 日\n' });
+    expect(typed.value).toBe('Ab "é" 日');
+    expect(typed.log).toContain('key Enter');
+    const long = 'x'.repeat(5000);
+    expect((await play({ action: 'click', x: 20, y: 10 }, { action: 'type', text: long })).value).toBe(long);
+  });
+
+  it('press keys together', async () => {
+    const { log, value, outcomes } = await play(
+      { action: 'click', x: 20, y: 10 },
+      { action: 'type', text: 'abc' },
+      { action: 'key', keys: ['ctrl', 'a'] },
+      { action: 'key', keys: ['backspace'] },
+      { action: 'key', keys: ['shift', 'tab'] },
+      { action: 'key', keys: ['é'] },
+      { action: 'key', keys: ['ctrl', 'é'] },
+    );
+    expect(log).toEqual(expect.arrayContaining(['key ctrl+a', 'key Backspace', 'key shift+Tab']));
+    expect(value).toBe('');
+    expect(outcomes.at(-1)).toBe('unsupported_action');
+  });
+
+  it('scroll one wheel event per notch, at a place or in the middle', async () => {
+    const { log, scroll } = await play(
+      { action: 'scroll', direction: 'down', amount: 3 },
+      { action: 'scroll', direction: 'up', amount: 1, x: 20, y: 30 },
+      { action: 'scroll', direction: 'right', amount: 1 },
+    );
+    expect(log.filter((line) => line.startsWith('wheel'))).toEqual([
+      'wheel 0,100 at 80,112',
+      'wheel 0,100 at 80,112',
+      'wheel 0,100 at 80,112',
+      'wheel 0,-100 at 20,30',
+      'wheel 100,0 at 80,112',
+    ]);
+    expect(scroll).toBe(200);
+  });
+
+  it('drag and swipe from place to place', async () => {
+    for (const action of ['drag', 'swipe']) {
+      const { log } = await play({ action, from: [20, 60], to: [120, 160] });
+      const kinds = log.filter((line) => line.startsWith('mouse'));
+      expect(kinds).toEqual(
+        expect.arrayContaining(['mousedown 20,60 0', 'mousemove 80,120', 'mouseup 120,160 0']),
+      );
+    }
+  });
+
+  it('swipe in a direction, from a place or the middle, and not beyond the edge', async () => {
+    const { log } = await play(
+      { action: 'swipe', direction: 'up' },
+      { action: 'swipe', direction: 'left', x: 100, y: 50, distance: 30 },
+      { action: 'swipe', direction: 'down', x: 100, y: 200, distance: 500 },
+    );
+    expect(log.filter((line) => /^mouse(down|up)/.test(line))).toEqual([
+      'mousedown 80,112 0',
+      'mouseup 80,0 0',
+      'mousedown 100,50 0',
+      'mouseup 70,50 0',
+      'mousedown 100,200 0',
+      'mouseup 100,223 0',
+    ]);
+  });
+
+  it('touch where the task says so', async () => {
+    player = await lab.open({ page: 'recorder', input: 'touch' });
+    await player.act({ action: 'click', x: 83, y: 41 });
+    await player.act({ action: 'swipe', from: [20, 160], to: [20, 60] });
+    await player.act({ action: 'long_press', x: 30, y: 70, seconds: 0.1 });
+    const { log } = (await player.close()) as { log: string[] };
+    expect(log).toEqual(
+      expect.arrayContaining([
+        'pointerdown 83,41 0 touch',
+        'click 83,41 0 touch',
+        'pointerup 20,60 0 touch',
+        'pointerup 30,70 0 touch',
+      ]),
+    );
+  });
+
+  it('press buttons the page knows', async () => {
+    const { log, outcomes } = await play(
+      { action: 'button', button: 'home' },
+      { action: 'button', button: 'power' },
+    );
+    expect(log).toEqual(['button home', 'button power']);
+    expect(outcomes).toEqual(['ok', 'unsupported_action']);
+  });
+
+  it('wait, but not beyond the deadline', async () => {
+    player = await lab.open({ page: 'recorder' });
+    const begin = Date.now();
+    expect((await player.act({ action: 'wait', seconds: 0.2 })).outcome).toBe('ok');
+    expect(Date.now() - begin).toBeGreaterThanOrEqual(200);
+    expect((await player.act({ action: 'wait', seconds: 60 }, 2500)).outcome).toBe('wait_cut_short');
+    expect(Date.now() - begin).toBeLessThan(2700);
+    await player.close();
+  });
+
+  it('end the episode with finish, or when the page says so', async () => {
+    player = await lab.open({ page: 'recorder' });
+    expect((await player.act({ action: 'click', x: 1, y: 1 })).done).toBe(false);
+    expect((await player.act({ action: 'key', keys: ['q'] })).done).toBe(true);
+    expect((await player.act({ action: 'finish', success: true })).done).toBe(true);
+    await player.close();
+  });
+
+  it.each([
+    { action: 'click', x: VIEWPORT.width, y: 0 },
+    { action: 'click', x: 0, y: VIEWPORT.height },
+    { action: 'scroll', direction: 'down', amount: 1, x: 400, y: 1 },
+    { action: 'drag', from: [1, 1], to: [1, 300] },
+    { action: 'swipe', direction: 'up', x: 1, y: 300 },
+  ])('report a place outside of the screen and do nothing: %j', async (action) => {
+    const { log, outcomes, scroll } = await play(action);
+    expect(outcomes).toEqual(['outside_viewport']);
+    expect(log).toEqual([]);
+    expect(scroll).toBe(0);
+  });
+});
+
+describe('screenshots', () => {
+  const lab = new Lab();
+  beforeAll(async () => {
+    lab.page('recorder', RECORDER);
+    lab.page(
+      'toggle',
+      `<body style="margin:0;height:100vh;background:#fff" onclick="on = !on; document.body.style.background = on ? '#00f' : '#fff'">
+       <script>let on = false; window.uirl = { reset() { on = false; document.body.style.background = '#fff' }, state: () => ({ on }) }</script>`,
+    );
+    await lab.start();
+  });
+  afterAll(() => lab.stop());
+
+  const pixels = async (png: Uint8Array) =>
+    sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+
+  it('have the size of the viewport and a digest of their bytes', async () => {
+    const player = await lab.open({ page: 'toggle' });
+    const { data, info } = await pixels(player.first.png);
+    expect(info).toMatchObject(VIEWPORT);
+    expect(player.first).toMatchObject({
+      ...VIEWPORT,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+    expect([...data.subarray(0, 3)]).toEqual([255, 255, 255]);
+    await player.close();
+  });
+
+  it('always show the effect of the action they follow', async () => {
+    const player = await lab.open({ page: 'toggle' });
+    const seen: number[] = [];
+    for (let i = 0; i < 40; i++) {
+      const { screenshot } = await player.act({ action: 'click', x: 20 + i, y: 20 });
+      seen.push((await pixels(screenshot.png)).data[0]);
+    }
+    expect(seen).toEqual(seen.map((_, i) => (i % 2 === 0 ? 0 : 255)));
+    await player.close();
+  });
+
+  it('are the same at the start of every episode, on a page fresh or used, wherever the pointer was', async () => {
+    const first = await lab.open({ page: 'recorder' });
+    await first.act({ action: 'click', x: 20, y: 120 });
+    await first.act({ action: 'scroll', direction: 'down', amount: 2 });
+    const hovered = await first.act({ action: 'move', x: 20, y: 130 });
+    expect(hovered.screenshot.sha256).not.toBe(first.first.sha256);
+    await first.close();
+    const again = await lab.open({ page: 'recorder' });
+    const beside = await lab.open({ page: 'recorder' });
+    expect(again.first.sha256).toBe(first.first.sha256);
+    expect(beside.first.sha256).toBe(first.first.sha256);
+    await again.close();
+    await beside.close();
+  });
+});

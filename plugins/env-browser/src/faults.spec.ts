@@ -1,0 +1,190 @@
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf, descendants, isAlive, Lab, until, value } from '../test/support';
+import browser from './index';
+
+const COUNTER = `<body style="margin:0;height:100vh;background:#fff"><script>
+  let clicks = 0, episodes = 0;
+  addEventListener('click', () => clicks++);
+  addEventListener('keydown', (e) => { if (e.key === 'h') for (;;); });
+  window.uirl = { reset() { clicks = 0; episodes++; }, state: () => ({ clicks, episodes }) };
+</script>`;
+
+const click = { action: 'click', x: 20, y: 20 };
+const hang = { action: 'key', keys: ['h'] };
+
+const renderers = () => descendants(process.pid).filter(({ command }) => command.includes('--type=renderer'));
+const browsers = () =>
+  descendants(process.pid).filter(
+    ({ command }) => command.includes('--remote-debugging-pipe') && !command.includes('--type='),
+  );
+
+describe('faults', () => {
+  let lab: Lab;
+  beforeEach(async () => {
+    lab = new Lab();
+    lab.page('counter', COUNTER);
+    await lab.start();
+  });
+  afterEach(() => lab.stop());
+
+  const page = { page: 'counter' };
+
+  it('a killed renderer ends the episode as crashed; the next one gets a new page', async () => {
+    const player = await lab.open(page);
+    await player.act(click);
+    for (const { pid } of renderers()) process.kill(pid, 'SIGKILL');
+    const begin = Date.now();
+    expect(codeOf(await player.ask(click))).toBe('crashed');
+    expect(Date.now() - begin).toBeLessThan(3000);
+    expect(codeOf(await lab.sessions.closeSession(player.sessionId))).toBe('crashed');
+    const next = await lab.open(page);
+    await next.act(click);
+    expect(await next.close()).toEqual({ clicks: 1, episodes: 1 });
+  });
+
+  it('a killed browser ends its episodes as crashed, also in the middle of a step, and is replaced', async () => {
+    const [a, b] = await Promise.all([lab.open(page), lab.open(page)]);
+    const waiting = b.ask({ action: 'wait', seconds: 8 }, 12_000);
+    await a.act(click);
+    const [{ pid }] = browsers();
+    process.kill(pid, 'SIGKILL');
+    expect(codeOf(await waiting)).toBe('crashed');
+    expect(codeOf(await a.ask(click))).toBe('crashed');
+    const next = await lab.open(page);
+    await next.act(click);
+    expect(await next.close()).toEqual({ clicks: 1, episodes: 1 });
+    expect(browsers().map((process) => process.pid)).not.toContain(pid);
+    expect(lab.log.join('\n')).toMatch(/a browser died/);
+  });
+
+  it('a browser that dies while no page is played is replaced without anyone noticing', async () => {
+    await (await lab.open(page)).close();
+    for (const { pid } of browsers()) process.kill(pid, 'SIGKILL');
+    const next = await lab.open(page);
+    expect(await next.close()).toMatchObject({ clicks: 0 });
+  });
+
+  it('a page that hangs is answered for in time and replaced, its neighbours play on', async () => {
+    const [stuck, neighbour] = await Promise.all([lab.open(page), lab.open(page)]);
+    const begin = Date.now();
+    const hanging = stuck.ask(hang, 700);
+    await neighbour.act(click);
+    expect(codeOf(await hanging)).toBe('deadline');
+    expect(Date.now() - begin).toBeLessThan(2000);
+    expect(codeOf(await stuck.ask(click))).toBe('deadline');
+    await neighbour.act(click);
+    expect(await neighbour.close()).toEqual({ clicks: 2, episodes: 1 });
+    const next = await lab.open(page);
+    await next.act(click);
+    expect(await next.close()).toMatchObject({ clicks: 1 });
+    expect(browsers()).toHaveLength(1);
+  });
+
+  it('a page that hangs while its state is read fails the close in time', async () => {
+    lab.page('stuck', `<script>window.uirl = { reset() {}, state() { for (;;); } }</script>`);
+    const player = await lab.open({ page: 'stuck' });
+    expect(codeOf(await lab.sessions.closeSession(player.sessionId))).toBe('deadline');
+  });
+
+  it('a page that never loads fails the open in time', async () => {
+    lab.page('endless', `<script>for (;;);</script>`);
+    const begin = Date.now();
+    await expect(lab.open({ page: 'endless' }, { deadlineMs: 700 })).rejects.toThrow(/^deadline/);
+    expect(Date.now() - begin).toBeLessThan(3000);
+  });
+
+  it('an expired lease closes the page', async () => {
+    const player = await lab.open(page, { leaseMs: 200 });
+    await sleep(400);
+    expect(codeOf(await player.ask(click))).toBe('no_session');
+    expect(lab.sessions.size).toBe(0);
+    const next = await lab.open(page);
+    expect(await next.close()).toEqual({ clicks: 0, episodes: 1 });
+  });
+
+  it('a repeated step is not executed twice', async () => {
+    const player = await lab.open(page);
+    const step = { sessionId: player.sessionId, stepId: 'same', action: click, deadlineMs: 5000 };
+    const first = value(await lab.sessions.step(step));
+    expect(value(await lab.sessions.step(step)).screenshot.sha256).toBe(first.screenshot.sha256);
+    expect(await player.close()).toMatchObject({ clicks: 1 });
+  });
+
+  it('plugin pages that can reset themselves are used again, others are not', async () => {
+    lab.page(
+      'plain',
+      '<script>window.uirl = { state: () => ({ visits: localStorage.visits = Number(localStorage.visits ?? 0) + 1 }) }</script>',
+    );
+    for (let episode = 1; episode <= 3; episode++) {
+      const counter = await lab.open(page);
+      expect(await counter.close()).toEqual({ clicks: 0, episodes: episode });
+      const plain = await lab.open({ page: 'plain' });
+      expect(await plain.close()).toEqual({ visits: 1 });
+    }
+  });
+
+  it('a page that went elsewhere is not used again', async () => {
+    const player = await lab.open(page);
+    await player.act({ action: 'key', keys: ['f5'] });
+    lab.page(
+      'away',
+      `<body onclick="location.href = '/?away'" style="height:100vh"><script>
+      let episodes = 0; window.uirl = { reset() { episodes++; }, state: () => ({ episodes, at: location.search }) }</script>`,
+    );
+    const away = await lab.open({ page: 'away' });
+    await away.act(click);
+    await away.act({ action: 'wait', seconds: 0.3 });
+    expect(await away.close()).toEqual({ episodes: 0, at: '?away' });
+    expect(await (await lab.open({ page: 'away' })).close()).toEqual({ episodes: 1, at: '' });
+  });
+});
+
+describe('processes', () => {
+  it('hold several pages each, and are given up when they are not needed', async () => {
+    const lab = new Lab();
+    lab.page('counter', COUNTER);
+    await lab.start({ pages_per_browser: 2 }, 3);
+    const players = await Promise.all([1, 2, 3].map((seed) => lab.open({ page: 'counter' }, { seed })));
+    expect(browsers()).toHaveLength(2);
+    await Promise.all(players.map((player) => player.act(click)));
+    for (const player of players) await lab.sessions.closeSession(player.sessionId);
+    lab.page('other', COUNTER);
+    const others = await Promise.all([1, 2, 3].map((seed) => lab.open({ page: 'other' }, { seed })));
+    expect(browsers().length).toBeLessThanOrEqual(2);
+    expect(await others[0].close()).toMatchObject({ episodes: 1 });
+    await lab.stop();
+    await until(() => browsers().length === 0);
+  });
+
+  it('are not left behind by a process that is killed', async () => {
+    const child = spawn(
+      process.execPath,
+      [join(__dirname, '../test/run-ts.cjs'), join(__dirname, '../test/open-forever.ts')],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const folder = await new Promise<string>((resolve) =>
+      child.stdout.once('data', (data) => resolve(String(data).trim())),
+    );
+    const started = descendants(child.pid!);
+    expect(started.filter(({ command }) => command.includes('--type=renderer')).length).toBeGreaterThan(0);
+    child.kill('SIGKILL');
+    await until(() => started.every(({ pid }) => !isAlive(pid)));
+    rmSync(folder, { recursive: true });
+  });
+
+  it('cannot be started from what is no browser, which is said at once', async () => {
+    const create = (settings: Record<string, unknown>) =>
+      browser.create({ pages: {}, maxSessions: 1, settings, log: () => {} });
+    await expect(create({ executable_path: '/none' })).rejects.toMatchObject({ code: 'no_browser' });
+    await expect(create({ executable_path: '/bin/false' })).rejects.toMatchObject({
+      code: 'no_browser',
+      message: expect.stringMatching(/^\/bin\/false does not start: /) as string,
+    });
+    await expect(create({ headed: true })).rejects.toMatchObject({ code: 'bad_option' });
+  });
+});

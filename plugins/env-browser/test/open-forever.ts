@@ -1,0 +1,24 @@
+// A process that holds an open page until it is killed; prints its folder of pages once the page is there.
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import browser from '../src/index';
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'page-'));
+  writeFileSync(join(folder, 'index.html'), '<p>open');
+  const environment = await browser.create({
+    pages: { p: folder },
+    maxSessions: 1,
+    settings: {},
+    log: () => {},
+  });
+  const task = { description: 'stay', environment: { kind: 'browser', options: { page: 'p' } } };
+  const deadline = { deadlineAt: Date.now() + 30_000, signal: AbortSignal.timeout(30_000) };
+  const reply = await environment.open({ task, seed: 1 }, deadline);
+  if (!reply.ok) throw new Error(reply.error.message);
+  process.stdout.write(`${folder}\n`);
+}
+
+setInterval(() => {}, 1000);
+void main();

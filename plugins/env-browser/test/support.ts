@@ -1,0 +1,167 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Sessions, type Environment, type Reply, type Screenshot, type Task } from '@ui-rl/plugin-kit';
+import browser from '../src/index';
+
+export const VIEWPORT = { width: 160, height: 224 };
+
+/** A browser environment with sessions over it and a folder of plugin pages. */
+export class Lab {
+  readonly folder = mkdtempSync(join(tmpdir(), 'pages-'));
+  readonly pages: Record<string, string> = {};
+  readonly log: string[] = [];
+  environment: Environment;
+  sessions: Sessions;
+
+  async start(settings: Record<string, unknown> = {}, maxSessions = 8): Promise<this> {
+    const log = (level: string, message: string) => void this.log.push(`${level} ${message}`);
+    this.environment = await browser.create({ pages: this.pages, maxSessions, settings, log });
+    this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 3000 });
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.sessions?.close();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  /** Makes a plugin page of a piece of HTML, with further files beside it. */
+  page(name: string, html: string, files: Record<string, string> = {}): void {
+    this.pages[name] = join(this.folder, name);
+    for (const [path, text] of Object.entries({ 'index.html': `<!doctype html>${html}`, ...files })) {
+      mkdirSync(dirname(join(this.pages[name], path)), { recursive: true });
+      writeFileSync(join(this.pages[name], path), text);
+    }
+  }
+
+  async open(
+    options: Record<string, unknown>,
+    { seed = 1, leaseMs = 60_000, deadlineMs = 20_000 } = {},
+  ): Promise<Player> {
+    const task: Task = {
+      description: 'test',
+      environment: { kind: 'browser', options: { viewport: VIEWPORT, ...options } },
+    };
+    const { sessionId, screenshot } = value(await this.sessions.open({ task, seed, leaseMs, deadlineMs }));
+    return new Player(this.sessions, sessionId, screenshot);
+  }
+}
+
+/** Plays one session. */
+export class Player {
+  private steps = 0;
+
+  constructor(
+    private readonly sessions: Sessions,
+    readonly sessionId: string,
+    readonly first: Screenshot,
+  ) {}
+
+  ask(action: Record<string, unknown>, deadlineMs = 10_000) {
+    const stepId = `step-${this.steps++}`;
+    return this.sessions.step({ sessionId: this.sessionId, stepId, action, deadlineMs });
+  }
+
+  async act(action: Record<string, unknown>, deadlineMs?: number) {
+    return value(await this.ask(action, deadlineMs));
+  }
+
+  async close(): Promise<Record<string, unknown> | null> {
+    return value(await this.sessions.closeSession(this.sessionId)).state;
+  }
+}
+
+export function value<T>(reply: Reply<T>): T {
+  if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`);
+  return reply.value;
+}
+
+export function codeOf(reply: Reply<unknown>): string {
+  return reply.ok ? 'ok' : reply.error.code;
+}
+
+/** An HTTP server on a free port that remembers what was asked of it. */
+export class WebServer {
+  readonly asked: string[] = [];
+  private readonly server = createServer((request, response) => {
+    this.asked.push(request.url ?? '');
+    this.answer(request, response);
+  });
+
+  private constructor(
+    private readonly answer: (request: IncomingMessage, response: ServerResponse) => void,
+  ) {}
+
+  static async start(
+    answer: (request: IncomingMessage, response: ServerResponse) => void,
+  ): Promise<WebServer> {
+    const web = new WebServer(answer);
+    web.server.on('upgrade', (request, socket) => {
+      web.asked.push(`upgrade ${request.url}`);
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => web.server.listen(0, '127.0.0.1', resolve));
+    return web;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+export interface ProcessInfo {
+  pid: number;
+  parent: number;
+  command: string;
+}
+
+/** All processes below one, from /proc. */
+export function descendants(ancestor: number): ProcessInfo[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => readProcess(Number(name)));
+  const found: ProcessInfo[] = [];
+  const walk = (pid: number) => {
+    for (const child of all.filter(({ parent }) => parent === pid)) {
+      found.push(child);
+      walk(child.pid);
+    }
+  };
+  walk(ancestor);
+  return found;
+}
+
+export function isAlive(pid: number): boolean {
+  return readProcess(pid).length > 0;
+}
+
+/** Nothing where the process is gone, or a zombie. */
+function readProcess(pid: number): ProcessInfo[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (state === 'Z') return [];
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    return [{ pid, parent: Number(parent), command }];
+  } catch {
+    return [];
+  }
+}
+
+export async function until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!condition()) {
+    if (Date.now() > end)
+      throw new Error(`it did not happen within ${timeoutMs} ms: ${condition.toString()}`);
+    await sleep(20);
+  }
+}
