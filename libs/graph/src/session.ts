@@ -11,7 +11,10 @@ export type Device = 'cpu' | 'webgpu' | 'cuda';
 export interface SessionOptions {
   /** default `cpu` */
   readonly device?: Device;
-  /** threads of one operation on the CPU; default: as many as the machine has cores */
+  /**
+   * Threads of one operation on the CPU; default: as many as the machine has cores. With the same number of threads runs
+   * repeat bit for bit; another number may change last bits.
+   */
   readonly threads?: number;
   /**
    * Keeps constants as they are instead of making packed private copies. Default: true where the graph has external
@@ -20,7 +23,10 @@ export interface SessionOptions {
   readonly disablePrepacking?: boolean;
   /** default `all` */
   readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
-  /** Whether idle threads spin for the next operation: lower latency, at the cost of a busy core. Default true. */
+  /**
+   * Whether idle threads spin for the next operation: lower latency, at the cost of busy cores, which slows down others
+   * (more than threefold where the cores are shared). Default true.
+   */
   readonly spinning?: boolean;
   /**
    * Where results stay; default `cpu`. `gpu-buffer` (WebGPU only) hands tensors from session to session without copies.

@@ -1,17 +1,26 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Graph, Session, type Tensor } from '../index';
 import { buildCase, ruleCases, weightsOf } from '../gradient/rule-cases';
 import { lower } from './lower';
 import { webgpuLowerings } from './webgpu';
 
+/** Where Chromium brings its Vulkan driver in software: packages of distributions, and Playwright's downloads. */
 const drivers = [
   '/usr/lib/chromium',
   '/usr/lib/chromium-browser',
   '/opt/google/chrome',
-  '/usr/share/vulkan/icd.d',
+  ...foldersAtHome('.cache/ms-playwright/chromium*/chrome*'),
 ];
 const libraries = [
   '/usr/lib/x86_64-linux-gnu',
@@ -46,6 +55,23 @@ for (const name in feeds) feeds[name] = new Tensor('float32', Float32Array.from(
   writeFileSync(folder + '/results.json', JSON.stringify(Object.fromEntries(results)));
 })();
 `;
+
+/** Folders below the home directory whose path matches, with `*` for any part of a name. */
+function foldersAtHome(pattern: string): string[] {
+  return pattern.split('/').reduce<string[]>(
+    (folders, part) => {
+      const matcher = new RegExp(`^${part.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
+      return folders.flatMap((folder) =>
+        existsSync(folder)
+          ? readdirSync(folder, { withFileTypes: true })
+              .filter((entry) => entry.isDirectory() && matcher.test(entry.name))
+              .map((entry) => join(folder, entry.name))
+          : [],
+      );
+    },
+    [homedir()],
+  );
+}
 
 type Numbers = Record<string, number[]>;
 
