@@ -9,8 +9,8 @@ export type Item = { trajectory: Trajectory } | { event: KeyedEvent };
 
 interface Waiting {
   item: Item;
-  resolve(): void;
-  reject(error: Error): void;
+  resolve: () => void;
+  reject: (error: Error) => void;
 }
 
 export interface BatcherOptions {
@@ -48,8 +48,8 @@ export class Batcher {
     if (this.stopping.signal.aborted) throw new Error('the recorder is being stopped');
     return new Promise((resolve, reject) => {
       this.queue.push({ item, resolve, reject });
-      if (this.queue.length >= this.maxItems) this.flush();
-      else this.timer ??= setTimeout(() => this.flush(), this.options.maxWaitMs ?? 100);
+      if (this.queue.length >= this.maxItems) void this.flush();
+      else this.timer ??= setTimeout(() => void this.flush(), this.options.maxWaitMs ?? 100);
     });
   }
 

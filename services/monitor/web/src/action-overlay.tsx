@@ -1,0 +1,105 @@
+import { useId } from 'react';
+
+type Action = Record<string, unknown>;
+type Point = [number, number];
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** The action of a turn drawn on its screenshot: places, strokes, and words for what has no place. */
+export function ActionOverlay({ action, size }: { action: Action; size: Size }) {
+  const unit = Math.max(size.width, size.height) / 100;
+  return (
+    <svg className="overlay" viewBox={`0 0 ${size.width} ${size.height}`} aria-label={describe(action)}>
+      <Drawn action={action} size={size} unit={unit} />
+    </svg>
+  );
+}
+
+function Drawn({ action, size, unit }: { action: Action; size: Size; unit: number }) {
+  const at = placeOf(action);
+  const stroke = strokeOf(action, size);
+  if (stroke !== null) return <Arrow from={stroke[0]} to={stroke[1]} unit={unit} />;
+  if (at === null) return null;
+  const double = action.action === 'double_click' || action.action === 'triple_click';
+  return (
+    <g className="place">
+      <Cross at={at} unit={unit} />
+      {(double || action.action === 'long_press') && (
+        <circle cx={at[0]} cy={at[1]} r={unit * 5.5} strokeWidth={unit * 0.7} fill="none" />
+      )}
+    </g>
+  );
+}
+
+function Cross({ at: [x, y], unit }: { at: Point; unit: number }) {
+  const arm = unit * 6;
+  const gap = unit * 1.4;
+  const path = `M${x - arm} ${y}H${x - gap}M${x + gap} ${y}H${x + arm}M${x} ${y - arm}V${y - gap}M${x} ${y + gap}V${y + arm}`;
+  return (
+    <>
+      <path className="halo" d={path} strokeWidth={unit * 2} />
+      <circle className="halo" cx={x} cy={y} r={unit * 3.4} strokeWidth={unit * 2} fill="none" />
+      <path d={path} strokeWidth={unit} />
+      <circle cx={x} cy={y} r={unit * 3.4} strokeWidth={unit} fill="none" />
+    </>
+  );
+}
+
+function Arrow({ from, to, unit }: { from: Point; to: Point; unit: number }) {
+  const head = useId();
+  const path = `M${from[0]} ${from[1]}L${to[0]} ${to[1]}`;
+  return (
+    <g className="place">
+      <marker id={head} viewBox="0 0 10 10" refX="7" refY="5" markerWidth="5" markerHeight="5" orient="auto">
+        <path className="head" d="M0 0L10 5L0 10z" />
+      </marker>
+      <path className="halo" d={path} strokeWidth={unit * 2.6} />
+      <path d={path} strokeWidth={unit * 1.3} markerEnd={`url(#${head})`} />
+      <circle className="head" cx={from[0]} cy={from[1]} r={unit * 1.8} />
+    </g>
+  );
+}
+
+function isPoint(value: unknown): value is Point {
+  return Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'number');
+}
+
+function placeOf({ x, y }: Action): Point | null {
+  return typeof x === 'number' && typeof y === 'number' ? [x, y] : null;
+}
+
+const DIRECTIONS: Record<string, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
+
+/** Where a stroke begins and ends. A scroll points to where the view goes, a swipe to where the finger goes. */
+function strokeOf(action: Action, size: Size): [Point, Point] | null {
+  if (isPoint(action.from) && isPoint(action.to)) return [action.from, action.to];
+  const direction = DIRECTIONS[String(action.direction)];
+  if (direction === undefined) return null;
+  const [x, y] = placeOf(action) ?? [size.width / 2, size.height / 2];
+  const length =
+    typeof action.distance === 'number' ? action.distance : Math.min(size.width, size.height) * 0.35;
+  return [
+    [x, y],
+    [x + direction[0] * length, y + direction[1] * length],
+  ];
+}
+
+/** An action in a few words: `click 83, 41`, `type “milk”`. */
+export function describe(action: Action): string {
+  const { action: name, ...rest } = action;
+  const place = placeOf(action);
+  if (name === 'type') return `type “${String(rest.text)}”`;
+  if (name === 'key' && Array.isArray(rest.keys)) return `key ${rest.keys.join(' + ')}`;
+  if (name === 'button') return `button ${String(rest.button)}`;
+  if (name === 'wait') return `wait ${String(rest.seconds)} s`;
+  if (name === 'finish') return `finish: ${rest.success === true ? 'done' : 'given up'}`;
+  if (isPoint(rest.from) && isPoint(rest.to))
+    return `${String(name)} ${rest.from.join(', ')} → ${rest.to.join(', ')}`;
+  const words = [String(name).replace('_', ' '), rest.direction, rest.amount].filter(
+    (word) => word !== undefined,
+  );
+  return `${words.join(' ')}${place === null ? '' : ` ${place.join(', ')}`}`;
+}

@@ -1,0 +1,115 @@
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+
+export interface Loaded<T> {
+  data: T | null;
+  error: string | null;
+}
+
+export interface LiveChange {
+  runId: string;
+  episodes: number;
+  events: string[];
+}
+
+export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await fetch(path, { signal });
+  const body: unknown = await response.json().catch(() => null);
+  if (response.ok) return body as T;
+  const message = (body as { message?: string | string[] } | null)?.message ?? response.statusText;
+  throw new Error(Array.isArray(message) ? message.join(', ') : message);
+}
+
+/** Reads a path, again whenever `version` changes; the old data stays on the screen meanwhile. */
+export function useApi<T>(path: string, version: number): Loaded<T> {
+  const [state, setState] = useState<Loaded<T> & { path: string }>({ data: null, error: null, path });
+  useEffect(() => {
+    const abort = new AbortController();
+    fetchJson<T>(path, abort.signal).then(
+      (data) => setState({ data, error: null, path }),
+      (error: unknown) => {
+        if (abort.signal.aborted) return;
+        const message = error instanceof Error ? error.message : String(error);
+        setState((old) => ({ data: old.path === path ? old.data : null, error: message, path }));
+      },
+    );
+    return () => abort.abort();
+  }, [path, version]);
+  return state.path === path ? state : { data: null, error: null };
+}
+
+/** One connection for the whole page, which the browser opens again by itself. */
+class Live {
+  connected = false;
+  private readonly changeListeners = new Set<(changes: LiveChange[]) => void>();
+  private readonly statusListeners = new Set<() => void>();
+  private source: EventSource | null = null;
+
+  onChange(listener: (changes: LiveChange[]) => void): () => void {
+    this.start();
+    this.changeListeners.add(listener);
+    return () => this.changeListeners.delete(listener);
+  }
+
+  onStatus = (listener: () => void): (() => void) => {
+    this.start();
+    this.statusListeners.add(listener);
+    return () => this.statusListeners.delete(listener);
+  };
+
+  private start(): void {
+    if (this.source !== null) return;
+    const source = new EventSource('/api/live');
+    this.source = source;
+    source.addEventListener('open', () => this.become(true));
+    source.addEventListener('error', () => {
+      this.become(false);
+      // The browser gives up after an answer that is no stream, such as that of a proxy.
+      if (source.readyState !== EventSource.CLOSED) return;
+      this.source = null;
+      setTimeout(() => this.start(), 2_000);
+    });
+    source.addEventListener('change', (event) => {
+      const changes = JSON.parse(event.data as string) as LiveChange[];
+      for (const listener of this.changeListeners) listener(changes);
+    });
+  }
+
+  private become(connected: boolean): void {
+    const wasAway = !this.connected && connected;
+    this.connected = connected;
+    for (const listener of this.statusListeners) listener();
+    // What happened while the connection was away was not told.
+    if (wasAway) for (const listener of this.changeListeners) listener([]);
+  }
+}
+
+const live = new Live();
+
+export function useConnected(): boolean {
+  return useSyncExternalStore(live.onStatus, () => live.connected);
+}
+
+/** A number that grows after changes of a run (of any run without one), at most once in `everyMs`. */
+export function useVersion(run: string | null, everyMs = 2_000): number {
+  const [version, setVersion] = useState(0);
+  const last = useRef(0);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const grow = () => {
+      timer = null;
+      last.current = Date.now();
+      setVersion((old) => old + 1);
+    };
+    const stop = live.onChange((changes) => {
+      const concerns = changes.length === 0 || run === null || changes.some(({ runId }) => runId === run);
+      if (concerns) timer ??= setTimeout(grow, Math.max(0, last.current + everyMs - Date.now()));
+    });
+    return () => {
+      stop();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, [run, everyMs]);
+  return version;
+}
+
+export const screenshotUrl = (hash: string): string => `/api/screenshots/${hash}`;

@@ -1,0 +1,41 @@
+import { useConnected } from './api';
+import { EpisodeView } from './episode-view';
+import { links, type Route, useRoute } from './route';
+import { RunView } from './run-view';
+import { RunsView } from './runs-view';
+import { SetAsideView } from './set-aside-view';
+
+export function App() {
+  const route = useRoute();
+  const connected = useConnected();
+  return (
+    <>
+      <header className="top">
+        <a className="brand" href={links.runs}>
+          ui-rl
+        </a>
+        <nav>
+          <a href={links.runs} aria-current={route.view === 'runs' ? 'page' : undefined}>
+            Runs
+          </a>
+          <a href={links.setAside} aria-current={route.view === 'set-aside' ? 'page' : undefined}>
+            Set aside
+          </a>
+        </nav>
+        <span className={`live ${connected ? 'on' : 'off'}`} role="status">
+          {connected ? 'live' : 'not connected'}
+        </span>
+      </header>
+      <main>
+        <View route={route} />
+      </main>
+    </>
+  );
+}
+
+function View({ route }: { route: Route }) {
+  if (route.view === 'run') return <RunView key={route.run} id={route.run} tab={route.tab} />;
+  if (route.view === 'episode') return <EpisodeView key={route.episode} id={route.episode} />;
+  if (route.view === 'set-aside') return <SetAsideView />;
+  return <RunsView />;
+}

@@ -1,0 +1,159 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+import uPlot from 'uplot';
+
+/** A line, or points with intervals where `low` and `high` are given. Arrays are as long as `x`. */
+export interface ChartSeries {
+  label: string;
+  /** Name of a CSS variable. */
+  color: string;
+  x: number[];
+  y: (number | null)[];
+  low?: number[];
+  high?: number[];
+  faint?: boolean;
+}
+
+export interface ChartProps {
+  series: ChartSeries[];
+  /** `time`: x is seconds since 1970. */
+  xKind: 'step' | 'time';
+  /** Fixed range of y; where a bound is null it follows the data. */
+  yRange?: [number | null, number | null];
+  format(value: number): string;
+  height?: number;
+}
+
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+function subscribeDark(changed: () => void): () => void {
+  dark.addEventListener('change', changed);
+  return () => dark.removeEventListener('change', changed);
+}
+
+export function Chart(props: ChartProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const isDark = useSyncExternalStore(subscribeDark, () => dark.matches);
+  // What is drawn how; data alone is exchanged without making the chart anew.
+  const shape = props.series.map(({ label, color }) => `${label}:${color}`).join('|');
+
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return;
+    const made = new uPlot(options(latest, element.clientWidth), aligned(latest.current.series), element);
+    plot.current = made;
+    const resize = new ResizeObserver(() => {
+      made.setSize({ width: element.clientWidth, height: latest.current.height ?? 190 });
+    });
+    resize.observe(element);
+    return () => {
+      resize.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [shape, isDark]);
+
+  useEffect(() => plot.current?.setData(aligned(props.series)), [props.series]);
+
+  return <div className="chart" ref={host} />;
+}
+
+/** All series over the union of their x, as uPlot wants them. */
+export function aligned(series: ChartSeries[]): uPlot.AlignedData {
+  const xs = [...new Set(series.flatMap(({ x }) => x))].sort((a, b) => a - b);
+  const columns = series.map(({ x, y }) => {
+    const at = new Map(x.map((position, index) => [position, y[index] ?? null]));
+    return xs.map((position) => at.get(position) ?? null);
+  });
+  return [xs, ...columns];
+}
+
+function options(latest: { current: ChartProps }, width: number): uPlot.Options {
+  const { series, xKind, height = 190 } = latest.current;
+  const css = getComputedStyle(document.documentElement);
+  const color = (name: string) => css.getPropertyValue(name).trim();
+  const axis: uPlot.Axis = {
+    stroke: color('--muted'),
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { stroke: color('--line'), width: 1, size: 4 },
+    font: '11px system-ui, sans-serif',
+  };
+  const show = (value: number | null) => (value === null ? '–' : latest.current.format(value));
+  return {
+    width,
+    height,
+    padding: [10, 12, 0, 0],
+    scales: {
+      x: { time: xKind === 'time', range: xRange },
+      y: { range: (_, low, high) => yRange(latest.current.yRange, low, high) },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 28,
+        incrs: xKind === 'step' ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000] : undefined,
+      },
+      { ...axis, size: 52, values: (_, ticks) => ticks.map(show) },
+    ],
+    cursor: { points: { size: 6 }, drag: { x: true, y: false } },
+    series: [
+      xKind === 'step' ? { label: 'step' } : { label: 'time' },
+      ...series.map((line) => lineOptions(line, color(line.color), show)),
+    ],
+    hooks: { draw: [(plot) => drawIntervals(plot, latest.current.series, color)] },
+  };
+}
+
+function lineOptions(
+  line: ChartSeries,
+  stroke: string,
+  show: (value: number | null) => string,
+): uPlot.Series {
+  const points = line.low !== undefined;
+  return {
+    label: line.label,
+    stroke: points ? undefined : line.faint === true ? `${stroke}55` : stroke,
+    width: line.faint === true ? 1 : 2,
+    spanGaps: true,
+    paths: points ? () => null : undefined,
+    points: points ? { show: true, size: 8, fill: stroke, stroke } : { show: line.x.length < 2, size: 5 },
+    value: (_, value: number | null) => show(value),
+  };
+}
+
+/** A single step stands in the middle instead of spanning an invented range. */
+function xRange(_plot: uPlot, low: number, high: number): uPlot.Range.MinMax {
+  if (low === high) return [low - 1, high + 1];
+  const margin = (high - low) * 0.02;
+  return [low - margin, high + margin];
+}
+
+function yRange(wanted: ChartProps['yRange'], low: number | null, high: number | null): uPlot.Range.MinMax {
+  const [from, to] = uPlot.rangeNum(low ?? 0, high ?? 1, 0.1, true);
+  return [wanted?.[0] ?? from ?? 0, wanted?.[1] ?? to ?? 1];
+}
+
+function drawIntervals(plot: uPlot, series: ChartSeries[], color: (name: string) => string): void {
+  const { ctx } = plot;
+  ctx.save();
+  ctx.lineWidth = 2 * devicePixelRatio;
+  for (const line of series) {
+    if (line.low === undefined || line.high === undefined) continue;
+    ctx.strokeStyle = color(line.color);
+    ctx.beginPath();
+    line.x.forEach((x, index) => {
+      const at = plot.valToPos(x, 'x', true);
+      const cap = 4 * devicePixelRatio;
+      const ends = [line.low![index], line.high![index]].map((value) => plot.valToPos(value, 'y', true));
+      ctx.moveTo(at, ends[0]);
+      ctx.lineTo(at, ends[1]);
+      for (const end of ends) {
+        ctx.moveTo(at - cap, end);
+        ctx.lineTo(at + cap, end);
+      }
+    });
+    ctx.stroke();
+  }
+  ctx.restore();
+}

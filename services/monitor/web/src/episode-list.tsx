@@ -1,0 +1,164 @@
+import type { EpisodePage, EpisodeSummary } from '@ui-rl/records';
+import { useEffect, useState } from 'react';
+import { fetchJson, screenshotUrl, useApi } from './api';
+import { clock, count, number } from './format';
+import { links } from './route';
+import { Badge, Card, Empty, Problem, Result } from './ui';
+
+interface Filter {
+  purpose: string;
+  result: string;
+  task: string;
+}
+
+const NO_FILTER: Filter = { purpose: '', result: '', task: '' };
+const PAGE = 50;
+
+function pathOf(run: string, filter: Filter, before?: string): string {
+  const query = new URLSearchParams({ limit: String(PAGE) });
+  if (filter.purpose !== '') query.set('purpose', filter.purpose);
+  if (filter.result === 'invalid') query.set('status', 'invalid');
+  else if (filter.result !== '') query.set('success', filter.result);
+  if (filter.task !== '') query.set('task', filter.task);
+  if (before !== undefined) query.set('before', before);
+  return `/api/runs/${encodeURIComponent(run)}/episodes?${query.toString()}`;
+}
+
+export function EpisodeList({ run, version }: { run: string; version: number }) {
+  const [filter, setFilter] = useState(NO_FILTER);
+  const path = pathOf(run, filter);
+  const { data: first, error } = useApi<EpisodePage>(path, version);
+  const older = useOlder(run, filter, path);
+  const known = new Set(first?.episodes.map(({ id }) => id));
+  const episodes = [...(first?.episodes ?? []), ...older.episodes.filter(({ id }) => !known.has(id))];
+  const cursor = older.episodes.length === 0 ? (first?.cursor ?? null) : older.cursor;
+  const filtered = filter.purpose !== '' || filter.result !== '' || filter.task !== '';
+  return (
+    <Card title="Episodes" aside={<Filters filter={filter} change={setFilter} />}>
+      <Problem error={error ?? older.error} />
+      {first !== null && episodes.length === 0 && (
+        <Empty>{filtered ? 'No episode passes this filter.' : 'No episode has ended yet.'}</Empty>
+      )}
+      {episodes.length > 0 && <EpisodeTable episodes={episodes} />}
+      {cursor !== null && (
+        <button type="button" className="more" onClick={() => older.load(cursor)}>
+          Show older ones
+        </button>
+      )}
+    </Card>
+  );
+}
+
+/** Pages behind the first one; forgotten when the filter changes. */
+function useOlder(run: string, filter: Filter, path: string) {
+  const [pages, setPages] = useState<{ path: string; episodes: EpisodeSummary[]; cursor: string | null }>();
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => setError(null), [path]);
+  const present = pages?.path === path ? pages : { path, episodes: [], cursor: null };
+  const load = (cursor: string) => {
+    fetchJson<EpisodePage>(pathOf(run, filter, cursor)).then(
+      (page) => {
+        const episodes = [...present.episodes, ...page.episodes];
+        setPages({ path, episodes, cursor: page.cursor });
+      },
+      (problem: unknown) => setError(String(problem)),
+    );
+  };
+  return { ...present, error, load };
+}
+
+function Filters({ filter, change }: { filter: Filter; change(filter: Filter): void }) {
+  const [task, setTask] = useState(filter.task);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (task !== filter.task) change({ ...filter, task });
+    }, 250);
+    return () => clearTimeout(timer);
+  }, [task, filter, change]);
+  return (
+    <div className="filters">
+      <select
+        aria-label="Purpose"
+        value={filter.purpose}
+        onChange={(event) => change({ ...filter, purpose: event.target.value })}
+      >
+        <option value="">Every purpose</option>
+        <option value="train">Training</option>
+        <option value="eval">Evaluation</option>
+        <option value="baseline">Baseline</option>
+      </select>
+      <select
+        aria-label="Result"
+        value={filter.result}
+        onChange={(event) => change({ ...filter, result: event.target.value })}
+      >
+        <option value="">Every result</option>
+        <option value="yes">Success</option>
+        <option value="no">Failure</option>
+        <option value="unknown">Not judged</option>
+        <option value="invalid">Invalid</option>
+      </select>
+      <input
+        type="search"
+        aria-label="Task"
+        placeholder="Task or goal"
+        value={task}
+        onChange={(event) => setTask(event.target.value)}
+      />
+    </div>
+  );
+}
+
+function EpisodeTable({ episodes }: { episodes: EpisodeSummary[] }) {
+  return (
+    <div className="scroll">
+      <table className="rows episodes">
+        <thead>
+          <tr>
+            <th />
+            <th>Goal</th>
+            <th>Result</th>
+            <th>Purpose</th>
+            <th className="num">Reward</th>
+            <th className="num">Turns</th>
+            <th className="num">Step</th>
+            <th>Ended</th>
+          </tr>
+        </thead>
+        <tbody>
+          {episodes.map((episode) => (
+            <EpisodeRow key={episode.id} episode={episode} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function EpisodeRow({ episode }: { episode: EpisodeSummary }) {
+  const open = () => {
+    window.location.hash = links.episode(episode.id);
+  };
+  return (
+    <tr className="link" onClick={open}>
+      <td className="thumb">
+        {episode.thumbnail !== null && <img src={screenshotUrl(episode.thumbnail)} alt="" loading="lazy" />}
+      </td>
+      <td>
+        <a href={links.episode(episode.id)}>{episode.description}</a>
+        <small className="muted">
+          {episode.taskId === episode.description ? episode.id : episode.taskId}
+        </small>
+      </td>
+      <td>
+        <Result status={episode.status} success={episode.success} />
+        {episode.status === 'truncated' && <Badge title="used up its turns">truncated</Badge>}
+      </td>
+      <td className="muted">{episode.purpose}</td>
+      <td className="num">{number(episode.reward)}</td>
+      <td className="num">{count(episode.turnCount)}</td>
+      <td className="num">{episode.policyVersion ?? '–'}</td>
+      <td className="muted">{clock(episode.finishedAt)}</td>
+    </tr>
+  );
+}

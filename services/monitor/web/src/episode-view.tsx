@@ -1,0 +1,187 @@
+import type { EpisodeDetail, TurnView } from '@ui-rl/records';
+import { type ReactNode, useState } from 'react';
+import { ActionOverlay, describe } from './action-overlay';
+import { screenshotUrl, useApi } from './api';
+import { count, day, duration, number } from './format';
+import { links } from './route';
+import { Badge, Card, Empty, Problem, Result, Stat } from './ui';
+
+export function EpisodeView({ id }: { id: string }) {
+  const { data: episode, error } = useApi<EpisodeDetail>(`/api/episodes/${encodeURIComponent(id)}`, 0);
+  return (
+    <>
+      <Problem error={error} />
+      {episode !== null && <Episode episode={episode} />}
+    </>
+  );
+}
+
+function Episode({ episode }: { episode: EpisodeDetail }) {
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>{episode.description}</h1>
+          <Result status={episode.status} success={episode.success} />
+          {episode.status !== 'invalid' && <Badge>{episode.status}</Badge>}
+          <span className="muted">
+            {episode.taskId} · {day(episode.finishedAt)} ·{' '}
+            <a href={links.run(episode.runId, 'episodes')}>{episode.runId}</a>
+          </span>
+        </div>
+      </header>
+      {episode.invalidReason !== null && <Problem error={`Invalid: ${episode.invalidReason}`} />}
+      <Summary episode={episode} />
+      {episode.turns.length === 0 && episode.finalScreenshot === null && <Empty>No turn was played.</Empty>}
+      <div className="turns">
+        {episode.turns.map((turn) => (
+          <Turn key={turn.index} turn={turn} />
+        ))}
+        {episode.finalScreenshot !== null && <Final episode={episode} />}
+      </div>
+      <Judged episode={episode} />
+    </>
+  );
+}
+
+function Summary({ episode }: { episode: EpisodeDetail }) {
+  const parts = Object.entries(episode.rewards).map(([name, part]) => `${name} ${number(part)}`);
+  const { request } = episode;
+  return (
+    <div className="stats">
+      <Stat label="Reward" value={number(episode.reward)} note={parts.join(', ') || 'not scored'} />
+      <Stat
+        label="Turns"
+        value={count(episode.turnCount)}
+        note={`${count(episode.tokenCount)} sampled tokens`}
+      />
+      <Stat
+        label="Time"
+        value={duration(Date.parse(episode.finishedAt) - Date.parse(episode.startedAt))}
+        note={`by ${episode.actor}`}
+      />
+      <Stat label="Policy" value={episode.policyVersion ?? '–'} note={trainedNote(episode)} />
+      <Stat
+        label="Purpose"
+        value={episode.purpose}
+        note={`${request.indexInGroup + 1} of ${request.groupSize}, seed ${request.seed}`}
+      />
+    </div>
+  );
+}
+
+function trainedNote(episode: EpisodeDetail): string {
+  if (episode.trainedInStep !== null) return `trained in step ${episode.trainedInStep}`;
+  return episode.purpose === 'train' ? 'not trained' : 'version that sampled';
+}
+
+function Turn({ turn }: { turn: TurnView }) {
+  return (
+    <figure className="turn">
+      <Screen hash={turn.screenshot} action={turn.action} />
+      <figcaption>
+        <p className="act">
+          <span className="index">{turn.index + 1}</span>
+          {turn.action === null ? (
+            <Badge tone="bad">no action</Badge>
+          ) : (
+            <strong>{describe(turn.action)}</strong>
+          )}
+          {turn.action !== null && turn.outcome !== null && turn.outcome !== 'ok' && (
+            <Badge tone="warn">{turn.outcome.replaceAll('_', ' ')}</Badge>
+          )}
+        </p>
+        {turn.parseError !== null && <p className="problem">{turn.parseError}</p>}
+        <code className="sampled">{turn.text}</code>
+        <Logprobs turn={turn} />
+        <p className="muted">
+          policy {duration(turn.policyMs)} · env {duration(turn.envMs)}
+        </p>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** One bar per sampled token, as high as its probability. */
+function Logprobs({ turn }: { turn: TurnView }) {
+  const total = turn.logprobs.reduce((sum, logprob) => sum + logprob, 0);
+  return (
+    <div className="logprobs">
+      <div className="bars">
+        {turn.logprobs.map((logprob, index) => (
+          <i
+            key={index}
+            title={`token ${turn.tokenIds[index]}: log-probability ${number(logprob, 3)}, probability ${number(Math.exp(logprob), 3)}`}
+            style={{ height: `${Math.max(4, Math.exp(logprob) * 100)}%` }}
+          />
+        ))}
+      </div>
+      <small className="muted">
+        {count(turn.tokenIds.length)} tokens, log-probability {number(total)} ({count(turn.promptTokens)}{' '}
+        read, {count(turn.imageTokens)} of images)
+      </small>
+    </div>
+  );
+}
+
+function Screen({ hash, action }: { hash: string; action: TurnView['action'] }) {
+  const [size, setSize] = useState<{ width: number; height: number } | null>(null);
+  const [missing, setMissing] = useState(false);
+  if (missing) return <div className="screen missing">The screenshot is no longer stored.</div>;
+  return (
+    <div className={`screen ${size !== null && size.width <= 400 ? 'small' : ''}`}>
+      <img
+        src={screenshotUrl(hash)}
+        alt="Screenshot"
+        onLoad={({ currentTarget: image }) =>
+          setSize({ width: image.naturalWidth, height: image.naturalHeight })
+        }
+        onError={() => setMissing(true)}
+      />
+      {size !== null && action !== null && <ActionOverlay action={action} size={size} />}
+    </div>
+  );
+}
+
+function Final({ episode }: { episode: EpisodeDetail }) {
+  return (
+    <figure className="turn">
+      <Screen hash={episode.finalScreenshot!} action={null} />
+      <figcaption>
+        <p className="act">
+          <span className="index">■</span>
+          <strong>at the end</strong>
+        </p>
+        <Result status={episode.status} success={episode.success} />
+      </figcaption>
+    </figure>
+  );
+}
+
+function Judged({ episode }: { episode: EpisodeDetail }): ReactNode {
+  const checks = episode.request.task.checks ?? [];
+  if (checks.length === 0 && episode.finalState === null) return null;
+  return (
+    <div className="columns">
+      <Card title="What had to hold">
+        {checks.length === 0 ? (
+          <Empty>This task has no checks.</Empty>
+        ) : (
+          <ul className="checks">
+            {checks.map((check, index) => (
+              <li key={index}>
+                <code>{check.path}</code> {check.operator.replace('_', ' ')}{' '}
+                <code>{JSON.stringify(check.value)}</code>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Card>
+      {episode.finalState !== null && (
+        <Card title="State at the end">
+          <pre className="json">{JSON.stringify(episode.finalState, null, 2)}</pre>
+        </Card>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+import type { RunDetail, TaskScoreView } from '@ui-rl/records';
+import { useApi } from './api';
+import { goalSet, percent } from './format';
+import { beforeAfter, RateBar } from './runs-view';
+import { Card, Empty, Problem } from './ui';
+
+const SETS = ['train_goals', 'eval_goals'];
+
+export function EvaluationTable({ run, version }: { run: RunDetail; version: number }) {
+  const path = `/api/runs/${encodeURIComponent(run.id)}/tasks`;
+  const { data: scores, error } = useApi<TaskScoreView[]>(path, version);
+  const sets = [...new Set([...SETS, ...(scores ?? []).map(({ set }) => set)])];
+  return (
+    <>
+      <Problem error={error} />
+      <div className="evaluations">
+        {sets.map((set) => (
+          <SetScores
+            key={set}
+            set={set}
+            run={run}
+            scores={(scores ?? []).filter((score) => score.set === set)}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: TaskScoreView[] }) {
+  const { before, after } = beforeAfter(run.evaluations, set);
+  return (
+    <Card title={goalSet(set)}>
+      {before === null && after === null ? (
+        <Empty>Not evaluated yet.</Empty>
+      ) : (
+        <div className="rates">
+          <RateBar label="Before training" evaluation={before} />
+          <RateBar label={after?.stage === 'final' ? 'After training' : 'Latest'} evaluation={after} />
+        </div>
+      )}
+      {scores.length > 0 && (
+        <div className="scroll tall">
+          <table className="rows">
+            <thead>
+              <tr>
+                <th>Task</th>
+                <th className="num">Before</th>
+                <th className="num">After</th>
+                <th className="num">Change</th>
+              </tr>
+            </thead>
+            <tbody>
+              {scores.map((score) => (
+                <TaskRow key={score.taskId} score={score} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function TaskRow({ score: { taskId, description, before, after } }: { score: TaskScoreView }) {
+  const change = rate(before) === null || rate(after) === null ? null : rate(after)! - rate(before)!;
+  return (
+    <tr>
+      <td title={taskId}>
+        {description}
+        <small className="muted">{taskId}</small>
+      </td>
+      <Score score={before} />
+      <Score score={after} />
+      <td className={`num ${change === null || change === 0 ? 'muted' : change > 0 ? 'up' : 'down'}`}>
+        {change === null ? '–' : `${change > 0 ? '+' : change < 0 ? '−' : ''}${percent(Math.abs(change))}`}
+      </td>
+    </tr>
+  );
+}
+
+type Counted = TaskScoreView['before'];
+
+function rate(score: Counted): number | null {
+  return score === null || score.episodes === 0 ? null : score.successes / score.episodes;
+}
+
+function Score({ score }: { score: Counted }) {
+  if (score === null) return <td className="num muted">–</td>;
+  return (
+    <td className="num" title={`${score.successes} of ${score.episodes} episodes`}>
+      {percent(rate(score))}
+      <meter min={0} max={1} value={rate(score) ?? 0} aria-label="Success rate" />
+    </td>
+  );
+}

@@ -1,0 +1,41 @@
+import { useSyncExternalStore } from 'react';
+
+export type RunTab = 'overview' | 'episodes' | 'details';
+
+export type Route =
+  | { view: 'runs' }
+  | { view: 'run'; run: string; tab: RunTab }
+  | { view: 'episode'; episode: string }
+  | { view: 'set-aside' };
+
+export function parseRoute(hash: string): Route {
+  const [view, id, tab] = hash
+    .replace(/^#?\/?/, '')
+    .split('/')
+    .map(decodeURIComponent);
+  if (view === 'runs' && id) return { view: 'run', run: id, tab: isTab(tab) ? tab : 'overview' };
+  if (view === 'episodes' && id) return { view: 'episode', episode: id };
+  if (view === 'set-aside') return { view: 'set-aside' };
+  return { view: 'runs' };
+}
+
+function isTab(text: string | undefined): text is RunTab {
+  return text === 'overview' || text === 'episodes' || text === 'details';
+}
+
+export const links = {
+  runs: '#/',
+  setAside: '#/set-aside',
+  run: (id: string, tab: RunTab = 'overview') =>
+    `#/runs/${encodeURIComponent(id)}${tab === 'overview' ? '' : `/${tab}`}`,
+  episode: (id: string) => `#/episodes/${encodeURIComponent(id)}`,
+};
+
+function subscribe(changed: () => void): () => void {
+  window.addEventListener('hashchange', changed);
+  return () => window.removeEventListener('hashchange', changed);
+}
+
+export function useRoute(): Route {
+  return parseRoute(useSyncExternalStore(subscribe, () => window.location.hash));
+}

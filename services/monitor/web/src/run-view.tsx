@@ -1,0 +1,81 @@
+import type { RunDetail } from '@ui-rl/records';
+import { useApi, useVersion } from './api';
+import { RunCharts } from './run-charts';
+import { RunDetails } from './run-details';
+import { EpisodeList } from './episode-list';
+import { EvaluationTable } from './evaluation-table';
+import { count, day, duration, percent } from './format';
+import { links, type RunTab } from './route';
+import { Phase, Problem, Stat } from './ui';
+
+const TABS: { tab: RunTab; label: string }[] = [
+  { tab: 'overview', label: 'Overview' },
+  { tab: 'episodes', label: 'Episodes' },
+  { tab: 'details', label: 'Details' },
+];
+
+/** Above this share of invalid episodes something is wrong with the infrastructure. */
+const INVALID_ALARM = 0.05;
+
+export function RunView({ id, tab }: { id: string; tab: RunTab }) {
+  const version = useVersion(id);
+  const { data: run, error } = useApi<RunDetail>(`/api/runs/${encodeURIComponent(id)}`, version);
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>{id}</h1>
+          {run !== null && <Phase phase={run.phase} reason={run.phaseReason} />}
+          {run !== null && <span className="muted">{since(run)}</span>}
+        </div>
+        <nav className="tabs">
+          {TABS.map((item) => (
+            <a
+              key={item.tab}
+              href={links.run(id, item.tab)}
+              aria-current={item.tab === tab ? 'page' : undefined}
+            >
+              {item.label}
+            </a>
+          ))}
+        </nav>
+      </header>
+      <Problem error={error} />
+      {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
+      {tab === 'episodes' && <EpisodeList run={id} version={version} />}
+      {run !== null && tab === 'details' && <RunDetails run={run} />}
+    </>
+  );
+}
+
+const OVER = new Set(['finished', 'failed', 'stopped']);
+
+function since(run: RunDetail): string {
+  const end = OVER.has(run.phase ?? '') && run.phaseSince !== null ? Date.parse(run.phaseSince) : Date.now();
+  return `${day(run.createdAt)} · ${duration(Math.max(0, end - Date.parse(run.createdAt)))}`;
+}
+
+function Overview({ run, version }: { run: RunDetail; version: number }) {
+  const invalid = run.episodes === 0 ? 0 : run.invalid / run.episodes;
+  return (
+    <>
+      <div className="stats">
+        <Stat label="Steps" value={count(run.steps)} note="of the optimizer" />
+        <Stat label="Episodes" value={count(run.episodes)} note={`${count(run.inProgress)} under way`} />
+        <Stat
+          label="Invalid"
+          value={percent(invalid, 1)}
+          note={`${count(run.invalid)} episodes`}
+          tone={invalid >= INVALID_ALARM ? 'bad' : undefined}
+        />
+        <Stat
+          label="Checkpoint"
+          value={run.checkpoints.length === 0 ? '–' : count(run.checkpoints[0].step)}
+          note={run.checkpoints.length === 0 ? 'none yet' : `latest of ${run.checkpoints.length}`}
+        />
+      </div>
+      <RunCharts run={run} version={version} />
+      <EvaluationTable run={run} version={version} />
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import type { EvaluationView, RunSummary } from '@ui-rl/records';
+import { useApi, useVersion } from './api';
+import { count, day, goalSet, percent } from './format';
+import { links } from './route';
+import { Card, Empty, Phase, Problem } from './ui';
+
+export function RunsView() {
+  const { data: runs, error } = useApi<RunSummary[]>('/api/runs', useVersion(null));
+  return (
+    <Card title="Runs">
+      <Problem error={error} />
+      {runs?.length === 0 && (
+        <Empty>
+          No run yet. <code>npm run quickstart</code> starts one; it appears here by itself.
+        </Empty>
+      )}
+      {runs !== null && runs.length > 0 && (
+        <div className="scroll">
+          <table className="rows">
+            <thead>
+              <tr>
+                <th>Run</th>
+                <th>Phase</th>
+                <th>Created</th>
+                <th className="num">Steps</th>
+                <th className="num">Episodes</th>
+                <th>Training goals</th>
+                <th>Unseen goals</th>
+              </tr>
+            </thead>
+            <tbody>
+              {runs.map((run) => (
+                <RunRow key={run.id} run={run} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function RunRow({ run }: { run: RunSummary }) {
+  return (
+    <tr>
+      <td>
+        <a href={links.run(run.id)}>{run.id}</a>
+      </td>
+      <td>
+        <Phase phase={run.phase} reason={run.phaseReason} />
+      </td>
+      <td>{day(run.createdAt)}</td>
+      <td className="num">{count(run.steps)}</td>
+      <td className="num">{count(run.episodes)}</td>
+      <td>
+        <BeforeAfter {...beforeAfter(run.evaluations, 'train_goals')} />
+      </td>
+      <td>
+        <BeforeAfter {...beforeAfter(run.evaluations, 'eval_goals')} />
+      </td>
+    </tr>
+  );
+}
+
+export interface BeforeAfterProps {
+  before: EvaluationView | null;
+  after: EvaluationView | null;
+}
+
+/** The baseline of a set of goals, and its latest evaluation since. */
+export function beforeAfter(evaluations: EvaluationView[], set: string): BeforeAfterProps {
+  const ofSet = evaluations.filter((evaluation) => evaluation.set === set);
+  return {
+    before: ofSet.find(({ stage }) => stage === 'baseline') ?? null,
+    after: ofSet.findLast(({ stage }) => stage !== 'baseline') ?? null,
+  };
+}
+
+function BeforeAfter({ before, after }: BeforeAfterProps) {
+  if (before === null && after === null) return <span className="muted">–</span>;
+  return (
+    <span>
+      {percent(before?.successRate)} <span className="muted">→</span>{' '}
+      {after === null ? <span className="muted">…</span> : <strong>{percent(after.successRate)}</strong>}
+    </span>
+  );
+}
+
+/** A success rate with its interval, drawn to scale. */
+export function RateBar({ label, evaluation }: { label: string; evaluation: EvaluationView | null }) {
+  if (evaluation === null) {
+    return (
+      <div className="rate">
+        <span className="label">{label}</span>
+        <span className="muted">not yet</span>
+      </div>
+    );
+  }
+  const [low, high] = evaluation.interval;
+  const title = `${percent(low, 1)} to ${percent(high, 1)} (95 %), ${evaluation.episodes} episodes of "${goalSet(evaluation.set)}"`;
+  return (
+    <div className="rate" title={title}>
+      <span className="label">{label}</span>
+      <svg viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={title}>
+        <rect className="track" x="0" y="3" width="100" height="6" rx="1" />
+        <rect className="bar" x="0" y="3" width={evaluation.successRate * 100} height="6" rx="1" />
+        <rect className="interval" x={low * 100} y="5" width={(high - low) * 100} height="2" />
+      </svg>
+      <strong>{percent(evaluation.successRate)}</strong>
+      <span className="muted">
+        {percent(low)}–{percent(high)}
+      </span>
+    </div>
+  );
+}
