@@ -114,6 +114,16 @@ export class GroupBook {
     }
   }
 
+  /** Episodes and invalid ones of the groups under way. */
+  get counts(): { trajectories: number; invalid: number } {
+    let [trajectories, invalid] = [0, 0];
+    for (const group of this.open.values()) {
+      trajectories += group.trajectories.length + group.invalid;
+      invalid += group.invalid;
+    }
+    return { trajectories, invalid };
+  }
+
   /** Lets go of everything, as at the end of a run. */
   settleAll(): void {
     for (const group of this.open.values()) group.settle();

@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import { failure } from '@ui-rl/bus';
+import type { PolicyActReply, PolicyActRequest, RequestFailure } from '@ui-rl/contracts';
+import { EngineError, type Engine, type GenerateResult } from '@ui-rl/engine';
+import { ModelError, type ModelFolder, type RenderedPrompt, type Renderer } from '@ui-rl/models';
+import { CheckpointFolder, folderName, parseCheckpointName } from './checkpoint-folder';
+import type { ImageStore } from './image-store';
+
+/** The policy that answers `latest`. */
+export interface Serving {
+  step: number;
+  digest: string;
+  /** Id of its weights in the engine. */
+  snapshot: string;
+}
+
+export interface PolicyServerOptions {
+  runId: string;
+  /** Folder of a run's checkpoints. */
+  checkpointsOf(runId: string): CheckpointFolder;
+}
+
+type ActReply = PolicyActReply | { ok: false; error: RequestFailure };
+
+/** Other checkpoints whose weights stay in memory. */
+const KEPT_CHECKPOINTS = 2;
+const REMEMBERED_REPLIES = 1024;
+
+/** Answers what the policy would do: messages → prompt → tokens. */
+export class PolicyServer {
+  private serving: Serving | undefined;
+  /** Checkpoints that were asked for, least recently used first. */
+  private readonly loaded = new Map<string, Promise<Serving>>();
+  private readonly replies = new Map<string, Promise<ActReply>>();
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly folder: ModelFolder,
+    private readonly renderer: Renderer,
+    private readonly images: ImageStore,
+    private readonly options: PolicyServerOptions,
+  ) {}
+
+  get current(): Serving {
+    if (this.serving === undefined) throw new Error('no policy is served yet');
+    return this.serving;
+  }
+
+  /** Makes the engine's newest weights the policy that answers `latest`, once they are safe on disk. */
+  async serve(step: number, digest: string): Promise<void> {
+    const old = this.serving;
+    this.serving = { step, digest, snapshot: `step-${folderName(step)}` };
+    if (old !== undefined && old.snapshot !== this.serving.snapshot)
+      await this.engine.dropSnapshot(old.snapshot);
+  }
+
+  /** The id the engine's newest weights get for a step. */
+  async hold(step: number): Promise<void> {
+    await this.engine.snapshot(`step-${folderName(step)}`);
+  }
+
+  /** A request that comes again with the same id and prompt gets the same answer. */
+  async act(request: PolicyActRequest): Promise<ActReply> {
+    let prompt: RenderedPrompt;
+    try {
+      prompt = await this.renderer.renderPngs(request.messages, request.images);
+    } catch (error) {
+      if (error instanceof ModelError) return failure('bad_request', error.message);
+      throw error;
+    }
+    const key = replyKey(request, prompt);
+    let reply = this.replies.get(key);
+    if (reply === undefined) {
+      reply = this.answer(request, prompt);
+      this.remember(key, reply);
+    }
+    return reply;
+  }
+
+  private remember(key: string, reply: Promise<ActReply>): void {
+    this.replies.set(key, reply);
+    const forget = (): void => void this.replies.delete(key);
+    reply.then((value) => ('ok' in value ? forget() : undefined), forget);
+    const [oldest] = this.replies.keys();
+    if (this.replies.size > REMEMBERED_REPLIES && oldest !== undefined) this.replies.delete(oldest);
+  }
+
+  private async answer(request: PolicyActRequest, prompt: RenderedPrompt): Promise<ActReply> {
+    const kept = prompt.images.map((image) => this.images.keep(image));
+    const policy = await this.find(request.policy);
+    if ('error' in policy) return policy;
+    try {
+      const { maxTokens, temperature, topP, seed } = request;
+      const result = await this.engine.generate({
+        prompt: { tokenIds: prompt.tokenIds, images: kept },
+        maxTokens,
+        temperature,
+        topP,
+        seed,
+        policy: policy.snapshot,
+      });
+      return this.toReply(prompt, result, policy);
+    } catch (error) {
+      if (error instanceof EngineError && error.category === 'request')
+        return failure('bad_request', error.message);
+      throw error;
+    }
+  }
+
+  private toReply(prompt: RenderedPrompt, result: GenerateResult, policy: Serving): PolicyActReply {
+    return {
+      promptTokenIds: prompt.tokenIds,
+      promptImages: prompt.images.map(({ sha256 }) => sha256),
+      imageTokens: prompt.imageTokens,
+      tokenIds: result.tokenIds,
+      logprobs: result.logprobs,
+      text: this.folder.tokenizer.decode(result.tokenIds, { skipSpecialTokens: true }),
+      finishReason: result.finishReason,
+      policyVersion: policy.step,
+      adapterDigest: result.adapterDigest,
+    };
+  }
+
+  private async find(policy: string): Promise<Serving | { ok: false; error: RequestFailure }> {
+    if (policy === 'latest') return this.current;
+    const name = parseCheckpointName(policy);
+    if (name === undefined) {
+      return failure(
+        'unknown_policy',
+        `"${policy}" is neither "latest" nor a name such as uirl://<run>/sampler_weights/000080`,
+      );
+    }
+    if (name.runId === this.options.runId && name.step === this.current.step) return this.current;
+    const checkpoints = this.options.checkpointsOf(name.runId);
+    if (!(await checkpoints.steps()).includes(name.step)) {
+      const found = (await checkpoints.steps()).map(folderName).join(', ') || 'none';
+      return failure(
+        'unknown_policy',
+        `${checkpoints.dir} has no checkpoint ${folderName(name.step)}; found: ${found}`,
+      );
+    }
+    return this.loadCheckpoint(policy, checkpoints.pathOf(name.step), name.step);
+  }
+
+  private loadCheckpoint(name: string, dir: string, step: number): Promise<Serving> {
+    const known = this.loaded.get(name);
+    const loading =
+      known ?? this.engine.snapshot(name, dir).then(({ digest }) => ({ step, digest, snapshot: name }));
+    this.loaded.delete(name);
+    this.loaded.set(name, loading);
+    if (known === undefined) loading.catch(() => this.loaded.delete(name));
+    for (const oldest of this.loaded.keys()) {
+      if (this.loaded.size <= KEPT_CHECKPOINTS) break;
+      this.loaded.delete(oldest);
+      void this.engine.dropSnapshot(oldest).catch(() => undefined);
+    }
+    return loading;
+  }
+}
+
+function replyKey(
+  { requestId, policy, maxTokens, temperature, topP, seed }: PolicyActRequest,
+  prompt: RenderedPrompt,
+): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([policy, maxTokens, temperature, topP, seed, prompt.tokenIds]));
+  for (const { sha256 } of prompt.images) hash.update(sha256);
+  return `${requestId} ${hash.digest('hex')}`;
+}

@@ -1,0 +1,58 @@
+import type { Trajectory } from '@ui-rl/contracts';
+import type { LearnerState } from './checkpoint-folder';
+import { IndexSet } from './index-set';
+
+/** Digests of so many steps are remembered; older policies cannot be sampling any more. */
+const REMEMBERED_DIGESTS = 1000;
+
+/** How far a run has come: what has to survive the end of the process. */
+export class Progress {
+  step = 0;
+  replacedGroups = 0;
+  /** Of settled groups. */
+  readonly counts = { trajectories: 0, invalid: 0, trainedEpisodes: 0, trainedTokens: 0 };
+  settled = new IndexSet();
+  lastStep: LearnerState['lastStep'] = null;
+  private digests: Record<string, string> = {};
+
+  constructor(private readonly runId: string) {}
+
+  static from(state: LearnerState): Progress {
+    const progress = new Progress(state.runId);
+    progress.step = state.step;
+    progress.replacedGroups = state.replacedGroups;
+    Object.assign(progress.counts, state.counts);
+    progress.settled = IndexSet.parse(state.settledGroups);
+    progress.digests = { ...state.digests };
+    progress.lastStep = state.lastStep;
+    return progress;
+  }
+
+  /** Notes which weights sample at a step. */
+  produced(step: number, digest: string): void {
+    this.digests[step] = digest;
+    for (const old of Object.keys(this.digests)) {
+      if (Number(old) <= step - REMEMBERED_DIGESTS) delete this.digests[old];
+    }
+  }
+
+  /** A digest in the trajectory that no policy of this run ever had; undefined where there is none. */
+  strangeDigest(trajectory: Trajectory): string | undefined {
+    const known = new Set(Object.values(this.digests));
+    return trajectory.turns.map(({ adapterDigest }) => adapterDigest).find((digest) => !known.has(digest));
+  }
+
+  toState(): LearnerState {
+    return {
+      format: 1,
+      runId: this.runId,
+      step: this.step,
+      digests: this.digests,
+      settledGroups: this.settled.toString(),
+      replacedGroups: this.replacedGroups,
+      counts: this.counts,
+      savedAt: new Date().toISOString(),
+      lastStep: this.lastStep,
+    };
+  }
+}

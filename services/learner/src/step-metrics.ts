@@ -1,0 +1,82 @@
+import { hasSignal, mean } from '@ui-rl/algorithms';
+import type { Trajectory } from '@ui-rl/contracts';
+import type { Group } from './groups';
+
+/** What the episodes of a batch say, by the names of Tinker's logs. */
+export function environmentMetrics(groups: readonly Group[], step: number): Record<string, number> {
+  const episodes = groups.flatMap((group) => group.trajectories);
+  const turns = episodes.flatMap((episode) => episode.turns);
+  const judged = episodes.filter(({ success }) => typeof success === 'boolean');
+  return {
+    'env/all/reward/total': mean(episodes.map(({ reward }) => reward)),
+    ...(judged.length > 0 ? { 'env/all/success': mean(judged.map(({ success }) => Number(success))) } : {}),
+    ...rewardParts(episodes),
+    ...groupFractions(groups),
+    'env/all/episodes': episodes.length,
+    'env/all/turns_per_episode': mean(episodes.map((episode) => episode.turns.length)),
+    'env/all/ac_tokens_per_turn': mean(turns.map(({ tokenIds }) => tokenIds.length)),
+    'env/all/parse_failures': mean(turns.map(({ parseError }) => (parseError === undefined ? 0 : 1))),
+    'env/all/truncated': mean(episodes.map(({ status }) => (status === 'truncated' ? 1 : 0))),
+    'time/policy_per_turn': mean(turns.map(({ policyMs }) => policyMs)) / 1000,
+    'time/env_per_turn': mean(turns.map(({ envMs }) => envMs)) / 1000,
+    ...staleness(
+      turns.map(({ policyVersion }) => policyVersion),
+      step,
+    ),
+  };
+}
+
+function rewardParts(episodes: readonly Trajectory[]): Record<string, number> {
+  const names = new Set(episodes.flatMap(({ rewards }) => Object.keys(rewards)));
+  return Object.fromEntries(
+    [...names].map((name) => [
+      `env/all/reward/${name}`,
+      mean(episodes.map(({ rewards }) => rewards[name] ?? 0)),
+    ]),
+  );
+}
+
+/** Shares of groups whose episodes differ in reward, and of those that all earned the most or the least of the batch. */
+function groupFractions(groups: readonly Group[]): Record<string, number> {
+  const rewards = groups.map((group) => group.rewards);
+  const all = rewards.flat();
+  const best = Math.max(...all);
+  const worst = Math.min(...all);
+  const good = (own: number[]): boolean => !hasSignal(own) && own[0] === best && best > 0;
+  const bad = (own: number[]): boolean => !hasSignal(own) && own[0] === worst && !good(own);
+  const share = (chosen: (own: number[]) => boolean): number =>
+    mean(rewards.map((own) => (chosen(own) ? 1 : 0)));
+  return {
+    'env/all/by_group/frac_mixed': share(hasSignal),
+    'env/all/by_group/frac_all_good': share(good),
+    'env/all/by_group/frac_all_bad': share(bad),
+  };
+}
+
+/** Steps by which the sampling policies were behind the one that was trained. */
+function staleness(versions: readonly number[], step: number): Record<string, number> {
+  if (versions.length === 0) return {};
+  return {
+    'sampling_client/step_min': Math.min(...versions),
+    'sampling_client/step_max': Math.max(...versions),
+    'sampling_client/step_mean': mean(versions),
+    'async/steps_off_policy_max': step - 1 - Math.min(...versions),
+  };
+}
+
+/** Joins the metrics of a batch's optimizer steps: sums of counts and times, means of the rest, extremes as such. */
+export function joinSubsteps(steps: readonly Record<string, number>[]): Record<string, number> {
+  const joined: Record<string, number> = {};
+  for (const name of new Set(steps.flatMap((step) => Object.keys(step)))) {
+    const values = steps.flatMap((step) => (name in step ? [step[name]] : []));
+    joined[name] = combine(name, values);
+  }
+  return joined;
+}
+
+const SUMMED = new Set(['optim/tokens', 'optim/samples', 'optim/micro_batches', 'time/train']);
+
+function combine(name: string, values: number[]): number {
+  if (SUMMED.has(name)) return values.reduce((sum, value) => sum + value, 0);
+  return name.endsWith('_max') ? Math.max(...values) : mean(values);
+}
