@@ -5,5 +5,6 @@ export * from './names';
 export * from './requests';
 export * from './rollout';
 export * from './run';
+export * from './seeds';
 export * from './task';
 export * from './trajectory';

@@ -187,3 +187,19 @@ export interface PolicyActReply {
   policyVersion: number;
   adapterDigest: string;
 }
+
+/** Asks the learner of a run how it is doing. */
+export class PolicyInfoRequest {
+  @IsString()
+  @IsNotEmpty()
+  runId: string;
+}
+
+export interface PolicyInfoReply {
+  runId: string;
+  /** Batches trained. */
+  step: number;
+  adapterDigest: string;
+  /** What the engine says of itself: rows active and waiting, generated tokens, times. */
+  engine: Record<string, unknown>;
+}

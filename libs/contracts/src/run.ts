@@ -34,3 +34,28 @@ export interface PolicyState {
 export interface LoaderState {
   groupsReleased: number;
 }
+
+/** One evaluation of one set of goals that is under way. */
+export interface OpenEvaluation {
+  evaluationId: string;
+  stage: 'baseline' | 'periodic' | 'final';
+  set: string;
+  /** `latest`, or a checkpoint name. */
+  policy: string;
+  /** Policy version, where it is known before the first episode. */
+  policyVersion: number;
+  /** Every rollout is in the queue. */
+  released: boolean;
+  /** One character per episode: `.` under way, `s` success, `f` none, `x` invalid in every attempt. */
+  outcomes: string;
+  /** Attempts behind the present one, of episodes that were refilled: index of the episode → attempts. */
+  refills: Record<string, number>;
+}
+
+export interface EvaluatorState {
+  open: OpenEvaluation[];
+  /** Evaluations whose result was told: `baseline`, `final`. */
+  stagesDone: string[];
+  /** Step of the newest checkpoint whose periodic evaluation was begun; 0 before the first. */
+  lastPeriodicStep: number;
+}
