@@ -20,5 +20,6 @@ export { failure, isFailure, type RequestOptions } from './request';
 export type { RequestContext, Responder, RespondOptions } from './respond';
 export { sleep } from './retry';
 export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
+export { serveRuns, type ServeRunsOptions } from './serve-runs';
 export type { SetAsideRecord } from './set-aside';
 export { BusStrategy } from './strategy';

@@ -16,4 +16,5 @@ export * from './errors';
 export { loadPlugins, type LoadOptions } from './load';
 export { PluginRegistry, type LoadedPlugin } from './registry';
 export { Sessions, type OpenSession, type SessionsOptions, type StepSession } from './sessions';
+export { loadTasks, type LoadedTask } from './tasks';
 export { verify } from './verify';

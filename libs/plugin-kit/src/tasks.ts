@@ -1,0 +1,40 @@
+import type { Task } from '@ui-rl/contracts';
+import { PluginError } from './errors';
+import type { TaskSourceConfig } from './plugins';
+import type { PluginRegistry } from './registry';
+
+/** A task that a source has loaded. */
+export type LoadedTask = Task & { id: string };
+
+/**
+ * The tasks of several sources, in the order they are named; a task that comes twice counts once.
+ * Throws `PluginError` for an unknown source, an option it refuses, a task without an id, or two that share one.
+ */
+export async function loadTasks(
+  registry: PluginRegistry,
+  configs: readonly TaskSourceConfig[],
+): Promise<LoadedTask[]> {
+  const tasks = new Map<string, LoadedTask>();
+  for (const config of configs) {
+    for (const task of await registry.taskSource(config.source_type).load(config)) {
+      const loaded = withId(task, config.source_type);
+      const known = tasks.get(loaded.id);
+      if (known !== undefined && known.description !== loaded.description) {
+        throw new PluginError(
+          'duplicate',
+          `two tasks have the id "${loaded.id}": "${known.description}" and "${loaded.description}"`,
+        );
+      }
+      tasks.set(loaded.id, known ?? loaded);
+    }
+  }
+  return [...tasks.values()];
+}
+
+function withId(task: Task, sourceType: string): LoadedTask {
+  if (task.id !== undefined) return task as LoadedTask;
+  throw new PluginError(
+    'invalid',
+    `source_type "${sourceType}" gave a task without id: "${task.description}"`,
+  );
+}
