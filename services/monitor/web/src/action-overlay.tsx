@@ -11,10 +11,14 @@ interface Size {
 /** The action of a turn drawn on its screenshot: places, strokes, and words for what has no place. */
 export function ActionOverlay({ action, size }: { action: Action; size: Size }) {
   const unit = Math.max(size.width, size.height) / 100;
+  const placed = placeOf(action) !== null || strokeOf(action, size) !== null;
   return (
-    <svg className="overlay" viewBox={`0 0 ${size.width} ${size.height}`} aria-label={describe(action)}>
-      <Drawn action={action} size={size} unit={unit} />
-    </svg>
+    <>
+      <svg className="overlay" viewBox={`0 0 ${size.width} ${size.height}`} aria-label={describe(action)}>
+        <Drawn action={action} size={size} unit={unit} />
+      </svg>
+      {!placed && <span className="words">{describe(action)}</span>}
+    </>
   );
 }
 
@@ -35,15 +39,15 @@ function Drawn({ action, size, unit }: { action: Action; size: Size; unit: numbe
 }
 
 function Cross({ at: [x, y], unit }: { at: Point; unit: number }) {
-  const arm = unit * 6;
-  const gap = unit * 1.4;
+  const arm = unit * 5.4;
+  const gap = unit * 1.2;
   const path = `M${x - arm} ${y}H${x - gap}M${x + gap} ${y}H${x + arm}M${x} ${y - arm}V${y - gap}M${x} ${y + gap}V${y + arm}`;
   return (
     <>
-      <path className="halo" d={path} strokeWidth={unit * 2} />
-      <circle className="halo" cx={x} cy={y} r={unit * 3.4} strokeWidth={unit * 2} fill="none" />
-      <path d={path} strokeWidth={unit} />
-      <circle cx={x} cy={y} r={unit * 3.4} strokeWidth={unit} fill="none" />
+      <path className="halo" d={path} strokeWidth={unit * 1.6} />
+      <circle className="halo" cx={x} cy={y} r={unit * 3} strokeWidth={unit * 1.6} fill="none" />
+      <path d={path} strokeWidth={unit * 0.8} />
+      <circle cx={x} cy={y} r={unit * 3} strokeWidth={unit * 0.8} fill="none" />
     </>
   );
 }
@@ -98,8 +102,10 @@ export function describe(action: Action): string {
   if (name === 'finish') return `finish: ${rest.success === true ? 'done' : 'given up'}`;
   if (isPoint(rest.from) && isPoint(rest.to))
     return `${String(name)} ${rest.from.join(', ')} → ${rest.to.join(', ')}`;
-  const words = [String(name).replace('_', ' '), rest.direction, rest.amount].filter(
-    (word) => word !== undefined,
-  );
+  const words = [word(name).replace('_', ' '), word(rest.direction), word(rest.amount)].filter(Boolean);
   return `${words.join(' ')}${place === null ? '' : ` ${place.join(', ')}`}`;
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

@@ -113,7 +113,7 @@ function lineOptions(
   const points = line.low !== undefined;
   return {
     label: line.label,
-    stroke: points ? undefined : line.faint === true ? `${stroke}55` : stroke,
+    stroke: line.faint === true ? `${stroke}55` : stroke,
     width: line.faint === true ? 1 : 2,
     spanGaps: true,
     paths: points ? () => null : undefined,

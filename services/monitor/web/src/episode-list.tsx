@@ -41,7 +41,7 @@ export function EpisodeList({ run, version }: { run: string; version: number }) 
       )}
       {episodes.length > 0 && <EpisodeTable episodes={episodes} />}
       {cursor !== null && (
-        <button type="button" className="more" onClick={() => older.load(cursor)}>
+        <button type="button" className="more" onClick={() => void older.load(cursor)}>
           Show older ones
         </button>
       )}
@@ -55,19 +55,18 @@ function useOlder(run: string, filter: Filter, path: string) {
   const [error, setError] = useState<string | null>(null);
   useEffect(() => setError(null), [path]);
   const present = pages?.path === path ? pages : { path, episodes: [], cursor: null };
-  const load = (cursor: string) => {
-    fetchJson<EpisodePage>(pathOf(run, filter, cursor)).then(
-      (page) => {
-        const episodes = [...present.episodes, ...page.episodes];
-        setPages({ path, episodes, cursor: page.cursor });
-      },
-      (problem: unknown) => setError(String(problem)),
-    );
+  const load = async (cursor: string) => {
+    try {
+      const page = await fetchJson<EpisodePage>(pathOf(run, filter, cursor));
+      setPages({ path, episodes: [...present.episodes, ...page.episodes], cursor: page.cursor });
+    } catch (problem) {
+      setError(String(problem));
+    }
   };
   return { ...present, error, load };
 }
 
-function Filters({ filter, change }: { filter: Filter; change(filter: Filter): void }) {
+function Filters({ filter, change }: { filter: Filter; change: (filter: Filter) => void }) {
   const [task, setTask] = useState(filter.task);
   useEffect(() => {
     const timer = setTimeout(() => {

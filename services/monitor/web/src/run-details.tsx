@@ -50,7 +50,7 @@ function Log({ entries }: { entries: LogEntry[] }) {
 }
 
 function told({ type, data }: LogEntry): string {
-  const text = (name: string) => (data[name] === undefined ? '' : String(data[name]));
+  const text = (name: string) => (typeof data[name] === 'string' ? data[name] : '');
   if (type === 'phase') return [text('phase'), text('reason')].filter(Boolean).join(': ');
   if (type === 'service_ready') return `${text('service')} ${text('instance')}`;
   if (type === 'warning') return `${text('service')}, ${text('code')}: ${text('message')}`;

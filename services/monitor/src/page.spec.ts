@@ -1,0 +1,331 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { BusService, sha256 } from '@ui-rl/bus';
+import { subjects, type Trajectory, type Turn } from '@ui-rl/contracts';
+import {
+  eventually,
+  findChromium,
+  makeRollout,
+  makeTask,
+  makeTrajectory,
+  makeTurn,
+  type NatsServer,
+  startNats,
+} from '@ui-rl/testkit';
+import { type Browser, chromium, type Page } from 'playwright';
+import { type Monitor, startMonitor } from './server';
+
+const ROOT = resolve(__dirname, '../../..');
+const RUN = 'demo-20261120-101500';
+const SHOTS = join(ROOT, '.cache', 'monitor-page');
+
+let nats: NatsServer;
+let bus: BusService;
+let folder: string;
+let monitor: Monitor;
+let browser: Browser;
+let page: Page;
+const problems: string[] = [];
+
+/** Real screens of the simulated phone, in the order a user would see them. */
+async function phoneScreens(): Promise<Uint8Array[]> {
+  const phone = await browser.newPage({ viewport: { width: 160, height: 224 } });
+  await phone.goto(pathToFileURL(join(ROOT, 'plugins/task-source-demo/pocket/index.html')).href);
+  const screens: Uint8Array[] = [await phone.screenshot()];
+  for (const [x, y] of [
+    [40, 48],
+    [140, 80],
+  ]) {
+    await phone.mouse.click(x, y);
+    screens.push(await phone.screenshot());
+  }
+  await phone.close();
+  return screens;
+}
+
+async function buildPage(outDir: string): Promise<void> {
+  const vite = join(dirname(createRequire(__filename).resolve('vite/package.json')), 'bin/vite.js');
+  const config = join(ROOT, 'services/monitor/web/vite.config.ts');
+  const args = ['build', '--config', config, '--outDir', outDir, '--logLevel', 'warn'];
+  await promisify(execFile)(process.execPath, [vite, ...args], { cwd: ROOT });
+}
+
+const ACTIONS = [
+  { action: 'click', x: 40, y: 48 },
+  { action: 'swipe', from: [80, 180], to: [80, 60] },
+  { action: 'type', text: 'milk' },
+];
+
+function turns(hashes: string[], version: number): Turn[] {
+  return ACTIONS.map((action, index) => {
+    const text = JSON.stringify(action);
+    const tokenIds = Array.from({ length: 14 }, (_, token) => token);
+    return makeTurn({
+      index,
+      screenshot: hashes[index % hashes.length],
+      action,
+      text,
+      tokenIds,
+      logprobs: tokenIds.map((token) => -0.02 - ((token * 7 + version) % 5) * 0.15),
+      policyVersion: version,
+      policyMs: 41.5,
+      envMs: 18.2,
+      outcome: index === 1 ? 'outside_viewport' : 'ok',
+    });
+  });
+}
+
+function episode(step: number, index: number, hashes: string[]): Trajectory {
+  const success = (step * 13 + index * 7) % 30 < 8 + step;
+  const at = Date.parse('2026-11-20T10:16:00.000Z') + (step * 16 + index) * 400;
+  const goals = ['Enable Wi-Fi', 'Open Settings', 'Set the brightness to 70', 'Turn on Bluetooth'];
+  return makeTrajectory({
+    request: makeRollout({
+      rolloutId: `${RUN}-g${step}-r${index}`,
+      runId: RUN,
+      groupSize: 8,
+      indexInGroup: index % 8,
+      task: makeTask({ id: `train_0${index % 4}`, description: goals[index % 4] }),
+    }),
+    success,
+    reward: success ? 1 : 0,
+    turns: turns(hashes, step),
+    finalScreenshot: hashes.at(-1),
+    finalState: { screen: 'settings', settings: { wifi: success } },
+    startedAt: new Date(at - 900).toISOString(),
+    finishedAt: new Date(at).toISOString(),
+    actor: 'actor-1',
+  });
+}
+
+async function publish(trajectory: Trajectory): Promise<void> {
+  const { runId, purpose, rolloutId } = trajectory.request;
+  await bus.publishJson(subjects.trajectory(runId, purpose), trajectory, rolloutId);
+}
+
+async function publishRun(hashes: string[]): Promise<void> {
+  const createdAt = '2026-11-20T10:15:00.000Z';
+  await bus.runs.create({ runId: RUN, createdAt, config: { rollout: { group_size: 8 } } });
+  await bus.runs.changePhase(RUN, 'training');
+  const steps = Array.from({ length: 20 }, (_, step) => step);
+  await Promise.all(
+    steps.flatMap((step) => Array.from({ length: 16 }, (_, index) => publish(episode(step, index, hashes)))),
+  );
+  for (const step of steps) {
+    const metrics = {
+      'optim/kl_sample_train_v1': 1e-6 * (1 + (step % 4)),
+      'optim/kl_sample_train_v2': 2e-6 * (1 + (step % 3)),
+      'optim/loss': 0.4 / (step + 1),
+    };
+    await bus.event(
+      { type: 'train_step', runId: RUN, step: step + 1, rolloutIds: [`${RUN}-g${step}-r0`], metrics },
+      `${step}`,
+    );
+  }
+  await evaluation('baseline', 0, 0.31, 0.28);
+  await evaluation('final', 20, 0.93, 0.58);
+}
+
+async function evaluation(stage: 'baseline' | 'final', version: number, onTrain: number, onEval: number) {
+  const sets = { train_goals: onTrain, eval_goals: onEval };
+  for (const [set, successRate] of Object.entries(sets)) {
+    const tasks = ['Enable Wi-Fi', 'Open the notes', 'Set the volume to 40', 'Mute the alarm'].map(
+      (description, index) => ({
+        taskId: `${set}_${index}`,
+        description,
+        successes: Math.min(16, Math.round(successRate * 16) + ((index * 5) % 3) - 1),
+        episodes: 16,
+      }),
+    );
+    await bus.event(
+      {
+        type: 'evaluation',
+        runId: RUN,
+        evaluationId: stage,
+        stage,
+        set,
+        policyVersion: version,
+        checkpoint: `uirl://${RUN}/sampler_weights/0000${version}`,
+        successRate,
+        interval: [successRate - 0.09, successRate + 0.06],
+        episodes: 64,
+        invalid: 0,
+        tasks,
+      },
+      `${stage}-${set}`,
+    );
+  }
+}
+
+beforeAll(async () => {
+  nats = await startNats();
+  folder = await mkdtemp(join(tmpdir(), 'ui-rl-page-'));
+  const webDir = join(folder, 'web');
+  [bus, browser] = await Promise.all([
+    BusService.connect({ service: 'test', servers: [nats.url] }),
+    chromium.launch({ executablePath: findChromium() ?? undefined, args: ['--no-sandbox'] }),
+    buildPage(webDir),
+    mkdir(SHOTS, { recursive: true }),
+  ]);
+  monitor = await startMonitor({
+    bus: { service: 'monitor', servers: [nats.url] },
+    database: { kind: 'embedded', dataDir: join(folder, 'database') },
+    host: '127.0.0.1',
+    port: 0,
+    webDir,
+  });
+  page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+  page.setDefaultTimeout(15_000);
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await monitor.close();
+  await bus.close();
+  await nats.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const shot = (name: string) => page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+const text = (selector: string) => page.locator(selector).allInnerTexts();
+
+test('without a run the page says how to start one, and a run appears by itself', async () => {
+  await page.goto(monitor.url);
+  await page.getByText('No run yet.').waitFor();
+  await page.getByText('live', { exact: true }).waitFor();
+  const hashes = await Promise.all((await phoneScreens()).map((png) => bus.blobs.put(png)));
+  expect(new Set(hashes).size).toBeGreaterThan(1);
+  await publishRun(hashes);
+  await page.getByRole('link', { name: RUN }).waitFor();
+  await eventually('all episodes in the list', async () => (await text('tbody td'))[4] === '320');
+  await page.getByText('93 %').waitFor();
+  await shot('runs');
+});
+
+test('a run shows its curves, its evaluations and every task before and after', async () => {
+  await page.getByRole('link', { name: RUN }).click();
+  await page.getByText('Success', { exact: true }).waitFor();
+  await eventually('six charts', async () => (await page.locator('.chart canvas').count()) === 6);
+  expect(await text('.stat .value')).toEqual(['20', '320', '0.0 %', '–']);
+  // A chart that drew nothing is one colour.
+  const colours = await page.locator('.chart canvas').evaluateAll((canvases) =>
+    canvases.map((canvas) => {
+      const { width, height } = canvas as HTMLCanvasElement;
+      const pixels = (canvas as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, width, height).data;
+      const seen = new Set<number>();
+      for (let at = 0; at < pixels.length; at += 4)
+        if (pixels[at + 3] > 200) seen.add((pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2]);
+      return seen.size;
+    }),
+  );
+  expect(Math.min(...colours)).toBeGreaterThan(2);
+  const rows = await text('.evaluations .card:nth-child(1) tbody tr');
+  expect(rows).toHaveLength(4);
+  expect(rows[0]).toMatch(/Enable Wi-Fi[^]*25 %[^]*88 %[^]*\+63 %/);
+  await shot('run');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await shot('run-dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+});
+
+test('episodes are filtered, and more come by scrolling back', async () => {
+  await page.getByRole('link', { name: 'Episodes' }).click();
+  await eventually('the first page', async () => (await page.locator('tbody tr').count()) === 50);
+  await page.getByRole('button', { name: 'Show older ones' }).click();
+  await eventually('the second page', async () => (await page.locator('tbody tr').count()) === 100);
+  await page.getByLabel('Result').selectOption('no');
+  await eventually('failures only', async () => new Set(await text('tbody tr .badge')).size === 1);
+  expect((await text('tbody tr .badge'))[0]).toBe('failure');
+  await page.getByLabel('Task').fill('no such goal');
+  await page.getByText('No episode passes this filter.').waitFor();
+  await page.getByLabel('Result').selectOption('');
+  await page.getByLabel('Task').fill('bluetooth');
+  await eventually(
+    'one goal',
+    async () =>
+      new Set(await text('tbody tr a')).has('Turn on Bluetooth') &&
+      new Set(await text('tbody tr a')).size === 1,
+  );
+  await shot('episodes');
+});
+
+test('an episode shows its screenshots with the actions drawn where they happened', async () => {
+  await page.locator('tbody tr a').first().click();
+  await eventually('screenshots', async () => (await page.locator('.screen img').count()) === 4);
+  await eventually('overlays', async () => (await page.locator('.overlay').count()) === 3);
+  const crosshair = await page.locator('.turn').first().locator('.overlay circle').last().boundingBox();
+  const image = await page.locator('.turn').first().locator('img').boundingBox();
+  const scale = image!.width / 160;
+  expect(Math.abs(crosshair!.x + crosshair!.width / 2 - image!.x - 40 * scale)).toBeLessThan(3);
+  expect(Math.abs(crosshair!.y + crosshair!.height / 2 - image!.y - 48 * scale)).toBeLessThan(3);
+  expect(await text('.turn strong')).toEqual([
+    'click 40, 48',
+    'swipe 80, 180 → 80, 60',
+    'type “milk”',
+    'at the end',
+  ]);
+  expect(await page.locator('.turn').first().locator('.bars i').count()).toBe(14);
+  expect(await page.locator('.turn').nth(1).innerText()).toMatch(/outside viewport/);
+  await shot('episode');
+});
+
+test('an invalid episode tells why, and one from outside of the task list is shown like any other', async () => {
+  const request = makeRollout({
+    rolloutId: 'by-hand-r0',
+    runId: RUN,
+    task: makeTask({ id: undefined, description: 'Water the plants', checks: undefined }),
+  });
+  await publish(
+    makeTrajectory({
+      request,
+      status: 'invalid',
+      invalidReason: 'crashed: the page crashed',
+      success: null,
+      reward: 0,
+      turns: [],
+      finishedAt: '2026-11-20T11:30:00.000Z',
+    }),
+  );
+  await page.goto(`${monitor.url}/#/runs/${RUN}/episodes`);
+  await page.getByRole('link', { name: 'Water the plants' }).click();
+  await page.getByText('Invalid: crashed: the page crashed').waitFor();
+  await page.getByText('No turn was played.').waitFor();
+});
+
+test('messages that were set aside are listed with their reason and text', async () => {
+  bus.connection.publish(subjects.event(RUN, 'phase'), 'not json');
+  await page.getByRole('link', { name: 'Set aside' }).click();
+  await page.getByText(/not JSON/).click();
+  await page.getByText('not json', { exact: true }).waitFor();
+  await shot('set-aside');
+});
+
+test('details show log and run file, and text from outside stays text', async () => {
+  await bus.event(
+    { type: 'warning', runId: RUN, service: 'learner', code: 'kl', message: '<img src=x onerror=alert(1)>' },
+    'xss',
+  );
+  await page.goto(`${monitor.url}/#/runs/${RUN}/details`);
+  await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+  await page.getByText('"group_size": 8').waitFor();
+  await shot('details');
+});
+
+test('the page works without a complaint of the browser, also on a phone', async () => {
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto(`${monitor.url}/#/runs/${RUN}`);
+  await page.locator('.chart canvas').first().waitFor();
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  expect(overflow).toBeLessThanOrEqual(0);
+  await shot('narrow');
+  expect(problems).toEqual([]);
+});
