@@ -4,6 +4,7 @@ import type { BusService, RunSnapshot } from '@ui-rl/bus';
 import {
   subjects,
   type PolicyActRequest,
+  type PolicyInfoReply,
   type RunPhase,
   type RunState,
   type Trajectory,
@@ -15,6 +16,7 @@ import { GroupBook } from './groups';
 import { ImageStore } from './image-store';
 import { MetricsFile } from './metrics-file';
 import type { LearnerOptions } from './options';
+import { openTrajectories } from './run-options';
 import { PolicyServer } from './policy-server';
 import { Progress } from './progress';
 import { findFlaw } from './samples';
@@ -116,9 +118,14 @@ export class Learner {
     return this.policy.act(request);
   }
 
-  async info(): Promise<Record<string, unknown>> {
+  async info(): Promise<PolicyInfoReply> {
     const { step, digest } = this.policy.current;
-    return { runId: this.runId, step, adapterDigest: digest, ...(await this.engine.info()) };
+    return { runId: this.runId, step, adapterDigest: digest, engine: { ...(await this.engine.info()) } };
+  }
+
+  /** Episodes that may wait for their batch at the same time. */
+  get openTrajectories(): number {
+    return openTrajectories(this.options);
   }
 
   /** Takes in one episode; resolves when nothing more needs its message. */

@@ -18,6 +18,7 @@ export interface LearnerOptions {
   loss: LossOptions;
   learningRate: LearningRateSchedule;
   maxGradNorm: number;
+  groupSize: number;
   groupsPerBatch: number;
   /** Optimizer steps a batch is split into, by groups. */
   substeps: number;

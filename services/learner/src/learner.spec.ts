@@ -1,0 +1,404 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BusService } from '@ui-rl/bus';
+import {
+  RolloutRequest,
+  STREAMS,
+  subjects,
+  type PolicyActReply,
+  type PolicyInfoReply,
+  type Reply,
+  type RunEvent,
+  type Trajectory,
+} from '@ui-rl/contracts';
+import {
+  eventually,
+  makeRollout,
+  makeTrajectory,
+  makeTurn,
+  startNats,
+  type NatsServer,
+} from '@ui-rl/testkit';
+import { LearnerHost } from './host';
+import type { LearnerOptions } from './options';
+
+const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
+const png = readFileSync(join(fixture, 'images/0.png'));
+
+let nats: NatsServer;
+let bus: BusService;
+let runsDir: string;
+let host: LearnerHost | undefined;
+let served: BusService | undefined;
+let runs = 0;
+const failures: unknown[] = [];
+
+beforeAll(async () => {
+  nats = await startNats();
+  bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+  runsDir = await mkdtemp(join(tmpdir(), 'learner-'));
+});
+
+afterEach(async () => {
+  await quit();
+  expect(failures.splice(0)).toEqual([]);
+});
+
+afterAll(async () => {
+  await bus.close();
+  await nats.stop();
+  await rm(runsDir, { recursive: true, force: true });
+});
+
+function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
+  return {
+    runsDir,
+    engine: {
+      modelDir: join(fixture, 'model'),
+      device: 'cpu',
+      trainable: { mode: 'lora', lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0 } },
+      maxRows: 4,
+      maxSequence: 128,
+      threads: 1,
+      seed: 1,
+    },
+    historyTurns: 1,
+    selection: { kind: 'advantage', advantage: 'grpo' },
+    loss: { name: 'ppo', aggregation: 'token-mean' },
+    learningRate: { kind: 'constant', peak: 1e-3 },
+    maxGradNorm: 1,
+    groupSize: 2,
+    groupsPerBatch: 2,
+    substeps: 1,
+    minibatches: 1,
+    maxStepsOffPolicy: 0,
+    maxReplacedGroups: 0,
+    maxAttempts: 2,
+    maxSteps: 0,
+    maxMinutes: 0,
+    keepEvery: [2],
+    ...changes,
+  };
+}
+
+/** Starts a learner over a connection of its own, as a process would. */
+async function begin(runId: string, options: LearnerOptions): Promise<void> {
+  served = await BusService.connect({ service: 'learner', servers: [nats.url] });
+  const onFailure = (error: unknown): void => void failures.push(error);
+  host = new LearnerHost({ bus: served, runId, optionsOf: () => options, onFailure });
+  void host.serve();
+}
+
+async function quit(): Promise<void> {
+  await host?.stop();
+  await served?.close();
+  host = served = undefined;
+}
+
+/** A run whose training has begun, and its learner. */
+async function startRun(changes: Partial<LearnerOptions> = {}): Promise<string> {
+  runs += 1;
+  const runId = `learner-test-${runs}`;
+  await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
+  await begin(runId, optionsWith(changes));
+  await eventually('the policy state', async () => (await bus.runs.policy(runId)) !== null, 30_000);
+  return runId;
+}
+
+async function act(runId: string, requestId: string, changes: object = {}): Promise<Reply<PolicyActReply>> {
+  const content = [
+    { type: 'image', image: 0 },
+    { type: 'text', text: 'Open Settings' },
+  ];
+  const request = {
+    runId,
+    requestId,
+    messages: [{ role: 'user', content }],
+    images: [png],
+    policy: 'latest',
+    maxTokens: 4,
+    temperature: 1,
+    topP: 1,
+    seed: 7,
+    ...changes,
+  };
+  return bus.request<PolicyActReply>(subjects.policyAct(runId), request, 10_000, undefined, {
+    retryForMs: 10_000,
+  });
+}
+
+function valueOf<T>(reply: Reply<T>): T {
+  if (!reply.ok) throw new Error(reply.error.message);
+  return reply.value;
+}
+
+interface Episode {
+  group: number;
+  member: number;
+  reward: number;
+  attempt?: number;
+  changes?: Partial<Trajectory>;
+}
+
+/** Plays one episode of one turn with the served policy, as an actor would, and publishes it. */
+async function play(
+  runId: string,
+  { group, member, reward, attempt = 0, changes }: Episode,
+): Promise<Trajectory> {
+  const groupId = `${runId}-g${group}`;
+  const suffix = attempt === 0 ? '' : `-a${attempt}`;
+  const request = makeRollout({
+    runId,
+    groupId,
+    groupIndex: group,
+    indexInGroup: member,
+    groupSize: 2,
+    attempt,
+    rolloutId: `${groupId}-r${member}${suffix}`,
+  });
+  const said = valueOf(await act(runId, `${request.rolloutId}/0`, { seed: 10 * group + member }));
+  await bus.blobs.put(png);
+  const trajectory = makeTrajectory({
+    request,
+    reward,
+    success: reward > 0,
+    turns: [makeTurn({ ...said })],
+    ...changes,
+  });
+  await bus.publishJson(subjects.trajectory(runId, 'train'), trajectory, request.rolloutId);
+  return trajectory;
+}
+
+async function playGroup(runId: string, group: number, rewards: [number, number]): Promise<void> {
+  await Promise.all(rewards.map((reward, member) => play(runId, { group, member, reward })));
+}
+
+async function version(runId: string): Promise<number | undefined> {
+  return (await bus.runs.policy(runId))?.version;
+}
+
+async function reached(runId: string, step: number): Promise<void> {
+  await eventually(`step ${step} of ${runId}`, async () => (await version(runId)) === step, 30_000);
+}
+
+/** Everything a subject of a run holds, oldest first. */
+async function stored<T>(stream: string, subject: string, name: string): Promise<T[]> {
+  const found: T[] = [];
+  const consumption = await bus.consume<T>({
+    stream,
+    subject,
+    durable: name,
+    handle: async (m) => void found.push(m),
+  });
+  let seen = -1;
+  await eventually('the end of the stream', async () => {
+    const done = seen === found.length;
+    seen = found.length;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    return done;
+  });
+  await consumption.stop();
+  return found;
+}
+
+function events<E extends RunEvent['type']>(
+  runId: string,
+  type: E,
+): Promise<Extract<RunEvent, { type: E }>[]> {
+  return stored(
+    STREAMS.events,
+    subjects.event(runId, type),
+    `t-${runId}-${type}-${Math.random().toString(36).slice(2)}`,
+  );
+}
+
+it('serves the policy: tokens, log-probabilities and what was read; the same request gets the same answer', async () => {
+  const runId = await startRun();
+  const first = valueOf(await act(runId, 'a/0'));
+  expect(first.policyVersion).toBe(0);
+  expect(first.tokenIds.length).toBeGreaterThan(0);
+  expect(first.logprobs).toHaveLength(first.tokenIds.length);
+  expect(first.promptImages).toHaveLength(1);
+  expect(first.promptTokenIds.filter((id) => id === 298)).toHaveLength(first.imageTokens);
+  expect(valueOf(await act(runId, 'a/0'))).toEqual(first);
+  const named = valueOf(await act(runId, 'b/0', { policy: `uirl://${runId}/sampler_weights/000000` }));
+  expect(named.adapterDigest).toBe(first.adapterDigest);
+  expect(await act(runId, 'c/0', { policy: `uirl://${runId}/sampler_weights/000009` })).toMatchObject({
+    ok: false,
+    error: { code: 'unknown_policy', message: expect.stringContaining('found: 000000') },
+  });
+  expect(await act(runId, 'd/0', { images: [] })).toMatchObject({
+    ok: false,
+    error: { code: 'bad_request' },
+  });
+  expect(await act(runId, 'e/0', { images: [new Uint8Array(9)] })).toMatchObject({
+    ok: false,
+    error: { code: 'bad_request' },
+  });
+  const info = await bus.request<PolicyInfoReply>(subjects.policyInfo(runId), { runId }, 5000);
+  expect(valueOf(info)).toMatchObject({ runId, step: 0, adapterDigest: first.adapterDigest });
+});
+
+it('trains complete groups, saves a checkpoint, tells it, and serves the new policy', async () => {
+  const runId = await startRun();
+  expect(await bus.runs.policy(runId)).toMatchObject({ version: 0, groupsWanted: 2 });
+  await playGroup(runId, 0, [1, 0]);
+  await playGroup(runId, 1, [0, 1]);
+  await reached(runId, 1);
+  expect(await bus.runs.policy(runId)).toMatchObject({
+    checkpoint: `uirl://${runId}/sampler_weights/000001`,
+    groupsWanted: 4,
+  });
+  const said = valueOf(await act(runId, 'later/0'));
+  expect(said.policyVersion).toBe(1);
+  await playGroup(runId, 2, [1, 0]);
+  await playGroup(runId, 3, [0, 1]);
+  await reached(runId, 2);
+  const steps = await events(runId, 'train_step');
+  expect(steps.map(({ step }) => step)).toEqual([1, 2]);
+  expect(steps.flatMap(({ rolloutIds }) => rolloutIds)).toEqual(
+    [0, 1, 2, 3].flatMap((group) => [0, 1].map((member) => `${runId}-g${group}-r${member}`)),
+  );
+  expect(steps[0].metrics).toMatchObject({
+    'env/all/reward/total': 0.5,
+    'env/all/by_group/frac_mixed': 1,
+    'optim/lr': 1e-3,
+    'sampling_client/step_mean': 0,
+    'async/steps_off_policy_max': 0,
+  });
+  expect(Math.abs(steps[1].metrics['optim/kl_sample_train_v1'])).toBeLessThan(1e-4);
+  expect(steps[1].metrics['optim/grad_norm']).toBeGreaterThan(0);
+  expect((await events(runId, 'checkpoint')).map(({ step }) => step)).toEqual([0, 2]);
+  const lines = (await readFile(join(runsDir, runId, 'metrics.jsonl'), 'utf8')).trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { step: number }).step)).toEqual([1, 2]);
+  expect(await readdir(join(runsDir, runId, 'checkpoints/000002'))).toEqual(
+    expect.arrayContaining([
+      'adapter_config.json',
+      'adapter_model.safetensors',
+      'optimizer.safetensors',
+      'state.json',
+    ]),
+  );
+  const old = valueOf(await act(runId, 'old/0', { policy: `uirl://${runId}/sampler_weights/000001` }));
+  expect(old.adapterDigest).toBe(said.adapterDigest);
+});
+
+it('goes on after its process ended: nothing is trained twice, nothing is lost', async () => {
+  const runId = await startRun({ groupsPerBatch: 1 });
+  await playGroup(runId, 0, [1, 0]);
+  await reached(runId, 1);
+  const half = await play(runId, { group: 1, member: 0, reward: 1 });
+  const before = await bus.runs.policy(runId);
+  await quit();
+  // What was trained already is delivered once more, as after a lost acknowledgement.
+  await bus.publishJson(
+    subjects.trajectory(runId, 'train'),
+    { ...half, request: { ...half.request, groupIndex: 0 } },
+    'again',
+  );
+  await begin(runId, optionsWith({ groupsPerBatch: 1 }));
+  await play(runId, { group: 1, member: 1, reward: 0 });
+  await reached(runId, 2);
+  const said = valueOf(await act(runId, 'x/0'));
+  expect(said.policyVersion).toBe(2);
+  expect(said.adapterDigest).not.toBe(before?.adapterDigest);
+  const steps = await events(runId, 'train_step');
+  expect(steps.map(({ step, rolloutIds }) => [step, rolloutIds.length])).toEqual([
+    [1, 2],
+    [2, 2],
+  ]);
+  const lines = (await readFile(join(runsDir, runId, 'metrics.jsonl'), 'utf8')).trim().split('\n');
+  expect(lines).toHaveLength(2);
+});
+
+it('has invalid episodes played again, a bounded number of times, and keeps them out of the batch', async () => {
+  const runId = await startRun({ groupsPerBatch: 1 });
+  const invalid = { status: 'invalid' as const, invalidReason: 'the browser crashed', turns: [] };
+  await play(runId, { group: 0, member: 0, reward: 1 });
+  await play(runId, { group: 0, member: 1, reward: 0, changes: invalid });
+  const refills = async () =>
+    stored<RolloutRequest>(STREAMS.rollouts, subjects.rollout(runId, 'train'), `actors-${runId}`);
+  const [refill] = await refills();
+  expect(refill).toMatchObject({ rolloutId: `${runId}-g0-r1-a1`, attempt: 1, indexInGroup: 1 });
+  await play(runId, { group: 0, member: 1, reward: 0, attempt: 1 });
+  await reached(runId, 1);
+  const [step] = await events(runId, 'train_step');
+  expect(step.rolloutIds).toEqual([`${runId}-g0-r0`, `${runId}-g0-r1-a1`]);
+  expect(step.metrics['env/all/invalid_share']).toBeCloseTo(1 / 3, 6);
+  // Twice invalid: the place stays empty.
+  await play(runId, { group: 1, member: 0, reward: 1 });
+  await play(runId, { group: 1, member: 1, reward: 0, changes: invalid });
+  await play(runId, { group: 1, member: 1, reward: 0, attempt: 1, changes: invalid });
+  await reached(runId, 2);
+  expect((await events(runId, 'train_step'))[1].rolloutIds).toEqual([`${runId}-g1-r0`]);
+});
+
+it('refuses what was sampled by weights it never had, and says so', async () => {
+  const runId = await startRun({ groupsPerBatch: 1 });
+  const forged = [makeTurn({ adapterDigest: 'f'.repeat(64) })];
+  await play(runId, { group: 0, member: 0, reward: 1, changes: { turns: forged } });
+  await eventually('the warning', async () => (await events(runId, 'warning')).length === 1);
+  const [warning] = await events(runId, 'warning');
+  expect(warning).toMatchObject({ code: 'unknown_adapter', message: expect.stringContaining('ffff') });
+  await play(runId, { group: 0, member: 0, reward: 1, attempt: 1 });
+  await play(runId, { group: 0, member: 1, reward: 0 });
+  await reached(runId, 1);
+  expect((await events(runId, 'train_step'))[0].rolloutIds).toEqual([`${runId}-g0-r0-a1`, `${runId}-g0-r1`]);
+});
+
+it('asks for other groups where one teaches nothing, up to the limit', async () => {
+  const runId = await startRun({ groupsPerBatch: 1, maxReplacedGroups: 1 });
+  await playGroup(runId, 0, [1, 1]);
+  await eventually('one more group', async () => (await bus.runs.policy(runId))?.groupsWanted === 2);
+  expect(await version(runId)).toBe(0);
+  await playGroup(runId, 1, [0, 0]);
+  await reached(runId, 1);
+  const [step] = await events(runId, 'train_step');
+  expect(step.rolloutIds).toEqual([`${runId}-g1-r0`, `${runId}-g1-r1`]);
+  expect(step.metrics).toMatchObject({ 'env/all/groups_replaced': 1, 'optim/substeps': 0 });
+  expect(await bus.runs.policy(runId)).toMatchObject({ groupsWanted: 3 });
+});
+
+it('ends after its last step, with a checkpoint, and goes on serving', async () => {
+  const runId = await startRun({ groupsPerBatch: 1, maxSteps: 1, keepEvery: [50] });
+  expect(await bus.runs.policy(runId)).toMatchObject({ groupsWanted: 1 });
+  await playGroup(runId, 0, [1, 0]);
+  await eventually(
+    'the final evaluation',
+    async () => (await bus.runs.state(runId))?.phase === 'final_eval',
+    20_000,
+  );
+  expect((await bus.runs.policy(runId))?.groupsWanted).toBe(1);
+  expect((await events(runId, 'checkpoint')).map(({ step }) => step)).toEqual([0, 1]);
+  expect(valueOf(await act(runId, 'end/0', { temperature: 0 })).policyVersion).toBe(1);
+});
+
+it('trains groups in order and gives the same weights again in deterministic mode', async () => {
+  const digests: (string | undefined)[] = [];
+  for (const order of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    const base = optionsWith();
+    const runId = await startRun({ engine: { ...base.engine, deterministic: true } });
+    for (const group of order) await playGroup(runId, group, [1, 0]);
+    await reached(runId, 1);
+    digests.push((await bus.runs.policy(runId))?.adapterDigest);
+    const [step] = await events(runId, 'train_step');
+    expect(step.rolloutIds[0]).toBe(`${runId}-g0-r0`);
+    await quit();
+  }
+  expect(digests[0]).toBe(digests[1]);
+});
+
+it('marks a run it cannot serve as failed, with the reason', async () => {
+  runs += 1;
+  const runId = `learner-test-${runs}`;
+  await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
+  const base = optionsWith();
+  await begin(runId, { ...base, engine: { ...base.engine, modelDir: '/nowhere/at/all' } });
+  await eventually('the failure', async () => (await bus.runs.state(runId))?.phase === 'failed', 20_000);
+  expect((await bus.runs.state(runId))?.reason).toContain('/nowhere/at/all');
+});
