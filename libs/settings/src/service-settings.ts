@@ -1,0 +1,133 @@
+import { join, resolve } from 'node:path';
+import { isRunId } from '@ui-rl/contracts';
+import { EnvironmentReader, type Environment } from './environment-reader';
+import { redactUrl } from './redact';
+
+export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** How to reach NATS; the shape `BusService.connect` takes. */
+export interface NatsSettings {
+  service: string;
+  servers: string[];
+  credentialsFile?: string;
+  user?: string;
+  password?: string;
+  token?: string;
+  tls?: { caFile?: string; certFile?: string; keyFile?: string; rejectUnauthorized?: boolean };
+}
+
+/** Where the monitor stores; without a URL it brings PGlite, in `dataDir`. */
+export type DatabaseSettings = { kind: 'postgres'; url: string } | { kind: 'pglite'; dataDir: string };
+
+/** What a service is told by its environment; the run itself is described by its run file. */
+export interface ServiceSettings {
+  service: string;
+  nats: NatsSettings;
+  database: DatabaseSettings;
+  /** Folder of all runs, absolute. */
+  runsDir: string;
+  /** The only run this process serves; absent = whichever there is. */
+  run?: string;
+  monitor: { host: string; port: number };
+  /** Chromium to use instead of the one that is found. */
+  chromiumBin?: string;
+  /** Environment plugins an env service offers; empty = the one of the run file. */
+  environments: string[];
+  /** Further plugins, besides those of the run file. */
+  plugins: string[];
+  logLevel: LogLevel;
+}
+
+/**
+ * Reads the environment. This and `libs/settings` altogether are the only place that does. Throws `SettingsError`
+ * naming every variable that is wrong. Variables: see README, "Environment".
+ */
+export function readServiceSettings(service: string, env: Environment = process.env): ServiceSettings {
+  const reader = new EnvironmentReader(env);
+  const runsDir = resolve(reader.text('UIRL_RUNS_DIR') ?? 'runs');
+  const settings: ServiceSettings = {
+    service,
+    nats: readNats(service, reader),
+    database: readDatabase(reader, runsDir),
+    runsDir,
+    run: readRun(reader),
+    monitor: {
+      host: reader.text('MONITOR_HOST') ?? '127.0.0.1',
+      port: reader.integer('MONITOR_PORT', 8080, 0, 65_535),
+    },
+    chromiumBin: reader.text('CHROMIUM_BIN'),
+    environments: reader.list('UIRL_ENVIRONMENTS'),
+    plugins: reader.list('UIRL_PLUGINS'),
+    logLevel: reader.choice('UIRL_LOG_LEVEL', LOG_LEVELS, 'log'),
+  };
+  reader.check();
+  return settings;
+}
+
+function readNats(service: string, reader: EnvironmentReader): NatsSettings {
+  const servers = reader.list('NATS_URL');
+  for (const server of servers) {
+    if (!/^(nats|tls):\/\/[^/\s]+$/.test(server)) {
+      reader.refuse(
+        'NATS_URL',
+        redactUrl(server),
+        'nats://host:port or tls://host:port, several separated by commas',
+        null,
+      );
+    }
+  }
+  return {
+    service,
+    servers: servers.length === 0 ? ['nats://127.0.0.1:4222'] : servers,
+    credentialsFile: reader.text('NATS_CREDS'),
+    user: reader.text('NATS_USER'),
+    password: reader.text('NATS_PASSWORD'),
+    token: reader.text('NATS_TOKEN'),
+    tls: readTls(reader, servers),
+  };
+}
+
+function readTls(reader: EnvironmentReader, servers: string[]): NatsSettings['tls'] {
+  const caFile = reader.text('NATS_TLS_CA');
+  const certFile = reader.text('NATS_TLS_CERT');
+  const keyFile = reader.text('NATS_TLS_KEY');
+  const rejectUnauthorized = reader.boolean('NATS_TLS_VERIFY', true);
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    reader.refuse('NATS_TLS_CERT', certFile ?? '', 'to be set together with NATS_TLS_KEY', null);
+  }
+  const wanted = caFile !== undefined || certFile !== undefined || !rejectUnauthorized;
+  const asked = servers.some((server) => server.startsWith('tls://'));
+  return wanted || asked ? { caFile, certFile, keyFile, rejectUnauthorized } : undefined;
+}
+
+/** DATABASE_URL, or the POSTGRES_* variables, of which POSTGRES_HOST decides. */
+function readDatabase(reader: EnvironmentReader, runsDir: string): DatabaseSettings {
+  const url = reader.text('DATABASE_URL');
+  if (url !== undefined) {
+    if (!/^postgres(ql)?:\/\//.test(url)) {
+      reader.refuse('DATABASE_URL', redactUrl(url), 'postgresql://user:password@host:port/database', null);
+    }
+    return { kind: 'postgres', url };
+  }
+  const host = reader.text('POSTGRES_HOST');
+  if (host === undefined)
+    return { kind: 'pglite', dataDir: reader.text('UIRL_PGLITE_DIR') ?? join(runsDir, 'monitor-db') };
+  const user = encodeURIComponent(reader.text('POSTGRES_USER') ?? 'postgres');
+  const password = reader.text('POSTGRES_PASSWORD');
+  const secret = password === undefined ? '' : `:${encodeURIComponent(password)}`;
+  const port = reader.integer('POSTGRES_PORT', 5432, 1, 65_535);
+  const database = encodeURIComponent(reader.text('POSTGRES_DB') ?? 'postgres');
+  return { kind: 'postgres', url: `postgresql://${user}${secret}@${host}:${port}/${database}` };
+}
+
+function readRun(reader: EnvironmentReader): string | undefined {
+  const run = reader.text('UIRL_RUN');
+  if (run === undefined || isRunId(run)) return run;
+  return reader.refuse('UIRL_RUN', run, 'a run id: letters, digits, - and _', undefined);
+}
+
+/** Nest's log levels from the most severe to the chosen one. */
+export function logLevels(level: LogLevel): ('fatal' | LogLevel)[] {
+  return ['fatal', ...LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level) + 1)];
+}
