@@ -10,9 +10,9 @@ export interface HostOptions {
   /** Only this run; without it, one run after the other. */
   runId?: string;
   /** Reads a run's options from its record; throws where they make no sense. */
-  optionsOf(run: RunSnapshot): LearnerOptions | Promise<LearnerOptions>;
+  optionsOf: (run: RunSnapshot) => LearnerOptions;
   /** Told of what ends the process. */
-  onFailure(error: unknown): void;
+  onFailure: (error: unknown) => void;
 }
 
 @Module({})
@@ -46,7 +46,7 @@ export class LearnerHost {
     const { runId } = run.record;
     let learner: Learner | undefined;
     try {
-      learner = await Learner.start(bus, run, await optionsOf(run), onFailure);
+      learner = await Learner.start(bus, run, optionsOf(run), onFailure);
       const root: DynamicModule = {
         module: RunRoot,
         imports: [BusModule.forRoot(bus), LearnerModule.of(learner)],

@@ -295,7 +295,9 @@ it('goes on after its process ended: nothing is trained twice, nothing is lost',
   // What was trained already is delivered once more, as after a lost acknowledgement.
   await bus.publishJson(
     subjects.trajectory(runId, 'train'),
-    { ...half, request: { ...half.request, groupIndex: 0 } },
+    Object.assign(makeTrajectory(), half, {
+      request: Object.assign(makeRollout(), half.request, { groupIndex: 0 }),
+    }),
     'again',
   );
   await begin(runId, optionsWith({ groupsPerBatch: 1 }));

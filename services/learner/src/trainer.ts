@@ -48,12 +48,13 @@ export class BatchTrainer {
 
   private async samplesOfGroup(group: Group): Promise<TrainSample[]> {
     const advantages = advantagesOf(group.rewards, this.options.selection);
-    const samples = group.trajectories.map((trajectory, index) => {
+    const samples: TrainSample[] = [];
+    for (const [index, trajectory] of group.trajectories.entries()) {
       const advantage = advantages[index];
-      if (advantage === null) return [];
-      return samplesOf(trajectory, advantage, (sha256) => this.images.get(sha256));
-    });
-    return (await Promise.all(samples)).flat();
+      if (advantage === null) continue;
+      samples.push(...(await samplesOf(trajectory, advantage, (sha256) => this.images.get(sha256))));
+    }
+    return samples;
   }
 }
 
