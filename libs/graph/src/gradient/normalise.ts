@@ -1,9 +1,11 @@
+import { productOf } from '../dims';
 import { single } from '../ops/build';
 import { exp, mul, neg, sub } from '../ops/elementwise';
-import { flattenRows } from '../ops/matrix';
-import { reduceMean, reduceSum } from '../ops/reduce';
+import { flattenRows, gemm } from '../ops/matrix';
+import { reduceSum } from '../ops/reduce';
+import { reshape } from '../ops/shape';
 import type { Value } from '../value';
-import { intAttribute, lazy, type InputGradient, type RuleContext, type Rules } from './rule';
+import { intAttribute, lazy, sumOfRows, type InputGradient, type RuleContext, type Rules } from './rule';
 
 /** y·(g - Σ g·y) */
 function softmaxBack(c: RuleContext): Value {
@@ -18,38 +20,58 @@ function logSoftmaxBack(c: RuleContext): Value {
   return sub(c.grad, mul(exp(c.output(0)), total));
 }
 
-function sumOfRows(x: Value): Value {
-  return reduceSum(flattenRows(x), [0]);
+/** [rows, 1] of a statistic [.., 1], and the same numbers as [1, rows]. */
+function asColumn(x: Value): Value {
+  return reshape(x, [productOf(x.shape), 1]);
 }
 
-/** With x̂ = (x - μ)/σ and h = g·scale: dx = (h - mean(h) - x̂·mean(h·x̂))/σ. Mean and 1/σ come from the forward pass. */
+function asRow(x: Value): Value {
+  return reshape(x, [1, productOf(x.shape)]);
+}
+
+/** Σ over the last axis of x·scale for x [rows, H]: [rows, 1]. */
+function weightedMean(x: Value, scale: Value): Value {
+  const width = scale.shape[0] as number;
+  return gemm(x, reshape(scale, [width, 1]), null, { alpha: 1 / width });
+}
+
+/**
+ * With z = x - μ, x̂ = z/σ and h = g·scale: dx = (h - mean(h) - x̂·mean(h·x̂))/σ, here as (h - mean(h))/σ - z·mean(h·z)/σ³,
+ * which never makes x̂. Means and sums of products with g·z are matrix products. μ and 1/σ come from the forward pass.
+ */
 function layerNormBack(c: RuleContext): readonly InputGradient[] {
-  const [x, scale, mean, inverse] = [c.input(0), c.input(1), c.output(1), c.output(2)];
-  const normal = lazy(() => mul(sub(x, mean), inverse));
+  const { scale, grad, inverse } = normParts(c, c.output(2));
+  const centred = lazy(() => sub(flattenRows(c.input(0)), asColumn(c.output(1))));
+  const product = lazy(() => mul(grad, centred()));
   return [
     () => {
-      const h = mul(c.grad, scale);
-      const along = reduceMean(mul(h, normal()), [-1], true);
-      const centred = sub(h, reduceMean(h, [-1], true));
-      return mul(sub(centred, mul(normal(), along)), inverse);
+      const h = sub(mul(grad, scale), weightedMean(grad, scale));
+      return reshape(alongScaled(h, centred(), product(), scale, inverse), c.input(0).shape);
     },
-    () => sumOfRows(mul(c.grad, normal())),
-    () => sumOfRows(c.grad),
+    () => reshape(gemm(asRow(inverse), product(), null), scale.shape),
+    () => reshape(sumOfRows(grad), scale.shape),
   ];
 }
 
-/** With x̂ = x/σ and h = g·scale: dx = (h - x̂·mean(h·x̂))/σ. */
+/** As for layerNorm, without the mean: dx = h/σ - x·mean(h·x)/σ³. */
 function rmsNormBack(c: RuleContext): readonly InputGradient[] {
-  const [x, scale, inverse] = [c.input(0), c.input(1), c.output(1)];
-  const normal = lazy(() => mul(x, inverse));
+  const { scale, grad, inverse } = normParts(c, c.output(1));
+  const x = flattenRows(c.input(0));
+  const product = lazy(() => mul(grad, x));
   return [
-    () => {
-      const h = mul(c.grad, scale);
-      const along = reduceMean(mul(h, normal()), [-1], true);
-      return mul(sub(h, mul(normal(), along)), inverse);
-    },
-    () => sumOfRows(mul(c.grad, normal())),
+    () => reshape(alongScaled(mul(grad, scale), x, product(), scale, inverse), c.input(0).shape),
+    () => reshape(gemm(asRow(inverse), product(), null), scale.shape),
   ];
+}
+
+function normParts(c: RuleContext, inverse: Value): { scale: Value; grad: Value; inverse: Value } {
+  return { scale: c.input(1), grad: flattenRows(c.grad), inverse: asColumn(inverse) };
+}
+
+/** h/σ - z·mean(h·z)/σ³, with g·z given; all [rows, H], 1/σ [rows, 1]. */
+function alongScaled(h: Value, z: Value, product: Value, scale: Value, inverse: Value): Value {
+  const along = mul(weightedMean(product, scale), mul(inverse, mul(inverse, inverse)));
+  return sub(mul(h, inverse), mul(z, along));
 }
 
 /** A rotation is undone by the opposite angle. */
