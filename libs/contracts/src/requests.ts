@@ -5,8 +5,10 @@
 import { Type } from 'class-transformer';
 import {
   IsArray,
+  IsBoolean,
   IsDefined,
   IsIn,
+  IsInstance,
   IsInt,
   IsNotEmpty,
   IsNumber,
@@ -28,12 +30,22 @@ export interface RequestFailure {
 
 export type Reply<T> = { ok: true; value: T } | { ok: false; error: RequestFailure };
 
-export interface Screenshot {
+export class Screenshot {
   /** PNG bytes. */
+  @IsInstance(Uint8Array)
   png: Uint8Array;
+
   /** sha256 of `png`, hex. */
+  @IsString()
+  @IsNotEmpty()
   sha256: string;
+
+  @IsInt()
+  @IsPositive()
   width: number;
+
+  @IsInt()
+  @IsPositive()
   height: number;
 }
 
@@ -64,10 +76,19 @@ export class EnvOpenRequest {
   deadlineMs: number;
 }
 
-export interface EnvOpenReply {
+export class EnvOpenReply {
+  @IsString()
+  @IsNotEmpty()
   sessionId: string;
+
   /** The env service that holds the session; part of the subject of step and close. */
+  @IsString()
+  @IsNotEmpty()
   instance: string;
+
+  @IsDefined()
+  @ValidateNested()
+  @Type(() => Screenshot)
   screenshot: Screenshot;
 }
 
@@ -90,11 +111,19 @@ export class EnvStepRequest {
   deadlineMs: number;
 }
 
-export interface EnvStepReply {
+export class EnvStepReply {
+  @IsDefined()
+  @ValidateNested()
+  @Type(() => Screenshot)
   screenshot: Screenshot;
+
   /** `ok`, or what was wrong with the action (`outside_viewport`, `blocked_navigation`, …). */
+  @IsString()
+  @IsNotEmpty()
   outcome: string;
+
   /** The environment itself ended the episode. */
+  @IsBoolean()
   done: boolean;
 }
 
@@ -104,8 +133,10 @@ export class EnvCloseRequest {
   sessionId: string;
 }
 
-export interface EnvCloseReply {
+export class EnvCloseReply {
   /** The state verifiers judge; null where the environment has none. */
+  @IsOptional()
+  @IsObject()
   state: Record<string, unknown> | null;
 }
 
@@ -175,16 +206,35 @@ export class PolicyActRequest {
   seed: number;
 }
 
-export interface PolicyActReply {
+export class PolicyActReply {
+  @IsInt({ each: true })
   promptTokenIds: number[];
+
   /** sha256 of the PNG of each image kept in the prompt. */
+  @IsString({ each: true })
   promptImages: string[];
+
+  @IsInt()
+  @Min(0)
   imageTokens: number;
+
+  @IsInt({ each: true })
   tokenIds: number[];
+
+  @IsNumber({}, { each: true })
   logprobs: number[];
+
+  @IsString()
   text: string;
+
+  @IsIn(['stop', 'length'])
   finishReason: 'stop' | 'length';
+
+  @IsInt()
+  @Min(0)
   policyVersion: number;
+
+  @IsString()
   adapterDigest: string;
 }
 
