@@ -164,7 +164,7 @@ async function play(
     request,
     reward,
     success: reward > 0,
-    turns: [makeTurn({ ...said })],
+    turns: [makeTurn(said)],
     ...changes,
   });
   await bus.publishJson(subjects.trajectory(runId, 'train'), trajectory, request.rolloutId);
