@@ -1,8 +1,8 @@
-import { type BusService, sleep } from '@ui-rl/bus';
+import { type BusService, type MessageClass, sleep } from '@ui-rl/bus';
 import {
-  type EnvCloseReply,
-  type EnvOpenReply,
-  type EnvStepReply,
+  EnvCloseReply,
+  EnvOpenReply,
+  EnvStepReply,
   type Reply,
   type RolloutRequest,
   type Screenshot,
@@ -39,17 +39,16 @@ export class EnvironmentClient {
     request: RolloutRequest,
     clock: Clock,
     patience: Patience,
-    leaseMs: number,
   ): Promise<EnvironmentClient> {
     const kind = request.task.environment?.kind;
     if (kind === undefined) throw new EpisodeFailure('bad_task', 'the task names no environment');
     const { runId, rolloutId, task, seed } = request;
-    const deadlineMs = patience.openDeadlineMs;
+    const { openDeadlineMs: deadlineMs, leaseMs } = patience;
     const message = { runId, rolloutId, task, seed, leaseMs, deadlineMs };
     const until = Math.min(Date.now() + patience.openMs, clock.endsAt);
     for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_OPEN_PAUSE_MS)) {
       const reply = await clock.race(
-        bus.request<EnvOpenReply>(subjects.envOpen(kind), message, deadlineMs + MARGIN_MS),
+        bus.request(subjects.envOpen(kind), message, deadlineMs + MARGIN_MS, EnvOpenReply),
       );
       if (reply.ok) {
         const { sessionId, instance, screenshot } = reply.value;
@@ -68,13 +67,13 @@ export class EnvironmentClient {
   /** Executes an action once, however often it has to be asked for. */
   async step(stepId: string, action: object): Promise<EnvStepReply> {
     const message = { sessionId: this.sessionId, stepId, action, deadlineMs: this.patience.stepDeadlineMs };
-    return this.ask<EnvStepReply>('step', subjects.envStep(this.instance), message);
+    return this.ask('step', subjects.envStep(this.instance), message, EnvStepReply);
   }
 
   /** Ends the session; the state that verifiers judge. */
   async close(): Promise<Record<string, unknown> | null> {
     const message = { sessionId: this.sessionId };
-    const reply = await this.ask<EnvCloseReply>('close', subjects.envClose(this.instance), message);
+    const reply = await this.ask('close', subjects.envClose(this.instance), message, EnvCloseReply);
     return reply.state;
   }
 
@@ -87,12 +86,12 @@ export class EnvironmentClient {
    * Both operations are idempotent, so a lost answer is asked for again. A service that is silent beyond the patience
    * has died, and the session with it.
    */
-  private async ask<T>(what: string, subject: string, message: object): Promise<T> {
+  private async ask<T>(what: string, subject: string, message: object, schema: MessageClass<T>): Promise<T> {
     const workMs = this.patience.stepDeadlineMs + MARGIN_MS;
     let silentSince: number | null = null;
     for (;;) {
       const askedAt = Date.now();
-      const reply: Reply<T> = await this.clock.race(this.bus.request<T>(subject, message, ASK_MS));
+      const reply: Reply<T> = await this.clock.race(this.bus.request<T>(subject, message, ASK_MS, schema));
       if (reply.ok) return reply.value;
       const { code, message: why } = reply.error;
       const silent = code === 'no_responders' || code === 'disconnected' || code === 'timeout';

@@ -31,6 +31,8 @@ export interface Patience {
   sessionMs: number;
   /** For one answer of the policy; then it is asked again, until the turn's time is over. */
   askMs: number;
+  /** The session ends by itself when nothing is asked of it for so long. */
+  leaseMs: number;
   /** Times an episode begins again because its session was lost. */
   restarts: number;
 }
@@ -41,5 +43,6 @@ export const PATIENCE: Patience = {
   stepDeadlineMs: 15_000,
   sessionMs: 8_000,
   askMs: 60_000,
+  leaseMs: 60_000,
   restarts: 2,
 };

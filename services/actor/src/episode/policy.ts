@@ -1,5 +1,5 @@
 import { type BusService, sleep } from '@ui-rl/bus';
-import { type PolicyActReply, type PolicyActRequest, subjects } from '@ui-rl/contracts';
+import { PolicyActReply, type PolicyActRequest, subjects } from '@ui-rl/contracts';
 import type { Clock } from './clock';
 import { EpisodeFailure } from './failure';
 import type { Patience } from './plan';
@@ -26,7 +26,7 @@ export async function askPolicy(
   for (let pauseMs = PAUSE_MS; clock.leftMs > 0; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
     const timeoutMs = Math.max(1, Math.min(patience.askMs, clock.leftMs));
     const reply = await clock.race(
-      bus.request<PolicyActReply>(subjects.policyAct(request.runId), request, timeoutMs),
+      bus.request(subjects.policyAct(request.runId), request, timeoutMs, PolicyActReply),
     );
     if (reply.ok) return checked(reply.value, request);
     last = reply.error.message;

@@ -91,8 +91,7 @@ class Attempt {
   async play(restart: number): Promise<Played> {
     const { request, patience, clock, uploads } = this;
     const { bus, plan, delivery } = this.context;
-    const leaseMs = plan.turnTimeoutMs + patience.openDeadlineMs;
-    const environment = await EnvironmentClient.open(bus, request, clock, patience, leaseMs);
+    const environment = await EnvironmentClient.open(bus, request, clock, patience);
     let closed = false;
     try {
       uploads.add(environment.firstFrame);
