@@ -1,9 +1,18 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { benchCommand } from './commands/bench';
+import { dbCommand } from './commands/db';
+import { pluginsCommand } from './commands/plugins';
 import { pretrain } from './commands/pretrain';
+import { quickstartCommand } from './commands/quickstart';
+import { tasksCommand } from './commands/tasks';
+import { trainCommand } from './commands/train';
+import { upCommand } from './commands/up';
+import { readCliSettings } from '@ui-rl/settings';
 
 function positiveInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError(`expected a whole number, found "${text}"`);
+  if (!Number.isInteger(value) || value < 0)
+    throw new InvalidArgumentError(`expected a whole number, found "${text}"`);
   return value;
 }
 
@@ -15,11 +24,25 @@ function positiveNumber(text: string): number {
 
 export const program = new Command('ui-rl')
   .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
-  .showHelpAfterError();
+  .showHelpAfterError('(--help lists the options)');
+
+for (const command of [
+  quickstartCommand(),
+  upCommand(),
+  trainCommand(),
+  tasksCommand(),
+  pluginsCommand(),
+  dbCommand(),
+  benchCommand(),
+]) {
+  program.addCommand(command);
+}
 
 program
   .command('pretrain')
-  .description('make the small default model: screens of the demo phone, vocabulary, weights, supervised training')
+  .description(
+    'make the small default model: screens of the demo phone, vocabulary, weights, supervised training',
+  )
   .requiredOption('--out <dir>', 'folder to write the model to (a Hugging Face folder)')
   .option('--seed <n>', 'everything follows from it', positiveInteger, 0)
   .option('--steps <n>', 'optimizer steps', positiveInteger, 3000)
@@ -29,7 +52,11 @@ program
   .option('--learning-rate <x>', 'peak learning rate', positiveNumber, 1.2e-3)
   .option('--pages <n>', 'browser pages that collect at once', positiveInteger, 6)
   .option('--evaluate-every <n>', 'steps between two evaluations by playing', positiveInteger, 500)
-  .option('--chromium <path>', 'browser to use (default: as found by npm run setup)', process.env.CHROMIUM_BIN)
+  .option(
+    '--chromium <path>',
+    'browser to use (default: as found by npm run setup)',
+    readCliSettings().chromiumBin,
+  )
   .action(async (options) => {
     await pretrain(options, (line) => console.log(line));
   });

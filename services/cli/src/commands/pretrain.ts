@@ -48,7 +48,9 @@ export async function pretrain(options: PretrainOptions, say: Say): Promise<void
   const browser = await launchBrowser(options.chromium);
   const fresh = mkdtempSync(join(tmpdir(), 'ui-rl-pretrain-'));
   try {
-    say(`${goals.length} goals are demonstrated; none of the ${tasks.training.length} training goals, none of the ${tasks.evaluation.length} evaluation goals`);
+    say(
+      `${goals.length} goals are demonstrated; none of the ${tasks.training.length} training goals, none of the ${tasks.evaluation.length} evaluation goals`,
+    );
     const screens = await gather(browser, source, goals, options, say);
     await writeFreshModel(fresh, source, options.seed);
     await trainModel(fresh, browser, source, tasks, screens, options, say);
@@ -84,7 +86,9 @@ async function catalogue(source: Source): Promise<Catalogue> {
 function demonstratedGoals(source: Source, training: readonly Task[]): PretrainingGoal[] {
   const meaning = (task: Task) => JSON.stringify(task.checks);
   const kept = new Set(training.map(meaning));
-  return [...source.pretraining.goals()].filter(({ task, evaluation }) => !evaluation && !kept.has(meaning(task)));
+  return [...source.pretraining.goals()].filter(
+    ({ task, evaluation }) => !evaluation && !kept.has(meaning(task)),
+  );
 }
 
 async function gather(
@@ -104,7 +108,9 @@ async function gather(
     onProgress: (count) => {
       if (count < told + 1000) return;
       told = count;
-      say(`collected ${count} of ${options.screens} screens, ${(count / ((Date.now() - started) / 1000)).toFixed(0)}/s`);
+      say(
+        `collected ${count} of ${options.screens} screens, ${(count / ((Date.now() - started) / 1000)).toFixed(0)}/s`,
+      );
     },
   });
   return screens;
@@ -144,7 +150,10 @@ async function trainModel(
   });
   const [pageFolder] = Object.values(source.pages ?? {});
   const phones = await Promise.all(
-    cpus().slice(0, 8).flatMap(() => [1, 2, 3]).map(() => Phone.open(browser, pageFolder, source.pretraining.viewport)),
+    cpus()
+      .slice(0, 8)
+      .flatMap(() => [1, 2, 3])
+      .map(() => Phone.open(browser, pageFolder, source.pretraining.viewport)),
   );
   const player: Player = { engine, folder, renderer };
   const started = Date.now();
@@ -159,12 +168,16 @@ async function trainModel(
       onStep: async (step, metrics) => {
         if (step % 50 === 0) {
           const seconds = (Date.now() - started) / 1000;
-          say(`step ${step}/${options.steps}  loss ${metrics['optim/loss'].toFixed(4)}  ${(seconds / step).toFixed(2)} s/step  ${clockLeft(step, options.steps, seconds)} left`);
+          say(
+            `step ${step}/${options.steps}  loss ${metrics['optim/loss'].toFixed(4)}  ${(seconds / step).toFixed(2)} s/step  ${clockLeft(step, options.steps, seconds)} left`,
+          );
         }
         if (step % options.evaluateEvery === 0 || step === options.steps) {
           const train = await playAll(player, phones, tasks.training, 2, 900_000_000);
           const unseen = await playAll(player, phones, tasks.evaluation, 3, 910_000_000);
-          say(`step ${step}: success ${percent(successRate(train))} on training goals, ${percent(successRate(unseen))} on evaluation goals (neither demonstrated)`);
+          say(
+            `step ${step}: success ${percent(successRate(train))} on training goals, ${percent(successRate(unseen))} on evaluation goals (neither demonstrated)`,
+          );
         }
       },
     });

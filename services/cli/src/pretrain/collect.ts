@@ -48,7 +48,13 @@ export async function collectScreens(
   const [folder] = Object.values(source.pages ?? {});
   const walkers = Array.from({ length: options.pages }, async (_, index) => {
     const phone = await Phone.open(browser, folder, source.pretraining.viewport);
-    const walker = new Walker(phone, source, goals, new Random(options.seed * 1000 + index), options.goalsPerScreen);
+    const walker = new Walker(
+      phone,
+      source,
+      goals,
+      new Random(options.seed * 1000 + index),
+      options.goalsPerScreen,
+    );
     while (found.size < options.screens) {
       for (const screen of await walker.walk()) {
         const hash = createHash('sha256').update(screen.png).digest('hex');
@@ -90,7 +96,10 @@ class Walker {
     const { task, place } = this.random.pick(this.goals);
     const dice = this.random.next();
     if (dice < 0.35) return task;
-    return this.source.pretraining.startingFrom(task, dice < 0.7 ? place : this.random.pick(this.goals).place);
+    return this.source.pretraining.startingFrom(
+      task,
+      dice < 0.7 ? place : this.random.pick(this.goals).place,
+    );
   }
 
   private async screen(seen: OracleObservation, task: Task): Promise<Screen> {

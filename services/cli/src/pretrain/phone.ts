@@ -25,7 +25,11 @@ export class Phone {
     private readonly cdp: CDPSession,
   ) {}
 
-  static async open(browser: Browser, folder: string, viewport: { width: number; height: number }): Promise<Phone> {
+  static async open(
+    browser: Browser,
+    folder: string,
+    viewport: { width: number; height: number },
+  ): Promise<Phone> {
     const context = await browser.newContext({ viewport, deviceScaleFactor: 1, offline: true });
     const page = await context.newPage();
     await page.goto(`file://${folder}/index.html`);
@@ -34,10 +38,10 @@ export class Phone {
 
   async reset(task: Task, seed: number): Promise<void> {
     const reset = task.environment?.options.reset as Record<string, unknown> | undefined;
-    await this.page.evaluate(
-      (options) => (globalThis as unknown as { uirl: UirlPage }).uirl.reset(options),
-      { ...reset, seed },
-    );
+    await this.page.evaluate((options) => (globalThis as unknown as { uirl: UirlPage }).uirl.reset(options), {
+      ...reset,
+      seed,
+    });
   }
 
   async look(): Promise<OracleObservation> {

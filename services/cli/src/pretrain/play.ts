@@ -45,7 +45,10 @@ async function answer(
 ): Promise<string> {
   const image = await folder.imageProcessor.process(await phone.screenshot());
   const words = turnText('compact', { goal: task.description, ...at });
-  const message = { role: 'user' as const, content: [{ type: 'image' as const }, { type: 'text' as const, text: words }] };
+  const message = {
+    role: 'user' as const,
+    content: [{ type: 'image' as const }, { type: 'text' as const, text: words }],
+  };
   const prompt = renderer.render([message], [image]);
   const result = await engine.generate({
     prompt,

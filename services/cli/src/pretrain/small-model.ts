@@ -6,7 +6,12 @@ export interface SmallModelSize {
   textLayers: number;
 }
 
-export const DEFAULT_SIZE: SmallModelSize = { visionWidth: 128, visionLayers: 3, textWidth: 192, textLayers: 4 };
+export const DEFAULT_SIZE: SmallModelSize = {
+  visionWidth: 128,
+  visionLayers: 3,
+  textWidth: 192,
+  textLayers: 4,
+};
 
 const VISION_HEADS = 4;
 const TEXT_HEADS = 6;

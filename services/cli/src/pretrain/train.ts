@@ -45,7 +45,10 @@ export class SampleMaker {
       })),
     ];
     return pairs.map(({ ask, answer }) => {
-      const message = { role: 'user' as const, content: [{ type: 'image' as const }, { type: 'text' as const, text: ask }] };
+      const message = {
+        role: 'user' as const,
+        content: [{ type: 'image' as const }, { type: 'text' as const, text: ask }],
+      };
       const { tokenIds, mask } = this.renderer.renderWithResponse([message], [image], answer);
       return { tokenIds, images: [image], mask, advantages: 1 };
     });
@@ -66,7 +69,9 @@ export async function train(
     return order.splice(0, options.screensPerStep);
   };
   const batch = async () =>
-    (await Promise.all(nextScreens().map((screen) => maker.samples(screen, options.goalsPerStep, random)))).flat();
+    (
+      await Promise.all(nextScreens().map((screen) => maker.samples(screen, options.goalsPerStep, random)))
+    ).flat();
   let upcoming = batch();
   for (let step = 0; step < options.steps; step++) {
     const samples = await upcoming;

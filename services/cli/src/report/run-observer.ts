@@ -33,7 +33,8 @@ export class RunObserver {
         this.checkpoint = { name: event.name, path: event.path };
         break;
       case 'evaluation':
-        if (!this.evaluations.some((e) => e.evaluationId === event.evaluationId)) this.evaluations.push(event);
+        if (!this.evaluations.some((e) => e.evaluationId === event.evaluationId))
+          this.evaluations.push(event);
         break;
       case 'warning':
         this.warnings.push(`${event.service}: ${event.message}`);

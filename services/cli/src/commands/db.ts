@@ -1,0 +1,57 @@
+import {
+  migrate,
+  openDatabase,
+  pendingMigrations,
+  type Database,
+  type DatabaseOptions,
+} from '@ui-rl/records';
+import { readCliSettings, type DatabaseSettings } from '@ui-rl/settings';
+import { Command } from 'commander';
+
+function optionsOf(database: DatabaseSettings): DatabaseOptions {
+  return database.kind === 'postgres' ? database : { kind: 'embedded', dataDir: database.dataDir };
+}
+
+async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
+  const database = await openDatabase(optionsOf(readCliSettings().database));
+  try {
+    await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+export function dbCommand(): Command {
+  const db = new Command('db').description(
+    'the database of the monitor (DATABASE_URL or POSTGRES_*; else PGlite)',
+  );
+  db.command('migrate')
+    .description('bring the schema up to date (the monitor does so by itself when it starts)')
+    .action(() =>
+      withDatabase(async ({ dataSource, place }) => {
+        const done = await migrate(dataSource);
+        console.log(done.length === 0 ? `${place} is up to date` : `${place}: ran ${done.join(', ')}`);
+      }),
+    );
+  db.command('status')
+    .description('name migrations that have not run')
+    .action(() =>
+      withDatabase(async ({ dataSource, place }) => {
+        const pending = await pendingMigrations(dataSource);
+        console.log(
+          pending.length === 0 ? `${place} is up to date` : `${place}: pending ${pending.join(', ')}`,
+        );
+      }),
+    );
+  db.command('rebuild')
+    .description('drop everything in the schema and create it anew; the records are lost')
+    .requiredOption('--yes', 'confirm that the records may be lost')
+    .action(() =>
+      withDatabase(async ({ dataSource, place }) => {
+        await dataSource.dropDatabase();
+        await migrate(dataSource);
+        console.log(`${place} is empty and up to date`);
+      }),
+    );
+  return db;
+}
