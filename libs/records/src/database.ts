@@ -21,7 +21,7 @@ export interface PostgresOptions {
 
 /** PostgreSQL inside this process (PGlite), for machines without a server. One process at a time per folder. */
 export interface EmbeddedOptions {
-  kind: 'embedded';
+  kind: 'pglite';
   /** Folder of the database; made when missing. */
   dataDir: string;
 }
@@ -53,7 +53,7 @@ const shared = {
  * @throws RecordsError `connection` where the server does not answer or refuses; the message names the place, never the password.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  return options.kind === 'embedded' ? openEmbedded(options) : openPostgres(options);
+  return options.kind === 'pglite' ? openEmbedded(options) : openPostgres(options);
 }
 
 async function openPostgres(options: PostgresOptions): Promise<Database> {
@@ -104,7 +104,7 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   }
   return {
     dataSource,
-    kind: 'embedded',
+    kind: 'pglite',
     place,
     close: async () => {
       await dataSource.destroy();

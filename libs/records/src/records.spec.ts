@@ -84,7 +84,7 @@ const backends: [string, () => Promise<{ database: Database; stop: () => Promise
     'embedded',
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
-      const database = await openDatabase({ kind: 'embedded', dataDir: join(folder, 'database') });
+      const database = await openDatabase({ kind: 'pglite', dataDir: join(folder, 'database') });
       return { database, stop: () => rm(folder, { recursive: true, force: true }) };
     },
   ],
@@ -305,7 +305,7 @@ async function namesOf(database: Database): Promise<string[]> {
 
 test('what was recorded before the process closed the embedded database is there again', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
-  const options = { kind: 'embedded', dataDir: join(folder, 'database') } as const;
+  const options = { kind: 'pglite', dataDir: join(folder, 'database') } as const;
   const first = await openDatabase(options);
   await migrate(first.dataSource);
   await record(first.dataSource, { trajectories: [trajectory('r-kept')], events: [] });

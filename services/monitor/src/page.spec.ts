@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { BusService, sha256 } from '@ui-rl/bus';
+import { BusService } from '@ui-rl/bus';
 import { subjects, type Trajectory, type Turn } from '@ui-rl/contracts';
 import {
   eventually,
@@ -174,7 +174,7 @@ beforeAll(async () => {
   ]);
   monitor = await startMonitor({
     bus: { service: 'monitor', servers: [nats.url] },
-    database: { kind: 'embedded', dataDir: join(folder, 'database') },
+    database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
     webDir,
@@ -217,16 +217,17 @@ test('a run shows its curves, its evaluations and every task before and after', 
   await eventually('six charts', async () => (await page.locator('.chart canvas').count()) === 6);
   expect(await text('.stat .value')).toEqual(['20', '320', '0.0 %', '–']);
   // A chart that drew nothing is one colour.
-  const colours = await page.locator('.chart canvas').evaluateAll((canvases) =>
-    canvases.map((canvas) => {
-      const { width, height } = canvas as HTMLCanvasElement;
-      const pixels = (canvas as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, width, height).data;
-      const seen = new Set<number>();
-      for (let at = 0; at < pixels.length; at += 4)
-        if (pixels[at + 3] > 200) seen.add((pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2]);
+  const colours = await page.evaluate<number[]>(`
+    [...document.querySelectorAll('.chart canvas')].map((canvas) => {
+      const { width, height } = canvas;
+      const pixels = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+      const seen = new Set();
+      for (let at = 0; at < pixels.length; at += 4) {
+        if (pixels[at + 3] > 200) seen.add(pixels.slice(at, at + 3).join());
+      }
       return seen.size;
-    }),
-  );
+    })
+  `);
   expect(Math.min(...colours)).toBeGreaterThan(2);
   const rows = await text('.evaluations .card:nth-child(1) tbody tr');
   expect(rows).toHaveLength(4);
@@ -324,7 +325,7 @@ test('the page works without a complaint of the browser, also on a phone', async
   await page.setViewportSize({ width: 390, height: 800 });
   await page.goto(`${monitor.url}/#/runs/${RUN}`);
   await page.locator('.chart canvas').first().waitFor();
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   expect(overflow).toBeLessThanOrEqual(0);
   await shot('narrow');
   expect(problems).toEqual([]);

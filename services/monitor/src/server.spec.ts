@@ -22,7 +22,7 @@ beforeAll(async () => {
   publisher = await BusService.connect({ service: 'test', servers: [nats.url] });
   options = {
     bus: { service: 'monitor', servers: [nats.url] },
-    database: { kind: 'embedded', dataDir: join(folder, 'database') },
+    database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
   };

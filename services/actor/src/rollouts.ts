@@ -1,0 +1,118 @@
+import {
+  BusError,
+  type BusService,
+  type Consumption,
+  describeError,
+  FINAL_PHASES,
+  type JetStreamContext,
+  UnacceptableMessage,
+} from '@ui-rl/bus';
+import { ANY, RolloutRequest, STREAMS, subjects, type Trajectory } from '@ui-rl/contracts';
+import { playRollout, trajectory } from './episode/rollout';
+import type { RunPlan } from './run-plan';
+
+/** Deliveries of a rollout; after the last one it becomes an invalid trajectory. */
+const MAX_DELIVERIES = 4;
+const ACK_WAIT_MS = 15_000;
+
+/** Plays the rollouts of one run: one message per free slot, acknowledged once its trajectory is stored. */
+export class Rollouts {
+  private readonly actor: string;
+
+  constructor(
+    private readonly bus: BusService,
+    private readonly plan: RunPlan,
+  ) {
+    this.actor = `${bus.service}-${bus.instance}`;
+  }
+
+  /** Plays until the run has ended or the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const consumption = await this.consume();
+    try {
+      for await (const state of this.bus.runs.watchState(this.plan.runId, signal)) {
+        if (FINAL_PHASES.includes(state.phase)) return;
+      }
+    } finally {
+      await consumption.stop();
+    }
+  }
+
+  private consume(): Promise<Consumption> {
+    const { runId, concurrency } = this.plan;
+    return this.bus.consume<RolloutRequest>({
+      stream: STREAMS.rollouts,
+      durable: `actors-${runId}`,
+      subject: subjects.rollout(runId, ANY),
+      schema: RolloutRequest,
+      concurrency,
+      ackWaitMs: ACK_WAIT_MS,
+      maxDeliver: MAX_DELIVERIES,
+      handle: (request, context) => this.play(request, context),
+      exhausted: (request, context) => this.giveUp(request, context),
+    });
+  }
+
+  private async play(message: RolloutRequest, context: JetStreamContext): Promise<void> {
+    const request = this.accepted(message, context.subject);
+    void this.tellStarted(request);
+    const played = await playRollout(request, {
+      bus: this.bus,
+      plan: this.plan.episode(request.purpose),
+      patience: this.plan.patience,
+      actor: this.actor,
+      delivery: context.delivery,
+      stopping: context.signal,
+    });
+    await this.publish(played);
+  }
+
+  /** The request, for this run and purpose, with an environment. */
+  private accepted(request: RolloutRequest, subject: string): RolloutRequest {
+    const { runId, purpose, task } = request;
+    if (subject !== subjects.rollout(runId, purpose)) {
+      throw new UnacceptableMessage(
+        `the rollout is for run ${runId}, purpose ${purpose}, but came on ${subject}: publish it to ${subjects.rollout(runId, purpose)}`,
+      );
+    }
+    task.environment ??= this.plan.environment;
+    return request;
+  }
+
+  private async tellStarted({ runId, rolloutId }: RolloutRequest): Promise<void> {
+    try {
+      await this.bus.event({ type: 'rollout_started', runId, rolloutId, actor: this.actor }, rolloutId);
+    } catch (error) {
+      this.bus.logger.warn(`the start of ${rolloutId} could not be told: ${describeError(error)}`);
+    }
+  }
+
+  /** Never silence: what no delivery could play is an invalid trajectory with the reason. */
+  private async giveUp(request: RolloutRequest, context: JetStreamContext): Promise<void> {
+    const why = context.error === undefined ? 'the actor ended each time' : describeError(context.error);
+    await this.publish(
+      trajectory(request, this.actor, new Date(), {
+        status: 'invalid',
+        invalidReason: `actor: gave up after ${MAX_DELIVERIES} deliveries: ${why}`,
+        turns: [],
+      }),
+    );
+  }
+
+  private async publish(played: Trajectory): Promise<void> {
+    const { runId, purpose, rolloutId } = played.request;
+    const subject = subjects.trajectory(runId, purpose);
+    try {
+      await this.bus.publishJson(subject, played, rolloutId);
+    } catch (error) {
+      if (!(error instanceof BusError) || error.category !== 'too_large') throw error;
+      const { request, actor, startedAt } = played;
+      const invalid = { status: 'invalid' as const, invalidReason: `too_large: ${error.message}`, turns: [] };
+      await this.bus.publishJson(
+        subject,
+        trajectory(request, actor, new Date(startedAt), invalid),
+        rolloutId,
+      );
+    }
+  }
+}
