@@ -32,6 +32,11 @@ export class Graph {
   readonly constants: Value[] = [];
   /** results that helpers share within the graph, by a key of their own */
   readonly memo = new Map<string, Value>();
+  /**
+   * Whether a reshape of a reshape takes what came before. Only while a backward pass is built: elsewhere it would hide
+   * a value from those who differentiate by it.
+   */
+  looksThroughReshapes = false;
 
   private path = '';
   private readonly names = new Set<string>();

@@ -46,7 +46,12 @@ export function vectorJacobianProducts(
   });
   const nodes = [...graph.nodes];
   const reached = reachedFrom(nodes, wrt);
-  for (const node of nodes.toReversed()) differentiate(graph, node, reached, accumulated);
+  graph.looksThroughReshapes = true;
+  try {
+    for (const node of nodes.toReversed()) differentiate(graph, node, reached, accumulated);
+  } finally {
+    graph.looksThroughReshapes = false;
+  }
   return wrt.map((value) => accumulated.result(value));
 }
 

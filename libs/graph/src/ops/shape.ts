@@ -118,12 +118,27 @@ function reshapeOperand(x: Value, shape: readonly Dim[]): Value {
 export function reshape(x: Value, shape: readonly Dim[] | Value, result?: readonly Dim[]): Value {
   if (Array.isArray(shape)) {
     const target = completeShape(x, shape as readonly Dim[]);
-    if (sameShape(target, x.shape)) return x;
-    return single('Reshape', [x, reshapeOperand(x, target)], x.dtype, target);
+    const origin = beforeReshapes(x, target);
+    if (sameShape(target, origin.shape)) return origin;
+    return single('Reshape', [origin, reshapeOperand(origin, target)], origin.dtype, target);
   }
   if (result === undefined)
     throw new GraphError('build', `reshape of "${x.name}" to a computed shape needs "result"`);
   return single('Reshape', [x, shape as Value], x.dtype, result);
+}
+
+/** What a chain of reshapes started from, or the link of it that has the wanted shape already. */
+function beforeReshapes(x: Value, target: readonly Dim[]): Value {
+  let value = x;
+  while (
+    x.graph.looksThroughReshapes &&
+    !sameShape(value.shape, target) &&
+    value.producer?.opType === 'Reshape' &&
+    !value.detached
+  ) {
+    value = value.producer.inputs[0] as Value;
+  }
+  return value;
 }
 
 /** Permutes axes; without `perm` reverses them. */
@@ -136,6 +151,14 @@ export function transpose(x: Value, perm: readonly number[] = x.shape.map((_, i)
     );
   }
   if (axes.every((axis, i) => axis === i)) return x;
+  const moved = axes.filter((axis) => x.shape[axis] !== 1);
+  // Nothing moves in memory where only axes of extent 1 do.
+  if (moved.every((axis, i) => i === 0 || axis > moved[i - 1])) {
+    return reshape(
+      x,
+      axes.map((axis) => x.shape[axis]),
+    );
+  }
   return single(
     'Transpose',
     [x],

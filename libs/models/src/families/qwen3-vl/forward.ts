@@ -53,9 +53,9 @@ function declareText(graph: Graph, { text }: Qwen3VlConfig): TextInputs {
   };
 }
 
-/** Flattens rows and keeps some of them: [B, T, x] and int64 [M] → [M, x]. */
+/** Keeps some rows: [B·T, x] and int64 [M] → [M, x]. */
 function pickRows(picked: Value): (x: Value) => Value {
-  return (x) => ops.gather(ops.flattenRows(x), picked, 0);
+  return (x) => ops.gather(x, picked, 0);
 }
 
 /** Attention over a cache of C tokens per row that GroupQueryAttention extends in place. */

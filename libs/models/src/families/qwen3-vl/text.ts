@@ -36,21 +36,22 @@ export interface ImageRows {
 /** How the decoder is run. */
 export interface TextRun {
   attention: Attention;
-  /** keeps the positions that are needed after the last layer's attention: [B, T, x] → [M, x] */
+  /** keeps the positions that are needed after the last layer's attention: [B·T, x] → [M, x] */
   select: (x: Value) => Value;
 }
 
-/** Features with a row of zeros behind them, looked up for every token: [B, T, hidden], 0 where there is no image. */
+/** Features with a row of zeros behind them, looked up for every token: [B·T, hidden], 0 where there is no image. */
 function lookUp(features: Value, rows: Value): Value {
   const zero = ops.full(features.graph, [1, features.shape[1]], 0);
-  return ops.gather(ops.concat([features, zero], 0), rows, 0);
+  return ops.gather(ops.concat([features, zero], 0), ops.reshape(rows, [-1]), 0);
 }
 
+/** Hidden states have one row per token, [B·T, hidden]: what the products of linear layers take as it is. */
 function embed(build: LayerBuilder, text: Qwen3TextConfig, { tokenIds, images }: TextInputs): Value {
   const table = build.weight(`${textPrefix}.embed_tokens.weight`, [text.vocabSize, text.hiddenSize]);
-  const tokens = ops.gather(table, tokenIds, 0);
+  const tokens = ops.gather(table, ops.reshape(tokenIds, [-1]), 0);
   if (images === undefined) return tokens;
-  const kept = ops.mul(tokens, ops.unsqueeze(images.textMask, [2]));
+  const kept = ops.mul(tokens, ops.reshape(images.textMask, [-1, 1]));
   return ops.add(kept, lookUp(images.features.features, images.rows));
 }
 
@@ -62,18 +63,20 @@ function project(
   inputs: TextInputs,
 ): Projections {
   const { hiddenSize: inFeatures, headDim, attentionBias: bias } = text;
+  const [rows] = x.shape;
+  const byToken = (value: Value, heads: number): Value =>
+    ops.reshape(value, [...inputs.tokenIds.shape, heads * headDim]);
   const linear = (projection: string, heads: number): Value =>
     build.linear(x, `${name}.${projection}`, { inFeatures, outFeatures: heads * headDim, bias });
   const rotated = (projection: string, norm: string, heads: number): Value => {
-    const flat = linear(projection, heads);
-    const byHead = ops.reshape(flat, [...x.shape.slice(0, 2), heads, headDim]);
+    const byHead = ops.reshape(linear(projection, heads), [rows, heads, headDim]);
     const normed = build.rmsNorm(byHead, `${name}.${norm}`, headDim, text.normEps);
-    return ops.rotary(ops.reshape(normed, flat.shape), inputs.cos, inputs.sin, heads);
+    return ops.rotary(byToken(normed, heads), inputs.cos, inputs.sin, heads);
   };
   return {
     q: rotated('q_proj', 'q_norm', text.heads),
     k: rotated('k_proj', 'k_norm', text.kvHeads),
-    v: linear('v_proj', text.kvHeads),
+    v: byToken(linear('v_proj', text.kvHeads), text.kvHeads),
   };
 }
 
@@ -107,7 +110,10 @@ function decoderLayer(
       outFeatures: text.hiddenSize,
       bias: text.attentionBias,
     };
-    const attended = ops.add(select(x), build.linear(select(context), `${name}.self_attn.o_proj`, size));
+    const attended = ops.add(
+      select(x),
+      build.linear(select(ops.flattenRows(context)), `${name}.self_attn.o_proj`, size),
+    );
     const second = build.rmsNorm(attended, `${name}.post_attention_layernorm`, text.hiddenSize, text.normEps);
     return ops.add(
       attended,

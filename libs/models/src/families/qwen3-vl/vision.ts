@@ -45,12 +45,12 @@ function embedPatches(
   const kernel = build.weight(`${visionPrefix}.patch_embed.proj.weight`, shape);
   const flat = ops.reshape(kernel, [hiddenSize, patchSize(vision)]);
   const embedded = ops.linear(
-    patches,
+    ops.flattenRows(patches),
     flat,
     build.weight(`${visionPrefix}.patch_embed.proj.bias`, [hiddenSize]),
   );
   const table = build.weight(`${visionPrefix}.pos_embed.weight`, [vision.positions, hiddenSize]);
-  return ops.add(embedded, ops.matmul(positionWeights, table));
+  return ops.add(embedded, ops.matmul(ops.flattenRows(positionWeights), table));
 }
 
 /*
@@ -67,7 +67,7 @@ function attention(
   bias: Value,
 ): Value {
   const { hiddenSize, heads, headDim } = vision;
-  const [N, P] = x.shape;
+  const [N, P] = cos.shape;
   const byHead = (value: Value): Value =>
     ops.transpose(ops.reshape(value, [N, P, heads, headDim]), [0, 2, 1, 3]);
   const qkv = build.linear(x, `${name}.qkv`, {
@@ -75,11 +75,11 @@ function attention(
     outFeatures: 3 * hiddenSize,
     bias: true,
   });
-  const [qk, v] = ops.split(qkv, [2 * hiddenSize, hiddenSize], 2);
+  const [qk, v] = ops.split(ops.reshape(qkv, [N, P, 3 * hiddenSize]), [2 * hiddenSize, hiddenSize], 2);
   const [q, k] = ops.split(ops.rotary(qk, cos, sin, 2 * heads), [hiddenSize, hiddenSize], 2);
   const scores = ops.matmul(byHead(q), byHead(k), { transB: true, alpha: headDim ** -0.5 });
   const context = ops.matmul(ops.softmax(ops.add(scores, bias), 3), byHead(v));
-  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), [N, P, hiddenSize]);
+  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
   return build.linear(joined, `${name}.proj`, {
     inFeatures: hiddenSize,
     outFeatures: hiddenSize,
@@ -102,7 +102,7 @@ function feedForward(build: LayerBuilder, vision: Qwen3VisionConfig, x: Value, n
   });
 }
 
-/** Joins mergeSize² neighbouring patches and maps them to the decoder's width: [N, P, hidden] → [N·Q, text hidden]. */
+/** Joins mergeSize² neighbouring patches and maps them to the decoder's width: [N·P, hidden] → [N·Q, text hidden]. */
 function merge(
   build: LayerBuilder,
   vision: Qwen3VisionConfig,
@@ -126,7 +126,7 @@ function merge(
   });
 }
 
-/** The vision tower of Qwen3-VL with its mergers. Attention stays within an image. */
+/** The vision tower of Qwen3-VL with its mergers. Hidden states are [N·P, hidden]; attention stays within an image. */
 export function buildVisionTower(
   build: LayerBuilder,
   vision: Qwen3VisionConfig,
