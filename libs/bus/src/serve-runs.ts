@@ -1,6 +1,6 @@
 import type { BusService } from './bus';
 import { describeError } from './errors';
-import { sleep } from './retry';
+import { sleep, waitAtMost } from './retry';
 import type { RunSnapshot } from './runs';
 
 export interface ServeRunsOptions {
@@ -13,6 +13,9 @@ export interface ServeRunsOptions {
   /** Ends when the run needs nothing more from this service, or the signal aborts. */
   serve(run: RunSnapshot, signal: AbortSignal): Promise<void>;
 }
+
+/** What is under way may wait for a broker that is away; closing the bus ends that. */
+const STOP_TIMEOUT_MS = 5_000;
 
 /**
  * Serves every run that has not ended, several at the same time, and each new one, until the signal aborts. What
@@ -27,7 +30,7 @@ export async function serveRuns(bus: BusService, options: ServeRunsOptions): Pro
     const serving = serveUntilDone(bus, run, options).finally(() => served.delete(serving));
     served.add(serving);
   }
-  await Promise.all(served);
+  await waitAtMost(STOP_TIMEOUT_MS, Promise.all(served));
 }
 
 async function serveUntilDone(bus: BusService, run: RunSnapshot, options: ServeRunsOptions): Promise<void> {
