@@ -1,0 +1,56 @@
+import { environmentSeed, type OpenEvaluation, type RolloutRequest, samplingSeed } from '@ui-rl/contracts';
+import type { LoadedTask } from '@ui-rl/plugin-kit';
+import type { EvaluationPlan, GoalSet } from './plan';
+
+export type Stage = OpenEvaluation['stage'];
+
+/** Unique among all runs, so that rollout ids made of it are too. */
+export function evaluationId(runId: string, stage: Stage, version: number, set: string): string {
+  const when = stage === 'periodic' ? `${stage}-${String(version).padStart(6, '0')}` : stage;
+  return `${runId}-${when}-${set}`;
+}
+
+export function setOf(plan: EvaluationPlan, evaluation: OpenEvaluation): GoalSet {
+  const set = plan.sets.find(({ name }) => name === evaluation.set);
+  if (set !== undefined && set.tasks.length * plan.episodesPerTask === evaluation.outcomes.length) return set;
+  throw new Error(
+    `${evaluation.evaluationId} was begun with ${evaluation.outcomes.length} episodes; the run file and the plugins now ` +
+      `give ${(set?.tasks.length ?? 0) * plan.episodesPerTask}: bring back the plugins the run was started with`,
+  );
+}
+
+/** The task of an episode: neighbours in the queue play different ones. */
+export function taskOf(set: GoalSet, place: number): LoadedTask {
+  return set.tasks[place % set.tasks.length];
+}
+
+/**
+ * One episode of an evaluation as an actor gets it. Every stage plays the same seeds, so that before and after can be
+ * compared in pairs; none of them is in the range of the training seeds. Each episode is a group of its own.
+ */
+export function episodeRollout(
+  plan: EvaluationPlan,
+  evaluation: OpenEvaluation,
+  place: number,
+  attempt: number,
+): RolloutRequest {
+  const set = setOf(plan, evaluation);
+  const task = taskOf(set, place);
+  const seeds = [plan.seed, set.name, task.id, Math.floor(place / set.tasks.length)];
+  const groupId = `${evaluation.evaluationId}-${String(place).padStart(4, '0')}`;
+  return {
+    rolloutId: attempt === 0 ? `${groupId}-r0` : `${groupId}-r0-a${attempt}`,
+    runId: plan.runId,
+    groupId,
+    groupIndex: place,
+    indexInGroup: 0,
+    groupSize: 1,
+    attempt,
+    purpose: evaluation.stage === 'baseline' ? 'baseline' : 'eval',
+    task,
+    seed: environmentSeed('evaluation', ...seeds),
+    samplingSeed: samplingSeed('evaluation', ...seeds),
+    policy: evaluation.policy,
+    evaluationId: evaluation.evaluationId,
+  };
+}

@@ -1,0 +1,7 @@
+/** What the service itself is told when it starts. A class, so that it can be injected. */
+export abstract class EvaluatorOptions {
+  /** The only run to serve; without it every run that has not ended. */
+  readonly runId?: string;
+  /** Plugins besides those the run file names. */
+  readonly plugins: readonly string[];
+}

@@ -1,0 +1,37 @@
+import type { EvaluationEvent, OpenEvaluation, TaskScore } from '@ui-rl/contracts';
+import { setOf } from './episodes';
+import type { EvaluationPlan } from './plan';
+import { tally } from './state';
+import { wilson } from './wilson';
+
+/** The score of an evaluation whose episodes are all in. Invalid episodes say nothing and count for nothing. */
+export function resultOf(
+  plan: EvaluationPlan,
+  evaluation: OpenEvaluation,
+  checkpoint: string,
+): Omit<EvaluationEvent, 'at'> {
+  const { evaluationId, stage, set, policyVersion } = evaluation;
+  const { successes, episodes, invalid } = tally(evaluation);
+  return {
+    type: 'evaluation',
+    runId: plan.runId,
+    evaluationId,
+    stage,
+    set,
+    policyVersion,
+    checkpoint,
+    successRate: episodes === 0 ? 0 : successes / episodes,
+    interval: wilson(successes, episodes),
+    episodes,
+    invalid,
+    tasks: taskScores(plan, evaluation),
+  };
+}
+
+function taskScores(plan: EvaluationPlan, evaluation: OpenEvaluation): TaskScore[] {
+  const { tasks } = setOf(plan, evaluation);
+  return tasks.map(({ id, description }, index) => {
+    const { successes, episodes } = tally(evaluation, (place) => place % tasks.length === index);
+    return { taskId: id, description, successes, episodes };
+  });
+}

@@ -1,0 +1,130 @@
+import { type BusService, type Consumption, FINAL_PHASES, UnacceptableMessage } from '@ui-rl/bus';
+import {
+  type CheckpointEvent,
+  type Purpose,
+  type RunPhase,
+  STREAMS,
+  subjects,
+  Trajectory,
+} from '@ui-rl/contracts';
+import { EvaluationBook } from './evaluation-book';
+import type { EvaluationPlan } from './plan';
+import { StallWatch } from './stall-watch';
+import { Stages } from './stages';
+import { begin, judge, record } from './state';
+
+const STALL_MS = 120_000;
+
+/**
+ * Evaluates one run. Consumers and watchers only write down what has happened; whatever follows from it is done by
+ * `Stages`, which starts from what is written down. So it goes on where it was, whenever the process ends.
+ */
+export class RunEvaluator {
+  private readonly book: EvaluationBook;
+  private readonly stages: Stages;
+  private readonly stall: StallWatch;
+  private phase: RunPhase | null = null;
+  private changed: () => void = () => undefined;
+
+  constructor(
+    private readonly bus: BusService,
+    private readonly plan: EvaluationPlan,
+    stallMs = STALL_MS,
+  ) {
+    this.book = new EvaluationBook(bus, plan.runId);
+    this.stages = new Stages(bus, plan, this.book);
+    this.stall = new StallWatch(bus, plan.runId, this.book, stallMs);
+  }
+
+  /** Works until the run has ended or the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const done = new AbortController();
+    const both = AbortSignal.any([signal, done.signal]);
+    const consumptions = await this.consume();
+    this.stall.start(both);
+    try {
+      await Promise.race([
+        this.advanceUntilEnded(both),
+        Promise.all([this.followPhase(both), this.followBook(both)]),
+      ]);
+    } finally {
+      done.abort();
+      this.changed();
+      await Promise.all(consumptions.map((consumption) => consumption.stop()));
+    }
+  }
+
+  private async advanceUntilEnded(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const change = new Promise<void>((resolve) => (this.changed = resolve));
+      const { phase } = this;
+      if (phase !== null) {
+        if (FINAL_PHASES.includes(phase)) return;
+        await this.stages.advance(phase);
+      }
+      await change;
+    }
+  }
+
+  private async followPhase(signal: AbortSignal): Promise<void> {
+    for await (const { phase } of this.bus.runs.watchState(this.plan.runId, signal)) {
+      this.phase = phase;
+      this.stall.sign();
+      this.changed();
+    }
+  }
+
+  private async followBook(signal: AbortSignal): Promise<void> {
+    for await (const _ of this.book.changes(signal)) this.changed();
+  }
+
+  private async consume(): Promise<Consumption[]> {
+    const { runId } = this.plan;
+    const trajectories = (purpose: Purpose) =>
+      this.bus.consume<Trajectory>({
+        stream: STREAMS.trajectories,
+        durable: `evaluator-${runId}-${purpose}`,
+        subject: subjects.trajectory(runId, purpose),
+        schema: Trajectory,
+        handle: (trajectory) => this.take(trajectory),
+      });
+    const checkpoints = () =>
+      this.bus.consume<CheckpointEvent>({
+        stream: STREAMS.events,
+        durable: `evaluator-${runId}-checkpoints`,
+        subject: subjects.event(runId, 'checkpoint'),
+        handle: (event) => this.takeCheckpoint(event),
+      });
+    return Promise.all([trajectories('eval'), trajectories('baseline'), checkpoints()]);
+  }
+
+  /** A refill is asked for before it is written down: it may be asked for twice, but it is never forgotten. */
+  private async take(trajectory: Trajectory): Promise<void> {
+    const { maxAttempts } = this.plan;
+    const { request } = trajectory;
+    this.stall.sign();
+    const state = await this.book.read();
+    const verdict = judge(state, trajectory, maxAttempts);
+    if (verdict === 'ignore') return;
+    const evaluation = state.open.find((open) => open.evaluationId === request.evaluationId);
+    if (verdict === 'refill' && evaluation !== undefined) {
+      this.bus.logger.warn(`${request.rolloutId} is played again: ${trajectory.invalidReason}`);
+      await this.stages.ask(evaluation, request.groupIndex, request.attempt + 1);
+    }
+    await this.book.change((current) => record(current, trajectory, maxAttempts));
+  }
+
+  private async takeCheckpoint({ step, name }: CheckpointEvent): Promise<void> {
+    if (!Number.isInteger(step) || step < 0 || typeof name !== 'string') {
+      throw new UnacceptableMessage(
+        `expected a checkpoint event with a whole number "step" and a "name", found step ${JSON.stringify(step)}, name ${JSON.stringify(name)}`,
+      );
+    }
+    const { every, runId } = this.plan;
+    if (every === 0 || step === 0 || step % every !== 0) return;
+    const state = await this.bus.runs.state(runId);
+    if (state?.phase !== 'training') return;
+    const start = { stage: 'periodic' as const, policy: name, policyVersion: step };
+    await this.book.change((current) => begin(current, this.plan, start));
+  }
+}

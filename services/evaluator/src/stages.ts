@@ -1,0 +1,88 @@
+import type { BusService } from '@ui-rl/bus';
+import { type EvaluatorState, type OpenEvaluation, type RunPhase, subjects } from '@ui-rl/contracts';
+import { episodeRollout } from './episodes';
+import type { EvaluationBook } from './evaluation-book';
+import type { EvaluationPlan } from './plan';
+import { resultOf } from './result';
+import { attemptAt, begin, close, markReleased, pendingPlaces, type StageStart } from './state';
+
+/** Publishing at the same time. */
+const RELEASE_AT_ONCE = 16;
+
+/** Takes a run one step further: what is to be done follows from its phase and from what is stored, and from nothing else. */
+export class Stages {
+  constructor(
+    private readonly bus: BusService,
+    private readonly plan: EvaluationPlan,
+    private readonly book: EvaluationBook,
+  ) {}
+
+  /** Does all that can be done now. Every part may run twice. */
+  async advance(phase: RunPhase): Promise<void> {
+    const start = await this.startOf(phase);
+    if (start !== null) await this.book.change((state) => begin(state, this.plan, start));
+    const { open } = await this.book.read();
+    await Promise.all(open.filter(({ released }) => !released).map((evaluation) => this.release(evaluation)));
+    for (const evaluation of open) if (pendingPlaces(evaluation).length === 0) await this.finish(evaluation);
+    await this.leave(phase, await this.book.read());
+  }
+
+  private async startOf(phase: RunPhase): Promise<StageStart | null> {
+    if (phase === 'baseline' && this.plan.baseline) {
+      return { stage: 'baseline', policy: 'latest', policyVersion: 0 };
+    }
+    if (phase !== 'final_eval') return null;
+    const policy = await this.bus.runs.policy(this.plan.runId);
+    return {
+      stage: 'final',
+      policy: policy?.checkpoint ?? 'latest',
+      policyVersion: policy?.version ?? 0,
+    };
+  }
+
+  private async release(evaluation: OpenEvaluation): Promise<void> {
+    const { evaluationId, outcomes } = evaluation;
+    const places = pendingPlaces(evaluation);
+    for (let first = 0; first < places.length; first += RELEASE_AT_ONCE) {
+      const some = places.slice(first, first + RELEASE_AT_ONCE);
+      await Promise.all(some.map((place) => this.ask(evaluation, place, attemptAt(evaluation, place))));
+    }
+    await this.book.change((state) => markReleased(state, evaluationId));
+    this.bus.logger.log(`${evaluationId}: released ${outcomes.length} episodes`);
+  }
+
+  /** Asks an actor for one episode; asked for twice, it is played once. */
+  async ask(evaluation: OpenEvaluation, place: number, attempt: number): Promise<void> {
+    const rollout = episodeRollout(this.plan, evaluation, place, attempt);
+    const subject = subjects.rollout(this.plan.runId, rollout.purpose);
+    await this.bus.publishJson(subject, rollout, rollout.rolloutId);
+  }
+
+  private async finish(evaluation: OpenEvaluation): Promise<void> {
+    const { evaluationId } = evaluation;
+    const result = resultOf(this.plan, evaluation, await this.checkpointOf(evaluation));
+    await this.bus.event(result, evaluationId);
+    await this.book.change((state) => close(state, evaluationId));
+    const [low, high] = result.interval.map((bound) => (100 * bound).toFixed(0));
+    this.bus.logger.log(
+      `${evaluationId}: ${(100 * result.successRate).toFixed(1)} % of ${result.episodes} episodes succeeded ` +
+        `[${low}–${high}], ${result.invalid} invalid`,
+    );
+  }
+
+  private async checkpointOf({ policy }: OpenEvaluation): Promise<string> {
+    if (policy !== 'latest') return policy;
+    return (await this.bus.runs.policy(this.plan.runId))?.checkpoint ?? policy;
+  }
+
+  private async leave(phase: RunPhase, { stagesDone, open }: EvaluatorState): Promise<void> {
+    const { runs } = this.bus;
+    const { runId } = this.plan;
+    if (phase === 'baseline' && (!this.plan.baseline || stagesDone.includes('baseline'))) {
+      await runs.changePhase(runId, 'training', { from: ['baseline'] });
+    }
+    if (phase === 'final_eval' && stagesDone.includes('final') && open.length === 0) {
+      await runs.changePhase(runId, 'finished', { from: ['final_eval'] });
+    }
+  }
+}

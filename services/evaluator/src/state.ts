@@ -1,0 +1,127 @@
+import type { EvaluatorState, OpenEvaluation, Trajectory } from '@ui-rl/contracts';
+import { evaluationId, type Stage } from './episodes';
+import type { EvaluationPlan } from './plan';
+
+/** Outcome of an episode, one character each. */
+const PENDING = '.';
+const SUCCESS = 's';
+const FAILURE = 'f';
+const INVALID = 'x';
+
+export const EMPTY: EvaluatorState = { open: [], stagesDone: [], lastPeriodicStep: 0 };
+
+export interface StageStart {
+  stage: Stage;
+  policy: string;
+  policyVersion: number;
+}
+
+/** Begins a stage: one evaluation per set. Null where it was begun already. */
+export function begin(state: EvaluatorState, plan: EvaluationPlan, start: StageStart): EvaluatorState | null {
+  const { stage, policyVersion } = start;
+  const known =
+    stage === 'periodic'
+      ? policyVersion <= state.lastPeriodicStep
+      : state.stagesDone.includes(stage) || state.open.some((evaluation) => evaluation.stage === stage);
+  if (known) return null;
+  const opened = plan.sets.map(({ name, tasks }): OpenEvaluation => ({
+    ...start,
+    evaluationId: evaluationId(plan.runId, stage, policyVersion, name),
+    set: name,
+    released: false,
+    outcomes: PENDING.repeat(tasks.length * plan.episodesPerTask),
+    refills: {},
+  }));
+  const next = { ...state, open: [...state.open, ...opened] };
+  if (stage === 'periodic') return { ...next, lastPeriodicStep: policyVersion };
+  return opened.length === 0 ? { ...next, stagesDone: [...state.stagesDone, stage] } : next;
+}
+
+export type Verdict = 'count' | 'refill' | 'ignore';
+
+/** What a trajectory is to an evaluation. One that was counted already, or whose refill was asked for, is ignored. */
+export function judge(state: EvaluatorState, trajectory: Trajectory, maxAttempts: number): Verdict {
+  const { request, status } = trajectory;
+  const evaluation = find(state, request.evaluationId);
+  const place = request.groupIndex;
+  if (evaluation === undefined || evaluation.outcomes[place] !== PENDING) return 'ignore';
+  if (request.attempt !== attemptAt(evaluation, place)) return 'ignore';
+  return status === 'invalid' && request.attempt + 1 < maxAttempts ? 'refill' : 'count';
+}
+
+/** The state after a trajectory; null where it changes nothing. */
+export function record(
+  state: EvaluatorState,
+  trajectory: Trajectory,
+  maxAttempts: number,
+): EvaluatorState | null {
+  const verdict = judge(state, trajectory, maxAttempts);
+  if (verdict === 'ignore') return null;
+  const { evaluationId: id, groupIndex: place, attempt } = trajectory.request;
+  return update(state, id, (evaluation) =>
+    verdict === 'refill'
+      ? { ...evaluation, refills: { ...evaluation.refills, [place]: attempt + 1 } }
+      : { ...evaluation, outcomes: replaceAt(evaluation.outcomes, place, outcomeOf(trajectory)) },
+  );
+}
+
+export function markReleased(state: EvaluatorState, id: string): EvaluatorState | null {
+  return update(state, id, (evaluation) => ({ ...evaluation, released: true }));
+}
+
+/** Forgets an evaluation whose result was told; a stage is done with the last of its sets. */
+export function close(state: EvaluatorState, id: string): EvaluatorState | null {
+  const evaluation = find(state, id);
+  if (evaluation === undefined) return null;
+  const open = state.open.filter((other) => other !== evaluation);
+  const { stage } = evaluation;
+  const stageGoesOn = stage === 'periodic' || open.some((other) => other.stage === stage);
+  return { ...state, open, stagesDone: stageGoesOn ? state.stagesDone : [...state.stagesDone, stage] };
+}
+
+export function attemptAt(evaluation: OpenEvaluation, place: number): number {
+  return evaluation.refills[place] ?? 0;
+}
+
+/** Places of the episodes that are still to come. */
+export function pendingPlaces(evaluation: OpenEvaluation): number[] {
+  return Array.from(evaluation.outcomes).flatMap((outcome, place) => (outcome === PENDING ? [place] : []));
+}
+
+export interface Tally {
+  successes: number;
+  /** Episodes that say something about the policy. */
+  episodes: number;
+  invalid: number;
+}
+
+/** Counts the episodes `of` an evaluation. */
+export function tally(evaluation: OpenEvaluation, of: (place: number) => boolean = () => true): Tally {
+  const outcomes = Array.from(evaluation.outcomes).filter((_, place) => of(place));
+  const count = (outcome: string) => outcomes.filter((found) => found === outcome).length;
+  const successes = count(SUCCESS);
+  return { successes, episodes: successes + count(FAILURE), invalid: count(INVALID) };
+}
+
+function outcomeOf({ status, success }: Trajectory): string {
+  if (status === 'invalid') return INVALID;
+  return success === true ? SUCCESS : FAILURE;
+}
+
+function replaceAt(text: string, place: number, character: string): string {
+  return text.slice(0, place) + character + text.slice(place + 1);
+}
+
+function find(state: EvaluatorState, id: string | undefined): OpenEvaluation | undefined {
+  return state.open.find((evaluation) => evaluation.evaluationId === id);
+}
+
+function update(
+  state: EvaluatorState,
+  id: string | undefined,
+  change: (evaluation: OpenEvaluation) => OpenEvaluation,
+): EvaluatorState | null {
+  const evaluation = find(state, id);
+  if (evaluation === undefined) return null;
+  return { ...state, open: state.open.map((other) => (other === evaluation ? change(other) : other)) };
+}

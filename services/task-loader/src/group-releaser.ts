@@ -1,0 +1,68 @@
+import type { BusService } from '@ui-rl/bus';
+import { type LoaderState, type PolicyState, runKeys, type RunState, subjects } from '@ui-rl/contracts';
+import type { LoadedTask } from '@ui-rl/plugin-kit';
+import { groupRollouts } from './groups';
+import type { LoaderPlan } from './plan';
+import { TaskOrder } from './task-order';
+
+/**
+ * Releases training groups, one after the other, as many as the learner wants. A group is published first and counted
+ * then; where the process dies in between, the group is published again under the same message ids and stored once.
+ */
+export class GroupReleaser {
+  private readonly order: TaskOrder<LoadedTask>;
+  private phase: RunState['phase'] | null = null;
+  private wanted = 0;
+  private releasing: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly bus: BusService,
+    private readonly plan: LoaderPlan,
+    private readonly signal: AbortSignal,
+  ) {
+    this.order = new TaskOrder(plan.tasks, plan.seed);
+  }
+
+  /** Follows phase and demand until the signal aborts. */
+  async run(): Promise<void> {
+    const { runs } = this.bus;
+    const { runId } = this.plan;
+    await Promise.all([
+      this.follow(runs.watchState(runId, this.signal), ({ phase }: RunState) => (this.phase = phase)),
+      this.follow(runs.watchPolicy(runId, this.signal), ({ groupsWanted }: PolicyState) => {
+        this.wanted = groupsWanted;
+      }),
+    ]);
+    await this.releasing;
+  }
+
+  private async follow<T>(changes: AsyncIterable<T>, apply: (change: T) => void): Promise<void> {
+    for await (const change of changes) {
+      apply(change);
+      this.releasing = this.releasing.then(() => this.release());
+      await this.releasing;
+    }
+  }
+
+  private async release(): Promise<void> {
+    const key = runKeys.loader(this.plan.runId);
+    const entry = await this.bus.runsBucket.get<LoaderState>(key);
+    let released = entry?.value.groupsReleased ?? 0;
+    let revision = entry?.revision ?? 0;
+    while (this.phase === 'training' && released < this.wanted && !this.signal.aborted) {
+      await this.publish(released);
+      const state: LoaderState = { groupsReleased: released + 1 };
+      const updated = await this.bus.runsBucket.update(key, state, revision);
+      // Another task-loader serves the run too: go on from what it has counted.
+      if (updated === null) return this.release();
+      revision = updated;
+      released += 1;
+    }
+  }
+
+  private async publish(index: number): Promise<void> {
+    const rollouts = groupRollouts(this.plan, index, this.order.at(index));
+    const subject = subjects.rollout(this.plan.runId, 'train');
+    await Promise.all(rollouts.map((rollout) => this.bus.publishJson(subject, rollout, rollout.rolloutId)));
+  }
+}

@@ -1,0 +1,30 @@
+import { environmentSeed, type RolloutRequest, samplingSeed } from '@ui-rl/contracts';
+import type { LoadedTask } from '@ui-rl/plugin-kit';
+import type { LoaderPlan } from './plan';
+
+/** `<run>-g000123`. */
+export function groupId(runId: string, index: number): string {
+  return `${runId}-g${String(index).padStart(6, '0')}`;
+}
+
+/**
+ * The rollouts of a training group: one task and one environment seed, a sampling seed each. Seeds depend on the seed of
+ * the run and the number of the group, not on the run's id, so that a run can be repeated.
+ */
+export function groupRollouts(plan: LoaderPlan, index: number, task: LoadedTask): RolloutRequest[] {
+  const id = groupId(plan.runId, index);
+  return Array.from({ length: plan.groupSize }, (_, place) => ({
+    rolloutId: `${id}-r${place}`,
+    runId: plan.runId,
+    groupId: id,
+    groupIndex: index,
+    indexInGroup: place,
+    groupSize: plan.groupSize,
+    attempt: 0,
+    purpose: 'train' as const,
+    task,
+    seed: environmentSeed('training', plan.seed, index),
+    samplingSeed: samplingSeed(plan.seed, 'train', index, place),
+    policy: 'latest',
+  }));
+}

@@ -1,0 +1,45 @@
+import type { RunRecord } from '@ui-rl/contracts';
+import {
+  loadPlugins,
+  loadTasks,
+  type LoadedTask,
+  PluginError,
+  type TaskSourcePlugin,
+} from '@ui-rl/plugin-kit';
+import { parseRunFile } from '@ui-rl/settings';
+
+/** What the task-loader knows of a run. */
+export interface LoaderPlan {
+  runId: string;
+  /** Training tasks, at least one. */
+  tasks: LoadedTask[];
+  groupSize: number;
+  /** Orders the tasks and seeds environments and samplers. */
+  seed: number;
+  /** Sources that are asked for tasks published by hand, in this order. */
+  sources: TaskSourcePlugin[];
+}
+
+/**
+ * Reads the run file of a run and loads its tasks.
+ *
+ * @throws SettingsError or PluginError that names what is wrong
+ */
+export async function planRun(
+  { runId, config }: RunRecord,
+  furtherPlugins: readonly string[] = [],
+): Promise<LoaderPlan> {
+  const file = parseRunFile(config, `run ${runId}`);
+  const registry = await loadPlugins({ packages: [...file.plugins, ...furtherPlugins] });
+  const configs = [...file.tasks, ...file.eval_tasks];
+  const sources = new Set(configs.map(({ source_type }) => registry.taskSource(source_type)));
+  const tasks = await loadTasks(registry, file.tasks);
+  if (tasks.length === 0) throw new PluginError('option', 'tasks: the sources gave no task to train on');
+  return {
+    runId,
+    tasks,
+    groupSize: file.rollout.group_size,
+    seed: file.training.seed,
+    sources: [...sources],
+  };
+}

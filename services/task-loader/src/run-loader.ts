@@ -1,0 +1,43 @@
+import { type BusService, FINAL_PHASES, type JetStreamContext, UnacceptableMessage } from '@ui-rl/bus';
+import { STREAMS, subjects, Task } from '@ui-rl/contracts';
+import { GroupReleaser } from './group-releaser';
+import type { LoaderPlan } from './plan';
+import { publishedRollout } from './published-task';
+
+/** Feeds one run: groups for training as they are wanted, and tasks that people publish. */
+export class RunLoader {
+  constructor(
+    private readonly bus: BusService,
+    private readonly plan: LoaderPlan,
+  ) {}
+
+  /** Works until the signal aborts, beyond the end of the run: a task that comes too late is set aside. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runId } = this.plan;
+    const consumption = await this.bus.consume<Task>({
+      stream: STREAMS.tasks,
+      durable: `task-loader-${runId}`,
+      subject: subjects.task(runId),
+      schema: Task,
+      handle: (task, context) => this.takeTask(task, context),
+    });
+    try {
+      await new GroupReleaser(this.bus, this.plan, signal).run();
+    } finally {
+      await consumption.stop();
+    }
+  }
+
+  private async takeTask(task: Task, context: JetStreamContext): Promise<void> {
+    const { runId } = this.plan;
+    const state = await this.bus.runs.state(runId);
+    if (state !== null && FINAL_PHASES.includes(state.phase)) {
+      throw new UnacceptableMessage(
+        `run ${runId} has ended (${state.phase}): nothing is played for it any more`,
+      );
+    }
+    const rollout = publishedRollout(task, this.plan, context);
+    await this.bus.publishJson(subjects.rollout(runId, rollout.purpose), rollout, rollout.rolloutId);
+    this.bus.logger.log(`task "${task.description}" is rolled out as ${rollout.rolloutId}`);
+  }
+}
