@@ -1,19 +1,9 @@
-import {
-  migrate,
-  openDatabase,
-  pendingMigrations,
-  type Database,
-  type DatabaseOptions,
-} from '@ui-rl/records';
-import { readCliSettings, type DatabaseSettings } from '@ui-rl/settings';
+import { migrate, openDatabase, pendingMigrations, type Database } from '@ui-rl/records';
+import { readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 
-function optionsOf(database: DatabaseSettings): DatabaseOptions {
-  return database.kind === 'postgres' ? database : { kind: 'embedded', dataDir: database.dataDir };
-}
-
 async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
-  const database = await openDatabase(optionsOf(readCliSettings().database));
+  const database = await openDatabase(readCliSettings().database);
   try {
     await work(database);
   } finally {
