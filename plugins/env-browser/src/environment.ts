@@ -27,7 +27,7 @@ export class BrowserEnvironment implements Environment {
     private readonly options: EnvironmentOptions,
   ) {}
 
-  /** Starts the first browser. Throws `BrowserError` where there is none, or where a setting is wrong. */
+  /** Starts the first browser. Throws `BrowserError` where there is none, `PluginError` where a setting is wrong. */
   static async create(options: EnvironmentOptions): Promise<BrowserEnvironment> {
     const settings = readSettings(options.settings);
     // Loaded here: processes that only list plugins need no Playwright.

@@ -1,8 +1,6 @@
 export type BrowserErrorCode =
   /** The task's options are wrong; playing it again does not help. */
   | 'bad_task'
-  /** An option of the plugin is wrong. */
-  | 'bad_option'
   /** There is no Chromium, or it does not start. */
   | 'no_browser'
   /** The page or its browser is gone. */

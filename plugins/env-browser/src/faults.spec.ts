@@ -185,6 +185,6 @@ describe('processes', () => {
       code: 'no_browser',
       message: expect.stringMatching(/^\/bin\/false does not start: /) as string,
     });
-    await expect(create({ headed: true })).rejects.toMatchObject({ code: 'bad_option' });
+    await expect(create({ headed: true })).rejects.toMatchObject({ category: 'option' });
   });
 });

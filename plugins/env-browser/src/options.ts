@@ -1,4 +1,4 @@
-import type { Task } from '@ui-rl/plugin-kit';
+import { PluginError, type Task } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 
 export interface Viewport {
@@ -36,10 +36,10 @@ const MAX_SIDE = 4096;
 type Options = Record<string, unknown>;
 type Refuse = (problem: string) => never;
 
-/** Reads the plugin's settings: `executable_path`, `pages_per_browser`. Throws `BrowserError` for anything else. */
+/** Reads the plugin's settings: `executable_path`, `pages_per_browser`. Throws `PluginError` for anything else. */
 export function readSettings(settings: Options): BrowserSettings {
   const refuse: Refuse = (problem) => {
-    throw new BrowserError('bad_option', `environment browser: ${problem}`);
+    throw new PluginError('option', `environment browser: ${problem}`);
   };
   refuseUnknown(settings, ['executable_path', 'pages_per_browser'], refuse);
   const executablePath = settings.executable_path ?? null;

@@ -1,25 +1,20 @@
-import { Injectable, Module, type DynamicModule, type OnModuleDestroy } from '@nestjs/common';
-import { Sessions } from '@ui-rl/plugin-kit';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { EnvController } from './env.controller';
+import { EnvOptions } from './env.options';
+import { EnvService } from './env.service';
+import { RunEnvironments } from './run-environments';
 
-/** Ends all sessions, and the browsers behind them, once no request is taken any more. */
-@Injectable()
-class SessionsEnd implements OnModuleDestroy {
-  constructor(private readonly sessions: Sessions) {}
-
-  async onModuleDestroy(): Promise<void> {
-    await this.sessions.close();
-  }
-}
-
-/** Answers env.open, env.step and env.close with the sessions it is given. */
 @Module({})
 export class EnvModule {
-  static forRoot(sessions: Sessions): DynamicModule {
+  static forRoot(options: EnvOptions): DynamicModule {
     return {
       module: EnvModule,
       controllers: [EnvController],
-      providers: [{ provide: Sessions, useValue: sessions }, SessionsEnd],
+      providers: [
+        EnvService,
+        { provide: EnvOptions, useValue: options },
+        { provide: RunEnvironments, useValue: new RunEnvironments(options) },
+      ],
     };
   }
 }

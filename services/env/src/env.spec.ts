@@ -8,10 +8,9 @@ import {
   subjects,
   type Task,
 } from '@ui-rl/contracts';
-import { loadPlugins, type Sessions } from '@ui-rl/plugin-kit';
-import { makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
+import { loadPlugins } from '@ui-rl/plugin-kit';
+import { eventually, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { EnvModule } from './env.module';
-import { openSessions } from './open-sessions';
 
 Logger.overrideLogger(false);
 
@@ -19,7 +18,6 @@ describe('the env service', () => {
   let nats: NatsServer;
   let serviceBus: BusService;
   let bus: BusService;
-  let sessions: Sessions;
   let app: INestMicroservice;
   let task: Task;
 
@@ -28,23 +26,16 @@ describe('the env service', () => {
     const connect = (service: string) =>
       BusService.connect({ service, servers: [`nats://127.0.0.1:${nats.port}`] });
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
-    sessions = await openSessions({
-      kind: 'browser',
-      maxSessions: 2,
-      deadlineMs: 5000,
-      options: {},
-      plugins: [],
-    });
     const module = await Test.createTestingModule({
-      imports: [BusModule.forRoot(serviceBus), EnvModule.forRoot(sessions)],
+      imports: [BusModule.forRoot(serviceBus), EnvModule.forRoot({ environments: [], plugins: [] })],
     }).compile();
-    app = module.createNestMicroservice({
-      strategy: new BusStrategy(serviceBus, { kind: 'browser' }),
-      logger: false,
-    });
+    app = module.createNestMicroservice({ strategy: new BusStrategy(serviceBus), logger: false });
     await app.listen();
     const source = (await loadPlugins()).taskSource('demo_training');
     [task] = await source.load({ source_type: 'demo_training', limit: 1, seed: 0 });
+    await createRun('run', { max_sessions: 2, deadline_ms: 5000 });
+    await eventually('the environment', async () => (await open()).ok);
+    await leaveAll();
   });
 
   afterAll(async () => {
@@ -52,6 +43,17 @@ describe('the env service', () => {
     await Promise.all([serviceBus.close(), bus.close()]);
     await nats.stop();
   });
+
+  async function createRun(runId: string, environment: Record<string, unknown>, more = {}): Promise<void> {
+    const config = {
+      model: { name: '/model' },
+      tasks: { source_type: 'demo_training' },
+      environment,
+      training: { max_steps: 1 },
+      ...more,
+    };
+    await bus.runs.create({ runId, createdAt: new Date().toISOString(), config });
+  }
 
   const openRequest = (changes: Record<string, unknown> = {}) => ({
     runId: 'run',
@@ -63,14 +65,25 @@ describe('the env service', () => {
     ...changes,
   });
   const ask = <T>(subject: string, message: unknown) => bus.request<T>(subject, message, 25_000);
-  const open = (changes?: Record<string, unknown>) =>
-    ask<EnvOpenReply>(subjects.envOpen('browser'), openRequest(changes));
+  const held: EnvOpenReply[] = [];
 
-  async function opened(): Promise<EnvOpenReply> {
-    const reply = await open();
+  async function open(changes?: Record<string, unknown>) {
+    const reply = await ask<EnvOpenReply>(subjects.envOpen('browser'), openRequest(changes));
+    if (reply.ok) held.push(reply.value);
+    return reply;
+  }
+
+  async function opened(changes?: Record<string, unknown>): Promise<EnvOpenReply> {
+    const reply = await open(changes);
     if (!reply.ok) throw new Error(reply.error.message);
     return reply.value;
   }
+
+  async function leaveAll(): Promise<void> {
+    for (const { instance, sessionId } of held.splice(0))
+      await ask(subjects.envClose(instance), { sessionId });
+  }
+  afterEach(leaveAll);
 
   it('plays an episode of a demo task: open, step, close with the state', async () => {
     const { sessionId, instance, screenshot } = await opened();
@@ -91,21 +104,15 @@ describe('the env service', () => {
   });
 
   it('gives the same first frame for the same seed', async () => {
-    const frames: string[] = [];
-    for (let i = 0; i < 2; i++) {
-      const { sessionId, instance, screenshot } = await opened();
-      frames.push(screenshot.sha256);
-      await ask(subjects.envClose(instance), { sessionId });
-    }
-    expect(frames[1]).toBe(frames[0]);
+    const [first, second] = [await opened(), await opened()];
+    expect(second.screenshot.sha256).toBe(first.screenshot.sha256);
   });
 
   it('holds no more sessions than it may', async () => {
-    const held = [await opened(), await opened()];
+    await Promise.all([opened(), opened()]);
     expect(await open()).toMatchObject({ ok: false, error: { code: 'capacity' } });
-    for (const { sessionId, instance } of held) await ask(subjects.envClose(instance), { sessionId });
-    const { sessionId, instance } = await opened();
-    await ask(subjects.envClose(instance), { sessionId });
+    await leaveAll();
+    await opened();
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([
@@ -124,6 +131,7 @@ describe('the env service', () => {
     const reply = await ask(subject, message);
     expect(reply).toMatchObject({ ok: false, error: { code: 'bad_request' } });
     expect(reply).toMatchObject({ error: { message: expect.stringMatching(problem) as string } });
+    await opened();
   });
 
   it('answers bytes that are no message', async () => {
@@ -131,29 +139,49 @@ describe('the env service', () => {
     expect(Buffer.from(reply.data).toString('latin1')).toContain('bad_request');
   });
 
-  it('refuses what is no action, and a task it cannot play', async () => {
+  it('refuses what is no action, a task it cannot play, a session and a run it does not have', async () => {
     const { sessionId, instance } = await opened();
     const step = { sessionId, stepId: '0', action: { action: 'clack' }, deadlineMs: 5000 };
-    const reply = await ask(subjects.envStep(instance), step);
-    expect(reply).toMatchObject({
+    expect(await ask(subjects.envStep(instance), step)).toMatchObject({
       error: { code: 'bad_request', message: expect.stringContaining('"clack"') as string },
     });
-    await ask(subjects.envClose(instance), { sessionId });
     const environment = { kind: 'browser', options: { page: 'none' } };
     expect(await open({ task: makeTask({ environment }) })).toMatchObject({ error: { code: 'bad_task' } });
-    expect(await ask(subjects.envClose(instance), { sessionId: 'nobody' })).toMatchObject({
-      error: { code: 'no_session' },
-    });
+    expect(await open({ runId: 'other' })).toMatchObject({ error: { code: 'capacity' } });
+    for (const subject of [subjects.envStep(instance), subjects.envClose(instance)]) {
+      expect(await ask(subject, { ...step, sessionId: 'nobody' })).toMatchObject({
+        error: { code: 'no_session' },
+      });
+    }
   });
 
-  it('cannot be started with an unknown environment or option', async () => {
-    const options = { kind: 'browser', maxSessions: 1, deadlineMs: 1000, options: {}, plugins: [] };
-    await expect(openSessions({ ...options, kind: 'desktop' })).rejects.toThrow(
+  it('ends the environment of a run that has ended, and its sessions', async () => {
+    await createRun('short', { max_sessions: 1 });
+    await eventually('the environment', async () => (await open({ runId: 'short' })).ok);
+    const { sessionId, instance } = held[0];
+    await bus.runs.changePhase('short', 'finished');
+    await eventually('the end', async () => !(await ask(subjects.envClose(instance), { sessionId })).ok);
+    expect(await open({ runId: 'short' })).toMatchObject({ error: { code: 'capacity' } });
+    await opened();
+  });
+
+  it.each([
+    [
+      'an unknown environment',
+      { kind: 'desktop' },
+      {},
       'no environment plugin is named "desktop" (known: browser)',
-    );
-    await expect(openSessions({ ...options, options: { headed: true } })).rejects.toThrow(
-      '"headed" is unknown',
-    );
-    await expect(openSessions({ ...options, plugins: ['./none.js'] })).rejects.toThrow('plugin "./none.js"');
+    ],
+    ['an unknown option', { options: { headed: true } }, {}, 'environment browser: "headed" is unknown'],
+    ['an unknown plugin', {}, { plugins: ['/none.js'] }, 'plugin "/none.js": there is no module'],
+  ])('fails a run with %s, saying why, and stays up', async (name, environment, more, reason) => {
+    const runId = name.replaceAll(' ', '-');
+    await createRun(runId, environment, more);
+    const state = await eventually('the failure', async () => {
+      const found = await bus.runs.state(runId);
+      return found?.phase === 'failed' ? found : null;
+    });
+    expect(state.reason).toContain(reason);
+    await opened();
   });
 });

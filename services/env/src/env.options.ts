@@ -1,0 +1,11 @@
+/** What the service itself is told when it starts; everything else says the run. */
+export class EnvOptions {
+  /** Serves this run only; without it every run. */
+  runId?: string;
+  /** Environment plugins to offer; empty = the one each run names. */
+  environments: readonly string[];
+  /** Further plugins besides those of the run: paths or package names. */
+  plugins: readonly string[];
+  /** Chromium for the browser environment where the run names none. */
+  chromiumBin?: string;
+}

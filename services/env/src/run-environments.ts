@@ -1,0 +1,52 @@
+import type { RunRecord } from '@ui-rl/contracts';
+import type { Sessions } from '@ui-rl/plugin-kit';
+import type { EnvOptions } from './env.options';
+import { openSessions, plansOf } from './open-sessions';
+
+/** Sessions whose holder is remembered, the ended ones included: their last replies may be asked for again. */
+const REMEMBERED = 10_000;
+
+/** The running environments, by run and kind, and which of them holds a session. */
+export class RunEnvironments {
+  private readonly runs = new Map<string, Map<string, Sessions>>();
+  private readonly holders = new Map<string, Sessions>();
+
+  constructor(private readonly options: EnvOptions) {}
+
+  /** Starts what a run needs and returns the kinds. Throws what a plugin or the run file is refused with. */
+  async start(record: RunRecord): Promise<string[]> {
+    const started = new Map<string, Sessions>();
+    try {
+      for (const plan of plansOf(record, this.options)) started.set(plan.kind, await openSessions(plan));
+    } catch (error) {
+      await closeAll(started);
+      throw error;
+    }
+    this.runs.set(record.runId, started);
+    return [...started.keys()];
+  }
+
+  of(runId: string, kind: string): Sessions | undefined {
+    return this.runs.get(runId)?.get(kind);
+  }
+
+  remember(sessionId: string, sessions: Sessions): void {
+    this.holders.set(sessionId, sessions);
+    if (this.holders.size > REMEMBERED) this.holders.delete(this.holders.keys().next().value!);
+  }
+
+  holderOf(sessionId: string): Sessions | undefined {
+    return this.holders.get(sessionId);
+  }
+
+  /** Ends the environments of a run. */
+  async release(runId: string): Promise<void> {
+    const started = this.runs.get(runId);
+    this.runs.delete(runId);
+    if (started !== undefined) await closeAll(started);
+  }
+}
+
+async function closeAll(started: Map<string, Sessions>): Promise<void> {
+  await Promise.all([...started.values()].map((sessions) => sessions.close()));
+}
