@@ -4,4 +4,4 @@ export { NatsServer, startNats, type NatsOptions } from './nats';
 export { startPostgres, type PostgresServer } from './postgres';
 export { eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
-export { startService } from './services';
+export { startFromSource, startService } from './services';

@@ -55,14 +55,9 @@ export class NatsServer {
     if (this.process?.running === true) return;
     const started = Launched.start(findNatsServer(), ['-c', this.configPath]);
     this.process = started;
-    await eventually(
-      `nats-server on port ${this.port}`,
-      () => {
-        if (!started.running) throw new Error(`nats-server ended: ${started.output}`);
-        return started.output.includes('Server is ready');
-      },
-      20_000,
-    );
+    const settled = () => !started.running || started.output.includes('Server is ready');
+    await eventually(`nats-server on port ${this.port}`, settled, 20_000);
+    if (!started.running) throw new Error(`nats-server ended: ${started.output}`);
   }
 
   /** SIGKILL; the store stays. */

@@ -36,10 +36,9 @@ export async function startPostgres(): Promise<PostgresServer | null> {
     const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
     const started = Launched.start(join(binaries, 'postgres'), args, options);
     server = started;
-    await eventually('PostgreSQL to accept connections', () => {
-      if (!started.running) throw new Error(`PostgreSQL ended: ${started.output}`);
-      return started.output.includes('ready to accept connections');
-    });
+    const settled = () => !started.running || started.output.includes('ready to accept connections');
+    await eventually('PostgreSQL to accept connections', settled);
+    if (!started.running) throw new Error(`PostgreSQL ended: ${started.output}`);
   };
   const kill = async () => {
     await server?.kill();

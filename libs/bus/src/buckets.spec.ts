@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
+import { BusService } from './index';
+
+Logger.overrideLogger(false);
+
+describe('buckets', () => {
+  let nats: NatsServer;
+  let bus: BusService;
+  const connect = (service = 'test', port = nats.port) =>
+    BusService.connect({ service, servers: [`nats://127.0.0.1:${port}`] });
+
+  beforeEach(async () => {
+    nats = await startNats();
+    bus = await connect();
+  });
+
+  afterEach(async () => {
+    await bus.close();
+    await nats.stop();
+  });
+
+  it('updates by revision and tells who was first', async () => {
+    const revision = await bus.runsBucket.create('a.b', { n: 1 });
+    expect(await bus.runsBucket.create('a.b', { n: 2 })).toBeNull();
+    expect(await bus.runsBucket.update('a.b', { n: 3 }, revision ?? 0)).toBeGreaterThan(revision ?? 0);
+    expect(await bus.runsBucket.update('a.b', { n: 4 }, revision ?? 0)).toBeNull();
+    expect((await bus.runsBucket.get('a.b'))?.value).toEqual({ n: 3 });
+    await bus.runsBucket.delete('a.b');
+    expect(await bus.runsBucket.get('a.b')).toBeNull();
+    expect(await bus.runsBucket.create('a.b', { n: 5 })).not.toBeNull();
+  });
+
+  it('loses no change of many writers', async () => {
+    const add = async () => {
+      await bus.runsBucket.change<{ n: number }>('count', (current) => ({ n: (current?.n ?? 0) + 1 }));
+    };
+    await Promise.all(Array.from({ length: 10 }, add));
+    expect((await bus.runsBucket.get<{ n: number }>('count'))?.value.n).toBe(10);
+  });
+
+  it('keeps each content once', async () => {
+    const bytes = Buffer.alloc(300_000, 7);
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    const other = await connect('other');
+    expect(await Promise.all([bus.blobs.put(bytes), bus.blobs.put(bytes), other.blobs.put(bytes)])).toEqual([
+      hash,
+      hash,
+      hash,
+    ]);
+    expect(Buffer.from((await other.blobs.get(hash)) ?? []).equals(bytes)).toBe(true);
+    expect(await bus.blobs.get('0'.repeat(64))).toBeNull();
+    await other.close();
+  });
+
+  it('keeps files by name', async () => {
+    await bus.checkpoints.put('run/000080/state.json', Buffer.from('{}'));
+    await bus.checkpoints.put('other/000080/state.json', Buffer.from('{}'));
+    expect(await bus.checkpoints.list('run/')).toEqual([{ name: 'run/000080/state.json', sizeBytes: 2 }]);
+    expect(Buffer.from((await bus.checkpoints.get('run/000080/state.json')) ?? []).toString()).toBe('{}');
+  });
+
+  it('leads a run through its phases and lets none leave its end', async () => {
+    const controller = new AbortController();
+    const opened: string[] = [];
+    const watching = (async () => {
+      for await (const run of bus.runs.watchOpen(undefined, controller.signal)) opened.push(run.record.runId);
+    })();
+    await bus.runs.create({ runId: 'a', createdAt: 'now', config: { x: 1 } });
+    await bus.runs.create({ runId: 'a', createdAt: 'now', config: { x: 1 } });
+    await expect(bus.runs.create({ runId: 'a', createdAt: 'later', config: {} })).rejects.toThrow(
+      /there is a run a already/,
+    );
+    expect(await bus.runs.changePhase('a', 'final_eval', { from: ['training'] })).toBe(false);
+    expect(await bus.runs.changePhase('a', 'training', { from: ['baseline'] })).toBe(true);
+    expect(await bus.runs.changePhase('a', 'training', { from: ['baseline'] })).toBe(true);
+    expect(await bus.runs.changePhase('a', 'stopped', { reason: 'enough' })).toBe(true);
+    expect(await bus.runs.changePhase('a', 'training')).toBe(false);
+    expect(await bus.runs.state('a')).toMatchObject({ phase: 'stopped', reason: 'enough' });
+    await eventually('the run to be seen', () => opened.length > 0);
+    controller.abort();
+    await watching;
+    expect(opened).toEqual(['a']);
+  });
+});

@@ -1,0 +1,193 @@
+import { Logger } from '@nestjs/common';
+import { RolloutRequest, STREAMS, subjects, Task } from '@ui-rl/contracts';
+import { eventually, makeRollout, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
+import { BusService, type SetAsideRecord } from './index';
+
+Logger.overrideLogger(false);
+
+describe('streams and durable consumers', () => {
+  let nats: NatsServer;
+  let bus: BusService;
+  const connect = (service = 'test', port = nats.port) =>
+    BusService.connect({ service, servers: [`nats://127.0.0.1:${port}`] });
+
+  beforeEach(async () => {
+    nats = await startNats();
+    bus = await connect();
+  });
+
+  afterEach(async () => {
+    await bus.close();
+    await nats.stop();
+  });
+
+  it('stores a message once, however often it is published with one id', async () => {
+    const first = await bus.publishJson(subjects.task('run'), { description: 'Open' }, 'same');
+    const second = await bus.publishJson(subjects.task('run'), { description: 'Open' }, 'same');
+    expect(first.duplicate).toBe(false);
+    expect(second.duplicate).toBe(true);
+    expect(second.seq).toBe(first.seq);
+  });
+
+  it('hands messages to the processes of a durable, never more at a time than there are slots', async () => {
+    const other = await connect('other');
+    const seen: string[] = [];
+    let running = 0;
+    let most = 0;
+    const options = {
+      stream: STREAMS.rollouts,
+      durable: 'actors',
+      subject: subjects.rollout('*', '*'),
+      schema: RolloutRequest,
+      concurrency: 2,
+      handle: async (message: RolloutRequest) => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        seen.push(message.rolloutId);
+        running -= 1;
+      },
+    };
+    await bus.consume(options);
+    await other.consume(options);
+    for (let index = 0; index < 20; index += 1) {
+      const rollout = makeRollout({ rolloutId: `r${index}` });
+      await bus.publishJson(subjects.rollout('run', 'train'), rollout, rollout.rolloutId);
+    }
+    await eventually('20 rollouts', () => seen.length >= 20);
+    await other.close();
+    expect(new Set(seen).size).toBe(20);
+    expect(seen).toHaveLength(20);
+    expect(most).toBeLessThanOrEqual(4);
+    expect(most).toBeGreaterThan(1);
+  });
+
+  it('tries a failed message again and tells the last attempt, then gives up in the open', async () => {
+    const deliveries: [number, boolean][] = [];
+    let givenUp: unknown;
+    await bus.consume({
+      stream: STREAMS.rollouts,
+      durable: 'actors',
+      subject: subjects.rollout('*', '*'),
+      schema: RolloutRequest,
+      maxDeliver: 3,
+      retryDelayMs: 20,
+      handle: async (_, context) => {
+        deliveries.push([context.delivery, context.lastAttempt]);
+        throw new Error('the browser is on fire');
+      },
+      exhausted: async (_, context) => {
+        givenUp = context.error;
+      },
+    });
+    await bus.publishJson(subjects.rollout('run', 'train'), makeRollout(), 'one');
+    await eventually('giving up', () => givenUp);
+    expect(deliveries).toEqual([
+      [1, false],
+      [2, false],
+      [3, true],
+    ]);
+    expect(givenUp).toMatchObject({ message: 'the browser is on fire' });
+    await eventually('an empty queue', async () => (await pending(bus, STREAMS.rollouts)) === 0);
+  });
+
+  it('does not deliver again while a handler works longer than the acknowledgement wait', async () => {
+    let calls = 0;
+    let done = false;
+    await bus.consume({
+      stream: STREAMS.tasks,
+      durable: 'slow',
+      subject: subjects.task('*'),
+      ackWaitMs: 300,
+      concurrency: 2,
+      handle: async () => {
+        calls += 1;
+        await new Promise((resolve) => setTimeout(resolve, 1_200));
+        done = true;
+      },
+    });
+    await bus.publishJson(subjects.task('run'), { description: 'slow' }, 'slow');
+    await eventually('the end of the work', () => done);
+    expect(calls).toBe(1);
+    expect(await pending(bus, STREAMS.tasks)).toBe(0);
+  });
+
+  it.each([
+    ['no JSON', '{"description":', /not JSON/],
+    [
+      'no text',
+      '{"description":"","maxSteps":0}',
+      /description: should not be empty, found ""; maxSteps: .*found 0/,
+    ],
+    ['no object', '[1]', /expected an object, found an array of 1/],
+  ])('sets aside a message that is %s, and stays up', async (_, payload, reason) => {
+    const handled: string[] = [];
+    await bus.consume({
+      stream: STREAMS.tasks,
+      durable: 'loader',
+      subject: subjects.task('*'),
+      schema: Task,
+      handle: async (task) => {
+        handled.push(task.description);
+      },
+    });
+    bus.connection.publish(subjects.task('run'), payload);
+    await bus.publishJson(subjects.task('run'), makeTask({ description: 'good' }), 'good');
+    await eventually('the good task', () => handled.length > 0);
+    const key = await eventually('the record', async () => (await bus.setAsideBucket.keys())[0]);
+    const record = (await bus.setAsideBucket.get<SetAsideRecord>(key))?.value;
+    expect(record).toMatchObject({ service: 'test', subject: 'uirl.task.run', payload, encoding: 'utf8' });
+    expect(record?.reason).toMatch(reason);
+    expect(handled).toEqual(['good']);
+    expect(await pending(bus, STREAMS.events)).toBe(1);
+    await eventually('an empty queue', async () => (await pending(bus, STREAMS.tasks)) === 0);
+  });
+
+  it('says what is too large, and for whom', async () => {
+    const large = { description: 'x'.repeat(9 * 1024 * 1024) };
+    await expect(bus.publishJson(subjects.task('run'), large, 'large')).rejects.toThrow(
+      /message of 9437\d+ bytes for uirl.task.run exceeds the broker's limit of 8388608 bytes/,
+    );
+  });
+
+  it('counts an attempt in which the process died, and gives up after the last', async () => {
+    const options = {
+      stream: STREAMS.tasks,
+      durable: 'loader',
+      subject: subjects.task('*'),
+      ackWaitMs: 300,
+      maxDeliver: 2,
+    };
+    let started = 0;
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const dying = await connect(`dying${attempt}`);
+      await dying.consume({
+        ...options,
+        handle: async () => {
+          started += 1;
+          // Never ends; the connection goes as it does when a process is killed.
+          await dying.connection.close();
+          await new Promise(() => undefined);
+        },
+      });
+      if (attempt === 1) await bus.publishJson(subjects.task('run'), makeTask(), 'one');
+      await eventually('an attempt', () => started === attempt);
+    }
+    let givenUp = 0;
+    await bus.consume({
+      ...options,
+      handle: async () => {
+        throw new Error('no third attempt');
+      },
+      exhausted: async () => {
+        givenUp += 1;
+      },
+    });
+    await eventually('giving up', () => givenUp === 1);
+  });
+});
+
+async function pending(bus: BusService, stream: string): Promise<number> {
+  const reply = await bus.connection.request(`$JS.API.STREAM.INFO.${stream}`, '');
+  return reply.json<{ state: { messages: number } }>().state.messages;
+}

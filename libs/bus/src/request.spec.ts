@@ -1,0 +1,76 @@
+import { Logger } from '@nestjs/common';
+import { Task } from '@ui-rl/contracts';
+import { eventually, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
+import { BusService, failure } from './index';
+
+Logger.overrideLogger(false);
+
+describe('requests', () => {
+  let nats: NatsServer;
+  let bus: BusService;
+  const connect = (service = 'test', port = nats.port) =>
+    BusService.connect({ service, servers: [`nats://127.0.0.1:${port}`] });
+
+  beforeEach(async () => {
+    nats = await startNats();
+    bus = await connect();
+  });
+
+  afterEach(async () => {
+    await bus.close();
+    await nats.stop();
+  });
+
+  it('carries bytes both ways and validates on the way in', async () => {
+    bus.respond({
+      subject: 'uirl.test',
+      queue: 'q',
+      schema: Task,
+      handle: async (task) => ({ said: task.description, png: new Uint8Array([1, 2, 255]) }),
+    });
+    const reply = await bus.request<{ said: string; png: Uint8Array }>('uirl.test', makeTask(), 1_000);
+    expect(reply).toMatchObject({ ok: true, value: { said: 'Open Settings' } });
+    expect(reply.ok && Buffer.from(reply.value.png)).toEqual(Buffer.from([1, 2, 255]));
+    expect(await bus.request('uirl.test', { description: 7 }, 1_000)).toMatchObject({
+      ok: false,
+      error: { code: 'bad_request', message: expect.stringContaining('description') },
+    });
+    await eventually('the record', async () => (await bus.setAsideBucket.keys('uirl.test.*'))[0]);
+  });
+
+  it('validates the reply too', async () => {
+    bus.respond({ subject: 'uirl.test', schema: Task, handle: async () => ({ description: 1 }) });
+    expect(await bus.request('uirl.test', makeTask(), 1_000, Task)).toMatchObject({
+      ok: false,
+      error: { code: 'bad_reply', message: expect.stringContaining('description') },
+    });
+  });
+
+  it('turns what went wrong into codes', async () => {
+    bus.respond({
+      subject: 'uirl.test',
+      schema: Task,
+      handle: async (task) => {
+        if (task.description === 'full') return failure('capacity', 'all pages are taken');
+        if (task.description === 'slow') await new Promise((resolve) => setTimeout(resolve, 500));
+        throw new Error('broken');
+      },
+    });
+    const code = async (subject: string, description: string) => {
+      const reply = await bus.request(subject, { description }, 200);
+      return reply.ok ? 'ok' : reply.error.code;
+    };
+    expect(await code('uirl.test', 'full')).toBe('capacity');
+    expect(await code('uirl.test', 'slow')).toBe('timeout');
+    expect(await code('uirl.test', 'other')).toBe('internal');
+    expect(await code('uirl.nobody', 'other')).toBe('no_responders');
+    expect(await code('uirl.test', 'x'.repeat(9 * 1024 * 1024))).toBe('too_large');
+  });
+
+  it('waits for a service that is not there yet, where asked to', async () => {
+    const asked = bus.request('uirl.late', makeTask(), 1_000, undefined, { retryForMs: 5_000 });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    bus.respond({ subject: 'uirl.late', schema: Task, handle: async () => ({ here: true }) });
+    expect(await asked).toEqual({ ok: true, value: { here: true } });
+  });
+});
