@@ -65,7 +65,14 @@ export class BusService {
       });
     this.runsBucket = kv('runs');
     this.setAsideBucket = kv('setAside');
-    this.blobs = new BlobStore({ ...retry, store: async () => (await this.openStores()).blobs });
+    this.blobs = new BlobStore({
+      ...retry,
+      store: async () => (await this.openStores()).blobs,
+      lastMessage: async (subject) => {
+        const message = await jsm.streams.getMessage(`OBJ_${BUCKETS.blobs}`, { last_by_subj: subject });
+        return message?.data ?? null;
+      },
+    });
     this.checkpoints = new FileStore({ ...retry, store: async () => (await this.openStores()).checkpoints });
     this.runs = new RunDirectory(this);
   }
