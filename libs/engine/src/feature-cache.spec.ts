@@ -1,3 +1,4 @@
+import { tensor } from '@ui-rl/graph';
 import { FeatureCache } from './feature-cache';
 import { KvCache } from './kv-cache';
 
@@ -27,16 +28,19 @@ describe('the image feature cache', () => {
 });
 
 describe('the key/value cache', () => {
-  it('gives ranges of rows as views of one memory and moves rows', () => {
-    const shape = { layers: 1, rows: 3, kvHeads: 2, capacity: 4, headDim: 2 };
-    const cache = new KvCache(shape, [{ past: 'past', present: 'present' }]);
-    const last = cache.view(2, 1);
-    expect(last.feeds.past).toBe(last.fetches.present);
-    const data = last.feeds.past.data as Float32Array;
-    data.forEach((_, index) => (data[index] = index + 1));
+  const names = [{ past: 'past', added: 'new' }];
+  const shape = { rows: 3, kvHeads: 2, capacity: 4, headDim: 2 };
+  const contents = (cache: KvCache, count: number) => Array.from(cache.view(count).past.data as Float32Array);
+
+  it('takes over what a pass adds, moves rows and grows', () => {
+    const cache = new KvCache(shape, names);
+    // One row of the pass, 2 heads, 3 tokens of which the last is padding.
+    const added = tensor('float32', [1, 2, 3, 4, -1, -1, 5, 6, 7, 8, -1, -1], [1, 2, 3, 2]);
+    cache.write({ new: added }, [{ row: 0, tokens: 2, position: 1 }], 2);
     cache.moveRow(2, 0, 3);
-    const first = Array.from(cache.view(0, 1).feeds.past.data as Float32Array);
-    expect(first).toEqual([1, 2, 3, 4, 5, 6, 0, 0, 9, 10, 11, 12, 13, 14, 0, 0]);
-    expect(cache.view(0, 1)).toBe(cache.view(0, 1));
+    expect(contents(cache, 1)).toEqual([0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 0, 0]);
+    const larger = cache.grown(5, 1);
+    expect(contents(larger, 1)).toEqual([0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 5, 6, 7, 8, 0, 0, 0, 0]);
+    expect(larger.view(3).past.dims).toEqual([3, 2, 5, 2]);
   });
 });

@@ -18,7 +18,8 @@ export interface TokenModel {
   readonly stopTokenIds: ReadonlySet<number>;
   /** Tokens that stand for something no response can hold, such as image placeholders. */
   readonly forbiddenTokenIds: readonly number[];
-  newCache(): KvCache;
+  /** @param capacity tokens each row has room for */
+  newCache(capacity: number): KvCache;
   /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
   nextPosition(prompt: GenerateRequest['prompt']): number;
   /** Reads prompts into rows from `firstRow` on; logits [prompts, vocab] of the token that follows each. */
@@ -67,6 +68,9 @@ interface Lane {
   cache: KvCache | undefined;
 }
 
+/** Caches have room for multiples of so many tokens: what is read over and over should not be much too large. */
+const CAPACITY_STEP = 32;
+
 const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0 };
 
 /**
@@ -75,7 +79,8 @@ const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0 };
  */
 export class Generator {
   private readonly lanes: Lane[] = [];
-  private readonly spareCaches: KvCache[] = [];
+  /** Of the lane that closed last, for one that needs the same. */
+  private spare: KvCache | undefined;
   private running: Promise<void> | undefined;
   private readonly onTurn = new Set<() => void>();
   private busyMs = 0;
@@ -177,19 +182,32 @@ export class Generator {
 
   private close(lane: Lane): void {
     this.lanes.splice(this.lanes.indexOf(lane), 1);
-    if (lane.cache !== undefined && this.spareCaches.length < 2) this.spareCaches.push(lane.cache);
+    this.spare = lane.cache ?? this.spare;
   }
 
   private async admit(lane: Lane): Promise<void> {
     while (lane.waiting.length > 0 && lane.rows.length < this.options.maxRows) {
       const jobs = this.takeTogether(lane);
-      lane.cache ??= this.spareCaches.pop() ?? this.model.newCache();
+      lane.cache = this.cacheFor(lane, jobs);
       try {
         await this.prefill(lane, lane.cache, jobs);
       } catch (error) {
         for (const job of jobs) job.reject(error);
       }
     }
+  }
+
+  /** The lane's cache with room for what the jobs may become. */
+  private cacheFor({ cache, rows }: Lane, jobs: readonly Job[]): KvCache {
+    const lengths = jobs.map(({ request }) => request.prompt.tokenIds.length + request.maxTokens);
+    const longest = Math.min(Math.max(...lengths), this.options.maxSequence);
+    const capacity = Math.ceil(longest / CAPACITY_STEP) * CAPACITY_STEP;
+    if (cache === undefined) {
+      const spare = this.spare?.shape.capacity === capacity ? this.spare : undefined;
+      if (spare !== undefined) this.spare = undefined;
+      return spare ?? this.model.newCache(capacity);
+    }
+    return capacity <= cache.shape.capacity ? cache : cache.grown(capacity, rows.length);
   }
 
   /** The next requests to read in one pass: neighbours of similar length; one at a time in deterministic mode. */

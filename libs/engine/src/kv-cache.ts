@@ -1,7 +1,6 @@
 import { tensor, type Tensor } from '@ui-rl/graph';
 
 export interface KvCacheShape {
-  layers: number;
   rows: number;
   kvHeads: number;
   /** Tokens a row has room for. */
@@ -9,49 +8,72 @@ export interface KvCacheShape {
   headDim: number;
 }
 
-/** Names of one layer's cache tensors in a graph. */
+/** Names of one layer's keys or values in a graph: the cache it reads, and what it adds. */
 export interface KvNames {
   past: string;
-  present: string;
+  added: string;
+}
+
+/** A row's tokens of one pass: which row of the pass, how many, and where in the cache they go. */
+export interface KvPlace {
+  row: number;
+  tokens: number;
+  position: number;
 }
 
 /**
  * Keys and values of all rows, one buffer per layer and kind, [rows, kvHeads, capacity, headDim]. Rows lie one after the
- * other, so that any range of rows is a tensor over the same memory: attention reads and extends it in place, no copies.
+ * other, so that any range of rows is a tensor over the same memory. Sessions only read it: the Node binding copies every
+ * result, so a pass gives what it adds (`new_*`) and that is written here.
  */
 export class KvCache {
-  private readonly buffers: { names: KvNames; data: Float32Array }[] = [];
+  private readonly buffers: { names: KvNames; data: Float32Array }[];
   private readonly rowSize: number;
-  private readonly views = new Map<
-    string,
-    { feeds: Record<string, Tensor>; fetches: Record<string, Tensor> }
-  >();
+  private readonly views = new Map<number, Record<string, Tensor>>();
 
   constructor(
     readonly shape: KvCacheShape,
-    names: readonly KvNames[],
+    private readonly names: readonly KvNames[],
   ) {
     this.rowSize = shape.kvHeads * shape.capacity * shape.headDim;
-    for (const each of names)
-      this.buffers.push({ names: each, data: new Float32Array(shape.rows * this.rowSize) });
+    this.buffers = names.map((each) => ({ names: each, data: new Float32Array(shape.rows * this.rowSize) }));
   }
 
-  /** The cache of `count` rows from `first` on, as what a session reads (feeds) and writes (fetches): the same tensors. */
-  view(first: number, count: number): { feeds: Record<string, Tensor>; fetches: Record<string, Tensor> } {
-    const key = `${first}+${count}`;
-    let view = this.views.get(key);
+  /** The cache of the first `count` rows, as a session reads it. */
+  view(count: number): Record<string, Tensor> {
+    let view = this.views.get(count);
     if (view === undefined) {
       const { kvHeads, capacity, headDim } = this.shape;
-      view = { feeds: {}, fetches: {} };
+      view = {};
       for (const { names, data } of this.buffers) {
-        const rows = data.subarray(first * this.rowSize, (first + count) * this.rowSize);
-        const shared = tensor('float32', rows, [count, kvHeads, capacity, headDim]);
-        view.feeds[names.past] = shared;
-        view.fetches[names.present] = shared;
+        const rows = data.subarray(0, count * this.rowSize);
+        view[names.past] = tensor('float32', rows, [count, kvHeads, capacity, headDim]);
       }
-      this.views.set(key, view);
+      this.views.set(count, view);
     }
     return view;
+  }
+
+  /** What has to be asked of a session so that `write` finds it. */
+  get fetches(): Record<string, null> {
+    return Object.fromEntries(this.names.map(({ added }) => [added, null]));
+  }
+
+  /** Takes over what a pass added: results [rows of the pass, kvHeads, T, headDim], of which each row has its own length. */
+  write(outputs: Readonly<Record<string, Tensor>>, places: readonly KvPlace[], firstRow: number): void {
+    const { kvHeads, capacity, headDim } = this.shape;
+    for (const { names, data } of this.buffers) {
+      const added = outputs[names.added];
+      const source = added.data as Float32Array;
+      const width = added.dims[2] * headDim;
+      for (const { row, tokens, position } of places) {
+        for (let head = 0; head < kvHeads; head += 1) {
+          const from = (row * kvHeads + head) * width;
+          const to = ((firstRow + row) * kvHeads + head) * capacity * headDim + position * headDim;
+          copy(source, from, data, to, tokens * headDim);
+        }
+      }
+    }
   }
 
   /** Copies the first `tokens` tokens of one row over another. */
@@ -65,4 +87,26 @@ export class KvCache {
       }
     }
   }
+
+  /** A cache with room for more tokens that holds the same rows. */
+  grown(capacity: number, rows: number): KvCache {
+    const larger = new KvCache({ ...this.shape, capacity }, this.names);
+    const { kvHeads, headDim } = this.shape;
+    const [small, large] = [this.shape.capacity * headDim, capacity * headDim];
+    this.buffers.forEach(({ data }, index) => {
+      for (let head = 0; head < rows * kvHeads; head += 1) {
+        larger.buffers[index].data.set(data.subarray(head * small, (head + 1) * small), head * large);
+      }
+    });
+    return larger;
+  }
+}
+
+/** Few numbers are copied faster one by one than through a view. */
+function copy(source: Float32Array, from: number, target: Float32Array, to: number, count: number): void {
+  if (count > 256) {
+    target.set(source.subarray(from, from + count), to);
+    return;
+  }
+  for (let i = 0; i < count; i += 1) target[to + i] = source[from + i];
 }

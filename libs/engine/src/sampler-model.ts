@@ -51,7 +51,7 @@ export class SamplerModel implements TokenModel {
         images,
       });
       const past = forward.graph.inputs.map(({ name }) => name).filter((name) => name.startsWith('past_'));
-      const caches = past.map((name) => ({ past: name, present: name.replace('past_', 'present_') }));
+      const caches = past.map((name) => ({ past: name, added: name.replace('past_', 'new_') }));
       const session = await Session.create(forward.graph, options.session);
       return { session, caches, weightNames: [...forward.parameterInputs.keys()] };
     };
@@ -72,10 +72,9 @@ export class SamplerModel implements TokenModel {
     return [this.options.family.shape.imageTokenId];
   }
 
-  newCache(): KvCache {
-    const { layers, kvHeads, headDim } = this.options.family.shape;
-    const { rows, capacity } = this.options;
-    return new KvCache({ layers, kvHeads, headDim, rows, capacity }, this.caches);
+  newCache(capacity: number): KvCache {
+    const { kvHeads, headDim } = this.options.family.shape;
+    return new KvCache({ kvHeads, headDim, rows: this.options.rows, capacity }, this.caches);
   }
 
   nextPosition({ tokenIds, images }: Prompt): number {
@@ -103,27 +102,37 @@ export class SamplerModel implements TokenModel {
       images: placed.slice(next, (next += own.length)),
     }));
     const sampler = featureRows === null ? this.plain : this.withImages;
-    const logits = await this.run(sampler, weights, cache, firstRow, rows.length, {
-      ...this.options.family.prefillFeeds(rows, featureRows),
-      ...feeds,
-    });
+    const outputs = await sampler.session.run(
+      {
+        ...this.options.family.prefillFeeds(rows, featureRows),
+        ...feeds,
+        ...this.nothingRead(rows.length),
+        ...feedsOf(weights, sampler.weightNames),
+      },
+      { logits: null, ...cache.fetches },
+    );
+    const places = rows.map(({ tokenIds }, row) => ({ row, tokens: tokenIds.length, position: 0 }));
+    cache.write(outputs, places, firstRow);
     this.times.prefillMs += performance.now() - read;
-    return logits;
+    return outputs.logits.data as Float32Array;
   }
 
   async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array> {
     const began = performance.now();
-    const logits = await this.run(
-      this.plain,
-      weights,
-      cache,
-      0,
-      rows.length,
-      this.options.family.decodeFeeds(rows),
+    const { session, weightNames } = this.plain;
+    const outputs = await session.run(
+      {
+        ...this.options.family.decodeFeeds(rows),
+        ...cache.view(rows.length),
+        ...feedsOf(weights, weightNames),
+      },
+      { logits: null, ...cache.fetches },
     );
+    const places = rows.map(({ cached }, row) => ({ row, tokens: 1, position: cached }));
+    cache.write(outputs, places, 0);
     this.times.decodeMs += performance.now() - began;
     this.times.decodeIterations += 1;
-    return logits;
+    return outputs.logits.data as Float32Array;
   }
 
   async release(): Promise<void> {
@@ -131,20 +140,12 @@ export class SamplerModel implements TokenModel {
     await this.plain.session.release();
   }
 
-  private async run(
-    { session, weightNames }: SamplerSession,
-    weights: WeightSet,
-    cache: KvCache,
-    firstRow: number,
-    count: number,
-    feeds: Record<string, Tensor>,
-  ): Promise<Float32Array> {
-    const view = cache.view(firstRow, count);
-    const outputs = await session.run(
-      { ...feeds, ...view.feeds, ...feedsOf(weights, weightNames) },
-      { logits: null, ...view.fetches },
-    );
-    return outputs.logits.data as Float32Array;
+  /** Caches of rows that have read nothing yet. */
+  private nothingRead(rows: number): Record<string, Tensor> {
+    const { kvHeads, headDim } = this.options.family.shape;
+    const empty = new Float32Array(rows * kvHeads * headDim);
+    const shape = [rows, kvHeads, 1, headDim];
+    return Object.fromEntries(this.caches.map(({ past }) => [past, tensor('float32', empty, shape)]));
   }
 
   /** Puts the features of the distinct images below each other. */

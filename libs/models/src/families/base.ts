@@ -92,7 +92,7 @@ export interface VisionForward {
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
-/** The decoder with key/value caches. Output `logits` [B, vocab] of each row's last token; caches are outputs `present_*`. */
+/** The decoder with key/value caches. Output `logits` [B, vocab] of each row's last token; what a pass adds to the caches are outputs `new_*`. */
 export interface SamplerForward {
   graph: Graph;
   logits: Value;

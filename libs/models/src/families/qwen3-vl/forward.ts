@@ -58,7 +58,12 @@ function pickRows(picked: Value): (x: Value) => Value {
   return (x) => ops.gather(x, picked, 0);
 }
 
-/** Attention over a cache of C tokens per row that GroupQueryAttention extends in place. */
+/** [B, T, kvHeads · headDim] → [B, kvHeads, T, headDim], the layout of the cache. */
+function byHead(x: Value, { kvHeads, headDim }: Qwen3VlConfig['text']): Value {
+  return ops.transpose(ops.reshape(x, [x.shape[0], x.shape[1], kvHeads, headDim]), [0, 2, 1, 3]);
+}
+
+/** Attention over a cache of C tokens per row that GroupQueryAttention extends. */
 function cachedAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
   const lengthsMinusOne = graph.input('seqlens_k', 'int32', ['B']);
   const totalLength = graph.input('total_sequence_length', 'int32', []);
@@ -78,13 +83,16 @@ function cachedAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
     );
     graph.output(`present_key.${layer}`, presentKey);
     graph.output(`present_value.${layer}`, presentValue);
+    graph.output(`new_key.${layer}`, byHead(k, text));
+    graph.output(`new_value.${layer}`, byHead(v, text));
     return output;
   };
 }
 
 /**
- * The decoder over key/value caches: prefill (T = longest prompt) and decoding (T = 1) by shape. Feed each cache as
- * `past_key.<layer>` and, as buffer of the result, `present_key.<layer>`, to extend it in place.
+ * The decoder over key/value caches: prefill (T = longest prompt) and decoding (T = 1) by shape. Each cache is fed as
+ * `past_key.<layer>` and `past_value.<layer>`. `new_key.<layer>` and `new_value.<layer>` are what the tokens of this pass add,
+ * [B, kvHeads, T, headDim]; `present_*` are whole caches, which the Node binding copies wherever they are asked for.
  */
 export function buildSampler(config: Qwen3VlConfig, { parameters, images }: SamplerOptions): SamplerForward {
   const graph = new Graph(images ? 'qwen3-vl prefill' : 'qwen3-vl decode');
