@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { BusService } from '@ui-rl/bus';
+import { type EnvOpenReply, subjects } from '@ui-rl/contracts';
+import {
+  eventually,
+  type Launched,
+  makeTask,
+  startNats,
+  startService,
+  type NatsServer,
+} from '@ui-rl/testkit';
+import { Logger } from '@nestjs/common';
+
+Logger.overrideLogger(false);
+
+/** Processes below one that are no zombies. */
+function descendants(ancestor: number): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => parentOf(pid) === ancestor);
+  return children.flatMap((pid) => [pid, ...descendants(pid)]);
+}
+
+function parentOf(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state === 'Z' ? null : Number(parent);
+  } catch {
+    return null;
+  }
+}
+
+describe('the env process', () => {
+  let nats: NatsServer;
+  let bus: BusService;
+  let service: Launched;
+
+  beforeAll(async () => {
+    nats = await startNats();
+    bus = await BusService.connect({ service: 'test', servers: [`nats://127.0.0.1:${nats.port}`] });
+    const config = {
+      model: { name: '/model' },
+      tasks: { source_type: 'demo_training' },
+      training: { max_steps: 1 },
+    };
+    await bus.runs.create({ runId: 'run', createdAt: new Date().toISOString(), config });
+  });
+  afterAll(async () => {
+    await bus.close();
+    await nats.stop();
+  });
+  afterEach(() => service.kill());
+
+  async function open(): Promise<EnvOpenReply> {
+    return eventually(
+      'an open session',
+      async () => {
+        const reply = await bus.request<EnvOpenReply>(
+          subjects.envOpen('browser'),
+          { runId: 'run', rolloutId: 'r', task: makeTask(), seed: 1, leaseMs: 60_000, deadlineMs: 10_000 },
+          12_000,
+        );
+        if (!service.running) throw new Error(`the service has ended: ${service.output}`);
+        return reply.ok ? reply.value : null;
+      },
+      40_000,
+      100,
+    );
+  }
+
+  it.each([
+    ['SIGTERM', 0],
+    ['SIGINT', 0],
+    ['SIGKILL', null],
+  ] as const)('leaves no browser behind after %s', async (signal, code) => {
+    service = startService('env', { NATS_URL: `nats://127.0.0.1:${nats.port}` });
+    await open();
+    const started = descendants(service.pid);
+    expect(started.length).toBeGreaterThan(2);
+    service.child.kill(signal);
+    expect(await service.exited).toBe(code);
+    await eventually('the end of the browsers', () => started.every((pid) => parentOf(pid) === null));
+  });
+
+  it('ends with the name of a setting that is wrong', async () => {
+    service = startService('env', { NATS_URL: 'localhost' });
+    expect(await service.exited).toBe(1);
+    expect(service.output).toContain('NATS_URL');
+  });
+});
