@@ -17,7 +17,7 @@ const RETRY_MS = 250;
 /** Opens the connection; waits as long as NATS is away and says so, ends where NATS refuses the credentials. */
 export async function openConnection(options: BusOptions, logger: Logger): Promise<NatsConnection> {
   const natsOptions = connectionOptions(options);
-  const where = options.servers.join(', ');
+  const where = [natsOptions.servers].flat().join(', ');
   const reportEveryMs = options.reportEveryMs ?? 5_000;
   let reportedAt = -Infinity;
   for (;;) {
@@ -45,6 +45,8 @@ export async function openConnection(options: BusOptions, logger: Logger): Promi
   }
 }
 
+const USER_INFO = /^([a-z]+:\/\/)([^/@]*)@/;
+
 function connectionOptions(options: BusOptions): NodeConnectionOptions {
   if (options.servers.length === 0) {
     throw new BusError(
@@ -53,7 +55,8 @@ function connectionOptions(options: BusOptions): NodeConnectionOptions {
     );
   }
   const natsOptions: NodeConnectionOptions = {
-    servers: options.servers,
+    ...credentialsInAddresses(options.servers),
+    servers: options.servers.map((server) => server.replace(USER_INFO, '$1')),
     name: options.service,
     timeout: FIRST_CONNECT_TIMEOUT_MS,
     maxReconnectAttempts: -1,
@@ -70,6 +73,17 @@ function connectionOptions(options: BusOptions): NodeConnectionOptions {
   if (options.token !== undefined) natsOptions.token = options.token;
   if (options.tls !== undefined) natsOptions.tls = options.tls;
   return natsOptions;
+}
+
+/** `nats://user:password@host` and `nats://token@host`: the client itself ignores them. */
+function credentialsInAddresses(servers: string[]): Pick<NodeConnectionOptions, 'user' | 'pass' | 'token'> {
+  for (const server of servers) {
+    const userInfo = USER_INFO.exec(server)?.[2];
+    if (userInfo === undefined) continue;
+    const [name, password] = userInfo.split(':').map(decodeURIComponent);
+    return password === undefined ? { token: name } : { user: name, pass: password };
+  }
+  return {};
 }
 
 function readCredentials(path: string) {

@@ -103,7 +103,7 @@ export class KvBucket {
    * away may be skipped.
    */
   async *watch<T>(filter: string, signal?: AbortSignal): AsyncGenerator<KvChange<T>> {
-    const seen = new Map<string, number>();
+    const seen = new Map<string, string>();
     const stop = AbortSignal.any([this.context.closing, ...(signal === undefined ? [] : [signal])]);
     while (!stop.aborted) {
       let iterator: QueuedIterator<KvWatchEntry>;
@@ -123,8 +123,10 @@ export class KvBucket {
       try {
         for await (const entry of iterator) {
           if (stop.aborted) return;
-          if (seen.get(entry.key) === entry.revision) continue;
-          seen.set(entry.key, entry.revision);
+          // With the time, since a broker that lost its store counts revisions anew.
+          const identity = `${entry.revision}@${entry.created.getTime()}`;
+          if (seen.get(entry.key) === identity) continue;
+          seen.set(entry.key, identity);
           yield toChange<T>(entry);
         }
       } catch (error) {
