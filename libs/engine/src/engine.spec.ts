@@ -260,6 +260,22 @@ describe('training', () => {
     expect(said.tokenIds).toEqual([21, 31, 40]);
   });
 
+  it('computes no sample without an advantage, and counts its tokens all the same', async () => {
+    const sampled = lessons().map((lesson) => ({
+      ...lesson,
+      oldLogprobs: new Float32Array(lesson.mask.length).fill(-5),
+    }));
+    const some = sampled.map((sample, index) => ({ ...sample, advantages: index < 2 ? 1 : 0 }));
+    const loss = { name: 'importance_sampling', aggregation: 'token-mean' } as const;
+    const taken = async (samples: TrainSample[]) => {
+      const engine = await start();
+      return (await engine.trainStep({ loss, samples, learningRate: 1e-3, maxGradNorm: 0 })).metrics;
+    };
+    const [all, two] = [await taken(some), await taken(some.slice(0, 2))];
+    expect(all['optim/samples']).toBe(2);
+    expect(all['optim/loss'] / two['optim/loss']).toBeCloseTo(2 / 5, 5);
+  });
+
   it('lets generation go on meanwhile, with the weights it began with', async () => {
     const engine = await start({ deterministic: true });
     const before = await generate(engine, 2, { maxTokens: 60 });

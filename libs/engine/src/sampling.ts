@@ -47,6 +47,9 @@ export function sampleToken(
   return { token, logprob: (logits_V[token] - highest) * scale - Math.log(all) };
 }
 
+/** Tokens e^-40 less likely than the likeliest change no sum of double precision. */
+const NEGLIGIBLE = -40;
+
 function argMax(values: Float32Array): number {
   let best = 0;
   for (let index = 1; index < values.length; index += 1) if (values[index] > values[best]) best = index;
@@ -58,9 +61,10 @@ function draw(logits: Float32Array, top: number, scale: number, target: number):
   let passed = 0;
   let last = 0;
   for (let token = 0; token < logits.length; token += 1) {
-    const weight = Math.exp((logits[token] - top) * scale);
-    if (weight > 0) last = token;
-    passed += weight;
+    const exponent = (logits[token] - top) * scale;
+    if (exponent <= NEGLIGIBLE) continue;
+    last = token;
+    passed += Math.exp(exponent);
     if (passed > target) return token;
   }
   return last;

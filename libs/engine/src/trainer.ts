@@ -38,9 +38,17 @@ export class Trainer {
     const counts = samples.map((sample, index) => countTrained(sample, index));
     if (loss.name !== 'cross_entropy') samples.forEach(checkSampled);
     const shares = tokenWeights(counts, loss.aggregation, loss.constantTokens);
-    const trained = samples.map((_, index) => index).filter((index) => counts[index] > 0);
-    if (trained.length === 0)
-      throw new EngineError('request', `none of the ${samples.length} samples has a token to train`);
+    const trained = samples
+      .map((_, index) => index)
+      .filter(
+        (index) => counts[index] > 0 && (loss.name === 'cross_entropy' || hasAdvantage(samples[index])),
+      );
+    if (trained.length === 0) {
+      throw new EngineError(
+        'request',
+        `none of the ${samples.length} samples has a token to train with an advantage`,
+      );
+    }
     const kept = trained.map((index) => samples[index]);
     const plan = planMicroBatches(kept, this.limits, request.minibatches);
 
@@ -143,6 +151,12 @@ function checkSampled(sample: TrainSample, index: number): void {
       `sample ${index} has no oldLogprobs; every loss but cross_entropy compares with them`,
     );
   }
+}
+
+/** Without an advantage a sample has no gradient: it counts in the means, and need not be computed. */
+function hasAdvantage({ advantages }: TrainSample): boolean {
+  if (typeof advantages === 'number') return advantages !== 0;
+  return Array.prototype.some.call(advantages, (advantage: number) => advantage !== 0);
 }
 
 function tokenData(origins: readonly { sample: TrainSample; token: number; share: number }[]): TokenData {
