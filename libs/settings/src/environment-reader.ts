@@ -1,4 +1,6 @@
+import { ENVIRONMENT_VARIABLES } from './environment-variables';
 import { SettingsError, type SettingsProblem } from './errors';
+import { didYouMean } from './flags';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -49,8 +51,14 @@ export class EnvironmentReader {
     return fallback;
   }
 
-  /** Throws `SettingsError` with everything that was wrong. */
+  /** Throws `SettingsError` with everything that was wrong, variables under this project's prefix that nobody reads too. */
   check(): void {
+    const known = Object.keys(ENVIRONMENT_VARIABLES);
+    for (const name of Object.keys(this.env)) {
+      if (!name.startsWith('UIRL_') || known.includes(name)) continue;
+      const message = `unknown environment variable ${name}${didYouMean(name, known)}`;
+      this.problems.push({ category: 'unknown', message });
+    }
     if (this.problems.length > 0) throw new SettingsError(this.problems);
   }
 }

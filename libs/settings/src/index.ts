@@ -1,4 +1,5 @@
 export { SettingsError, type SettingsErrorCategory, type SettingsProblem } from './errors';
+export { ENVIRONMENT_VARIABLES, environmentHelp } from './environment-variables';
 export { parseFlags, type FlagValue } from './flags';
 export { optionsHelp } from './help';
 export { RUN_OPTIONS, UNSUPPORTED, type RunOption } from './options';

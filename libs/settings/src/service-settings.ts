@@ -41,7 +41,7 @@ export interface ServiceSettings {
 
 /**
  * Reads the environment. This and `libs/settings` altogether are the only place that does. Throws `SettingsError`
- * naming every variable that is wrong. Variables: see README, "Environment".
+ * naming every variable that is wrong. Variables: see `ENVIRONMENT_VARIABLES`.
  */
 export function readServiceSettings(service: string, env: Environment = process.env): ServiceSettings {
   const reader = new EnvironmentReader(env);

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  environmentHelp,
   newRunId,
   optionsHelp,
   parseRunFile,
+  readCliSettings,
   readRunFile,
   readServiceSettings,
   redact,
@@ -254,6 +256,31 @@ describe('the environment of a service', () => {
     for (const name of Object.keys(env))
       expect(reading).toThrow(new RegExp(`environment variable ${name} is`));
     expect(reading).not.toThrow(/secret/);
+  });
+});
+
+describe('environment variables', () => {
+  it('are all explained', () => {
+    const read = new Set<string>();
+    const recording = new Proxy<Record<string, string | undefined>>(
+      { NATS_URL: 'tls://a:1', POSTGRES_HOST: 'db', UIRL_SETUP_SECONDS: '1' },
+      {
+        get: (target, name: string) => {
+          read.add(name);
+          return target[name];
+        },
+      },
+    );
+    readCliSettings(recording);
+    readCliSettings(new Proxy({}, { get: (_, name: string) => void read.add(name) }));
+    expect(read.size).toBeGreaterThan(20);
+    for (const name of read) expect(environmentHelp()).toContain(`  ${name} `);
+  });
+
+  it('of this project that are misspelt end the start', () => {
+    expect(() => readServiceSettings('actor', { UIRL_RUN_DIR: '/x', OTHER: 'y' })).toThrow(
+      'unknown environment variable UIRL_RUN_DIR. Did you mean UIRL_RUNS_DIR',
+    );
   });
 });
 

@@ -1,0 +1,40 @@
+/** Every environment variable that is read, and what it says. `UIRL_` is this project's own prefix. */
+export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
+  NATS_URL:
+    'broker, nats://host:port or tls://host:port, several separated by commas (nats://127.0.0.1:4222)',
+  NATS_CREDS: 'path of a .creds file',
+  NATS_USER: 'user, together with NATS_PASSWORD',
+  NATS_PASSWORD: 'password',
+  NATS_TOKEN: 'token',
+  NATS_TLS_CA: 'path of the certificate authority (PEM)',
+  NATS_TLS_CERT: 'path of the client certificate (PEM), together with NATS_TLS_KEY',
+  NATS_TLS_KEY: 'path of the client key (PEM)',
+  NATS_TLS_VERIFY: 'false accepts any server certificate (true)',
+  NATS_SERVER_BIN: 'nats-server to start where no broker is named',
+  DATABASE_URL:
+    'postgresql://user:password@host:port/database; without it the monitor brings its own database',
+  POSTGRES_HOST: 'instead of DATABASE_URL, together with the other POSTGRES_ variables',
+  POSTGRES_PORT: 'port (5432)',
+  POSTGRES_DB: 'database (postgres)',
+  POSTGRES_USER: 'user (postgres)',
+  POSTGRES_PASSWORD: 'password',
+  MONITOR_HOST: 'address the page listens on (127.0.0.1)',
+  MONITOR_PORT: 'port of the page (8080); 0 takes a free one',
+  CHROMIUM_BIN: 'Chromium or Chrome to use',
+  UIRL_RUNS_DIR: 'folder of all runs (./runs)',
+  UIRL_RUN: 'the only run this process serves; without it whichever there is',
+  UIRL_PGLITE_DIR: "folder of the monitor's own database (<runs>/monitor-db)",
+  UIRL_ENVIRONMENTS:
+    'environment plugins an env service offers, separated by commas (the one of the run file)',
+  UIRL_PLUGINS: 'further plugins, separated by commas: paths (./…) or npm packages',
+  UIRL_LOG_LEVEL: 'error, warn, log, debug or verbose (log)',
+  UIRL_CACHE_DIR: 'folder of what the set-up fetched',
+  UIRL_SETUP_SECONDS: 'seconds the set-up took, for the report',
+};
+
+/** The variables as `--help` prints them. */
+export function environmentHelp(): string {
+  return Object.entries(ENVIRONMENT_VARIABLES)
+    .map(([name, description]) => `  ${name.padEnd(20)} ${description}`)
+    .join('\n');
+}
