@@ -1,6 +1,13 @@
 import { Logger, Module, type DynamicModule, type INestMicroservice } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { BusModule, BusStrategy, describeError, type BusService, type RunSnapshot } from '@ui-rl/bus';
+import {
+  BusModule,
+  BusStrategy,
+  describeError,
+  FINAL_PHASES,
+  type BusService,
+  type RunSnapshot,
+} from '@ui-rl/bus';
 import { Learner } from './learner';
 import { LearnerModule } from './learner.module';
 import type { LearnerOptions } from './options';
@@ -23,6 +30,7 @@ export class LearnerHost {
   private readonly logger = new Logger('learner');
   private readonly stopping = new AbortController();
   private app: INestMicroservice | undefined;
+  private served: string | undefined;
 
   constructor(private readonly options: HostOptions) {}
 
@@ -31,6 +39,8 @@ export class LearnerHost {
     const { bus, runId } = this.options;
     this.logger.log(runId === undefined ? 'waiting for a run' : `waiting for run ${runId}`);
     for await (const run of bus.runs.watchOpen(runId, this.stopping.signal)) {
+      await this.untilOver();
+      if (this.stopping.signal.aborted) return;
       await this.leave();
       await this.enter(run);
     }
@@ -41,10 +51,19 @@ export class LearnerHost {
     await this.leave();
   }
 
+  /** One device, one run at a time: a run that comes meanwhile waits for the end of the one being served. */
+  private async untilOver(): Promise<void> {
+    if (this.served === undefined) return;
+    for await (const { phase } of this.options.bus.runs.watchState(this.served, this.stopping.signal)) {
+      if (FINAL_PHASES.includes(phase)) return;
+    }
+  }
+
   private async enter(run: RunSnapshot): Promise<void> {
     const { bus, optionsOf, onFailure } = this.options;
     const { runId } = run.record;
     let learner: Learner | undefined;
+    this.served = runId;
     try {
       learner = await Learner.start(bus, run, optionsOf(run), onFailure);
       const root: DynamicModule = {

@@ -84,7 +84,7 @@ function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
 }
 
 /** Starts a learner over a connection of its own, as a process would. */
-async function begin(runId: string, options: LearnerOptions): Promise<void> {
+async function begin(runId: string | undefined, options: LearnerOptions): Promise<void> {
   served = await BusService.connect({ service: 'learner', servers: [nats.url] });
   const onFailure = (error: unknown): void => void failures.push(error);
   host = new LearnerHost({ bus: served, runId, optionsOf: () => options, onFailure });
@@ -403,4 +403,21 @@ it('marks a run it cannot serve as failed, with the reason', async () => {
   await begin(runId, { ...base, engine: { ...base.engine, modelDir: '/nowhere/at/all' } });
   await eventually('the failure', async () => (await bus.runs.state(runId))?.phase === 'failed', 20_000);
   expect((await bus.runs.state(runId))?.reason).toContain('/nowhere/at/all');
+});
+
+it('serves one run after the other: the next one when the first is over', async () => {
+  runs += 1;
+  const [first, second] = [`learner-test-${runs}-a`, `learner-test-${runs}-b`];
+  // Other runs of these tests are still open.
+  for (const key of await bus.runsBucket.keys('*.state')) {
+    await bus.runs.changePhase(key.slice(0, -'.state'.length), 'stopped');
+  }
+  await begin(undefined, optionsWith());
+  for (const runId of [first, second]) {
+    await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
+  }
+  expect(valueOf(await act(first, 'one')).policyVersion).toBe(0);
+  expect(await bus.runs.policy(second)).toBeNull();
+  await bus.runs.changePhase(first, 'finished');
+  expect(valueOf(await act(second, 'two')).policyVersion).toBe(0);
 });

@@ -240,7 +240,7 @@ export class Learner {
   private enter({ phase, since }: RunState): void {
     clearTimeout(this.timer);
     if (!TRAINING_PHASES.includes(phase)) {
-      void this.loop.finish();
+      this.loop.finish().catch((error: unknown) => this.fail(error));
       return;
     }
     const { maxMinutes } = this.options;
