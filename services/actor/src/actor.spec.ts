@@ -1,0 +1,188 @@
+import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
+import { BusService, sha256, sleep } from '@ui-rl/bus';
+import {
+  EnvCloseRequest,
+  EnvOpenRequest,
+  EnvStepRequest,
+  PolicyActRequest,
+  STREAMS,
+  subjects,
+  Trajectory,
+} from '@ui-rl/contracts';
+import { parseRunFile } from '@ui-rl/settings';
+import { eventually, makeRollout, type NatsServer, startNats } from '@ui-rl/testkit';
+import { ActorModule } from './actor.module';
+
+const RUN = 'actor-service';
+const CONFIG = {
+  model: { name: '/models/none', prompt: 'compact' },
+  tasks: { source_type: 'demo_training' },
+  rollout: { concurrency: 3, max_turns: 2, turn_timeout_ms: 20_000 },
+  environment: { deadline_ms: 5_000 },
+  training: { max_steps: 1 },
+};
+
+let nats: NatsServer;
+let world: BusService;
+let actorBus: BusService;
+let actor: INestApplicationContext;
+const published: Trajectory[] = [];
+const seen = new Set<number>();
+const active = { now: 0, most: 0 };
+
+/** An environment with one screen per step and a policy that clicks, on a connection of their own. */
+function serveWorld(): void {
+  const frame = (name: string) => {
+    const png = new TextEncoder().encode(name);
+    return { png, sha256: sha256(png), width: 160, height: 224 };
+  };
+  world.respond({
+    subject: subjects.envOpen('browser'),
+    schema: EnvOpenRequest,
+    handle: async ({ rolloutId }) => {
+      active.now++;
+      active.most = Math.max(active.most, active.now);
+      return { sessionId: rolloutId, instance: 'one', screenshot: frame('first') };
+    },
+  });
+  world.respond({
+    subject: subjects.envStep('one'),
+    schema: EnvStepRequest,
+    handle: async ({ stepId }) => ({ screenshot: frame(stepId), outcome: 'ok', done: false }),
+  });
+  world.respond({
+    subject: subjects.envClose('one'),
+    schema: EnvCloseRequest,
+    handle: async () => {
+      active.now--;
+      return { state: { screen: 'settings' } };
+    },
+  });
+  world.respond({
+    subject: subjects.policyAct(RUN),
+    schema: PolicyActRequest,
+    handle: async ({ images }) => {
+      await sleep(50);
+      return {
+        promptTokenIds: [1],
+        promptImages: images.map((image) => sha256(image)),
+        imageTokens: 1,
+        tokenIds: [2],
+        logprobs: [-0.1],
+        text: '{"action":"click","x":1,"y":2}',
+        finishReason: 'stop',
+        policyVersion: 0,
+        adapterDigest: 'base',
+      };
+    },
+  });
+}
+
+beforeAll(async () => {
+  nats = await startNats();
+  const connect = (service: string) => BusService.connect({ service, servers: [nats.url] });
+  [world, actorBus] = await Promise.all([connect('world'), connect('actor')]);
+  serveWorld();
+  await world.consume<Trajectory>({
+    stream: STREAMS.trajectories,
+    durable: 'test',
+    subject: subjects.trajectory(RUN, '*'),
+    schema: Trajectory,
+    handle: async (trajectory, { streamSequence }) => {
+      // A message that is delivered again, as after its acknowledgement was lost, was published once.
+      if (!seen.has(streamSequence)) published.push(trajectory);
+      seen.add(streamSequence);
+    },
+  });
+  actor = await NestFactory.createApplicationContext(ActorModule.forRoot(actorBus, { plugins: [] }), {
+    logger: false,
+  });
+  const config = { ...parseRunFile(CONFIG) };
+  await world.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config });
+});
+
+afterAll(async () => {
+  await actor.close();
+  await actorBus.close();
+  await world.close();
+  await nats.stop();
+});
+
+async function ask(rolloutId: string, changes: Parameters<typeof makeRollout>[0] = {}): Promise<void> {
+  const request = makeRollout({ rolloutId, runId: RUN, ...changes });
+  await world.publishJson(subjects.rollout(RUN, 'train'), request, rolloutId);
+}
+
+const setAsideReasons = async () => {
+  const keys = await world.setAsideBucket.keys();
+  const entries = await Promise.all(keys.map((key) => world.setAsideBucket.get<{ reason: string }>(key)));
+  return entries.map((entry) => entry?.value.reason).join('\n');
+};
+
+test('rollouts are played as many at once as the run allows, and each published once', async () => {
+  await Promise.all(Array.from({ length: 12 }, (_, index) => ask(`r${index}`)));
+  await eventually('12 trajectories', () => published.length === 12);
+  expect(active).toEqual({ now: 0, most: 3 });
+  expect(new Set(published.map(({ request }) => request.rolloutId)).size).toBe(12);
+  expect(published[0]).toMatchObject({
+    status: 'truncated',
+    success: true,
+    reward: 1,
+    rewards: { 'task-success': 1 },
+  });
+});
+
+test('a message that is no rollout, or for somebody else, is set aside and the next is played', async () => {
+  published.length = 0;
+  world.connection.publish(subjects.rollout(RUN, 'train'), 'not json');
+  world.connection.publish(subjects.rollout(RUN, 'train'), JSON.stringify({ rolloutId: 'r', runId: RUN }));
+  await ask('foreign', { runId: 'other-run' });
+  await ask('good');
+  await eventually('the good one', () => published.length === 1);
+  const reasons = await eventually('three set aside', async () => {
+    const text = await setAsideReasons();
+    return text.split('\n').length === 3 ? text : null;
+  });
+  expect(reasons).toMatch(/not JSON/);
+  expect(reasons).toMatch(/task: /);
+  expect(reasons).toMatch(/for run other-run.*came on uirl\.rollout\.actor-service\.train/);
+});
+
+test('episodes go on after the broker was killed in the middle of them, none lost and none twice', async () => {
+  published.length = 0;
+  await Promise.all(Array.from({ length: 9 }, (_, index) => ask(`kill-${index}`)));
+  await eventually('the first', () => published.length > 0);
+  await nats.restart(300);
+  await eventually('all of them', () => published.length >= 9, 45_000);
+  await sleep(500);
+  expect(published.map(({ request }) => request.rolloutId).toSorted()).toEqual(
+    Array.from({ length: 9 }, (_, index) => `kill-${index}`),
+  );
+  expect(published.map(({ status, invalidReason }) => invalidReason ?? status)).toEqual(
+    Array.from({ length: 9 }, () => 'truncated'),
+  );
+}, 60_000);
+
+test('an actor that waits for a run stops when it is told to', async () => {
+  const empty = await startNats();
+  const bus = await BusService.connect({ service: 'actor', servers: [empty.url] });
+  const waiting = await NestFactory.createApplicationContext(ActorModule.forRoot(bus, { plugins: [] }), {
+    logger: false,
+  });
+  await sleep(200);
+  await waiting.close();
+  await bus.close();
+  await empty.stop();
+}, 10_000);
+
+test('a run whose options make no sense has failed, and says why', async () => {
+  const runId = 'no-such-reward';
+  const config = { ...parseRunFile(CONFIG), rewards: ['kindness'] };
+  await world.runs.create({ runId, createdAt: new Date().toISOString(), config });
+  const state = await eventually('the end of the run', async () => {
+    const found = await world.runs.state(runId);
+    return found?.phase === 'failed' ? found : null;
+  });
+  expect(state.reason).toMatch(/"kindness"/);
+});
