@@ -1,0 +1,43 @@
+import { jsonDialect, turnText } from '@ui-rl/actions';
+import { makeRenderer, type ModelFolder, type ProcessedImage, type RenderedSample } from '@ui-rl/models';
+import { loadPlugins } from '@ui-rl/plugin-kit';
+import sharp from 'sharp';
+
+const SCREEN = { width: 160, height: 224 };
+const RECTANGLES = 12;
+
+/** Turns as a policy meets them: a screenshot of its own each, the goal of a demo task, an answer of one click. */
+export async function makeTurns(folder: ModelFolder, count: number): Promise<RenderedSample[]> {
+  const registry = await loadPlugins();
+  const tasks = await registry.taskSource('demo_training').load({ source_type: 'demo_training' });
+  const renderer = makeRenderer(folder, { historyTurns: 1 });
+  const turns: RenderedSample[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const goal = tasks[index % tasks.length].description;
+    const text = turnText('compact', { goal, turn: 1, maxTurns: 8 });
+    const message = {
+      role: 'user' as const,
+      content: [{ type: 'image' as const }, { type: 'text' as const, text }],
+    };
+    const answer = jsonDialect.format({ action: 'click', x: (index * 37) % 160, y: (index * 53) % 224 });
+    turns.push(renderer.renderWithResponse([message], [await makeScreen(folder, index)], answer));
+  }
+  return turns;
+}
+
+/** A screen of coloured rectangles, another one for each number. */
+async function makeScreen(folder: ModelFolder, number: number): Promise<ProcessedImage> {
+  const { width, height } = SCREEN;
+  const pixels = Buffer.alloc(width * height * 3, 240);
+  for (let rectangle = 0; rectangle < RECTANGLES; rectangle += 1) {
+    const place = (number * 131 + rectangle * 977) % (width * height);
+    const [left, top] = [place % width, Math.floor(place / width)];
+    for (let y = top; y < Math.min(top + 24, height); y += 1) {
+      pixels.fill((place * 7) % 256, (y * width + left) * 3, (y * width + Math.min(left + 40, width)) * 3);
+    }
+  }
+  const png = await sharp(pixels, { raw: { width, height, channels: 3 } })
+    .png()
+    .toBuffer();
+  return folder.imageProcessor.process(png);
+}

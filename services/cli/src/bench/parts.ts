@@ -1,0 +1,21 @@
+export const PARTS = ['train', 'generate', 'env', 'message', 'memory'] as const;
+export type PartName = (typeof PARTS)[number];
+
+export interface BenchOptions {
+  /** Hugging Face folder. */
+  modelDir: string;
+  /** Fewer repeats: for a first look, not for figures to keep. */
+  quick: boolean;
+  say: (line: string) => void;
+}
+
+/** What a part measures. */
+export interface PartResult {
+  /** Keys of the report, see README of test/bench. */
+  ratios: Partial<
+    Record<'train_vs_matmul' | 'generate_64_vs_1' | 'env_vs_playwright' | 'step_overhead_ms', number>
+  >;
+  details: Record<string, unknown>;
+  /** Highest resident set by process, bytes. */
+  peakRssBytes: Record<string, number>;
+}

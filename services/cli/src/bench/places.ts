@@ -1,0 +1,7 @@
+/** Where a benchmark taps: places all over the screen, the same sequence every time. */
+export function placeOf(
+  step: number,
+  { width, height }: { width: number; height: number },
+): { x: number; y: number } {
+  return { x: (17 + step * 61) % width, y: (23 + step * 47) % height };
+}

@@ -1,0 +1,51 @@
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { PARTS, type PartName } from '../bench/parts';
+import { runAllParts, runPart, type BenchReport } from '../bench/run';
+import { projectRoot } from '../local/project';
+
+interface BenchFlags {
+  json?: string;
+  model: string;
+  only?: PartName;
+  quick?: boolean;
+}
+
+/** What the project promises; a figure beyond it is marked. */
+const TARGETS: { key: keyof BenchReport; text: string; holds: (value: number) => boolean }[] = [
+  { key: 'train_vs_matmul', text: 'training step / matrix products, target ≥ 0.6', holds: (x) => x >= 0.6 },
+  { key: 'generate_64_vs_1', text: 'tokens/s of 64 rows / of one row, target ≥ 10', holds: (x) => x >= 10 },
+  { key: 'env_vs_playwright', text: 'environment / bare Playwright, target ≥ 0.8', holds: (x) => x >= 0.8 },
+  { key: 'step_overhead_ms', text: 'message overhead of a step in ms, target < 3', holds: (x) => x < 3 },
+];
+
+export function benchCommand(): Command {
+  return new Command('bench')
+    .description(
+      'measure training, generation, environment and messages on this machine, as ratios within one run where possible',
+    )
+    .option('--json <file>', 'write the figures there')
+    .option('--model <dir>', 'Hugging Face folder to measure', join(projectRoot, 'deploy/local/model'))
+    .addOption(new Option('--only <part>', 'measure one part').choices(PARTS))
+    .option('--quick', 'fewer repeats: for a first look, the figures vary more')
+    .action(async ({ json, model, only, quick }: BenchFlags) => {
+      const say = (line: string): void => console.log(line);
+      const options = { modelDir: resolve(model), quick: quick === true, say };
+      const report = only === undefined ? await runAllParts(options) : await runPart(only, options);
+      if (only === undefined) console.log(`\n${table(report)}`);
+      if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
+    });
+}
+
+function table(report: BenchReport): string {
+  const ratios = TARGETS.map(({ key, text, holds }) => {
+    const value = report[key] as number;
+    return `${value.toFixed(2).padStart(9)}  ${text}${holds(value) ? '' : '  (missed)'}`;
+  });
+  const memory = Object.entries(report.peak_rss_bytes).map(
+    ([name, bytes]) =>
+      `${(bytes / 2 ** 20).toFixed(0).padStart(5)} MiB  peak memory: ${name.replaceAll('_', ' ')}`,
+  );
+  return [...ratios, ...memory].join('\n');
+}
