@@ -1,0 +1,330 @@
+import 'reflect-metadata';
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { BusService, type Consumption, type SetAsideRecord } from '@ui-rl/bus';
+import {
+  ANY,
+  type PolicyState,
+  RolloutRequest,
+  SEED_RANGES,
+  STREAMS,
+  subjects,
+  type Task,
+} from '@ui-rl/contracts';
+import { eventually, freePort, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
+import { TaskLoaderModule } from './task-loader.module';
+
+Logger.overrideLogger(false);
+
+const GROUP_SIZE = 3;
+const GROUP_FIELDS = ['groupId', 'seed', 'groupIndex', 'policy', 'purpose', 'attempt'] as const;
+const config = {
+  model: { name: '/models/any' },
+  tasks: [{ source_type: 'demo_training', category: 'settings', limit: 4 }],
+  eval_tasks: [{ source_type: 'demo_eval', limit: 2 }],
+  rollout: { group_size: GROUP_SIZE },
+  training: { seed: 5, max_steps: 10 },
+};
+
+describe('task-loader', () => {
+  let nats: NatsServer;
+  let bus: BusService;
+  let runs = 0;
+  const ends: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    nats = await startNats();
+    bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+  });
+  afterEach(async () => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  });
+  afterAll(async () => {
+    await bus.close();
+    await nats.stop();
+  });
+
+  async function startLoader(runId: string): Promise<void> {
+    const own = await BusService.connect({ service: 'task-loader', servers: [nats.url] });
+    const app = await NestFactory.createApplicationContext(
+      TaskLoaderModule.forRoot(own, { runId, plugins: [] }),
+    );
+    ends.push(async () => {
+      await app.close();
+      await own.close();
+    });
+  }
+
+  async function createRun(
+    phase: 'baseline' | 'training' = 'training',
+    changes: object = {},
+  ): Promise<string> {
+    const runId = `run-${(runs += 1)}`;
+    const record = { runId, createdAt: new Date().toISOString(), config: { ...config, ...changes } };
+    await bus.runs.create(record, phase);
+    ends.push(() => bus.runs.changePhase(runId, 'stopped'));
+    return runId;
+  }
+
+  async function want(runId: string, groupsWanted: number): Promise<void> {
+    const policy: PolicyState = { version: 0, adapterDigest: 'base', checkpoint: 'latest', groupsWanted };
+    await bus.runs.putPolicy(runId, policy);
+  }
+
+  /** Everything that is released for a run, in order; a rollout that is stored twice is seen twice. */
+  async function collect(runId: string): Promise<RolloutRequest[]> {
+    const seen: RolloutRequest[] = [];
+    const consumption: Consumption = await bus.consume<RolloutRequest>({
+      stream: STREAMS.rollouts,
+      durable: `actors-${runId}`,
+      subject: subjects.rollout(runId, ANY),
+      schema: RolloutRequest,
+      handle: async (rollout) => {
+        seen.push(rollout);
+      },
+    });
+    ends.push(() => consumption.stop());
+    return seen;
+  }
+
+  const groupsOf = (rollouts: RolloutRequest[]) =>
+    [...new Set(rollouts.map(({ groupId }) => groupId))].map((id) =>
+      rollouts.filter(({ groupId }) => groupId === id),
+    );
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  it('releases groups only in training, and only as many as the learner wants', async () => {
+    const runId = await createRun('baseline');
+    const seen = await collect(runId);
+    await want(runId, 2);
+    await startLoader(runId);
+    await eventually('the service', async () => (await bus.runs.state(runId)) !== null);
+    await pause(400);
+    expect(seen).toHaveLength(0);
+    await bus.runs.changePhase(runId, 'training');
+    await eventually('2 groups', () => seen.length >= 2 * GROUP_SIZE);
+    await pause(200);
+    expect(seen).toHaveLength(2 * GROUP_SIZE);
+    await want(runId, 5);
+    await eventually('5 groups', () => seen.length >= 5 * GROUP_SIZE);
+    await pause(200);
+    expect(seen).toHaveLength(5 * GROUP_SIZE);
+    expect(await bus.runs.loader(runId)).toEqual({ groupsReleased: 5 });
+    await bus.runs.changePhase(runId, 'final_eval');
+    await want(runId, 7);
+    await pause(300);
+    expect(seen).toHaveLength(5 * GROUP_SIZE);
+  });
+
+  it('gives a group one task and one start, and each of its rollouts a sampling seed', async () => {
+    const runId = await createRun();
+    const seen = await collect(runId);
+    await want(runId, 8);
+    await startLoader(runId);
+    await eventually('8 groups', () => seen.length >= 8 * GROUP_SIZE);
+    const groups = groupsOf(seen);
+    for (const [index, group] of groups.entries()) {
+      expect(group.map(({ rolloutId }) => rolloutId)).toEqual(
+        [0, 1, 2].map((place) => `${runId}-g00000${index}-r${place}`),
+      );
+      expect(group.map(({ indexInGroup }) => indexInGroup)).toEqual([0, 1, 2]);
+      for (const field of GROUP_FIELDS) expect(new Set(group.map((rollout) => rollout[field])).size).toBe(1);
+      expect(new Set(group.map(({ task }) => task.id)).size).toBe(1);
+      expect(new Set(group.map(({ samplingSeed }) => samplingSeed)).size).toBe(GROUP_SIZE);
+      expect(group[0]).toMatchObject({
+        groupIndex: index,
+        groupSize: GROUP_SIZE,
+        purpose: 'train',
+        attempt: 0,
+      });
+      expect(group[0].seed).toBeLessThan(SEED_RANGES.training.first + SEED_RANGES.training.count);
+    }
+    expect(new Set(groups.map(([{ seed }]) => seed)).size).toBe(8);
+    const epochs = [groups.slice(0, 4), groups.slice(4)].map((epoch) => epoch.map(([{ task }]) => task.id));
+    expect(new Set(epochs[0]).size).toBe(4);
+    expect(epochs[1].toSorted()).toEqual(epochs[0].toSorted());
+  });
+
+  it('repeats tasks and seeds in a further run with the same seed, and not with another', async () => {
+    const what = async (training: object) => {
+      const runId = await createRun('training', { training: { max_steps: 10, ...training } });
+      const seen = await collect(runId);
+      await want(runId, 4);
+      await startLoader(runId);
+      await eventually('4 groups', () => seen.length >= 4 * GROUP_SIZE);
+      return seen.map(({ task, seed, samplingSeed }) => [task.id, seed, samplingSeed]);
+    };
+    const first = await what({ seed: 5 });
+    expect(await what({ seed: 5 })).toEqual(first);
+    expect(await what({ seed: 6 })).not.toEqual(first);
+  });
+
+  it('neither loses nor doubles a group when it is killed over and over', async () => {
+    const GROUPS = 150;
+    const runId = await createRun();
+    await want(runId, GROUPS);
+    const consumer = await collect(runId);
+    const released = async () => (await bus.runs.loader(runId))?.groupsReleased ?? 0;
+    let before = 0;
+    for (let kill = 0; kill < 2; kill += 1) {
+      const service = startFromSource('task-loader', { NATS_URL: nats.url, UIRL_RUN: runId });
+      await eventually('a further group', async () => (await released()) > before, 20_000, 1);
+      await service.kill();
+      before = await released();
+      expect(before).toBeLessThan(GROUPS);
+    }
+    const service = startFromSource('task-loader', { NATS_URL: nats.url, UIRL_RUN: runId });
+    ends.push(() => service.stop());
+    await eventually('all groups', async () => (await released()) === GROUPS);
+    await eventually('all rollouts', () => consumer.length >= GROUPS * GROUP_SIZE);
+    await pause(200);
+    expect(consumer).toHaveLength(GROUPS * GROUP_SIZE);
+    expect(new Set(consumer.map(({ rolloutId }) => rolloutId)).size).toBe(GROUPS * GROUP_SIZE);
+  });
+
+  it('publishes a group that was not counted again under the same ids', async () => {
+    const runId = await createRun();
+    const seen = await collect(runId);
+    await want(runId, 3);
+    await startLoader(runId);
+    await eventually('3 groups', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
+    await ends.pop()?.();
+    await bus.runsBucket.put(`${runId}.loader`, { groupsReleased: 2 });
+    await startLoader(runId);
+    await eventually('group 3 again', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
+    await pause(200);
+    expect(seen).toHaveLength(3 * GROUP_SIZE);
+  });
+
+  it('shares a run with another task-loader', async () => {
+    const runId = await createRun();
+    const seen = await collect(runId);
+    await Promise.all([startLoader(runId), startLoader(runId)]);
+    for (let wanted = 1; wanted <= 20; wanted += 1) await want(runId, wanted);
+    await eventually('20 groups', async () => (await bus.runs.loader(runId))?.groupsReleased === 20);
+    await eventually('all rollouts', () => seen.length >= 20 * GROUP_SIZE);
+    await pause(200);
+    expect(seen.map(({ rolloutId }) => rolloutId)).toEqual([
+      ...new Set(seen.map(({ rolloutId }) => rolloutId)),
+    ]);
+    expect(seen).toHaveLength(20 * GROUP_SIZE);
+  });
+
+  describe('with tasks that people publish', () => {
+    let runId: string;
+    let seen: RolloutRequest[];
+    const subject = () => subjects.task(runId);
+    beforeEach(async () => {
+      runId = await createRun('baseline');
+      seen = await collect(runId);
+      await startLoader(runId);
+    });
+
+    const publish = (text: string) => bus.connection.publish(subject(), text);
+    const asides = async () => {
+      const keys = await bus.setAsideBucket.keys('TASKS.*.task-loader');
+      const records = await Promise.all(keys.map((key) => bus.setAsideBucket.get<SetAsideRecord>(key)));
+      return records.flatMap((entry) => (entry?.value.subject === subject() ? [entry.value] : []));
+    };
+
+    it('rolls a known goal out once, with the checks of its source', async () => {
+      publish('{"description":"Turn on Bluetooth"}');
+      await eventually('the rollout', () => seen.length > 0);
+      const [rollout] = seen;
+      expect(rollout).toMatchObject({ purpose: 'eval', groupSize: 1, policy: 'latest', runId });
+      expect(rollout.evaluationId).toBeUndefined();
+      expect(rollout.task).toMatchObject({ description: 'Turn on Bluetooth', source: 'demo' });
+      expect(rollout.task.environment?.kind).toBe('browser');
+      expect(rollout.task.checks?.length).toBeGreaterThan(0);
+      expect(rollout.seed).toBeGreaterThanOrEqual(SEED_RANGES.published.first);
+    });
+
+    it('plays what no source knows where the training tasks are, without a verdict', async () => {
+      publish('{"description":"Book a flight to Oslo"}');
+      await eventually('the rollout', () => seen.length > 0);
+      expect(seen[0].task).toMatchObject({ description: 'Book a flight to Oslo', source: 'published' });
+      expect(seen[0].task.id).toMatch(/^task-/);
+      expect(seen[0].task.environment?.kind).toBe('browser');
+      expect(seen[0].task.checks).toBeUndefined();
+    });
+
+    it('takes a task with its own environment as it is', async () => {
+      const task: Task = {
+        id: 'mine',
+        description: 'Turn on Bluetooth',
+        maxSteps: 2,
+        environment: { kind: 'desktop', options: { display: 3 } },
+      };
+      publish(JSON.stringify(task));
+      await eventually('the rollout', () => seen.length > 0);
+      expect(seen[0].task).toEqual({ ...task, source: 'published' });
+    });
+
+    it('sets aside what is no task and goes on', async () => {
+      publish('{"description":');
+      publish('{}');
+      publish('{"description":"   "}');
+      publish('[1,2]');
+      publish('{"description":"Go home"}');
+      await eventually('the good one', () => seen.length > 0);
+      const records = await eventually('4 records', async () => {
+        const found = await asides();
+        return found.length >= 4 ? found : null;
+      });
+      expect(records.map(({ reason }) => reason).toSorted()).toEqual([
+        'description: holds nothing but white space',
+        expect.stringContaining('description: '),
+        expect.stringContaining('expected an object'),
+        expect.stringContaining('not JSON'),
+      ]);
+      expect(seen).toHaveLength(1);
+    });
+
+    it('rolls a task out once where it is published twice under one id', async () => {
+      await bus.runs.publishTask(runId, { description: 'Go home' }, 'by-me');
+      await bus.runs.publishTask(runId, { description: 'Go home' }, 'by-me');
+      await bus.runs.publishTask(runId, { description: 'Go home' }, 'by-you');
+      await eventually('both', () => seen.length >= 2);
+      await pause(200);
+      expect(seen).toHaveLength(2);
+      expect(seen[0].rolloutId).not.toBe(seen[1].rolloutId);
+    });
+
+    it('sets a task aside that comes after the end of the run', async () => {
+      await bus.runs.changePhase(runId, 'finished');
+      publish('{"description":"Go home"}');
+      const [record] = await eventually('the record', async () => {
+        const found = await asides();
+        return found.length > 0 ? found : null;
+      });
+      expect(record.reason).toContain(`run ${runId} has ended (finished)`);
+      expect(seen).toHaveLength(0);
+    });
+  });
+
+  it('waits for NATS and for a run, and says so', async () => {
+    const port = await freePort();
+    const service = startFromSource('task-loader', { NATS_URL: `nats://127.0.0.1:${port}` });
+    ends.push(() => service.stop());
+    await service.prints(/waiting for NATS at nats:\/\/127\.0\.0\.1/);
+    const late = await startNats({ port });
+    ends.push(() => late.stop());
+    await service.prints(/waiting for a run/);
+    const other = await BusService.connect({ service: 'test', servers: [late.url] });
+    ends.push(() => other.close());
+    await other.runs.create({ runId: 'late', createdAt: new Date().toISOString(), config }, 'training');
+    await service.prints(/picked up run late, phase training/);
+    await other.runs.putPolicy('late', { version: 0, adapterDigest: '', checkpoint: '', groupsWanted: 1 });
+    await eventually('a group', async () => (await other.runs.loader('late'))?.groupsReleased === 1);
+  });
+
+  it('fails a run whose tasks cannot be loaded, with the reason', async () => {
+    const runId = await createRun('training', { tasks: [{ source_type: 'demo_trainnig' }] });
+    await startLoader(runId);
+    const state = await eventually('the end', async () => {
+      const found = await bus.runs.state(runId);
+      return found?.phase === 'failed' ? found : null;
+    });
+    expect(state.reason).toContain('"demo_trainnig"');
+  });
+});
