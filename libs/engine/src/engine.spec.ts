@@ -376,4 +376,5 @@ it('calls after the end are rejected, and the thread is gone', async () => {
   const engine = await Engine.start(options);
   await engine.stop();
   await expect(engine.info()).rejects.toThrow('the engine was stopped');
+  expect((await engine.ended).message).toBe('the engine was stopped');
 });

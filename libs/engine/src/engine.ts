@@ -29,8 +29,12 @@ export class Engine {
   private readonly pending = new Map<number, PendingCall>();
   private nextId = 1;
   private gone: EngineError | undefined;
+  private tellGone: (error: EngineError) => void;
+  /** Resolves when the thread is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
+  readonly ended: Promise<EngineError>;
 
   private constructor(private readonly worker: Worker) {
+    this.ended = new Promise((resolve) => (this.tellGone = resolve));
     worker.on('message', (reply: ReplyMessage) => this.settle(reply));
     worker.on('error', (cause) => this.fail(`the device worker failed: ${cause.message}`, cause));
     worker.on('exit', (code) => this.fail(`the device worker ended with code ${code}`));
@@ -116,6 +120,7 @@ export class Engine {
 
   private fail(message: string, cause?: unknown): void {
     this.gone ??= new EngineError('worker', message, { cause });
+    this.tellGone(this.gone);
     for (const call of this.pending.values()) call.reject(this.gone);
     this.pending.clear();
   }

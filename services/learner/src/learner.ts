@@ -109,6 +109,7 @@ export class Learner {
       loop,
       onFailure,
     );
+    void engine.ended.then((error) => learner.fail(error));
     await learner.begin(checkpoints, state, metricsFile);
     void learner.follow();
     return learner;
