@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { loadPlugins, type Task } from '@ui-rl/plugin-kit';
+import { readCliSettings } from '@ui-rl/settings';
 import type { Browser, Page } from 'playwright';
 import { placeOf } from './places';
 
 const ADDRESS = 'http://pocket.bench/';
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
@@ -27,10 +30,11 @@ export class BarePages {
   ) {}
 
   /** Opens the page of a task so many times in one browser, each in a context of its own. */
-  static async open(task: Task, count: number, executablePath: string | undefined): Promise<BarePages> {
+  static async open(task: Task, count: number): Promise<BarePages> {
     const options = task.environment?.options as unknown as PageOptions;
     const { chromium } = await import('playwright');
     const isRoot = process.getuid?.() === 0;
+    const executablePath = findBrowser(chromium.executablePath());
     const browser = await chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: !isRoot });
     const registry = await loadPlugins();
     const body = await readFile(join(registry.pages[options.page], 'index.html'));
@@ -55,4 +59,13 @@ export class BarePages {
   async close(): Promise<void> {
     await this.browser.close();
   }
+}
+
+/** The browser that the environment plugin finds too: the one named, the one `downloaded` by Playwright, the system's. */
+function findBrowser(downloaded: string): string | undefined {
+  const { chromiumBin, environmentWith } = readCliSettings();
+  if (chromiumBin !== undefined) return chromiumBin;
+  const folders = (environmentWith({}).PATH ?? '').split(delimiter);
+  const installed = BROWSERS.flatMap((name) => folders.map((folder) => join(folder, name)));
+  return [downloaded, ...installed].find((path) => existsSync(path));
 }

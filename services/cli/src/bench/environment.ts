@@ -1,7 +1,7 @@
 import { loadPlugins, Sessions, type Reply, type Task } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import { BarePages } from './bare-playwright';
-import { alternate, median, medianRatio, ownPeakRss, peakRssBelow } from './measure';
+import { alternate, median, medianRatio, ownPeakRss, memoryBelow } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 import { placeOf } from './places';
 
@@ -16,13 +16,14 @@ interface Pages {
 /**
  * Steps per second (a click, then a screenshot) on the demo phone with 1, 4 and 8 pages at once: the browser environment
  * as the env service drives it, against Playwright's own click and screenshot on pages of the same size. The ratio is the
- * lowest of the three.
+ * lowest of the three. Memory of the browsers: with 8 pages open, before the comparison opens its own.
  */
 export async function benchEnvironment({ quick, say }: BenchOptions): Promise<PartResult> {
   const { rounds, steps } = quick ? { rounds: 3, steps: 20 } : { rounds: 10, steps: 40 };
   const task = await phoneTask();
   const plugin = await PluginPages.open(task, Math.max(...PAGES));
-  const bare = await BarePages.open(task, Math.max(...PAGES), readCliSettings().chromiumBin);
+  const browsers = memoryBelow(process.pid);
+  const bare = await BarePages.open(task, Math.max(...PAGES));
   try {
     const details: Record<string, unknown> = {};
     const ratios: number[] = [];
@@ -38,7 +39,6 @@ export async function benchEnvironment({ quick, say }: BenchOptions): Promise<Pa
           `(${median(ours).toFixed(0)} against ${median(theirs).toFixed(0)} steps/s)`,
       );
     }
-    const browsers = peakRssBelow(process.pid);
     return {
       ratios: { env_vs_playwright: Math.min(...ratios) },
       details,

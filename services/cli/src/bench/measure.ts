@@ -44,10 +44,10 @@ export function peakRssOf(pid: number | undefined): number {
 }
 
 /**
- * Highest resident sets so far of all processes below one, summed, in bytes; what they share is counted in each. 0 where
- * the system has no /proc.
+ * Memory that all processes below one hold now, bytes: what they share is divided among them. 0 where the system has no
+ * /proc.
  */
-export function peakRssBelow(ancestor: number): number {
+export function memoryBelow(ancestor: number): number {
   const parents = new Map(processIds().map((pid) => [pid, statusOf(pid, 'PPid')]));
   const isBelow = (pid: number): boolean => {
     for (let at: number | undefined = parents.get(pid); at !== undefined && at > 1; at = parents.get(at)) {
@@ -55,7 +55,11 @@ export function peakRssBelow(ancestor: number): number {
     }
     return false;
   };
-  return [...parents.keys()].filter(isBelow).reduce((sum, pid) => sum + peakRssOf(pid), 0);
+  return [...parents.keys()].filter(isBelow).reduce((sum, pid) => sum + proportionalShare(pid), 0);
+}
+
+function proportionalShare(pid: number): number {
+  return numberIn(`/proc/${pid}/smaps_rollup`, 'Pss') * 1024;
 }
 
 function processIds(): number[] {
@@ -68,11 +72,14 @@ function processIds(): number[] {
   }
 }
 
-/** A number of /proc/<pid>/status; 0 where the process is gone. */
 function statusOf(pid: number, field: string): number {
+  return numberIn(`/proc/${pid}/status`, field);
+}
+
+/** A number behind its name in a file of /proc; 0 where the process is gone. */
+function numberIn(file: string, field: string): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
+    return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
   } catch {
     return 0;
   }
