@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { entities } from './entities';
 import { RecordsError } from './errors';
@@ -80,7 +79,6 @@ async function openPostgres(options: PostgresOptions): Promise<Database> {
 
 async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   const place = `embedded PostgreSQL in ${options.dataDir}`;
-  await mkdir(options.dataDir, { recursive: true });
   let server: EmbeddedServer;
   try {
     server = await startEmbedded(options.dataDir);

@@ -1,6 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 
@@ -16,6 +19,7 @@ const PORT = 5432;
 
 /** Starts PGlite over a folder and lets the ordinary PostgreSQL driver reach it through a private unix socket. */
 export async function startEmbedded(dataDir: string): Promise<EmbeddedServer> {
+  if (!existsSync(join(dataDir, 'PG_VERSION'))) await createCluster(dataDir);
   const database = await PGlite.create({ dataDir });
   const socketFolder = await mkdtemp(join(tmpdir(), 'ui-rl-db-'));
   const server = new PGLiteSocketServer({
@@ -33,4 +37,33 @@ export async function startEmbedded(dataDir: string): Promise<EmbeddedServer> {
       await rm(socketFolder, { recursive: true, force: true });
     },
   };
+}
+
+const CREATE = `
+  const { PGlite } = require(process.argv[1]);
+  PGlite.create({ dataDir: process.argv[2] }).then((database) => database.close());
+`;
+
+/**
+ * Makes a new cluster: in a process of its own, since that takes 500 MB which a process never gives back, and beside its
+ * place, so that an interrupted attempt leaves nothing that looks like a database.
+ */
+async function createCluster(dataDir: string): Promise<void> {
+  if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
+    throw new Error('the folder holds something that is no database: name another one or an empty one');
+  }
+  await mkdir(dirname(dataDir), { recursive: true });
+  const draft = await mkdtemp(`${dataDir}.new-`);
+  try {
+    const target = join(draft, 'data');
+    await promisify(execFile)(process.execPath, [
+      '-e',
+      CREATE,
+      require.resolve('@electric-sql/pglite'),
+      target,
+    ]);
+    await rename(target, dataDir);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunEvent, Trajectory } from '@ui-rl/contracts';
@@ -325,6 +325,14 @@ whereServer('two services that migrate at the same time do not collide', async (
   expect(done.flat()).toEqual(await namesOf(both[0]));
   await Promise.all(both.map((database) => database.close()));
   await server.stop();
+});
+
+test('a folder that holds something else than a database is refused by name', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
+  await writeFile(join(folder, 'letter.txt'), 'dear');
+  await expect(openDatabase({ kind: 'pglite', dataDir: folder })).rejects.toThrow(folder);
+  expect(await readdir(folder)).toEqual(['letter.txt']);
+  await rm(folder, { recursive: true, force: true });
 });
 
 test('an unreachable server is named without its password', async () => {
