@@ -14,6 +14,8 @@ import { Stages } from './stages';
 import { begin, judge, record } from './state';
 
 const STALL_MS = 120_000;
+/** Writing down takes milliseconds; what a process that ended had in its hands comes again after this long. */
+const ACK_WAIT_MS = 5_000;
 
 /**
  * Evaluates one run. Consumers and watchers only write down what has happened; whatever follows from it is done by
@@ -86,6 +88,7 @@ export class RunEvaluator {
         durable: `evaluator-${runId}-${purpose}`,
         subject: subjects.trajectory(runId, purpose),
         schema: Trajectory,
+        ackWaitMs: ACK_WAIT_MS,
         handle: (trajectory) => this.take(trajectory),
       });
     const checkpoints = () =>
@@ -93,6 +96,7 @@ export class RunEvaluator {
         stream: STREAMS.events,
         durable: `evaluator-${runId}-checkpoints`,
         subject: subjects.event(runId, 'checkpoint'),
+        ackWaitMs: ACK_WAIT_MS,
         handle: (event) => this.takeCheckpoint(event),
       });
     return Promise.all([trajectories('eval'), trajectories('baseline'), checkpoints()]);

@@ -1,4 +1,4 @@
-import type { BusService } from '@ui-rl/bus';
+import { type BusService, FINAL_PHASES } from '@ui-rl/bus';
 import { type LoaderState, type PolicyState, runKeys, type RunState, subjects } from '@ui-rl/contracts';
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import { groupRollouts } from './groups';
@@ -14,26 +14,33 @@ export class GroupReleaser {
   private phase: RunState['phase'] | null = null;
   private wanted = 0;
   private releasing: Promise<void> = Promise.resolve();
+  private signal: AbortSignal;
 
   constructor(
     private readonly bus: BusService,
     private readonly plan: LoaderPlan,
-    private readonly signal: AbortSignal,
   ) {
     this.order = new TaskOrder(plan.tasks, plan.seed);
   }
 
-  /** Follows phase and demand until the signal aborts. */
-  async run(): Promise<void> {
+  /** Follows phase and demand until the run has ended or the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
     const { runs } = this.bus;
     const { runId } = this.plan;
-    await Promise.all([
-      this.follow(runs.watchState(runId, this.signal), ({ phase }: RunState) => (this.phase = phase)),
-      this.follow(runs.watchPolicy(runId, this.signal), ({ groupsWanted }: PolicyState) => {
-        this.wanted = groupsWanted;
-      }),
-    ]);
-    await this.releasing;
+    const ended = new AbortController();
+    this.signal = AbortSignal.any([signal, ended.signal]);
+    const phases = this.follow(runs.watchState(runId, this.signal), ({ phase }: RunState) => {
+      this.phase = phase;
+      if (FINAL_PHASES.includes(phase)) ended.abort();
+    });
+    const demand = this.follow(runs.watchPolicy(runId, this.signal), ({ groupsWanted }: PolicyState) => {
+      this.wanted = groupsWanted;
+    });
+    try {
+      await Promise.all([phases, demand]);
+    } finally {
+      ended.abort();
+    }
   }
 
   private async follow<T>(changes: AsyncIterable<T>, apply: (change: T) => void): Promise<void> {

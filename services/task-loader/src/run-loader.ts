@@ -4,6 +4,9 @@ import { GroupReleaser } from './group-releaser';
 import type { LoaderPlan } from './plan';
 import { publishedRollout } from './published-task';
 
+/** What a process that ended had in its hands comes again after this long. */
+const ACK_WAIT_MS = 5_000;
+
 /** Feeds one run: groups for training as they are wanted, and tasks that people publish. */
 export class RunLoader {
   constructor(
@@ -19,10 +22,12 @@ export class RunLoader {
       durable: `task-loader-${runId}`,
       subject: subjects.task(runId),
       schema: Task,
+      ackWaitMs: ACK_WAIT_MS,
       handle: (task, context) => this.takeTask(task, context),
     });
     try {
-      await new GroupReleaser(this.bus, this.plan, signal).run();
+      await new GroupReleaser(this.bus, this.plan).run(signal);
+      await aborted(signal);
     } finally {
       await consumption.stop();
     }
@@ -40,4 +45,9 @@ export class RunLoader {
     await this.bus.publishJson(subjects.rollout(runId, rollout.purpose), rollout, rollout.rolloutId);
     this.bus.logger.log(`task "${task.description}" is rolled out as ${rollout.rolloutId}`);
   }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

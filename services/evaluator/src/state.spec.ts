@@ -1,0 +1,104 @@
+import type { EvaluatorState, Trajectory } from '@ui-rl/contracts';
+import { makeRollout, makeTask, makeTrajectory } from '@ui-rl/testkit';
+import type { EvaluationPlan } from './plan';
+import { begin, close, EMPTY, judge, pendingPlaces, record, tally } from './state';
+
+const task = (id: string) => Object.assign(makeTask({ description: id }), { id });
+const plan: EvaluationPlan = {
+  runId: 'run',
+  sets: [
+    { name: 'train_goals', tasks: [task('a'), task('b')] },
+    { name: 'eval_goals', tasks: [task('c')] },
+  ],
+  episodesPerTask: 2,
+  baseline: true,
+  every: 10,
+  maxAttempts: 3,
+  seed: 0,
+  unchecked: [],
+};
+const BASELINE = { stage: 'baseline', policy: 'latest', policyVersion: 0 } as const;
+const PERIODIC = {
+  stage: 'periodic',
+  policy: 'uirl://run/sampler_weights/000010',
+  policyVersion: 10,
+} as const;
+const ID = 'run-baseline-train_goals';
+
+function episode(place: number, changes: Partial<Trajectory> & { attempt?: number } = {}): Trajectory {
+  const { attempt = 0, ...rest } = changes;
+  const request = makeRollout({ evaluationId: ID, groupIndex: place, attempt, purpose: 'baseline' });
+  return makeTrajectory({ request, ...rest });
+}
+
+const begun = begin(EMPTY, plan, BASELINE) as EvaluatorState;
+const after = (...trajectories: Trajectory[]) =>
+  trajectories.reduce((state, trajectory) => record(state, trajectory, 3) ?? state, begun);
+
+describe('the state of evaluations', () => {
+  it('begins a stage once, with every set', () => {
+    expect(begun.open.map(({ evaluationId, outcomes }) => [evaluationId, outcomes])).toEqual([
+      [ID, '....'],
+      ['run-baseline-eval_goals', '..'],
+    ]);
+    expect(begin(begun, plan, BASELINE)).toBeNull();
+    expect(begin({ ...EMPTY, stagesDone: ['baseline'] }, plan, BASELINE)).toBeNull();
+  });
+
+  it('begins a periodic evaluation once per checkpoint, also when the event comes again later', () => {
+    const first = begin(EMPTY, plan, PERIODIC) as EvaluatorState;
+    expect(first.open.map(({ evaluationId }) => evaluationId)).toEqual([
+      'run-periodic-000010-train_goals',
+      'run-periodic-000010-eval_goals',
+    ]);
+    const closed = first.open.reduce((state, { evaluationId }) => close(state, evaluationId) ?? state, first);
+    expect(closed).toEqual({ open: [], stagesDone: [], lastPeriodicStep: 10 });
+    expect(begin(closed, plan, PERIODIC)).toBeNull();
+    expect(begin(closed, plan, { ...PERIODIC, policyVersion: 20 })?.open).toHaveLength(2);
+  });
+
+  it('is done with a stage at once where there is nothing to evaluate', () => {
+    expect(begin(EMPTY, { ...plan, sets: [] }, BASELINE)).toEqual({ ...EMPTY, stagesDone: ['baseline'] });
+  });
+
+  it('counts each episode once', () => {
+    const state = after(
+      episode(0),
+      episode(0, { success: false }),
+      episode(3, { success: false }),
+      episode(2, { success: null }),
+      episode(7),
+      makeTrajectory(),
+    );
+    expect(state.open[0].outcomes).toBe('s.ff');
+    expect(pendingPlaces(state.open[0])).toEqual([1]);
+    expect(tally(state.open[0])).toEqual({ successes: 1, episodes: 3, invalid: 0 });
+    expect(tally(state.open[0], (place) => place % 2 === 1)).toEqual({
+      successes: 0,
+      episodes: 1,
+      invalid: 0,
+    });
+    expect(state.open[1]).toEqual(begun.open[1]);
+  });
+
+  it('refills an invalid episode until its attempts are used up', () => {
+    const invalid = (attempt: number) => episode(1, { attempt, status: 'invalid', success: null });
+    expect(judge(begun, invalid(0), 3)).toBe('refill');
+    const once = after(invalid(0));
+    expect(judge(once, invalid(0), 3)).toBe('ignore');
+    expect(judge(once, invalid(1), 3)).toBe('refill');
+    const twice = after(invalid(0), invalid(1));
+    expect(judge(twice, invalid(2), 3)).toBe('count');
+    expect(after(invalid(0), invalid(1), invalid(2)).open[0].outcomes).toBe('.x..');
+    expect(after(invalid(0), invalid(1), episode(1, { attempt: 2 })).open[0].outcomes).toBe('.s..');
+    expect(judge(begun, invalid(0), 1)).toBe('count');
+  });
+
+  it('is done with a stage when its last set is closed', () => {
+    const one = close(begun, ID) as EvaluatorState;
+    expect(one.stagesDone).toEqual([]);
+    const both = close(one, 'run-baseline-eval_goals') as EvaluatorState;
+    expect(both).toEqual({ open: [], stagesDone: ['baseline'], lastPeriodicStep: 0 });
+    expect(close(both, ID)).toBeNull();
+  });
+});
