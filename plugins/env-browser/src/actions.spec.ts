@@ -1,5 +1,7 @@
+import { chromium } from 'playwright';
 import sharp from 'sharp';
 import { Lab, VIEWPORT, type Player } from '../test/support';
+import { findBrowser } from './find-browser';
 
 /** Writes every event into its state. */
 const RECORDER = `
@@ -227,6 +229,19 @@ describe('screenshots', () => {
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
     expect([...data.subarray(0, 3)]).toEqual([255, 255, 255]);
+    await player.close();
+  });
+
+  it('have the pixels Playwright itself sees', async () => {
+    const html = '<!doctype html><body style="background: linear-gradient(red, blue)">Hello <b>world</b>';
+    lab.page('gradient', html);
+    const player = await lab.open({ page: 'gradient' });
+    const browser = await chromium.launch({ executablePath: findBrowser(null, chromium.executablePath()) });
+    const page = await browser.newPage({ viewport: VIEWPORT });
+    await page.setContent(html);
+    const expected = await pixels(await page.screenshot());
+    expect((await pixels(player.first.png)).data.equals(expected.data)).toBe(true);
+    await browser.close();
     await player.close();
   });
 

@@ -139,6 +139,23 @@ describe('the network of a page', () => {
     expect(web.asked.filter((path) => path !== '/favicon.ico').slice(0, 2)).toEqual(['/start', '/next']);
   });
 
+  it('shows the page that a navigation leads to, however it falls together with the screenshot', async () => {
+    lab.page(
+      'p',
+      clickable(
+        '',
+        `
+      window.uirl = { state: () => ({ at: location.search }) };
+      onclick = () => setTimeout(() => { location.href = '/?' + Math.random(); }, 15 * Math.random());`,
+      ),
+    );
+    const player = await lab.open({ page: 'p' });
+    for (let i = 0; i < 25; i++) {
+      expect((await player.act({ action: 'click', x: 20, y: 20 })).screenshot).toMatchObject({ width: 160 });
+    }
+    expect((await player.close())?.at).toMatch(/^\?0\./);
+  });
+
   it.each([
     ['window.open', () => onClick(`window.open('${web.origin}/popup')`), 'popup_blocked'],
     ['a link to a new window', () => clickable(`<a ${BUTTON} target=_blank href="/">x</a>`), 'popup_blocked'],

@@ -158,7 +158,7 @@ function endsOf(swipe: SwipeAction, stage: Stage): [Point, Point] {
 /** A page with `uirl.button` decides itself; elsewhere only `back` means something. */
 async function deviceButton(stage: Stage, button: Button): Promise<void> {
   if (stage.contract.button) {
-    const known = await stage.evaluate<unknown>(`window.uirl.button(${JSON.stringify(button)})`);
+    const known = await stage.evaluate<unknown>(`window.uirl?.button?.(${JSON.stringify(button)})`);
     if (known === false) stage.note('unsupported_action');
   } else if (button === 'back' && stage.spec.page === null) {
     await goBack(stage);

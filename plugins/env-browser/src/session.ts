@@ -42,7 +42,7 @@ export class BrowserSession implements EnvironmentSession {
     await perform(stage, action, deadline);
     await settle(stage, isContinuous(action));
     const screenshot = await stage.capture();
-    const ended = stage.contract.done && (await stage.evaluate<unknown>('window.uirl.done()')) === true;
+    const ended = stage.contract.done && (await stage.evaluate<unknown>('window.uirl?.done?.()')) === true;
     return { screenshot, outcome: stage.takeOutcome(), done: ended || action.action === 'finish' };
   }
 
@@ -51,7 +51,7 @@ export class BrowserSession implements EnvironmentSession {
     if (!stage.contract.state) {
       return stage.evaluate('({ url: location.href, title: document.title })');
     }
-    const state = await stage.evaluate<unknown>('window.uirl.state()');
+    const state = await stage.ask('window.uirl?.state?.()');
     if (typeof state === 'object' && state !== null && !Array.isArray(state)) return state as State;
     throw new BrowserError('page_error', `uirl.state() of ${stage.spec.url} must return an object`);
   }

@@ -11,7 +11,7 @@ const LOAD_TIMEOUT_MS = 10_000;
  * the handlers with the next frame. Any other page gets two frames, and the time to load what it navigates to.
  */
 export async function settle(stage: Stage, isContinuous: boolean): Promise<void> {
-  if (stage.contract.settled) await stage.evaluate('window.uirl.settled()');
+  if (stage.contract.settled) await stage.evaluate('window.uirl?.settled?.()');
   else if (stage.spec.page === null || !stage.contract.state) await settlePage(stage);
   else if (isContinuous) await stage.evaluate(ONE_FRAME);
 }

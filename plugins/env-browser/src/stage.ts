@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deadline, Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
 import { BrowserError } from './errors';
@@ -22,6 +23,22 @@ const PROBE = `(() => {
   return { reset: has('reset'), state: has('state'), settled: has('settled'), button: has('button'), done: has('done') };
 })()`;
 
+/** A page that is still loading by then is asked again as it is. */
+const RELOAD_TIMEOUT_MS = 5000;
+const RETRY_PAUSE_MS = 20;
+const ASK_ATTEMPTS = 5;
+/** A screenshot that takes longer is asked for again. */
+const CAPTURE_TIMEOUT_MS = 3000;
+
+const LOST = Symbol('the answer was lost by a navigation');
+const NAVIGATION_ERRORS =
+  /Inspected target navigated|Not attached to an active page|Unable to capture screenshot|Cannot find (default )?(execution )?context|context was destroyed/i;
+
+function lostByNavigation(error: unknown): typeof LOST {
+  if (NAVIGATION_ERRORS.test(messageOf(error))) return LOST;
+  throw error;
+}
+
 export type StageLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
 /** One page in a context of its own, watched: what happens to it is noted, and its end is a rejected promise. */
@@ -31,6 +48,7 @@ export class Stage {
   private navigations = 0;
   private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
+  private readonly onNavigation = new Set<() => void>();
   private readonly gone: Promise<never>;
   private fail: (error: BrowserError) => void;
   private failed = false;
@@ -128,11 +146,9 @@ export class Stage {
 
   /** Runs an expression in the page and waits for its promise. Throws `BrowserError` with what the page threw. */
   async evaluate<T = void>(expression: string): Promise<T> {
-    const reply = await this.cdp.send('Runtime.evaluate', {
-      expression,
-      awaitPromise: true,
-      returnByValue: true,
-    });
+    const reply = await this.despiteNavigation(() =>
+      this.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }),
+    );
     if (reply.exceptionDetails !== undefined) {
       const { exception, text } = reply.exceptionDetails;
       throw new BrowserError('page_error', `the page failed: ${exception?.description ?? text}`);
@@ -140,11 +156,52 @@ export class Stage {
     return reply.result.value as T;
   }
 
+  /** Evaluates until there is a value: a page that navigates has none for a moment. Null where none comes. */
+  async ask(expression: string): Promise<unknown> {
+    for (let attempt = 1; attempt <= ASK_ATTEMPTS; attempt++) {
+      const value = await this.evaluate<unknown>(expression);
+      if (value !== undefined) return value;
+      await this.page.waitForLoadState('load', { timeout: RELOAD_TIMEOUT_MS }).catch(() => undefined);
+      await sleep(RETRY_PAUSE_MS);
+    }
+    return null;
+  }
+
   async capture(): Promise<Screenshot> {
-    const { data } = await this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true });
+    const { data } = await this.despiteNavigation(() =>
+      this.unlessNavigated(
+        this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true }),
+      ),
+    );
     const png = Buffer.from(data, 'base64');
     const sha256 = createHash('sha256').update(png).digest('hex');
     return { png, sha256, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+  }
+
+  /** Asks the page again where a navigation took the question away. */
+  private async despiteNavigation<T>(ask: () => Promise<T | typeof LOST>): Promise<T> {
+    for (;;) {
+      const answer = await ask().catch(lostByNavigation);
+      if (answer !== LOST) return answer;
+      await this.page.waitForLoadState('load', { timeout: RELOAD_TIMEOUT_MS }).catch(() => undefined);
+      await sleep(RETRY_PAUSE_MS);
+    }
+  }
+
+  /** Chromium never answers a question for a screenshot that a navigation overtakes. */
+  private async unlessNavigated<T>(asked: Promise<T>): Promise<T | typeof LOST> {
+    let tell = () => {};
+    const navigated = new Promise<typeof LOST>((resolve) => {
+      tell = () => resolve(LOST);
+    });
+    this.onNavigation.add(tell);
+    const timer = setTimeout(tell, CAPTURE_TIMEOUT_MS);
+    try {
+      return await Promise.race([asked, navigated]);
+    } finally {
+      clearTimeout(timer);
+      this.onNavigation.delete(tell);
+    }
   }
 
   /** Remembers something the episode should hear of, once. */
@@ -230,7 +287,9 @@ export class Stage {
     page.on('requestfinished', (request) => this.pending.delete(request));
     page.on('requestfailed', (request) => this.pending.delete(request));
     page.on('framenavigated', (frame) => {
-      if (frame === page.mainFrame()) this.navigations++;
+      if (frame !== page.mainFrame()) return;
+      this.navigations++;
+      this.onNavigation.forEach((tell) => tell());
     });
   }
 
