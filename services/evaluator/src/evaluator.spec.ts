@@ -304,6 +304,30 @@ describe('evaluator', () => {
     expect(new Set(asked.map(({ rolloutId }) => rolloutId)).size).toBe(67);
   });
 
+  it('goes on where it was when nats-server is killed', async () => {
+    const runId = await createRun('baseline', { evaluation: { episodes_per_task: 8 } });
+    const evaluations = await follow<EvaluationEvent>(runId, 'evaluation');
+    const held: RolloutRequest[] = [];
+    const asked = await startActor(runId, (request) => {
+      held.push(request);
+      return held.length > 12 ? null : { success: true };
+    });
+    await startEvaluator(runId);
+    await eventually('12 episodes', () => held.length > 12);
+    await nats.restart(300);
+    await eventually(
+      'all rollouts',
+      () => new Set(asked.map(({ rolloutId }) => rolloutId)).size === 40,
+      40_000,
+    );
+    for (const request of held.slice(12)) await publish(request, { success: false });
+    await inPhase(runId, 'training');
+    await eventually('both results', () => evaluations.length >= 2);
+    const [first, second] = evaluations;
+    expect(first.episodes + second.episodes).toBe(40);
+    expect(first.successRate * first.episodes + second.successRate * second.episodes).toBeCloseTo(12);
+  });
+
   it('tells a result that was complete when the process ended, and then moves on', async () => {
     const runId = await createRun();
     const complete = (set: string, outcomes: string): OpenEvaluation => ({
