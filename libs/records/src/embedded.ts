@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { lockFolder } from './folder-lock';
 
 export interface EmbeddedServer {
   /** Folder of the socket, readable by this user only; what `pg` takes as host. */
@@ -19,24 +20,37 @@ const PORT = 5432;
 
 /** Starts PGlite over a folder and lets the ordinary PostgreSQL driver reach it through a private unix socket. */
 export async function startEmbedded(dataDir: string): Promise<EmbeddedServer> {
-  if (!existsSync(join(dataDir, 'PG_VERSION'))) await createCluster(dataDir);
-  const database = await PGlite.create({ dataDir });
+  await mkdir(dirname(dataDir), { recursive: true });
+  const unlock = await lockFolder(dataDir);
+  try {
+    if (!existsSync(join(dataDir, 'PG_VERSION'))) await createCluster(dataDir);
+    const database = await PGlite.create({ dataDir });
+    const { socketFolder, close } = await listen(database);
+    return {
+      socketFolder,
+      port: PORT,
+      stop: async () => {
+        await close();
+        await database.close();
+        await unlock();
+      },
+    };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+async function listen(db: PGlite): Promise<{ socketFolder: string; close: () => Promise<void> }> {
   const socketFolder = await mkdtemp(join(tmpdir(), 'ui-rl-db-'));
-  const server = new PGLiteSocketServer({
-    db: database,
-    path: join(socketFolder, `.s.PGSQL.${PORT}`),
-    maxConnections: 4,
-  });
+  const path = join(socketFolder, `.s.PGSQL.${PORT}`);
+  const server = new PGLiteSocketServer({ db, path, maxConnections: 4 });
   await server.start();
-  return {
-    socketFolder,
-    port: PORT,
-    stop: async () => {
-      await server.stop();
-      await database.close();
-      await rm(socketFolder, { recursive: true, force: true });
-    },
+  const close = async () => {
+    await server.stop();
+    await rm(socketFolder, { recursive: true, force: true });
   };
+  return { socketFolder, close };
 }
 
 const CREATE = `
@@ -52,7 +66,6 @@ async function createCluster(dataDir: string): Promise<void> {
   if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
     throw new Error('the folder holds something that is no database: name another one or an empty one');
   }
-  await mkdir(dirname(dataDir), { recursive: true });
   const draft = await mkdtemp(`${dataDir}.new-`);
   try {
     const target = join(draft, 'data');

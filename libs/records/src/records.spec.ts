@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunEvent, Trajectory } from '@ui-rl/contracts';
@@ -20,6 +20,7 @@ import {
   revertLast,
   schemaDifference,
 } from '.';
+import { lockFolder } from './folder-lock';
 
 const RUN = 'demo-20261120-101500';
 
@@ -311,6 +312,7 @@ test('what was recorded before the process closed the embedded database is there
   await record(first.dataSource, { trajectories: [trajectory('r-kept')], events: [] });
   await first.close();
   const second = await openDatabase(options);
+  await expect(openDatabase(options)).rejects.toThrow(/process \d+ has it open/);
   expect(await migrate(second.dataSource)).toEqual([]);
   expect((await findEpisode(second.dataSource, 'r-kept'))?.id).toBe('r-kept');
   await second.close();
@@ -325,6 +327,17 @@ whereServer('two services that migrate at the same time do not collide', async (
   expect(done.flat()).toEqual(await namesOf(both[0]));
   await Promise.all(both.map((database) => database.close()));
   await server.stop();
+});
+
+test('the lock of a process that is gone is taken over', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
+  const lock = `${join(folder, 'database')}.lock`;
+  await writeFile(lock, String(2 ** 22 + 1));
+  const unlock = await lockFolder(join(folder, 'database'));
+  expect(await readFile(lock, 'utf8')).toBe(String(process.pid));
+  await unlock();
+  expect(await readdir(folder)).toEqual([]);
+  await rm(folder, { recursive: true, force: true });
 });
 
 test('a folder that holds something else than a database is refused by name', async () => {
