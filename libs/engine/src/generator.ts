@@ -197,10 +197,11 @@ export class Generator {
     }
   }
 
-  /** The lane's cache with room for what the jobs may become. */
+  /** The lane's cache with room for what the jobs may become; in deterministic mode always for the longest there may be. */
   private cacheFor({ cache, rows }: Lane, jobs: readonly Job[]): KvCache {
     const lengths = jobs.map(({ request }) => request.prompt.tokenIds.length + request.maxTokens);
-    const longest = Math.min(Math.max(...lengths), this.options.maxSequence);
+    const { deterministic, maxSequence } = this.options;
+    const longest = deterministic ? maxSequence : Math.min(Math.max(...lengths), maxSequence);
     const capacity = Math.ceil(longest / CAPACITY_STEP) * CAPACITY_STEP;
     if (cache === undefined) {
       const spare = this.spare?.shape.capacity === capacity ? this.spare : undefined;

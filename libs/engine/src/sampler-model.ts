@@ -32,32 +32,25 @@ export interface SamplerTimes {
 
 type Prompt = GenerateRequest['prompt'];
 
-/** The decoder with its cache: one session that reads prompts with images, one for plain tokens. */
+/** The decoder with its cache: sessions that read prompts, with and without images, and one that adds a token per row. */
 export class SamplerModel implements TokenModel {
   readonly times: SamplerTimes = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
 
+  private textPrompts: Promise<SamplerSession> | undefined;
+
   private constructor(
     private readonly options: SamplerModelOptions,
-    private readonly withImages: SamplerSession,
-    private readonly plain: SamplerSession,
+    private readonly imagePrompts: SamplerSession,
+    private readonly tokens: SamplerSession,
     private readonly caches: readonly KvNames[],
   ) {}
 
   static async create(options: SamplerModelOptions): Promise<SamplerModel> {
-    const build = async (images: boolean): Promise<SamplerSession & { caches: KvNames[] }> => {
-      const forward = options.family.buildForward({
-        kind: 'sampler',
-        parameters: options.parameters(),
-        images,
-      });
-      const past = forward.graph.inputs.map(({ name }) => name).filter((name) => name.startsWith('past_'));
-      const caches = past.map((name) => ({ past: name, added: name.replace('past_', 'new_') }));
-      const session = await Session.create(forward.graph, options.session);
-      return { session, caches, weightNames: [...forward.parameterInputs.keys()] };
-    };
-    const withImages = await build(true);
-    const plain = await build(false);
-    return new SamplerModel(options, withImages, plain, plain.caches);
+    const imagePrompts = await buildSession(options, 'prompt', true);
+    const tokens = await buildSession(options, 'token', false);
+    const past = tokens.session.inputNames.filter((name) => /^past_(key|value)\./.test(name));
+    const caches = past.map((name) => ({ past: name, added: name.replace('past_', 'new_') }));
+    return new SamplerModel(options, imagePrompts, tokens, caches);
   }
 
   get vocabSize(): number {
@@ -101,12 +94,11 @@ export class SamplerModel implements TokenModel {
       tokenIds: Array.from(tokenIds),
       images: placed.slice(next, (next += own.length)),
     }));
-    const sampler = featureRows === null ? this.plain : this.withImages;
+    const sampler = featureRows === null ? await this.textSession() : this.imagePrompts;
     const outputs = await sampler.session.run(
       {
         ...this.options.family.prefillFeeds(rows, featureRows),
         ...feeds,
-        ...this.nothingRead(rows.length),
         ...feedsOf(weights, sampler.weightNames),
       },
       { logits: null, ...cache.fetches },
@@ -119,10 +111,10 @@ export class SamplerModel implements TokenModel {
 
   async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array> {
     const began = performance.now();
-    const { session, weightNames } = this.plain;
+    const { session, weightNames } = this.tokens;
     const outputs = await session.run(
       {
-        ...this.options.family.decodeFeeds(rows),
+        ...this.options.family.decodeFeeds(rows, cache.shape.capacity),
         ...cache.view(rows.length),
         ...feedsOf(weights, weightNames),
       },
@@ -136,16 +128,15 @@ export class SamplerModel implements TokenModel {
   }
 
   async release(): Promise<void> {
-    await this.withImages.session.release();
-    await this.plain.session.release();
+    await this.imagePrompts.session.release();
+    await this.tokens.session.release();
+    await (await this.textPrompts)?.session.release();
   }
 
-  /** Caches of rows that have read nothing yet. */
-  private nothingRead(rows: number): Record<string, Tensor> {
-    const { kvHeads, headDim } = this.options.family.shape;
-    const empty = new Float32Array(rows * kvHeads * headDim);
-    const shape = [rows, kvHeads, 1, headDim];
-    return Object.fromEntries(this.caches.map(({ past }) => [past, tensor('float32', empty, shape)]));
+  /** Prompts without an image are rare: their session is made when the first one comes. */
+  private textSession(): Promise<SamplerSession> {
+    this.textPrompts ??= buildSession(this.options, 'prompt', false);
+    return this.textPrompts;
   }
 
   /** Puts the features of the distinct images below each other. */
@@ -174,4 +165,18 @@ export class SamplerModel implements TokenModel {
     const placed = images.map(({ grid }, index) => ({ grid, firstRow: firstRows.get(encoded[index]) ?? 0 }));
     return { placed, feeds, featureRows: total };
   }
+}
+
+async function buildSession(
+  { family, parameters, session }: SamplerModelOptions,
+  pass: 'prompt' | 'token',
+  images: boolean,
+): Promise<SamplerSession> {
+  const { graph, parameterInputs } = family.buildForward({
+    kind: 'sampler',
+    parameters: parameters(),
+    pass,
+    images,
+  });
+  return { session: await Session.create(graph, session), weightNames: [...parameterInputs.keys()] };
 }

@@ -119,7 +119,9 @@ export interface VisionOptions {
 export interface SamplerOptions {
   kind: 'sampler';
   parameters: ParameterSource;
-  /** whether the graph takes image features (prefill) or plain tokens only (decoding) */
+  /** `prompt`: reads whole prompts into empty caches; `token`: one more token per row, over caches */
+  pass: 'prompt' | 'token';
+  /** whether the graph takes image features; only for prompts */
   images: boolean;
 }
 
@@ -158,8 +160,8 @@ export interface Family {
    * `featureRows` counts the rows of those image features, null for a sampler built without images
    */
   prefillFeeds(rows: readonly PromptRow[], featureRows: number | null): Feeds;
-  /** feeds of the sampler for one more token per row */
-  decodeFeeds(rows: readonly DecodeRow[]): Feeds;
+  /** feeds of the sampler for one more token per row; `capacity` is the room of each row in the caches it is fed */
+  decodeFeeds(rows: readonly DecodeRow[], capacity: number): Feeds;
   /** feeds of the trainer; with `images: 'features'` the features of {@link visionFeeds} over the same images are the caller's */
   trainerFeeds(
     rows: readonly TrainerRow[],

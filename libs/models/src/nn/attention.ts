@@ -39,3 +39,31 @@ export function groupedAttention(q: Value, k: Value, v: Value, bias: Value, coun
   const split = ops.reshape(context, [B, kvHeads, groups, T, headDim]);
   return ops.reshape(ops.transpose(split, [0, 3, 1, 2, 4]), [B, T, heads * headDim]);
 }
+
+/** Keys and values that are in a cache, and which of its C places hold a token. */
+export interface PastTokens {
+  /** [B, kvHeads, C, d] */
+  keys: Value;
+  values: Value;
+  /** [B, 1, 1, C] 0 or a large negative number */
+  bias: Value;
+}
+
+/**
+ * Attention of one new token per row over the tokens in a cache and itself. The new key and value need not be in the cache:
+ * nothing is copied. q [B, 1, heads · d], k and v [B, 1, kvHeads · d] → [B, 1, heads · d].
+ */
+export function cachedAttention(q: Value, k: Value, v: Value, past: PastTokens, counts: HeadCounts): Value {
+  const { heads, kvHeads, headDim } = counts;
+  const [B] = q.shape;
+  const capacity = past.keys.shape[2];
+  const queries = ops.reshape(q, [B, kvHeads, heads / kvHeads, headDim]);
+  const [key, value] = [k, v].map((x) => ops.reshape(x, [B, kvHeads, 1, headDim]));
+  const scoresOf = (keys: Value): Value =>
+    ops.matmul(queries, keys, { transB: true, alpha: headDim ** -0.5 });
+  const scores = ops.concat([ops.add(scoresOf(past.keys), past.bias), scoresOf(key)], 3);
+  const all = ops.softmax(scores, 3);
+  const [shares, ownShare] = [ops.slice(all, 3, 0, capacity), ops.slice(all, 3, capacity, all.shape[3])];
+  const context = ops.add(ops.matmul(shares, past.values), ops.mul(ownShare, value));
+  return ops.reshape(context, [B, 1, heads * headDim]);
+}

@@ -194,14 +194,11 @@ function imageFeeds(
   return { text_mask: tensor('float32', mask, [B, T]), image_rows: tensor('int64', index, [B, T]) };
 }
 
-function cacheFeeds(totals: readonly number[]): Feeds {
-  return {
-    seqlens_k: tensor(
-      'int32',
-      Int32Array.from(totals, (total) => total - 1),
-    ),
-    total_sequence_length: tensor('int32', Int32Array.of(Math.max(...totals)), []),
-  };
+/** 0 where a row's cache holds a token, a large negative number behind: [B, 1, 1, C]. */
+function cacheBias(rows: readonly DecodeRow[], capacity: number): Tensor {
+  const bias = new Float32Array(rows.length * capacity).fill(excluded);
+  rows.forEach(({ cached }, b) => bias.fill(0, b * capacity, b * capacity + cached));
+  return tensor('float32', bias, [rows.length, 1, 1, capacity]);
 }
 
 /** Feeds of the sampler for whole prompts; `featureRows` counts the rows of the image features it gets. */
@@ -218,14 +215,13 @@ export function prefillFeeds(
   const last = BigInt64Array.from(rows, ({ tokenIds }, b) => BigInt(b * T + tokenIds.length - 1));
   return {
     ...textFeeds(config, text, T),
-    ...cacheFeeds(rows.map(({ tokenIds }) => tokenIds.length)),
     last_rows: tensor('int64', last),
     ...(featureRows === null ? {} : imageFeeds(config, rows, T, featureRows)),
   };
 }
 
-/** Feeds of the sampler for one more token per row. */
-export function decodeFeeds(config: Qwen3VlConfig, rows: readonly DecodeRow[]): Feeds {
+/** Feeds of the sampler for one more token per row, over caches with room for `capacity` tokens. */
+export function decodeFeeds(config: Qwen3VlConfig, rows: readonly DecodeRow[], capacity: number): Feeds {
   const { headDim, ropeTheta: theta, mropeSection: sections } = config.text;
   const B = rows.length;
   const positions = Int32Array.from({ length: 3 * B }, (_, i) => rows[i % B].position);
@@ -247,7 +243,7 @@ export function decodeFeeds(config: Qwen3VlConfig, rows: readonly DecodeRow[]): 
       'int64',
       BigInt64Array.from(rows, (_, b) => BigInt(b)),
     ),
-    ...cacheFeeds(rows.map(({ cached }) => cached + 1)),
+    past_bias: cacheBias(rows, capacity),
   };
 }
 

@@ -1,6 +1,6 @@
 import { Graph, ops, type Value } from '@ui-rl/graph';
 import { ModelError } from '../../errors';
-import { causalBias, groupedAttention } from '../../nn/attention';
+import { cachedAttention, causalBias, groupedAttention } from '../../nn/attention';
 import { LayerBuilder } from '../../nn/parameters';
 import type {
   SamplerForward,
@@ -45,11 +45,11 @@ function declareImageRows(graph: Graph, features: VisionFeatures): ImageRows {
   };
 }
 
-function declareText(graph: Graph, { text }: Qwen3VlConfig): TextInputs {
+function declareText(graph: Graph, { text }: Qwen3VlConfig, length: number | string = 'T'): TextInputs {
   return {
-    tokenIds: graph.input('token_ids', 'int64', ['B', 'T']),
-    cos: graph.input('text_cos', 'float32', ['B', 'T', text.headDim / 2]),
-    sin: graph.input('text_sin', 'float32', ['B', 'T', text.headDim / 2]),
+    tokenIds: graph.input('token_ids', 'int64', ['B', length]),
+    cos: graph.input('text_cos', 'float32', ['B', length, text.headDim / 2]),
+    sin: graph.input('text_sin', 'float32', ['B', length, text.headDim / 2]),
   };
 }
 
@@ -63,43 +63,43 @@ function byHead(x: Value, { kvHeads, headDim }: Qwen3VlConfig['text']): Value {
   return ops.transpose(ops.reshape(x, [x.shape[0], x.shape[1], kvHeads, headDim]), [0, 2, 1, 3]);
 }
 
-/** Attention over a cache of C tokens per row that GroupQueryAttention extends. */
-function cachedAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
-  const lengthsMinusOne = graph.input('seqlens_k', 'int32', ['B']);
-  const totalLength = graph.input('total_sequence_length', 'int32', []);
+/** Attention within prompts. */
+function promptAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
+  const bias = causalBias(graph, text.heads / text.kvHeads);
+  return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
+}
+
+/** Attention of one token per row over caches with room for C tokens. */
+function tokenAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
+  const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
   return (layer, { q, k, v }) => {
-    const { output, presentKey, presentValue } = ops.groupQueryAttention(
-      {
-        query: q,
-        key: k,
-        value: v,
-        pastKey: graph.input(`past_key.${layer}`, 'float32', cacheShape),
-        pastValue: graph.input(`past_value.${layer}`, 'float32', cacheShape),
-        lengthsMinusOne,
-        totalLength,
-      },
-      { heads: text.heads, keyValueHeads: text.kvHeads },
-    );
-    graph.output(`present_key.${layer}`, presentKey);
-    graph.output(`present_value.${layer}`, presentValue);
-    graph.output(`new_key.${layer}`, byHead(k, text));
-    graph.output(`new_value.${layer}`, byHead(v, text));
-    return output;
+    const keys = graph.input(`past_key.${layer}`, 'float32', cacheShape);
+    const values = graph.input(`past_value.${layer}`, 'float32', cacheShape);
+    return cachedAttention(q, k, v, { keys, values, bias }, text);
   };
 }
 
 /**
- * The decoder over key/value caches: prefill (T = longest prompt) and decoding (T = 1) by shape. Each cache is fed as
- * `past_key.<layer>` and `past_value.<layer>`. `new_key.<layer>` and `new_value.<layer>` are what the tokens of this pass add,
- * [B, kvHeads, T, headDim]; `present_*` are whole caches, which the Node binding copies wherever they are asked for.
+ * The decoder over key/value caches: whole prompts, or one token per row over caches that are fed as `past_key.<layer>` and
+ * `past_value.<layer>`. What a pass adds to the caches are outputs `new_key.<layer>` and `new_value.<layer>`,
+ * [B, kvHeads, T, headDim]; the caller puts them there. (GroupQueryAttention, which extends caches in place, gives them
+ * back as outputs, and the Node binding copies every output.)
  */
-export function buildSampler(config: Qwen3VlConfig, { parameters, images }: SamplerOptions): SamplerForward {
-  const graph = new Graph(images ? 'qwen3-vl prefill' : 'qwen3-vl decode');
-  const inputs = declareText(graph, config);
+export function buildSampler(
+  config: Qwen3VlConfig,
+  { parameters, images, pass }: SamplerOptions,
+): SamplerForward {
+  const graph = new Graph(`qwen3-vl ${pass}`);
+  const inputs = declareText(graph, config, pass === 'token' ? 1 : 'T');
   if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, config));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
-  const attention = cachedAttention(graph, config);
+  const within = (pass === 'token' ? tokenAttention : promptAttention)(graph, config);
+  const attention: Attention = (layer, projections) => {
+    graph.output(`new_key.${layer}`, byHead(projections.k, config.text));
+    graph.output(`new_value.${layer}`, byHead(projections.v, config.text));
+    return within(layer, projections);
+  };
   const logits = buildDecoder(new LayerBuilder(graph, parameters), config, inputs, { attention, select });
   graph.output('logits', logits);
   return { graph, logits, parameterInputs: parameters.inputs };
@@ -135,7 +135,6 @@ function entropyOf(logProbs: Value): Value {
 
 /** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */
 export function buildTrainer(config: Qwen3VlConfig, { parameters, images }: TrainerOptions): TrainerForward {
-  const { text } = config;
   const graph = new Graph('qwen3-vl trainer');
   const build = new LayerBuilder(graph, parameters);
   const imageRows = trainerImages(build, config, images);
@@ -143,8 +142,7 @@ export function buildTrainer(config: Qwen3VlConfig, { parameters, images }: Trai
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));
   const targets = graph.input('targets', 'int64', ['M']);
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['M']);
-  const bias = causalBias(graph, text.heads / text.kvHeads);
-  const attention: Attention = (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
+  const attention = promptAttention(graph, config);
   const logits = buildDecoder(build, config, inputs, { attention, select });
   const all = graph.scope('log_probs', () =>
     ops.logSoftmax(ops.mul(logits, ops.unsqueeze(inverseTemperature, [1])), 1),

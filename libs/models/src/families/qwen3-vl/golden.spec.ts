@@ -102,18 +102,28 @@ function argMax(values: Float32Array): number {
   return values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
 }
 
-/** Caches of a capacity for some rows, as feeds and as buffers of the results. */
-function caches({ shape }: Family, rows: number, capacity: number): { feeds: Feeds; fetches: Feeds } {
-  const feeds: Feeds = {};
-  const fetches: Feeds = {};
-  for (let layer = 0; layer < shape.layers; layer++) {
-    for (const kind of ['key', 'value']) {
-      const buffer = zeros('float32', [rows, shape.kvHeads, capacity, shape.headDim]);
-      feeds[`past_${kind}.${layer}`] = buffer;
-      fetches[`present_${kind}.${layer}`] = buffer;
-    }
+/** Empty caches for some rows, as feeds. */
+function emptyCaches({ shape }: Family, rows: number, capacity: number): Feeds {
+  const names = ['key', 'value'].flatMap((kind) =>
+    Array.from({ length: shape.layers }, (_, layer) => `past_${kind}.${layer}`),
+  );
+  const dims = [rows, shape.kvHeads, capacity, shape.headDim];
+  return Object.fromEntries(names.map((name) => [name, zeros('float32', dims)]));
+}
+
+/** Puts what a pass added into the caches: `tokens[b]` tokens of row b behind the `cached[b]` it has. */
+function extend(caches: Feeds, outputs: Feeds, cached: readonly number[], tokens: readonly number[]): void {
+  for (const [name, { data, dims }] of Object.entries(caches)) {
+    const added = outputs[name.replace('past_', 'new_')];
+    const [, heads, capacity, width] = dims;
+    tokens.forEach((count, b) => {
+      for (let head = b * heads; head < (b + 1) * heads; head++) {
+        const from = head * added.dims[2] * width;
+        const part = (added.data as Float32Array).subarray(from, from + count * width);
+        (data as Float32Array).set(part, (head * capacity + cached[b]) * width);
+      }
+    });
   }
-  return { feeds, fetches };
 }
 
 /** Prefills prompts that share the images of the case, then decodes the likeliest tokens. */
@@ -127,17 +137,18 @@ async function greedy(
   const { family, images } = golden;
   const { features, rowsPerImage } = await featuresOf(golden, parameters(), adapter);
   const prefill = await Session.create(
-    family.buildForward({ kind: 'sampler', parameters: parameters(), images: true }).graph,
+    family.buildForward({ kind: 'sampler', parameters: parameters(), pass: 'prompt', images: true }).graph,
   );
   const decode = await Session.create(
-    family.buildForward({ kind: 'sampler', parameters: parameters(), images: false }).graph,
+    family.buildForward({ kind: 'sampler', parameters: parameters(), pass: 'token', images: false }).graph,
   );
   const capacity = Math.max(...prompts.map((prompt) => prompt.length)) + count;
-  const cache = caches(family, prompts.length, capacity);
+  const caches = emptyCaches(family, prompts.length, capacity);
   const answers: number[][] = prompts.map(() => []);
-  const step = async (session: Session, feeds: Feeds): Promise<void> => {
-    const all = taken(session, { ...feeds, ...features, ...adapter, ...cache.feeds });
-    const { logits } = await session.run(all, { logits: null, ...cache.fetches });
+  const step = async (session: Session, feeds: Feeds, cached: number[], tokens: number[]): Promise<void> => {
+    const outputs = await session.run(taken(session, { ...feeds, ...features, ...adapter, ...caches }));
+    extend(caches, outputs, cached, tokens);
+    const { logits } = outputs;
     const size = family.shape.vocabSize;
     answers.forEach((answer, b) =>
       answer.push(argMax((logits.data as Float32Array).subarray(b * size, (b + 1) * size))),
@@ -145,18 +156,23 @@ async function greedy(
   };
   const placed = images.map(({ grid }, n) => ({ grid, firstRow: n * rowsPerImage }));
   const rows = prompts.map((tokenIds) => ({ tokenIds, images: placed }));
-  await step(prefill, family.prefillFeeds(rows, images.length * rowsPerImage));
+  const lengths = prompts.map((prompt) => prompt.length);
+  const none = prompts.map(() => 0);
+  await step(prefill, family.prefillFeeds(rows, images.length * rowsPerImage), none, lengths);
   const grids = images.map(({ grid }) => grid);
   const positions = prompts.map((prompt) => family.nextPosition(prompt, grids));
   for (let n = 1; n < count; n++) {
+    const cached = lengths.map((length) => length + n - 1);
     const feeds = family.decodeFeeds(
-      prompts.map((prompt, b) => ({
+      prompts.map((_, b) => ({
         tokenId: answers[b][n - 1],
-        cached: prompt.length + n - 1,
+        cached: cached[b],
         position: positions[b] + n - 1,
       })),
+      capacity,
     );
-    await step(decode, feeds);
+    const one = prompts.map(() => 1);
+    await step(decode, feeds, cached, one);
   }
   await Promise.all([prefill.release(), decode.release()]);
   return answers;

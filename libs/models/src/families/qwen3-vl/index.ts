@@ -55,7 +55,7 @@ export function qwen3Vl(json: unknown, file: string): Family {
     buildForward: ((options: ForwardOptions) => buildForward(config, options)) as Family['buildForward'],
     visionFeeds: (images) => visionFeeds(config, images),
     prefillFeeds: (rows, featureRows) => prefillFeeds(config, rows, featureRows),
-    decodeFeeds: (rows) => decodeFeeds(config, rows),
+    decodeFeeds: (rows, capacity) => decodeFeeds(config, rows, capacity),
     trainerFeeds: (rows, images, options) => trainerFeeds(config, rows, images, options),
   };
 }
