@@ -1,5 +1,6 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
+import { time } from './format';
 
 /** A line, or points with intervals where `low` and `high` are given. Arrays are as long as `x`. */
 export interface ChartSeries {
@@ -89,20 +90,34 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
       y: { range: (_, low, high) => yRange(latest.current.yRange, low, high) },
     },
     axes: [
-      {
-        ...axis,
-        size: 28,
-        incrs: xKind === 'step' ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000] : undefined,
-      },
+      { ...axis, size: 28, ...(xKind === 'step' ? STEP_TICKS : TIME_TICKS) },
       { ...axis, size: 52, values: (_, ticks) => ticks.map(show) },
     ],
     cursor: { points: { size: 6 }, drag: { x: true, y: false } },
     series: [
-      xKind === 'step' ? { label: 'step' } : { label: 'time' },
+      xKind === 'step' ? { label: 'step' } : { label: 'time', value: (_, at: number | null) => moment(at) },
       ...series.map((line) => lineOptions(line, color(line.color), show)),
     ],
     hooks: { draw: [(plot) => drawIntervals(plot, latest.current.series, color)] },
   };
+}
+
+const STEP_TICKS: uPlot.Axis = { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000, 20_000] };
+
+const DAY_SECONDS = 86_400;
+const TIME_TICKS: uPlot.Axis = {
+  space: 64,
+  values: (_, ticks, _axis, _space, step) => ticks.map((at) => tick(at, step)),
+};
+
+function tick(at: number, step: number): string {
+  const date = new Date(at * 1_000);
+  if (step >= DAY_SECONDS) return date.toLocaleDateString('en', { day: 'numeric', month: 'short' });
+  return time(date, step < 60);
+}
+
+function moment(at: number | null): string {
+  return at === null ? '–' : time(new Date(at * 1_000), true);
 }
 
 function lineOptions(

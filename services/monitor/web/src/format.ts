@@ -22,11 +22,19 @@ export function duration(ms: number): string {
 }
 
 export function clock(iso: string): string {
-  return new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  return time(new Date(iso), true);
 }
 
 export function day(iso: string): string {
-  return new Date(iso).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  const date = new Date(iso);
+  const text = date.toLocaleDateString('en', { day: 'numeric', month: 'short', year: 'numeric' });
+  return `${text}, ${time(date, false)}`;
+}
+
+/** 24 hours, local time. */
+export function time(date: Date, withSeconds: boolean): string {
+  const parts = [date.getHours(), date.getMinutes(), ...(withSeconds ? [date.getSeconds()] : [])];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
 const SETS: Record<string, string> = {

@@ -1,0 +1,82 @@
+import { UnacceptableMessage } from '@ui-rl/bus';
+import { type Database, findEpisode, migrate, openDatabase } from '@ui-rl/records';
+import {
+  findPostgres,
+  makeRollout,
+  makeTrajectory,
+  type PostgresServer,
+  startPostgres,
+} from '@ui-rl/testkit';
+import { Batcher, type Item } from './batcher';
+
+const whereServer = findPostgres() === null ? describe.skip : describe;
+
+whereServer('Batcher', () => {
+  let server: PostgresServer;
+  let database: Database;
+
+  beforeAll(async () => {
+    const started = await startPostgres();
+    if (started === null) throw new Error('PostgreSQL is not installed');
+    server = started;
+    database = await openDatabase({ kind: 'postgres', url: server.url });
+    await migrate(database.dataSource);
+  });
+
+  afterAll(async () => {
+    await database.close();
+    await server.stop();
+  });
+
+  const item = (rolloutId: string, groupIndex = 0): Item => ({
+    trajectory: makeTrajectory({ request: makeRollout({ rolloutId, groupIndex }) }),
+  });
+  const isRecorded = async (id: string) => (await findEpisode(database.dataSource, id)) !== null;
+
+  it('writes what comes within a moment in one transaction', async () => {
+    const batches: number[] = [];
+    const batcher = new Batcher(database.dataSource, { committed: (items) => batches.push(items.length) });
+    await Promise.all(['a', 'b', 'c'].map((id) => batcher.add(item(id))));
+    expect(batches).toEqual([3]);
+    expect(await isRecorded('c')).toBe(true);
+    await batcher.stop();
+  });
+
+  it('refuses only the row the database refuses', async () => {
+    const batcher = new Batcher(database.dataSource);
+    const results = await Promise.allSettled(
+      [item('d'), item('bad', 2 ** 40), item('e')].map((row) => batcher.add(row)),
+    );
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((results[1] as PromiseRejectedResult).reason).toBeInstanceOf(UnacceptableMessage);
+    expect(await isRecorded('e')).toBe(true);
+    await batcher.stop();
+  });
+
+  it('waits for a database that crashed, and then writes what came meanwhile', async () => {
+    const batcher = new Batcher(database.dataSource, { retryDelayMs: 50 });
+    await server.kill();
+    let written = false;
+    const waiting = batcher.add(item('f')).then(() => (written = true));
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(written).toBe(false);
+    await server.launch();
+    await waiting;
+    expect(await isRecorded('f')).toBe(true);
+    await batcher.stop();
+  });
+
+  it('stops in time without a database, and says that it did not write', async () => {
+    const batcher = new Batcher(database.dataSource, { retryDelayMs: 50 });
+    await server.kill();
+    const outcome = batcher.add(item('g')).then(
+      () => 'written',
+      (error: Error) => error.message,
+    );
+    await batcher.stop();
+    expect(await outcome).toMatch(/stopped before it could write/);
+    await expect(batcher.add(item('h'))).rejects.toThrow(/being stopped/);
+    await server.launch();
+    expect(await isRecorded('g')).toBe(false);
+  });
+});
