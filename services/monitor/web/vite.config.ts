@@ -4,10 +4,10 @@ import { defineConfig } from 'vite';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-// For work on the page: `npx vite --config services/monitor/web/vite.config.ts`, with a monitor at MONITOR_URL.
+// For work on the page: `npx vite --config services/monitor/web/vite.config.ts`, with a monitor on its default port.
 export default defineConfig({
   root: here('.'),
   plugins: [react()],
   build: { outDir: here('../../../dist/monitor-web'), emptyOutDir: true, assetsInlineLimit: 0 },
-  server: { proxy: { '/api': process.env.MONITOR_URL ?? 'http://127.0.0.1:4280' } },
+  server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
 });
