@@ -42,7 +42,7 @@ export const PATIENCE: Patience = {
   openDeadlineMs: 30_000,
   stepDeadlineMs: 15_000,
   sessionMs: 8_000,
-  askMs: 60_000,
+  askMs: 10_000,
   leaseMs: 60_000,
   restarts: 2,
 };
