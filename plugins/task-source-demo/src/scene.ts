@@ -10,16 +10,22 @@ export const KINDS = [
 
 const VALUES = ['on', 'off', 'start', 'end', 'focused'];
 
+/** On nearly every screen at the same place: nothing to learn from naming them again and again. */
+const FURNITURE = new Set(['nav', 'back']);
+
 /**
- * A screen as text, one line per element from top to bottom: `kind Label x y value`, where x and y are the middle of
+ * A screen as text, one line per element from top to bottom: `Label kind x,y value`, where x and y are the middle of
  * its box in pixels; `value` is there where the element has one, `focused` follows on a field with the focus.
  */
 export function sceneText(elements: readonly ScreenElement[]): string {
-  return elements.map(lineOf).join('\n');
+  return elements
+    .filter(({ kind }) => !FURNITURE.has(kind))
+    .map(lineOf)
+    .join('\n');
 }
 
 function lineOf({ kind, label, box: [x, y, width, height], value, focused }: ScreenElement): string {
-  const parts = [kind, label, x + width / 2, y + height / 2, value, focused === true ? 'focused' : ''];
+  const parts = [label, kind, `${x + width / 2},${y + height / 2}`, value, focused === true ? 'focused' : ''];
   return parts.filter((part) => part !== undefined && part !== '').join(' ');
 }
 

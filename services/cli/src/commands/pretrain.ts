@@ -13,7 +13,7 @@ import {
 } from '@ui-rl/models';
 import { loadPlugins, type PretrainingGoal, type Task } from '@ui-rl/plugin-kit';
 import type { Browser } from 'playwright';
-import { collectScreens, type Screen, type Source } from '../pretrain/collect';
+import { collectScreens, TAP, type Screen, type Source } from '../pretrain/collect';
 import { launchBrowser, Phone } from '../pretrain/phone';
 import { playAll, successRate, type Player } from '../pretrain/play';
 import { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig } from '../pretrain/small-model';
@@ -26,8 +26,8 @@ export interface PretrainOptions {
   screens: number;
   learningRate: number;
   screensPerStep: number;
-  goalsPerStep: number;
-  /** Share of the goals outside of the catalogue that are demonstrated. */
+  goalsPerScreen: number;
+  /** Pages that collect screens at once. */
   pages: number;
   evaluateEvery: number;
   chromium: string | undefined;
@@ -118,7 +118,7 @@ async function gather(
 
 async function writeFreshModel(dir: string, source: Source, seed: number): Promise<void> {
   const { viewport } = source.pretraining;
-  const words = [...source.pretraining.vocabulary(), DESCRIBE];
+  const words = [...source.pretraining.vocabulary(), DESCRIBE, TAP];
   const tokenizer = buildSmallTokenizer(words, ACTION_PIECES);
   const config = smallModelConfig(DEFAULT_SIZE, tokenizer.vocabulary, viewport);
   await mkdir(dir, { recursive: true });
@@ -161,7 +161,7 @@ async function trainModel(
     await train(engine, new SampleMaker(folder, renderer), screens, {
       steps: options.steps,
       screensPerStep: options.screensPerStep,
-      goalsPerStep: options.goalsPerStep,
+      goalsPerScreen: options.goalsPerScreen,
       learningRate: options.learningRate,
       warmupSteps: 100,
       seed: options.seed,

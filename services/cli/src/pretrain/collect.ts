@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Browser } from 'playwright';
 import type {
   Action,
+  DescribedElement,
   OracleObservation,
   PretrainingGoal,
   PretrainingSupport,
@@ -15,7 +16,12 @@ import { Random } from './random';
 export interface Screen {
   png: Uint8Array;
   text: string;
-  demonstrations: { goal: string; action: Action }[];
+  demonstrations: Demonstration[];
+}
+
+export interface Demonstration {
+  goal: string;
+  action: Action;
 }
 
 export interface CollectOptions {
@@ -31,9 +37,14 @@ export interface CollectOptions {
 
 /** Share of actions of a walk that are clicks on any element, so that screens off the right way are seen, too. */
 const STRAY = 0.3;
-/** Goals looked at per screen; of those with the same action one is kept. */
-const CANDIDATES = 24;
+/** Goals looked at per screen: those decided on it or behind it, and any. */
+const NEAR_CANDIDATES = 14;
+const FAR_CANDIDATES = 8;
+const TAPS_PER_SCREEN = 4;
 const LONGEST_WALK = 7;
+
+/** Asks for a click on the element of that label. */
+export const TAP = 'Tap';
 
 export type Source = TaskSourcePlugin & { pretraining: PretrainingSupport };
 
@@ -111,21 +122,49 @@ class Walker {
     };
   }
 
-  /** The walk's own goal, and others that ask for other actions here: the screen alone must not tell the answer. */
-  private demonstrate(seen: OracleObservation, own: Task): Screen['demonstrations'] {
-    const byAction = new Map<string, { goal: string; action: Action }>();
-    const candidates = [own, ...Array.from({ length: CANDIDATES }, () => this.random.pick(this.goals).task)];
-    for (const task of candidates) {
+  /**
+   * The walk's own goal, goals decided on this screen or behind it, any others, and elements named by their labels.
+   * Of those with the same action one is kept: the screen alone must not tell the answer.
+   */
+  private demonstrate(seen: OracleObservation, own: Task): Demonstration[] {
+    const byAction = new Map<string, Demonstration>();
+    for (const task of this.candidates(seen, own)) {
       if (byAction.size >= this.goalsPerScreen) break;
       const action = this.source.oracle!(task, seen);
       const key = JSON.stringify(action);
       if (!byAction.has(key)) byAction.set(key, { goal: task.description, action });
     }
-    return [...byAction.values()];
+    return [...byAction.values(), ...this.taps(seen)];
+  }
+
+  private candidates({ state }: OracleObservation, own: Task): Task[] {
+    const screen = String(state.screen);
+    const near = this.goals.filter(({ place }) => place === screen || place.startsWith(`${screen}/`));
+    const any = Array.from({ length: FAR_CANDIDATES }, () => this.random.pick(this.goals));
+    return [
+      own,
+      ...[...this.random.shuffled(near).slice(0, NEAR_CANDIDATES), ...any].map(({ task }) => task),
+    ];
+  }
+
+  /** Elements whose label is on the screen once, to be clicked by name. */
+  private taps({ elements }: OracleObservation): Demonstration[] {
+    const times = new Map<string, number>();
+    for (const { label } of elements) times.set(label, (times.get(label) ?? 0) + 1);
+    const named = elements.filter(
+      ({ label, kind }) => times.get(label) === 1 && kind !== 'text' && kind !== 'title',
+    );
+    return this.random
+      .shuffled(named)
+      .slice(0, TAPS_PER_SCREEN)
+      .map((element) => ({ goal: `${TAP} ${element.label}`, action: clickOn(element) }));
   }
 
   private strayClick({ elements }: OracleObservation): Action {
-    const [x, y, width, height] = this.random.pick(elements).box;
-    return { action: 'click', x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
+    return clickOn(this.random.pick(elements));
   }
+}
+
+function clickOn({ box: [x, y, width, height] }: DescribedElement): Action {
+  return { action: 'click', x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
 }

@@ -11,8 +11,8 @@ export interface TrainOptions {
   steps: number;
   /** Screens per step. */
   screensPerStep: number;
-  /** Demonstrations taken of each screen besides its description. */
-  goalsPerStep: number;
+  /** Demonstrations taken of a screen; of one that is described, a third. */
+  goalsPerScreen: number;
   learningRate: number;
   warmupSteps: number;
   seed: number;
@@ -27,31 +27,47 @@ export function learningRateAt(step: number, { steps, warmupSteps, learningRate 
   return learningRate * (0.1 + 0.9 * 0.5 * (1 + Math.cos(Math.PI * progress)));
 }
 
-/** Turns screens into samples: the description of the screen, and goals with the action that is right for them. */
+/**
+ * Turns a screen into one sample: a conversation about its image. Half of them begin with a description of the screen,
+ * all ask for the next action towards several goals; each answer is trained given what precedes it.
+ */
 export class SampleMaker {
   constructor(
     private readonly folder: ModelFolder,
     private readonly renderer: Renderer,
   ) {}
 
-  async samples(screen: Screen, goals: number, random: Random): Promise<TrainSample[]> {
+  async sample(screen: Screen, goals: number, random: Random): Promise<TrainSample> {
     const image = await this.folder.imageProcessor.process(screen.png);
-    const chosen = random.shuffled(screen.demonstrations).slice(0, goals);
-    const pairs = [
-      { ask: DESCRIBE, answer: screen.text },
+    const describe = random.chance(0.5);
+    const chosen = random.shuffled(screen.demonstrations).slice(0, describe ? Math.ceil(goals / 3) : goals);
+    const exchanges = [
+      ...(describe ? [{ ask: DESCRIBE, answer: screen.text }] : []),
       ...chosen.map(({ goal, action }) => ({
         ask: turnText('compact', { goal, turn: 1, maxTurns: 1 }),
         answer: jsonDialect.format(action),
       })),
     ];
-    return pairs.map(({ ask, answer }) => {
-      const message = {
-        role: 'user' as const,
-        content: [{ type: 'image' as const }, { type: 'text' as const, text: ask }],
-      };
-      const { tokenIds, mask } = this.renderer.renderWithResponse([message], [image], answer);
-      return { tokenIds, images: [image], mask, advantages: 1 };
-    });
+    const [first, ...rest] = exchanges;
+    const opening = this.renderer.render(
+      [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text: first.ask }] }],
+      [image],
+    );
+    const tokenIds = [...opening.tokenIds];
+    const mask: number[] = tokenIds.map(() => 0);
+    const append = (ids: number[], trained: 0 | 1) => {
+      tokenIds.push(...ids);
+      mask.push(...ids.map(() => trained));
+    };
+    append(this.renderer.responseIds(first.answer), 1);
+    for (const { ask, answer } of rest) {
+      append(
+        this.folder.tokenizer.encode(`\n<|im_start|>user\n${ask}<|im_end|>\n<|im_start|>assistant\n`),
+        0,
+      );
+      append(this.renderer.responseIds(answer), 1);
+    }
+    return { tokenIds, images: [image], mask, advantages: 1 };
   }
 }
 
@@ -68,10 +84,8 @@ export async function train(
     if (order.length < options.screensPerStep) order = random.shuffled(screens);
     return order.splice(0, options.screensPerStep);
   };
-  const batch = async () =>
-    (
-      await Promise.all(nextScreens().map((screen) => maker.samples(screen, options.goalsPerStep, random)))
-    ).flat();
+  const batch = () =>
+    Promise.all(nextScreens().map((screen) => maker.sample(screen, options.goalsPerScreen, random)));
   let upcoming = batch();
   for (let step = 0; step < options.steps; step++) {
     const samples = await upcoming;

@@ -1,0 +1,115 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, findNatsServer } from '@ui-rl/testkit';
+import { withCleanup } from './cleanup';
+import { ManagedProcess } from './managed-process';
+import { startLocalNats } from './nats-server';
+
+let dir: string;
+const troubles: string[] = [];
+const onTrouble = (message: string) => troubles.push(message);
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'ui-rl-local-'));
+  troubles.length = 0;
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function node(script: string, restart = false): ManagedProcess {
+  return new ManagedProcess(
+    {
+      name: 'child',
+      command: process.execPath,
+      args: ['-e', script],
+      logFile: join(dir, 'child.log'),
+      restart,
+    },
+    onTrouble,
+  );
+}
+
+const alive = (pid: number) => spawnSync('kill', ['-0', String(pid)]).status === 0;
+
+test('a process that ends by itself is started again, and stop ends it for good', async () => {
+  const child = node('console.log("up"); setInterval(() => {}, 1000)', true);
+  child.start();
+  const first = child.pid!;
+  await eventually('the first start', () => readFileSync(join(dir, 'child.log'), 'utf8').includes('up'));
+  process.kill(first, 'SIGKILL');
+  await eventually('another start', () => child.pid !== undefined && child.pid !== first);
+  expect(troubles[0]).toContain('SIGKILL');
+  const second = child.pid!;
+  await child.stop();
+  expect(alive(second)).toBe(false);
+});
+
+test('without restart the end is told with the tail of the log', async () => {
+  const child = node('console.error("no such model"); process.exit(3)');
+  child.start();
+  await eventually('the report', () => troubles.length > 0);
+  expect(troubles.join()).toMatch(/exit code 3.*no such model/s);
+  await child.stop();
+});
+
+test('what a process leaves behind goes with it, also when it ignores SIGTERM', async () => {
+  const grandchild = 'setInterval(() => {}, 1000)';
+  const child = node(
+    `const { spawn } = require('node:child_process');
+     const kid = spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { stdio: 'ignore' });
+     console.log(kid.pid);
+     process.on('SIGTERM', () => process.exit(0));
+     setInterval(() => {}, 1000);`,
+  );
+  child.start();
+  const log = join(dir, 'child.log');
+  await eventually('the grandchild', () => existsSync(log) && /\d+\n/.test(readFileSync(log, 'utf8')));
+  const kid = Number(readFileSync(log, 'utf8'));
+  expect(alive(kid)).toBe(true);
+  await child.stop();
+  await eventually('the end of the grandchild', () => !alive(kid));
+});
+
+test('a private nats-server listens on loopback and is gone after stop', async () => {
+  const nats = await startLocalNats(findNatsServer(), join(dir, 'nats'), join(dir, 'nats.log'), onTrouble);
+  const port = Number(new URL(nats.url).port);
+  const reachable = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(socket.destroy() !== undefined));
+      socket.once('error', () => resolve(false));
+    });
+  expect(new URL(nats.url).hostname).toBe('127.0.0.1');
+  expect(await reachable()).toBe(true);
+  await nats.process.stop();
+  expect(await reachable()).toBe(false);
+});
+
+describe('withCleanup', () => {
+  test('cleans up in reverse order, after success and after an error', async () => {
+    const ended: string[] = [];
+    const work = (fails: boolean) =>
+      withCleanup(async (_signal, onEnd) => {
+        onEnd(async () => void ended.push('first'));
+        onEnd(async () => void ended.push('second'));
+        if (fails) throw new Error('broken');
+        return 0;
+      });
+    expect(await work(false)).toBe(0);
+    await expect(work(true)).rejects.toThrow('broken');
+    expect(ended).toEqual(['second', 'first', 'second', 'first']);
+  });
+
+  test('Ctrl-C aborts the work, cleans up and gives 130', async () => {
+    let cleaned = false;
+    const code = withCleanup(async (signal, onEnd) => {
+      onEnd(async () => void (cleaned = true));
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+      return 0;
+    });
+    process.emit('SIGINT');
+    expect(await code).toBe(130);
+    expect(cleaned).toBe(true);
+  });
+});

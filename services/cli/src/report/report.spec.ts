@@ -1,0 +1,134 @@
+import type { EvaluationEvent, RunEvent, Trajectory } from '@ui-rl/contracts';
+import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
+import { wilson } from './intervals';
+import { clock, progressLine } from './progress';
+import { beforeAfterTable, quickstartReport } from './quickstart-report';
+import { RunObserver } from './run-observer';
+
+const at = '2026-01-01T00:00:00.000Z';
+
+function evaluation(stage: 'baseline' | 'final', set: string, successes: number): EvaluationEvent {
+  return {
+    type: 'evaluation',
+    runId: 'r',
+    at,
+    evaluationId: `r-${stage}-${set}`,
+    stage,
+    set,
+    policyVersion: 0,
+    checkpoint: 'uirl://r/sampler_weights/000000',
+    successRate: successes / 4,
+    interval: wilson(successes, 4),
+    episodes: 4,
+    invalid: 0,
+    tasks: [{ taskId: 't1', description: 'Turn on Wi-Fi', successes, episodes: 4 }],
+  };
+}
+
+function trajectory(purpose: 'train' | 'eval', status: Trajectory['status'], success: boolean): Trajectory {
+  return { ...makeTrajectory(), request: { ...makeRollout(), purpose }, status, success };
+}
+
+function observed(...events: RunEvent[]): RunObserver {
+  const observer = new RunObserver();
+  for (const event of events) observer.onEvent(event);
+  return observer;
+}
+
+test('the Wilson interval agrees with published values', () => {
+  // Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
+  for (const [successes, n, low, high] of [
+    [81, 263, 0.2553, 0.3662],
+    [15, 148, 0.0624, 0.1605],
+    [0, 20, 0, 0.1611],
+    [1, 29, 0.0061, 0.1718],
+  ]) {
+    const interval = wilson(successes, n);
+    expect(interval[0]).toBeCloseTo(low, 4);
+    expect(interval[1]).toBeCloseTo(high, 4);
+  }
+  expect(wilson(0, 0)).toEqual([0, 1]);
+});
+
+describe('RunObserver', () => {
+  test('counts an evaluation told twice once, and keeps the largest KL whatever its sign', () => {
+    const step = (n: number, kl: number): RunEvent => ({
+      type: 'train_step',
+      runId: 'r',
+      at,
+      step: n,
+      rolloutIds: [],
+      metrics: { 'optim/kl_sample_train_v1': kl },
+    });
+    const observer = observed(
+      evaluation('baseline', 'train_goals', 1),
+      evaluation('baseline', 'train_goals', 1),
+      step(1, -3e-6),
+      step(2, 1e-6),
+    );
+    expect(observer.evaluations).toHaveLength(1);
+    expect(observer.maxKlSampleTrain).toBe(3e-6);
+    expect(observer.trainSteps).toBe(2);
+  });
+
+  test('invalid episodes count as such and stay out of the success rate', () => {
+    const observer = new RunObserver();
+    observer.onTrajectory(trajectory('train', 'completed', true));
+    observer.onTrajectory(trajectory('train', 'truncated', false));
+    observer.onTrajectory(trajectory('train', 'invalid', false));
+    observer.onTrajectory(trajectory('eval', 'completed', false));
+    expect(observer.recentSuccess()).toBe(0.5);
+    expect(observer.invalidShare).toBe(0.25);
+  });
+
+  test('a failed run says why', () => {
+    expect(observed({ type: 'phase', runId: 'r', at, phase: 'failed', reason: 'no model' }).failure).toBe(
+      'no model',
+    );
+  });
+});
+
+test('progress shows phase, share, rate, success and the time left', () => {
+  const observer = observed({ type: 'phase', runId: 'r', at, phase: 'training' });
+  for (let i = 0; i < 10; i++) observer.onTrajectory(trajectory('train', 'completed', i < 4));
+  const line = progressLine(observer, { done: 0.5, secondsLeft: 61 }, observer.phaseSince + 5_000);
+  expect(line).toMatch(/^training .* 50 % {2}2\.0 episodes\/s {2}step 0 {2}success 40 % {2}1:01 left$/);
+  expect(clock(3599.6)).toBe('60:00');
+});
+
+test('table and report show both sets before and after', () => {
+  const observer = observed(
+    evaluation('baseline', 'train_goals', 1),
+    evaluation('final', 'train_goals', 4),
+    evaluation('baseline', 'eval_goals', 2),
+    evaluation('final', 'eval_goals', 3),
+    {
+      type: 'checkpoint',
+      runId: 'r',
+      at,
+      step: 3,
+      name: 'uirl://r/sampler_weights/000003',
+      path: '/runs/r/3',
+      adapterDigest: '',
+    },
+  );
+  const table = beforeAfterTable(observer);
+  expect(table).toMatch(/Turn on Wi-Fi +1\/4 +4\/4/);
+  expect(table).toMatch(/25 % .* 100 %/);
+  const report = quickstartReport(observer, {
+    seed: 7,
+    wallSeconds: 60,
+    setupSeconds: 2,
+    peakRss: { learner: 5 },
+  });
+  expect(report).toMatchObject({
+    seed: 7,
+    baseline: { success_rate: 0.25, n: 4 },
+    final: { success_rate: 1, n: 4 },
+    eval_unseen: { baseline: { success_rate: 0.5 }, final: { success_rate: 0.75 } },
+    wall_seconds: 60,
+    setup_seconds: 2,
+    checkpoint: '/runs/r/3',
+    peak_rss_bytes: { learner: 5 },
+  });
+});
