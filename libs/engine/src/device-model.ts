@@ -13,6 +13,7 @@ import { EngineError } from './errors';
 import { Generator } from './generator';
 import { Optimizer } from './optimizer';
 import { SamplerModel } from './sampler-model';
+import { canMerge, MergedWeights, trainedWeights } from './sampling-weights';
 import { Trainer } from './trainer';
 import { TrainerModel } from './trainer-model';
 import { initialWeights } from './trainable';
@@ -62,7 +63,10 @@ export class DeviceModel {
     const sampler = await SamplerModel.create({
       family,
       vision,
-      parameters,
+      weights:
+        plan !== undefined && canMerge(plan)
+          ? await MergedWeights.create(weights, plan, session)
+          : trainedWeights(parameters),
       stopTokenIds: new Set(folder.tokenizer.eosTokenIds),
       session,
       rows: options.maxRows,

@@ -1,17 +1,17 @@
 import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
-import type { Family, ParameterSource, PlacedImage, ProcessedImage } from '@ui-rl/models';
+import type { Family, PlacedImage, ProcessedImage } from '@ui-rl/models';
 import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from './vision-encoder';
 import type { ImageFeatures } from './feature-cache';
 import type { DecodeInput, TokenModel } from './generator';
 import { KvCache, type KvNames } from './kv-cache';
 import type { GenerateRequest } from './types';
-import { feedsOf, type WeightSet } from './weights';
+import type { SamplingWeights } from './sampling-weights';
+import type { WeightSet } from './weights';
 
 export interface SamplerModelOptions {
   family: Family;
   vision: VisionEncoder;
-  /** A fresh source for each graph. */
-  parameters: () => ParameterSource;
+  weights: SamplingWeights;
   stopTokenIds: ReadonlySet<number>;
   session: SessionOptions;
   rows: number;
@@ -99,7 +99,7 @@ export class SamplerModel implements TokenModel {
       {
         ...this.options.family.prefillFeeds(rows, featureRows),
         ...feeds,
-        ...feedsOf(weights, sampler.weightNames),
+        ...(await this.options.weights.feeds(weights, sampler.weightNames)),
       },
       { logits: null, ...cache.fetches },
     );
@@ -116,7 +116,7 @@ export class SamplerModel implements TokenModel {
       {
         ...this.options.family.decodeFeeds(rows, cache.shape.capacity),
         ...cache.view(rows.length),
-        ...feedsOf(weights, weightNames),
+        ...(await this.options.weights.feeds(weights, weightNames)),
       },
       { logits: null, ...cache.fetches },
     );
@@ -130,6 +130,7 @@ export class SamplerModel implements TokenModel {
   async release(): Promise<void> {
     await this.imagePrompts.session.release();
     await this.tokens.session.release();
+    await this.options.weights.release();
     await (await this.textPrompts)?.session.release();
   }
 
@@ -168,13 +169,13 @@ export class SamplerModel implements TokenModel {
 }
 
 async function buildSession(
-  { family, parameters, session }: SamplerModelOptions,
+  { family, weights, session }: SamplerModelOptions,
   pass: 'prompt' | 'token',
   images: boolean,
 ): Promise<SamplerSession> {
   const { graph, parameterInputs } = family.buildForward({
     kind: 'sampler',
-    parameters: parameters(),
+    parameters: weights.parameters(),
     pass,
     images,
   });
