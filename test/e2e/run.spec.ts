@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { subjects } from '@ui-rl/contracts';
+import type { EpisodeDetail, EpisodePage, RunDetail, SetAsideView } from '@ui-rl/records';
+import { eventually } from '@ui-rl/testkit';
+import { firstTries, firstTry, miscounted, mistrained, recordedEpisodes } from './support/accounting';
+import { TestFleet } from './support/fleet';
+import type { RunLog } from './support/run-log';
+
+const RUN = 'e2e';
+const GARBAGE = new Uint8Array([0xc1, 0xff, 0x00, 0x7b]);
+
+/** What is published raw, as with `nats pub`, and which services must put it aside. */
+const MALFORMED: { subject: string; payload: string | Uint8Array; services: string[]; reason: RegExp }[] = [
+  { subject: subjects.task(RUN), payload: '{"description":', services: ['task-loader'], reason: /not JSON/ },
+  { subject: subjects.task(RUN), payload: '{}', services: ['task-loader'], reason: /description: .*nothing/ },
+  {
+    subject: subjects.task(RUN),
+    payload: '{"description":" "}',
+    services: ['task-loader'],
+    reason: /white space/,
+  },
+  { subject: subjects.rollout(RUN, 'train'), payload: GARBAGE, services: ['actor'], reason: /not JSON/ },
+  {
+    subject: subjects.rollout(RUN, 'eval'),
+    payload: '{"runId":5}',
+    services: ['actor'],
+    reason: /rolloutId/,
+  },
+  {
+    subject: subjects.trajectory(RUN, 'train'),
+    payload: GARBAGE,
+    services: ['learner', 'monitor'],
+    reason: /not JSON/,
+  },
+  {
+    subject: subjects.trajectory(RUN, 'eval'),
+    payload: '[]',
+    services: ['evaluator', 'monitor'],
+    reason: /expected an object/,
+  },
+  {
+    subject: subjects.trajectory(RUN, 'baseline'),
+    payload: '{"status":"done"}',
+    services: ['evaluator', 'monitor'],
+    reason: /request/,
+  },
+  {
+    subject: subjects.event(RUN, 'checkpoint'),
+    payload: '{"step":"x"}',
+    services: ['evaluator', 'monitor'],
+    reason: /step|event type/,
+  },
+  {
+    subject: subjects.event(RUN, 'nonsense'),
+    payload: '{"type":"nonsense"}',
+    services: ['monitor'],
+    reason: /unknown event type/,
+  },
+];
+
+let fleet: TestFleet;
+let log: RunLog;
+/** Answers to requests that make no sense, by subject. */
+const replies = new Map<string, unknown>();
+
+beforeAll(async () => {
+  fleet = await TestFleet.start();
+  log = await fleet.createRun(RUN);
+  const { connection } = fleet.bus;
+  connection.publish(subjects.task(RUN), '{"description":"Turn on Bluetooth"}');
+  for (const { subject, payload } of MALFORMED) connection.publish(subject, payload);
+  await askNonsense();
+  await fleet.completes(log);
+}, 240_000);
+
+afterAll(async () => {
+  await log?.stop();
+  await fleet?.stop();
+}, 60_000);
+
+/** Requests of every kind while the run is under way, as nobody should send them. */
+async function askNonsense(): Promise<void> {
+  const { instance } = await eventually(
+    'the env service and the policy',
+    () => {
+      const ready = (name: string) => log.events('service_ready').find(({ service }) => service === name);
+      return ready('learner') && ready('env');
+    },
+    90_000,
+  );
+  const asked = [
+    subjects.envOpen('browser'),
+    subjects.envStep(instance),
+    subjects.envClose(instance),
+    subjects.policyAct(RUN),
+    subjects.policyInfo(RUN),
+  ];
+  for (const subject of asked) {
+    const garbage = await fleet.bus.connection.request(subject, GARBAGE, { timeout: 20_000 });
+    expect(Buffer.from(garbage.data).toString('latin1')).toContain('bad_request');
+    replies.set(subject, await fleet.bus.request(subject, { runId: 7, sessionId: 7 }, 20_000));
+  }
+}
+
+it('goes from the baseline over training to the final evaluation', async () => {
+  expect(log.events('phase').map(({ phase }) => phase)).toEqual([
+    'baseline',
+    'training',
+    'final_eval',
+    'finished',
+  ]);
+  const evaluations = log.events('evaluation').map(({ stage, set, episodes, tasks }) => ({
+    stage,
+    set,
+    episodes,
+    tasks: tasks.length,
+  }));
+  expect(evaluations).toEqual([
+    { stage: 'baseline', set: 'train_goals', episodes: 3, tasks: 3 },
+    { stage: 'final', set: 'train_goals', episodes: 3, tasks: 3 },
+  ]);
+  expect(log.steps.map(({ step }) => step)).toEqual([1, 2]);
+  const kl = log.steps.map(({ metrics }) => Math.abs(metrics['optim/kl_sample_train_v1']));
+  for (const value of kl) expect(value).toBeLessThanOrEqual(1e-4);
+  const run = await fleet.api<RunDetail>(`/api/runs/${RUN}`);
+  expect(run).toMatchObject({ phase: 'finished', steps: 2 });
+  expect(run.checkpoints.map(({ step }) => step)).toContain(2);
+});
+
+it('rolls out a task that was published by hand, and shows it in the monitor', async () => {
+  const { episodes } = await fleet.api<EpisodePage>(`/api/runs/${RUN}/episodes?task=Bluetooth&purpose=eval`);
+  const byHand = episodes.filter(({ id }) => id.startsWith(`${RUN}-t`));
+  expect(byHand).toHaveLength(1);
+  expect(byHand[0]).toMatchObject({ description: 'Turn on Bluetooth', evaluationId: null });
+  const episode = await fleet.api<EpisodeDetail>(`/api/episodes/${byHand[0].id}`);
+  expect(episode.turns.length).toBeGreaterThan(0);
+  expect(episode.status).not.toBe('invalid');
+  // The demo tasks know this goal: its success is not a guess.
+  expect(typeof episode.success).toBe('boolean');
+});
+
+it('keeps every screenshot under its hash', async () => {
+  const { episodes } = await fleet.api<EpisodePage>(`/api/runs/${RUN}/episodes?limit=200`);
+  const hashes = new Set<string>();
+  for (const { id } of episodes) {
+    const { turns, finalScreenshot } = await fleet.api<EpisodeDetail>(`/api/episodes/${id}`);
+    for (const { screenshot } of turns) hashes.add(screenshot);
+    if (finalScreenshot !== null) hashes.add(finalScreenshot);
+  }
+  expect(hashes.size).toBeGreaterThan(3);
+  for (const hash of hashes) {
+    const png = Buffer.from(await (await fleet.fetch(`/api/screenshots/${hash}`)).arrayBuffer());
+    expect(png.subarray(1, 4).toString()).toBe('PNG');
+    expect(createHash('sha256').update(png).digest('hex')).toBe(hash);
+  }
+});
+
+it('puts malformed messages of every stream aside, where the monitor shows them', async () => {
+  const found = await eventually('all malformed messages', async () => {
+    const all = await fleet.api<SetAsideView[]>('/api/set-aside');
+    return missingFrom(all).length === 0 ? all : null;
+  }).catch(async () => fleet.api<SetAsideView[]>('/api/set-aside'));
+  expect(missingFrom(found)).toEqual([]);
+});
+
+function missingFrom(found: SetAsideView[]): string[] {
+  return MALFORMED.flatMap(({ subject, services, reason }) =>
+    services
+      .filter(
+        (service) =>
+          !found.some((one) => one.subject === subject && one.service === service && reason.test(one.reason)),
+      )
+      .map((service) => `${subject} by ${service}: ${reason}`),
+  );
+}
+
+it('answers malformed requests with what is wrong, and no service ends over them', () => {
+  expect(replies.size).toBe(5);
+  for (const reply of replies.values()) {
+    expect(reply).toMatchObject({ ok: false, error: { code: 'bad_request' } });
+  }
+  expect(replies.get(subjects.policyAct(RUN))).toMatchObject({
+    error: { message: expect.stringContaining('runId') },
+  });
+  expect(fleet.unexpectedEnds).toEqual([]);
+});
+
+// Ends the monitor: last.
+it('records every episode exactly once', async () => {
+  const asked = firstTries(RUN, { evaluated: 3, groups: 4, groupSize: 2 });
+  const byHand = log.trajectories
+    .map(({ request }) => firstTry(request.rolloutId))
+    .filter((id) => id.startsWith(`${RUN}-t`));
+  const database = await fleet.openDatabase();
+  try {
+    const episodes = await recordedEpisodes(database, RUN);
+    expect(miscounted(episodes, [...asked, ...new Set(byHand)])).toEqual([]);
+    expect(mistrained(episodes, log.steps)).toEqual([]);
+    const published = log.trajectories.map(({ request }) => request.rolloutId);
+    expect(episodes.map(({ id }) => id)).toEqual(published.toSorted());
+  } finally {
+    await database.close();
+  }
+});

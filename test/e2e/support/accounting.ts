@@ -1,0 +1,81 @@
+import type { TrainStepEvent } from '@ui-rl/contracts';
+import type { Database } from '@ui-rl/records';
+
+/** An episode as the database has it. */
+export interface RecordedEpisode {
+  id: string;
+  purpose: string;
+  status: string;
+  invalidReason: string | null;
+  reward: number;
+}
+
+export async function recordedEpisodes(database: Database, runId: string): Promise<RecordedEpisode[]> {
+  return database.dataSource.query<RecordedEpisode[]>(
+    `SELECT id, purpose, status, invalid_reason AS "invalidReason", reward
+     FROM trajectories WHERE run_id = $1 ORDER BY id`,
+    [runId],
+  );
+}
+
+/** Rollout ids of the first tries a run asks for. */
+export function firstTries(
+  runId: string,
+  run: { evaluated: number; groups: number; groupSize: number },
+): string[] {
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+  const padded = (index: number, width: number) => String(index).padStart(width, '0');
+  const evaluation = (stage: string) =>
+    numbers(run.evaluated).map((place) => `${runId}-${stage}-train_goals-${padded(place, 4)}-r0`);
+  const groups = numbers(run.groups).flatMap((group) =>
+    numbers(run.groupSize).map((place) => `${runId}-g${padded(group, 6)}-r${place}`),
+  );
+  return [...evaluation('baseline'), ...evaluation('final'), ...groups].toSorted();
+}
+
+/** The id of an episode's first try. */
+export function firstTry(rolloutId: string): string {
+  return rolloutId.replace(/-a\d+$/, '');
+}
+
+/** What is wrong with how a run's episodes were counted: nothing lost, nothing twice, failures named and refilled. */
+export function miscounted(episodes: readonly RecordedEpisode[], asked: readonly string[]): string[] {
+  const problems: string[] = [];
+  const tries = new Map<string, RecordedEpisode[]>();
+  for (const episode of episodes) {
+    const id = firstTry(episode.id);
+    tries.set(id, [...(tries.get(id) ?? []), episode]);
+  }
+  for (const id of asked) if (!tries.has(id)) problems.push(`${id} is lost`);
+  for (const [id, found] of tries) {
+    if (!asked.includes(id)) problems.push(`nobody asked for ${id}`);
+    const valid = found.filter(({ status }) => status !== 'invalid');
+    if (valid.length !== 1) problems.push(`${id} has ${valid.length} valid episodes`);
+    const expected = found.map((_, attempt) => (attempt === 0 ? id : `${id}-a${attempt}`));
+    const present = found.map((episode) => episode.id).toSorted();
+    if (present.join() !== expected.toSorted().join()) problems.push(`${id} was tried as ${present.join()}`);
+  }
+  for (const { id, status, invalidReason } of episodes) {
+    if (status === 'invalid' && !invalidReason) problems.push(`${id} is invalid without a reason`);
+  }
+  return problems;
+}
+
+/** What is wrong with what was trained: every valid training episode exactly once, steps in order, each told once. */
+export function mistrained(episodes: readonly RecordedEpisode[], steps: readonly TrainStepEvent[]): string[] {
+  const problems: string[] = [];
+  const order = steps.map(({ step }) => step).join();
+  const expected = steps.map((_, index) => index + 1).join();
+  if (order !== expected) problems.push(`steps were told as ${order}`);
+  const trained = steps.flatMap(({ rolloutIds }) => rolloutIds);
+  const times = (id: string) => trained.filter((other) => other === id).length;
+  for (const { id, purpose, status } of episodes) {
+    const wanted = purpose === 'train' && status !== 'invalid' ? 1 : 0;
+    if (times(id) !== wanted) problems.push(`${id} (${status}) was trained ${times(id)} times`);
+  }
+  for (const id of trained) {
+    if (!episodes.some((episode) => episode.id === id))
+      problems.push(`${id} was trained, but is not recorded`);
+  }
+  return problems;
+}

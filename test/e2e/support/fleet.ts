@@ -1,0 +1,236 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { Logger } from '@nestjs/common';
+import { BusService } from '@ui-rl/bus';
+import type { RunPhase } from '@ui-rl/contracts';
+import { type Database, openDatabase, type RunDetail } from '@ui-rl/records';
+import {
+  eventually,
+  findChromium,
+  freePort,
+  type Launched,
+  type NatsServer,
+  type PostgresServer,
+  startNats,
+  startPostgres,
+  startService,
+} from '@ui-rl/testkit';
+import { RunLog } from './run-log';
+import { writeSmallModel } from './small-model';
+
+export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
+export type ServiceName = (typeof SERVICES)[number];
+
+/** Pause before a service that ended is started again, as a supervisor would. */
+const RESTART_MS = 200;
+
+/** Pays for where an episode ended, so that the episodes of a group differ whatever they achieve. */
+const REWARD = `module.exports.default = {
+  kind: 'reward',
+  name: 'footprint',
+  score: ({ turns, finalState }) => 1 / turns + (JSON.stringify(finalState).length % 97) / 97,
+};
+`;
+
+interface FleetOptions {
+  /** `postgres` takes a real server where its binaries are on this machine. Default PGlite, inside the monitor. */
+  database?: 'postgres' | 'pglite';
+}
+
+/** A broker, a database, a tiny model and the six services as processes, started again whenever they end. */
+export class TestFleet {
+  /** How services ended that nobody killed. */
+  readonly unexpectedEnds: string[] = [];
+  private readonly services = new Map<ServiceName, Launched>();
+  private readonly logs = new Map<ServiceName, string>();
+  private stopping = false;
+
+  private constructor(
+    readonly nats: NatsServer,
+    readonly bus: BusService,
+    private readonly folder: string,
+    private readonly monitorPort: number,
+    private readonly postgres: PostgresServer | null,
+  ) {}
+
+  static async start(options: FleetOptions = {}): Promise<TestFleet> {
+    const folder = mkdtempSync(join(tmpdir(), 'uirl-e2e-'));
+    mkdirSync(join(folder, 'runs'));
+    writeFileSync(join(folder, 'footprint.js'), REWARD);
+    // The log of this process repeats what the services set aside and wait for.
+    Logger.overrideLogger(['fatal']);
+    const nats = await startNats();
+    const postgres = options.database === 'postgres' ? await startPostgres() : null;
+    const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres);
+    // Before the services: on two cores everything at once is slower.
+    await writeSmallModel(fleet.modelDir);
+    for (const name of SERVICES) fleet.launch(name);
+    return fleet;
+  }
+
+  get modelDir(): string {
+    return join(this.folder, 'model');
+  }
+
+  get runsDir(): string {
+    return join(this.folder, 'runs');
+  }
+
+  /** SIGKILL; it comes back by itself. */
+  async kill(name: ServiceName): Promise<void> {
+    const service = this.services.get(name)!;
+    this.services.delete(name);
+    await service.kill();
+    this.keepLog(name, service);
+    setTimeout(() => this.launch(name), RESTART_MS);
+  }
+
+  /** A run of a few short episodes; `changes` are groups of the run file whose options win. */
+  async createRun(runId: string, changes: Record<string, object> = {}): Promise<RunLog> {
+    const groups: Record<string, object> = {
+      model: {
+        name: this.modelDir,
+        prompt: 'compact',
+        lora: { rank: 4, alpha: 8 },
+        max_sequence: 256,
+        threads: 1,
+      },
+      tasks: { source_type: 'demo_training', limit: 3 },
+      environment: { max_sessions: 4 },
+      rollout: { group_size: 2, concurrency: 4, max_tokens: 16, max_turns: 3 },
+      training: { groups_per_batch: 2, max_steps: 2, learning_rate: 0.01, eval_every: 0, save_every: 1 },
+      evaluation: { episodes_per_task: 1, sets: ['train_goals'] },
+      logging: { log_dir: this.runsDir },
+    };
+    for (const [name, options] of Object.entries(changes)) groups[name] = { ...groups[name], ...options };
+    const config = {
+      ...groups,
+      rewards: ['task-success', 'footprint'],
+      plugins: [join(this.folder, 'footprint.js')],
+    };
+    const log = await RunLog.follow(this.bus, runId);
+    await this.bus.runs.create({ runId, createdAt: new Date().toISOString(), config });
+    return log;
+  }
+
+  /** Waits for a phase; a run that fails ends the waiting with its reason and what the services said. */
+  async reaches(runId: string, phase: RunPhase, timeoutMs = 120_000): Promise<void> {
+    let failure: string | undefined;
+    try {
+      await eventually(
+        `phase ${phase} of ${runId}`,
+        async () => {
+          const state = await this.bus.runs.state(runId);
+          if (state?.phase === 'failed') failure = state.reason;
+          return state?.phase === phase || failure !== undefined;
+        },
+        timeoutMs,
+        100,
+      );
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${this.said()}`, { cause: error });
+    }
+    if (failure !== undefined) throw new Error(`${runId} has failed: ${failure}\n${this.said()}`);
+  }
+
+  /** Waits until a run has ended and the monitor has recorded all that it published. */
+  async completes(log: RunLog, timeoutMs = 120_000): Promise<void> {
+    await this.reaches(log.runId, 'finished', timeoutMs);
+    await log.ends();
+    await eventually(
+      `everything of ${log.runId} in the monitor`,
+      async () => {
+        const run = await this.api<RunDetail>(`/api/runs/${log.runId}`);
+        const { phase, steps, episodes } = run;
+        const expected = {
+          phase: 'finished',
+          steps: log.steps.at(-1)?.step,
+          episodes: log.trajectories.length,
+        };
+        if (isDeepStrictEqual({ phase, steps, episodes }, expected)) return true;
+        throw new Error(
+          `it has ${JSON.stringify({ phase, steps, episodes })}, published: ${JSON.stringify(expected)}`,
+        );
+      },
+      60_000,
+      250,
+    );
+  }
+
+  /** Answer of the monitor's API. */
+  async api<T>(path: string): Promise<T> {
+    const response = await this.fetch(path);
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  async fetch(path: string): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.monitorPort}${path}`);
+  }
+
+  /** Ends the monitor and opens its database. */
+  async openDatabase(): Promise<Database> {
+    const monitor = this.services.get('monitor')!;
+    this.services.delete('monitor');
+    await monitor.stop();
+    return openDatabase(
+      this.postgres === null
+        ? { kind: 'pglite', dataDir: this.databaseDir }
+        : { kind: 'postgres', url: this.postgres.url },
+    );
+  }
+
+  /** What a service has written, all its lives together. */
+  output(name: ServiceName): string {
+    return (this.logs.get(name) ?? '') + (this.services.get(name)?.output ?? '');
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await Promise.all([...this.services.values()].map((service) => service.stop()));
+    await this.bus.close();
+    await this.postgres?.stop();
+    await this.nats.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private get databaseDir(): string {
+    return join(this.folder, 'database');
+  }
+
+  private launch(name: ServiceName): void {
+    if (this.stopping) return;
+    const database =
+      this.postgres === null ? { UIRL_PGLITE_DIR: this.databaseDir } : { DATABASE_URL: this.postgres.url };
+    const chromium = findChromium();
+    const service = startService(name, {
+      NATS_URL: this.nats.url,
+      UIRL_RUNS_DIR: this.runsDir,
+      ...(name === 'env' && chromium !== null ? { CHROMIUM_BIN: chromium } : {}),
+      ...(name === 'monitor' ? { MONITOR_PORT: String(this.monitorPort), ...database } : {}),
+    });
+    this.services.set(name, service);
+    void this.supervise(name, service);
+  }
+
+  private async supervise(name: ServiceName, service: Launched): Promise<void> {
+    const code = await service.exited;
+    if (this.stopping || this.services.get(name) !== service) return;
+    this.unexpectedEnds.push(`${name} ended with ${code}: ${service.output.slice(-2_000)}`);
+    this.keepLog(name, service);
+    await delay(RESTART_MS);
+    this.launch(name);
+  }
+
+  private keepLog(name: ServiceName, service: Launched): void {
+    this.logs.set(name, (this.logs.get(name) ?? '') + service.output);
+  }
+
+  private said(): string {
+    return SERVICES.map((name) => `--- ${name}\n${this.output(name).slice(-3_000)}`).join('\n');
+  }
+}

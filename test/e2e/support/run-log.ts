@@ -1,0 +1,74 @@
+import { type BusService, type Consumption, FINAL_PHASES } from '@ui-rl/bus';
+import { ANY, type RunEvent, STREAMS, subjects, Trajectory, type TrainStepEvent } from '@ui-rl/contracts';
+import { eventually } from '@ui-rl/testkit';
+
+/** Everything a run has published, in order, each message of a stream once. */
+export class RunLog {
+  private readonly storedEvents = new Map<number, RunEvent>();
+  private readonly storedTrajectories = new Map<number, Trajectory>();
+  private consumptions: Consumption[] = [];
+
+  private constructor(readonly runId: string) {}
+
+  static async follow(bus: BusService, runId: string): Promise<RunLog> {
+    const log = new RunLog(runId);
+    const follow = <T>(stream: string, subject: string, into: Map<number, T>, schema?: new () => T) =>
+      bus.consume<T>({
+        stream,
+        durable: `test-${runId}`,
+        subject,
+        schema,
+        ackWaitMs: 2_000,
+        handle: async (message, { streamSequence }) => void into.set(streamSequence, message),
+      });
+    log.consumptions = await Promise.all([
+      follow(STREAMS.events, subjects.event(runId, ANY), log.storedEvents),
+      follow(STREAMS.trajectories, subjects.trajectory(runId, ANY), log.storedTrajectories, Trajectory),
+    ]);
+    return log;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.consumptions.map((consumption) => consumption.stop()));
+  }
+
+  /** Messages as the stream holds them: what was stored twice is in here twice. */
+  get trajectories(): Trajectory[] {
+    return inOrder(this.storedTrajectories);
+  }
+
+  events<T extends RunEvent['type']>(type: T): Extract<RunEvent, { type: T }>[] {
+    return inOrder(this.storedEvents).filter(
+      (event): event is Extract<RunEvent, { type: T }> => event.type === type,
+    );
+  }
+
+  get steps(): TrainStepEvent[] {
+    return this.events('train_step');
+  }
+
+  /** Waits until the run has begun so many training episodes. */
+  async begins(episodes: number, timeoutMs = 60_000): Promise<void> {
+    const started = () =>
+      this.events('rollout_started').filter(({ rolloutId }) => TRAINING_ROLLOUT.test(rolloutId)).length;
+    await eventually(
+      `${episodes} training episodes of ${this.runId}`,
+      () => started() >= episodes,
+      timeoutMs,
+      5,
+    );
+  }
+
+  /** Waits until the log has the end of the run, and with it everything that came before. */
+  async ends(timeoutMs = 30_000): Promise<void> {
+    const ended = () =>
+      this.events('phase').some(({ phase }) => FINAL_PHASES.some((final) => final === phase));
+    await eventually(`the end of ${this.runId}`, ended, timeoutMs);
+  }
+}
+
+const TRAINING_ROLLOUT = /-g\d{6}-r\d+/;
+
+function inOrder<T>(stored: Map<number, T>): T[] {
+  return [...stored.entries()].sort(([a], [b]) => a - b).map(([, message]) => message);
+}
