@@ -6,7 +6,9 @@ import { chromium } from 'playwright';
 
 const [url, run, executablePath] = process.argv.slice(2);
 if (run === undefined) {
-  console.error('usage: node services/monitor/web/screenshot.mjs <address of the monitor> <run> [path of a Chromium]');
+  console.error(
+    'usage: node services/monitor/web/screenshot.mjs <address of the monitor> <run> [path of a Chromium]',
+  );
   process.exit(2);
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { EpisodeFailure, Stopped } from './failure';
 
 /** Bounds everything an episode waits for: its own time, and the service's life. */
@@ -10,6 +11,8 @@ export class Clock {
     private readonly stopping: AbortSignal,
     outer?: Clock,
   ) {
+    // Every episode of the service waits for the same signal.
+    setMaxListeners(0, stopping);
     this.endsAt = Math.min(Date.now() + limitMs, outer?.endsAt ?? Infinity);
   }
 
