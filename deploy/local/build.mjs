@@ -17,7 +17,9 @@ function* files(folder) {
 /** Changes whenever a source file does: path, size and time of each. */
 function fingerprint(paths) {
   const hash = createHash('sha256');
-  for (const path of paths.flatMap((p) => (statSync(p).isDirectory() ? [...files(p)].sort() : [p]))) {
+  for (const path of paths.flatMap((p) =>
+    statSync(p).isDirectory() ? [...files(p)].toSorted((a, b) => a.localeCompare(b)) : [p],
+  )) {
     const { size, mtimeMs } = statSync(path);
     hash.update(`${path}\0${size}\0${mtimeMs}\n`);
   }

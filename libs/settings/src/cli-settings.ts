@@ -10,7 +10,7 @@ export interface CliSettings extends ServiceSettings {
   /** Seconds that setting up took before, where the caller measured it. */
   setupSeconds: number;
   /** The environment of services that the command line starts: its own, with changes. */
-  environmentWith(changes: Record<string, string | undefined>): Record<string, string | undefined>;
+  environmentWith: (changes: Record<string, string | undefined>) => Record<string, string | undefined>;
 }
 
 /** Reads the environment of the command line. Throws `SettingsError` naming every variable that is wrong. */

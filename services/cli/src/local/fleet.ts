@@ -14,7 +14,7 @@ export interface FleetOptions {
   /** Environment of the services, on top of which NATS_URL and the monitor's port are set. */
   env: Record<string, string | undefined>;
   monitorPort?: number;
-  onTrouble(message: string): void;
+  onTrouble: (message: string) => void;
 }
 
 const distRoot = join(__dirname, '../../../..');

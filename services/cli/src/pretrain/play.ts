@@ -1,7 +1,7 @@
 import { jsonDialect, turnText } from '@ui-rl/actions';
 import type { Engine } from '@ui-rl/engine';
 import type { ModelFolder, Renderer } from '@ui-rl/models';
-import { verify, type Action, type Task } from '@ui-rl/plugin-kit';
+import { verify, type Task } from '@ui-rl/plugin-kit';
 import type { Phone } from './phone';
 
 const MAX_TOKENS = 24;
@@ -31,7 +31,7 @@ export async function playEpisode(player: Player, phone: Phone, task: Task, seed
     correction = parsed.ok ? undefined : parsed.correction;
     if (!parsed.ok) continue;
     if (parsed.action.action === 'finish') break;
-    await phone.perform(parsed.action as Action);
+    await phone.perform(parsed.action);
   }
   const { state } = await phone.look();
   return { task, success: verify(task.checks, state) === true, turns };

@@ -26,7 +26,7 @@ function evaluation(stage: 'baseline' | 'final', set: string, successes: number)
 }
 
 function trajectory(purpose: 'train' | 'eval', status: Trajectory['status'], success: boolean): Trajectory {
-  return { ...makeTrajectory(), request: { ...makeRollout(), purpose }, status, success };
+  return makeTrajectory({ request: makeRollout({ purpose }), status, success });
 }
 
 function observed(...events: RunEvent[]): RunObserver {
