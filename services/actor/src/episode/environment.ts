@@ -19,8 +19,20 @@ const ASK_MS = 5_000;
 const PAUSE_MS = 250;
 const MAX_OPEN_PAUSE_MS = 2_000;
 
-/** Failures of opening that pass: no room, not started yet, about to stop. */
-const PASSING = new Set(['capacity', 'no_responders', 'disconnected', 'timeout', 'busy', 'no_session']);
+/**
+ * Failures of opening that pass: no room, not started yet, about to stop, a browser that is slow or crashed. Nothing was
+ * played yet, so it can be tried again.
+ */
+const PASSING = new Set([
+  'busy',
+  'capacity',
+  'crashed',
+  'deadline',
+  'disconnected',
+  'no_responders',
+  'no_session',
+  'timeout',
+]);
 
 /** The session of one episode with an env service. */
 export class EnvironmentClient {

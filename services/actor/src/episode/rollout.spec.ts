@@ -216,6 +216,17 @@ test('no room is waited for, but not for ever', async () => {
   expect(played.invalidReason).toMatch(/capacity.*all 4 sessions/);
 });
 
+test('an environment that fails while it opens is asked again: nothing was played yet', async () => {
+  world.answers = ['{"action":"finish","success":true}'];
+  world.open = (attempt) =>
+    attempt === 1 ? failure('deadline', 'the page did not answer in time') : undefined;
+  expect((await play()).status).toBe('completed');
+  world.open = () => failure('bad_task', 'there is no page "none"');
+  world.opened = 0;
+  expect((await play()).invalidReason).toMatch(/bad_task.*no page "none"/);
+  expect(world.opened).toBe(1);
+});
+
 test('a learner that comes back within the turn is asked again under the same id', async () => {
   world.answers = ['{"action":"finish","success":true}'];
   world.act = (attempt) => (attempt < 3 ? failure('internal', 'the learner restarts') : undefined);

@@ -137,9 +137,13 @@ function lineOptions(
   };
 }
 
-/** A single step stands in the middle instead of spanning an invented range. */
-function xRange(_plot: uPlot, low: number, high: number): uPlot.Range.MinMax {
-  if (low === high) return [low - 1, high + 1];
+/** A single moment stands in the middle instead of at the edge of an invented range. */
+function xRange(plot: uPlot, low: number, high: number): uPlot.Range.MinMax {
+  const [xs] = plot.data;
+  if (xs.length === 1) {
+    const around = plot.scales.x.time === true ? 60 : 1;
+    return [xs[0] - around, xs[0] + around];
+  }
   const margin = (high - low) * 0.02;
   return [low - margin, high + margin];
 }

@@ -103,25 +103,20 @@ function KlChart({ curves }: { curves: Curves }) {
   );
 }
 
+/** Over time, since an episode that failed before its first turn belongs to no step. */
 function InvalidChart({ curves }: { curves: Curves }) {
   const series = useMemo(() => {
-    const { version, invalid, episodes } = curves.training;
-    return [
-      {
-        label: 'Invalid',
-        color: '--series-5',
-        x: version,
-        y: episodes.map((all, index) => (all === 0 ? null : invalid[index] / all)),
-      },
-    ];
+    const { at, invalid, episodes } = curves.throughput;
+    const y = episodes.map((all, index) => (all === 0 ? null : invalid[index] / all));
+    return [{ label: 'Invalid', color: '--series-5', x: at, y }];
   }, [curves]);
   const highest = Math.max(0.1, ...series[0].y.map((share) => share ?? 0));
   return (
-    <Card title="Invalid share of training episodes">
-      {curves.training.version.length === 0 ? (
-        <Empty>No training episode yet.</Empty>
+    <Card title="Invalid share">
+      {curves.throughput.at.length === 0 ? (
+        <Empty>No episode yet.</Empty>
       ) : (
-        <Chart series={series} xKind="step" yRange={[0, highest]} format={wholePercent} />
+        <Chart series={series} xKind="time" yRange={[0, highest]} format={wholePercent} />
       )}
     </Card>
   );
@@ -161,11 +156,13 @@ function MetricChart({ curves }: { curves: Curves }) {
     <Card
       title="Metric of the step"
       aside={
-        <select aria-label="Metric" value={name ?? ''} onChange={(event) => choose(event.target.value)}>
-          {names.map((item) => (
-            <option key={item}>{item}</option>
-          ))}
-        </select>
+        names.length > 0 && (
+          <select aria-label="Metric" value={name ?? ''} onChange={(event) => choose(event.target.value)}>
+            {names.map((item) => (
+              <option key={item}>{item}</option>
+            ))}
+          </select>
+        )
       }
     >
       {name === undefined ? (
