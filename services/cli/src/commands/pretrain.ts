@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Engine } from '@ui-rl/engine';
 import {
   buildSmallTokenizer,
+  ImageProcessor,
   initializeWeights,
   loadFamily,
   loadModelFolder,
@@ -17,7 +18,9 @@ import { collectScreens, TAP, type Screen, type Source } from '../pretrain/colle
 import { launchBrowser, Phone } from '../pretrain/phone';
 import { playAll, successRate, type Player } from '../pretrain/play';
 import { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig } from '../pretrain/small-model';
+import { Random } from '../pretrain/random';
 import { DESCRIBE, SampleMaker, train } from '../pretrain/train';
+import { setPatchEmbedding, whitenedEmbedding } from '../pretrain/whiten';
 
 export interface PretrainOptions {
   out: string;
@@ -36,6 +39,8 @@ export interface PretrainOptions {
 /** Longest sequence of pre-training: the description of a full screen. */
 const MAX_SEQUENCE = 320;
 const ROWS = 32;
+/** Screens whose patches the embedding is first fitted to. */
+const WHITENING_SCREENS = 200;
 
 type Say = (line: string) => void;
 
@@ -52,7 +57,7 @@ export async function pretrain(options: PretrainOptions, say: Say): Promise<void
       `${goals.length} goals are demonstrated; none of the ${tasks.training.length} training goals, none of the ${tasks.evaluation.length} evaluation goals`,
     );
     const screens = await gather(browser, source, goals, options, say);
-    await writeFreshModel(fresh, source, options.seed);
+    await writeFreshModel(fresh, source, screens, options.seed);
     await trainModel(fresh, browser, source, tasks, screens, options, say);
     say(`pre-trained in ${((Date.now() - started) / 60_000).toFixed(1)} minutes: ${options.out}`);
   } finally {
@@ -116,7 +121,12 @@ async function gather(
   return screens;
 }
 
-async function writeFreshModel(dir: string, source: Source, seed: number): Promise<void> {
+async function writeFreshModel(
+  dir: string,
+  source: Source,
+  screens: readonly Screen[],
+  seed: number,
+): Promise<void> {
   const { viewport } = source.pretraining;
   const words = [...source.pretraining.vocabulary(), DESCRIBE, TAP];
   const tokenizer = buildSmallTokenizer(words, ACTION_PIECES);
@@ -124,8 +134,24 @@ async function writeFreshModel(dir: string, source: Source, seed: number): Promi
   await mkdir(dir, { recursive: true });
   for (const [name, content] of Object.entries(tokenizer.files)) await writeFile(join(dir, name), content);
   await writeFile(join(dir, 'config.json'), JSON.stringify(config, null, 2));
-  const family = await loadFamily(dir);
-  await saveModelFolder(dir, { config, tensors: initializeWeights(family, seed), filesFrom: dir });
+  const tensors = initializeWeights(await loadFamily(dir), seed);
+  setPatchEmbedding(tensors, await embeddingOf(dir, screens, seed));
+  await saveModelFolder(dir, { config, tensors, filesFrom: dir });
+}
+
+/** The patch embedding a new model begins with, from patches of some of its screens. */
+async function embeddingOf(dir: string, screens: readonly Screen[], seed: number) {
+  const processor = await ImageProcessor.load(dir);
+  const images = await Promise.all(
+    screens.slice(0, WHITENING_SCREENS).map(({ png }) => processor.process(png)),
+  );
+  const { patchSize, temporalPatchSize } = processor.config;
+  const area = patchSize * patchSize;
+  const length = 3 * temporalPatchSize * area;
+  const patches = new Float32Array(images.length * images[0].patches.length);
+  images.forEach((image, index) => patches.set(image.patches, index * image.patches.length));
+  const shape = { length, frames: temporalPatchSize, area };
+  return whitenedEmbedding(patches, shape, DEFAULT_SIZE.visionWidth, new Random(seed));
 }
 
 async function trainModel(

@@ -1,0 +1,150 @@
+import type { FloatTensor } from '@ui-rl/models';
+import { Random } from './random';
+
+/** Sweeps of the subspace iteration; the leading components of screen patches are far apart, so few suffice. */
+const SWEEPS = 30;
+/** Components are divided by √(variance + this share of the largest): the faintest are not blown up without bound. */
+const RIDGE = 1e-3;
+
+/**
+ * First weights of a patch embedding: the leading principal components of patches, scaled to unit variance. A new model then
+ * begins with features that tell patches apart, instead of features that mostly tell their brightness. After the
+ * data-dependent whitening of Coates, Lee & Ng (AISTATS 2011, section 4).
+ *
+ * @param patches row-major [N, length], each channel by channel, every channel's picture repeated over `frames`
+ * @param width components wanted, the width of the embedding
+ * @returns weight [width, length] and bias [width]
+ */
+export function whitenedEmbedding(
+  patches: Float32Array,
+  shape: { length: number; frames: number; area: number },
+  width: number,
+  random: Random,
+): { weight: Float32Array; bias: Float32Array } {
+  const pixels = firstFrames(patches, shape);
+  const size = shape.length / shape.frames;
+  const mean = columnMeans(pixels, size);
+  const { vectors, values } = leadingComponents(covariance(pixels, mean, size), size, width, random);
+  const weight = new Float32Array(width * shape.length);
+  const bias = new Float32Array(width);
+  for (let k = 0; k < width; k++) {
+    const scale = 1 / Math.sqrt(values[k] + RIDGE * values[0]);
+    for (let i = 0; i < size; i++) {
+      const value = vectors[k * size + i] * scale;
+      bias[k] -= value * mean[i];
+      const channel = Math.floor(i / shape.area);
+      for (let frame = 0; frame < shape.frames; frame++) {
+        const at = (channel * shape.frames + frame) * shape.area + (i % shape.area);
+        weight[k * shape.length + at] = value / shape.frames;
+      }
+    }
+  }
+  return { weight, bias };
+}
+
+/** Puts a whitened embedding in the place of the patch embedding's first weights. */
+export function setPatchEmbedding(
+  tensors: Map<string, FloatTensor>,
+  embedding: { weight: Float32Array; bias: Float32Array },
+): void {
+  for (const [name, { shape }] of tensors) {
+    const part = /patch_embed\.proj\.(weight|bias)$/.exec(name)?.[1] as 'weight' | 'bias' | undefined;
+    if (part !== undefined) tensors.set(name, { shape, data: embedding[part] });
+  }
+}
+
+/** [N, size] without the repeated frames. */
+function firstFrames(
+  patches: Float32Array,
+  { length, frames, area }: { length: number; frames: number; area: number },
+): Float32Array {
+  const rows = patches.length / length;
+  const out = new Float32Array(patches.length / frames);
+  const channels = length / (frames * area);
+  for (let row = 0; row < rows; row++) {
+    for (let channel = 0; channel < channels; channel++) {
+      const from = row * length + channel * frames * area;
+      out.set(patches.subarray(from, from + area), (row * channels + channel) * area);
+    }
+  }
+  return out;
+}
+
+function columnMeans(rows: Float32Array, size: number): Float64Array {
+  const mean = new Float64Array(size);
+  for (let at = 0; at < rows.length; at++) mean[at % size] += rows[at];
+  return mean.map((sum) => sum / (rows.length / size));
+}
+
+function covariance(rows: Float32Array, mean: Float64Array, size: number): Float64Array {
+  const sum = new Float64Array(size * size);
+  const row = new Float64Array(size);
+  for (let at = 0; at < rows.length; at += size) {
+    for (let i = 0; i < size; i++) row[i] = rows[at + i] - mean[i];
+    for (let i = 0; i < size; i++) {
+      const value = row[i];
+      if (value === 0) continue;
+      for (let j = i; j < size; j++) sum[i * size + j] += value * row[j];
+    }
+  }
+  const count = rows.length / size;
+  for (let i = 0; i < size; i++) {
+    for (let j = i; j < size; j++) {
+      sum[i * size + j] /= count;
+      sum[j * size + i] = sum[i * size + j];
+    }
+  }
+  return sum;
+}
+
+/** Eigenvectors [width, size] of the largest eigenvalues, by orthogonal iteration. */
+function leadingComponents(
+  matrix: Float64Array,
+  size: number,
+  width: number,
+  random: Random,
+): { vectors: Float64Array; values: Float64Array } {
+  let vectors = Float64Array.from({ length: width * size }, () => random.next() - 0.5);
+  const values = new Float64Array(width);
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    const turned = new Float64Array(width * size);
+    for (let k = 0; k < width; k++) multiply(matrix, vectors, turned, k * size, size);
+    orthonormalize(turned, values, size);
+    vectors = turned;
+  }
+  return { vectors, values };
+}
+
+function multiply(
+  matrix: Float64Array,
+  from: Float64Array,
+  to: Float64Array,
+  at: number,
+  size: number,
+): void {
+  for (let i = 0; i < size; i++) {
+    let sum = 0;
+    for (let j = 0; j < size; j++) sum += matrix[i * size + j] * from[at + j];
+    to[at + i] = sum;
+  }
+}
+
+/** Modified Gram-Schmidt over the rows; `lengths` gets each row's length before it is scaled to 1. */
+function orthonormalize(rows: Float64Array, lengths: Float64Array, size: number): void {
+  for (let k = 0; k < lengths.length; k++) {
+    const row = rows.subarray(k * size, (k + 1) * size);
+    for (let other = 0; other < k; other++) {
+      const base = rows.subarray(other * size, (other + 1) * size);
+      const share = dot(row, base);
+      for (let i = 0; i < size; i++) row[i] -= share * base[i];
+    }
+    lengths[k] = Math.sqrt(dot(row, row));
+    for (let i = 0; i < size; i++) row[i] /= lengths[k];
+  }
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
