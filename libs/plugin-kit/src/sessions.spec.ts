@@ -118,6 +118,26 @@ describe('Sessions', () => {
     expect(sessions.size).toBe(2);
   });
 
+  it('gives up what its owner left behind, where there is no room for another', async () => {
+    const left = await opened(sessions, { owner: 'a' });
+    const other = await opened(sessions, { owner: 'b' });
+    expect(codeOf(await sessions.open(request))).toBe('capacity');
+    expect(codeOf(await sessions.open({ ...request, owner: 'c' }))).toBe('capacity');
+    const again = await opened(sessions, { owner: 'a' });
+    expect(sessions.size).toBe(2);
+    expect(environment.discarded).toBe(1);
+    const step = { stepId: 's', action: click(1), deadlineMs: 1000 };
+    expect(codeOf(await sessions.step({ ...step, sessionId: left }))).toBe('no_session');
+    expect(codeOf(await sessions.step({ ...step, sessionId: other }))).toBe('ok');
+    expect(codeOf(await sessions.step({ ...step, sessionId: again }))).toBe('ok');
+  });
+
+  it('keeps a session of the same owner while there is room', async () => {
+    const first = await opened(sessions, { owner: 'a' });
+    await opened(sessions, { owner: 'a' });
+    expect(codeOf(await sessions.closeSession(first))).toBe('ok');
+  });
+
   it('ends a session whose lease runs out, renewed by every request, and says so later', async () => {
     const sessionId = await opened(sessions, { leaseMs: 80 });
     for (let i = 0; i < 3; i++) {

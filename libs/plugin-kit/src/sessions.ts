@@ -6,6 +6,8 @@ import type { Deadline, Environment, EnvironmentSession, StepOutcome } from './p
 export interface OpenSession {
   task: Task;
   seed: number;
+  /** Whose session it is. Where there is no room, whoever asks again gives up the idle one it has left behind. */
+  owner?: string;
   /** The session ends by itself when nothing is asked of it for this long. */
   leaseMs: number;
   deadlineMs: number;
@@ -32,6 +34,7 @@ type CloseReply = Reply<{ state: State }>;
 
 interface Open {
   id: string;
+  owner: string | undefined;
   session: EnvironmentSession;
   leaseMs: number;
   lease: NodeJS.Timeout | null;
@@ -78,6 +81,7 @@ export class Sessions {
   }
 
   async open(request: OpenSession): Promise<Reply<{ sessionId: string; screenshot: Screenshot }>> {
+    if (this.size >= this.options.maxSessions) this.giveUp(request.owner);
     if (this.closed || this.size >= this.options.maxSessions) {
       return failure('capacity', `all ${this.options.maxSessions} sessions are in use`);
     }
@@ -89,7 +93,7 @@ export class Sessions {
         (deadline) => this.environment.open({ task: request.task, seed: request.seed }, deadline),
         (session) => void session.discard(),
       );
-      return reply.ok ? this.opened(reply.value, request.leaseMs) : reply;
+      return reply.ok ? this.opened(reply.value, request) : reply;
     } finally {
       this.opening--;
     }
@@ -134,10 +138,11 @@ export class Sessions {
 
   private opened(
     session: EnvironmentSession,
-    leaseMs: number,
+    { owner, leaseMs }: OpenSession,
   ): Reply<{ sessionId: string; screenshot: Screenshot }> {
     const open: Open = {
       id: randomUUID(),
+      owner,
       session,
       leaseMs,
       lease: null,
@@ -179,6 +184,18 @@ export class Sessions {
     if (!this.active.has(open.id)) return;
     open.lease = setTimeout(() => void this.expire(open), open.leaseMs);
     open.lease.unref();
+  }
+
+  /** What was killed never closes its sessions; whoever plays the same again need not wait for their leases. */
+  private giveUp(owner: string | undefined): void {
+    if (owner === undefined) return;
+    const left = [...this.active.values()].find(
+      (open) => open.owner === owner && !open.busy && open.closing === null,
+    );
+    if (left === undefined) return;
+    this.options.log?.('warn', `session ${left.id} ended: ${owner} opens another one`);
+    const ended = this.end(left, failure('no_session', `session ${left.id} was given up for a new one`));
+    ended.catch((error: unknown) => this.options.log?.('error', `session ${left.id}: ${String(error)}`));
   }
 
   private async expire(open: Open): Promise<void> {

@@ -79,7 +79,7 @@ export class EnvService implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async open(
     kind: string,
-    { runId, task, seed, leaseMs, deadlineMs }: EnvOpenRequest,
+    { runId, rolloutId, task, seed, leaseMs, deadlineMs }: EnvOpenRequest,
   ): Promise<EnvOpenReply | ReturnType<typeof failure>> {
     const sessions = this.environments.of(runId, kind);
     if (sessions === undefined) {
@@ -88,7 +88,7 @@ export class EnvService implements OnApplicationBootstrap, OnModuleDestroy {
         `env service ${this.bus.instance} has no ${kind} environment for run ${runId}`,
       );
     }
-    const reply = await sessions.open({ task, seed, leaseMs, deadlineMs });
+    const reply = await sessions.open({ task, seed, owner: rolloutId, leaseMs, deadlineMs });
     if (!reply.ok) return reply;
     this.environments.remember(reply.value.sessionId, sessions);
     return { ...reply.value, instance: this.bus.instance };
