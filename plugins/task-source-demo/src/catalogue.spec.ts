@@ -149,12 +149,13 @@ describe('load()', () => {
 });
 
 describe('sceneText()', () => {
-  it('has one line per element', () => {
+  it('has one line per element, without what is on nearly every screen', () => {
     const text = sceneText([
       { kind: 'title', label: 'New note', box: [32, 0, 128, 32] },
       { kind: 'toggle', label: 'Wi-Fi', box: [0, 32, 160, 32], value: 'on' },
       { kind: 'field', label: 'Text', box: [0, 64, 160, 32], value: '', focused: true },
+      { kind: 'nav', label: 'Home', box: [64, 192, 32, 32] },
     ]);
-    expect(text).toBe('title New note 96 16\ntoggle Wi-Fi 80 48 on\nfield Text 80 80 focused');
+    expect(text).toBe('96,16 title New note\n80,48 toggle Wi-Fi on\n80,80 field Text focused');
   });
 });

@@ -14,8 +14,9 @@ const VALUES = ['on', 'off', 'start', 'end', 'focused'];
 const FURNITURE = new Set(['nav', 'back']);
 
 /**
- * A screen as text, one line per element from top to bottom: `Label kind x,y value`, where x and y are the middle of
- * its box in pixels; `value` is there where the element has one, `focused` follows on a field with the focus.
+ * A screen as text, one line per element from top to bottom: `x,y kind Label value`, where x and y are the middle of its
+ * box in pixels; `value` is there where the element has one, `focused` follows on a field with the focus. The place comes
+ * first: a model that has just written it knows where to look for the rest.
  */
 export function sceneText(elements: readonly ScreenElement[]): string {
   return elements
@@ -25,7 +26,8 @@ export function sceneText(elements: readonly ScreenElement[]): string {
 }
 
 function lineOf({ kind, label, box: [x, y, width, height], value, focused }: ScreenElement): string {
-  const parts = [label, kind, `${x + width / 2},${y + height / 2}`, value, focused === true ? 'focused' : ''];
+  const place = `${x + width / 2},${y + height / 2}`;
+  const parts = [place, kind, label, value, focused === true ? 'focused' : ''];
   return parts.filter((part) => part !== undefined && part !== '').join(' ');
 }
 
