@@ -1,6 +1,6 @@
 import type { MicroBatchLimits, TrainSample } from './types';
 
-export const DEFAULT_LIMITS: Required<MicroBatchLimits> = { rows: 32, tokens: 4096, patches: 8192 };
+export const DEFAULT_LIMITS: Required<MicroBatchLimits> = { rows: 16, tokens: 2048, patches: 4096 };
 
 /**
  * Sorts samples by length and cuts them into passes: neighbours of similar length waste little padding. A sample that

@@ -1,5 +1,5 @@
 import { checkPolicyLoss, policyLoss, type PolicyLoss } from '@ui-rl/algorithms';
-import { gradients, type Graph } from '@ui-rl/graph';
+import { gradients, ops, type Graph } from '@ui-rl/graph';
 import type { Family, ParameterSource, TrainerForward } from '@ui-rl/models';
 
 export type ImageMode = 'patches' | 'features' | 'none';
@@ -7,19 +7,26 @@ export type ImageMode = 'patches' | 'features' | 'none';
 /** Per-token inputs of a training graph, [M] each. */
 export const TOKEN_INPUTS = ['old_logp', 'advantage', 'weight'] as const;
 
-const GRADIENT = 'gradient.';
-
 export interface TrainingGraph {
   graph: Graph;
-  /** Trained weights the graph reads; each has an output `gradient.<name>`. */
+  /** Trained weights the graph reads; each has an input `sum.<name>` and an output `gradient.<name>`. */
   trained: string[];
 }
 
-export function gradientName(weight: string): string {
-  return `${GRADIENT}${weight}`;
+/** The gradient of the passes before: an input of its weight's shape. */
+export function sumName(weight: string): string {
+  return `sum.${weight}`;
 }
 
-/** Forward pass, loss, and the derivative of the loss by every trained weight, as one graph. */
+/** The gradient of this pass and those before. */
+export function gradientName(weight: string): string {
+  return `gradient.${weight}`;
+}
+
+/**
+ * Forward pass, loss, and the derivative of the loss by every trained weight, added to what passes before gave, as one
+ * graph.
+ */
 export function buildTrainingGraph(
   family: Family,
   parameters: ParameterSource,
@@ -38,7 +45,11 @@ export function buildTrainingGraph(
     total,
     trained.map((name) => forward.parameterInputs.get(name)!),
   );
-  trained.forEach((name, index) => graph.output(gradientName(name), derivatives[index]));
+  trained.forEach((name, index) => {
+    const derivative = derivatives[index];
+    const before = graph.input(sumName(name), derivative.dtype, derivative.shape);
+    graph.output(gradientName(name), ops.add(before, derivative));
+  });
   return { graph, trained };
 }
 

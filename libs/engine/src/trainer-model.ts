@@ -5,6 +5,7 @@ import {
   buildScoringGraph,
   buildTrainingGraph,
   gradientName,
+  sumName,
   TOKEN_INPUTS,
   type ImageMode,
 } from './trainer-graph';
@@ -74,39 +75,35 @@ export class TrainerModel {
   }
 
   /**
-   * Loss and gradients of one pass. Gradients are written into `into`, by weight name; weights that the pass does not
-   * reach are not.
-   * @returns names of the gradients written
+   * Loss and gradients of one pass, added to `sums`, the gradients so far by weight name. Arrays in it are replaced, not
+   * changed; those of weights that the pass does not reach stay.
    */
   async train(
     weights: WeightSet,
     pass: Pass,
     loss: PolicyLoss,
     tokens: TokenData,
-    into: ReadonlyMap<string, Float32Array>,
-  ): Promise<PassResult & { written: string[] }> {
+    sums: Map<string, Float32Array>,
+  ): Promise<PassResult> {
     const { session, weightNames } = await this.sessionOf(pass.mode, loss);
     const count = pass.batch.selected.length;
     const [oldLogp, advantage, weight] = TOKEN_INPUTS;
-    const fetches: Record<string, Tensor | null> = { loss: null, logp: null, entropy: null };
+    const before: Record<string, Tensor> = {};
     for (const name of weightNames) {
-      const { shape } = weights.tensors.get(name)!;
-      fetches[gradientName(name)] = tensor('float32', into.get(name)!, shape);
+      before[sumName(name)] = tensor('float32', sums.get(name)!, weights.tensors.get(name)!.shape);
     }
-    const outputs = await session.run(
-      {
-        ...(await this.feeds(weights, pass, weightNames)),
-        [oldLogp]: tensor('float32', tokens.oldLogp, [count]),
-        [advantage]: tensor('float32', tokens.advantage, [count]),
-        [weight]: tensor('float32', tokens.weight, [count]),
-      },
-      fetches,
-    );
+    const outputs = await session.run({
+      ...(await this.feeds(weights, pass, weightNames)),
+      ...before,
+      [oldLogp]: tensor('float32', tokens.oldLogp, [count]),
+      [advantage]: tensor('float32', tokens.advantage, [count]),
+      [weight]: tensor('float32', tokens.weight, [count]),
+    });
+    for (const name of weightNames) sums.set(name, outputs[gradientName(name)].data as Float32Array);
     return {
       loss: Number(outputs.loss.data[0]),
       logp: outputs.logp.data as Float32Array,
       entropy: outputs.entropy.data as Float32Array,
-      written: weightNames,
     };
   }
 

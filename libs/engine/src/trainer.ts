@@ -16,8 +16,7 @@ export type Pause = (passMs: number) => Promise<void>;
 
 /** Gradient accumulation over micro-batches, one optimizer step at their end. */
 export class Trainer {
-  private gradients: Map<string, Float32Array> | undefined;
-  private scratch: Map<string, Float32Array> | undefined;
+  private zeros: Map<string, Float32Array> | undefined;
   trainMs = 0;
 
   constructor(
@@ -52,8 +51,7 @@ export class Trainer {
     const kept = trained.map((index) => samples[index]);
     const plan = planMicroBatches(kept, this.limits, request.minibatches);
 
-    const gradients = (this.gradients ??= zerosLike(weights));
-    for (const gradient of gradients.values()) gradient.fill(0);
+    const gradients = new Map((this.zeros ??= zerosLike(weights)));
     const statistics = noStatistics();
     const policyLoss = lossOf(loss);
     let total = 0;
@@ -65,9 +63,7 @@ export class Trainer {
         return { sample: samples[index], token, share: shares[index] };
       });
       const tokens = tokenData(origins);
-      const into = plan.length === 1 ? gradients : (this.scratch ??= zerosLike(weights));
-      const result = await this.model.train(weights, pass, policyLoss, tokens, into);
-      if (into !== gradients) accumulate(gradients, into, result.written);
+      const result = await this.model.train(weights, pass, policyLoss, tokens, gradients);
       total += result.loss;
       origins.forEach(({ sample, token }, index) => {
         addToken(statistics, policyLoss, {
@@ -173,16 +169,4 @@ function tokenData(origins: readonly { sample: TrainSample; token: number; share
 
 function zerosLike(weights: WeightSet): Map<string, Float32Array> {
   return new Map([...weights.tensors].map(([name, { data }]) => [name, new Float32Array(data.length)]));
-}
-
-function accumulate(
-  into: ReadonlyMap<string, Float32Array>,
-  from: ReadonlyMap<string, Float32Array>,
-  names: readonly string[],
-): void {
-  for (const name of names) {
-    const sum = into.get(name)!;
-    const part = from.get(name)!;
-    for (let index = 0; index < sum.length; index += 1) sum[index] += part[index];
-  }
 }
