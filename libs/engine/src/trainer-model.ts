@@ -51,9 +51,11 @@ export interface Pass {
 /** The whole forward pass over sequences, with and without gradients. Sessions are made when first needed. */
 export class TrainerModel {
   private readonly sessions = new Map<string, Promise<PreparedSession>>();
+  private patchMemory: Float32Array = new Float32Array(0);
 
   constructor(private readonly options: TrainerModelOptions) {}
 
+  /** Makes a pass ready. The pass prepared before must be done with: patches are written over its own. */
   prepare(samples: readonly TrainSample[]): Pass {
     const images = new Map<string, { index: number; image: ProcessedImage }>();
     for (const image of samples.flatMap((sample) => sample.images)) {
@@ -67,11 +69,13 @@ export class TrainerModel {
     }));
     const distinct = [...images.values()].map(({ image }) => image);
     const mode = distinct.length === 0 ? 'none' : this.options.trainsVision ? 'patches' : 'features';
-    return {
-      mode,
-      images: distinct,
-      batch: this.options.family.trainerFeeds(rows, distinct, { images: mode }),
-    };
+    const batch = this.options.family.trainerFeeds(rows, distinct, {
+      images: mode,
+      memory: this.patchMemory,
+    });
+    const patches = batch.feeds.patches?.data as Float32Array | undefined;
+    if (patches !== undefined && patches.length > this.patchMemory.length) this.patchMemory = patches;
+    return { mode, images: distinct, batch };
   }
 
   /**

@@ -47,8 +47,6 @@ function initialData({ name, shape, initial }: ParameterSpec, residuals: number,
       return new Float32Array(count).fill(1);
     case 'positions':
       return sinusoidalPositions(Math.sqrt(shape[0]), shape[1]);
-    case 'embedding':
-      return normals(count, 0.02, seedFor(name, seed));
     case 'normal':
       return normals(count, smallInit(shape), seedFor(name, seed));
     case 'residual':
@@ -57,7 +55,7 @@ function initialData({ name, shape, initial }: ParameterSpec, residuals: number,
 }
 
 /**
- * Weights of a new model, by name. Embeddings normal(0, 0.02); linear layers normal(0, √(2/(5·fan-in))), divided by
+ * Weights of a new model, by name. Embeddings and linear layers normal(0, √(2/(5·fan-in))), the latter divided by
  * √(2 · layers) where they write into the residual stream; sinusoidal vision positions. Depends on the seed only.
  */
 export function initializeWeights(family: Family, seed: number): Map<string, FloatTensor> {

@@ -6,7 +6,7 @@ export interface ParameterSpec {
   name: string;
   shape: number[];
   /** how a new model starts, see `initializeWeights` */
-  initial: 'embedding' | 'normal' | 'residual' | 'zeros' | 'ones' | 'positions';
+  initial: 'normal' | 'residual' | 'zeros' | 'ones' | 'positions';
 }
 
 /** One linear layer: what LoRA can be added to. `name` is the module, without `.weight`. */
@@ -132,6 +132,14 @@ export interface TrainerOptions {
   images: 'patches' | 'features' | 'none';
 }
 
+export interface TrainerFeedOptions {
+  images: TrainerOptions['images'];
+  /** rows are padded to a multiple of this, default 1 */
+  padTo?: number;
+  /** memory that may be taken for the patches, of a batch that is done with */
+  memory?: Float32Array;
+}
+
 export type ForwardOptions = VisionOptions | SamplerOptions | TrainerOptions;
 
 /** A model family bound to one configuration: its weights, its graphs, and how to feed them. */
@@ -166,6 +174,6 @@ export interface Family {
   trainerFeeds(
     rows: readonly TrainerRow[],
     images: readonly ImageInput[],
-    options: { images: TrainerOptions['images']; padTo?: number },
+    options: TrainerFeedOptions,
   ): TrainerBatch;
 }

@@ -63,9 +63,9 @@ export class BarePages {
 
 /** The browser that the environment plugin finds too: the one named, the one `downloaded` by Playwright, the system's. */
 function findBrowser(downloaded: string): string | undefined {
-  const { chromiumBin, environmentWith } = readCliSettings();
-  if (chromiumBin !== undefined) return chromiumBin;
-  const folders = (environmentWith({}).PATH ?? '').split(delimiter);
+  const settings = readCliSettings();
+  if (settings.chromiumBin !== undefined) return settings.chromiumBin;
+  const folders = (settings.environmentWith({}).PATH ?? '').split(delimiter);
   const installed = BROWSERS.flatMap((name) => folders.map((folder) => join(folder, name)));
   return [downloaded, ...installed].find((path) => existsSync(path));
 }

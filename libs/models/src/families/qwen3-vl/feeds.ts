@@ -7,7 +7,7 @@ import type {
   PlacedImage,
   PromptRow,
   TrainerBatch,
-  TrainerOptions,
+  TrainerFeedOptions,
   TrainerRow,
 } from '../base';
 import type { Qwen3VisionConfig, Qwen3VlConfig } from './config';
@@ -101,17 +101,26 @@ function paddedPatches(images: readonly ImageInput[]): number {
   return Math.max(...images.map(({ grid }) => patchesOf(grid)));
 }
 
-/** Feeds of the vision tower. Images are padded to the longest; image n's features begin at row n · rowsPerImage. */
+/** Memory for so many numbers: the beginning of what is given where that is enough. */
+function roomFor(count: number, memory: Float32Array | undefined): Float32Array {
+  return memory !== undefined && memory.length >= count ? memory.subarray(0, count) : new Float32Array(count);
+}
+
+/**
+ * Feeds of the vision tower. Images are padded to the longest; image n's features begin at row n · rowsPerImage.
+ * @param memory may be taken for the patches
+ */
 export function visionFeeds(
   { vision }: Qwen3VlConfig,
   images: readonly ImageInput[],
+  memory?: Float32Array,
 ): { feeds: Feeds; rowsPerImage: number } {
   const { headDim, mergeSize, positions } = vision;
   const size = patchSize(vision);
   const N = images.length;
   const P = paddedPatches(images);
   images.forEach((image, index) => checkImage(image, index, size));
-  const patches = new Float32Array(N * P * size);
+  const patches = roomFor(N * P * size, memory);
   const weights = new Float32Array(N * P * positions);
   const cos = new Float32Array((N * P * headDim) / 2);
   const sin = new Float32Array((N * P * headDim) / 2);
@@ -119,6 +128,7 @@ export function visionFeeds(
   images.forEach(({ patches: data, grid }, n) => {
     const tables = patchTables(vision, grid);
     patches.set(data, n * P * size);
+    patches.fill(0, n * P * size + data.length, (n + 1) * P * size);
     weights.set(tables.weights, n * P * positions);
     cos.set(tables.cos, (n * P * headDim) / 2);
     sin.set(tables.sin, (n * P * headDim) / 2);
@@ -298,7 +308,7 @@ export function trainerFeeds(
   config: Qwen3VlConfig,
   rows: readonly TrainerRow[],
   images: readonly ImageInput[],
-  { images: kind, padTo = 1 }: { images: TrainerOptions['images']; padTo?: number },
+  { images: kind, padTo = 1, memory }: TrainerFeedOptions,
 ): TrainerBatch {
   const selected = selectTokens(rows);
   if (selected.length === 0) throw new ModelError('bad-input', 'no token of the batch is to be trained');
@@ -323,7 +333,7 @@ export function trainerFeeds(
       Float32Array.from(selected, ({ row }) => inverse[row]),
     ),
     ...(kind === 'none' ? {} : imageFeeds(config, placed, T, images.length * rowsPerImage)),
-    ...(kind === 'patches' ? visionFeeds(config, images).feeds : {}),
+    ...(kind === 'patches' ? visionFeeds(config, images, memory).feeds : {}),
   };
   return { feeds, selected };
 }

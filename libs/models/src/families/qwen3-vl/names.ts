@@ -129,7 +129,7 @@ function textParameters(text: Qwen3TextConfig): ParameterSpec[] {
     {
       name: `${textPrefix}.embed_tokens.weight`,
       shape: [text.vocabSize, text.hiddenSize],
-      initial: 'embedding',
+      initial: 'normal',
     },
     ...linearWeights(textLinears(text), ({ group }) => group === 'attention' && text.attentionBias),
     ...Array.from({ length: text.layers }, (_, layer) => textLayer(layer)).flatMap((layer) => [
@@ -148,7 +148,7 @@ export function qwen3Parameters(config: Qwen3VlConfig): ParameterSpec[] {
   const output: ParameterSpec = {
     name: 'lm_head.weight',
     shape: [vocabSize, hiddenSize],
-    initial: 'embedding',
+    initial: 'normal',
   };
   return [
     ...visionParameters(config.vision),
