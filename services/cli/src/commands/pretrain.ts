@@ -184,7 +184,7 @@ async function trainModel(
   const player: Player = { engine, folder, renderer };
   const started = Date.now();
   try {
-    await train(engine, new SampleMaker(folder, renderer), screens, {
+    await train(engine, new SampleMaker(folder, renderer, source.pretraining.sceneText), screens, {
       steps: options.steps,
       screensPerStep: options.screensPerStep,
       goalsPerScreen: options.goalsPerScreen,

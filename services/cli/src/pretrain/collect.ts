@@ -12,10 +12,10 @@ import type {
 import { Phone } from './phone';
 import { Random } from './random';
 
-/** A screen, what it shows in words, and for some goals the right next action on it. */
+/** A screen, what it shows, and for some goals the right next action on it. */
 export interface Screen {
   png: Uint8Array;
-  text: string;
+  elements: DescribedElement[];
   demonstrations: Demonstration[];
 }
 
@@ -40,11 +40,19 @@ const STRAY = 0.3;
 /** Goals looked at per screen: those decided on it or behind it, and any. */
 const NEAR_CANDIDATES = 14;
 const FAR_CANDIDATES = 8;
-const TAPS_PER_SCREEN = 4;
 const LONGEST_WALK = 7;
 
 /** Asks for a click on the element of that label. */
 export const TAP = 'Tap';
+
+/** Elements whose label is on the screen once, to be clicked by name. */
+export function taps(elements: readonly DescribedElement[]): Demonstration[] {
+  const times = new Map<string, number>();
+  for (const { label } of elements) times.set(label, (times.get(label) ?? 0) + 1);
+  return elements
+    .filter(({ label, kind }) => times.get(label) === 1 && kind !== 'text' && kind !== 'title')
+    .map((element) => ({ goal: `${TAP} ${element.label}`, action: clickOn(element) }));
+}
 
 export type Source = TaskSourcePlugin & { pretraining: PretrainingSupport };
 
@@ -117,14 +125,13 @@ class Walker {
     const png = await this.phone.screenshot();
     return {
       png,
-      text: this.source.pretraining.sceneText(seen.elements),
+      elements: seen.elements,
       demonstrations: this.demonstrate(seen, task),
     };
   }
 
   /**
-   * The walk's own goal, goals decided on this screen or behind it, any others, and elements named by their labels.
-   * Of those with the same action one is kept: the screen alone must not tell the answer.
+   * The walk's own goal, goals decided on this screen or behind it, and any others. Of those with the same action one is kept: the screen alone must not tell the answer.
    */
   private demonstrate(seen: OracleObservation, own: Task): Demonstration[] {
     const byAction = new Map<string, Demonstration>();
@@ -134,7 +141,7 @@ class Walker {
       const key = JSON.stringify(action);
       if (!byAction.has(key)) byAction.set(key, { goal: task.description, action });
     }
-    return [...byAction.values(), ...this.taps(seen)];
+    return [...byAction.values()];
   }
 
   private candidates({ state }: OracleObservation, own: Task): Task[] {
@@ -145,19 +152,6 @@ class Walker {
       own,
       ...[...this.random.shuffled(near).slice(0, NEAR_CANDIDATES), ...any].map(({ task }) => task),
     ];
-  }
-
-  /** Elements whose label is on the screen once, to be clicked by name. */
-  private taps({ elements }: OracleObservation): Demonstration[] {
-    const times = new Map<string, number>();
-    for (const { label } of elements) times.set(label, (times.get(label) ?? 0) + 1);
-    const named = elements.filter(
-      ({ label, kind }) => times.get(label) === 1 && kind !== 'text' && kind !== 'title',
-    );
-    return this.random
-      .shuffled(named)
-      .slice(0, TAPS_PER_SCREEN)
-      .map((element) => ({ goal: `${TAP} ${element.label}`, action: clickOn(element) }));
   }
 
   private strayClick({ elements }: OracleObservation): Action {

@@ -15,7 +15,7 @@ export const DEFAULT_SIZE: SmallModelSize = {
 
 const VISION_HEADS = 4;
 const TEXT_HEADS = 6;
-const TEXT_KV_HEADS = 2;
+const TEXT_KV_HEADS = 3;
 const HEAD_DIM = 32;
 
 /** config.json of an ordinary `qwen3_vl` folder for a vocabulary made by `buildSmallTokenizer`. */
@@ -52,7 +52,7 @@ export function smallModelConfig(
       pad_token_id: id('<|endoftext|>'),
       bos_token_id: id('<|endoftext|>'),
       eos_token_id: id('<|im_end|>'),
-      rope_theta: 10_000,
+      rope_theta: 5_000_000,
       rope_scaling: { rope_type: 'default', mrope_interleaved: true, mrope_section: [6, 5, 5] },
     },
     vision_config: {

@@ -1,7 +1,9 @@
 import { jsonDialect, turnText } from '@ui-rl/actions';
 import type { Engine, TrainSample } from '@ui-rl/engine';
 import type { ModelFolder, Renderer } from '@ui-rl/models';
-import type { Screen } from './collect';
+import type { DescribedElement } from '@ui-rl/plugin-kit';
+import { taps, type Demonstration, type Screen } from './collect';
+import { occlude } from './occlude';
 import { Random } from './random';
 
 /** Asks for the description of a screen; no goal begins like this. */
@@ -27,27 +29,58 @@ export function learningRateAt(step: number, { steps, warmupSteps, learningRate 
   return learningRate * (0.1 + 0.9 * 0.5 * (1 + Math.cos(Math.PI * progress)));
 }
 
-/**
- * Turns a screen into one sample: a conversation about its image. Half of them begin with a description of the screen,
- * all ask for the next action towards several goals; each answer is trained given what precedes it.
- */
+/** Share of the samples in which elements are painted over. */
+const OCCLUDED = 0.5;
+/** Of the others, those that begin with the description of the screen. */
+const DESCRIBED = 0.5;
+
+interface Lesson {
+  png: Uint8Array;
+  exchanges: { ask: string; answer: string }[];
+}
+
+/** Turns a screen into one sample: a conversation about its image. Each answer is trained given what precedes it. */
 export class SampleMaker {
   constructor(
     private readonly folder: ModelFolder,
     private readonly renderer: Renderer,
+    private readonly sceneText: (elements: readonly DescribedElement[]) => string,
   ) {}
 
   async sample(screen: Screen, goals: number, random: Random): Promise<TrainSample> {
-    const image = await this.folder.imageProcessor.process(screen.png);
-    const describe = random.chance(0.5);
-    const chosen = random.shuffled(screen.demonstrations).slice(0, describe ? Math.ceil(goals / 3) : goals);
-    const exchanges = [
-      ...(describe ? [{ ask: DESCRIBE, answer: screen.text }] : []),
-      ...chosen.map(({ goal, action }) => ({
-        ask: turnText('compact', { goal, turn: 1, maxTurns: 1 }),
-        answer: jsonDialect.format(action),
-      })),
-    ];
+    const lesson = random.chance(OCCLUDED)
+      ? await this.occludedLesson(screen, goals, random)
+      : this.wholeLesson(screen, goals, random);
+    return this.conversation(lesson);
+  }
+
+  /** What little is left to see is described, and clicked by name. */
+  private async occludedLesson(screen: Screen, goals: number, random: Random): Promise<Lesson> {
+    const share = 0.4 + 0.55 * random.next();
+    const hidden = new Set(screen.elements.filter(() => random.chance(share)));
+    const { png, elements } = await occlude(screen.png, screen.elements, (element) => hidden.has(element));
+    const clicks = random.shuffled(taps(elements)).slice(0, Math.ceil(goals / 3));
+    return { png, exchanges: [this.description(elements), ...clicks.map(exchangeOf)] };
+  }
+
+  private wholeLesson(screen: Screen, goals: number, random: Random): Lesson {
+    const described = random.chance(DESCRIBED);
+    const wanted = described ? Math.ceil(goals / 3) : goals;
+    const clicks = random.shuffled(taps(screen.elements)).slice(0, Math.ceil(wanted / 3));
+    const demonstrations = random.shuffled(screen.demonstrations).slice(0, wanted - clicks.length);
+    const exchanges = random.shuffled([...demonstrations, ...clicks]).map(exchangeOf);
+    return {
+      png: screen.png,
+      exchanges: described ? [this.description(screen.elements), ...exchanges] : exchanges,
+    };
+  }
+
+  private description(elements: readonly DescribedElement[]): Lesson['exchanges'][number] {
+    return { ask: DESCRIBE, answer: this.sceneText(elements) };
+  }
+
+  private async conversation({ png, exchanges }: Lesson): Promise<TrainSample> {
+    const image = await this.folder.imageProcessor.process(png);
     const [first, ...rest] = exchanges;
     const opening = this.renderer.render(
       [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text: first.ask }] }],
@@ -69,6 +102,10 @@ export class SampleMaker {
     }
     return { tokenIds, images: [image], mask, advantages: 1 };
   }
+}
+
+function exchangeOf({ goal, action }: Demonstration): { ask: string; answer: string } {
+  return { ask: turnText('compact', { goal, turn: 1, maxTurns: 1 }), answer: jsonDialect.format(action) };
 }
 
 /** Supervised training on screens in random order, epoch after epoch. */
