@@ -9,7 +9,6 @@ import {
   findRun,
   listEpisodes,
   listRuns,
-  listSetAside,
   migrate,
   openDatabase,
   pendingMigrations,
@@ -239,9 +238,6 @@ describe.each(backends)('records on %s', (_name, start) => {
       'warning',
     ]);
     expect((await findEpisode(database.dataSource, 'r-once'))?.trainedInStep).toBe(4);
-    expect(await listSetAside(database.dataSource)).toEqual([
-      expect.objectContaining({ key: 'k', runId: RUN }),
-    ]);
     expect(await readTaskScores(database.dataSource, RUN)).toEqual([
       {
         set: 'eval_goals',

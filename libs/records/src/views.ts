@@ -157,12 +157,16 @@ export interface EpisodeDetail extends EpisodeSummary {
   turns: TurnView[];
 }
 
+/** A message no service could read, as the `set_aside` bucket holds it. */
 export interface SetAsideView {
-  runId: string;
+  /** Key in the bucket. */
+  key: string;
+  at: string;
   service: string;
   subject: string;
-  /** Key in the `set_aside` bucket. */
-  key: string;
   reason: string;
-  at: string;
+  /** The message, or its beginning. */
+  payload: string;
+  encoding: 'utf8' | 'base64';
+  sizeBytes: number;
 }

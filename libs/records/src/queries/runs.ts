@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { CheckpointView, EvaluationView, LogEntry, RunDetail, RunSummary, SetAsideView } from '../views';
+import type { CheckpointView, EvaluationView, LogEntry, RunDetail, RunSummary } from '../views';
 import { iso, isoOrNull } from './values';
 
 interface RunRow {
@@ -140,20 +140,4 @@ async function inProgress(dataSource: DataSource, runId: string): Promise<number
     [runId],
   );
   return count;
-}
-
-/** Messages nobody could read, of every run, latest first. */
-export async function listSetAside(dataSource: DataSource, limit = 200): Promise<SetAsideView[]> {
-  const rows = await dataSource.query<{ run_id: string; at: Date; data: Record<string, unknown> }[]>(
-    `SELECT run_id, at, data FROM events WHERE type = 'set_aside' ORDER BY at DESC LIMIT $1`,
-    [limit],
-  );
-  return rows.map(({ run_id, at, data }) => ({
-    runId: run_id,
-    at: iso(at),
-    service: String(data.service),
-    subject: String(data.subject),
-    key: String(data.key),
-    reason: String(data.reason),
-  }));
 }

@@ -1,5 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
-import { BusService, type SetAsideRecord } from '@ui-rl/bus';
+import { BusService } from '@ui-rl/bus';
+import type { SetAsideView } from '@ui-rl/records';
 
 const LIMIT = 200;
 
@@ -10,10 +11,10 @@ export class SetAsideController {
 
   /** Latest first. */
   @Get()
-  async list(): Promise<SetAsideRecord[]> {
+  async list(): Promise<SetAsideView[]> {
     const keys = await this.bus.setAsideBucket.keys();
     const entries = await Promise.all(
-      keys.slice(-LIMIT).map((key) => this.bus.setAsideBucket.get<SetAsideRecord>(key)),
+      keys.slice(-LIMIT).map((key) => this.bus.setAsideBucket.get<SetAsideView>(key)),
     );
     return entries
       .flatMap((entry) => (entry === null ? [] : [entry.value]))

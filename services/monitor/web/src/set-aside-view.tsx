@@ -1,20 +1,10 @@
+import type { SetAsideView as Message } from '@ui-rl/records';
 import { useApi, useVersion } from './api';
 import { day } from './format';
 import { Card, Empty, Problem } from './ui';
 
-interface SetAside {
-  key: string;
-  at: string;
-  service: string;
-  subject: string;
-  reason: string;
-  payload: string;
-  encoding: string;
-  sizeBytes: number;
-}
-
 export function SetAsideView() {
-  const { data: messages, error } = useApi<SetAside[]>('/api/set-aside', useVersion(null));
+  const { data: messages, error } = useApi<Message[]>('/api/set-aside', useVersion(null));
   return (
     <Card title="Messages set aside">
       <Problem error={error} />
