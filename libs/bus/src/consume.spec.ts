@@ -112,6 +112,33 @@ describe('streams and durable consumers', () => {
     expect(await pending(bus, STREAMS.tasks)).toBe(0);
   });
 
+  it('handles a message once that comes again because the process stood still, and keeps the slot for others', async () => {
+    const handled: unknown[] = [];
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await bus.consume<{ description: string }>({
+      stream: STREAMS.tasks,
+      durable: 'halting',
+      subject: subjects.task('*'),
+      ackWaitMs: 300,
+      concurrency: 2,
+      handle: async ({ description }) => {
+        handled.push(description);
+        if (description !== 'first') return;
+        // No heartbeat leaves while nothing else runs.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+        await released;
+      },
+    });
+    await bus.publishJson(subjects.task('run'), { description: 'first' }, 'first');
+    await eventually('the second delivery', async () => (await deliveries(bus, 'halting')) >= 2);
+    await bus.publishJson(subjects.task('run'), { description: 'second' }, 'second');
+    await eventually('the other message', () => handled.includes('second'));
+    release();
+    await eventually('an empty queue', async () => (await pending(bus, STREAMS.tasks)) === 0);
+    expect(handled).toEqual(['first', 'second']);
+  });
+
   it.each([
     ['no JSON', '{"description":', /not JSON/],
     [
@@ -190,4 +217,10 @@ describe('streams and durable consumers', () => {
 async function pending(bus: BusService, stream: string): Promise<number> {
   const reply = await bus.connection.request(`$JS.API.STREAM.INFO.${stream}`, '');
   return reply.json<{ state: { messages: number } }>().state.messages;
+}
+
+/** Messages the broker has handed to a consumer of the tasks, repeated ones included. */
+async function deliveries(bus: BusService, durable: string): Promise<number> {
+  const reply = await bus.connection.request(`$JS.API.CONSUMER.INFO.${STREAMS.tasks}.${durable}`, '');
+  return reply.json<{ delivered: { consumer_seq: number } }>().delivered.consumer_seq;
 }

@@ -88,6 +88,8 @@ class ConsumptionLoop<T> implements Consumption {
   readonly ended: Promise<void>;
   private readonly stopping = new AbortController();
   private readonly waiting = new Set<ConsumerMessages>();
+  /** The messages that are being handled, by place and time in the stream. */
+  private readonly underWay = new Set<string>();
   private readonly logger: Logger;
   private readonly ackWaitMs: number;
   private readonly maxDeliver: number;
@@ -169,6 +171,10 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   private async process(message: JsMsg): Promise<void> {
+    const identity = `${message.info.streamSequence}@${message.info.timestampNanos}`;
+    // Delivered again since a heartbeat came late: whoever handles it answers for both, and this slot stays free.
+    if (this.underWay.has(identity)) return message.working();
+    this.underWay.add(identity);
     const heartbeat = setInterval(() => {
       if (this.bus.connection.isClosed()) clearInterval(heartbeat);
       else message.working();
@@ -183,6 +189,7 @@ class ConsumptionLoop<T> implements Consumption {
       );
     } finally {
       clearInterval(heartbeat);
+      this.underWay.delete(identity);
     }
   }
 
