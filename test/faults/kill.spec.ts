@@ -1,4 +1,3 @@
-import { eventually } from '@ui-rl/testkit';
 import { type Database } from '@ui-rl/records';
 import {
   firstTries,
@@ -13,11 +12,17 @@ import type { RunLog } from '../e2e/support/run-log';
 const SIZE = { evaluated: 3, groups: 6, groupSize: 3 };
 const TRAINING = { deterministic: true, seed: 5, groups_per_batch: 2, max_steps: 3 };
 
+/** Rollout ids by what they are played for. */
+const ROLLOUTS = { baseline: /-baseline-/, train: /-g\d{6}-/, final: /-final-/ };
+type Kind = keyof typeof ROLLOUTS;
+
 let fleet: TestFleet;
 /** A run that nobody disturbed, and one with everything killed once at least. */
 let calm: RunLog;
 let torn: RunLog;
 const killed: string[] = [];
+/** Episodes that were being played when something was killed. */
+const underWay: number[] = [];
 let database: Database;
 let episodes: RecordedEpisode[];
 
@@ -53,32 +58,42 @@ async function kill(name: ServiceName): Promise<void> {
 
 /** Kills everything, each in the middle of what it does. */
 async function tear(): Promise<void> {
-  const started = () => torn.events('rollout_started').length;
-  await eventually('the baseline', () => started() >= 1, 60_000, 5);
+  await playing('baseline', 1);
   await kill('env');
   await kill('evaluator');
-  await torn.begins(2);
+  await playing('train', 2);
   await kill('actor');
   await kill('monitor');
-  await eventually('an episode that waits for its batch', () => trainEpisodes() >= 4, 90_000, 5);
+  await fleet.until('episodes that wait for their batch', () => ended('train') >= 4, 120_000);
   await kill('learner');
-  await eventually('a step', () => torn.steps.length >= 1, 90_000, 5);
+  await fleet.until('a step', () => torn.steps.length >= 1, 120_000);
   await kill('task-loader');
-  await torn.begins(SIZE.groupSize * 2 + 2);
+  await playing('train', TRAINING.groups_per_batch * SIZE.groupSize + 2);
   await fleet.nats.restart(500);
   killed.push('nats-server');
-  await fleet.reaches('torn', 'final_eval', 120_000);
+  await playing('final', 1);
   await kill('learner');
 }
 
-function trainEpisodes(): number {
-  return torn.trajectories.filter(({ request }) => request.purpose === 'train').length;
+/** Waits until so many episodes of a kind have begun, and notes how many of them are being played. */
+async function playing(kind: Kind, begun: number): Promise<void> {
+  await fleet.until(`episode ${begun} of ${kind}`, () => started(kind) >= begun, 120_000);
+  underWay.push(started(kind) - ended(kind));
+}
+
+function started(kind: Kind): number {
+  return torn.events('rollout_started').filter(({ rolloutId }) => ROLLOUTS[kind].test(rolloutId)).length;
+}
+
+function ended(kind: Kind): number {
+  return torn.trajectories.filter(({ request }) => ROLLOUTS[kind].test(request.rolloutId)).length;
 }
 
 it('goes on to the end, whatever was killed', () => {
   expect(killed.toSorted()).toEqual(
     ['actor', 'env', 'evaluator', 'learner', 'learner', 'monitor', 'nats-server', 'task-loader'].toSorted(),
   );
+  expect(Math.max(...underWay)).toBeGreaterThan(0);
   expect(torn.events('phase').map(({ phase }) => phase)).toEqual([
     'baseline',
     'training',

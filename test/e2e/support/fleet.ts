@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
-import type { RunPhase } from '@ui-rl/contracts';
+import { type RunPhase, STREAMS } from '@ui-rl/contracts';
 import { type Database, openDatabase, type RunDetail } from '@ui-rl/records';
 import {
   eventually,
@@ -117,31 +118,33 @@ export class TestFleet {
     return log;
   }
 
-  /** Waits for a phase; a run that fails ends the waiting with its reason and what the services said. */
+  /** Waits for a phase; a run that fails ends the waiting with its reason. */
   async reaches(runId: string, phase: RunPhase, timeoutMs = 120_000): Promise<void> {
     let failure: string | undefined;
-    try {
-      await eventually(
-        `phase ${phase} of ${runId}`,
-        async () => {
-          const state = await this.bus.runs.state(runId);
-          if (state?.phase === 'failed') failure = state.reason;
-          return state?.phase === phase || failure !== undefined;
-        },
-        timeoutMs,
-        100,
-      );
-    } catch (error) {
-      throw new Error(`${(error as Error).message}\n${this.said()}`, { cause: error });
-    }
+    const reached = async () => {
+      const state = await this.bus.runs.state(runId);
+      if (state?.phase === 'failed') failure = state.reason;
+      return state?.phase === phase || failure !== undefined;
+    };
+    await this.until(`phase ${phase} of ${runId}`, reached, timeoutMs);
     if (failure !== undefined) throw new Error(`${runId} has failed: ${failure}\n${this.said()}`);
+  }
+
+  /** Waits for a condition; where it does not come true, the error tells what the broker holds and the services said. */
+  async until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs: number): Promise<void> {
+    try {
+      await eventually(what, condition, timeoutMs, 20);
+    } catch (error) {
+      const held = await consumers(this.bus).catch(String);
+      throw new Error(`${(error as Error).message}\n${held}\n${this.said()}`, { cause: error });
+    }
   }
 
   /** Waits until a run has ended and the monitor has recorded all that it published. */
   async completes(log: RunLog, timeoutMs = 120_000): Promise<void> {
     await this.reaches(log.runId, 'finished', timeoutMs);
     await log.ends();
-    await eventually(
+    await this.until(
       `everything of ${log.runId} in the monitor`,
       async () => {
         const run = await this.api<RunDetail>(`/api/runs/${log.runId}`);
@@ -157,7 +160,6 @@ export class TestFleet {
         );
       },
       60_000,
-      250,
     );
   }
 
@@ -233,4 +235,19 @@ export class TestFleet {
   private said(): string {
     return SERVICES.map((name) => `--- ${name}\n${this.output(name).slice(-3_000)}`).join('\n');
   }
+}
+
+/** What each consumer of the streams still has to do. */
+async function consumers(bus: BusService): Promise<string> {
+  const jsm = await jetstreamManager(bus.connection);
+  const lines: string[] = [];
+  for (const stream of Object.values(STREAMS)) {
+    for await (const consumer of jsm.consumers.list(stream)) {
+      const { name, num_pending, num_ack_pending, num_redelivered, num_waiting } = consumer;
+      lines.push(
+        `${stream} ${name}: ${num_pending} to deliver, ${num_ack_pending} unacknowledged, ${num_redelivered} redelivered, ${num_waiting} pulls`,
+      );
+    }
+  }
+  return lines.join('\n');
 }

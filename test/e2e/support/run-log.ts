@@ -47,18 +47,6 @@ export class RunLog {
     return this.events('train_step');
   }
 
-  /** Waits until the run has begun so many training episodes. */
-  async begins(episodes: number, timeoutMs = 60_000): Promise<void> {
-    const started = () =>
-      this.events('rollout_started').filter(({ rolloutId }) => TRAINING_ROLLOUT.test(rolloutId)).length;
-    await eventually(
-      `${episodes} training episodes of ${this.runId}`,
-      () => started() >= episodes,
-      timeoutMs,
-      5,
-    );
-  }
-
   /** Waits until the log has the end of the run, and with it everything that came before. */
   async ends(timeoutMs = 30_000): Promise<void> {
     const ended = () =>
@@ -66,8 +54,6 @@ export class RunLog {
     await eventually(`the end of ${this.runId}`, ended, timeoutMs);
   }
 }
-
-const TRAINING_ROLLOUT = /-g\d{6}-r\d+/;
 
 function inOrder<T>(stored: Map<number, T>): T[] {
   return [...stored.entries()].sort(([a], [b]) => a - b).map(([, message]) => message);
