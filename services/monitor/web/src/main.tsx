@@ -1,7 +1,9 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import 'uplot/dist/uPlot.min.css';
-import './styles.css';
+import './styles/base.css';
+import './styles/parts.css';
+import './styles/episode.css';
 import { App } from './app';
 
 const root = document.getElementById('root');
