@@ -22,8 +22,9 @@ import { VisionEncoder } from './vision-encoder';
 import type { WeightSet } from './weights';
 
 const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
-const VISION_PASS_PATCHES = 8192;
-const PREFILL_TOKENS = 4096;
+// Passes of a size whose activations stay in the caches of a small model.
+const VISION_PASS_PATCHES = 4096;
+const PREFILL_TOKENS = 2048;
 
 /** A model on a device: what samples from it and what trains it, over the same weights. */
 export class DeviceModel {

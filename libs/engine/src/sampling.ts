@@ -30,12 +30,13 @@ export function sampleToken(
 ): SampledToken {
   const scale = 1 / scoringTemperature(options.temperature);
   const highest = logits_V[argMax(logits_V)];
+  const weights_V = exponentials(logits_V, highest, scale);
   let all = 0;
-  for (let token = 0; token < logits_V.length; token += 1)
-    all += Math.exp((logits_V[token] - highest) * scale);
+  for (let token = 0; token < logits_V.length; token += 1) all += weights_V[token];
   let allowed = all;
   for (const token of forbidden) {
-    allowed -= Math.exp((logits_V[token] - highest) * scale);
+    allowed -= weights_V[token];
+    weights_V[token] = 0;
     logits_V[token] = Number.NEGATIVE_INFINITY;
   }
   const token =
@@ -43,12 +44,24 @@ export function sampleToken(
       ? argMax(logits_V)
       : options.topP < 1
         ? drawFromNucleus(logits_V, highest, scale, allowed, options.topP, uniform)
-        : draw(logits_V, highest, scale, allowed * uniform);
+        : draw(weights_V, logits_V.length, allowed * uniform);
   return { token, logprob: (logits_V[token] - highest) * scale - Math.log(all) };
 }
 
 /** Tokens e^-40 less likely than the likeliest change no sum of double precision. */
 const NEGLIGIBLE = -40;
+
+let memory = new Float64Array(0);
+
+/** exp((logit - highest) · scale) of every token, 0 where negligible; valid until the next call. */
+function exponentials(logits: Float32Array, highest: number, scale: number): Float64Array {
+  if (memory.length < logits.length) memory = new Float64Array(logits.length);
+  for (let token = 0; token < logits.length; token += 1) {
+    const exponent = (logits[token] - highest) * scale;
+    memory[token] = exponent > NEGLIGIBLE ? Math.exp(exponent) : 0;
+  }
+  return memory;
+}
 
 function argMax(values: Float32Array): number {
   let best = 0;
@@ -57,14 +70,14 @@ function argMax(values: Float32Array): number {
 }
 
 /** The token in whose slice of the summed weights `target` lies. */
-function draw(logits: Float32Array, top: number, scale: number, target: number): number {
+function draw(weights: Float64Array, count: number, target: number): number {
   let passed = 0;
   let last = 0;
-  for (let token = 0; token < logits.length; token += 1) {
-    const exponent = (logits[token] - top) * scale;
-    if (exponent <= NEGLIGIBLE) continue;
+  for (let token = 0; token < count; token += 1) {
+    const weight = weights[token];
+    if (weight === 0) continue;
     last = token;
-    passed += Math.exp(exponent);
+    passed += weight;
     if (passed > target) return token;
   }
   return last;
