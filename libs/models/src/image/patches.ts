@@ -13,7 +13,8 @@ export function toPatches(image: RgbImage, config: ImageProcessorConfig): Float3
   const length = 3 * temporalPatchSize * area;
   const [rows, columns] = [image.height / patchSize, image.width / patchSize];
   const tables = normalizationTables(config);
-  const patches = new Float32Array(rows * columns * length);
+  // Shared memory passes between threads without a copy.
+  const patches = new Float32Array(new SharedArrayBuffer(rows * columns * length * 4));
   let at = 0;
   for (let blockRow = 0; blockRow < rows; blockRow += mergeSize) {
     for (let blockColumn = 0; blockColumn < columns; blockColumn += mergeSize) {
