@@ -1,6 +1,6 @@
 import type { Trajectory } from '@ui-rl/contracts';
 import { planBatch } from './batch-planner';
-import { GroupBook } from './groups';
+import { GroupBook, strangeRequest } from './groups';
 import { IndexSet } from './index-set';
 
 function trajectory(groupIndex: number, indexInGroup: number, reward = 0, attempt = 0): Trajectory {
@@ -110,5 +110,21 @@ describe('an index set', () => {
     expect(IndexSet.parse(set.toString()).has(6)).toBe(true);
     expect(IndexSet.parse('').firstMissing).toBe(0);
     expect(() => IndexSet.parse('1-x')).toThrow('"1-x" is no range');
+  });
+});
+
+describe('episodes nobody asked for', () => {
+  const asked = { runId: 'run', groupSize: 2, groups: 3 };
+  const request = { ...trajectory(2, 1).request, purpose: 'train' as const };
+
+  it('are told from those of the groups there are', () => {
+    expect(strangeRequest(request, asked)).toBeUndefined();
+    expect(strangeRequest({ ...request, groupIndex: 3 }, asked)).toBe(
+      'it is of group 3, but only 3 were asked for so far (0 to 2)',
+    );
+    expect(strangeRequest({ ...request, groupSize: 4 }, asked)).toContain('a group of 4');
+    expect(strangeRequest({ ...request, indexInGroup: 2 }, asked)).toContain('number 2');
+    expect(strangeRequest({ ...request, runId: 'other' }, asked)).toContain('run "other"');
+    expect(strangeRequest({ ...request, purpose: 'eval' }, asked)).toContain('"eval"');
   });
 });

@@ -147,3 +147,23 @@ export function nextAttempt(request: RolloutRequest): RolloutRequest {
   const rolloutId = `${request.groupId}-r${request.indexInGroup}-a${attempt}`;
   return Object.assign(new RolloutRequest(), request, { attempt, rolloutId });
 }
+
+/** What a run's training episodes have in common. */
+export interface Asked {
+  runId: string;
+  groupSize: number;
+  /** Groups that were asked for; their indices are below. */
+  groups: number;
+}
+
+/** Why nobody asked for an episode; undefined where somebody did. */
+export function strangeRequest(request: RolloutRequest, asked: Asked): string | undefined {
+  const { runId, purpose, groupIndex, groupSize, indexInGroup } = request;
+  if (runId !== asked.runId) return `it is of run "${runId}", this learner serves ${asked.runId}`;
+  if (purpose !== 'train') return `its purpose is "${purpose}", expected "train"`;
+  if (groupSize !== asked.groupSize || indexInGroup >= groupSize) {
+    return `it is number ${indexInGroup} of a group of ${groupSize}, groups of this run have ${asked.groupSize}`;
+  }
+  if (groupIndex < asked.groups) return undefined;
+  return `it is of group ${groupIndex}, but only ${asked.groups} were asked for so far (0 to ${asked.groups - 1})`;
+}

@@ -350,6 +350,21 @@ it('refuses what was sampled by weights it never had, and says so', async () => 
   expect((await events(runId, 'train_step'))[0].rolloutIds).toEqual([`${runId}-g0-r0-a1`, `${runId}-g0-r1`]);
 });
 
+it('sets aside episodes nobody asked for, and trains the others', async () => {
+  const runId = await startRun({ groupsPerBatch: 1 });
+  // As many as it takes in at the same time: they must not keep the others waiting.
+  await playGroup(runId, 5, [1, 0]);
+  await playGroup(runId, 0, [1, 0]);
+  await reached(runId, 1);
+  const told = await events(runId, 'set_aside');
+  expect(told.map(({ service, subject }) => [service, subject])).toEqual([
+    ['learner', subjects.trajectory(runId, 'train')],
+    ['learner', subjects.trajectory(runId, 'train')],
+  ]);
+  expect(told[0].reason).toContain('group 5, but only 1 were asked for');
+  expect((await events(runId, 'train_step'))[0].rolloutIds).toEqual([`${runId}-g0-r0`, `${runId}-g0-r1`]);
+});
+
 it('asks for other groups where one teaches nothing, up to the limit', async () => {
   const runId = await startRun({ groupsPerBatch: 1, maxReplacedGroups: 1 });
   await playGroup(runId, 0, [1, 1]);

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { join } from 'node:path';
-import type { BusService, RunSnapshot } from '@ui-rl/bus';
+import { UnacceptableMessage, type BusService, type RunSnapshot } from '@ui-rl/bus';
 import {
   subjects,
   type PolicyActRequest,
@@ -12,7 +12,7 @@ import {
 import { Engine } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer } from '@ui-rl/models';
 import { CheckpointFolder, type LearnerState } from './checkpoint-folder';
-import { GroupBook } from './groups';
+import { GroupBook, strangeRequest } from './groups';
 import { ImageStore } from './image-store';
 import { MetricsFile } from './metrics-file';
 import type { LearnerOptions } from './options';
@@ -129,9 +129,19 @@ export class Learner {
     return openTrajectories(this.options);
   }
 
-  /** Takes in one episode; resolves when nothing more needs its message. */
+  /**
+   * Takes in one episode; resolves when nothing more needs its message.
+   * @throws UnacceptableMessage for one that nobody asked for: its group would never be complete, and keep others waiting
+   */
   async accept(trajectory: Trajectory, signal: AbortSignal): Promise<void> {
     if (this.loop.finished) return;
+    const { runId, options, loop } = this;
+    const strange = strangeRequest(trajectory.request, {
+      runId,
+      groupSize: options.groupSize,
+      groups: loop.groupsAsked,
+    });
+    if (strange !== undefined) throw new UnacceptableMessage(`nobody asked for this episode: ${strange}`);
     const problem = await this.judge(trajectory);
     const placement = this.book.place(trajectory, problem === undefined);
     if (placement.kind === 'superfluous') return;

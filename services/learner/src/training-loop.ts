@@ -50,6 +50,11 @@ export class TrainingLoop {
     return this.done;
   }
 
+  /** Groups asked for since the run began. */
+  get groupsAsked(): number {
+    return this.wanted;
+  }
+
   /** Looks whether there is something to train; resolves when there is nothing left. */
   advance(): Promise<void> {
     this.asked = true;
