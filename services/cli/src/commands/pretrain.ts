@@ -39,6 +39,8 @@ export interface PretrainOptions {
 /** Longest sequence of pre-training: the description of a full screen. */
 const MAX_SEQUENCE = 320;
 const ROWS = 32;
+/** Steps over which the loss is averaged for a line of progress. */
+const REPORT_EVERY = 50;
 /** Screens whose patches the embedding is first fitted to. */
 const WHITENING_SCREENS = 200;
 
@@ -183,6 +185,7 @@ async function trainModel(
   );
   const player: Player = { engine, folder, renderer };
   const started = Date.now();
+  let loss = 0;
   try {
     await train(engine, new SampleMaker(folder, renderer, source.pretraining.sceneText), screens, {
       steps: options.steps,
@@ -192,11 +195,13 @@ async function trainModel(
       warmupSteps: 100,
       seed: options.seed,
       onStep: async (step, metrics) => {
-        if (step % 50 === 0) {
+        loss += metrics['optim/loss'] / REPORT_EVERY;
+        if (step % REPORT_EVERY === 0) {
           const seconds = (Date.now() - started) / 1000;
           say(
-            `step ${step}/${options.steps}  loss ${metrics['optim/loss'].toFixed(4)}  ${(seconds / step).toFixed(2)} s/step  ${clockLeft(step, options.steps, seconds)} left`,
+            `step ${step}/${options.steps}  loss ${loss.toFixed(4)}  ${(seconds / step).toFixed(2)} s/step  ${clockLeft(step, options.steps, seconds)} left`,
           );
+          loss = 0;
         }
         if (step % options.evaluateEvery === 0 || step === options.steps) {
           const train = await playAll(player, phones, tasks.training, 2, 900_000_000);
