@@ -1,4 +1,5 @@
 import type { Trajectory } from '@ui-rl/contracts';
+import { makeRollout } from '@ui-rl/testkit';
 import { planBatch } from './batch-planner';
 import { GroupBook, strangeRequest } from './groups';
 import { IndexSet } from './index-set';
@@ -114,17 +115,19 @@ describe('an index set', () => {
 });
 
 describe('episodes nobody asked for', () => {
-  const asked = { runId: 'run', groupSize: 2, groups: 3 };
-  const request = { ...trajectory(2, 1).request, purpose: 'train' as const };
+  const found = (changes: Parameters<typeof makeRollout>[0]) =>
+    strangeRequest(makeRollout({ groupIndex: 2, indexInGroup: 1, groupSize: 2, ...changes }), {
+      runId: 'run',
+      groupSize: 2,
+      groups: 3,
+    });
 
   it('are told from those of the groups there are', () => {
-    expect(strangeRequest(request, asked)).toBeUndefined();
-    expect(strangeRequest({ ...request, groupIndex: 3 }, asked)).toBe(
-      'it is of group 3, but only 3 were asked for so far (0 to 2)',
-    );
-    expect(strangeRequest({ ...request, groupSize: 4 }, asked)).toContain('a group of 4');
-    expect(strangeRequest({ ...request, indexInGroup: 2 }, asked)).toContain('number 2');
-    expect(strangeRequest({ ...request, runId: 'other' }, asked)).toContain('run "other"');
-    expect(strangeRequest({ ...request, purpose: 'eval' }, asked)).toContain('"eval"');
+    expect(found({})).toBeUndefined();
+    expect(found({ groupIndex: 3 })).toBe('it is of group 3, but only 3 were asked for so far (0 to 2)');
+    expect(found({ groupSize: 4 })).toContain('a group of 4');
+    expect(found({ indexInGroup: 2 })).toContain('number 2');
+    expect(found({ runId: 'other' })).toContain('run "other"');
+    expect(found({ purpose: 'eval' })).toContain('"eval"');
   });
 });

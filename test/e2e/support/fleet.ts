@@ -206,15 +206,15 @@ export class TestFleet {
 
   private launch(name: ServiceName): void {
     if (this.stopping) return;
-    const database =
-      this.postgres === null ? { UIRL_PGLITE_DIR: this.databaseDir } : { DATABASE_URL: this.postgres.url };
+    const env: Record<string, string> = { NATS_URL: this.nats.url, UIRL_RUNS_DIR: this.runsDir };
     const chromium = findChromium();
-    const service = startService(name, {
-      NATS_URL: this.nats.url,
-      UIRL_RUNS_DIR: this.runsDir,
-      ...(name === 'env' && chromium !== null ? { CHROMIUM_BIN: chromium } : {}),
-      ...(name === 'monitor' ? { MONITOR_PORT: String(this.monitorPort), ...database } : {}),
-    });
+    if (name === 'env' && chromium !== null) env.CHROMIUM_BIN = chromium;
+    if (name === 'monitor') {
+      env.MONITOR_PORT = String(this.monitorPort);
+      if (this.postgres === null) env.UIRL_PGLITE_DIR = this.databaseDir;
+      else env.DATABASE_URL = this.postgres.url;
+    }
+    const service = startService(name, env);
     this.services.set(name, service);
     void this.supervise(name, service);
   }
