@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { cpSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { subjects } from '@ui-rl/contracts';
 import type { EpisodeDetail, EpisodePage, RunDetail, SetAsideView } from '@ui-rl/records';
 import { eventually } from '@ui-rl/testkit';
@@ -183,6 +185,37 @@ it('answers malformed requests with what is wrong, and no service ends over them
     error: { message: expect.stringContaining('runId') },
   });
   expect(fleet.unexpectedEnds).toEqual([]);
+});
+
+describe('a run that makes no sense', () => {
+  const truncated = () => {
+    const folder = `${fleet.modelDir}-truncated`;
+    cpSync(fleet.modelDir, folder, { recursive: true });
+    const weights = join(folder, 'model.safetensors');
+    truncateSync(weights, Math.floor(statSync(weights).size / 2));
+    return { name: folder };
+  };
+
+  it.each<[string, () => Record<string, object>, RegExp]>([
+    ['an unknown option', () => ({ training: { max_stepz: 3 } }), /max_stepz.*max_steps/s],
+    ['a value of the wrong type', () => ({ rollout: { group_size: 'two' } }), /rollout\.group_size.*two/s],
+    ['an unknown plugin', () => ({ environment: { kind: 'hologram' } }), /hologram.*browser/s],
+    [
+      'a task without text',
+      () => ({ tasks: { source_type: 'custom', limit: undefined, custom_tasks: [''] } }),
+      /custom_tasks/,
+    ],
+    ['a model that is not there', () => ({ model: { name: '/no/such/model' } }), /\/no\/such\/model/],
+    ['truncated weights', () => ({ model: truncated() }), /model-truncated\/model\.safetensors/],
+  ])('fails with the reason: %s', async (name, changes, reason) => {
+    const runId = `bad-${name.replaceAll(' ', '-')}`;
+    const told = await fleet.createRun(runId, changes());
+    await told.stop();
+    const phase = async () => (await fleet.bus.runs.state(runId))?.phase;
+    await fleet.until(`the end of ${runId}`, async () => (await phase()) === 'failed', 45_000);
+    expect((await fleet.bus.runs.state(runId))?.reason).toMatch(reason);
+    expect(fleet.unexpectedEnds).toEqual([]);
+  });
 });
 
 // Ends the monitor: last.
