@@ -26,6 +26,15 @@ const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
 const VISION_PASS_PATCHES = 4096;
 const PREFILL_TOKENS = 2048;
 
+/**
+ * Between the many operations of a training pass a thread waits for the next one awake, but not for long, and not after the
+ * pass: up to a quarter faster. Decoding, whose operations are small, gains nothing from it on a busy machine.
+ */
+const SPIN_BRIEFLY: SessionOptions = {
+  spinning: true,
+  config: { 'session.intra_op.spin_duration_us': '100', 'session.force_spinning_stop': '1' },
+};
+
 /** A model on a device: what samples from it and what trains it, over the same weights. */
 export class DeviceModel {
   private constructor(
@@ -74,7 +83,13 @@ export class DeviceModel {
       capacity: options.maxSequence,
     });
     const trainsVision = plan === undefined || plan.modules.some(({ part }) => part === 'vision');
-    const trainerModel = new TrainerModel({ family, vision, trainsVision, parameters, session });
+    const trainerModel = new TrainerModel({
+      family,
+      vision,
+      trainsVision,
+      parameters,
+      session: { ...session, ...SPIN_BRIEFLY },
+    });
     const { maxRows, maxSequence } = options;
     const generator = new Generator(sampler, {
       maxRows,

@@ -25,7 +25,7 @@ async function prepareProduct(size: number): Promise<() => Promise<number>> {
   const graph = new Graph('matrix product');
   const shape = [size, size];
   graph.output('c', ops.matmul(graph.input('a', 'float32', shape), graph.input('b', 'float32', shape)));
-  const session = await Session.create(graph);
+  const session = await Session.create(graph, { config: { 'session.force_spinning_stop': '1' } });
   const operand = (): ReturnType<typeof tensor> =>
     tensor('float32', new Float32Array(size * size).fill(0.5), shape);
   const feeds = { a: operand(), b: operand() };

@@ -6,7 +6,7 @@ import { MatrixProducts } from './matmul';
 import { alternate, median, medianRatio, ownPeakRss, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 
-const SAMPLES = 64;
+const SAMPLES = 128;
 const LORA_RANK = 32;
 
 /** What is trained, as a user would say it. */
@@ -22,7 +22,7 @@ const KINDS: Record<'full' | 'lora', { trainable: Trainable; part: TrainedPart }
 };
 
 /**
- * One optimizer step over 64 turns, each with its own screenshot: forward, backward, gradient accumulation, clipping,
+ * One optimizer step over 128 turns, each with its own screenshot: forward, backward, gradient accumulation, clipping,
  * AdamW, and the way to the device worker and back. Its useful operations per second, divided by what plain matrix
  * products reach in the same minute.
  */
