@@ -62,7 +62,7 @@ export interface PretrainingSupport {
   /** The same task from another screen. */
   startingFrom(task: Task, screen: string): Task;
   /** A screen as text, one line per element. */
-  sceneText(elements: readonly DescribedElement[]): string;
+  sceneText: (elements: readonly DescribedElement[]) => string;
 }
 
 export interface RewardInput {

@@ -45,13 +45,13 @@ program
   )
   .requiredOption('--out <dir>', 'folder to write the model to (a Hugging Face folder)')
   .option('--seed <n>', 'everything follows from it', positiveInteger, 0)
-  .option('--steps <n>', 'optimizer steps', positiveInteger, 3000)
-  .option('--screens <n>', 'distinct screens to collect', positiveInteger, 12000)
-  .option('--screens-per-step <n>', 'screens of one optimizer step', positiveInteger, 32)
+  .option('--steps <n>', 'optimizer steps', positiveInteger, 6000)
+  .option('--screens <n>', 'distinct screens to collect', positiveInteger, 6000)
+  .option('--screens-per-step <n>', 'screens of one optimizer step', positiveInteger, 16)
   .option('--goals-per-screen <n>', 'demonstrations taken of each of them', positiveInteger, 6)
-  .option('--learning-rate <x>', 'peak learning rate', positiveNumber, 1.2e-3)
+  .option('--learning-rate <x>', 'peak learning rate', positiveNumber, 4e-4)
   .option('--pages <n>', 'browser pages that collect at once', positiveInteger, 6)
-  .option('--evaluate-every <n>', 'steps between two evaluations by playing', positiveInteger, 500)
+  .option('--evaluate-every <n>', 'steps between two evaluations by playing', positiveInteger, 1000)
   .option(
     '--chromium <path>',
     'browser to use (default: as found by npm run setup)',

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Engine } from '@ui-rl/engine';
 import {
@@ -14,12 +14,14 @@ import {
 } from '@ui-rl/models';
 import { loadPlugins, type PretrainingGoal, type Task } from '@ui-rl/plugin-kit';
 import type { Browser } from 'playwright';
+import { percent } from '../report/intervals';
+import { clock } from '../report/progress';
 import { collectScreens, TAP, type Screen, type Source } from '../pretrain/collect';
 import { launchBrowser, Phone } from '../pretrain/phone';
 import { playAll, successRate, type Player } from '../pretrain/play';
 import { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig } from '../pretrain/small-model';
 import { Random } from '../pretrain/random';
-import { DESCRIBE, SampleMaker, train } from '../pretrain/train';
+import { ACTING, DESCRIBE, LOOKING, SampleMaker, train } from '../pretrain/train';
 import { setPatchEmbedding, whitenedEmbedding } from '../pretrain/whiten';
 
 export interface PretrainOptions {
@@ -156,6 +158,10 @@ async function embeddingOf(dir: string, screens: readonly Screen[], seed: number
   return whitenedEmbedding(patches, shape, DEFAULT_SIZE.visionWidth, new Random(seed));
 }
 
+/** Share of the steps in which the model learns to see, before it learns to act. */
+const LOOKING_SHARE = 0.6;
+const PHONES = 6;
+
 async function trainModel(
   dir: string,
   browser: Browser,
@@ -176,51 +182,73 @@ async function trainModel(
     seed: options.seed,
     optimizer: { beta1: 0.9, beta2: 0.95, weightDecay: 0.01 },
   });
-  const [pageFolder] = Object.values(source.pages ?? {});
-  const phones = await Promise.all(
-    cpus()
-      .slice(0, 8)
-      .flatMap(() => [1, 2, 3])
-      .map(() => Phone.open(browser, pageFolder, source.pretraining.viewport)),
-  );
-  const player: Player = { engine, folder, renderer };
-  const started = Date.now();
-  let loss = 0;
+  const [page] = Object.values(source.pages ?? {});
+  const { viewport, sceneText } = source.pretraining;
+  const phones = await Promise.all(Array.from({ length: PHONES }, () => Phone.open(browser, page, viewport)));
+  const maker = new SampleMaker(folder, renderer, (elements) => sceneText(elements));
+  const report = new PretrainReport(options, say, { engine, folder, renderer }, phones, tasks);
+  const looking = Math.round(options.steps * LOOKING_SHARE);
+  const phases = [
+    { mix: LOOKING, steps: looking, before: 0 },
+    { mix: ACTING, steps: options.steps - looking, before: looking },
+  ];
   try {
-    await train(engine, new SampleMaker(folder, renderer, source.pretraining.sceneText), screens, {
-      steps: options.steps,
-      screensPerStep: options.screensPerStep,
-      goalsPerScreen: options.goalsPerScreen,
-      learningRate: options.learningRate,
-      warmupSteps: 100,
-      seed: options.seed,
-      onStep: async (step, metrics) => {
-        loss += metrics['optim/loss'] / REPORT_EVERY;
-        if (step % REPORT_EVERY === 0) {
-          const seconds = (Date.now() - started) / 1000;
-          say(
-            `step ${step}/${options.steps}  loss ${loss.toFixed(4)}  ${(seconds / step).toFixed(2)} s/step  ${clockLeft(step, options.steps, seconds)} left`,
-          );
-          loss = 0;
-        }
-        if (step % options.evaluateEvery === 0 || step === options.steps) {
-          const train = await playAll(player, phones, tasks.training, 2, 900_000_000);
-          const unseen = await playAll(player, phones, tasks.evaluation, 3, 910_000_000);
-          say(
-            `step ${step}: success ${percent(successRate(train))} on training goals, ${percent(successRate(unseen))} on evaluation goals (neither demonstrated)`,
-          );
-        }
-      },
-    });
-    await engine.save(options.out);
+    for (const { mix, steps, before } of phases) {
+      await train(engine, maker, screens, {
+        ...options,
+        mix,
+        steps,
+        warmupSteps: Math.min(100, steps),
+        seed: options.seed + before,
+        onStep: (step, metrics) => report.onStep(before + step, metrics['optim/loss']),
+      });
+    }
+    await saveModel(engine, options.out);
   } finally {
     await engine.stop();
   }
 }
 
-const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+/** The model alone, without what only a training that goes on would need. */
+async function saveModel(engine: Engine, out: string): Promise<void> {
+  await engine.save(out);
+  for (const name of ['optimizer.safetensors', 'engine.json']) await rm(join(out, name), { force: true });
+}
 
-function clockLeft(step: number, steps: number, seconds: number): string {
-  const left = Math.round((seconds / step) * (steps - step));
-  return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
+/** Tells loss and time left now and then, and how the model plays. */
+class PretrainReport {
+  private readonly started = Date.now();
+  private loss = 0;
+
+  constructor(
+    private readonly options: PretrainOptions,
+    private readonly say: Say,
+    private readonly player: Player,
+    private readonly phones: readonly Phone[],
+    private readonly tasks: Catalogue,
+  ) {}
+
+  async onStep(step: number, loss: number): Promise<void> {
+    const { steps, evaluateEvery } = this.options;
+    this.loss += loss / REPORT_EVERY;
+    if (step % REPORT_EVERY === 0) this.progress(step);
+    if (step % evaluateEvery === 0 || step === steps) await this.play(step);
+  }
+
+  private progress(step: number): void {
+    const { steps } = this.options;
+    const seconds = (Date.now() - this.started) / 1000;
+    const rate = `${(seconds / step).toFixed(2)} s/step  ${clock((seconds / step) * (steps - step))} left`;
+    this.say(`step ${step}/${steps}  loss ${this.loss.toFixed(4)}  ${rate}`);
+    this.loss = 0;
+  }
+
+  private async play(step: number): Promise<void> {
+    const { training, evaluation } = this.tasks;
+    const seen = await playAll(this.player, this.phones, training, 2, 900_000_000);
+    const unseen = await playAll(this.player, this.phones, evaluation, 3, 910_000_000);
+    this.say(
+      `step ${step}: success ${percent(successRate(seen))} on training goals, ${percent(successRate(unseen))} on evaluation goals (neither demonstrated)`,
+    );
+  }
 }

@@ -15,6 +15,7 @@ export interface TrainOptions {
   screensPerStep: number;
   /** Demonstrations taken of a screen; of one that is described, a third. */
   goalsPerScreen: number;
+  mix: LessonMix;
   learningRate: number;
   warmupSteps: number;
   seed: number;
@@ -29,10 +30,18 @@ export function learningRateAt(step: number, { steps, warmupSteps, learningRate 
   return learningRate * (0.1 + 0.9 * 0.5 * (1 + Math.cos(Math.PI * progress)));
 }
 
-/** Share of the samples in which elements are painted over. */
-const OCCLUDED = 0.5;
-/** Of the others, those that begin with the description of the screen. */
-const DESCRIBED = 0.5;
+/** What the samples of a phase are made of. */
+export interface LessonMix {
+  /** Share of the samples in which elements are painted over. */
+  occluded: number;
+  /** Of the others, those that begin with the description of the screen. */
+  described: number;
+}
+
+/** First to see: what is where on a screen. */
+export const LOOKING: LessonMix = { occluded: 0.5, described: 0.5 };
+/** Then to act: where to click for a goal. */
+export const ACTING: LessonMix = { occluded: 0.15, described: 0.15 };
 
 interface Lesson {
   png: Uint8Array;
@@ -47,10 +56,10 @@ export class SampleMaker {
     private readonly sceneText: (elements: readonly DescribedElement[]) => string,
   ) {}
 
-  async sample(screen: Screen, goals: number, random: Random): Promise<TrainSample> {
-    const lesson = random.chance(OCCLUDED)
+  async sample(screen: Screen, goals: number, mix: LessonMix, random: Random): Promise<TrainSample> {
+    const lesson = random.chance(mix.occluded)
       ? await this.occludedLesson(screen, goals, random)
-      : this.wholeLesson(screen, goals, random);
+      : this.wholeLesson(screen, goals, random.chance(mix.described), random);
     return this.conversation(lesson);
   }
 
@@ -63,8 +72,7 @@ export class SampleMaker {
     return { png, exchanges: [this.description(elements), ...clicks.map(exchangeOf)] };
   }
 
-  private wholeLesson(screen: Screen, goals: number, random: Random): Lesson {
-    const described = random.chance(DESCRIBED);
+  private wholeLesson(screen: Screen, goals: number, described: boolean, random: Random): Lesson {
     const wanted = described ? Math.ceil(goals / 3) : goals;
     const clicks = random.shuffled(taps(screen.elements)).slice(0, Math.ceil(wanted / 3));
     const demonstrations = random.shuffled(screen.demonstrations).slice(0, wanted - clicks.length);
@@ -122,7 +130,9 @@ export async function train(
     return order.splice(0, options.screensPerStep);
   };
   const batch = () =>
-    Promise.all(nextScreens().map((screen) => maker.sample(screen, options.goalsPerScreen, random)));
+    Promise.all(
+      nextScreens().map((screen) => maker.sample(screen, options.goalsPerScreen, options.mix, random)),
+    );
   let upcoming = batch();
   for (let step = 0; step < options.steps; step++) {
     const samples = await upcoming;
