@@ -152,7 +152,7 @@ describe('task-loader', () => {
   });
 
   it('neither loses nor doubles a group when it is killed over and over', async () => {
-    const GROUPS = 150;
+    const GROUPS = 800;
     const runId = await createRun();
     await want(runId, GROUPS);
     const consumer = await collect(runId);
@@ -167,8 +167,8 @@ describe('task-loader', () => {
     }
     const service = startFromSource('task-loader', { NATS_URL: nats.url, UIRL_RUN: runId });
     ends.push(() => service.stop());
-    await eventually('all groups', async () => (await released()) === GROUPS);
-    await eventually('all rollouts', () => consumer.length >= GROUPS * GROUP_SIZE);
+    await eventually('all groups', async () => (await released()) === GROUPS, 60_000);
+    await eventually('all rollouts', () => consumer.length >= GROUPS * GROUP_SIZE, 60_000);
     await pause(200);
     expect(consumer).toHaveLength(GROUPS * GROUP_SIZE);
     expect(new Set(consumer.map(({ rolloutId }) => rolloutId)).size).toBe(GROUPS * GROUP_SIZE);
