@@ -65,6 +65,7 @@ export class TrainerModel {
       tokenIds: Array.from(sample.tokenIds),
       images: sample.images.map(({ sha256 }) => images.get(sha256)!.index),
       mask: sample.mask,
+      targets: sample.targets,
       temperature: sample.temperature !== undefined && sample.temperature > 0 ? sample.temperature : 1,
     }));
     const distinct = [...images.values()].map(({ image }) => image);

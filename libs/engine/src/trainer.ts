@@ -121,7 +121,8 @@ function lossOf(options: LossOptions): PolicyLoss {
 /** Checks a sample's lengths; the number of tokens it trains. */
 function countTrained(sample: TrainSample, index: number): number {
   const { length } = sample.tokenIds;
-  const arrays = { mask: sample.mask, oldLogprobs: sample.oldLogprobs, advantages: sample.advantages };
+  const { mask, targets, oldLogprobs, advantages } = sample;
+  const arrays = { mask, targets, oldLogprobs, advantages };
   for (const [name, array] of Object.entries(arrays)) {
     if (array === undefined || typeof array === 'number' || array.length === length) continue;
     throw new EngineError(

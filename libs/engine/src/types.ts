@@ -83,6 +83,11 @@ export interface TrainSample {
   images: ProcessedImage[];
   /** 1 where the token at this position is trained, that is, was sampled. As long as `tokenIds`. */
   mask: ArrayLike<number>;
+  /**
+   * What is to be predicted at each position, where that is not the token of the sequence itself: with it, image placeholders
+   * can be trained to name what they show. Left out, the tokens themselves.
+   */
+  targets?: ArrayLike<number>;
   /** Advantage per position, or one for all. */
   advantages: ArrayLike<number> | number;
   /** Log-probability at sampling time per position; left out for supervised training. */

@@ -71,6 +71,8 @@ export interface TrainerRow {
   images: readonly number[];
   /** 1 where the token is trained (its log-probability given all before it); the first token cannot be */
   mask: ArrayLike<number>;
+  /** what is to be predicted at each position, where that is not the token of the sequence itself */
+  targets?: ArrayLike<number>;
   /** softmax temperature of the log-probabilities, default 1 */
   temperature?: number;
 }

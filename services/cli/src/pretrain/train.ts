@@ -1,6 +1,6 @@
 import { jsonDialect, turnText } from '@ui-rl/actions';
 import type { Engine, TrainSample } from '@ui-rl/engine';
-import type { ModelFolder, Renderer } from '@ui-rl/models';
+import type { ModelFolder, ProcessedImage, Renderer } from '@ui-rl/models';
 import type { DescribedElement } from '@ui-rl/plugin-kit';
 import { taps, type Demonstration, type Screen } from './collect';
 import { occlude } from './occlude';
@@ -45,10 +45,14 @@ export const ACTING: LessonMix = { occluded: 0.15, described: 0.15 };
 
 interface Lesson {
   png: Uint8Array;
+  elements: readonly DescribedElement[];
   exchanges: { ask: string; answer: string }[];
 }
 
-/** Turns a screen into one sample: a conversation about its image. Each answer is trained given what precedes it. */
+/**
+ * Turns a screen into one sample: a conversation about its image. Each answer is trained given what precedes it, and each image
+ * token to name what it shows: so the model learns to read before it has learnt where to look.
+ */
 export class SampleMaker {
   constructor(
     private readonly folder: ModelFolder,
@@ -69,25 +73,23 @@ export class SampleMaker {
     const hidden = new Set(screen.elements.filter(() => random.chance(share)));
     const { png, elements } = await occlude(screen.png, screen.elements, (element) => hidden.has(element));
     const clicks = random.shuffled(taps(elements)).slice(0, Math.ceil(goals / 3));
-    return { png, exchanges: [this.description(elements), ...clicks.map(exchangeOf)] };
+    return { png, elements, exchanges: [this.description(elements), ...clicks.map(exchangeOf)] };
   }
 
   private wholeLesson(screen: Screen, goals: number, described: boolean, random: Random): Lesson {
     const wanted = described ? Math.ceil(goals / 3) : goals;
     const clicks = random.shuffled(taps(screen.elements)).slice(0, Math.ceil(wanted / 3));
     const demonstrations = random.shuffled(screen.demonstrations).slice(0, wanted - clicks.length);
+    const { png, elements } = screen;
     const exchanges = random.shuffled([...demonstrations, ...clicks]).map(exchangeOf);
-    return {
-      png: screen.png,
-      exchanges: described ? [this.description(screen.elements), ...exchanges] : exchanges,
-    };
+    return { png, elements, exchanges: described ? [this.description(elements), ...exchanges] : exchanges };
   }
 
   private description(elements: readonly DescribedElement[]): Lesson['exchanges'][number] {
     return { ask: DESCRIBE, answer: this.sceneText(elements) };
   }
 
-  private async conversation({ png, exchanges }: Lesson): Promise<TrainSample> {
+  private async conversation({ png, elements, exchanges }: Lesson): Promise<TrainSample> {
     const image = await this.folder.imageProcessor.process(png);
     const [first, ...rest] = exchanges;
     const opening = this.renderer.render(
@@ -96,6 +98,7 @@ export class SampleMaker {
     );
     const tokenIds = [...opening.tokenIds];
     const mask: number[] = tokenIds.map(() => 0);
+    const names = this.namesOfCells(image, elements);
     const append = (ids: number[], trained: 0 | 1) => {
       tokenIds.push(...ids);
       mask.push(...ids.map(() => trained));
@@ -108,8 +111,47 @@ export class SampleMaker {
       );
       append(this.renderer.responseIds(answer), 1);
     }
-    return { tokenIds, images: [image], mask, advantages: 1 };
+    const targets = [...tokenIds];
+    const firstCell = tokenIds.indexOf(this.folder.family.shape.imageTokenId);
+    names.forEach((name, cell) => {
+      if (name === null) return;
+      // What a placeholder says is read where the token after it is predicted.
+      targets[firstCell + cell + 1] = name;
+      mask[firstCell + cell + 1] = 1;
+    });
+    return { tokenIds, images: [image], mask, targets, advantages: 1 };
   }
+
+  /** The word that each image token is to say of what it shows, as a token; null where nothing lies. */
+  private namesOfCells(image: ProcessedImage, elements: readonly DescribedElement[]): (number | null)[] {
+    const [, rows, columns] = image.grid.map(
+      (patches) => patches / this.folder.imageProcessor.config.mergeSize,
+    );
+    return Array.from({ length: image.tokens }, (_, cell) => {
+      const x = (((cell % columns) + 0.5) * image.width) / columns;
+      const y = ((Math.floor(cell / columns) + 0.5) * image.height) / rows;
+      const word = wordAt(elements, x, y, image.width / columns);
+      return word === null ? null : this.folder.tokenizer.encode(` ${word}`)[0];
+    });
+  }
+}
+
+/** The word of the label that belongs to a place on the screen; at the right end of an element its value. */
+function wordAt(
+  elements: readonly DescribedElement[],
+  x: number,
+  y: number,
+  cellWidth: number,
+): string | null {
+  const found = elements.findLast(
+    ({ box: [left, top, width, height] }) => x >= left && x < left + width && y >= top && y < top + height,
+  );
+  if (found === undefined) return null;
+  const [left, , width] = found.box;
+  const isLast = x + cellWidth >= left + width;
+  if (isLast && width > cellWidth && found.value !== undefined && found.value !== '') return found.value;
+  const words = found.label.split(' ');
+  return words[Math.floor((x - left) / cellWidth) % words.length];
 }
 
 function exchangeOf({ goal, action }: Demonstration): { ask: string; answer: string } {

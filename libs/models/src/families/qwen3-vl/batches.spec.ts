@@ -82,6 +82,18 @@ test('temperature: the distribution is that of the divided logits', async () => 
   expect(sharp.entropy[0]).toBeLessThan((await run([trained])).entropy[0]);
 });
 
+test('a position can be trained to say another token than the one that stands there', async () => {
+  const row = rows[2];
+  const mask = row.tokenIds.map((_, token) => (token === 1 ? 1 : 0));
+  const every = Array.from({ length: family.shape.vocabSize }, (_, id) => id);
+  const said = async (id: number) =>
+    (await run([{ ...row, mask, targets: row.tokenIds.map(() => id) }])).logProbs[0];
+  const logProbs: number[] = [];
+  for (const id of every) logProbs.push(await said(id));
+  expect(logProbs.reduce((sum, logProb) => sum + Math.exp(logProb), 0)).toBeCloseTo(1, 4);
+  expect(logProbs[row.tokenIds[1]]).toBeCloseTo((await run([{ ...row, mask }])).logProbs[0], 5);
+});
+
 describe('a batch that does not fit is refused', () => {
   const feed = (batch: TrainerRow[], own = images): unknown =>
     family.trainerFeeds(batch, own, { images: 'patches' });

@@ -326,7 +326,9 @@ export function trainerFeeds(
     ),
     targets: tensor(
       'int64',
-      BigInt64Array.from(selected, ({ row, token }) => BigInt(rows[row].tokenIds[token])),
+      BigInt64Array.from(selected, ({ row, token }) =>
+        BigInt((rows[row].targets ?? rows[row].tokenIds)[token]),
+      ),
     ),
     inverse_temperature: tensor(
       'float32',
