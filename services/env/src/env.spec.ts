@@ -109,10 +109,16 @@ describe('the env service', () => {
   });
 
   it('holds no more sessions than it may', async () => {
-    await Promise.all([opened(), opened()]);
-    expect(await open()).toMatchObject({ ok: false, error: { code: 'capacity' } });
+    await Promise.all([opened(), opened({ rolloutId: 'r2' })]);
+    const third = { rolloutId: 'r3' };
+    expect(await open(third)).toMatchObject({ ok: false, error: { code: 'capacity' } });
     await leaveAll();
-    await opened();
+    await opened(third);
+  });
+
+  it('gives a rollout that begins anew the place it left behind', async () => {
+    await Promise.all([opened(), opened({ rolloutId: 'r2' })]);
+    expect(await open()).toMatchObject({ ok: true });
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([

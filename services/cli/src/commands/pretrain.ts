@@ -159,7 +159,7 @@ async function embeddingOf(dir: string, screens: readonly Screen[], seed: number
 }
 
 /** Share of the steps in which the model learns to see, before it learns to act. */
-const LOOKING_SHARE = 0.6;
+const LOOKING_SHARE = 0.5;
 const PHONES = 6;
 
 async function trainModel(
