@@ -9,7 +9,7 @@ import { trainCommand } from './commands/train';
 import { upCommand } from './commands/up';
 import { readCliSettings } from '@ui-rl/settings';
 
-function positiveInteger(text: string): number {
+function wholeNumber(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0)
     throw new InvalidArgumentError(`expected a whole number, found "${text}"`);
@@ -44,14 +44,19 @@ program
     'make the small default model: screens of the demo phone, vocabulary, weights, supervised training',
   )
   .requiredOption('--out <dir>', 'folder to write the model to (a Hugging Face folder)')
-  .option('--seed <n>', 'everything follows from it', positiveInteger, 0)
-  .option('--steps <n>', 'optimizer steps', positiveInteger, 2400)
-  .option('--screens <n>', 'distinct screens to collect', positiveInteger, 6000)
-  .option('--screens-per-step <n>', 'screens of one optimizer step', positiveInteger, 16)
-  .option('--goals-per-screen <n>', 'demonstrations taken of each of them', positiveInteger, 8)
+  .option(
+    '--seed <n>',
+    'seeds weights, goals, starts and order; which page is first still varies the screens',
+    wholeNumber,
+    0,
+  )
+  .option('--steps <n>', 'optimizer steps', wholeNumber, 2400)
+  .option('--screens <n>', 'distinct screens to collect', wholeNumber, 6000)
+  .option('--screens-per-step <n>', 'screens of one optimizer step', wholeNumber, 16)
+  .option('--goals-per-screen <n>', 'demonstrations taken of each of them', wholeNumber, 8)
   .option('--learning-rate <x>', 'peak learning rate', positiveNumber, 4e-4)
-  .option('--pages <n>', 'browser pages that collect at once', positiveInteger, 6)
-  .option('--evaluate-every <n>', 'steps between two evaluations by playing', positiveInteger, 1000)
+  .option('--pages <n>', 'browser pages that collect at once', wholeNumber, 6)
+  .option('--evaluate-every <n>', 'steps between two evaluations by playing', wholeNumber, 1000)
   .option(
     '--chromium <path>',
     'browser to use (default: as found by npm run setup)',

@@ -48,7 +48,7 @@ const WHITENING_SCREENS = 200;
 
 type Say = (line: string) => void;
 
-/** Makes the small default model from nothing: screens, vocabulary, weights, training. Everything follows from the seed. */
+/** Makes the small default model from nothing: screens, vocabulary, weights, training. */
 export async function pretrain(options: PretrainOptions, say: Say): Promise<void> {
   const started = Date.now();
   const source = await demoSource();
