@@ -67,7 +67,7 @@ plugins: [./reward.js, uirl-toys]
 `);
     const run = readRunFile({
       file: path,
-      workingDir: '/work',
+      workingDir: '/runs-from',
       runsDir: '/runs',
       flags: [
         '--seed=7',
@@ -78,7 +78,7 @@ plugins: [./reward.js, uirl-toys]
         '--deterministic',
       ],
     });
-    expect(run.model.name).toBe('/work/small');
+    expect(run.model.name).toBe('/runs-from/small');
     expect(run.model.lora).toMatchObject({ rank: 8, targets: ['q_proj', 'v_proj'] });
     expect(run.tasks).toHaveLength(2);
     expect(run.eval_tasks).toEqual([{ source_type: 'demo_eval' }]);
