@@ -21,9 +21,18 @@ export function systemText(style: PromptStyle, describeActions: () => string): s
   return `You operate a user interface. You see a screenshot and answer with exactly one action.\n${describeActions()}`;
 }
 
-/** The text that follows the screenshot in a user turn. */
+/** The text of a user turn. `compact` is the goal alone: a small model has no words for what was wrong with its last answer. */
 export function turnText(style: PromptStyle, { goal, turn, maxTurns, correction }: PromptTurn): string {
-  if (style === 'compact') return correction === undefined ? goal : `${goal}\n${correction}`;
+  if (style === 'compact') return goal;
   const notice = correction === undefined ? '' : `${correction}\n`;
   return `${notice}Task: ${goal}\nTurn ${turn}/${maxTurns}. Analyze the screenshot and take the next action to complete the task.`;
+}
+
+/**
+ * The parts of a user turn in the order the policy reads them. `compact` tells the goal before the screenshot: a causal model
+ * then looks at every place of the screen knowing what it is looking for, which a small one needs. `full` shows the
+ * screenshot first, as large models are used to.
+ */
+export function turnContent<Part>(style: PromptStyle, text: Part, image: Part): [Part, Part] {
+  return style === 'compact' ? [text, image] : [image, text];
 }

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { benchCommand } from './commands/bench';
 import { dbCommand } from './commands/db';
 import { pluginsCommand } from './commands/plugins';
+import { aborted, withCleanup } from './local/cleanup';
 import { pretrain } from './commands/pretrain';
 import { quickstartCommand } from './commands/quickstart';
 import { tasksCommand } from './commands/tasks';
@@ -50,18 +51,21 @@ program
     wholeNumber,
     0,
   )
-  .option('--steps <n>', 'optimizer steps', wholeNumber, 2400)
+  .option('--steps <n>', 'optimizer steps', wholeNumber, 2000)
   .option('--screens <n>', 'distinct screens to collect', wholeNumber, 6000)
   .option('--screens-per-step <n>', 'screens of one optimizer step', wholeNumber, 16)
-  .option('--goals-per-screen <n>', 'demonstrations taken of each of them', wholeNumber, 8)
+  .option('--goals-per-screen <n>', 'samples made of each of them', wholeNumber, 6)
   .option('--learning-rate <x>', 'peak learning rate', positiveNumber, 4e-4)
   .option('--pages <n>', 'browser pages that collect at once', wholeNumber, 6)
-  .option('--evaluate-every <n>', 'steps between two evaluations by playing', wholeNumber, 1000)
+  .option('--evaluate-every <n>', 'steps between two evaluations by playing', wholeNumber, 400)
   .option(
     '--chromium <path>',
     'browser to use (default: as found by npm run setup)',
     readCliSettings().chromiumBin,
   )
   .action(async (options) => {
-    await pretrain(options, (line) => console.log(line));
+    process.exitCode = await withCleanup(async (signal, onEnd) => {
+      await Promise.race([pretrain(options, (line) => console.log(line), onEnd), aborted(signal)]);
+      return 0;
+    });
   });

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Action, jsonDialect, turnText } from '@ui-rl/actions';
+import { type Action, jsonDialect, turnContent, turnText } from '@ui-rl/actions';
 import { Engine, type TrainSample } from '@ui-rl/engine';
 import {
   buildSmallTokenizer,
+  type ContentPart,
   initializeWeights,
   loadFamily,
   loadModelFolder,
@@ -69,7 +70,12 @@ async function teach(engine: Engine, folder: ModelFolder): Promise<void> {
     const text = turnText('compact', { goal, turn: 1, maxTurns: 1 });
     const image = random.pick(images);
     const prompt = renderer.render(
-      [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text }] }],
+      [
+        {
+          role: 'user',
+          content: turnContent<ContentPart>('compact', { type: 'text', text }, { type: 'image' }),
+        },
+      ],
       [image],
     );
     const answer = renderer.responseIds(jsonDialect.format(someAction(random)));

@@ -25,8 +25,8 @@ describe('buildPrompt', () => {
       {
         role: 'user',
         content: [
-          { type: 'image', image: 0 },
           { type: 'text', text: 'Enable Wi-Fi' },
+          { type: 'image', image: 0 },
         ],
       },
     ]);
@@ -35,14 +35,14 @@ describe('buildPrompt', () => {
 
   it('drops older turns whole and keeps text and image of the others together', () => {
     const { messages, images } = buildPrompt({ ...input, historyTurns: 3 });
-    expect(messages.map((message) => message.content.at(-1)?.text)).toEqual([
+    expect(messages.map((message) => message.content[0].text)).toEqual([
       'text of b',
       'answer to b',
       'text of c',
       'answer to c',
       'Enable Wi-Fi',
     ]);
-    expect(messages.filter(({ role }) => role === 'user').map(({ content }) => content[0].image)).toEqual([
+    expect(messages.filter(({ role }) => role === 'user').map(({ content }) => content[1].image)).toEqual([
       0, 1, 2,
     ]);
     expect(images).toHaveLength(3);
@@ -51,11 +51,11 @@ describe('buildPrompt', () => {
   it('sends a screen that did not change once', () => {
     const { messages, images } = buildPrompt({ ...input, screenshot: screen('c'), historyTurns: 2 });
     expect(images).toHaveLength(1);
-    expect(messages[0].content[0].image).toBe(0);
-    expect(messages[2].content[0].image).toBe(0);
+    expect(messages[0].content[1].image).toBe(0);
+    expect(messages[2].content[1].image).toBe(0);
   });
 
-  it('explains the actions and counts the turns in the full style, and passes a correction on', () => {
+  it('shows the screenshot first, explains the actions and counts the turns in the full style, and passes a correction on', () => {
     const { messages } = buildPrompt({
       ...input,
       style: 'full',
@@ -66,6 +66,7 @@ describe('buildPrompt', () => {
       role: 'system',
       content: [{ type: 'text', text: expect.stringContaining('ACTIONS') }],
     });
+    expect(messages[1].content[0]).toEqual({ type: 'image', image: 0 });
     expect(messages[1].content[1].text).toMatch(/No such action\.[^]*Enable Wi-Fi[^]*4\/8/);
   });
 });

@@ -1,10 +1,10 @@
-import { type PromptStyle, systemText, turnText } from '@ui-rl/actions';
+import { type PromptStyle, systemText, turnContent, turnText } from '@ui-rl/actions';
 import type { ChatMessage, Screenshot } from '@ui-rl/contracts';
 
 /** What the policy saw and said in a turn that is over. */
 export interface PastTurn {
   screenshot: Screenshot;
-  /** What followed the screenshot in the user's message. */
+  /** What the user's message said besides the screenshot. */
   text: string;
   answer: string;
 }
@@ -27,7 +27,7 @@ export interface Prompt {
   messages: ChatMessage[];
   /** PNG bytes; the messages name them by index. */
   images: Uint8Array[];
-  /** What follows the present screenshot. */
+  /** What the present turn says besides the screenshot. */
   text: string;
 }
 
@@ -47,10 +47,11 @@ export function buildPrompt(input: PromptInput): Prompt {
     indexes.set(screenshot.sha256, image);
     return {
       role: 'user',
-      content: [
-        { type: 'image', image },
+      content: turnContent<ChatMessage['content'][number]>(
+        input.style,
         { type: 'text', text: words },
-      ],
+        { type: 'image', image },
+      ),
     };
   };
   const system = systemText(input.style, input.describeActions);

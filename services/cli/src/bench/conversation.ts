@@ -1,5 +1,11 @@
-import { jsonDialect, turnText } from '@ui-rl/actions';
-import { makeRenderer, type ModelFolder, type ProcessedImage, type RenderedSample } from '@ui-rl/models';
+import { jsonDialect, turnContent, turnText } from '@ui-rl/actions';
+import {
+  type ContentPart,
+  makeRenderer,
+  type ModelFolder,
+  type ProcessedImage,
+  type RenderedSample,
+} from '@ui-rl/models';
 import { loadPlugins } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 
@@ -17,7 +23,7 @@ export async function makeTurns(folder: ModelFolder, count: number): Promise<Ren
     const text = turnText('compact', { goal, turn: 1, maxTurns: 8 });
     const message = {
       role: 'user' as const,
-      content: [{ type: 'image' as const }, { type: 'text' as const, text }],
+      content: turnContent<ContentPart>('compact', { type: 'text', text }, { type: 'image' }),
     };
     const answer = jsonDialect.format({ action: 'click', x: (index * 37) % 160, y: (index * 53) % 224 });
     turns.push(renderer.renderWithResponse([message], [await makeScreen(folder, index)], answer));

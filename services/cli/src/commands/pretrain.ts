@@ -16,12 +16,13 @@ import { loadPlugins, type PretrainingGoal, type Task } from '@ui-rl/plugin-kit'
 import type { Browser } from 'playwright';
 import { percent } from '../report/intervals';
 import { clock } from '../report/progress';
-import { collectScreens, TAP, type Screen, type Source } from '../pretrain/collect';
+import { collectScreens, type Screen, type Source } from '../pretrain/collect';
+import { ACTING, DESCRIBE, LessonMaker, LOOKING, SLIPPING, TAP, TYPE } from '../pretrain/lessons';
 import { launchBrowser, Phone } from '../pretrain/phone';
 import { playAll, successRate, type Player } from '../pretrain/play';
 import { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig } from '../pretrain/small-model';
 import { Random } from '../pretrain/random';
-import { ACTING, DESCRIBE, LOOKING, SampleMaker, train } from '../pretrain/train';
+import { train } from '../pretrain/train';
 import { setPatchEmbedding, whitenedEmbedding } from '../pretrain/whiten';
 
 export interface PretrainOptions {
@@ -41,6 +42,8 @@ export interface PretrainOptions {
 /** Longest sequence of pre-training: the description of a full screen. */
 const MAX_SEQUENCE = 320;
 const ROWS = 32;
+/** The samples of a screen are best kept together: its image is then encoded once. */
+const MICRO_BATCH = { rows: 64, tokens: 4096, patches: 8192 };
 /** Steps over which the loss is averaged for a line of progress. */
 const REPORT_EVERY = 50;
 /** Screens whose patches the embedding is first fitted to. */
@@ -48,26 +51,30 @@ const WHITENING_SCREENS = 200;
 
 type Say = (line: string) => void;
 
-/** Makes the small default model from nothing: screens, vocabulary, weights, training. */
-export async function pretrain(options: PretrainOptions, say: Say): Promise<void> {
+/** Makes the small default model from nothing: screens, vocabulary, weights, training. `onEnd` takes what is to be ended after it. */
+export async function pretrain(
+  options: PretrainOptions,
+  say: Say,
+  onEnd: (cleanup: () => Promise<void>) => void,
+): Promise<void> {
   const started = Date.now();
   const source = await demoSource();
   const tasks = await catalogue(source);
-  const goals = demonstratedGoals(source, tasks.training);
+  const goals = demonstratedGoals(source);
+  say(`${goals.length} goals are demonstrated; none of the ${tasks.evaluation.length} evaluation goals`);
   const browser = await launchBrowser(options.chromium);
+  onEnd(() => browser.close());
   const fresh = mkdtempSync(join(tmpdir(), 'ui-rl-pretrain-'));
-  try {
-    say(
-      `${goals.length} goals are demonstrated; none of the ${tasks.training.length} training goals, none of the ${tasks.evaluation.length} evaluation goals`,
-    );
-    const screens = await gather(browser, source, goals, options, say);
-    await writeFreshModel(fresh, source, screens, options.seed);
-    await trainModel(fresh, browser, source, tasks, screens, options, say);
-    say(`pre-trained in ${((Date.now() - started) / 60_000).toFixed(1)} minutes: ${options.out}`);
-  } finally {
-    await browser.close();
-    rmSync(fresh, { recursive: true, force: true });
-  }
+  onEnd(async () => rmSync(fresh, { recursive: true, force: true }));
+  const screens = await gather(browser, source, goals, options, say);
+  await writeFreshModel(fresh, source, screens, options.seed);
+  const folder = await loadModelFolder(fresh);
+  const engine = await startEngine(fresh, options.seed);
+  onEnd(() => engine.stop());
+  const player = { engine, folder, renderer: makeRenderer(folder, { historyTurns: 1 }) };
+  await trainModel(player, browser, source, tasks, screens, options, say);
+  await saveModel(engine, options.out);
+  say(`pre-trained in ${((Date.now() - started) / 60_000).toFixed(1)} minutes: ${options.out}`);
 }
 
 async function demoSource(): Promise<Source> {
@@ -91,13 +98,9 @@ async function catalogue(source: Source): Promise<Catalogue> {
   };
 }
 
-/** Goals that are neither trained on by reinforcement learning nor evaluated. */
-function demonstratedGoals(source: Source, training: readonly Task[]): PretrainingGoal[] {
-  const meaning = (task: Task) => JSON.stringify(task.checks);
-  const kept = new Set(training.map(meaning));
-  return [...source.pretraining.goals()].filter(
-    ({ task, evaluation }) => !evaluation && !kept.has(meaning(task)),
-  );
+/** All goals but those of the evaluation. */
+function demonstratedGoals(source: Source): PretrainingGoal[] {
+  return [...source.pretraining.goals()].filter(({ evaluation }) => !evaluation);
 }
 
 async function gather(
@@ -132,7 +135,7 @@ async function writeFreshModel(
   seed: number,
 ): Promise<void> {
   const { viewport } = source.pretraining;
-  const words = [...source.pretraining.vocabulary(), DESCRIBE, TAP];
+  const words = [...source.pretraining.vocabulary(), DESCRIBE, TAP, TYPE];
   const tokenizer = buildSmallTokenizer(words, ACTION_PIECES);
   const config = smallModelConfig(DEFAULT_SIZE, tokenizer.vocabulary, viewport);
   await mkdir(dir, { recursive: true });
@@ -158,12 +161,29 @@ async function embeddingOf(dir: string, screens: readonly Screen[], seed: number
   return whitenedEmbedding(patches, shape, DEFAULT_SIZE.visionWidth, new Random(seed));
 }
 
-/** Share of the steps in which the model learns to see, before it learns to act. */
-const LOOKING_SHARE = 0.5;
+function startEngine(modelDir: string, seed: number): Promise<Engine> {
+  return Engine.start({
+    modelDir,
+    device: 'cpu',
+    trainable: { mode: 'full' },
+    maxRows: ROWS,
+    maxSequence: MAX_SEQUENCE,
+    seed,
+    optimizer: { beta1: 0.9, beta2: 0.95, weightDecay: 0.01 },
+    microBatch: MICRO_BATCH,
+  });
+}
+
+/** What is learnt in which share of the steps, and with which part of the peak learning rate. */
+const PHASES = [
+  { mix: LOOKING, share: 0.2, rate: 1 },
+  { mix: ACTING, share: 0.74, rate: 1 },
+  { mix: SLIPPING, share: 0.06, rate: 0.4 },
+];
 const PHONES = 6;
 
 async function trainModel(
-  dir: string,
+  player: Player,
   browser: Browser,
   source: Source,
   tasks: Catalogue,
@@ -171,41 +191,28 @@ async function trainModel(
   options: PretrainOptions,
   say: Say,
 ): Promise<void> {
-  const folder = await loadModelFolder(dir);
-  const renderer = makeRenderer(folder, { historyTurns: 1 });
-  const engine = await Engine.start({
-    modelDir: dir,
-    device: 'cpu',
-    trainable: { mode: 'full' },
-    maxRows: ROWS,
-    maxSequence: MAX_SEQUENCE,
-    seed: options.seed,
-    optimizer: { beta1: 0.9, beta2: 0.95, weightDecay: 0.01 },
-  });
   const [page] = Object.values(source.pages ?? {});
-  const { viewport, sceneText } = source.pretraining;
+  const { viewport, sceneText, vocabulary } = source.pretraining;
   const phones = await Promise.all(Array.from({ length: PHONES }, () => Phone.open(browser, page, viewport)));
-  const maker = new SampleMaker(folder, renderer, (elements) => sceneText(elements));
-  const report = new PretrainReport(options, say, { engine, folder, renderer }, phones, tasks);
-  const looking = Math.round(options.steps * LOOKING_SHARE);
-  const phases = [
-    { mix: LOOKING, steps: looking, before: 0 },
-    { mix: ACTING, steps: options.steps - looking, before: looking },
-  ];
-  try {
-    for (const { mix, steps, before } of phases) {
-      await train(engine, maker, screens, {
-        ...options,
-        mix,
-        steps,
-        warmupSteps: Math.min(100, steps),
-        seed: options.seed + before,
-        onStep: (step, metrics) => report.onStep(before + step, metrics['optim/loss']),
-      });
-    }
-    await saveModel(engine, options.out);
-  } finally {
-    await engine.stop();
+  const { engine, folder, renderer } = player;
+  const maker = new LessonMaker(folder, renderer, (elements) => sceneText(elements), vocabulary());
+  const report = new PretrainReport(options, say, player, phones, tasks);
+  let done = 0;
+  let planned = 0;
+  for (const { mix, share, rate } of PHASES) {
+    const before = done;
+    planned += share;
+    const steps = Math.round(options.steps * planned) - before;
+    await train(engine, maker, screens, {
+      ...options,
+      mix,
+      steps,
+      learningRate: options.learningRate * rate,
+      warmupSteps: Math.min(100, steps),
+      seed: options.seed + before,
+      onStep: (step, metrics) => report.onStep(before + step, metrics['optim/loss']),
+    });
+    done += steps;
   }
 }
 
@@ -248,7 +255,7 @@ class PretrainReport {
     const seen = await playAll(this.player, this.phones, training, 2, 900_000_000);
     const unseen = await playAll(this.player, this.phones, evaluation, 3, 910_000_000);
     this.say(
-      `step ${step}: success ${percent(successRate(seen))} on training goals, ${percent(successRate(unseen))} on evaluation goals (neither demonstrated)`,
+      `step ${step}: success ${percent(successRate(seen))} on training goals, ${percent(successRate(unseen))} on evaluation goals, which are not demonstrated`,
     );
   }
 }

@@ -42,18 +42,6 @@ const NEAR_CANDIDATES = 14;
 const FAR_CANDIDATES = 8;
 const LONGEST_WALK = 7;
 
-/** Asks for a click on the element of that label. */
-export const TAP = 'Tap';
-
-/** Elements whose label is on the screen once, to be clicked by name. */
-export function taps(elements: readonly DescribedElement[]): Demonstration[] {
-  const times = new Map<string, number>();
-  for (const { label } of elements) times.set(label, (times.get(label) ?? 0) + 1);
-  return elements
-    .filter(({ label, kind }) => times.get(label) === 1 && kind !== 'text' && kind !== 'title')
-    .map((element) => ({ goal: `${TAP} ${element.label}`, action: clickOn(element) }));
-}
-
 export type Source = TaskSourcePlugin & { pretraining: PretrainingSupport };
 
 /** Walks over the source's screens and writes down what is right on each. Equal screens are kept once. */
@@ -159,6 +147,6 @@ class Walker {
   }
 }
 
-function clickOn({ box: [x, y, width, height] }: DescribedElement): Action {
+export function clickOn({ box: [x, y, width, height] }: DescribedElement): Action {
   return { action: 'click', x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
 }

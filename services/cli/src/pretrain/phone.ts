@@ -70,5 +70,7 @@ export class Phone {
 }
 
 export async function launchBrowser(executablePath: string | undefined): Promise<Browser> {
-  return chromium.launch({ executablePath, headless: true, args: FLAGS });
+  // Signals are the command's to handle: it closes the browser.
+  const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
+  return chromium.launch({ executablePath, headless: true, args: FLAGS, ...signals });
 }

@@ -1,6 +1,6 @@
-import { jsonDialect, turnText } from '@ui-rl/actions';
+import { jsonDialect, turnContent, turnText } from '@ui-rl/actions';
 import type { Engine } from '@ui-rl/engine';
-import type { ModelFolder, Renderer } from '@ui-rl/models';
+import type { ContentPart, ModelFolder, Renderer } from '@ui-rl/models';
 import { verify, type Task } from '@ui-rl/plugin-kit';
 import type { Phone } from './phone';
 
@@ -47,7 +47,7 @@ async function answer(
   const words = turnText('compact', { goal: task.description, ...at });
   const message = {
     role: 'user' as const,
-    content: [{ type: 'image' as const }, { type: 'text' as const, text: words }],
+    content: turnContent<ContentPart>('compact', { type: 'text', text: words }, { type: 'image' }),
   };
   const prompt = renderer.render([message], [image]);
   const result = await engine.generate({
