@@ -192,10 +192,11 @@ async function trainModel(
   say: Say,
 ): Promise<void> {
   const [page] = Object.values(source.pages ?? {});
-  const { viewport, sceneText, vocabulary } = source.pretraining;
+  const { viewport, sceneText } = source.pretraining;
   const phones = await Promise.all(Array.from({ length: PHONES }, () => Phone.open(browser, page, viewport)));
   const { engine, folder, renderer } = player;
-  const maker = new LessonMaker(folder, renderer, (elements) => sceneText(elements), vocabulary());
+  const words = source.pretraining.vocabulary();
+  const maker = new LessonMaker(folder, renderer, (elements) => sceneText(elements), words);
   const report = new PretrainReport(options, say, player, phones, tasks);
   let done = 0;
   let planned = 0;
