@@ -20,6 +20,7 @@ export { failure, isFailure, type RequestOptions } from './request';
 export type { RequestContext, Responder, RespondOptions } from './respond';
 export { sleep } from './retry';
 export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
+export { RunService, type RunServiceOptions } from './run-service';
 export { serveRuns, type ServeRunsOptions } from './serve-runs';
 export type { SetAsideRecord } from './set-aside';
 export { BusStrategy } from './strategy';

@@ -162,7 +162,7 @@ describe('processes', () => {
   it('are not left behind by a process that is killed', async () => {
     const child = spawn(
       process.execPath,
-      [join(__dirname, '../test/run-ts.cjs'), join(__dirname, '../test/open-forever.ts')],
+      [join(__dirname, '../../../libs/testkit/run-ts.cjs'), join(__dirname, '../test/open-forever.ts')],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },

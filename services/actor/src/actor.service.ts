@@ -1,52 +1,26 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { BusService, describeError, type RunSnapshot, serveRuns } from '@ui-rl/bus';
+import { Injectable } from '@nestjs/common';
+import { BusService, type RunSnapshot, RunService } from '@ui-rl/bus';
 import { PluginError } from '@ui-rl/plugin-kit';
 import { SettingsError } from '@ui-rl/settings';
 import { ActorOptions } from './actor.options';
 import { Rollouts } from './rollouts';
 import { planRun, type RunPlan } from './run-plan';
 
-/** Picks runs up and plays their rollouts, for as long as the service lives. */
+/** Plays the rollouts of runs. */
 @Injectable()
-export class ActorService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly stopping = new AbortController();
-  private serving: Promise<void> = Promise.resolve();
+export class ActorService extends RunService<RunPlan> {
+  private readonly plugins: ActorOptions['plugins'];
 
-  constructor(
-    private readonly bus: BusService,
-    private readonly options: ActorOptions,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    const { signal } = this.stopping;
-    const { runId } = this.options;
-    this.serving = serveRuns(this.bus, { runId, signal, serve: (run) => this.serve(run, signal) });
+  constructor(bus: BusService, { runId, plugins }: ActorOptions) {
+    super(bus, { runId, faultsOfRun: [PluginError, SettingsError] });
+    this.plugins = plugins;
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    this.stopping.abort();
-    await this.serving;
+  protected planRun(record: RunSnapshot['record']): Promise<RunPlan> {
+    return planRun(record, this.plugins);
   }
 
-  private async serve({ record }: RunSnapshot, signal: AbortSignal): Promise<void> {
-    const plan = await this.plan(record);
-    if (plan === null) return;
-    const { service, instance } = this.bus;
-    const ready = { type: 'service_ready' as const, runId: record.runId, service, instance };
-    await this.bus.event(ready, `${service}.${instance}`);
-    await new Rollouts(this.bus, plan).run(signal);
-  }
-
-  /** A run whose options or plugins are wrong has failed: no later attempt would read them otherwise. */
-  private async plan(record: RunSnapshot['record']): Promise<RunPlan | null> {
-    try {
-      return await planRun(record, this.options.plugins);
-    } catch (error) {
-      if (!(error instanceof PluginError || error instanceof SettingsError)) throw error;
-      const reason = describeError(error);
-      this.bus.logger.error(`run ${record.runId} has failed: ${reason}`);
-      await this.bus.runs.changePhase(record.runId, 'failed', { reason });
-      return null;
-    }
+  protected work(plan: RunPlan, signal: AbortSignal): Promise<void> {
+    return new Rollouts(this.bus, plan).run(signal);
   }
 }
