@@ -23,7 +23,7 @@ export interface QuickstartOptions {
 }
 
 /** Of the minutes the user gives, what baseline and final evaluation take. */
-const EVALUATION_MINUTES = 3;
+const EVALUATION_MINUTES = 2;
 
 export function quickstartCommand(): Command {
   return new Command('quickstart')
