@@ -57,12 +57,9 @@ export class DeviceModel {
     const plan = trainable.mode === 'lora' ? planLora(family, trainable.lora) : undefined;
     const parameters = (): ParameterSource =>
       new Parameters({ weights, inputs: plan === undefined ? 'all' : 'none', lora: plan });
-    const samplers = options.samplers ?? 1;
-    const maxRows = Math.ceil(options.maxRows / samplers);
-    const threads = options.threads ?? availableParallelism();
     const session: SessionOptions = {
       device: options.device,
-      threads: Math.max(1, Math.floor(threads / samplers)),
+      threads: options.threads ?? availableParallelism(),
       // Each session has threads of its own: idle ones that spin would take the cores from the one that works.
       spinning: false,
     };
@@ -82,7 +79,7 @@ export class DeviceModel {
           : trainedWeights(parameters),
       stopTokenIds: new Set(folder.tokenizer.eosTokenIds),
       session,
-      rows: maxRows,
+      rows: options.maxRows,
       capacity: options.maxSequence,
     });
     const trainsVision = plan === undefined || plan.modules.some(({ part }) => part === 'vision');
@@ -91,9 +88,9 @@ export class DeviceModel {
       vision,
       trainsVision,
       parameters,
-      session: { ...session, threads, ...SPIN_BRIEFLY },
+      session: { ...session, ...SPIN_BRIEFLY },
     });
-    const { maxSequence } = options;
+    const { maxRows, maxSequence } = options;
     const generator = new Generator(sampler, {
       maxRows,
       maxSequence,
@@ -116,11 +113,6 @@ export class DeviceModel {
       trainer,
       checkpoints,
     );
-  }
-
-  /** Sequences generated at the same time. */
-  get rows(): number {
-    return Math.ceil(this.options.maxRows / (this.options.samplers ?? 1));
   }
 
   get familyName(): string {

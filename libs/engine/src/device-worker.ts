@@ -5,14 +5,13 @@ import type {
   EngineOptions,
   GenerateRequest,
   GenerateResult,
-  PolicyWeights,
   SampleLogprobs,
   TrainSample,
   TrainStepRequest,
   TrainStepResult,
   WeightsInfo,
 } from './types';
-import { WeightSet } from './weights';
+import type { WeightSet } from './weights';
 
 type Handler = (argument: never) => Promise<unknown>;
 
@@ -37,8 +36,6 @@ export class DeviceWorker {
     load: ({ dir }: { dir: string }) => this.inTurn(() => this.load(dir)),
     snapshot: ({ id, dir }: { id: string; dir?: string }) => this.inTurn(() => this.snapshot(id, dir)),
     dropSnapshot: async ({ id }: { id: string }) => void this.snapshots.delete(id),
-    weights: ({ policy }: { policy: string }) => this.inTurn(() => this.weights(policy)),
-    adopt: async (weights: PolicyWeights) => this.adopt(weights),
     info: async () => this.info(),
     stop: () => this.inTurn(() => this.stop()),
   };
@@ -113,17 +110,6 @@ export class DeviceWorker {
     return infoOf(weights);
   }
 
-  private async weights(policy: string): Promise<PolicyWeights> {
-    const { version, digest, tensors } = this.weightsOf(policy);
-    return { policy, version, digest, tensors: new Map(tensors) };
-  }
-
-  private adopt({ policy, version, digest, tensors }: PolicyWeights): void {
-    const weights = new WeightSet(version, tensors, digest);
-    if (policy === 'latest') this.latest = weights;
-    else this.snapshots.set(policy, weights);
-  }
-
   private async stop(): Promise<void> {
     await this.model?.release();
     this.model = undefined;
@@ -140,7 +126,7 @@ export class DeviceWorker {
       digest: latest.digest,
       trainedParameters: latest.parameters,
       snapshots: [...this.snapshots.keys()],
-      maxRows: model.rows,
+      maxRows: options.maxRows,
       maxSequence: options.maxSequence,
       ...model.load(),
     };

@@ -1,50 +1,50 @@
-import { chooseSamplers } from './samplers';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { EngineError } from './errors';
+import { fromFailure, type CallMessage, type ReplyMessage } from './rpc';
 import type {
   EngineInfo,
   EngineOptions,
   GenerateRequest,
   GenerateResult,
-  PolicyWeights,
   SampleLogprobs,
   TrainSample,
   TrainStepRequest,
   TrainStepResult,
   WeightsInfo,
 } from './types';
-import { WorkerThread } from './worker-thread';
-import type { EngineError } from './errors';
 
-/** Rows a thread takes before another one helps: with fewer, reading the weights is most of the work. */
-const ROWS_BEFORE_HELP = 16;
+interface PendingCall {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
 
 /**
- * Handle of a device worker: a thread that owns all sessions of a device, generates and trains. Where many rows are sampled
- * from a small model on several cores, further threads help to sample: its operations are too short to be shared by threads
- * each. Calls may overlap; generation goes on between the micro-batches of a training step. Every call rejects with an
- * `EngineError`; category `worker` after a thread has failed.
+ * Handle of a device worker: a thread that owns all sessions of a device, generates and trains.
+ * Calls may overlap; generation goes on between the micro-batches of a training step. Every call rejects with an
+ * `EngineError`; category `worker` after the thread has failed.
  */
 export class Engine {
-  /** Resolves when a thread is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
+  private readonly pending = new Map<number, PendingCall>();
+  private nextId = 1;
+  private gone: EngineError | undefined;
+  private tellGone: (error: EngineError) => void;
+  /** Resolves when the thread is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
   readonly ended: Promise<EngineError>;
-  /** While weights are on their way to the helpers, nothing new is sampled. */
-  private handingOver: Promise<unknown> = Promise.resolve();
 
-  private constructor(
-    private readonly device: WorkerThread,
-    private readonly helpers: readonly WorkerThread[],
-  ) {
-    this.ended = Promise.race(this.threads.map(({ ended }) => ended));
-    if (helpers.length > 0) void this.ended.then(() => this.stop());
+  private constructor(private readonly worker: Worker) {
+    this.ended = new Promise((resolve) => (this.tellGone = resolve));
+    worker.on('message', (reply: ReplyMessage) => this.settle(reply));
+    worker.on('error', (cause) => this.fail(`the device worker failed: ${cause.message}`, cause));
+    worker.on('exit', (code) => this.fail(`the device worker ended with code ${code}`));
   }
 
-  /** Starts the threads and loads model and adapter. */
+  /** Starts the worker and loads model and adapter. */
   static async start(options: EngineOptions): Promise<Engine> {
-    const samplers = await chooseSamplers(options);
-    const helpers = Array.from({ length: samplers - 1 }, () => new WorkerThread());
-    const engine = new Engine(new WorkerThread(), helpers);
-    const own = { ...options, samplers };
+    const engine = new Engine(startWorker());
     try {
-      await Promise.all(engine.threads.map((thread) => thread.call('start', own)));
+      await engine.call('start', options);
     } catch (error) {
       await engine.stop();
       throw error;
@@ -52,21 +52,18 @@ export class Engine {
     return engine;
   }
 
-  async generate(request: GenerateRequest): Promise<GenerateResult> {
-    await this.handingOver;
-    return this.idlest().call('generate', request);
+  generate(request: GenerateRequest): Promise<GenerateResult> {
+    return this.call('generate', request);
   }
 
   /** One optimizer step over all samples. Generation that is under way ends with the weights it began with. */
-  async trainStep(request: TrainStepRequest): Promise<TrainStepResult> {
-    const result = await this.device.call<TrainStepResult>('trainStep', request);
-    await this.handOver('latest');
-    return result;
+  trainStep(request: TrainStepRequest): Promise<TrainStepResult> {
+    return this.call('trainStep', request);
   }
 
   /** What the newest weights say of given sequences, one array per sample. */
   logprobs(samples: TrainSample[]): Promise<SampleLogprobs[]> {
-    return this.device.call('logprobs', samples);
+    return this.call('logprobs', samples);
   }
 
   /**
@@ -75,65 +72,63 @@ export class Engine {
    * @param files names and text of further files, `state.json` for example
    */
   save(dir: string, files: Record<string, string> = {}): Promise<WeightsInfo> {
-    return this.device.call('save', { dir, files });
+    return this.call('save', { dir, files });
   }
 
   /** Goes on from a folder that `save` wrote: weights, optimizer state, version. */
-  async load(dir: string): Promise<WeightsInfo> {
-    const info = await this.device.call<WeightsInfo>('load', { dir });
-    await this.handOver('latest');
-    return info;
+  load(dir: string): Promise<WeightsInfo> {
+    return this.call('load', { dir });
   }
 
   /** Keeps the newest weights under an id, or those of a folder that `save` wrote. */
-  async snapshot(id: string, dir?: string): Promise<WeightsInfo> {
-    const info = await this.device.call<WeightsInfo>('snapshot', { id, dir });
-    await this.handOver(id);
-    return info;
+  snapshot(id: string, dir?: string): Promise<WeightsInfo> {
+    return this.call('snapshot', { id, dir });
   }
 
   /** Lets go of a snapshot; what is being generated with it ends normally. */
-  async dropSnapshot(id: string): Promise<void> {
-    await Promise.all(this.threads.map((thread) => thread.call('dropSnapshot', { id })));
+  dropSnapshot(id: string): Promise<void> {
+    return this.call('dropSnapshot', { id });
   }
 
-  async info(): Promise<EngineInfo> {
-    const [info, ...others] = await Promise.all(
-      this.threads.map((thread) => thread.call<EngineInfo>('info', undefined)),
-    );
-    for (const other of others) {
-      info.maxRows += other.maxRows;
-      info.rowsActive += other.rowsActive;
-      info.rowsWaiting += other.rowsWaiting;
-      info.generatedTokens += other.generatedTokens;
-      for (const [name, value] of Object.entries(other.times)) {
-        info.times[name as keyof EngineInfo['times']] += value;
-      }
-    }
-    return info;
+  info(): Promise<EngineInfo> {
+    return this.call('info', undefined);
   }
 
-  /** Ends the threads; calls under way are rejected. */
+  /** Ends the thread; calls under way are rejected. */
   async stop(): Promise<void> {
-    await Promise.all(this.threads.map((thread) => thread.stop()));
+    if (this.gone === undefined) await this.call('stop', undefined).catch(() => undefined);
+    this.fail('the engine was stopped');
+    await this.worker.terminate();
   }
 
-  private get threads(): readonly WorkerThread[] {
-    return [this.device, ...this.helpers];
+  private call<T>(method: string, argument: unknown): Promise<T> {
+    if (this.gone !== undefined) return Promise.reject(this.gone);
+    const id = this.nextId++;
+    return new Promise<T>((resolve, reject) => {
+      this.pending.set(id, { resolve, reject });
+      this.worker.postMessage({ id, method, argument } satisfies CallMessage);
+    });
   }
 
-  private idlest(): WorkerThread {
-    if (this.device.active < ROWS_BEFORE_HELP) return this.device;
-    return this.threads.reduce((idlest, thread) => (thread.active < idlest.active ? thread : idlest));
+  private settle(reply: ReplyMessage): void {
+    const call = this.pending.get(reply.id);
+    if (call === undefined) return;
+    this.pending.delete(reply.id);
+    if (reply.ok) call.resolve(reply.value);
+    else call.reject(fromFailure(reply.error));
   }
 
-  /** Gives a policy's weights to the threads that help to sample. */
-  private async handOver(policy: string): Promise<void> {
-    if (this.helpers.length === 0) return;
-    const handing = this.device
-      .call<PolicyWeights>('weights', { policy })
-      .then((weights) => Promise.all(this.helpers.map((helper) => helper.call('adopt', weights))));
-    this.handingOver = handing.catch(() => undefined);
-    await handing;
+  private fail(message: string, cause?: unknown): void {
+    this.gone ??= new EngineError('worker', message, { cause });
+    this.tellGone(this.gone);
+    for (const call of this.pending.values()) call.reject(this.gone);
+    this.pending.clear();
   }
+}
+
+/** The compiled worker beside this file; where there is none (tests run the sources), a loader that compiles them. */
+function startWorker(): Worker {
+  const compiled = join(__dirname, 'worker.js');
+  const file = existsSync(compiled) ? compiled : join(__dirname, 'worker-from-source.cjs');
+  return new Worker(file, { name: 'device' });
 }

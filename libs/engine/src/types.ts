@@ -1,5 +1,5 @@
 import type { LossAggregation, PolicyLoss } from '@ui-rl/algorithms';
-import type { FloatTensor, LoraConfig, ProcessedImage } from '@ui-rl/models';
+import type { LoraConfig, ProcessedImage } from '@ui-rl/models';
 
 export type Device = 'cpu' | 'webgpu' | 'cuda';
 
@@ -17,11 +17,6 @@ export interface EngineOptions {
   maxSequence: number;
   /** Threads within one operation; the machine's cores unless given. */
   threads?: number;
-  /**
-   * Threads that sample side by side, each some of the rows. Unless given as many as help: one for large models, few rows, a
-   * GPU, or deterministic results.
-   */
-  samplers?: number;
   /** A row's result depends neither on its neighbours nor on its place in the batch. */
   deterministic?: boolean;
   /** Seeds fresh adapter weights. */
@@ -153,13 +148,4 @@ export interface EngineInfo {
 export interface WeightsInfo {
   version: number;
   digest: string;
-}
-
-/** Weights on their way from one thread to another. */
-export interface PolicyWeights {
-  /** `latest`, or the id of a snapshot. */
-  policy: string;
-  version: number;
-  digest: string;
-  tensors: Map<string, FloatTensor>;
 }

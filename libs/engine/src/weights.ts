@@ -12,12 +12,11 @@ export class WeightSet {
   readonly feeds: Readonly<Record<string, Tensor>>;
   /** Unique within the process. */
   readonly id = nextId++;
+  private digestText: string | undefined;
 
-  /** @param digestText where it is known already */
   constructor(
     readonly version: number,
     readonly tensors: ReadonlyMap<string, FloatTensor>,
-    private digestText?: string,
   ) {
     this.feeds = Object.fromEntries(
       [...tensors].map(([name, { data, shape }]) => [name, tensor('float32', data, shape)]),
