@@ -1,4 +1,4 @@
-/** The shape of the small default model: the Qwen3-VL architecture at 2.5 million parameters. */
+/** The shape of the small default model: the Qwen3-VL architecture at 3 million parameters. */
 export interface SmallModelSize {
   visionWidth: number;
   visionLayers: number;
