@@ -20,7 +20,7 @@ import { ACTION_PIECES, smallModelConfig } from '../../../services/cli/src/pretr
 
 const SIZE = { visionWidth: 32, visionLayers: 1, textWidth: 64, textLayers: 1 };
 const SEED = 7;
-const STEPS = 120;
+const STEPS = 240;
 const SAMPLES_PER_STEP = 8;
 
 /**

@@ -166,15 +166,15 @@ test('an episode that uses up its turns is truncated, and its final state still 
 
 test('a text that is no action costs a turn and is explained in the next one', async () => {
   world.answers = ['tap it', '{"action":"finish","success":true}'];
-  const played = await play();
+  const played = await play({ promptStyle: 'full' });
   expect(played.turns[0]).toMatchObject({
     action: null,
     outcome: 'no_action',
     parseError: expect.stringContaining('no_action'),
   });
   expect(world.steps).toHaveLength(0);
-  const told = world.asked[1].messages[0].content[1].text;
-  expect(told).toMatch(/^Open Settings\n./);
+  const told = world.asked[1].messages[1].content[1].text;
+  expect(told).toMatch(/no JSON object[^]*\nTask: Open Settings/);
   expect(played.status).toBe('completed');
 });
 
