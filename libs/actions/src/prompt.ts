@@ -8,7 +8,7 @@ export interface PromptTurn {
   /** 1-based. */
   turn: number;
   maxTurns: number;
-  /** What was wrong with the last answer, told to the policy in this turn. */
+  /** What was wrong with the last answer, told to the policy in this turn (not in the `compact` style). */
   correction?: string;
 }
 

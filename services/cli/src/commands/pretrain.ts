@@ -42,7 +42,7 @@ export interface PretrainOptions {
 /** Longest sequence of pre-training: the description of a full screen. */
 const MAX_SEQUENCE = 320;
 const ROWS = 32;
-/** The samples of a screen are best kept together: its image is then encoded once. */
+/** Large passes: most samples of a screen then share one, which encodes its image once. */
 const MICRO_BATCH = { rows: 64, tokens: 4096, patches: 8192 };
 /** Steps over which the loss is averaged for a line of progress. */
 const REPORT_EVERY = 50;
