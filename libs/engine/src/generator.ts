@@ -1,7 +1,7 @@
 import { EngineError } from './errors';
 import type { KvCache } from './kv-cache';
 import { uniformAt } from './random';
-import { sampleToken } from './sampling';
+import { sampleToken, scoringTemperature } from './sampling';
 import type { GenerateRequest, GenerateResult } from './types';
 import type { WeightSet } from './weights';
 
@@ -10,7 +10,12 @@ export interface DecodeInput {
   tokenId: number;
   cached: number;
   position: number;
+  /** What the logits are divided by. */
+  temperature: number;
 }
+
+/** A prompt to read, and the temperature of the token that follows it. */
+export type PrefillInput = Pick<GenerateRequest, 'prompt'> & { temperature: number };
 
 /** What generation needs of a model; all of it works on the rows of one cache. */
 export interface TokenModel {
@@ -22,14 +27,14 @@ export interface TokenModel {
   newCache(capacity: number): KvCache;
   /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
   nextPosition(prompt: GenerateRequest['prompt']): number;
-  /** Reads prompts into rows from `firstRow` on; logits [prompts, vocab] of the token that follows each. */
+  /** Reads prompts into rows from `firstRow` on; probabilities [prompts, vocab] of the token that follows each. */
   prefill(
     weights: WeightSet,
     cache: KvCache,
     firstRow: number,
-    prompts: readonly GenerateRequest['prompt'][],
+    prompts: readonly PrefillInput[],
   ): Promise<Float32Array>;
-  /** Appends one token to each of the first rows; logits [rows, vocab] of the tokens that follow. */
+  /** Appends one token to each of the first rows; probabilities [rows, vocab] of the tokens that follow. */
   decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array>;
 }
 
@@ -71,7 +76,7 @@ interface Lane {
 /** Caches have room for multiples of so many tokens: what is read over and over should not be much too large. */
 const CAPACITY_STEP = 32;
 
-const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0 };
+const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0, temperature: 1 };
 
 /**
  * Continuous batching: requests are read into free rows as they come, all rows advance by one token per iteration, rows
@@ -232,14 +237,17 @@ export class Generator {
 
   private async prefill(lane: Lane, cache: KvCache, jobs: Job[]): Promise<void> {
     const first = lane.rows.length;
-    const prompts = jobs.map((job) => job.request.prompt);
-    const logits = await this.model.prefill(lane.weights, cache, first, prompts);
+    const prompts = jobs.map(({ request }) => ({
+      prompt: request.prompt,
+      temperature: scoringTemperature(request.temperature),
+    }));
+    const probabilities = await this.model.prefill(lane.weights, cache, first, prompts);
     const rows = jobs.map((job): Row => {
       const cached = job.request.prompt.tokenIds.length;
       return { job, tokens: [], logprobs: [], cached, position: job.position };
     });
     lane.rows.push(...rows);
-    rows.forEach((row, index) => this.sample(row, logits, index));
+    rows.forEach((row, index) => this.sample(row, probabilities, index));
     this.retire(lane, cache);
   }
 
@@ -249,20 +257,21 @@ export class Generator {
       tokenId: row.tokens[row.tokens.length - 1],
       cached: row.cached,
       position: row.position,
+      temperature: scoringTemperature(row.job.request.temperature),
     }));
     if (this.options.deterministic) while (inputs.length < this.options.maxRows) inputs.push(IDLE_ROW);
-    const logits = await this.model.decode(lane.weights, cache, inputs);
+    const probabilities = await this.model.decode(lane.weights, cache, inputs);
     lane.rows.forEach((row, index) => {
       row.cached += 1;
       row.position += 1;
-      this.sample(row, logits, index);
+      this.sample(row, probabilities, index);
     });
     this.retire(lane, cache);
   }
 
-  private sample(row: Row, logits: Float32Array, index: number): void {
+  private sample(row: Row, probabilities: Float32Array, index: number): void {
     const { vocabSize, forbiddenTokenIds } = this.model;
-    const own = logits.subarray(index * vocabSize, (index + 1) * vocabSize);
+    const own = probabilities.subarray(index * vocabSize, (index + 1) * vocabSize);
     const { request } = row.job;
     const uniform = uniformAt(request.seed, row.tokens.length);
     const { token, logprob } = sampleToken(own, request, uniform, forbiddenTokenIds);

@@ -2,7 +2,7 @@ import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph'
 import type { Family, PlacedImage, ProcessedImage } from '@ui-rl/models';
 import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from './vision-encoder';
 import type { ImageFeatures } from './feature-cache';
-import type { DecodeInput, TokenModel } from './generator';
+import type { DecodeInput, PrefillInput, TokenModel } from './generator';
 import { KvCache, type KvNames } from './kv-cache';
 import type { GenerateRequest } from './types';
 import type { SamplingWeights } from './sampling-weights';
@@ -81,18 +81,19 @@ export class SamplerModel implements TokenModel {
     weights: WeightSet,
     cache: KvCache,
     firstRow: number,
-    prompts: readonly Prompt[],
+    prompts: readonly PrefillInput[],
   ): Promise<Float32Array> {
-    const images = prompts.flatMap((prompt) => prompt.images);
+    const images = prompts.flatMap(({ prompt }) => prompt.images);
     const began = performance.now();
     const encoded = await this.options.vision.encode(weights, images);
     const read = performance.now();
     this.times.visionMs += read - began;
     const { placed, feeds, featureRows } = this.place(images, encoded);
     let next = 0;
-    const rows = prompts.map(({ tokenIds, images: own }) => ({
-      tokenIds: Array.from(tokenIds),
-      images: placed.slice(next, (next += own.length)),
+    const rows = prompts.map(({ prompt, temperature }) => ({
+      tokenIds: Array.from(prompt.tokenIds),
+      images: placed.slice(next, (next += prompt.images.length)),
+      temperature,
     }));
     const sampler = featureRows === null ? await this.textSession() : this.imagePrompts;
     const outputs = await sampler.session.run(
@@ -101,12 +102,12 @@ export class SamplerModel implements TokenModel {
         ...feeds,
         ...(await this.options.weights.feeds(weights, sampler.weightNames)),
       },
-      { logits: null, ...cache.fetches },
+      { probabilities: null, ...cache.fetches },
     );
     const places = rows.map(({ tokenIds }, row) => ({ row, tokens: tokenIds.length, position: 0 }));
     cache.write(outputs, places, firstRow);
     this.times.prefillMs += performance.now() - read;
-    return outputs.logits.data as Float32Array;
+    return outputs.probabilities.data as Float32Array;
   }
 
   async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array> {
@@ -118,13 +119,13 @@ export class SamplerModel implements TokenModel {
         ...cache.view(rows.length),
         ...(await this.options.weights.feeds(weights, weightNames)),
       },
-      { logits: null, ...cache.fetches },
+      { probabilities: null, ...cache.fetches },
     );
     const places = rows.map(({ cached }, row) => ({ row, tokens: 1, position: cached }));
     cache.write(outputs, places, 0);
     this.times.decodeMs += performance.now() - began;
     this.times.decodeIterations += 1;
-    return outputs.logits.data as Float32Array;
+    return outputs.probabilities.data as Float32Array;
   }
 
   async release(): Promise<void> {

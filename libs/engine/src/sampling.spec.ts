@@ -2,11 +2,17 @@ import { uniformAt } from './random';
 import { sampleToken } from './sampling';
 
 const values = [0, Math.log(2), Math.log(5), -100];
-const logits = Float32Array.from(values);
+
+/** softmax(values / temperature) */
+function probabilities(temperature = 1): Float32Array {
+  const weights = values.map((value) => Math.exp(value / temperature));
+  const all = weights.reduce((sum, weight) => sum + weight);
+  return Float32Array.from(weights, (weight) => weight / all);
+}
 
 describe('sampling', () => {
   it('is greedy at temperature 0 and reports the log-probability at temperature 1', () => {
-    const { token, logprob } = sampleToken(logits, { temperature: 0, topP: 1 }, 0.99);
+    const { token, logprob } = sampleToken(probabilities(), { temperature: 0, topP: 1 }, 0.99);
     expect(token).toBe(2);
     expect(logprob).toBeCloseTo(Math.log(5 / 8), 6);
   });
@@ -15,10 +21,11 @@ describe('sampling', () => {
     const temperature = 2;
     const weights = [1, Math.sqrt(2), Math.sqrt(5)];
     const sum = weights[0] + weights[1] + weights[2];
+    const scaled = probabilities(temperature);
     const counts = [0, 0, 0, 0];
     const draws = 20000;
     for (let i = 0; i < draws; i += 1) {
-      const { token, logprob } = sampleToken(logits, { temperature, topP: 1 }, uniformAt(7, i));
+      const { token, logprob } = sampleToken(scaled, { temperature, topP: 1 }, uniformAt(7, i));
       counts[token] += 1;
       expect(logprob).toBeCloseTo(Math.log(weights[token] / sum), 5);
     }
@@ -31,23 +38,38 @@ describe('sampling', () => {
   it('keeps to the nucleus', () => {
     const seen = new Set<number>();
     for (let i = 0; i < 500; i += 1) {
-      seen.add(sampleToken(logits, { temperature: 1, topP: 0.8 }, uniformAt(3, i)).token);
+      seen.add(sampleToken(probabilities(), { temperature: 1, topP: 0.8 }, uniformAt(3, i)).token);
     }
     expect([...seen].toSorted((a, b) => a - b)).toEqual([1, 2]);
-    expect(sampleToken(logits, { temperature: 1, topP: 0.1 }, 0.999).token).toBe(2);
+    expect(sampleToken(probabilities(), { temperature: 1, topP: 0.1 }, 0.999).token).toBe(2);
   });
 
   it('never draws what is forbidden, and reports the probability it would have had anyway', () => {
     for (let i = 0; i < 200; i += 1) {
-      const drawn = sampleToken(Float32Array.from(values), { temperature: 1, topP: 1 }, uniformAt(3, i), [2]);
+      const drawn = sampleToken(probabilities(), { temperature: 1, topP: 1 }, uniformAt(3, i), [2]);
       expect([0, 1]).toContain(drawn.token);
       expect(drawn.logprob).toBeCloseTo(Math.log([1, 2][drawn.token] / 8), 5);
     }
-    expect(sampleToken(Float32Array.from(values), { temperature: 0, topP: 1 }, 0, [2]).token).toBe(1);
+    expect(sampleToken(probabilities(), { temperature: 0, topP: 1 }, 0, [2]).token).toBe(1);
+  });
+
+  it('finds the same nucleus among many unlikely tokens as by sorting all of them', () => {
+    const weights = Float64Array.from({ length: 500 }, (_, token) => uniformAt(11, token) ** 8);
+    const all = weights.reduce((sum, weight) => sum + weight);
+    const many = Float32Array.from(weights, (weight) => weight / all);
+    const order = [...many.keys()].toSorted((a, b) => many[b] - many[a]);
+    const nucleus = new Set<number>();
+    for (let mass = 0; mass < 0.9; mass += many[order[nucleus.size - 1]]) nucleus.add(order[nucleus.size]);
+    const seen = new Set<number>();
+    for (let i = 0; i < 20_000; i += 1) {
+      seen.add(sampleToken(many, { temperature: 1, topP: 0.9 }, uniformAt(5, i)).token);
+    }
+    expect([...seen].every((token) => nucleus.has(token))).toBe(true);
+    expect(seen.size).toBe(nucleus.size);
   });
 
   it('never draws past the end, whatever rounding does', () => {
-    expect(sampleToken(logits, { temperature: 1, topP: 1 }, 1 - 2 ** -53).token).toBe(2);
+    expect(sampleToken(probabilities(), { temperature: 1, topP: 1 }, 1 - 2 ** -53).token).toBe(2);
   });
 });
 

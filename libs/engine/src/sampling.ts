@@ -11,56 +11,39 @@ export interface SampledToken {
   logprob: number;
 }
 
-/** The temperature log-probabilities are taken at: greedy decoding reports those of the model itself. */
+/** The temperature probabilities are taken at: greedy decoding reports those of the model itself. */
 export function scoringTemperature(temperature: number): number {
   return temperature > 0 ? temperature : 1;
 }
 
+/** The least a probability can be in single precision without being 0. */
+const LEAST = 2 ** -149;
+
 /**
- * Draws a token from softmax(logits / temperature), leaving out forbidden ones (`logits_V` is changed where they stand).
- * The log-probability is that of the whole distribution, before the cut by `topP` and by what is forbidden: the one the
- * trainer computes.
+ * Draws a token from softmax(logits / temperature), leaving out forbidden ones (`probabilities_V` is set to 0 where they
+ * stand). The log-probability is that of the whole distribution, before the cut by `topP` and by what is forbidden: the one
+ * the trainer computes.
+ * @param probabilities_V softmax(logits / scoringTemperature(temperature))
  * @param uniform number in [0, 1)
  */
 export function sampleToken(
-  logits_V: Float32Array,
-  options: SamplingOptions,
+  probabilities_V: Float32Array,
+  { temperature, topP }: SamplingOptions,
   uniform: number,
   forbidden: readonly number[] = [],
 ): SampledToken {
-  const scale = 1 / scoringTemperature(options.temperature);
-  const highest = logits_V[argMax(logits_V)];
-  const weights_V = exponentials(logits_V, highest, scale);
-  let all = 0;
-  for (let token = 0; token < logits_V.length; token += 1) all += weights_V[token];
-  let allowed = all;
+  let allowed = 1;
   for (const token of forbidden) {
-    allowed -= weights_V[token];
-    weights_V[token] = 0;
-    logits_V[token] = Number.NEGATIVE_INFINITY;
+    allowed -= probabilities_V[token];
+    probabilities_V[token] = 0;
   }
   const token =
-    options.temperature <= 0
-      ? argMax(logits_V)
-      : options.topP < 1
-        ? drawFromNucleus(logits_V, highest, scale, allowed, options.topP, uniform)
-        : draw(weights_V, logits_V.length, allowed * uniform);
-  return { token, logprob: (logits_V[token] - highest) * scale - Math.log(all) };
-}
-
-/** Tokens e^-40 less likely than the likeliest change no sum of double precision. */
-const NEGLIGIBLE = -40;
-
-let memory = new Float64Array(0);
-
-/** exp((logit - highest) · scale) of every token, 0 where negligible; valid until the next call. */
-function exponentials(logits: Float32Array, highest: number, scale: number): Float64Array {
-  if (memory.length < logits.length) memory = new Float64Array(logits.length);
-  for (let token = 0; token < logits.length; token += 1) {
-    const exponent = (logits[token] - highest) * scale;
-    memory[token] = exponent > NEGLIGIBLE ? Math.exp(exponent) : 0;
-  }
-  return memory;
+    temperature <= 0
+      ? argMax(probabilities_V)
+      : topP < 1
+        ? drawFromNucleus(probabilities_V, allowed, topP, uniform)
+        : draw(probabilities_V, uniform * allowed);
+  return { token, logprob: Math.log(Math.max(probabilities_V[token], LEAST)) };
 }
 
 function argMax(values: Float32Array): number {
@@ -69,39 +52,38 @@ function argMax(values: Float32Array): number {
   return best;
 }
 
-/** The token in whose slice of the summed weights `target` lies. */
-function draw(weights: Float64Array, count: number, target: number): number {
+/** The token in whose slice of the summed probabilities `target` lies; the last possible one if rounding leaves none. */
+function draw(probabilities: Float32Array, target: number): number {
   let passed = 0;
-  let last = 0;
-  for (let token = 0; token < count; token += 1) {
-    const weight = weights[token];
-    if (weight === 0) continue;
-    last = token;
-    passed += weight;
+  for (let token = 0; token < probabilities.length; token += 1) {
+    passed += probabilities[token];
     if (passed > target) return token;
   }
-  return last;
+  return probabilities.findLastIndex((probability) => probability > 0);
 }
 
+/** Draws from the smallest set of likeliest tokens with at least the share `topP` of what is allowed. */
 function drawFromNucleus(
-  logits: Float32Array,
-  top: number,
-  scale: number,
-  sum: number,
+  probabilities: Float32Array,
+  allowed: number,
   topP: number,
   uniform: number,
 ): number {
-  const order = Uint32Array.from(logits, (_, index) => index).sort((a, b) => logits[b] - logits[a] || a - b);
+  const mass = topP * allowed;
+  // Tokens up to this likely may all be left out: together they have at most the share that is cut. Few remain to be sorted.
+  const negligible = (allowed - mass) / probabilities.length;
+  const order: number[] = [];
+  for (let token = 0; token < probabilities.length; token += 1) {
+    if (probabilities[token] > negligible) order.push(token);
+  }
+  order.sort((a, b) => probabilities[b] - probabilities[a] || a - b);
   let kept = 0;
   let size = 0;
-  while (size < order.length && kept < topP * sum) {
-    kept += Math.exp((logits[order[size]] - top) * scale);
-    size += 1;
-  }
+  while (size < order.length && kept < mass) kept += probabilities[order[size++]];
   let passed = 0;
-  for (let rank = 0; rank < size; rank += 1) {
-    passed += Math.exp((logits[order[rank]] - top) * scale);
-    if (passed > uniform * kept) return order[rank];
+  for (const token of order.slice(0, size)) {
+    passed += probabilities[token];
+    if (passed > uniform * kept) return token;
   }
   return order[size - 1];
 }

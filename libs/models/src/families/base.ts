@@ -52,6 +52,8 @@ export interface PlacedImage {
 export interface PromptRow {
   tokenIds: readonly number[];
   images: readonly PlacedImage[];
+  /** softmax temperature of the token that follows, default 1 */
+  temperature?: number;
 }
 
 /** One row of a decoding step. */
@@ -62,6 +64,8 @@ export interface DecodeRow {
   cached: number;
   /** rotary position of this token: {@link Family.nextPosition} of the prompt, plus one per token since */
   position: number;
+  /** softmax temperature of the token that follows, default 1 */
+  temperature?: number;
 }
 
 /** A sample to train on. */
@@ -94,7 +98,10 @@ export interface VisionForward {
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
-/** The decoder with key/value caches. Output `logits` [B, vocab] of each row's last token; what a pass adds to the caches are outputs `new_*`. */
+/**
+ * The decoder with key/value caches. Outputs `logits` [B, vocab] of each row's last token and `probabilities` [B, vocab], their
+ * softmax under the row's temperature; what a pass adds to the caches are outputs `new_*`.
+ */
 export interface SamplerForward {
   graph: Graph;
   logits: Value;

@@ -226,6 +226,7 @@ export function prefillFeeds(
   return {
     ...textFeeds(config, text, T),
     last_rows: tensor('int64', last),
+    inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
     ...(featureRows === null ? {} : imageFeeds(config, rows, T, featureRows)),
   };
 }
@@ -253,6 +254,7 @@ export function decodeFeeds(config: Qwen3VlConfig, rows: readonly DecodeRow[], c
       'int64',
       BigInt64Array.from(rows, (_, b) => BigInt(b)),
     ),
+    inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
     past_bias: cacheBias(rows, capacity),
   };
 }
@@ -274,11 +276,11 @@ function selectTokens(rows: readonly TrainerRow[]): TrainerBatch['selected'] {
   });
 }
 
-function inverseTemperature({ temperature = 1 }: TrainerRow, row: number): number {
+function inverseTemperature({ temperature = 1 }: { temperature?: number }, row: number): number {
   if (!(temperature > 0)) {
     throw new ModelError(
       'bad-input',
-      `sample ${row}: temperature: expected a positive number, found ${temperature}`,
+      `row ${row}: temperature: expected a positive number, found ${temperature}`,
     );
   }
   return 1 / temperature;

@@ -102,6 +102,8 @@ export function buildSampler(
   };
   const logits = buildDecoder(new LayerBuilder(graph, parameters), config, inputs, { attention, select });
   graph.output('logits', logits);
+  const inverse = graph.input('inverse_temperature', 'float32', ['B']);
+  graph.output('probabilities', ops.softmax(ops.mul(logits, ops.unsqueeze(inverse, [1])), 1));
   return { graph, logits, parameterInputs: parameters.inputs };
 }
 
