@@ -23,8 +23,8 @@ export interface TokenModel {
   readonly stopTokenIds: ReadonlySet<number>;
   /** Tokens that stand for something no response can hold, such as image placeholders. */
   readonly forbiddenTokenIds: readonly number[];
-  /** @param capacity tokens each row has room for */
-  newCache(capacity: number): KvCache;
+  /** @param room tokens each row has memory for */
+  newCache(room: number): KvCache;
   /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
   nextPosition(prompt: GenerateRequest['prompt']): number;
   /** Reads prompts into rows from `firstRow` on; probabilities [prompts, vocab] of the token that follows each. */
@@ -73,8 +73,8 @@ interface Lane {
   cache: KvCache | undefined;
 }
 
-/** Caches have room for multiples of so many tokens: what is read over and over should not be much too large. */
-const CAPACITY_STEP = 32;
+/** Caches have room for multiples of so many tokens, so that one that is done with often fits what comes next. */
+const ROOM_STEP = 32;
 
 const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0, temperature: 1 };
 
@@ -187,6 +187,7 @@ export class Generator {
 
   private close(lane: Lane): void {
     this.lanes.splice(this.lanes.indexOf(lane), 1);
+    lane.cache?.clear();
     this.spare = lane.cache ?? this.spare;
   }
 
@@ -207,13 +208,18 @@ export class Generator {
     const lengths = jobs.map(({ request }) => request.prompt.tokenIds.length + request.maxTokens);
     const { deterministic, maxSequence } = this.options;
     const longest = deterministic ? maxSequence : Math.min(Math.max(...lengths), maxSequence);
-    const capacity = Math.ceil(longest / CAPACITY_STEP) * CAPACITY_STEP;
+    const room = Math.ceil(longest / ROOM_STEP) * ROOM_STEP;
     if (cache === undefined) {
-      const spare = this.spare?.shape.capacity === capacity ? this.spare : undefined;
+      const spare = this.spare?.shape.room === room ? this.spare : undefined;
       if (spare !== undefined) this.spare = undefined;
-      return spare ?? this.model.newCache(capacity);
+      return spare ?? this.model.newCache(room);
     }
-    return capacity <= cache.shape.capacity ? cache : cache.grown(capacity, rows.length);
+    return room <= cache.shape.room ? cache : cache.grown(room, rows.length);
+  }
+
+  /** Makes places for so many tokens in each row; in deterministic mode always for as many as there is room for. */
+  private makePlaces(cache: KvCache, tokens: number, rows: number): void {
+    cache.widen(this.options.deterministic ? cache.shape.room : tokens, rows);
   }
 
   /** The next requests to read in one pass: neighbours of similar length; one at a time in deterministic mode. */
@@ -241,6 +247,8 @@ export class Generator {
       prompt: request.prompt,
       temperature: scoringTemperature(request.temperature),
     }));
+    const longest = Math.max(...prompts.map(({ prompt }) => prompt.tokenIds.length));
+    this.makePlaces(cache, longest, first);
     const probabilities = await this.model.prefill(lane.weights, cache, first, prompts);
     const rows = jobs.map((job): Row => {
       const cached = job.request.prompt.tokenIds.length;
@@ -253,6 +261,7 @@ export class Generator {
 
   private async decode(lane: Lane): Promise<void> {
     const cache = lane.cache as KvCache;
+    this.makePlaces(cache, Math.max(...lane.rows.map(({ cached }) => cached + 1)), lane.rows.length);
     const inputs: DecodeInput[] = lane.rows.map((row) => ({
       tokenId: row.tokens[row.tokens.length - 1],
       cached: row.cached,

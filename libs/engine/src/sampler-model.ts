@@ -65,9 +65,9 @@ export class SamplerModel implements TokenModel {
     return [this.options.family.shape.imageTokenId];
   }
 
-  newCache(capacity: number): KvCache {
+  newCache(room: number): KvCache {
     const { kvHeads, headDim } = this.options.family.shape;
-    return new KvCache({ kvHeads, headDim, rows: this.options.rows, capacity }, this.caches);
+    return new KvCache({ kvHeads, headDim, rows: this.options.rows, room }, this.caches);
   }
 
   nextPosition({ tokenIds, images }: Prompt): number {
@@ -115,7 +115,7 @@ export class SamplerModel implements TokenModel {
     const { session, weightNames } = this.tokens;
     const outputs = await session.run(
       {
-        ...this.options.family.decodeFeeds(rows, cache.shape.capacity),
+        ...this.options.family.decodeFeeds(rows, cache.capacity),
         ...cache.view(rows.length),
         ...(await this.options.weights.feeds(weights, weightNames)),
       },
