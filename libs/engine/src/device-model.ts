@@ -14,6 +14,7 @@ import { Generator } from './generator';
 import { Optimizer } from './optimizer';
 import { SamplerModel } from './sampler-model';
 import { canMerge, MergedWeights, trainedWeights } from './sampling-weights';
+import { SPIN_BRIEFLY } from './spinning';
 import { Trainer } from './trainer';
 import { TrainerModel } from './trainer-model';
 import { initialWeights } from './trainable';
@@ -25,15 +26,6 @@ const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
 // Passes of a size whose activations stay in the caches of a small model.
 const VISION_PASS_PATCHES = 4096;
 const PREFILL_TOKENS = 2048;
-
-/**
- * Between the many operations of a training pass a thread waits for the next one awake, but not for long, and not after the
- * pass: up to a quarter faster. Decoding, whose operations are small, gains nothing from it on a busy machine.
- */
-const SPIN_BRIEFLY: SessionOptions = {
-  spinning: true,
-  config: { 'session.intra_op.spin_duration_us': '100', 'session.force_spinning_stop': '1' },
-};
 
 /** A model on a device: what samples from it and what trains it, over the same weights. */
 export class DeviceModel {

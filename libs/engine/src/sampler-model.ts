@@ -4,6 +4,7 @@ import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from './vision-enco
 import type { ImageFeatures } from './feature-cache';
 import type { DecodeInput, PrefillInput, TokenModel } from './generator';
 import { KvCache, type KvNames } from './kv-cache';
+import { SPIN_BRIEFLY } from './spinning';
 import type { GenerateRequest } from './types';
 import type { SamplingWeights } from './sampling-weights';
 import type { WeightSet } from './weights';
@@ -17,6 +18,9 @@ export interface SamplerModelOptions {
   rows: number;
   capacity: number;
 }
+
+/** From so many rows on there is work for a second thread in most operations, and threads wait for each other awake. */
+const MANY_ROWS = 32;
 
 interface SamplerSession {
   session: Session;
@@ -37,6 +41,7 @@ export class SamplerModel implements TokenModel {
   readonly times: SamplerTimes = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
 
   private textPrompts: Promise<SamplerSession> | undefined;
+  private manyTokens: Promise<SamplerSession> | undefined;
 
   private constructor(
     private readonly options: SamplerModelOptions,
@@ -112,7 +117,7 @@ export class SamplerModel implements TokenModel {
 
   async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array> {
     const began = performance.now();
-    const { session, weightNames } = this.tokens;
+    const { session, weightNames } = rows.length < MANY_ROWS ? this.tokens : await this.manyTokensSession();
     const outputs = await session.run(
       {
         ...this.options.family.decodeFeeds(rows, cache.capacity),
@@ -133,12 +138,20 @@ export class SamplerModel implements TokenModel {
     await this.tokens.session.release();
     await this.options.weights.release();
     await (await this.textPrompts)?.session.release();
+    await (await this.manyTokens)?.session.release();
   }
 
   /** Prompts without an image are rare: their session is made when the first one comes. */
   private textSession(): Promise<SamplerSession> {
     this.textPrompts ??= buildSession(this.options, 'prompt', false);
     return this.textPrompts;
+  }
+
+  /** Few engines ever have so many rows: their session is made when they do. */
+  private manyTokensSession(): Promise<SamplerSession> {
+    const session = { ...this.options.session, ...SPIN_BRIEFLY };
+    this.manyTokens ??= buildSession({ ...this.options, session }, 'token', false);
+    return this.manyTokens;
   }
 
   /** Puts the features of the distinct images below each other. */
