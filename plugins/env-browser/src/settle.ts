@@ -2,6 +2,8 @@ import type { Stage } from './stage';
 
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
 const ONE_FRAME = 'new Promise((done) => requestAnimationFrame(() => done()))';
+/** The page's thread has dealt with the events: a screenshot asked for before that often waits for a second frame. */
+const A_TURN = '0';
 /** A page that is still loading by then is shown as it is. */
 const LOAD_TIMEOUT_MS = 10_000;
 
@@ -13,7 +15,7 @@ const LOAD_TIMEOUT_MS = 10_000;
 export async function settle(stage: Stage, isContinuous: boolean): Promise<void> {
   if (stage.contract.settled) await stage.evaluate('window.uirl?.settled?.()');
   else if (stage.spec.page === null || !stage.contract.state) await settlePage(stage);
-  else if (isContinuous) await stage.evaluate(ONE_FRAME);
+  else await stage.evaluate(isContinuous ? ONE_FRAME : A_TURN);
 }
 
 async function settlePage(stage: Stage): Promise<void> {
