@@ -58,7 +58,7 @@ export class KvCache {
     const [from, to] = [this.places * headDim, capacity * headDim];
     for (const { data } of this.buffers) {
       // From behind: what is in the way has been moved already.
-      for (let head = rows * kvHeads - 1; head > 0 && from > 0; head -= 1) {
+      for (let head = rows * kvHeads - 1; head > 0; head -= 1) {
         data.copyWithin(head * to, head * from, (head + 1) * from);
       }
     }

@@ -6,5 +6,5 @@ import type { SessionOptions } from '@ui-rl/graph';
  */
 export const SPIN_BRIEFLY: SessionOptions = {
   spinning: true,
-  config: { 'session.intra_op.spin_duration_us': '100', 'session.force_spinning_stop': '1' },
+  config: { 'session.intra_op.spin_duration_us': '300', 'session.force_spinning_stop': '1' },
 };

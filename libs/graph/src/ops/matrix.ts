@@ -76,8 +76,10 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
       `linear: input "${x.name}" ${shapeText(x.shape)} does not fit weight "${weight.name}" ${shapeText(weight.shape)} ([out, in])`,
     );
   }
-  const product = gemm(flattenRows(x), weight, bias ?? null, { transB: true });
-  return reshape(product, [...x.shape.slice(0, -1), weight.shape[0]]);
+  const product = gemm(flattenRows(x), weight, null, { transB: true });
+  // Gemm spreads a bias over the result with a single thread before it multiplies.
+  const shifted = bias === undefined ? product : add(product, bias);
+  return reshape(shifted, [...x.shape.slice(0, -1), weight.shape[0]]);
 }
 
 /** A linear layer whose weight is stored [in, out] (as GPT-2's Conv1D does). */
