@@ -1,4 +1,6 @@
 import { ConfigReader } from '../../config-reader';
+import { mropeSections, parseDecoder, type DecoderConfig, type RopeConfig } from '../common/decoder-config';
+import { textPrefix } from './names';
 
 /** Vision tower of Qwen3-VL. */
 export interface Qwen3VisionConfig {
@@ -19,32 +21,11 @@ export interface Qwen3VisionConfig {
   activation: 'gelu' | 'gelu_pytorch_tanh';
 }
 
-/** Text decoder of Qwen3-VL. */
-export interface Qwen3TextConfig {
-  vocabSize: number;
-  hiddenSize: number;
-  intermediateSize: number;
-  layers: number;
-  heads: number;
-  kvHeads: number;
-  headDim: number;
-  normEps: number;
-  attentionBias: boolean;
-  ropeTheta: number;
-  /** how many of the headDim/2 rotary frequencies turn with time, height and width */
-  mropeSection: [number, number, number];
-  maxPositions: number;
-}
-
 /** A dense Qwen3-VL (`model_type: qwen3_vl`). */
 export interface Qwen3VlConfig {
-  text: Qwen3TextConfig;
+  text: DecoderConfig;
   vision: Qwen3VisionConfig;
-  tieWordEmbeddings: boolean;
   imageTokenId: number;
-  videoTokenId: number;
-  visionStartTokenId: number;
-  visionEndTokenId: number;
 }
 
 function parseVision(reader: ConfigReader): Qwen3VisionConfig {
@@ -80,46 +61,30 @@ function parseVision(reader: ConfigReader): Qwen3VisionConfig {
 }
 
 /** Original folders have `rope_scaling` and `rope_theta`; transformers 5 writes both into `rope_parameters`. */
-function parseRope(
-  reader: ConfigReader,
-  headDim: number,
-): { ropeTheta: number; mropeSection: [number, number, number] } {
+function parseRope(reader: ConfigReader, headDim: number): RopeConfig {
   const key = reader.has('rope_parameters') ? 'rope_parameters' : 'rope_scaling';
   const rope = reader.section(key);
   rope.oneOf(rope.has('rope_type') ? 'rope_type' : 'type', ['default'], 'default');
   if (!rope.boolean('mrope_interleaved', true)) throw rope.error('mrope_interleaved', 'true');
-  const section = rope.integers('mrope_section');
-  const pairs = headDim / 2;
-  if (section.length !== 3 || section[0] + section[1] + section[2] !== pairs) {
-    throw rope.error('mrope_section', `three integers that add up to head_dim / 2 = ${pairs}`);
-  }
-  const ropeTheta = rope.has('rope_theta') ? rope.number('rope_theta') : reader.number('rope_theta', 500_000);
-  return { ropeTheta, mropeSection: section as [number, number, number] };
+  const theta = rope.has('rope_theta') ? rope.number('rope_theta') : reader.number('rope_theta', 500_000);
+  return { theta, sections: mropeSections(rope, headDim), interleaved: true };
 }
 
-function parseText(reader: ConfigReader): Qwen3TextConfig {
-  const hiddenSize = reader.integer('hidden_size');
-  const heads = reader.integer('num_attention_heads');
-  const kvHeads = reader.integer('num_key_value_heads', heads);
-  if (heads % kvHeads !== 0)
-    throw reader.error('num_key_value_heads', `a divisor of num_attention_heads = ${heads}`);
-  const headDim = reader.integer('head_dim', 128);
-  if (headDim % 2 !== 0) throw reader.error('head_dim', 'an even number');
-  reader.oneOf('hidden_act', ['silu'], 'silu');
-  if (reader.number('attention_dropout', 0) !== 0) throw reader.error('attention_dropout', '0');
-  return {
-    vocabSize: reader.integer('vocab_size'),
-    hiddenSize,
-    intermediateSize: reader.integer('intermediate_size'),
-    layers: reader.integer('num_hidden_layers'),
-    heads,
-    kvHeads,
-    headDim,
-    normEps: reader.number('rms_norm_eps', 1e-6),
-    attentionBias: reader.boolean('attention_bias', false),
+const DEFAULT_HEAD_DIM = 128;
+
+function parseText(reader: ConfigReader, tied: boolean): DecoderConfig {
+  const bias = reader.boolean('attention_bias', false);
+  const rope = parseRope(reader, reader.integer('head_dim', DEFAULT_HEAD_DIM));
+  const own = {
+    prefix: textPrefix,
+    outputWeight: tied ? `${textPrefix}.embed_tokens.weight` : 'lm_head.weight',
+    qkvBias: bias,
+    outputBias: bias,
+    qkNorm: true,
+    rope,
     maxPositions: reader.integer('max_position_embeddings', 128_000),
-    ...parseRope(reader, headDim),
   };
+  return parseDecoder(reader, own, { headDim: DEFAULT_HEAD_DIM });
 }
 
 /**
@@ -130,7 +95,8 @@ export function parseQwen3VlConfig(json: unknown, file: string): Qwen3VlConfig {
   const reader = ConfigReader.of(json, file);
   const vision = parseVision(reader.section('vision_config'));
   const textReader = reader.section('text_config');
-  const text = parseText(textReader);
+  const tied = reader.boolean('tie_word_embeddings', textReader.boolean('tie_word_embeddings', false));
+  const text = parseText(textReader, tied);
   if (vision.outHiddenSize !== text.hiddenSize) {
     throw reader
       .section('vision_config')
@@ -143,13 +109,6 @@ export function parseQwen3VlConfig(json: unknown, file: string): Qwen3VlConfig {
   return {
     text,
     vision,
-    tieWordEmbeddings: reader.boolean(
-      'tie_word_embeddings',
-      textReader.boolean('tie_word_embeddings', false),
-    ),
     imageTokenId: reader.integer('image_token_id', 151_655, 0),
-    videoTokenId: reader.integer('video_token_id', 151_656, 0),
-    visionStartTokenId: reader.integer('vision_start_token_id', 151_652, 0),
-    visionEndTokenId: reader.integer('vision_end_token_id', 151_653, 0),
   };
 }

@@ -1,12 +1,13 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
+import type { VisionFeatures } from '../common/model';
 import type { Qwen3VisionConfig } from './config';
 import { mergedSize, patchSize, visionBlock, visionPrefix } from './names';
 
 const normEps = 1e-6;
 
 /** Inputs of the vision tower: N images, each padded to P patches, P = mergeSize² · Q. */
-export interface VisionInputs {
+interface VisionInputs {
   /** [N, P, channels·frames·rows·columns] */
   patches: Value;
   /** [N, P, positions] bilinear weights of the learned position table: a product instead of a gather needs no scatter backwards */
@@ -18,13 +19,7 @@ export interface VisionInputs {
   patchBias: Value;
 }
 
-/** What the vision tower hands to the decoder, each [N·Q, text hidden]. */
-export interface VisionFeatures {
-  features: Value;
-  deepstack: Value[];
-}
-
-export function declareVisionInputs(graph: Graph, vision: Qwen3VisionConfig): VisionInputs {
+function declareInputs(graph: Graph, vision: Qwen3VisionConfig): VisionInputs {
   const P = `${vision.mergeSize ** 2}*Q`;
   return {
     patches: graph.input('patches', 'float32', ['N', P, patchSize(vision)]),
@@ -127,11 +122,8 @@ function merge(
 }
 
 /** The vision tower of Qwen3-VL with its mergers. Hidden states are [N·P, hidden]; attention stays within an image. */
-export function buildVisionTower(
-  build: LayerBuilder,
-  vision: Qwen3VisionConfig,
-  inputs: VisionInputs,
-): VisionFeatures {
+export function buildVisionTower(build: LayerBuilder, vision: Qwen3VisionConfig): VisionFeatures {
+  const inputs = declareInputs(build.graph, vision);
   return build.graph.scope('visual', () => {
     const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);
     const deepstack: Value[] = [];

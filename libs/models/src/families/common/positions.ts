@@ -1,10 +1,11 @@
 /**
- * Positions of tokens and patches in Qwen3-VL: plain data that the graphs take as inputs.
+ * Positions of tokens and patches: plain data that the graphs take as inputs.
  *
  * Shapes: T tokens, P patches of all images together, G images. Patches stand in merge-block order: image after image,
  * frame after frame, then blocks of `mergeSize × mergeSize` patches row by row, inside a block row by row.
  */
 import { ModelError } from '../../errors';
+import type { RopeConfig } from './decoder-config';
 
 /** Patches of one image: frames, rows, columns. */
 export type Grid = readonly [t: number, h: number, w: number];
@@ -193,28 +194,18 @@ export interface RopeTables {
   sin: Float32Array;
 }
 
-export interface TextRopeOptions {
-  headDim: number;
-  /** `rope_theta`. */
-  theta: number;
-  /** `mrope_section`: pairs of dimensions given to time, height and width; sums to headDim / 2. */
-  sections: readonly [number, number, number];
-}
-
 /**
- * Rotary tables of the text model, [T, headDim], with interleaved M-RoPE: dimension pair 0 turns with time, 1 with
- * height, 2 with width, 3 with time … until the sections of height and width are used up; the rest turns with time.
+ * Rotary tables of the text model, [T, headDim]. Each dimension pair turns with time, height or width. Interleaved (Qwen3-VL):
+ * pair 0 with time, 1 with height, 2 with width, 3 with time … until the sections of height and width are used up, the rest
+ * with time. Otherwise (Qwen2-VL) section after section.
  *
  * @param positions row-major [3, T].
  */
-export function textRopeTables(
-  positions: Int32Array,
-  { headDim, theta, sections }: TextRopeOptions,
-): RopeTables {
+export function textRopeTables(positions: Int32Array, headDim: number, rope: RopeConfig): RopeTables {
   const length = positions.length / 3;
   const half = headDim / 2;
-  const frequencies = inverseFrequencies(theta, headDim);
-  const axes = Array.from(frequencies, (_, pair) => axisOfPair(pair, sections));
+  const frequencies = inverseFrequencies(rope.theta, headDim);
+  const axes = Array.from(frequencies, (_, pair) => axisOfPair(pair, rope));
   const tables = emptyTables(length, headDim);
   for (let token = 0; token < length; token++) {
     for (let pair = 0; pair < half; pair++) {
@@ -225,7 +216,9 @@ export function textRopeTables(
   return tables;
 }
 
-function axisOfPair(pair: number, sections: readonly [number, number, number]): 0 | 1 | 2 {
+function axisOfPair(pair: number, { sections, interleaved }: RopeConfig): 0 | 1 | 2 {
+  if (sections === null) return 0;
+  if (!interleaved) return pair < sections[0] ? 0 : pair < sections[0] + sections[1] ? 1 : 2;
   const axis = (pair % 3) as 0 | 1 | 2;
   return axis > 0 && pair < 3 * sections[axis] ? axis : 0;
 }

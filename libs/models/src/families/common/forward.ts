@@ -10,31 +10,20 @@ import type {
   VisionForward,
   VisionOptions,
 } from '../base';
-import type { Qwen3VlConfig } from './config';
-import { buildDecoder, type Attention, type ImageRows, type TextInputs } from './text';
-import { buildVisionTower, declareVisionInputs, type VisionFeatures } from './vision';
+import { buildDecoder, type Attention, type ImageRows, type TextInputs } from './decoder';
+import type { DecoderConfig } from './decoder-config';
+import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from './model';
 
-/** Patches of N images → outputs `image_features` and `deepstack_features.<i>`, each [N·Q, hidden]. */
-export function buildVision(config: Qwen3VlConfig, { parameters }: VisionOptions): VisionForward {
-  const graph = new Graph('qwen3-vl vision');
-  const inputs = declareVisionInputs(graph, config.vision);
-  const { features, deepstack } = buildVisionTower(
-    new LayerBuilder(graph, parameters),
-    config.vision,
-    inputs,
-  );
+/** Images → outputs `image_features` and `deepstack_features.<i>`, each [F, hidden]. */
+export function buildVision(
+  { name, vision }: VisionLanguageModel,
+  { parameters }: VisionOptions,
+): VisionForward {
+  const graph = new Graph(`${name} vision`);
+  const { features, deepstack } = vision.build(new LayerBuilder(graph, parameters));
   graph.output('image_features', features);
   deepstack.forEach((value, i) => graph.output(`deepstack_features.${i}`, value));
   return { graph, features, deepstack, parameterInputs: parameters.inputs };
-}
-
-function declareFeatures(graph: Graph, { text, vision }: Qwen3VlConfig): VisionFeatures {
-  return {
-    features: graph.input('image_features', 'float32', ['F', text.hiddenSize]),
-    deepstack: vision.deepstackIndexes.map((_, i) =>
-      graph.input(`deepstack_features.${i}`, 'float32', ['F', text.hiddenSize]),
-    ),
-  };
 }
 
 function declareImageRows(graph: Graph, features: VisionFeatures): ImageRows {
@@ -45,11 +34,11 @@ function declareImageRows(graph: Graph, features: VisionFeatures): ImageRows {
   };
 }
 
-function declareText(graph: Graph, { text }: Qwen3VlConfig, length: number | string = 'T'): TextInputs {
+function declareText(graph: Graph, { headDim }: DecoderConfig, length: number | string = 'T'): TextInputs {
   return {
     tokenIds: graph.input('token_ids', 'int64', ['B', length]),
-    cos: graph.input('text_cos', 'float32', ['B', length, text.headDim / 2]),
-    sin: graph.input('text_sin', 'float32', ['B', length, text.headDim / 2]),
+    cos: graph.input('text_cos', 'float32', ['B', length, headDim / 2]),
+    sin: graph.input('text_sin', 'float32', ['B', length, headDim / 2]),
   };
 }
 
@@ -59,18 +48,18 @@ function pickRows(picked: Value): (x: Value) => Value {
 }
 
 /** [B, T, kvHeads · headDim] → [B, kvHeads, T, headDim], the layout of the cache. */
-function byHead(x: Value, { kvHeads, headDim }: Qwen3VlConfig['text']): Value {
+function byHead(x: Value, { kvHeads, headDim }: DecoderConfig): Value {
   return ops.transpose(ops.reshape(x, [x.shape[0], x.shape[1], kvHeads, headDim]), [0, 2, 1, 3]);
 }
 
 /** Attention within prompts. */
-function promptAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
+function promptAttention(graph: Graph, text: DecoderConfig): Attention {
   const bias = causalBias(graph, text.heads / text.kvHeads);
   return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
 /** Attention of one token per row over caches with room for C tokens. */
-function tokenAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
+function tokenAttention(graph: Graph, text: DecoderConfig): Attention {
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
   const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
   return (layer, { q, k, v }) => {
@@ -87,20 +76,21 @@ function tokenAttention(graph: Graph, { text }: Qwen3VlConfig): Attention {
  * back as outputs, and the Node binding copies every output.)
  */
 export function buildSampler(
-  config: Qwen3VlConfig,
+  model: VisionLanguageModel,
   { parameters, images, pass }: SamplerOptions,
 ): SamplerForward {
-  const graph = new Graph(`qwen3-vl ${pass}`);
-  const inputs = declareText(graph, config, pass === 'token' ? 1 : 'T');
-  if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, config));
+  const { name, text } = model;
+  const graph = new Graph(`${name} ${pass}`);
+  const inputs = declareText(graph, text, pass === 'token' ? 1 : 'T');
+  if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, model));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
-  const within = (pass === 'token' ? tokenAttention : promptAttention)(graph, config);
+  const within = (pass === 'token' ? tokenAttention : promptAttention)(graph, text);
   const attention: Attention = (layer, projections) => {
-    graph.output(`new_key.${layer}`, byHead(projections.k, config.text));
-    graph.output(`new_value.${layer}`, byHead(projections.v, config.text));
+    graph.output(`new_key.${layer}`, byHead(projections.k, text));
+    graph.output(`new_value.${layer}`, byHead(projections.v, text));
     return within(layer, projections);
   };
-  const logits = buildDecoder(new LayerBuilder(graph, parameters), config, inputs, { attention, select });
+  const logits = buildDecoder(new LayerBuilder(graph, parameters), text, inputs, { attention, select });
   graph.output('logits', logits);
   const inverse = graph.input('inverse_temperature', 'float32', ['B']);
   graph.output('probabilities', ops.softmax(ops.mul(logits, ops.unsqueeze(inverse, [1])), 1));
@@ -109,7 +99,7 @@ export function buildSampler(
 
 function trainerImages(
   build: LayerBuilder,
-  config: Qwen3VlConfig,
+  model: VisionLanguageModel,
   images: TrainerOptions['images'],
 ): ImageRows | undefined {
   const { graph } = build;
@@ -117,11 +107,9 @@ function trainerImages(
     case 'none':
       return undefined;
     case 'features':
-      return declareImageRows(graph, declareFeatures(graph, config));
-    case 'patches': {
-      const inputs = declareVisionInputs(graph, config.vision);
-      return declareImageRows(graph, buildVisionTower(build, config.vision, inputs));
-    }
+      return declareImageRows(graph, declareFeatures(graph, model));
+    case 'patches':
+      return declareImageRows(graph, model.vision.build(build));
     default:
       throw new ModelError(
         'bad-input',
@@ -136,16 +124,20 @@ function entropyOf(logProbs: Value): Value {
 }
 
 /** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */
-export function buildTrainer(config: Qwen3VlConfig, { parameters, images }: TrainerOptions): TrainerForward {
-  const graph = new Graph('qwen3-vl trainer');
+export function buildTrainer(
+  model: VisionLanguageModel,
+  { parameters, images }: TrainerOptions,
+): TrainerForward {
+  const { name, text } = model;
+  const graph = new Graph(`${name} trainer`);
   const build = new LayerBuilder(graph, parameters);
-  const imageRows = trainerImages(build, config, images);
-  const inputs: TextInputs = { ...declareText(graph, config), images: imageRows };
+  const imageRows = trainerImages(build, model, images);
+  const inputs: TextInputs = { ...declareText(graph, text), images: imageRows };
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));
   const targets = graph.input('targets', 'int64', ['M']);
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['M']);
-  const attention = promptAttention(graph, config);
-  const logits = buildDecoder(build, config, inputs, { attention, select });
+  const attention = promptAttention(graph, text);
+  const logits = buildDecoder(build, text, inputs, { attention, select });
   const all = graph.scope('log_probs', () =>
     ops.logSoftmax(ops.mul(logits, ops.unsqueeze(inverseTemperature, [1])), 1),
   );

@@ -77,10 +77,10 @@ describe.each(['qwen3-vl-a', 'qwen3-vl-b'])('positions of %s are those of the re
   test('rotary tables of the text', () => {
     const { head_dim: headDim, rope_parameters: rope } = config.text_config;
     const positions = ropePositions(tokens, grids, options);
-    const tables = textRopeTables(positions, {
-      headDim,
+    const tables = textRopeTables(positions, headDim, {
       theta: rope.rope_theta,
       sections: rope.mrope_section,
+      interleaved: true,
     });
     expect(largestDifference(tables.cos, reference('text_cos'))).toBeLessThan(1e-5);
     expect(largestDifference(tables.sin, reference('text_sin'))).toBeLessThan(1e-5);

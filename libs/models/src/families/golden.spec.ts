@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gradients, ops, Session, tensor, zeros } from '@ui-rl/graph';
-import { loadAdapter } from '../../lora/adapter';
-import { Parameters } from '../../nn/parameters';
-import type { FloatTensor } from '../../weights/safetensors';
-import { WeightStore } from '../../weights/store';
-import type { Family, Feeds, ImageInput, TrainerOptions } from '../base';
-import { familyOf } from '../registry';
+import { loadAdapter } from '../lora/adapter';
+import { Parameters } from '../nn/parameters';
+import type { FloatTensor } from '../weights/safetensors';
+import { WeightStore } from '../weights/store';
+import type { Family, Feeds, ImageInput, TrainerOptions } from './base';
+import { familyOf } from './registry';
 
-const fixtures = join(__dirname, '../../../../../test/golden/fixtures');
+const fixtures = join(__dirname, '../../../../test/golden/fixtures');
 
 interface Expected {
   images: { grid: [number, number, number] }[];

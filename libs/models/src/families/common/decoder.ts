@@ -1,8 +1,7 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
-import type { Qwen3TextConfig, Qwen3VlConfig } from './config';
-import { textLayer, textPrefix } from './names';
-import type { VisionFeatures } from './vision';
+import { decoderLayer, type DecoderConfig } from './decoder-config';
+import type { VisionFeatures } from './model';
 
 /** Rotated queries [B, T, heads · headDim], rotated keys and values [B, T, kvHeads · headDim] of one layer. */
 export interface Projections {
@@ -47,8 +46,8 @@ function lookUp(features: Value, rows: Value): Value {
 }
 
 /** Hidden states have one row per token, [B·T, hidden]: what the products of linear layers take as it is. */
-function embed(build: LayerBuilder, text: Qwen3TextConfig, { tokenIds, images }: TextInputs): Value {
-  const table = build.weight(`${textPrefix}.embed_tokens.weight`, [text.vocabSize, text.hiddenSize]);
+function embed(build: LayerBuilder, text: DecoderConfig, { tokenIds, images }: TextInputs): Value {
+  const table = build.weight(`${text.prefix}.embed_tokens.weight`, [text.vocabSize, text.hiddenSize]);
   const tokens = ops.gather(table, ops.reshape(tokenIds, [-1]), 0);
   if (images === undefined) return tokens;
   const kept = ops.mul(tokens, ops.reshape(images.textMask, [-1, 1]));
@@ -57,21 +56,24 @@ function embed(build: LayerBuilder, text: Qwen3TextConfig, { tokenIds, images }:
 
 function project(
   build: LayerBuilder,
-  text: Qwen3TextConfig,
+  text: DecoderConfig,
   x: Value,
   name: string,
   inputs: TextInputs,
 ): Projections {
-  const { hiddenSize: inFeatures, headDim, attentionBias: bias } = text;
+  const { hiddenSize: inFeatures, headDim, qkvBias: bias } = text;
   const [rows] = x.shape;
   const byToken = (value: Value, heads: number): Value =>
     ops.reshape(value, [...inputs.tokenIds.shape, heads * headDim]);
   const linear = (projection: string, heads: number): Value =>
     build.linear(x, `${name}.${projection}`, { inFeatures, outFeatures: heads * headDim, bias });
   const rotated = (projection: string, norm: string, heads: number): Value => {
-    const byHead = ops.reshape(linear(projection, heads), [rows, heads, headDim]);
-    const normed = build.rmsNorm(byHead, `${name}.${norm}`, headDim, text.normEps);
-    return ops.rotary(byToken(normed, heads), inputs.cos, inputs.sin, heads);
+    let projected = linear(projection, heads);
+    if (text.qkNorm) {
+      const byHead = ops.reshape(projected, [rows, heads, headDim]);
+      projected = build.rmsNorm(byHead, `${name}.${norm}`, headDim, text.normEps);
+    }
+    return ops.rotary(byToken(projected, heads), inputs.cos, inputs.sin, heads);
   };
   return {
     q: rotated('q_proj', 'q_norm', text.heads),
@@ -81,7 +83,7 @@ function project(
 }
 
 /** Gated feed-forward network: down(silu(gate(x)) · up(x)). */
-function feedForward(build: LayerBuilder, text: Qwen3TextConfig, x: Value, name: string): Value {
+function feedForward(build: LayerBuilder, text: DecoderConfig, x: Value, name: string): Value {
   const into = { inFeatures: text.hiddenSize, outFeatures: text.intermediateSize, bias: false };
   const gate = ops.silu(build.linear(x, `${name}.gate_proj`, into));
   const gated = ops.mul(gate, build.linear(x, `${name}.up_proj`, into));
@@ -90,16 +92,16 @@ function feedForward(build: LayerBuilder, text: Qwen3TextConfig, x: Value, name:
 }
 
 /** One decoder layer; `select` drops positions as soon as attention no longer needs them. */
-function decoderLayer(
+function buildLayer(
   build: LayerBuilder,
-  text: Qwen3TextConfig,
+  text: DecoderConfig,
   x: Value,
   layer: number,
   inputs: TextInputs,
   attention: Attention,
   select: (x: Value) => Value,
 ): Value {
-  const name = textLayer(layer);
+  const name = decoderLayer(text, layer);
   return build.graph.scope(`layers.${layer}`, () => {
     const normed = build.rmsNorm(x, `${name}.input_layernorm`, text.hiddenSize, text.normEps);
     const context = build.graph.scope('self_attn', () =>
@@ -108,7 +110,7 @@ function decoderLayer(
     const size = {
       inFeatures: text.heads * text.headDim,
       outFeatures: text.hiddenSize,
-      bias: text.attentionBias,
+      bias: text.outputBias,
     };
     const attended = ops.add(
       select(x),
@@ -125,27 +127,25 @@ function decoderLayer(
 /** The decoder: logits [M, vocab] at the selected positions. */
 export function buildDecoder(
   build: LayerBuilder,
-  config: Qwen3VlConfig,
+  text: DecoderConfig,
   inputs: TextInputs,
   run: TextRun,
 ): Value {
-  const { text } = config;
   const deepstack = inputs.images?.features.deepstack ?? [];
   const hidden = build.graph.scope('language_model', () => {
     let x = build.graph.scope('embed', () => embed(build, text, inputs));
     for (let layer = 0; layer < text.layers; layer++) {
       const isLast = layer === text.layers - 1;
       const early = isLast && deepstack[layer] === undefined;
-      x = decoderLayer(build, text, x, layer, inputs, run.attention, early ? run.select : (value) => value);
+      x = buildLayer(build, text, x, layer, inputs, run.attention, early ? run.select : (value) => value);
       if (deepstack[layer] !== undefined && inputs.images !== undefined) {
         x = ops.add(x, lookUp(deepstack[layer], inputs.images.rows));
       }
       if (isLast && !early) x = run.select(x);
     }
-    return build.rmsNorm(x, `${textPrefix}.norm`, text.hiddenSize, text.normEps);
+    return build.rmsNorm(x, `${text.prefix}.norm`, text.hiddenSize, text.normEps);
   });
-  const head = config.tieWordEmbeddings ? `${textPrefix}.embed_tokens.weight` : 'lm_head.weight';
   return build.graph.scope('lm_head', () =>
-    ops.linear(hidden, build.weight(head, [text.vocabSize, text.hiddenSize])),
+    ops.linear(hidden, build.weight(text.outputWeight, [text.vocabSize, text.hiddenSize])),
   );
 }

@@ -1,0 +1,144 @@
+import type { ConfigReader } from '../../config-reader';
+import type { LinearSpec, ParameterSpec } from '../base';
+import { linearParameters } from './parameters';
+
+/** Rotary position embedding of a decoder. */
+export interface RopeConfig {
+  /** `rope_theta` */
+  theta: number;
+  /**
+   * `mrope_section`: how many of the headDim/2 frequencies turn with time, height and width; null where all turn with one
+   * position
+   */
+  sections: readonly [number, number, number] | null;
+  /** whether the axes take turns (Qwen3-VL) or follow each other (Qwen2-VL) */
+  interleaved: boolean;
+}
+
+/** A decoder of the Llama kind: what the families' text models have in common, and where they differ. */
+export interface DecoderConfig {
+  /** module that holds embed_tokens, layers and norm */
+  prefix: string;
+  /** weight of the output layer: with tied embeddings that of the input */
+  outputWeight: string;
+  vocabSize: number;
+  hiddenSize: number;
+  intermediateSize: number;
+  layers: number;
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+  normEps: number;
+  /** biases of the query, key and value projections */
+  qkvBias: boolean;
+  /** bias of the attention's output projection */
+  outputBias: boolean;
+  /** whether queries and keys are normalized per head */
+  qkNorm: boolean;
+  rope: RopeConfig;
+  maxPositions: number;
+}
+
+/** Reads what the text configurations of all families call the same, with their defaults where it is left out. */
+export function parseDecoder(
+  reader: ConfigReader,
+  own: Omit<
+    DecoderConfig,
+    'vocabSize' | 'hiddenSize' | 'intermediateSize' | 'layers' | 'heads' | 'kvHeads' | 'headDim' | 'normEps'
+  >,
+  defaults: { headDim?: number } = {},
+): DecoderConfig {
+  const hiddenSize = reader.integer('hidden_size');
+  const heads = reader.integer('num_attention_heads');
+  const kvHeads = reader.integer('num_key_value_heads', heads);
+  if (heads % kvHeads !== 0) {
+    throw reader.error('num_key_value_heads', `a divisor of num_attention_heads = ${heads}`);
+  }
+  const headDim = reader.integer('head_dim', defaults.headDim ?? hiddenSize / heads);
+  if (headDim % 2 !== 0) throw reader.error('head_dim', 'an even number');
+  reader.oneOf('hidden_act', ['silu'], 'silu');
+  if (reader.number('attention_dropout', 0) !== 0) throw reader.error('attention_dropout', '0');
+  return {
+    ...own,
+    vocabSize: reader.integer('vocab_size'),
+    hiddenSize,
+    intermediateSize: reader.integer('intermediate_size'),
+    layers: reader.integer('num_hidden_layers'),
+    heads,
+    kvHeads,
+    headDim,
+    normEps: reader.number('rms_norm_eps', 1e-6),
+  };
+}
+
+/**
+ * `mrope_section` of a rope section: how many of the headDim/2 frequencies turn with time, height and width.
+ * @throws ModelError when they do not add up.
+ */
+export function mropeSections(rope: ConfigReader, headDim: number): [number, number, number] {
+  const sections = rope.integers('mrope_section');
+  const pairs = headDim / 2;
+  if (sections.length !== 3 || sections[0] + sections[1] + sections[2] !== pairs) {
+    throw rope.error('mrope_section', `three integers that add up to head_dim / 2 = ${pairs}`);
+  }
+  return sections as [number, number, number];
+}
+
+export function decoderLayer({ prefix }: DecoderConfig, layer: number): string {
+  return `${prefix}.layers.${layer}`;
+}
+
+function layersOf(text: DecoderConfig): string[] {
+  return Array.from({ length: text.layers }, (_, layer) => decoderLayer(text, layer));
+}
+
+/** Every linear layer of the decoder but the output layer. */
+export function decoderLinears(text: DecoderConfig): LinearSpec[] {
+  const { hiddenSize: hidden, intermediateSize: wide, headDim } = text;
+  const [queries, keys] = [text.heads * headDim, text.kvHeads * headDim];
+  const linear = (
+    name: string,
+    inFeatures: number,
+    outFeatures: number,
+    group: LinearSpec['group'],
+  ): LinearSpec => ({ name, inFeatures, outFeatures, part: 'text', group });
+  return layersOf(text).flatMap((layer) => [
+    linear(`${layer}.self_attn.q_proj`, hidden, queries, 'attention'),
+    linear(`${layer}.self_attn.k_proj`, hidden, keys, 'attention'),
+    linear(`${layer}.self_attn.v_proj`, hidden, keys, 'attention'),
+    linear(`${layer}.self_attn.o_proj`, queries, hidden, 'attention'),
+    linear(`${layer}.mlp.gate_proj`, hidden, wide, 'mlp'),
+    linear(`${layer}.mlp.up_proj`, hidden, wide, 'mlp'),
+    linear(`${layer}.mlp.down_proj`, wide, hidden, 'mlp'),
+  ]);
+}
+
+/** Every weight of the decoder, the output layer's where it has one of its own. */
+export function decoderParameters(text: DecoderConfig): ParameterSpec[] {
+  const scale = (name: string, size: number): ParameterSpec => ({
+    name: `${name}.weight`,
+    shape: [size],
+    initial: 'ones',
+  });
+  const table = (name: string): ParameterSpec => ({
+    name,
+    shape: [text.vocabSize, text.hiddenSize],
+    initial: 'normal',
+  });
+  const hasBias = ({ name, group }: LinearSpec): boolean =>
+    group === 'attention' && (name.endsWith('.o_proj') ? text.outputBias : text.qkvBias);
+  const input = `${text.prefix}.embed_tokens.weight`;
+  return [
+    table(input),
+    ...linearParameters(decoderLinears(text), hasBias),
+    ...layersOf(text).flatMap((layer) => [
+      scale(`${layer}.input_layernorm`, text.hiddenSize),
+      scale(`${layer}.post_attention_layernorm`, text.hiddenSize),
+      ...(text.qkNorm
+        ? [scale(`${layer}.self_attn.q_norm`, text.headDim), scale(`${layer}.self_attn.k_norm`, text.headDim)]
+        : []),
+    ]),
+    scale(`${text.prefix}.norm`, text.hiddenSize),
+    ...(text.outputWeight === input ? [] : [table(text.outputWeight)]),
+  ];
+}

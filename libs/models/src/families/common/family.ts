@@ -1,0 +1,62 @@
+import type {
+  Family,
+  ForwardOptions,
+  ModelShape,
+  SamplerForward,
+  TrainerForward,
+  VisionForward,
+} from '../base';
+import { decoderLinears, decoderParameters } from './decoder-config';
+import { decodeFeeds, prefillFeeds, trainerFeeds } from './feeds';
+import { buildSampler, buildTrainer, buildVision } from './forward';
+import type { VisionLanguageModel } from './model';
+import { ropeDelta } from './positions';
+
+function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel): ModelShape {
+  const { vocabSize, hiddenSize, layers, kvHeads, headDim, maxPositions } = text;
+  const { deepstack } = vision;
+  return {
+    modelType,
+    vocabSize,
+    hiddenSize,
+    layers,
+    kvHeads,
+    headDim,
+    maxPositions,
+    imageTokenId,
+    deepstack,
+  };
+}
+
+function buildForward(
+  model: VisionLanguageModel,
+  options: ForwardOptions,
+): VisionForward | SamplerForward | TrainerForward {
+  switch (options.kind) {
+    case 'vision':
+      return buildVision(model, options);
+    case 'sampler':
+      return buildSampler(model, options);
+    case 'trainer':
+      return buildTrainer(model, options);
+  }
+}
+
+/** What the engine works with, from what a family says of itself. */
+export function familyFrom(model: VisionLanguageModel): Family {
+  const { name, text, vision } = model;
+  return {
+    name,
+    shape: shapeOf(model),
+    parameters: () => [...vision.parameters(), ...decoderParameters(text)],
+    linears: () => [...vision.linears(), ...decoderLinears(text)],
+    imageTokens: (grid) => vision.imageTokens(grid),
+    positions: (tokenIds, grids) => model.positions(tokenIds, grids),
+    nextPosition: (tokenIds, grids) => tokenIds.length + ropeDelta(model.positions(tokenIds, grids)),
+    buildForward: ((options: ForwardOptions) => buildForward(model, options)) as Family['buildForward'],
+    visionFeeds: (images) => vision.feeds(images),
+    prefillFeeds: (rows, featureRows) => prefillFeeds(model, rows, featureRows),
+    decodeFeeds: (rows, capacity) => decodeFeeds(model, rows, capacity),
+    trainerFeeds: (rows, images, options) => trainerFeeds(model, rows, images, options),
+  };
+}

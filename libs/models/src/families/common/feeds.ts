@@ -1,0 +1,203 @@
+import { tensor, type Tensor } from '@ui-rl/graph';
+import { ModelError } from '../../errors';
+import type {
+  DecodeRow,
+  Feeds,
+  ImageInput,
+  PlacedImage,
+  PromptRow,
+  TrainerBatch,
+  TrainerFeedOptions,
+  TrainerRow,
+} from '../base';
+import type { VisionLanguageModel } from './model';
+import { copyHalves } from './patch-feeds';
+import { textRopeTables, type Grid } from './positions';
+
+const excluded = -1e9;
+
+/** Token ids and rotary tables of right-padded rows, [B, T]. */
+function textFeeds(
+  model: VisionLanguageModel,
+  rows: readonly { tokenIds: readonly number[]; grids: readonly Grid[] }[],
+  T: number,
+): Feeds {
+  const { headDim, rope } = model.text;
+  const B = rows.length;
+  const ids = new BigInt64Array(B * T);
+  const cos = new Float32Array((B * T * headDim) / 2);
+  const sin = new Float32Array((B * T * headDim) / 2);
+  rows.forEach(({ tokenIds, grids }, b) => {
+    tokenIds.forEach((id, t) => (ids[b * T + t] = BigInt(id)));
+    const tables = textRopeTables(model.positions(tokenIds, grids), headDim, rope);
+    copyHalves(tables.cos, headDim, cos, b * T);
+    copyHalves(tables.sin, headDim, sin, b * T);
+  });
+  return {
+    token_ids: tensor('int64', ids, [B, T]),
+    text_cos: tensor('float32', cos, [B, T, headDim / 2]),
+    text_sin: tensor('float32', sin, [B, T, headDim / 2]),
+  };
+}
+
+/** Which feature row stands at each token; `featureRows` (the row of zeros behind all features) for text. */
+function imageFeeds(
+  model: VisionLanguageModel,
+  rows: readonly { tokenIds: readonly number[]; images: readonly PlacedImage[] }[],
+  T: number,
+  featureRows: number,
+): Feeds {
+  const B = rows.length;
+  const mask = new Float32Array(B * T).fill(1);
+  const index = new BigInt64Array(B * T).fill(BigInt(featureRows));
+  rows.forEach(({ tokenIds, images }, b) => {
+    const sources = images.flatMap(({ grid, firstRow }) =>
+      Array.from({ length: model.vision.imageTokens(grid) }, (_, i) => firstRow + i),
+    );
+    let next = 0;
+    tokenIds.forEach((id, t) => {
+      if (id !== model.imageTokenId) return;
+      mask[b * T + t] = 0;
+      index[b * T + t] = BigInt(sources[next++]);
+    });
+  });
+  return { text_mask: tensor('float32', mask, [B, T]), image_rows: tensor('int64', index, [B, T]) };
+}
+
+/** 0 where a row's cache holds a token, a large negative number behind: [B, 1, 1, C]. */
+function cacheBias(rows: readonly DecodeRow[], capacity: number): Tensor {
+  const bias = new Float32Array(rows.length * capacity).fill(excluded);
+  rows.forEach(({ cached }, b) => bias.fill(0, b * capacity, b * capacity + cached));
+  return tensor('float32', bias, [rows.length, 1, 1, capacity]);
+}
+
+/** Feeds of the sampler for whole prompts; `featureRows` counts the rows of the image features it gets. */
+export function prefillFeeds(
+  model: VisionLanguageModel,
+  rows: readonly PromptRow[],
+  featureRows: number | null,
+): Feeds {
+  const T = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
+  if (rows.length === 0 || rows.some(({ tokenIds }) => tokenIds.length === 0)) {
+    throw new ModelError('bad-input', 'prefill needs at least one row, and a token in each');
+  }
+  const text = rows.map(({ tokenIds, images }) => ({ tokenIds, grids: images.map(({ grid }) => grid) }));
+  const last = BigInt64Array.from(rows, ({ tokenIds }, b) => BigInt(b * T + tokenIds.length - 1));
+  return {
+    ...textFeeds(model, text, T),
+    last_rows: tensor('int64', last),
+    inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
+    ...(featureRows === null ? {} : imageFeeds(model, rows, T, featureRows)),
+  };
+}
+
+/** Feeds of the sampler for one more token per row, over caches with room for `capacity` tokens. */
+export function decodeFeeds(model: VisionLanguageModel, rows: readonly DecodeRow[], capacity: number): Feeds {
+  const { headDim, rope } = model.text;
+  const B = rows.length;
+  const positions = Int32Array.from({ length: 3 * B }, (_, i) => rows[i % B].position);
+  const tables = textRopeTables(positions, headDim, rope);
+  const half = (table: Float32Array): Tensor => {
+    const out = new Float32Array((B * headDim) / 2);
+    copyHalves(table, headDim, out, 0);
+    return tensor('float32', out, [B, 1, headDim / 2]);
+  };
+  return {
+    token_ids: tensor(
+      'int64',
+      BigInt64Array.from(rows, ({ tokenId }) => BigInt(tokenId)),
+      [B, 1],
+    ),
+    text_cos: half(tables.cos),
+    text_sin: half(tables.sin),
+    last_rows: tensor(
+      'int64',
+      BigInt64Array.from(rows, (_, b) => BigInt(b)),
+    ),
+    inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
+    past_bias: cacheBias(rows, capacity),
+  };
+}
+
+function selectTokens(rows: readonly TrainerRow[]): TrainerBatch['selected'] {
+  return rows.flatMap(({ tokenIds, mask }, row) => {
+    if (mask.length !== tokenIds.length) {
+      throw new ModelError(
+        'bad-input',
+        `sample ${row}: ${tokenIds.length} tokens but a mask of ${mask.length}`,
+      );
+    }
+    if (mask[0] === 1)
+      throw new ModelError(
+        'bad-input',
+        `sample ${row}: the first token cannot be trained, nothing precedes it`,
+      );
+    return tokenIds.flatMap((_, token) => (mask[token] === 1 ? [{ row, token }] : []));
+  });
+}
+
+function inverseTemperature({ temperature = 1 }: { temperature?: number }, row: number): number {
+  if (!(temperature > 0)) {
+    throw new ModelError(
+      'bad-input',
+      `row ${row}: temperature: expected a positive number, found ${temperature}`,
+    );
+  }
+  return 1 / temperature;
+}
+
+function placeImages(
+  rows: readonly TrainerRow[],
+  images: readonly ImageInput[],
+  rowsPerImage: number,
+): PromptRow[] {
+  return rows.map(({ tokenIds, images: indices }, row) => ({
+    tokenIds,
+    images: indices.map((index) => {
+      if (images[index] === undefined) {
+        throw new ModelError(
+          'bad-input',
+          `sample ${row}: names image ${index} of a batch of ${images.length}`,
+        );
+      }
+      return { grid: images[index].grid, firstRow: index * rowsPerImage };
+    }),
+  }));
+}
+
+/** Feeds of the trainer for samples that may share images; rows are padded to a multiple of `padTo`. */
+export function trainerFeeds(
+  model: VisionLanguageModel,
+  rows: readonly TrainerRow[],
+  images: readonly ImageInput[],
+  { images: kind, padTo = 1, memory }: TrainerFeedOptions,
+): TrainerBatch {
+  const selected = selectTokens(rows);
+  if (selected.length === 0) throw new ModelError('bad-input', 'no token of the batch is to be trained');
+  const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
+  const T = Math.ceil(longest / padTo) * padTo;
+  const rowsPerImage = kind === 'none' ? 0 : model.vision.rowsPerImage(images);
+  const placed = placeImages(rows, images, rowsPerImage);
+  const text = placed.map(({ tokenIds, images: own }) => ({ tokenIds, grids: own.map(({ grid }) => grid) }));
+  const inverse = rows.map(inverseTemperature);
+  const feeds: Feeds = {
+    ...textFeeds(model, text, T),
+    selected_rows: tensor(
+      'int64',
+      BigInt64Array.from(selected, ({ row, token }) => BigInt(row * T + token - 1)),
+    ),
+    targets: tensor(
+      'int64',
+      BigInt64Array.from(selected, ({ row, token }) =>
+        BigInt((rows[row].targets ?? rows[row].tokenIds)[token]),
+      ),
+    ),
+    inverse_temperature: tensor(
+      'float32',
+      Float32Array.from(selected, ({ row }) => inverse[row]),
+    ),
+    ...(kind === 'none' ? {} : imageFeeds(model, placed, T, images.length * rowsPerImage)),
+    ...(kind === 'patches' ? model.vision.feeds(images, memory).feeds : {}),
+  };
+  return { feeds, selected };
+}

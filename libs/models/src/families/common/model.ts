@@ -1,0 +1,52 @@
+import type { Graph, Value } from '@ui-rl/graph';
+import type { LayerBuilder } from '../../nn/parameters';
+import type { Feeds, ImageInput, LinearSpec, ParameterSpec } from '../base';
+import type { DecoderConfig } from './decoder-config';
+
+/** What a vision tower hands to the decoder, each [F, text hidden]. */
+export interface VisionFeatures {
+  features: Value;
+  /** added to the hidden states after the first decoder layers, in that order (Qwen3-VL) */
+  deepstack: Value[];
+}
+
+/** The vision half of a family: from images to rows that stand in the place of placeholder tokens. */
+export interface VisionPart {
+  /** how many deepstack feature tensors accompany the image features */
+  readonly deepstack: number;
+  /** tokens that an image of this grid takes in the prompt */
+  imageTokens(grid: readonly [number, number, number]): number;
+  /** declares the inputs of the tower and builds it */
+  build(build: LayerBuilder): VisionFeatures;
+  /**
+   * what {@link build} declared, for some images; image n's features begin at row n · `rowsPerImage`
+   * @param memory may be taken for the pixels
+   */
+  feeds(images: readonly ImageInput[], memory?: Float32Array): { feeds: Feeds; rowsPerImage: number };
+  /** rows of features per image in a batch of these */
+  rowsPerImage(images: readonly ImageInput[]): number;
+  linears(): LinearSpec[];
+  parameters(): ParameterSpec[];
+}
+
+/** A family bound to one configuration: a vision part, a decoder, and where images stand among the positions. */
+export interface VisionLanguageModel {
+  /** how the family is called, and the `model_type` of its config.json */
+  name: string;
+  modelType: string;
+  text: DecoderConfig;
+  vision: VisionPart;
+  imageTokenId: number;
+  /** rotary positions of a prompt, row-major [3, T]: time, height, width; equal where there are no such axes */
+  positions(tokenIds: readonly number[], grids: readonly (readonly [number, number, number])[]): Int32Array;
+}
+
+/** Inputs `image_features` and `deepstack_features.<i>` in the place of the vision tower. */
+export function declareFeatures(graph: Graph, { text, vision }: VisionLanguageModel): VisionFeatures {
+  return {
+    features: graph.input('image_features', 'float32', ['F', text.hiddenSize]),
+    deepstack: Array.from({ length: vision.deepstack }, (_, i) =>
+      graph.input(`deepstack_features.${i}`, 'float32', ['F', text.hiddenSize]),
+    ),
+  };
+}
