@@ -20,7 +20,7 @@ import { TrainerModel } from './trainer-model';
 import { initialWeights } from './trainable';
 import type { EngineInfo, EngineOptions, GenerateRequest, GenerateResult } from './types';
 import { VisionEncoder } from './vision-encoder';
-import type { WeightSet } from './weights';
+import { WeightSet } from './weights';
 
 const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
 // Passes of a size whose activations stay in the caches of a small model.
@@ -48,7 +48,7 @@ export class DeviceModel {
     const { trainable } = options;
     const plan = trainable.mode === 'lora' ? planLora(family, trainable.lora) : undefined;
     const parameters = (): ParameterSource =>
-      new Parameters({ weights, inputs: plan === undefined ? 'all' : 'none', lora: plan });
+      new Parameters({ weights, inputs: trainable.mode === 'full' ? 'all' : 'none', lora: plan });
     const session: SessionOptions = {
       device: options.device,
       threads: options.threads ?? availableParallelism(),
@@ -74,7 +74,8 @@ export class DeviceModel {
       rows: options.maxRows,
       capacity: options.maxSequence,
     });
-    const trainsVision = plan === undefined || plan.modules.some(({ part }) => part === 'vision');
+    const trainsVision =
+      trainable.mode === 'full' || plan?.modules.some(({ part }) => part === 'vision') === true;
     const trainerModel = new TrainerModel({
       family,
       vision,
@@ -116,6 +117,7 @@ export class DeviceModel {
     if (trainable.mode === 'lora' && trainable.adapterDir !== undefined) {
       return this.checkpoints.load(trainable.adapterDir, { optimizer: false });
     }
+    if (trainable.mode === 'frozen') return Promise.resolve(new WeightSet(0, new Map()));
     return initialWeights(this.folder, this.plan, seed);
   }
 

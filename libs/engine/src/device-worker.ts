@@ -60,6 +60,16 @@ export class DeviceWorker {
     return { model, latest, options };
   }
 
+  /** What is running, if it has weights of its own that can change. */
+  private get training(): { model: DeviceModel; latest: WeightSet } {
+    const { running } = this;
+    if (running.options.trainable.mode !== 'frozen') return running;
+    throw new EngineError(
+      'request',
+      'the engine was started with frozen weights: there is nothing to train or to save',
+    );
+  }
+
   private async start(options: EngineOptions): Promise<void> {
     this.options = options;
     this.model = await DeviceModel.create(options);
@@ -79,7 +89,7 @@ export class DeviceWorker {
   }
 
   private async trainStep(request: TrainStepRequest): Promise<TrainStepResult> {
-    const { model, latest } = this.running;
+    const { model, latest } = this.training;
     const { metrics, weights } = await model.trainer.step(request, latest);
     this.latest = weights;
     return { metrics, version: weights.version, digest: weights.digest };
@@ -91,7 +101,7 @@ export class DeviceWorker {
   }
 
   private async save(dir: string, files: Record<string, string>): Promise<WeightsInfo> {
-    const { model, latest } = this.running;
+    const { model, latest } = this.training;
     return model.checkpoints.save(dir, latest, files);
   }
 

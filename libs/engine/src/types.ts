@@ -3,8 +3,9 @@ import type { LoraConfig, ProcessedImage } from '@ui-rl/models';
 
 export type Device = 'cpu' | 'webgpu' | 'cuda';
 
-/** What is trained: an adapter over frozen weights, or all weights. */
-export type Trainable = { mode: 'lora'; lora: LoraConfig; adapterDir?: string } | { mode: 'full' };
+/** What is trained: an adapter over frozen weights, all weights, or nothing (`frozen`: to sample and to score). */
+export type Trainable =
+  { mode: 'lora'; lora: LoraConfig; adapterDir?: string } | { mode: 'full' } | { mode: 'frozen' };
 
 export interface EngineOptions {
   /** Hugging Face folder of the model. */
@@ -129,7 +130,7 @@ export interface EngineInfo {
   modelDir: string;
   family: string;
   device: Device;
-  mode: 'lora' | 'full';
+  mode: Trainable['mode'];
   version: number;
   digest: string;
   trainedParameters: number;

@@ -1,27 +1,17 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { benchCommand } from './commands/bench';
 import { dbCommand } from './commands/db';
 import { pluginsCommand } from './commands/plugins';
+import { generateCommand } from './commands/generate';
+import { positiveNumber, wholeNumber } from './flags';
 import { aborted, withCleanup } from './local/cleanup';
 import { pretrain } from './commands/pretrain';
 import { quickstartCommand } from './commands/quickstart';
+import { scoreCommand } from './commands/score';
 import { tasksCommand } from './commands/tasks';
 import { trainCommand } from './commands/train';
 import { upCommand } from './commands/up';
 import { readCliSettings } from '@ui-rl/settings';
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0)
-    throw new InvalidArgumentError(`expected a whole number, found "${text}"`);
-  return value;
-}
-
-function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError(`expected a number above 0, found "${text}"`);
-  return value;
-}
 
 export const program = new Command('ui-rl')
   .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
@@ -34,6 +24,8 @@ for (const command of [
   tasksCommand(),
   pluginsCommand(),
   dbCommand(),
+  scoreCommand(),
+  generateCommand(),
   benchCommand(),
 ]) {
   program.addCommand(command);

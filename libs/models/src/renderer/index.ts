@@ -2,6 +2,7 @@ export {
   assertPlaceholders,
   makeRenderer,
   Renderer,
+  type RenderedConversation,
   type RenderedPrompt,
   type RenderedSample,
   type RendererOptions,

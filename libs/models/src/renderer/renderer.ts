@@ -39,6 +39,12 @@ export interface RenderedSample extends RenderedPrompt {
   promptTokens: number;
 }
 
+/** A whole conversation, to score. */
+export interface RenderedConversation extends RenderedPrompt {
+  /** [T], 1 for tokens an assistant message consists of, end-of-turn token included. */
+  assistantMask: Uint8Array;
+}
+
 /** Turns conversations into token ids and images. */
 export class Renderer {
   private readonly imageTokenId: number;
@@ -93,6 +99,40 @@ export class Renderer {
     return this.appendSampled(this.render(messages, images), this.responseIds(response));
   }
 
+  /**
+   * A conversation with its answers, as the chat template writes it. Each answer stands behind the prompt it would be
+   * sampled after; where a template writes the last one differently at the end of a conversation, as it would be sampled.
+   * An earlier answer that the template changes in hindsight (drops its reasoning, for example) has no mask.
+   * @throws ModelError `bad-input` when messages and images do not fit.
+   */
+  renderConversation(
+    messages: readonly ChatMessage[],
+    images: readonly ProcessedImage[],
+  ): RenderedConversation {
+    const kept = this.select(messages, images.length);
+    const shown = imagesOf(kept).map((index) => images[index]);
+    const whole = this.renderKept(kept, shown, false);
+    const answers = kept.flatMap(({ role, content }, index) =>
+      role === 'assistant' ? [{ index, ids: this.responseIds(textOf(content)) }] : [],
+    );
+    const last = answers.at(-1);
+    let { tokenIds } = whole;
+    const assistantMask: number[] = tokenIds.map(() => 0);
+    for (const { index, ids } of answers) {
+      const before = kept.slice(0, index);
+      const prompt = this.renderKept(before, shown.slice(0, imagesOf(before).length)).tokenIds;
+      const sampled = [...prompt, ...ids];
+      if (!sampled.every((id, place) => id === tokenIds[place])) {
+        if (index !== last?.index || index !== kept.length - 1) continue;
+        tokenIds = sampled;
+        assistantMask.length = sampled.length;
+      }
+      assistantMask.fill(1, prompt.length, sampled.length);
+    }
+    const imageTokens = assertPlaceholders(tokenIds, shown, this.imageTokenId);
+    return { tokenIds, images: shown, imageTokens, assistantMask: Uint8Array.from(assistantMask) };
+  }
+
   /** Tokens of a response text, end-of-turn token included. */
   responseIds(response: string): number[] {
     return [...this.control.encodeMarked(this.control.mark(response)), this.parts.tokenizer.endOfTurnId];
@@ -116,14 +156,26 @@ export class Renderer {
     return cutHistory(numberImages(messages, images), this.options.historyTurns);
   }
 
-  private renderKept(messages: readonly NumberedMessage[], images: ProcessedImage[]): RenderedPrompt {
+  private renderKept(
+    messages: readonly NumberedMessage[],
+    images: ProcessedImage[],
+    addGenerationPrompt = true,
+  ): RenderedPrompt {
     const text = this.parts.chat.render(this.control.markMessages(messages), {
-      addGenerationPrompt: true,
+      addGenerationPrompt,
       tools: this.options.tools,
     });
     const tokenIds = expandPlaceholders(this.control.encodeMarked(text), images, this.imageTokenId);
     return { tokenIds, images, imageTokens: assertPlaceholders(tokenIds, images, this.imageTokenId) };
   }
+}
+
+/** The text of an assistant message. */
+function textOf(content: NumberedMessage['content']): string {
+  if (content.some(({ type }) => type === 'image')) {
+    throw new ModelError('bad-input', 'an assistant message holds an image; answers are text');
+  }
+  return content.map(({ text }) => text ?? '').join('');
 }
 
 /** The renderer of a model folder, see {@link Renderer}. */

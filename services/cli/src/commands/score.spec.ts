@@ -1,0 +1,126 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateCommand, type Answer } from './generate';
+import { scoreCommand, type Scores } from './score';
+
+interface Golden {
+  images: { file: string }[];
+  messages: { role: string; content: { type: string; path?: string }[] }[];
+  response: string;
+  prompt_ids: number[];
+  response_ids: number[];
+  logprobs: number[];
+  greedy_ids: number[];
+  lora: { logprobs: number[] };
+}
+
+const golden = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a');
+const expected = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as Golden;
+const model = join(golden, 'model');
+const asked = expected.messages.map((message) => ({ ...message, content: [...message.content] }));
+let next = 0;
+for (const message of asked) {
+  message.content = message.content.map((part) =>
+    part.type === 'image' ? { ...part, path: join(golden, expected.images[next++].file) } : part,
+  );
+}
+const answered = [...asked, { role: 'assistant', content: [{ type: 'text', text: expected.response }] }];
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'ui-rl-score-'));
+  writeFileSync(join(dir, 'asked.json'), JSON.stringify({ messages: asked }));
+  writeFileSync(join(dir, 'answered.json'), JSON.stringify({ messages: answered }));
+});
+
+afterAll(() => rmSync(dir, { recursive: true }));
+
+async function run<T>(command: 'score' | 'generate', ...flags: string[]): Promise<T> {
+  const out = join(dir, 'out.json');
+  const log = jest.spyOn(console, 'log').mockImplementation(() => undefined);
+  try {
+    const parser = command === 'score' ? scoreCommand() : generateCommand();
+    await parser.parseAsync(['--json', out, ...flags], { from: 'user' });
+  } finally {
+    log.mockRestore();
+  }
+  return JSON.parse(readFileSync(out, 'utf8')) as T;
+}
+
+function largestDifference(found: readonly (number | null)[], wanted: readonly number[]): number {
+  return Math.max(...wanted.map((value, index) => Math.abs(value - (found[index + 1] ?? Number.NaN))));
+}
+
+describe('ui-rl score', () => {
+  const sampled = [...expected.prompt_ids, ...expected.response_ids];
+
+  it('gives the log-probabilities of the reference, and says which tokens are answers', async () => {
+    const scores = await run<Scores>('score', '--model', model, '--input', join(dir, 'answered.json'));
+    expect(scores.token_ids.slice(0, sampled.length)).toEqual(sampled);
+    expect(scores.logprobs).toHaveLength(scores.token_ids.length);
+    expect(scores.logprobs[0]).toBeNull();
+    expect(largestDifference(scores.logprobs, expected.logprobs)).toBeLessThan(1e-4);
+    const last = scores.assistant_mask.slice(expected.prompt_ids.length, sampled.length);
+    expect(last).toEqual(expected.response_ids.map(() => 1));
+    // What the template writes behind the answer was not sampled.
+    expect(scores.assistant_mask.slice(sampled.length)).toEqual([0]);
+    const before = scores.token_ids.filter((_, place) => {
+      return place < expected.prompt_ids.length && scores.assistant_mask[place] === 1;
+    });
+    expect(before.length).toBeGreaterThan(2);
+    expect(scores.image_tokens.reduce((sum, tokens) => sum + tokens)).toBe(33);
+  });
+
+  it('gives those of the reference with a PEFT adapter', async () => {
+    const adapter = join(golden, 'adapter');
+    const flags = ['--model', model, '--adapter', adapter, '--input', join(dir, 'answered.json')];
+    const { logprobs } = await run<Scores>('score', ...flags);
+    expect(largestDifference(logprobs, expected.lora.logprobs)).toBeLessThan(1e-4);
+  });
+
+  it.each([
+    ['{', /is not JSON/],
+    ['{}', /expected \{"messages"/],
+    ['{"messages":[{"role":"robot","content":"x"}]}', /messages\[0\]\.role: .*found "robot"/],
+    ['{"messages":[{"role":"user","content":[{"type":"image"}]}]}', /content\[0\]\.path: .*found nothing/],
+    ['{"messages":[{"role":"user","content":[{"type":"image","path":"no.png"}]}]}', /no\.png cannot be read/],
+    ['{"messages":[{"role":"user","content":[{"type":"video"}]}]}', /content\[0\]\.type: .*"video"/],
+  ])('names the place of bad input: %s', async (text, message) => {
+    writeFileSync(join(dir, 'bad.json'), text);
+    await expect(run('score', '--model', model, '--input', join(dir, 'bad.json'))).rejects.toThrow(message);
+  });
+
+  it('says which image cannot be read as one', async () => {
+    writeFileSync(join(dir, 'a.png'), 'no image');
+    const content = [{ type: 'image', path: 'a.png' }];
+    writeFileSync(join(dir, 'bad.json'), JSON.stringify({ messages: [{ role: 'user', content }] }));
+    const scored = run('score', '--model', model, '--input', join(dir, 'bad.json'));
+    await expect(scored).rejects.toThrow(/image 0: 8 bytes cannot be decoded/);
+  });
+});
+
+describe('ui-rl generate', () => {
+  const flags = (...more: string[]) => ['--model', model, '--input', join(dir, 'asked.json'), ...more];
+
+  it('takes the likeliest tokens, those of the reference', async () => {
+    const answer = await run<Answer>('generate', ...flags('--max-tokens', '32'));
+    expect(answer.prompt_token_ids).toEqual(expected.prompt_ids);
+    expect(answer.token_ids).toEqual(expected.greedy_ids);
+    expect(answer.logprobs).toHaveLength(32);
+    expect(answer.finish_reason).toBe('length');
+  });
+
+  it('samples by its seed', async () => {
+    const sample = (seed: string) =>
+      run<Answer>('generate', ...flags('--max-tokens', '8', '--temperature', '1', '--seed', seed));
+    const [first, again, other] = [await sample('1'), await sample('1'), await sample('2')];
+    expect(again.token_ids).toEqual(first.token_ids);
+    expect(other.token_ids).not.toEqual(first.token_ids);
+  });
+
+  it('refuses a conversation that is answered already', async () => {
+    const answer = run('generate', '--model', model, '--input', join(dir, 'answered.json'));
+    await expect(answer).rejects.toThrow(/last message is the assistant's/);
+  });
+});

@@ -1,0 +1,29 @@
+import { InvalidArgumentError } from 'commander';
+
+export function wholeNumber(text: string): number {
+  return checked(text, (value) => Number.isInteger(value) && value >= 0, 'a whole number');
+}
+
+export function positiveInteger(text: string): number {
+  return checked(text, (value) => Number.isInteger(value) && value >= 1, 'a whole number of at least 1');
+}
+
+export function positiveNumber(text: string): number {
+  return checked(text, (value) => value > 0, 'a number above 0');
+}
+
+export function nonNegativeNumber(text: string): number {
+  return checked(text, (value) => value >= 0, 'a number of at least 0');
+}
+
+export function shareOfOne(text: string): number {
+  return checked(text, (value) => value > 0 && value <= 1, 'a number above 0, at most 1');
+}
+
+function checked(text: string, fits: (value: number) => boolean, expected: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (!Number.isFinite(value) || !fits(value)) {
+    throw new InvalidArgumentError(`expected ${expected}, found "${text}"`);
+  }
+  return value;
+}

@@ -1,0 +1,62 @@
+import { Engine, type Trainable } from '@ui-rl/engine';
+import {
+  loadAdapter,
+  loadModelFolder,
+  makeRenderer,
+  type ModelFolder,
+  type ProcessedImage,
+  type Renderer,
+} from '@ui-rl/models';
+import { readConversation, type Conversation } from './conversation-file';
+
+/** A model, a conversation for it, and what both need to meet. */
+export interface OpenedModel {
+  folder: ModelFolder;
+  renderer: Renderer;
+  messages: Conversation['messages'];
+  images: ProcessedImage[];
+}
+
+/** Reads a model folder and the conversation of a file, its images as the model takes them. */
+export async function openModel(modelDir: string, input: string): Promise<OpenedModel> {
+  const folder = await loadModelFolder(modelDir);
+  const conversation = await readConversation(input);
+  const { messages } = conversation;
+  const images: ProcessedImage[] = [];
+  for (const [index, image] of conversation.images.entries()) {
+    images.push(
+      await folder.imageProcessor.process(image).catch((cause: unknown) => {
+        throw new Error(
+          `${input}: image ${index}: ${cause instanceof Error ? cause.message : String(cause)}`,
+          {
+            cause,
+          },
+        );
+      }),
+    );
+  }
+  const renderer = makeRenderer(folder, { historyTurns: Math.max(1, messages.length) });
+  return { folder, renderer, messages, images };
+}
+
+/** An engine that samples and scores sequences of up to so many tokens, and trains nothing. */
+export async function startFrozen(
+  folder: ModelFolder,
+  adapterDir: string | undefined,
+  maxSequence: number,
+): Promise<Engine> {
+  return Engine.start({
+    modelDir: folder.dir,
+    device: 'cpu',
+    trainable: await weightsOf(folder, adapterDir),
+    maxRows: 1,
+    maxSequence,
+    seed: 0,
+  });
+}
+
+async function weightsOf(folder: ModelFolder, adapterDir: string | undefined): Promise<Trainable> {
+  if (adapterDir === undefined) return { mode: 'frozen' };
+  const { plan } = await loadAdapter(adapterDir, folder.family);
+  return { mode: 'lora', lora: plan.config, adapterDir };
+}
