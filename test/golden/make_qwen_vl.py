@@ -1,11 +1,11 @@
-"""Writes the Qwen3-VL fixtures that the TypeScript implementation is compared with.
+"""Writes the fixtures of the Qwen-VL families that the TypeScript implementation is compared with.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.13.0 transformers==5.23.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0
 Run from anywhere:
-    python test/golden/make_qwen3_vl.py
+    python test/golden/make_qwen_vl.py [name ...]
 
-For each of `fixtures/qwen3-vl-a` and `fixtures/qwen3-vl-b` it writes
+For each of the named cases (all of them without a name) it writes into `fixtures/<name>`
     model/                 an ordinary Hugging Face folder with small random weights
     adapter/               a PEFT folder, LoRA B not zero
     images/*.png           inputs
@@ -16,13 +16,17 @@ For each of `fixtures/qwen3-vl-a` and `fixtures/qwen3-vl-b` it writes
 
 The loss is the mean over the tokens of the response (end-of-turn token included) of -log p(token).
 
-    a: fp32, one file, untied embeddings, 4 query heads on 2 key/value heads, patches of 8, adapter on the text model
-    b: bf16, sharded, tied embeddings, head_dim != hidden/heads, patches of 14, 3 deepstack layers, adapter on both models
+    a: fp32, one file, untied embeddings, 4 query heads on 2 key/value heads, adapter on the text model
+    b: bf16, sharded, tied embeddings, 3 query heads on one key/value head, adapter on both models
+    Qwen3-VL a: patches of 8; b: patches of 14, head_dim != hidden/heads, 3 deepstack layers
+    Qwen2-VL a: patches of 14; b: patches of 8
+    Qwen2.5-VL a: patches of 14, windows that do not divide the images; b: patches of 8, one full layer in the middle
 """
 
 import json
 import math
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +36,15 @@ from peft.utils import get_peft_model_state_dict
 from PIL import Image
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import AutoTokenizer, Qwen3VLConfig, Qwen3VLForConditionalGeneration
+from transformers import (
+    AutoTokenizer,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
+)
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil, smart_resize
 from transformers.vision_utils import get_vision_interpolation_indices_and_weights, get_vision_position_ids
 
@@ -58,8 +70,96 @@ CORPUS = [
     "the screen the settings the action the phone the text system user assistant tool",
 ]
 
+FAMILIES = {
+    "qwen2-vl": (Qwen2VLConfig, Qwen2VLForConditionalGeneration),
+    "qwen2-5-vl": (Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration),
+    "qwen3-vl": (Qwen3VLConfig, Qwen3VLForConditionalGeneration),
+}
+
+TEXT_LINEARS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+
+# Qwen2-VL and Qwen2.5-VL differ in the vision tower alone.
+QWEN2_A = dict(
+    dtype=torch.float32,
+    tie=False,
+    text=dict(
+        hidden_size=48,
+        intermediate_size=88,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        rope_parameters=dict(rope_type="default", rope_theta=1000000.0, mrope_section=[2, 2, 2]),
+    ),
+    pixels=(28 * 28 * 2, 28 * 28 * 20),
+    mean_std=([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]),
+    # height, width: exact multiple of the factor, to be rounded, to be shrunk
+    images=[(84, 112), (51, 95), (200, 150)],
+    lora=dict(r=4, lora_alpha=8, target_modules=TEXT_LINEARS),
+)
+QWEN2_B = dict(
+    dtype=torch.bfloat16,
+    tie=True,
+    text=dict(
+        hidden_size=72,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=3,
+        num_key_value_heads=1,
+        rope_parameters=dict(rope_type="default", rope_theta=10000.0, mrope_section=[6, 3, 3]),
+    ),
+    pixels=(16 * 16 * 4, 16 * 16 * 40),
+    mean_std=([0.5, 0.5, 0.5], [0.5, 0.5, 0.5]),
+    # to be enlarged, exact multiple of the factor
+    images=[(20, 31), (112, 80)],
+)
+
 CASES = {
+    "qwen2-vl-a": dict(
+        QWEN2_A,
+        family="qwen2-vl",
+        seed=3,
+        vision=dict(depth=3, embed_dim=32, hidden_size=48, num_heads=2, mlp_ratio=2, patch_size=14),
+    ),
+    "qwen2-vl-b": dict(
+        QWEN2_B,
+        family="qwen2-vl",
+        seed=5,
+        vision=dict(depth=2, embed_dim=24, hidden_size=72, num_heads=3, mlp_ratio=3, patch_size=8),
+        lora=dict(r=3, lora_alpha=5, target_modules=["q_proj", "v_proj", "down_proj", "qkv", "attn.proj", "fc1", "fc2"]),
+    ),
+    "qwen2-5-vl-a": dict(
+        QWEN2_A,
+        family="qwen2-5-vl",
+        seed=6,
+        vision=dict(
+            depth=4,
+            hidden_size=32,
+            out_hidden_size=48,
+            num_heads=2,
+            intermediate_size=40,
+            patch_size=14,
+            window_size=56,
+            fullatt_block_indexes=[1, 3],
+        ),
+    ),
+    "qwen2-5-vl-b": dict(
+        QWEN2_B,
+        family="qwen2-5-vl",
+        seed=8,
+        vision=dict(
+            depth=3,
+            hidden_size=24,
+            out_hidden_size=72,
+            num_heads=3,
+            intermediate_size=36,
+            patch_size=8,
+            window_size=48,
+            fullatt_block_indexes=[1],
+        ),
+        lora=dict(r=3, lora_alpha=5, target_modules=[*TEXT_LINEARS, "qkv", "attn.proj"]),
+    ),
     "qwen3-vl-a": dict(
+        family="qwen3-vl",
         seed=7,
         dtype=torch.float32,
         tie=False,
@@ -90,10 +190,11 @@ CASES = {
         lora=dict(
             r=4,
             lora_alpha=8,
-            target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+            target_modules=TEXT_LINEARS,
         ),
     ),
     "qwen3-vl-b": dict(
+        family="qwen3-vl",
         seed=4,
         dtype=torch.bfloat16,
         tie=True,
@@ -182,9 +283,11 @@ def write_tokenizer(folder: Path) -> None:
 # ---------------------------------------------------------------------------------------------- model
 
 
-def build_model(case: dict, tokenizer) -> Qwen3VLForConditionalGeneration:
+def build_model(case: dict, tokenizer):
     ids = tokenizer.convert_tokens_to_ids
-    config = Qwen3VLConfig(
+    config_class, model_class = FAMILIES[case["family"]]
+    widths = {"out_hidden_size": case["text"]["hidden_size"]} if case["family"] == "qwen3-vl" else {}
+    config = config_class(
         text_config=dict(
             vocab_size=len(tokenizer),
             max_position_embeddings=4096,
@@ -194,7 +297,7 @@ def build_model(case: dict, tokenizer) -> Qwen3VLForConditionalGeneration:
             eos_token_id=ids("<|im_end|>"),
             **case["text"],
         ),
-        vision_config=dict(out_hidden_size=case["text"]["hidden_size"], **case["vision"]),
+        vision_config={**widths, **case["vision"]},
         image_token_id=ids("<|image_pad|>"),
         video_token_id=ids("<|video_pad|>"),
         vision_start_token_id=ids("<|vision_start|>"),
@@ -204,7 +307,7 @@ def build_model(case: dict, tokenizer) -> Qwen3VLForConditionalGeneration:
         pad_token_id=ids("<|endoftext|>"),
     )
     config._attn_implementation = "eager"
-    model = Qwen3VLForConditionalGeneration(config).eval()
+    model = model_class(config).eval()
     randomize(model, case["seed"])
     if case["dtype"] != torch.float32:
         with torch.no_grad():
@@ -260,7 +363,7 @@ def write_preprocessor(folder: Path, case: dict) -> None:
         "merge_size": 2,
         "image_mean": mean,
         "image_std": std,
-        "processor_class": "Qwen3VLProcessor",
+        "processor_class": "Qwen3VLProcessor" if case["family"] == "qwen3-vl" else "Qwen2VLProcessor",
         "image_processor_type": "Qwen2VLImageProcessorFast",
     }
     (folder / "preprocessor_config.json").write_text(json.dumps(config, indent=2) + "\n")
@@ -449,16 +552,17 @@ def write_case(name: str, case: dict) -> None:
     vision_positions = get_vision_position_ids(grid_thw, 2)
     tensors["vision_position_ids"] = vision_positions.to(torch.int32)
     tensors["vision_cos"], tensors["vision_sin"] = model.model.visual.rotary_pos_emb(torch.zeros(1), vision_positions)
-    side = int(case["vision"]["num_position_embeddings"] ** 0.5)
-    indices, weights = get_vision_interpolation_indices_and_weights(
-        grid_thw, side, mode="bilinear", align_corners=True, spatial_merge_size=2
-    )
-    tensors["interpolation_indices"], tensors["interpolation_weights"] = indices.to(torch.int32), weights
+    if case["family"] == "qwen3-vl":
+        side = int(case["vision"]["num_position_embeddings"] ** 0.5)
+        indices, weights = get_vision_interpolation_indices_and_weights(
+            grid_thw, side, mode="bilinear", align_corners=True, spatial_merge_size=2
+        )
+        tensors["interpolation_indices"], tensors["interpolation_weights"] = indices.to(torch.int32), weights
 
     with torch.no_grad():
         vision = model.model.visual(pixels, grid_thw=grid_thw)
         tensors["vision_features"] = vision.pooler_output
-        for index, feature in enumerate(vision.deepstack_features):
+        for index, feature in enumerate(getattr(vision, "deepstack_features", [])):
             tensors[f"deepstack_features.{index}"] = feature
         output = forward(model, ids, pixels, grid_thw, image_token, output_hidden_states=True)
         tensors["logits_last"] = output.logits[0, -1]
@@ -552,6 +656,6 @@ def write_adapter(folder: Path, case: dict, model, inputs, prompt, response: int
 if __name__ == "__main__":
     torch.manual_seed(0)
     torch.use_deterministic_algorithms(True)
-    for case_name, case_config in CASES.items():
-        write_case(case_name, case_config)
+    for case_name in sys.argv[1:] or CASES:
+        write_case(case_name, CASES[case_name])
         print(f"wrote {FIXTURES / case_name}")

@@ -94,7 +94,7 @@ export class Checkpoints {
   }
 
   private async readModel(dir: string): Promise<Map<string, FloatTensor>> {
-    const store = await WeightStore.open(dir);
+    const store = await WeightStore.open(dir, this.folder.family.checkpointName);
     const tensors = new Map<string, FloatTensor>();
     for (const { name, shape } of this.folder.family.parameters()) {
       tensors.set(name, { shape: [...shape], data: await store.read(name, shape) });

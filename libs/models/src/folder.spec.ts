@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadFamily, loadModelFolder, saveModelFolder } from './folder';
 import { initializeWeights } from './initialize';
 import type { FloatTensor } from './weights/safetensors';
+import { WeightStore } from './weights/store';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-b/model');
 
@@ -58,6 +59,19 @@ test('says that a weight has another shape than the configuration asks for', asy
 
 test('says that there is no such folder', async () => {
   await expect(loadModelFolder(join(dir, 'none'))).rejects.toThrow(/none: no such model folder/);
+});
+
+test('weights are saved under the names that checkpoints of the family have', async () => {
+  const original = join(__dirname, '../../../test/golden/fixtures/qwen2-vl-a/model');
+  const family = await loadFamily(original);
+  const store = await WeightStore.open(original, family.checkpointName);
+  const tensors = new Map<string, FloatTensor>();
+  for (const { name, shape } of family.parameters())
+    tensors.set(name, { shape, data: await store.read(name) });
+  await saveModelFolder(join(dir, 'saved'), { tensors, filesFrom: original });
+  const saved = await WeightStore.open(join(dir, 'saved'));
+  expect(saved.names().toSorted()).toEqual(store.names().toSorted());
+  await expect(loadModelFolder(join(dir, 'saved'))).resolves.toMatchObject({ family: { name: 'qwen2-vl' } });
 });
 
 test('full weights are saved as a folder that opens again', async () => {

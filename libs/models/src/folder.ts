@@ -50,7 +50,7 @@ export async function loadFamily(dir: string): Promise<Family> {
 export async function loadModelFolder(dir: string): Promise<ModelFolder> {
   const config = await readConfig(dir);
   const family = familyOf(config, join(dir, 'config.json'));
-  const weights = await WeightStore.open(dir);
+  const weights = await WeightStore.open(dir, family.checkpointName);
   weights.check(family.parameters());
   await weights.prepare(family.parameters().map(({ name }) => name));
   const tokenizer = await Tokenizer.load(dir);
@@ -98,11 +98,13 @@ export async function saveModelFolder(dir: string, options: SaveModelOptions): P
   const config = options.config ?? (filesFrom === undefined ? undefined : await readConfig(filesFrom));
   if (config === undefined)
     throw new ModelError('bad-input', 'saveModelFolder needs a config or a folder to copy it from');
-  WeightStore.fromTensors(tensors).check(familyOf(config, join(dir, 'config.json')).parameters());
+  const family = familyOf(config, join(dir, 'config.json'));
+  WeightStore.fromTensors(tensors).check(family.parameters());
   await mkdir(dir, { recursive: true });
   await writeFile(join(dir, 'config.json'), `${JSON.stringify(withDtype(config, dtype), null, 2)}\n`);
   if (filesFrom !== undefined) await copyOtherFiles(filesFrom, dir);
-  await writeSafetensors(join(dir, 'model.safetensors'), tensors, { dtype });
+  const named = new Map([...tensors].map(([name, value]) => [family.checkpointName(name), value]));
+  await writeSafetensors(join(dir, 'model.safetensors'), named, { dtype });
 }
 
 async function copyOtherFiles(from: string, to: string): Promise<void> {

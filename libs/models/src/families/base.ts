@@ -155,6 +155,11 @@ export type ForwardOptions = VisionOptions | SamplerOptions | TrainerOptions;
 export interface Family {
   readonly name: string;
   readonly shape: ModelShape;
+  /**
+   * what checkpoint files call a weight of {@link parameters}, whose names are those of the model's modules, as PEFT knows
+   * them; files may use either
+   */
+  readonly checkpointName: (name: string) => string;
   /** every weight of the checkpoint */
   parameters(): ParameterSpec[];
   /** every linear layer that LoRA may be added to (the output layer is not among them) */

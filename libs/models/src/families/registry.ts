@@ -1,5 +1,7 @@
 import { ModelError } from '../errors';
 import type { Family } from './base';
+import { qwen2Vl } from './qwen2-vl';
+import { qwen25Vl } from './qwen2-5-vl';
 import { qwen3Vl } from './qwen3-vl';
 
 /** Binds a family to a parsed config.json; `file` is named in errors. */
@@ -7,6 +9,8 @@ export type FamilyFactory = (json: unknown, file: string) => Family;
 
 /** Every supported family by the `model_type` of config.json. */
 const families: Record<string, FamilyFactory> = {
+  qwen2_vl: qwen2Vl,
+  qwen2_5_vl: qwen25Vl,
   qwen3_vl: qwen3Vl,
 };
 

@@ -24,19 +24,27 @@ function shapeText(shape: readonly number[]): string {
  * are converted to float32 once and kept in memory (twice their size on disk), because CPU kernels compute in float32.
  */
 export class WeightStore {
+  /** by the name in the file */
   private readonly converted = new Map<string, Float32Array>();
 
   private constructor(
     readonly source: string,
     private readonly entries: ReadonlyMap<string, TensorEntry>,
+    /** what a weight may be called in the files, besides its own name */
+    private readonly checkpointName: (name: string) => string = (name) => name,
   ) {}
 
-  /** Opens `model.safetensors` or the shards named by `model.safetensors.index.json` in a folder. */
-  static async open(dir: string): Promise<WeightStore> {
+  /**
+   * Opens `model.safetensors` or the shards named by `model.safetensors.index.json` in a folder.
+   * @param checkpointName see `Family.checkpointName`
+   */
+  static async open(dir: string, checkpointName?: (name: string) => string): Promise<WeightStore> {
     const single = resolve(dir, 'model.safetensors');
-    if (await isFile(single)) return WeightStore.openFile(single);
+    if (await isFile(single)) {
+      return new WeightStore(single, (await readSafetensorsHeader(single)).entries, checkpointName);
+    }
     const index = resolve(dir, 'model.safetensors.index.json');
-    if (await isFile(index)) return new WeightStore(index, await readShards(dir, index));
+    if (await isFile(index)) return new WeightStore(index, await readShards(dir, index), checkpointName);
     throw new ModelError(
       'missing-file',
       `${dir}: holds no weights; expected model.safetensors or model.safetensors.index.json`,
@@ -65,7 +73,7 @@ export class WeightStore {
   }
 
   has(name: string): boolean {
-    return this.entries.has(name);
+    return this.find(name) !== undefined;
   }
 
   /**
@@ -73,11 +81,11 @@ export class WeightStore {
    * @throws ModelError naming the file when it is missing or has another shape than expected.
    */
   entry(name: string, expectedShape?: readonly number[]): TensorEntry {
-    const entry = this.entries.get(name);
+    const entry = this.find(name);
     if (entry === undefined) {
       throw new ModelError(
         'bad-file',
-        `${this.source}: tensor "${name}" is missing (${this.entries.size} others found)`,
+        `${this.source}: tensor "${this.checkpointName(name)}" is missing (${this.entries.size} others found)`,
       );
     }
     if (expectedShape !== undefined && shapeText(entry.shape) !== shapeText(expectedShape)) {
@@ -90,6 +98,10 @@ export class WeightStore {
     return entry;
   }
 
+  private find(name: string): TensorEntry | undefined {
+    return this.entries.get(name) ?? this.entries.get(this.checkpointName(name));
+  }
+
   /** Checks that every expected tensor is there with its shape. */
   check(expected: Iterable<{ name: string; shape: readonly number[] }>): void {
     for (const { name, shape } of expected) this.entry(name, shape);
@@ -99,8 +111,8 @@ export class WeightStore {
   async prepare(names: Iterable<string> = this.entries.keys()): Promise<void> {
     for (const name of names) {
       const entry = this.entry(name);
-      if (entry.dtype !== 'F32' && !this.converted.has(name)) {
-        this.converted.set(name, decodeFloats(entry, await readTensorBytes(entry)));
+      if (entry.dtype !== 'F32' && !this.converted.has(entry.name)) {
+        this.converted.set(entry.name, decodeFloats(entry, await readTensorBytes(entry)));
       }
     }
   }
@@ -108,7 +120,7 @@ export class WeightStore {
   /** A weight as graph constant. bf16/fp16 tensors must have been {@link prepare}d. */
   constant(name: string, expectedShape?: readonly number[]): WeightData {
     const entry = this.entry(name, expectedShape);
-    const data = this.converted.get(name);
+    const data = this.converted.get(entry.name);
     if (data !== undefined) return { data };
     if (entry.dtype !== 'F32') {
       throw new ModelError(
@@ -122,7 +134,7 @@ export class WeightStore {
   /** A private float32 copy of a weight, for example to train it. */
   async read(name: string, expectedShape?: readonly number[]): Promise<Float32Array> {
     const entry = this.entry(name, expectedShape);
-    const data = this.converted.get(name);
+    const data = this.converted.get(entry.name);
     return data === undefined ? decodeFloats(entry, await readTensorBytes(entry)) : data.slice();
   }
 }

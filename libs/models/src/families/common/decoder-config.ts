@@ -46,7 +46,7 @@ export function parseDecoder(
     DecoderConfig,
     'vocabSize' | 'hiddenSize' | 'intermediateSize' | 'layers' | 'heads' | 'kvHeads' | 'headDim' | 'normEps'
   >,
-  defaults: { headDim?: number } = {},
+  defaults: { headDim?: number; normEps?: number } = {},
 ): DecoderConfig {
   const hiddenSize = reader.integer('hidden_size');
   const heads = reader.integer('num_attention_heads');
@@ -67,7 +67,7 @@ export function parseDecoder(
     heads,
     kvHeads,
     headDim,
-    normEps: reader.number('rms_norm_eps', 1e-6),
+    normEps: reader.number('rms_norm_eps', defaults.normEps ?? 1e-6),
   };
 }
 

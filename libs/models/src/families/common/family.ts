@@ -48,6 +48,7 @@ export function familyFrom(model: VisionLanguageModel): Family {
   return {
     name,
     shape: shapeOf(model),
+    checkpointName: model.checkpointName ?? ((weight) => weight),
     parameters: () => [...vision.parameters(), ...decoderParameters(text)],
     linears: () => [...vision.linears(), ...decoderLinears(text)],
     imageTokens: (grid) => vision.imageTokens(grid),

@@ -37,6 +37,8 @@ export interface VisionLanguageModel {
   text: DecoderConfig;
   vision: VisionPart;
   imageTokenId: number;
+  /** see `Family.checkpointName`; left out where they are the same */
+  checkpointName?: (name: string) => string;
   /** rotary positions of a prompt, row-major [3, T]: time, height, width; equal where there are no such axes */
   positions(tokenIds: readonly number[], grids: readonly (readonly [number, number, number])[]): Int32Array;
 }

@@ -13,13 +13,15 @@ export interface PatchGeometry {
   ropeTheta: number;
 }
 
-const excluded = -1e9;
+/** What is added to the scores of what is not there. */
+export const excluded = -1e9;
 
 export function patchesOf([t, h, w]: Grid): number {
   return t * h * w;
 }
 
-function checkImage({ patches, grid }: ImageInput, index: number, size: number): void {
+/** @throws ModelError where an image is not still or its patches do not fit its grid. */
+export function checkImage({ patches, grid }: ImageInput, index: number, size: number): void {
   if (grid[0] !== 1) {
     throw new ModelError(
       'unsupported',
@@ -40,6 +42,21 @@ export function copyHalves(table: Float32Array, headDim: number, out: Float32Arr
   for (let row = 0; row * headDim < table.length; row++) {
     out.set(table.subarray(row * headDim, row * headDim + half), (outRow + row) * half);
   }
+}
+
+/** Rotary tables of an image's patches, [P, headDim / 2]: each angle once. */
+export function rotaryHalves(
+  grid: Grid,
+  mergeSize: number,
+  headDim: number,
+  ropeTheta: number,
+): { cos: Float32Array; sin: Float32Array } {
+  const cos = new Float32Array((patchesOf(grid) * headDim) / 2);
+  const sin = new Float32Array((patchesOf(grid) * headDim) / 2);
+  const tables = visionRopeTables(visionPositions([grid], mergeSize), headDim, ropeTheta);
+  copyHalves(tables.cos, headDim, cos, 0);
+  copyHalves(tables.sin, headDim, sin, 0);
+  return { cos, sin };
 }
 
 /** Screens of one run have one size: what depends on the grid alone is kept for the grids seen last. */
@@ -68,7 +85,7 @@ export function paddedPatches(images: readonly ImageInput[]): number {
 }
 
 /** Memory for so many numbers: the beginning of what is given where that is enough. */
-function roomFor(count: number, memory: Float32Array | undefined): Float32Array {
+export function roomFor(count: number, memory: Float32Array | undefined): Float32Array {
   return memory !== undefined && memory.length >= count ? memory.subarray(0, count) : new Float32Array(count);
 }
 
@@ -82,14 +99,7 @@ export class PatchFeeds {
 
   constructor(private readonly geometry: PatchGeometry) {
     const { mergeSize, headDim, ropeTheta } = geometry;
-    this.tables = new PerGrid((grid) => {
-      const cos = new Float32Array((patchesOf(grid) * headDim) / 2);
-      const sin = new Float32Array((patchesOf(grid) * headDim) / 2);
-      const tables = visionRopeTables(visionPositions([grid], mergeSize), headDim, ropeTheta);
-      copyHalves(tables.cos, headDim, cos, 0);
-      copyHalves(tables.sin, headDim, sin, 0);
-      return { cos, sin };
-    });
+    this.tables = new PerGrid((grid) => rotaryHalves(grid, mergeSize, headDim, ropeTheta));
   }
 
   imageTokens(grid: Grid): number {

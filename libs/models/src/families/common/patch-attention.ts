@@ -1,0 +1,68 @@
+import { ops, type Graph, type Value } from '@ui-rl/graph';
+import type { LayerBuilder } from '../../nn/parameters';
+import type { PatchGeometry } from './patch-feeds';
+
+/** Inputs of a tower over patches, see `PatchFeeds`: N images, each padded to P patches, P = mergeSize² · Q. */
+export interface PatchInputs {
+  /** [N, P, patchLength] */
+  patches: Value;
+  /** [N, P, headDim / 2] */
+  cos: Value;
+  sin: Value;
+  /** [N, P] 0 for a patch, a large negative number for padding */
+  patchBias: Value;
+}
+
+export function declarePatchInputs(
+  graph: Graph,
+  { patchLength, mergeSize, headDim }: PatchGeometry,
+): PatchInputs {
+  const P = `${mergeSize ** 2}*Q`;
+  return {
+    patches: graph.input('patches', 'float32', ['N', P, patchLength]),
+    cos: graph.input('vision_cos', 'float32', ['N', P, headDim / 2]),
+    sin: graph.input('vision_sin', 'float32', ['N', P, headDim / 2]),
+    patchBias: graph.input('patch_bias', 'float32', ['N', P]),
+  };
+}
+
+interface PatchAttentionSize {
+  hiddenSize: number;
+  heads: number;
+  headDim: number;
+}
+
+/**
+ * Attention among the patches of an image, x [N·P, hidden]; bias is added to the scores [N, h, P, P].
+ *
+ *  x ─ qkv ─┬─ q,k ─ rotary ─┬─ q [N,h,P,d] ┐
+ *           │                └─ k [N,h,P,d] ┴─ q·kᵀ ─ +bias ─ softmax ─┐
+ *           └─ v [N,h,P,d] ────────────────────────────────── matmul ──┴─ proj
+ */
+export function patchAttention(
+  build: LayerBuilder,
+  { hiddenSize, heads, headDim }: PatchAttentionSize,
+  x: Value,
+  name: string,
+  { cos, sin }: PatchInputs,
+  bias: Value,
+): Value {
+  const [N, P] = cos.shape;
+  const byHead = (value: Value): Value =>
+    ops.transpose(ops.reshape(value, [N, P, heads, headDim]), [0, 2, 1, 3]);
+  const qkv = build.linear(x, `${name}.qkv`, {
+    inFeatures: hiddenSize,
+    outFeatures: 3 * hiddenSize,
+    bias: true,
+  });
+  const [qk, v] = ops.split(ops.reshape(qkv, [N, P, 3 * hiddenSize]), [2 * hiddenSize, hiddenSize], 2);
+  const [q, k] = ops.split(ops.rotary(qk, cos, sin, 2 * heads), [hiddenSize, hiddenSize], 2);
+  const scores = ops.matmul(byHead(q), byHead(k), { transB: true, alpha: headDim ** -0.5 });
+  const context = ops.matmul(ops.softmax(ops.add(scores, bias), 3), byHead(v));
+  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
+  return build.linear(joined, `${name}.proj`, {
+    inFeatures: hiddenSize,
+    outFeatures: hiddenSize,
+    bias: true,
+  });
+}

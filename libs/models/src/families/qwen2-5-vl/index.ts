@@ -1,0 +1,35 @@
+import type { Family } from '../base';
+import { familyFrom } from '../common/family';
+import { ropePositions } from '../common/positions';
+import { qwen2CheckpointName } from '../common/qwen2-text';
+import { parseQwen25VlConfig } from './config';
+import { Qwen25VisionFeeds } from './feeds';
+import { visionLinears, visionParameters } from './names';
+import { buildVisionTower } from './vision';
+
+/** Qwen2.5-VL: arXiv:2502.13923. */
+export function qwen25Vl(json: unknown, file: string): Family {
+  const { text, vision, imageTokenId } = parseQwen25VlConfig(json, file);
+  const feeds = new Qwen25VisionFeeds(vision);
+  return familyFrom({
+    name: 'qwen2.5-vl',
+    modelType: 'qwen2_5_vl',
+    text,
+    imageTokenId,
+    checkpointName: qwen2CheckpointName,
+    vision: {
+      deepstack: 0,
+      build: (build) => buildVisionTower(build, vision),
+      imageTokens: (grid) => feeds.imageTokens(grid),
+      feeds: (images, memory) => ({
+        feeds: feeds.feeds(images, memory),
+        rowsPerImage: feeds.rowsPerImage(images),
+      }),
+      rowsPerImage: (images) => feeds.rowsPerImage(images),
+      linears: () => visionLinears(vision),
+      parameters: () => visionParameters(vision),
+    },
+    positions: (tokenIds, grids) =>
+      ropePositions(tokenIds, grids, { imageTokenId, mergeSize: vision.mergeSize }),
+  });
+}
