@@ -10,8 +10,27 @@ import { intAttribute, lazy, sumOfRows, type InputGradient, type RuleContext, ty
 /** y·(g - Σ g·y) */
 function softmaxBack(c: RuleContext): Value {
   const y = c.output(0);
-  const total = reduceSum(mul(c.grad, y), [intAttribute(c.node, 'axis', -1)], true);
+  const axis = intAttribute(c.node, 'axis', -1);
+  const isLast = axis === -1 || axis === y.rank - 1;
+  const total = (isLast ? sumByContext(c) : undefined) ?? reduceSum(mul(c.grad, y), [axis], true);
   return mul(y, sub(c.grad, total));
+}
+
+/**
+ * Σ g·y where the weights y are used for nothing but o = y·v: with g = do·vᵀ it equals Σ do·o, over the width of v instead of
+ * the length of the sequence (FlashAttention-2, arXiv:2307.08691, section 3.1). Undefined where y is used otherwise.
+ */
+function sumByContext({ graph, grad, ...c }: RuleContext): Value | undefined {
+  const made = grad.producer;
+  if (made?.opType !== 'FusedMatMul' || intAttribute(made, 'transB', 0) !== 1) return undefined;
+  if (intAttribute(made, 'transA', 0) !== 0) return undefined;
+  const [gradient, values] = made.inputs;
+  const use = graph.nodes.find(
+    ({ opType, inputs }) => opType === 'MatMul' && inputs[0] === c.output(0) && inputs[1] === values,
+  );
+  if (use === undefined || !gradient || gradient.shape.join() !== use.outputs[0].shape.join())
+    return undefined;
+  return reduceSum(mul(gradient, use.outputs[0]), [gradient.rank - 1], true);
 }
 
 /** g - softmax·Σ g */

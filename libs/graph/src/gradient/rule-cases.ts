@@ -40,6 +40,45 @@ const broadcasts: readonly (readonly (readonly number[])[])[] = [
   [[2, 1, 3], []],
 ];
 
+/** Softmax as weights of a sum, which has a shorter derivative; and where it is used otherwise, too. */
+const attention: readonly RuleCase[] = [
+  {
+    name: 'softmax as weights',
+    inputs: [
+      [2, 3, 4],
+      [2, 4, 5],
+    ],
+    build: (scores, values) => ops.matmul(ops.softmax(scores), values),
+  },
+  {
+    name: 'softmax as weights that are broadcast',
+    inputs: [
+      [2, 3, 4],
+      [4, 5],
+    ],
+    build: (scores, values) => ops.matmul(ops.softmax(scores), values),
+  },
+  {
+    name: 'softmax as weights and besides',
+    inputs: [
+      [2, 3, 4],
+      [2, 4, 5],
+    ],
+    build: (scores, values) => {
+      const weights = ops.softmax(scores);
+      return ops.concat([ops.matmul(weights, values), weights], 2);
+    },
+  },
+  {
+    name: 'softmax along rows as weights',
+    inputs: [
+      [2, 4, 4],
+      [2, 4, 4],
+    ],
+    build: (scores, values) => ops.matmul(ops.softmax(scores, 1), values),
+  },
+];
+
 const binaries: readonly RuleCase[] = (
   [
     ['add', ops.add],
@@ -247,6 +286,7 @@ const reductions: readonly RuleCase[] = [
 const normalisations: readonly RuleCase[] = [
   shape('softmax', [[2, 3, 4]], (x) => ops.softmax(x)),
   shape('softmax of a middle axis', [[2, 3, 4]], (x) => ops.softmax(x, 1)),
+  ...attention,
   shape('logSoftmax', [[2, 3, 4]], (x) => ops.logSoftmax(x)),
   shape('layerNorm', [[2, 3, 5], [5], [5]], (x, scale, bias) => ops.layerNorm(x, scale, bias, 1e-5)),
   shape('layerNorm without bias', [[3, 5], [5]], (x, scale) => ops.layerNorm(x, scale, null, 1e-5)),
