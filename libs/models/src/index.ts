@@ -10,6 +10,7 @@ export {
 } from './folder';
 export { initializeLora, initializeWeights, sinusoidalPositions } from './initialize';
 export { loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
+export { mergeAdapter } from './lora/merge';
 export {
   loraName,
   loraParameters,

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { benchCommand } from './commands/bench';
 import { dbCommand } from './commands/db';
 import { pluginsCommand } from './commands/plugins';
+import { exportCommand } from './commands/export';
 import { generateCommand } from './commands/generate';
 import { positiveNumber, wholeNumber } from './flags';
 import { aborted, withCleanup } from './local/cleanup';
@@ -26,6 +27,7 @@ for (const command of [
   dbCommand(),
   scoreCommand(),
   generateCommand(),
+  exportCommand(),
   benchCommand(),
 ]) {
   program.addCommand(command);

@@ -1,0 +1,43 @@
+"""Checks that an adapter written by ui-rl means the same to PEFT: log-probabilities of a golden conversation.
+
+Requirements: as for make_qwen_vl.py. For a case of `fixtures`, an adapter for its model, and what `ui-rl score --json` said of the
+case's conversation with that adapter:
+
+    python test/golden/check_adapter.py qwen2-vl-a path/to/adapter scores.json
+
+Prints the largest difference, and fails where it is 1e-4 or more.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+from peft import PeftModel
+from safetensors.torch import load_file
+from transformers import AutoModelForImageTextToText
+
+from make_qwen_vl import FIXTURES, forward, token_logprobs
+
+
+def main(name: str, adapter: str, scores: str) -> None:
+    folder = FIXTURES / name
+    expected = json.loads((folder / "expected.json").read_text())
+    pixels = load_file(folder / "expected.safetensors")["pixel_values"]
+    grids = torch.tensor([image["grid"] for image in expected["images"]])
+    model = AutoModelForImageTextToText.from_pretrained(
+        folder / "model", dtype=torch.float32, attn_implementation="eager"
+    )
+    model = PeftModel.from_pretrained(model, adapter).eval()
+    found = json.loads(Path(scores).read_text())
+    ids = torch.tensor(found["token_ids"])
+    with torch.no_grad():
+        logits = forward(model, ids, pixels, grids, expected["special_ids"]["<|image_pad|>"]).logits
+    difference = (token_logprobs(logits, ids) - torch.tensor(found["logprobs"][1:])).abs().max().item()
+    print(f"{name}: {len(ids)} tokens, largest difference {difference:.2e}")
+    if difference >= 1e-4:
+        sys.exit(f"{name}: PEFT computes something else with {adapter}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
