@@ -87,7 +87,7 @@ async function baseModel(checkpoint: string, model: string | undefined): Promise
     base_model_name_or_path?: string | null;
   };
   const isFolder = typeof named === 'string' && (await stat(named).catch(() => undefined))?.isDirectory();
-  if (isFolder === true) return named as string;
+  if (isFolder === true) return named;
   throw new Error(
     `${file}: base_model_name_or_path is ${JSON.stringify(named ?? null)}, which is no folder here; name the model with --model`,
   );

@@ -52,7 +52,7 @@ function imageFeeds(
   const index = new BigInt64Array(B * T).fill(BigInt(featureRows));
   rows.forEach(({ tokenIds, images }, b) => {
     const sources = images.flatMap(({ grid, firstRow }) =>
-      Array.from({ length: model.vision.imageTokens(grid) }, (_, i) => firstRow + i),
+      Array.from({ length: model.vision.inputs.imageTokens(grid) }, (_, i) => firstRow + i),
     );
     let next = 0;
     tokenIds.forEach((id, t) => {
@@ -176,7 +176,7 @@ export function trainerFeeds(
   if (selected.length === 0) throw new ModelError('bad-input', 'no token of the batch is to be trained');
   const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
   const T = Math.ceil(longest / padTo) * padTo;
-  const rowsPerImage = kind === 'none' ? 0 : model.vision.rowsPerImage(images);
+  const rowsPerImage = kind === 'none' ? 0 : model.vision.inputs.rowsPerImage(images);
   const placed = placeImages(rows, images, rowsPerImage);
   const text = placed.map(({ tokenIds, images: own }) => ({ tokenIds, grids: own.map(({ grid }) => grid) }));
   const inverse = rows.map(inverseTemperature);
@@ -197,7 +197,7 @@ export function trainerFeeds(
       Float32Array.from(selected, ({ row }) => inverse[row]),
     ),
     ...(kind === 'none' ? {} : imageFeeds(model, placed, T, images.length * rowsPerImage)),
-    ...(kind === 'patches' ? model.vision.feeds(images, memory).feeds : {}),
+    ...(kind === 'patches' ? model.vision.inputs.feeds(images, memory) : {}),
   };
   return { feeds, selected };
 }

@@ -10,21 +10,23 @@ export interface VisionFeatures {
   deepstack: Value[];
 }
 
+/** Images as the inputs of a vision tower. */
+export interface VisionInputs {
+  /** tokens that an image of this grid takes in the prompt */
+  imageTokens(grid: readonly [number, number, number]): number;
+  /** rows of features per image in a batch of these: image n's begin at row n · `rowsPerImage` */
+  rowsPerImage(images: readonly ImageInput[]): number;
+  /** @param memory may be taken for the pixels */
+  feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds;
+}
+
 /** The vision half of a family: from images to rows that stand in the place of placeholder tokens. */
 export interface VisionPart {
   /** how many deepstack feature tensors accompany the image features */
   readonly deepstack: number;
-  /** tokens that an image of this grid takes in the prompt */
-  imageTokens(grid: readonly [number, number, number]): number;
-  /** declares the inputs of the tower and builds it */
+  readonly inputs: VisionInputs;
+  /** declares those inputs and builds the tower */
   build(build: LayerBuilder): VisionFeatures;
-  /**
-   * what {@link build} declared, for some images; image n's features begin at row n · `rowsPerImage`
-   * @param memory may be taken for the pixels
-   */
-  feeds(images: readonly ImageInput[], memory?: Float32Array): { feeds: Feeds; rowsPerImage: number };
-  /** rows of features per image in a batch of these */
-  rowsPerImage(images: readonly ImageInput[]): number;
   linears(): LinearSpec[];
   parameters(): ParameterSpec[];
 }

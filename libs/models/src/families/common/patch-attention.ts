@@ -26,10 +26,25 @@ export function declarePatchInputs(
   };
 }
 
-interface PatchAttentionSize {
+/** Sizes that the configurations of all Qwen towers give. */
+export interface PatchTowerSize {
+  depth: number;
   hiddenSize: number;
+  intermediateSize: number;
   heads: number;
   headDim: number;
+  inChannels: number;
+  patchSize: number;
+  temporalPatchSize: number;
+  mergeSize: number;
+  /** the text model's width */
+  outHiddenSize: number;
+  ropeTheta: number;
+}
+
+/** Numbers in one patch: channels · frames · rows · columns. */
+export function patchLength({ inChannels, temporalPatchSize, patchSize }: PatchTowerSize): number {
+  return inChannels * temporalPatchSize * patchSize * patchSize;
 }
 
 /**
@@ -41,7 +56,7 @@ interface PatchAttentionSize {
  */
 export function patchAttention(
   build: LayerBuilder,
-  { hiddenSize, heads, headDim }: PatchAttentionSize,
+  { hiddenSize, heads, headDim }: PatchTowerSize,
   x: Value,
   name: string,
   { cos, sin }: PatchInputs,

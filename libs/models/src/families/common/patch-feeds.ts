@@ -1,6 +1,7 @@
 import { tensor } from '@ui-rl/graph';
 import { ModelError } from '../../errors';
 import type { Feeds, ImageInput } from '../base';
+import type { VisionInputs } from './model';
 import { imageTokensOf, visionPositions, visionRopeTables, type Grid } from './positions';
 
 /** What the vision towers of the Qwen families need to know of patches. */
@@ -94,7 +95,7 @@ export function roomFor(count: number, memory: Float32Array | undefined): Float3
  * `vision_sin` [N, P, headDim / 2] (row and column of each patch), `patch_bias` [N, P] (0, or a large negative number for
  * padding).
  */
-export class PatchFeeds {
+export class PatchFeeds implements VisionInputs {
   private readonly tables: PerGrid<{ cos: Float32Array; sin: Float32Array }>;
 
   constructor(private readonly geometry: PatchGeometry) {

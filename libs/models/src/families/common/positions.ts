@@ -67,6 +67,13 @@ export function ropePositions(
   return positions;
 }
 
+/** {@link ropePositions} of a model. */
+export function multimodalPositions(
+  options: RopePositionOptions,
+): (tokenIds: readonly number[], grids: readonly Grid[]) => Int32Array {
+  return (tokenIds, grids) => ropePositions(tokenIds, grids, options);
+}
+
 function checkRun(
   tokenIds: ArrayLike<number>,
   start: number,

@@ -1,23 +1,8 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { LinearSpec, ParameterSpec } from '../base';
+import { patchLength, type PatchTowerSize } from './patch-attention';
 import { visionPrefix } from './qwen2-text';
-
-/** What the vision towers of Qwen2-VL and Qwen2.5-VL have in common. */
-export interface Qwen2VisionSize {
-  depth: number;
-  hiddenSize: number;
-  intermediateSize: number;
-  heads: number;
-  headDim: number;
-  inChannels: number;
-  patchSize: number;
-  temporalPatchSize: number;
-  mergeSize: number;
-  /** the text model's width */
-  outHiddenSize: number;
-  ropeTheta: number;
-}
 
 export const merger = `${visionPrefix}.merger`;
 
@@ -25,17 +10,12 @@ export function visionBlock(layer: number): string {
   return `${visionPrefix}.blocks.${layer}`;
 }
 
-export function visionBlocks({ depth }: Qwen2VisionSize): string[] {
+export function visionBlocks({ depth }: PatchTowerSize): string[] {
   return Array.from({ length: depth }, (_, layer) => visionBlock(layer));
 }
 
-/** Numbers in one patch: channels · frames · rows · columns. */
-export function patchLength({ inChannels, temporalPatchSize, patchSize }: Qwen2VisionSize): number {
-  return inChannels * temporalPatchSize * patchSize * patchSize;
-}
-
 /** Width of what the merger reads: the hidden states of mergeSize² neighbouring patches. */
-function mergedSize({ hiddenSize, mergeSize }: Qwen2VisionSize): number {
+function mergedSize({ hiddenSize, mergeSize }: PatchTowerSize): number {
   return hiddenSize * mergeSize * mergeSize;
 }
 
@@ -49,14 +29,14 @@ export function visionLinear(
   return { name, inFeatures, outFeatures, part: 'vision', group };
 }
 
-export function attentionLinears(block: string, { hiddenSize }: Qwen2VisionSize): LinearSpec[] {
+export function attentionLinears(block: string, { hiddenSize }: PatchTowerSize): LinearSpec[] {
   return [
     visionLinear(`${block}.attn.qkv`, hiddenSize, 3 * hiddenSize, 'attention'),
     visionLinear(`${block}.attn.proj`, hiddenSize, hiddenSize, 'attention'),
   ];
 }
 
-export function mergerLinears(vision: Qwen2VisionSize): LinearSpec[] {
+export function mergerLinears(vision: PatchTowerSize): LinearSpec[] {
   const merged = mergedSize(vision);
   return [
     visionLinear(`${merger}.mlp.0`, merged, merged, 'merger'),
@@ -64,11 +44,11 @@ export function mergerLinears(vision: Qwen2VisionSize): LinearSpec[] {
   ];
 }
 
-function kernelShape({ hiddenSize, inChannels, temporalPatchSize, patchSize }: Qwen2VisionSize): number[] {
+function kernelShape({ hiddenSize, inChannels, temporalPatchSize, patchSize }: PatchTowerSize): number[] {
   return [hiddenSize, inChannels, temporalPatchSize, patchSize, patchSize];
 }
 
-export function patchEmbedParameter(vision: Qwen2VisionSize): ParameterSpec {
+export function patchEmbedParameter(vision: PatchTowerSize): ParameterSpec {
   return {
     name: `${visionPrefix}.patch_embed.proj.weight`,
     shape: kernelShape(vision),
@@ -77,7 +57,7 @@ export function patchEmbedParameter(vision: Qwen2VisionSize): ParameterSpec {
 }
 
 /** Patches [N, P, patchLength] → [N·P, hidden]. */
-export function embedPatches(build: LayerBuilder, vision: Qwen2VisionSize, patches: Value): Value {
+export function embedPatches(build: LayerBuilder, vision: PatchTowerSize, patches: Value): Value {
   return build.graph.scope('patch_embed', () => {
     const kernel = build.weight(`${visionPrefix}.patch_embed.proj.weight`, kernelShape(vision));
     const flat = ops.reshape(kernel, [vision.hiddenSize, patchLength(vision)]);
@@ -86,7 +66,7 @@ export function embedPatches(build: LayerBuilder, vision: Qwen2VisionSize, patch
 }
 
 /** Joins mergeSize² neighbouring patches, normalized, and maps them to the decoder's width: [4·R, hidden] → [R, text hidden]. */
-export function mergePatches(build: LayerBuilder, vision: Qwen2VisionSize, normed: Value, R: string): Value {
+export function mergePatches(build: LayerBuilder, vision: PatchTowerSize, normed: Value, R: string): Value {
   return build.graph.scope('merger', () => {
     const wide = mergedSize(vision);
     const joined = ops.reshape(normed, [R, wide]);

@@ -1,10 +1,10 @@
 import { ConfigReader } from '../../config-reader';
 import type { DecoderConfig } from '../common/decoder-config';
 import { parseQwen2Text } from '../common/qwen2-text';
-import type { Qwen2VisionSize } from '../common/qwen2-vision';
+import type { PatchTowerSize } from '../common/patch-attention';
 
 /** Vision tower of Qwen2.5-VL. */
-export interface Qwen25VisionConfig extends Qwen2VisionSize {
+export interface Qwen25VisionConfig extends PatchTowerSize {
   /** side of an attention window in tokens, that is, in blocks of mergeSize × mergeSize patches */
   windowTokens: number;
   /** layers that attend to the whole image */

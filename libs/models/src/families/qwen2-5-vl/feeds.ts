@@ -1,8 +1,9 @@
 import { tensor } from '@ui-rl/graph';
 import type { Feeds, ImageInput } from '../base';
+import type { VisionInputs } from '../common/model';
 import { checkImage, excluded, PerGrid, rotaryHalves, roomFor } from '../common/patch-feeds';
 import { imageTokensOf, type Grid } from '../common/positions';
-import { patchLength } from '../common/qwen2-vision';
+import { patchLength } from '../common/patch-attention';
 import type { Qwen25VisionConfig } from './config';
 import { windowsOf, type Windows } from './windows';
 
@@ -18,7 +19,7 @@ interface GridTables extends Windows {
  * `vision_cos` and `vision_sin` [N, W·L, headDim / 2], `patch_bias` [N, W·L] (0, or a large negative number where there is no
  * patch), `feature_rows` [N·Q] where each token of an image is found among the merged windows.
  */
-export class Qwen25VisionFeeds {
+export class Qwen25VisionFeeds implements VisionInputs {
   private readonly tables: PerGrid<GridTables>;
 
   constructor(private readonly vision: Qwen25VisionConfig) {

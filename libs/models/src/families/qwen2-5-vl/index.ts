@@ -1,6 +1,6 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
-import { ropePositions } from '../common/positions';
+import { multimodalPositions } from '../common/positions';
 import { qwen2CheckpointName } from '../common/qwen2-text';
 import { parseQwen25VlConfig } from './config';
 import { Qwen25VisionFeeds } from './feeds';
@@ -10,7 +10,6 @@ import { buildVisionTower } from './vision';
 /** Qwen2.5-VL: arXiv:2502.13923. */
 export function qwen25Vl(json: unknown, file: string): Family {
   const { text, vision, imageTokenId } = parseQwen25VlConfig(json, file);
-  const feeds = new Qwen25VisionFeeds(vision);
   return familyFrom({
     name: 'qwen2.5-vl',
     modelType: 'qwen2_5_vl',
@@ -19,17 +18,11 @@ export function qwen25Vl(json: unknown, file: string): Family {
     checkpointName: qwen2CheckpointName,
     vision: {
       deepstack: 0,
+      inputs: new Qwen25VisionFeeds(vision),
       build: (build) => buildVisionTower(build, vision),
-      imageTokens: (grid) => feeds.imageTokens(grid),
-      feeds: (images, memory) => ({
-        feeds: feeds.feeds(images, memory),
-        rowsPerImage: feeds.rowsPerImage(images),
-      }),
-      rowsPerImage: (images) => feeds.rowsPerImage(images),
       linears: () => visionLinears(vision),
       parameters: () => visionParameters(vision),
     },
-    positions: (tokenIds, grids) =>
-      ropePositions(tokenIds, grids, { imageTokenId, mergeSize: vision.mergeSize }),
+    positions: multimodalPositions({ imageTokenId, mergeSize: vision.mergeSize }),
   });
 }

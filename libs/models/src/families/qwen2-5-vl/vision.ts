@@ -1,8 +1,8 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { VisionFeatures } from '../common/model';
-import { patchAttention, type PatchInputs } from '../common/patch-attention';
-import { embedPatches, mergePatches, merger, patchLength, visionBlock } from '../common/qwen2-vision';
+import { patchAttention, type PatchInputs, patchLength } from '../common/patch-attention';
+import { embedPatches, mergePatches, merger, visionBlock } from '../common/qwen2-vision';
 import type { Qwen25VisionConfig } from './config';
 
 const normEps = 1e-6;

@@ -1,15 +1,15 @@
 import { ConfigReader } from '../../config-reader';
 import type { DecoderConfig } from '../common/decoder-config';
 import { parseQwen2Text } from '../common/qwen2-text';
-import type { Qwen2VisionSize } from '../common/qwen2-vision';
+import type { PatchTowerSize } from '../common/patch-attention';
 
 export interface Qwen2VlConfig {
   text: DecoderConfig;
-  vision: Qwen2VisionSize;
+  vision: PatchTowerSize;
   imageTokenId: number;
 }
 
-function parseVision(reader: ConfigReader): Qwen2VisionSize {
+function parseVision(reader: ConfigReader): PatchTowerSize {
   const hiddenSize = reader.integer('embed_dim', 1280);
   const heads = reader.integer('num_heads', 16);
   if (hiddenSize % (heads * 4) !== 0) {

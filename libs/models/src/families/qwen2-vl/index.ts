@@ -1,9 +1,9 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
 import { PatchFeeds } from '../common/patch-feeds';
-import { ropePositions } from '../common/positions';
+import { multimodalPositions } from '../common/positions';
 import { qwen2CheckpointName } from '../common/qwen2-text';
-import { patchLength } from '../common/qwen2-vision';
+import { patchLength } from '../common/patch-attention';
 import { parseQwen2VlConfig } from './config';
 import { visionLinears, visionParameters } from './names';
 import { buildVisionTower } from './vision';
@@ -11,7 +11,6 @@ import { buildVisionTower } from './vision';
 /** Qwen2-VL: arXiv:2409.12191. */
 export function qwen2Vl(json: unknown, file: string): Family {
   const { text, vision, imageTokenId } = parseQwen2VlConfig(json, file);
-  const feeds = new PatchFeeds({ ...vision, patchLength: patchLength(vision) });
   return familyFrom({
     name: 'qwen2-vl',
     modelType: 'qwen2_vl',
@@ -20,17 +19,11 @@ export function qwen2Vl(json: unknown, file: string): Family {
     checkpointName: qwen2CheckpointName,
     vision: {
       deepstack: 0,
+      inputs: new PatchFeeds({ ...vision, patchLength: patchLength(vision) }),
       build: (build) => buildVisionTower(build, vision),
-      imageTokens: (grid) => feeds.imageTokens(grid),
-      feeds: (images, memory) => ({
-        feeds: feeds.feeds(images, memory),
-        rowsPerImage: feeds.rowsPerImage(images),
-      }),
-      rowsPerImage: (images) => feeds.rowsPerImage(images),
       linears: () => visionLinears(vision),
       parameters: () => visionParameters(vision),
     },
-    positions: (tokenIds, grids) =>
-      ropePositions(tokenIds, grids, { imageTokenId, mergeSize: vision.mergeSize }),
+    positions: multimodalPositions({ imageTokenId, mergeSize: vision.mergeSize }),
   });
 }

@@ -1,5 +1,6 @@
 import type { LinearSpec, ParameterSpec } from '../base';
 import { layerNormParameters, linearParameters } from '../common/parameters';
+import type { PatchTowerSize } from '../common/patch-attention';
 import {
   attentionLinears,
   merger,
@@ -7,11 +8,10 @@ import {
   patchEmbedParameter,
   visionBlocks,
   visionLinear,
-  type Qwen2VisionSize,
 } from '../common/qwen2-vision';
 
 /** Every linear layer of the vision tower. */
-export function visionLinears(vision: Qwen2VisionSize): LinearSpec[] {
+export function visionLinears(vision: PatchTowerSize): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
   return [
     ...visionBlocks(vision).flatMap((block) => [
@@ -24,7 +24,7 @@ export function visionLinears(vision: Qwen2VisionSize): LinearSpec[] {
 }
 
 /** Every weight of the vision tower. */
-export function visionParameters(vision: Qwen2VisionSize): ParameterSpec[] {
+export function visionParameters(vision: PatchTowerSize): ParameterSpec[] {
   return [
     patchEmbedParameter(vision),
     ...visionBlocks(vision).flatMap((block) => [

@@ -1,19 +1,17 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { VisionFeatures } from '../common/model';
-import { declarePatchInputs, patchAttention } from '../common/patch-attention';
 import {
-  embedPatches,
-  mergePatches,
-  merger,
+  declarePatchInputs,
+  patchAttention,
   patchLength,
-  visionBlock,
-  type Qwen2VisionSize,
-} from '../common/qwen2-vision';
+  type PatchTowerSize,
+} from '../common/patch-attention';
+import { embedPatches, mergePatches, merger, visionBlock } from '../common/qwen2-vision';
 
 const normEps = 1e-6;
 
-function feedForward(build: LayerBuilder, vision: Qwen2VisionSize, x: Value, name: string): Value {
+function feedForward(build: LayerBuilder, vision: PatchTowerSize, x: Value, name: string): Value {
   const { hiddenSize, intermediateSize } = vision;
   const wide = { inFeatures: hiddenSize, outFeatures: intermediateSize, bias: true };
   const active = ops.quickGelu(build.linear(x, `${name}.fc1`, wide));
@@ -25,7 +23,7 @@ function feedForward(build: LayerBuilder, vision: Qwen2VisionSize, x: Value, nam
 }
 
 /** The vision tower of Qwen2-VL with its merger. Hidden states are [N·P, hidden]; attention stays within an image. */
-export function buildVisionTower(build: LayerBuilder, vision: Qwen2VisionSize): VisionFeatures {
+export function buildVisionTower(build: LayerBuilder, vision: PatchTowerSize): VisionFeatures {
   const inputs = declarePatchInputs(build.graph, { ...vision, patchLength: patchLength(vision) });
   return build.graph.scope('visual', () => {
     const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);

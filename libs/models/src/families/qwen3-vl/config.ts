@@ -1,23 +1,13 @@
 import { ConfigReader } from '../../config-reader';
 import { mropeSections, parseDecoder, type DecoderConfig, type RopeConfig } from '../common/decoder-config';
+import type { PatchTowerSize } from '../common/patch-attention';
 import { textPrefix } from './names';
 
 /** Vision tower of Qwen3-VL. */
-export interface Qwen3VisionConfig {
-  depth: number;
-  hiddenSize: number;
-  intermediateSize: number;
-  heads: number;
-  headDim: number;
-  inChannels: number;
-  patchSize: number;
-  temporalPatchSize: number;
-  mergeSize: number;
-  outHiddenSize: number;
+export interface Qwen3VisionConfig extends PatchTowerSize {
   positions: number;
   /** vision layers after which features are handed to the first text layers, in that order */
   deepstackIndexes: number[];
-  ropeTheta: number;
   activation: 'gelu' | 'gelu_pytorch_tanh';
 }
 

@@ -1,16 +1,16 @@
 import { tensor, type Tensor } from '@ui-rl/graph';
 import type { Feeds, ImageInput } from '../base';
+import { patchLength } from '../common/patch-attention';
 import { paddedPatches, PatchFeeds, patchesOf, PerGrid } from '../common/patch-feeds';
 import { bilinearInterpolation, type Grid } from '../common/positions';
 import type { Qwen3VisionConfig } from './config';
-import { patchSize } from './names';
 
 /** Feeds of the vision tower: those of all Qwen towers, and the weights of the learned position table. */
 export class Qwen3VisionFeeds extends PatchFeeds {
   private readonly weights: PerGrid<Float32Array>;
 
   constructor(private readonly vision: Qwen3VisionConfig) {
-    super({ ...vision, patchLength: patchSize(vision) });
+    super({ ...vision, patchLength: patchLength(vision) });
     this.weights = new PerGrid((grid) => positionWeights(vision, grid));
   }
 

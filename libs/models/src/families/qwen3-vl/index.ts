@@ -1,6 +1,6 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
-import { ropePositions } from '../common/positions';
+import { multimodalPositions } from '../common/positions';
 import { parseQwen3VlConfig } from './config';
 import { Qwen3VisionFeeds } from './feeds';
 import { visionLinears, visionParameters } from './names';
@@ -9,7 +9,6 @@ import { buildVisionTower } from './vision';
 /** Qwen3-VL, dense: arXiv:2511.21631. */
 export function qwen3Vl(json: unknown, file: string): Family {
   const { text, vision, imageTokenId } = parseQwen3VlConfig(json, file);
-  const feeds = new Qwen3VisionFeeds(vision);
   return familyFrom({
     name: 'qwen3-vl',
     modelType: 'qwen3_vl',
@@ -17,17 +16,11 @@ export function qwen3Vl(json: unknown, file: string): Family {
     imageTokenId,
     vision: {
       deepstack: vision.deepstackIndexes.length,
+      inputs: new Qwen3VisionFeeds(vision),
       build: (build) => buildVisionTower(build, vision),
-      imageTokens: (grid) => feeds.imageTokens(grid),
-      feeds: (images, memory) => ({
-        feeds: feeds.feeds(images, memory),
-        rowsPerImage: feeds.rowsPerImage(images),
-      }),
-      rowsPerImage: (images) => feeds.rowsPerImage(images),
       linears: () => visionLinears(vision),
       parameters: () => visionParameters(vision),
     },
-    positions: (tokenIds, grids) =>
-      ropePositions(tokenIds, grids, { imageTokenId, mergeSize: vision.mergeSize }),
+    positions: multimodalPositions({ imageTokenId, mergeSize: vision.mergeSize }),
   });
 }

@@ -9,11 +9,6 @@ export function visionBlock(layer: number): string {
   return `${visionPrefix}.blocks.${layer}`;
 }
 
-/** Numbers in one patch: channels · frames · rows · columns. */
-export function patchSize({ inChannels, temporalPatchSize, patchSize }: Qwen3VisionConfig): number {
-  return inChannels * temporalPatchSize * patchSize * patchSize;
-}
-
 /** Width of what a merger reads: the hidden states of mergeSize² neighbouring patches. */
 export function mergedSize({ hiddenSize, mergeSize }: Qwen3VisionConfig): number {
   return hiddenSize * mergeSize * mergeSize;

@@ -1,9 +1,9 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { VisionFeatures } from '../common/model';
-import { declarePatchInputs, patchAttention, type PatchInputs } from '../common/patch-attention';
+import { declarePatchInputs, patchAttention, patchLength, type PatchInputs } from '../common/patch-attention';
 import type { Qwen3VisionConfig } from './config';
-import { mergedSize, patchSize, visionBlock, visionPrefix } from './names';
+import { mergedSize, visionBlock, visionPrefix } from './names';
 
 const normEps = 1e-6;
 
@@ -14,7 +14,7 @@ interface VisionInputs extends PatchInputs {
 }
 
 function declareInputs(graph: Graph, vision: Qwen3VisionConfig): VisionInputs {
-  const inputs = declarePatchInputs(graph, { ...vision, patchLength: patchSize(vision) });
+  const inputs = declarePatchInputs(graph, { ...vision, patchLength: patchLength(vision) });
   const [N, P] = inputs.patches.shape;
   return { ...inputs, positionWeights: graph.input('position_weights', 'float32', [N, P, vision.positions]) };
 }
@@ -27,7 +27,7 @@ function embedPatches(
   const { hiddenSize, inChannels, temporalPatchSize, patchSize: side } = vision;
   const shape = [hiddenSize, inChannels, temporalPatchSize, side, side];
   const kernel = build.weight(`${visionPrefix}.patch_embed.proj.weight`, shape);
-  const flat = ops.reshape(kernel, [hiddenSize, patchSize(vision)]);
+  const flat = ops.reshape(kernel, [hiddenSize, patchLength(vision)]);
   const embedded = ops.linear(
     ops.flattenRows(patches),
     flat,
