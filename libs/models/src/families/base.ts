@@ -18,7 +18,7 @@ export interface LinearSpec {
   group: 'attention' | 'mlp' | 'merger';
 }
 
-/** An image as the image processor prepares it: patches [P, channels·temporal·patch·patch] in merge-block order. */
+/** An image as the image processor prepares it: patches [P, channels·patch·patch] in merge-block order. */
 export interface ImageInput {
   patches: Float32Array;
   /** frames, rows and columns of patches */

@@ -31,6 +31,14 @@ interface Case {
   ids: number[];
 }
 
+const [CHANNELS, FRAMES] = [3, 2];
+
+/** The reference's patches repeat a still image for each frame: [P, channels · frames · area] → [P, channels · area]. */
+function firstFrames(pixels: Float32Array, size: number): Float32Array {
+  const area = size / (CHANNELS * FRAMES);
+  return pixels.filter((_, index) => Math.floor(index / area) % FRAMES === 0);
+}
+
 async function load(name: string): Promise<Case> {
   const dir = join(fixtures, name);
   const expected = JSON.parse(readFileSync(join(dir, 'expected.json'), 'utf8')) as Expected;
@@ -41,12 +49,12 @@ async function load(name: string): Promise<Case> {
   await weights.prepare();
   const tensors = await WeightStore.openFile(join(dir, 'expected.safetensors'));
   const [, size] = tensors.entry('pixel_values').shape;
-  const pixels = await tensors.read('pixel_values');
+  const pixels = firstFrames(await tensors.read('pixel_values'), size);
   let row = 0;
   const images = expected.images.map(({ grid }) => {
-    const begin = row * size;
+    const begin = row * (size / FRAMES);
     row += grid[0] * grid[1] * grid[2];
-    return { grid, patches: pixels.slice(begin, row * size) };
+    return { grid, patches: pixels.slice(begin, row * (size / FRAMES)) };
   });
   return {
     dir,

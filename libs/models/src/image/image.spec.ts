@@ -26,25 +26,40 @@ function blank(width: number, height: number): Promise<Buffer> {
     .toBuffer();
 }
 
-describe.each(['qwen3-vl-a', 'qwen3-vl-b'])('images of %s', (name) => {
-  const folder = join(fixtures, name);
-  const { images } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
+/** As the reference has it: the picture of each channel once for every frame. */
+function repeated(patches: Float32Array, area: number, frames: number): number[] {
+  const numbers: number[] = [];
+  for (let at = 0; at < patches.length; at += area) {
+    for (let frame = 0; frame < frames; frame++) numbers.push(...patches.subarray(at, at + area));
+  }
+  return numbers;
+}
 
-  test('become the reference patches exactly, resized (as Pillow resizes) or not', async () => {
-    const processor = await ImageProcessor.load(join(folder, 'model'));
-    const expected = await referencePatches(join(folder, 'expected.safetensors'));
-    const processed = await Promise.all(
-      images.map(({ file }) => processor.process(readFileSync(join(folder, file)))),
-    );
-    expect(processed.map(({ grid }) => grid)).toEqual(images.map(({ grid }) => grid));
-    expect(processed.map(({ width, height }) => [width, height])).toEqual(
-      images.map((i) => [i.width, i.height]),
-    );
-    const patches = processed.flatMap(({ patches }) => Array.from(patches));
-    expect(patches.length).toBe(expected.length);
-    expect(patches.findIndex((value, index) => value !== expected[index])).toBe(-1);
-  });
-});
+describe.each(['qwen2-vl-a', 'qwen2-vl-b', 'qwen2-5-vl-a', 'qwen2-5-vl-b', 'qwen3-vl-a', 'qwen3-vl-b'])(
+  'images of %s',
+  (name) => {
+    const folder = join(fixtures, name);
+    const { images } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
+
+    test('become the reference patches exactly, resized (as Pillow resizes) or not', async () => {
+      const processor = await ImageProcessor.load(join(folder, 'model'));
+      const expected = await referencePatches(join(folder, 'expected.safetensors'));
+      const processed = await Promise.all(
+        images.map(({ file }) => processor.process(readFileSync(join(folder, file)))),
+      );
+      expect(processed.map(({ grid }) => grid)).toEqual(images.map(({ grid }) => grid));
+      expect(processed.map(({ width, height }) => [width, height])).toEqual(
+        images.map((i) => [i.width, i.height]),
+      );
+      const { patchSize, temporalPatchSize } = processor.config;
+      const patches = processed.flatMap(({ patches }) =>
+        repeated(patches, patchSize ** 2, temporalPatchSize),
+      );
+      expect(patches.length).toBe(expected.length);
+      expect(patches.findIndex((value, index) => value !== expected[index])).toBe(-1);
+    });
+  },
+);
 
 describe('the image processor', () => {
   const config = parseImageProcessorConfig(
@@ -56,7 +71,7 @@ describe('the image processor', () => {
   test('keeps a phone screenshot as it is: 5 × 7 tokens', async () => {
     const image = await processor.process(await blank(160, 224));
     expect(image).toMatchObject({ grid: [1, 14, 10], tokens: 35, width: 160, height: 224 });
-    expect(image.patches.length).toBe(140 * 3 * 2 * 256);
+    expect(image.patches.length).toBe(140 * 3 * 256);
     expect(processor.tokensOf({ width: 160, height: 224 })).toBe(35);
   });
 
@@ -72,7 +87,7 @@ describe('the image processor', () => {
   });
 
   test('forgets the least recently used image when memory is spent', async () => {
-    const bytes = 2 * 4 * 3 * 2 * 256 * 4;
+    const bytes = 2 * 4 * 3 * 256 * 4;
     const small = new ImageProcessor(config, { cacheBytes: 2 * bytes });
     const pngs = await Promise.all(
       ['red', 'green', 'blue'].map((background) =>

@@ -4,13 +4,12 @@ import type { ImageProcessorConfig } from './config';
 /**
  * Cuts an image, whose edges are multiples of patchSize · mergeSize, into normalized patches.
  *
- * @returns row-major [P, 3 · temporalPatchSize · patchSize²]: patches in merge-block order, each channel by channel, the
- *   still image repeated over its frames.
+ * @returns row-major [P, 3 · patchSize²]: patches in merge-block order, each channel by channel. The processors of
+ *   transformers repeat the picture for every frame of a patch; here it stands once, and models add up their kernel's frames.
  */
 export function toPatches(image: RgbImage, config: ImageProcessorConfig): Float32Array {
-  const { patchSize, mergeSize, temporalPatchSize } = config;
-  const area = patchSize * patchSize;
-  const length = 3 * temporalPatchSize * area;
+  const { patchSize, mergeSize } = config;
+  const length = 3 * patchSize * patchSize;
   const [rows, columns] = [image.height / patchSize, image.width / patchSize];
   const tables = normalizationTables(config);
   // Shared memory passes between threads without a copy.
@@ -32,20 +31,16 @@ function writePatch(
   patch: Float32Array,
   { data, width }: RgbImage,
   { x, y }: { x: number; y: number },
-  { patchSize, temporalPatchSize }: ImageProcessorConfig,
+  { patchSize }: ImageProcessorConfig,
   tables: readonly Float32Array[],
 ): void {
-  const area = patchSize * patchSize;
   for (let channel = 0; channel < 3; channel++) {
-    const first = channel * temporalPatchSize * area;
+    const first = channel * patchSize * patchSize;
     for (let row = 0; row < patchSize; row++) {
       const line = ((y + row) * width + x) * 3 + channel;
       for (let column = 0; column < patchSize; column++) {
         patch[first + row * patchSize + column] = tables[channel][data[line + 3 * column]];
       }
-    }
-    for (let frame = 1; frame < temporalPatchSize; frame++) {
-      patch.copyWithin(first + frame * area, first, first + area);
     }
   }
 }

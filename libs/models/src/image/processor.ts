@@ -9,7 +9,7 @@ import { smartResize, type Size } from './smart-resize';
 
 /** An image as the model takes it. Shared between callers: read only. */
 export interface ProcessedImage {
-  /** Row-major [P, 3 · temporalPatchSize · patchSize²], P = t · h · w of the grid, in merge-block order. */
+  /** Row-major [P, 3 · patchSize²], P = t · h · w of the grid, in merge-block order. */
   patches: Float32Array;
   /** Frames (1), rows and columns of patches. */
   grid: [t: number, h: number, w: number];

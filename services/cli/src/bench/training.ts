@@ -111,12 +111,12 @@ async function withOldLogprobs(engine: Engine, turns: readonly RenderedSample[])
 
 function modelCost({ family, config, imageProcessor }: ModelFolder): Parameters<typeof trainStepFlops>[0] {
   const { in_channels: channels = 3 } = (config.vision_config ?? {}) as { in_channels?: number };
-  const { patchSize, temporalPatchSize, mergeSize } = imageProcessor.config;
+  const { patchSize, mergeSize } = imageProcessor.config;
   return {
     linears: family.linears(),
     hiddenSize: family.shape.hiddenSize,
     vocabSize: family.shape.vocabSize,
-    patchSize: channels * temporalPatchSize * patchSize ** 2,
+    patchSize: channels * patchSize ** 2,
     patchesPerToken: mergeSize ** 2,
   };
 }

@@ -153,11 +153,9 @@ async function embeddingOf(dir: string, screens: readonly Screen[], seed: number
     screens.slice(0, WHITENING_SCREENS).map(({ png }) => processor.process(png)),
   );
   const { patchSize, temporalPatchSize } = processor.config;
-  const area = patchSize * patchSize;
-  const length = 3 * temporalPatchSize * area;
   const patches = new Float32Array(images.length * images[0].patches.length);
   images.forEach((image, index) => patches.set(image.patches, index * image.patches.length));
-  const shape = { length, frames: temporalPatchSize, area };
+  const shape = { channels: 3, frames: temporalPatchSize, area: patchSize * patchSize };
   return whitenedEmbedding(patches, shape, DEFAULT_SIZE.visionWidth, new Random(seed));
 }
 

@@ -4,21 +4,19 @@ import { whitenedEmbedding } from './whiten';
 const FRAMES = 2;
 const AREA = 4;
 const CHANNELS = 3;
-const LENGTH = CHANNELS * FRAMES * AREA;
+const SIZE = CHANNELS * AREA;
 
 /** Patches whose pixels are mixed from a few sources of very different strength. */
 function patches(count: number, random: Random): Float32Array {
   const mix = Array.from({ length: 4 }, () =>
     Array.from({ length: CHANNELS * AREA }, () => random.next() - 0.5),
   );
-  const out = new Float32Array(count * LENGTH);
+  const out = new Float32Array(count * SIZE);
   for (let row = 0; row < count; row++) {
     const sources = mix.map((_, index) => (random.next() - 0.5) * 2 * 3 ** -index);
     for (let i = 0; i < CHANNELS * AREA; i++) {
       const value = 0.3 + sources.reduce((sum, source, index) => sum + source * mix[index][i], 0);
-      for (let frame = 0; frame < FRAMES; frame++) {
-        out[row * LENGTH + (Math.floor(i / AREA) * FRAMES + frame) * AREA + (i % AREA)] = value;
-      }
+      out[row * SIZE + i] = value;
     }
   }
   return out;
@@ -29,14 +27,17 @@ test('features of the patches have mean 0, variance near 1, and no correlation',
   const width = 4;
   const { weight, bias } = whitenedEmbedding(
     rows,
-    { length: LENGTH, frames: FRAMES, area: AREA },
+    { channels: CHANNELS, frames: FRAMES, area: AREA },
     width,
     new Random(2),
   );
-  const features = Array.from({ length: rows.length / LENGTH }, (_, row) =>
+  const features = Array.from({ length: rows.length / SIZE }, (_, row) =>
     Array.from({ length: width }, (_, k) => {
       let sum = bias[k];
-      for (let i = 0; i < LENGTH; i++) sum += weight[k * LENGTH + i] * rows[row * LENGTH + i];
+      for (let i = 0; i < SIZE * FRAMES; i++) {
+        const pixel = Math.floor(i / (FRAMES * AREA)) * AREA + (i % AREA);
+        sum += weight[k * SIZE * FRAMES + i] * rows[row * SIZE + pixel];
+      }
       return sum;
     }),
   );

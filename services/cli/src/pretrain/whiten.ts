@@ -11,21 +11,21 @@ const RIDGE = 1e-3;
  * begins with features that tell patches apart, instead of features that mostly tell their brightness. After the
  * data-dependent whitening of Coates, Lee & Ng (AISTATS 2011, section 4).
  *
- * @param patches row-major [N, length], each channel by channel, every channel's picture repeated over `frames`
+ * @param patches row-major [N, channels · area], each channel by channel
  * @param width components wanted, the width of the embedding
- * @returns weight [width, length] and bias [width]
+ * @returns weight [width, channels · frames · area], the same for every frame, and bias [width]
  */
 export function whitenedEmbedding(
   patches: Float32Array,
-  shape: { length: number; frames: number; area: number },
+  shape: { channels: number; frames: number; area: number },
   width: number,
   random: Random,
 ): { weight: Float32Array; bias: Float32Array } {
-  const pixels = firstFrames(patches, shape);
-  const size = shape.length / shape.frames;
-  const mean = columnMeans(pixels, size);
-  const { vectors, values } = leadingComponents(covariance(pixels, mean, size), size, width, random);
-  const weight = new Float32Array(width * shape.length);
+  const size = shape.channels * shape.area;
+  const length = size * shape.frames;
+  const mean = columnMeans(patches, size);
+  const { vectors, values } = leadingComponents(covariance(patches, mean, size), size, width, random);
+  const weight = new Float32Array(width * length);
   const bias = new Float32Array(width);
   for (let k = 0; k < width; k++) {
     const scale = 1 / Math.sqrt(values[k] + RIDGE * values[0]);
@@ -35,7 +35,7 @@ export function whitenedEmbedding(
       const channel = Math.floor(i / shape.area);
       for (let frame = 0; frame < shape.frames; frame++) {
         const at = (channel * shape.frames + frame) * shape.area + (i % shape.area);
-        weight[k * shape.length + at] = value / shape.frames;
+        weight[k * length + at] = value / shape.frames;
       }
     }
   }
@@ -51,23 +51,6 @@ export function setPatchEmbedding(
     const part = /patch_embed\.proj\.(weight|bias)$/.exec(name)?.[1] as 'weight' | 'bias' | undefined;
     if (part !== undefined) tensors.set(name, { shape, data: embedding[part] });
   }
-}
-
-/** [N, size] without the repeated frames. */
-function firstFrames(
-  patches: Float32Array,
-  { length, frames, area }: { length: number; frames: number; area: number },
-): Float32Array {
-  const rows = patches.length / length;
-  const out = new Float32Array(patches.length / frames);
-  const channels = length / (frames * area);
-  for (let row = 0; row < rows; row++) {
-    for (let channel = 0; channel < channels; channel++) {
-      const from = row * length + channel * frames * area;
-      out.set(patches.subarray(from, from + area), (row * channels + channel) * area);
-    }
-  }
-  return out;
 }
 
 function columnMeans(rows: Float32Array, size: number): Float64Array {

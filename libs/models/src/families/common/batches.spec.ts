@@ -14,7 +14,7 @@ const images: ImageInput[] = [image([1, 4, 6], 1), image([1, 2, 2], 2)];
 let rows: TrainerRow[];
 
 function image(grid: [number, number, number], seed: number): ImageInput {
-  return { grid, patches: normals(grid[1] * grid[2] * 3 * 2 * 8 * 8, 1, seed) };
+  return { grid, patches: normals(grid[1] * grid[2] * 3 * 8 * 8, 1, seed) };
 }
 
 /** Every token after the first is trained. */
@@ -108,7 +108,7 @@ describe('a batch that does not fit is refused', () => {
     [
       'patches that do not fit the grid',
       () => family.visionFeeds([images[0], { ...images[1], grid: [1, 2, 4] }]),
-      /image 1: grid .* needs 8 patches of 384 numbers, found 1536/,
+      /image 1: grid .* needs 8 patches of 192 numbers, found 768/,
     ],
     ['a film', () => family.visionFeeds([{ ...images[0], grid: [2, 4, 3] }]), /only still images/],
     [

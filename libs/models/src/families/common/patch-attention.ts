@@ -42,9 +42,32 @@ export interface PatchTowerSize {
   ropeTheta: number;
 }
 
-/** Numbers in one patch: channels · frames · rows · columns. */
-export function patchLength({ inChannels, temporalPatchSize, patchSize }: PatchTowerSize): number {
-  return inChannels * temporalPatchSize * patchSize * patchSize;
+/** Numbers in one patch of a still image: channels · rows · columns. */
+export function patchLength({ inChannels, patchSize }: PatchTowerSize): number {
+  return inChannels * patchSize * patchSize;
+}
+
+/** Shape of the kernel that patches are embedded with: [hidden, channels, frames, rows, columns]. */
+export function kernelShape(size: PatchTowerSize): number[] {
+  const { hiddenSize, inChannels, temporalPatchSize, patchSize } = size;
+  return [hiddenSize, inChannels, temporalPatchSize, patchSize, patchSize];
+}
+
+/**
+ * Patches [N, P, patchLength] → [N·P, hidden]. All frames of a still image are the same, so that the frames of the kernel are
+ * added up instead of multiplying each with a copy.
+ */
+export function embedPatches(
+  build: LayerBuilder,
+  size: PatchTowerSize,
+  patches: Value,
+  name: string,
+  bias: boolean,
+): Value {
+  const kernel = ops.reduceSum(build.weight(`${name}.weight`, kernelShape(size)), [2]);
+  const flat = ops.reshape(kernel, [size.hiddenSize, patchLength(size)]);
+  const shift = bias ? build.weight(`${name}.bias`, [size.hiddenSize]) : undefined;
+  return ops.linear(ops.flattenRows(patches), flat, shift);
 }
 
 /**

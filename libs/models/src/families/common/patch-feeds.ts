@@ -6,7 +6,7 @@ import { imageTokensOf, visionPositions, visionRopeTables, type Grid } from './p
 
 /** What the vision towers of the Qwen families need to know of patches. */
 export interface PatchGeometry {
-  /** numbers in a patch: channels · frames · rows · columns */
+  /** numbers in a patch of a still image: channels · rows · columns */
   patchLength: number;
   /** patches per token and axis */
   mergeSize: number;

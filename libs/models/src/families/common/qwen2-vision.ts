@@ -1,9 +1,10 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { LinearSpec, ParameterSpec } from '../base';
-import { patchLength, type PatchTowerSize } from './patch-attention';
+import { kernelShape, type PatchTowerSize } from './patch-attention';
 import { visionPrefix } from './qwen2-text';
 
+export const patchEmbed = `${visionPrefix}.patch_embed.proj`;
 export const merger = `${visionPrefix}.merger`;
 
 export function visionBlock(layer: number): string {
@@ -44,25 +45,12 @@ export function mergerLinears(vision: PatchTowerSize): LinearSpec[] {
   ];
 }
 
-function kernelShape({ hiddenSize, inChannels, temporalPatchSize, patchSize }: PatchTowerSize): number[] {
-  return [hiddenSize, inChannels, temporalPatchSize, patchSize, patchSize];
-}
-
 export function patchEmbedParameter(vision: PatchTowerSize): ParameterSpec {
   return {
-    name: `${visionPrefix}.patch_embed.proj.weight`,
+    name: `${patchEmbed}.weight`,
     shape: kernelShape(vision),
     initial: 'normal',
   };
-}
-
-/** Patches [N, P, patchLength] → [N·P, hidden]. */
-export function embedPatches(build: LayerBuilder, vision: PatchTowerSize, patches: Value): Value {
-  return build.graph.scope('patch_embed', () => {
-    const kernel = build.weight(`${visionPrefix}.patch_embed.proj.weight`, kernelShape(vision));
-    const flat = ops.reshape(kernel, [vision.hiddenSize, patchLength(vision)]);
-    return ops.linear(ops.flattenRows(patches), flat);
-  });
 }
 
 /** Joins mergeSize² neighbouring patches, normalized, and maps them to the decoder's width: [4·R, hidden] → [R, text hidden]. */

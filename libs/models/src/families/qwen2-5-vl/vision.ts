@@ -1,8 +1,8 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { VisionFeatures } from '../common/model';
-import { patchAttention, type PatchInputs, patchLength } from '../common/patch-attention';
-import { embedPatches, mergePatches, merger, visionBlock } from '../common/qwen2-vision';
+import { embedPatches, patchAttention, type PatchInputs, patchLength } from '../common/patch-attention';
+import { patchEmbed, mergePatches, merger, visionBlock } from '../common/qwen2-vision';
 import type { Qwen25VisionConfig } from './config';
 
 const normEps = 1e-6;
@@ -54,7 +54,9 @@ export function buildVisionTower(build: LayerBuilder, vision: Qwen25VisionConfig
   return build.graph.scope('visual', () => {
     const { image, window, featureRows } = declareInputs(build, vision);
     const [imageBias, windowBias] = [image, window].map(({ patchBias }) => ops.unsqueeze(patchBias, [1, 2]));
-    let x = embedPatches(build, vision, image.patches);
+    let x = build.graph.scope('patch_embed', () =>
+      embedPatches(build, vision, image.patches, patchEmbed, false),
+    );
     for (let layer = 0; layer < vision.depth; layer++) {
       const name = visionBlock(layer);
       const full = vision.fullAttentionLayers.includes(layer);

@@ -2,12 +2,13 @@ import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { VisionFeatures } from '../common/model';
 import {
+  embedPatches,
   declarePatchInputs,
   patchAttention,
   patchLength,
   type PatchTowerSize,
 } from '../common/patch-attention';
-import { embedPatches, mergePatches, merger, visionBlock } from '../common/qwen2-vision';
+import { patchEmbed, mergePatches, merger, visionBlock } from '../common/qwen2-vision';
 
 const normEps = 1e-6;
 
@@ -27,7 +28,9 @@ export function buildVisionTower(build: LayerBuilder, vision: PatchTowerSize): V
   const inputs = declarePatchInputs(build.graph, { ...vision, patchLength: patchLength(vision) });
   return build.graph.scope('visual', () => {
     const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);
-    let x = embedPatches(build, vision, inputs.patches);
+    let x = build.graph.scope('patch_embed', () =>
+      embedPatches(build, vision, inputs.patches, patchEmbed, false),
+    );
     for (let layer = 0; layer < vision.depth; layer++) {
       const name = visionBlock(layer);
       x = build.graph.scope(`blocks.${layer}`, () => {

@@ -1,4 +1,5 @@
 import type { LinearSpec, ParameterSpec } from '../base';
+import { kernelShape } from '../common/patch-attention';
 import { layerNormParameters, linearParameters } from '../common/parameters';
 import type { Qwen3VisionConfig } from './config';
 
@@ -50,12 +51,12 @@ export function visionLinears(vision: Qwen3VisionConfig): LinearSpec[] {
 
 /** Every weight of the vision tower. */
 export function visionParameters(vision: Qwen3VisionConfig): ParameterSpec[] {
-  const { hiddenSize: hidden, inChannels, temporalPatchSize, patchSize } = vision;
+  const { hiddenSize: hidden } = vision;
   const [merger, ...deepstack] = mergerNames(vision);
   return [
     {
       name: `${visionPrefix}.patch_embed.proj.weight`,
-      shape: [hidden, inChannels, temporalPatchSize, patchSize, patchSize],
+      shape: kernelShape(vision),
       initial: 'normal',
     },
     { name: `${visionPrefix}.patch_embed.proj.bias`, shape: [hidden], initial: 'zeros' },

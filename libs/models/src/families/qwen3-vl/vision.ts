@@ -1,7 +1,13 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
 import type { VisionFeatures } from '../common/model';
-import { declarePatchInputs, patchAttention, patchLength, type PatchInputs } from '../common/patch-attention';
+import {
+  declarePatchInputs,
+  embedPatches,
+  patchAttention,
+  patchLength,
+  type PatchInputs,
+} from '../common/patch-attention';
 import type { Qwen3VisionConfig } from './config';
 import { mergedSize, visionBlock, visionPrefix } from './names';
 
@@ -19,21 +25,13 @@ function declareInputs(graph: Graph, vision: Qwen3VisionConfig): VisionInputs {
   return { ...inputs, positionWeights: graph.input('position_weights', 'float32', [N, P, vision.positions]) };
 }
 
-function embedPatches(
+function embedPlacedPatches(
   build: LayerBuilder,
   vision: Qwen3VisionConfig,
   { patches, positionWeights }: VisionInputs,
 ): Value {
-  const { hiddenSize, inChannels, temporalPatchSize, patchSize: side } = vision;
-  const shape = [hiddenSize, inChannels, temporalPatchSize, side, side];
-  const kernel = build.weight(`${visionPrefix}.patch_embed.proj.weight`, shape);
-  const flat = ops.reshape(kernel, [hiddenSize, patchLength(vision)]);
-  const embedded = ops.linear(
-    ops.flattenRows(patches),
-    flat,
-    build.weight(`${visionPrefix}.patch_embed.proj.bias`, [hiddenSize]),
-  );
-  const table = build.weight(`${visionPrefix}.pos_embed.weight`, [vision.positions, hiddenSize]);
+  const embedded = embedPatches(build, vision, patches, `${visionPrefix}.patch_embed.proj`, true);
+  const table = build.weight(`${visionPrefix}.pos_embed.weight`, [vision.positions, vision.hiddenSize]);
   return ops.add(embedded, ops.matmul(ops.flattenRows(positionWeights), table));
 }
 
@@ -82,7 +80,7 @@ export function buildVisionTower(build: LayerBuilder, vision: Qwen3VisionConfig)
   return build.graph.scope('visual', () => {
     const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);
     const deepstack: Value[] = [];
-    let x = build.graph.scope('patch_embed', () => embedPatches(build, vision, inputs));
+    let x = build.graph.scope('patch_embed', () => embedPlacedPatches(build, vision, inputs));
     for (let layer = 0; layer < vision.depth; layer++) {
       const name = visionBlock(layer);
       x = build.graph.scope(`blocks.${layer}`, () => {
