@@ -4,7 +4,7 @@ import { exp, mul, neg, sub } from '../ops/elementwise';
 import { flattenRows, gemm } from '../ops/matrix';
 import { reduceSum } from '../ops/reduce';
 import { reshape } from '../ops/shape';
-import type { Value } from '../value';
+import { FloatAttribute, type Value } from '../value';
 import { intAttribute, lazy, sumOfRows, type InputGradient, type RuleContext, type Rules } from './rule';
 
 /** y·(g - Σ g·y) */
@@ -24,6 +24,8 @@ function sumByContext({ graph, grad, ...c }: RuleContext): Value | undefined {
   const made = grad.producer;
   if (made?.opType !== 'FusedMatMul' || intAttribute(made, 'transB', 0) !== 1) return undefined;
   if (intAttribute(made, 'transA', 0) !== 0) return undefined;
+  const { alpha } = made.attributes;
+  if (alpha instanceof FloatAttribute && alpha.value !== 1) return undefined;
   const [gradient, values] = made.inputs;
   const use = graph.nodes.find(
     ({ opType, inputs }) => opType === 'MatMul' && inputs[0] === c.output(0) && inputs[1] === values,

@@ -70,6 +70,18 @@ const attention: readonly RuleCase[] = [
     },
   },
   {
+    name: 'softmax as weights with a factor, beside a sum that is not differentiated',
+    inputs: [
+      [2, 3, 4],
+      [2, 4, 5],
+    ],
+    build: (scores, values) => {
+      const weights = ops.softmax(scores);
+      ops.matmul(weights, values);
+      return ops.matmul(weights, values, { alpha: 2 });
+    },
+  },
+  {
     name: 'softmax along rows as weights',
     inputs: [
       [2, 4, 4],
