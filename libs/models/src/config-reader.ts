@@ -61,6 +61,11 @@ export class ConfigReader {
     return value;
   }
 
+  /** An integer of at least 1, or null where the file says so. */
+  optionalInteger(key: string, fallback?: number): number | null {
+    return this.json[key] === null ? null : this.integer(key, fallback);
+  }
+
   boolean(key: string, fallback?: boolean): boolean {
     const value = this.value(key, fallback);
     if (typeof value !== 'boolean') throw this.error(key, 'true or false');

@@ -1,6 +1,7 @@
 import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
 import { linearParameters } from './parameters';
+import type { RopeScaling } from './rope-scaling';
 
 /** Rotary position embedding of a decoder. */
 export interface RopeConfig {
@@ -13,6 +14,8 @@ export interface RopeConfig {
   sections: readonly [number, number, number] | null;
   /** whether the axes take turns (Qwen3-VL) or follow each other (Qwen2-VL) */
   interleaved: boolean;
+  /** how the frequencies are stretched, where they are */
+  scaling?: RopeScaling;
 }
 
 /** A decoder of the Llama kind: what the families' text models have in common, and where they differ. */
@@ -39,6 +42,20 @@ export interface DecoderConfig {
   maxPositions: number;
 }
 
+/** What a configuration may leave out; what has no default here must be given. */
+export interface DecoderDefaults {
+  vocabSize?: number;
+  hiddenSize?: number;
+  intermediateSize?: number;
+  layers?: number;
+  heads?: number;
+  /** default: as many as query heads */
+  kvHeads?: number;
+  /** default: hiddenSize / heads */
+  headDim?: number;
+  normEps?: number;
+}
+
 /** Reads what the text configurations of all families call the same, with their defaults where it is left out. */
 export function parseDecoder(
   reader: ConfigReader,
@@ -46,11 +63,11 @@ export function parseDecoder(
     DecoderConfig,
     'vocabSize' | 'hiddenSize' | 'intermediateSize' | 'layers' | 'heads' | 'kvHeads' | 'headDim' | 'normEps'
   >,
-  defaults: { headDim?: number; normEps?: number } = {},
+  defaults: DecoderDefaults = {},
 ): DecoderConfig {
-  const hiddenSize = reader.integer('hidden_size');
-  const heads = reader.integer('num_attention_heads');
-  const kvHeads = reader.integer('num_key_value_heads', heads);
+  const hiddenSize = reader.integer('hidden_size', defaults.hiddenSize);
+  const heads = reader.integer('num_attention_heads', defaults.heads);
+  const kvHeads = reader.integer('num_key_value_heads', defaults.kvHeads ?? heads);
   if (heads % kvHeads !== 0) {
     throw reader.error('num_key_value_heads', `a divisor of num_attention_heads = ${heads}`);
   }
@@ -60,10 +77,10 @@ export function parseDecoder(
   if (reader.number('attention_dropout', 0) !== 0) throw reader.error('attention_dropout', '0');
   return {
     ...own,
-    vocabSize: reader.integer('vocab_size'),
+    vocabSize: reader.integer('vocab_size', defaults.vocabSize),
     hiddenSize,
-    intermediateSize: reader.integer('intermediate_size'),
-    layers: reader.integer('num_hidden_layers'),
+    intermediateSize: reader.integer('intermediate_size', defaults.intermediateSize),
+    layers: reader.integer('num_hidden_layers', defaults.layers),
     heads,
     kvHeads,
     headDim,

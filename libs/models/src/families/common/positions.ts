@@ -6,6 +6,7 @@
  */
 import { ModelError } from '../../errors';
 import type { RopeConfig } from './decoder-config';
+import { scaleFrequencies } from './rope-scaling';
 
 /** Patches of one image: frames, rows, columns. */
 export type Grid = readonly [t: number, h: number, w: number];
@@ -211,7 +212,7 @@ export interface RopeTables {
 export function textRopeTables(positions: Int32Array, headDim: number, rope: RopeConfig): RopeTables {
   const length = positions.length / 3;
   const half = headDim / 2;
-  const frequencies = inverseFrequencies(rope.theta, headDim);
+  const frequencies = scaleFrequencies(inverseFrequencies(rope.theta, headDim), rope.scaling);
   const axes = Array.from(frequencies, (_, pair) => axisOfPair(pair, rope));
   const tables = emptyTables(length, headDim);
   for (let token = 0; token < length; token++) {

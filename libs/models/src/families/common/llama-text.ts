@@ -1,0 +1,109 @@
+import type { ConfigReader } from '../../config-reader';
+import { parseDecoder, type DecoderConfig, type DecoderDefaults, type RopeConfig } from './decoder-config';
+import type { RopeScaling } from './rope-scaling';
+
+/** What a kind of decoder is where its configuration is silent, and which biases it has. */
+interface DecoderKind {
+  defaults: DecoderDefaults & { maxPositions: number };
+  /** biases of queries, keys and values, and of the output projection */
+  biases: (reader: ConfigReader) => Pick<DecoderConfig, 'qkvBias' | 'outputBias'>;
+  /** tokens that attention reaches back, where it does not reach all */
+  window: (reader: ConfigReader) => number | null;
+}
+
+const wide = { hiddenSize: 4096, layers: 32, heads: 32, normEps: 1e-6 };
+
+/** Decoders with one-dimensional rotary positions by the `model_type` of their configuration. */
+const kinds: Record<string, DecoderKind> = {
+  llama: {
+    defaults: { ...wide, vocabSize: 32_000, intermediateSize: 11_008, maxPositions: 2048 },
+    biases: (reader) => {
+      if (reader.boolean('mlp_bias', false)) throw reader.error('mlp_bias', 'false');
+      const bias = reader.boolean('attention_bias', false);
+      return { qkvBias: bias, outputBias: bias };
+    },
+    window: () => null,
+  },
+  mistral: {
+    defaults: { ...wide, vocabSize: 32_000, intermediateSize: 14_336, kvHeads: 8, maxPositions: 131_072 },
+    biases: () => ({ qkvBias: false, outputBias: false }),
+    window: (reader) => reader.optionalInteger('sliding_window', 4096),
+  },
+  qwen2: {
+    defaults: { ...wide, vocabSize: 151_936, intermediateSize: 22_016, maxPositions: 32_768 },
+    biases: () => ({ qkvBias: true, outputBias: false }),
+    window: (reader) => {
+      if (reader.boolean('use_sliding_window', false)) throw reader.error('use_sliding_window', 'false');
+      return null;
+    },
+  },
+};
+
+function parseScaling(rope: ConfigReader): RopeScaling | undefined {
+  const kind = rope.oneOf(
+    rope.has('rope_type') ? 'rope_type' : 'type',
+    ['default', 'linear', 'llama3'],
+    'default',
+  );
+  switch (kind) {
+    case 'linear':
+      return { kind: 'linear', factor: rope.number('factor') };
+    case 'llama3':
+      return {
+        kind: 'llama3',
+        factor: rope.number('factor'),
+        lowFrequencyFactor: rope.number('low_freq_factor'),
+        highFrequencyFactor: rope.number('high_freq_factor'),
+        originalPositions: rope.integer('original_max_position_embeddings'),
+      };
+    default:
+      return undefined;
+  }
+}
+
+/** Original folders say `rope_theta` and, where there is one, `rope_scaling`; transformers 5 writes both into `rope_parameters`. */
+function parseRope(reader: ConfigReader): RopeConfig {
+  const key = ['rope_parameters', 'rope_scaling'].find((name) => reader.has(name));
+  const rope = key === undefined ? undefined : reader.section(key);
+  const theta = rope?.has('rope_theta') === true ? rope : reader;
+  const scaling = rope === undefined ? undefined : parseScaling(rope);
+  return {
+    theta: theta.number('rope_theta', 10_000),
+    sections: null,
+    interleaved: false,
+    ...(scaling === undefined ? {} : { scaling }),
+  };
+}
+
+/** Where a family keeps its decoder. */
+export interface TextModules {
+  /** module that holds embed_tokens, layers and norm */
+  prefix: string;
+  /** `model_type` of `text_config` where it is left out */
+  modelType: string;
+}
+
+/**
+ * The decoder of a family that takes any of Llama, Mistral and Qwen2, from `text_config`. Attention that slides over a
+ * window is the same as full attention up to the window's length, and longer sequences are not for this model:
+ * `maxPositions` ends there.
+ * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ */
+export function parseTextConfig(top: ConfigReader, { prefix, modelType }: TextModules): DecoderConfig {
+  const reader = top.section('text_config');
+  const { defaults, biases, window } = kinds[reader.oneOf('model_type', Object.keys(kinds), modelType)];
+  const isTied = top.boolean('tie_word_embeddings', false) || reader.boolean('tie_word_embeddings', false);
+  const positions = reader.integer('max_position_embeddings', defaults.maxPositions);
+  return parseDecoder(
+    reader,
+    {
+      prefix,
+      outputWeight: isTied ? `${prefix}.embed_tokens.weight` : 'lm_head.weight',
+      ...biases(reader),
+      qkNorm: false,
+      rope: parseRope(reader),
+      maxPositions: Math.min(positions, window(reader) ?? positions),
+    },
+    defaults,
+  );
+}
