@@ -2,7 +2,7 @@ import type { LinearSpec, ParameterSpec } from '../base';
 
 /** Layers whose result is added to the residual stream start smaller, so that depth does not blow it up (GPT-2). */
 function writesResidual(name: string): boolean {
-  return /(o_proj|down_proj|attn\.proj|(mlp|deepstack_merger_list\.\d+)\.(linear_)?fc2)$/.test(name);
+  return /(o_proj|out_proj|down_proj|attn\.proj|(mlp|deepstack_merger_list\.\d+)\.(linear_)?fc2)$/.test(name);
 }
 
 /** Weights, and biases where there are some, of linear layers. */

@@ -1,0 +1,133 @@
+import type { ConfigReader } from '../../config-reader';
+import type { LinearSpec, ParameterSpec } from '../base';
+import { layerNormParameters, linearParameters } from './parameters';
+
+/** A SigLIP vision tower: arXiv:2303.15343. */
+export interface SiglipConfig {
+  /** module that holds embeddings, encoder and post_layernorm */
+  prefix: string;
+  layers: number;
+  hiddenSize: number;
+  intermediateSize: number;
+  heads: number;
+  headDim: number;
+  inChannels: number;
+  patchSize: number;
+  /** rows (= columns) of the learned table of positions: image_size / patch_size */
+  side: number;
+  normEps: number;
+  activation: 'gelu' | 'gelu_pytorch_tanh';
+  /** layers that features pass through; the weights of those behind are in the checkpoint and have no effect */
+  usedLayers: number;
+  /** whether features pass post_layernorm, whose weights are in the checkpoint either way */
+  postNorm: boolean;
+}
+
+/** What a family's vision configuration says where config.json is silent. */
+export interface SiglipDefaults {
+  hiddenSize: number;
+  intermediateSize: number;
+  layers: number;
+  heads: number;
+  imageSize: number;
+  patchSize: number;
+}
+
+/** What a family decides for its tower, whatever config.json says. */
+export interface SiglipUse {
+  prefix: string;
+  /** from the number of layers; default: all of them */
+  usedLayers?: (layers: number) => number;
+  /** default true */
+  postNorm?: boolean;
+}
+
+/**
+ * Reads a `vision_config` of the SigLIP kind.
+ * @throws ModelError naming the field that is contradictory or unsupported.
+ */
+export function parseSiglip(
+  reader: ConfigReader,
+  defaults: SiglipDefaults,
+  { prefix, usedLayers = (layers) => layers, postNorm = true }: SiglipUse,
+): SiglipConfig {
+  const hiddenSize = reader.integer('hidden_size', defaults.hiddenSize);
+  const heads = reader.integer('num_attention_heads', defaults.heads);
+  if (hiddenSize % heads !== 0)
+    throw reader.error('hidden_size', `a multiple of num_attention_heads = ${heads}`);
+  if (reader.number('attention_dropout', 0) !== 0) throw reader.error('attention_dropout', '0');
+  const patchSize = reader.integer('patch_size', defaults.patchSize);
+  const layers = reader.integer('num_hidden_layers', defaults.layers);
+  return {
+    prefix,
+    layers,
+    hiddenSize,
+    intermediateSize: reader.integer('intermediate_size', defaults.intermediateSize),
+    heads,
+    headDim: hiddenSize / heads,
+    inChannels: reader.integer('num_channels', 3),
+    patchSize,
+    side: Math.floor(reader.integer('image_size', defaults.imageSize, patchSize) / patchSize),
+    normEps: reader.number('layer_norm_eps', 1e-6),
+    activation: reader.oneOf('hidden_act', ['gelu', 'gelu_pytorch_tanh'], 'gelu_pytorch_tanh') as 'gelu',
+    usedLayers: usedLayers(layers),
+    postNorm,
+  };
+}
+
+/** Numbers in one patch: channels · rows · columns. */
+export function siglipPatchLength({ inChannels, patchSize }: SiglipConfig): number {
+  return inChannels * patchSize * patchSize;
+}
+
+/** Shape of the kernel that patches are embedded with: [hidden, channels, rows, columns]. */
+export function siglipKernelShape({ hiddenSize, inChannels, patchSize }: SiglipConfig): number[] {
+  return [hiddenSize, inChannels, patchSize, patchSize];
+}
+
+export function siglipLayer({ prefix }: SiglipConfig, layer: number): string {
+  return `${prefix}.encoder.layers.${layer}`;
+}
+
+function layersOf(vision: SiglipConfig): string[] {
+  return Array.from({ length: vision.layers }, (_, layer) => siglipLayer(vision, layer));
+}
+
+/** Every linear layer of the tower, those behind the last used one included. */
+export function siglipLinears(vision: SiglipConfig): LinearSpec[] {
+  const { hiddenSize: hidden, intermediateSize: wide } = vision;
+  const linear = (
+    name: string,
+    inFeatures: number,
+    outFeatures: number,
+    group: LinearSpec['group'],
+  ): LinearSpec => ({ name, inFeatures, outFeatures, part: 'vision', group });
+  return layersOf(vision).flatMap((layer) => [
+    ...['q_proj', 'k_proj', 'v_proj', 'out_proj'].map((projection) =>
+      linear(`${layer}.self_attn.${projection}`, hidden, hidden, 'attention'),
+    ),
+    linear(`${layer}.mlp.fc1`, hidden, wide, 'mlp'),
+    linear(`${layer}.mlp.fc2`, wide, hidden, 'mlp'),
+  ]);
+}
+
+/** Every weight of the tower. */
+export function siglipParameters(vision: SiglipConfig): ParameterSpec[] {
+  const { prefix, hiddenSize: hidden } = vision;
+  const embeddings = `${prefix}.embeddings`;
+  return [
+    { name: `${embeddings}.patch_embedding.weight`, shape: siglipKernelShape(vision), initial: 'normal' },
+    { name: `${embeddings}.patch_embedding.bias`, shape: [hidden], initial: 'zeros' },
+    {
+      name: `${embeddings}.position_embedding.weight`,
+      shape: [vision.side ** 2, hidden],
+      initial: 'positions',
+    },
+    ...linearParameters(siglipLinears(vision), () => true),
+    ...layersOf(vision).flatMap((layer) => [
+      ...layerNormParameters(`${layer}.layer_norm1`, hidden),
+      ...layerNormParameters(`${layer}.layer_norm2`, hidden),
+    ]),
+    ...layerNormParameters(`${prefix}.post_layernorm`, hidden),
+  ];
+}

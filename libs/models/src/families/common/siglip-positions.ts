@@ -1,0 +1,49 @@
+const { fround } = Math;
+
+/** Just below 1: the last patch stays inside the last bucket. */
+const BELOW_ONE = fround(1 - 1e-6);
+
+/**
+ * Entries of one axis of the learned table for `count` patches along it: patch i lies at i / count of the tile, and takes the
+ * entry that covers that place (NaViT's fractional positions, arXiv:2307.06304, as Idefics2 and Idefics3 use them). In
+ * float32, as the reference computes it: some patches of a full axis round into the entry before their own.
+ *
+ * @param side entries of the axis.
+ */
+export function bucketedPositions(count: number, side: number): Int32Array {
+  const step = fround(1 / count);
+  const boundaries = bucketBoundaries(side);
+  return Int32Array.from({ length: count }, (_, index) => {
+    const place = Math.min(fround(index * step), BELOW_ONE);
+    let bucket = 0;
+    while (bucket < boundaries.length && boundaries[bucket] <= place) bucket++;
+    return bucket;
+  });
+}
+
+/** Where one entry ends and the next begins: 1/side, 2/side, … below 1, as `torch.arange` steps. */
+function bucketBoundaries(side: number): Float32Array {
+  const step = 1 / side;
+  return Float32Array.from({ length: Math.ceil((1 - step) / step) }, (_, index) => step + index * step);
+}
+
+/**
+ * Entries [h · w] of the learned, square table for the patches of a tile, in merge-block order.
+ *
+ * @param side rows (= columns) of the table.
+ * @param mergeSize patches per block and axis; 1 for row after row.
+ */
+export function bucketedPositionIds(h: number, w: number, side: number, mergeSize: number): Int32Array {
+  const [rows, columns] = [bucketedPositions(h, side), bucketedPositions(w, side)];
+  const ids = new Int32Array(h * w);
+  let at = 0;
+  for (let blockRow = 0; blockRow < h; blockRow += mergeSize) {
+    for (let blockColumn = 0; blockColumn < w; blockColumn += mergeSize) {
+      for (let inner = 0; inner < mergeSize ** 2; inner++, at++) {
+        const row = blockRow + Math.floor(inner / mergeSize);
+        ids[at] = rows[row] * side + columns[blockColumn + (inner % mergeSize)];
+      }
+    }
+  }
+  return ids;
+}

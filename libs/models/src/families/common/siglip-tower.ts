@@ -1,0 +1,103 @@
+import { ops, type Graph, type Value } from '@ui-rl/graph';
+import type { LayerBuilder } from '../../nn/parameters';
+import { siglipKernelShape, siglipLayer, siglipPatchLength, type SiglipConfig } from './siglip-config';
+
+/** Inputs of the tower: N tiles (an image or a part of one), each padded to P patches. */
+export interface SiglipInputs {
+  /** [N, P, patchLength] */
+  patches: Value;
+  /** int64 [N, P] entry of the learned table for each patch; absent where P patches are the table's, in its order */
+  positionIds?: Value;
+  /** [N, P] 0 for a patch, a large negative number for padding; absent where no tile has any */
+  patchBias?: Value;
+}
+
+/** Which inputs a tower needs besides the patches. */
+export interface SiglipInputOptions {
+  /** patches of a tile: a number, a symbol, or a product such as `4*Q` */
+  P: number | string;
+  positionIds: boolean;
+  patchBias: boolean;
+}
+
+export function declareSiglipInputs(
+  graph: Graph,
+  vision: SiglipConfig,
+  { P, positionIds, patchBias }: SiglipInputOptions,
+): SiglipInputs {
+  return {
+    patches: graph.input('patches', 'float32', ['N', P, siglipPatchLength(vision)]),
+    positionIds: positionIds ? graph.input('position_ids', 'int64', ['N', P]) : undefined,
+    patchBias: patchBias ? graph.input('patch_bias', 'float32', ['N', P]) : undefined,
+  };
+}
+
+/** Patches and their positions: [N, P, patchLength] → [N·P, hidden]. */
+function embed(build: LayerBuilder, vision: SiglipConfig, { patches, positionIds }: SiglipInputs): Value {
+  const { prefix, hiddenSize, side } = vision;
+  const name = `${prefix}.embeddings`;
+  const kernel = build.weight(`${name}.patch_embedding.weight`, siglipKernelShape(vision));
+  const flat = ops.reshape(kernel, [hiddenSize, siglipPatchLength(vision)]);
+  const bias = build.weight(`${name}.patch_embedding.bias`, [hiddenSize]);
+  const embedded = ops.linear(ops.flattenRows(patches), flat, bias);
+  const table = build.weight(`${name}.position_embedding.weight`, [side ** 2, hiddenSize]);
+  if (positionIds !== undefined) {
+    return ops.add(embedded, ops.gather(table, ops.reshape(positionIds, [-1]), 0));
+  }
+  const byTile = ops.reshape(embedded, [...patches.shape.slice(0, 2), hiddenSize]);
+  return ops.flattenRows(ops.add(byTile, table));
+}
+
+/**
+ * Attention among the patches of a tile, x [N·P, hidden]; bias [N, 1, 1, P] is added to the scores [N, h, P, P].
+ *
+ *  x ─┬─ q_proj ─┬─ q·kᵀ ─ +bias ─ softmax ─┐
+ *     ├─ k_proj ─┘                          ├─ matmul ─ out_proj
+ *     └─ v_proj ────────────────────────────┘
+ */
+function attention(
+  build: LayerBuilder,
+  { hiddenSize, heads, headDim }: SiglipConfig,
+  x: Value,
+  name: string,
+  tiles: readonly (number | string)[],
+  bias: Value | undefined,
+): Value {
+  const size = { inFeatures: hiddenSize, outFeatures: hiddenSize, bias: true };
+  const byHead = (projection: string): Value => {
+    const projected = build.linear(x, `${name}.${projection}`, size);
+    return ops.transpose(ops.reshape(projected, [...tiles, heads, headDim]), [0, 2, 1, 3]);
+  };
+  const scores = ops.matmul(byHead('q_proj'), byHead('k_proj'), { transB: true, alpha: headDim ** -0.5 });
+  const biased = bias === undefined ? scores : ops.add(scores, bias);
+  const context = ops.matmul(ops.softmax(biased, 3), byHead('v_proj'));
+  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
+  return build.linear(joined, `${name}.out_proj`, size);
+}
+
+function feedForward(build: LayerBuilder, vision: SiglipConfig, x: Value, name: string): Value {
+  const { hiddenSize: hidden, intermediateSize: wide, activation } = vision;
+  const inner = build.linear(x, `${name}.fc1`, { inFeatures: hidden, outFeatures: wide, bias: true });
+  const active = ops.gelu(inner, activation === 'gelu' ? 'none' : 'tanh');
+  return build.linear(active, `${name}.fc2`, { inFeatures: wide, outFeatures: hidden, bias: true });
+}
+
+/** The tower: hidden states [N·P, hidden] after the last used layer, normalized where the family wants it. */
+export function buildSiglipTower(build: LayerBuilder, vision: SiglipConfig, inputs: SiglipInputs): Value {
+  const { prefix, hiddenSize, normEps } = vision;
+  const tiles = inputs.patches.shape.slice(0, 2);
+  const bias = inputs.patchBias && ops.unsqueeze(inputs.patchBias, [1, 2]);
+  return build.graph.scope('vision_model', () => {
+    let x = build.graph.scope('embeddings', () => embed(build, vision, inputs));
+    for (let layer = 0; layer < vision.usedLayers; layer++) {
+      const name = siglipLayer(vision, layer);
+      x = build.graph.scope(`layers.${layer}`, () => {
+        const normed = build.layerNorm(x, `${name}.layer_norm1`, hiddenSize, normEps);
+        const attended = ops.add(x, attention(build, vision, normed, `${name}.self_attn`, tiles, bias));
+        const second = build.layerNorm(attended, `${name}.layer_norm2`, hiddenSize, normEps);
+        return ops.add(attended, feedForward(build, vision, second, `${name}.mlp`));
+      });
+    }
+    return vision.postNorm ? build.layerNorm(x, `${prefix}.post_layernorm`, hiddenSize, normEps) : x;
+  });
+}
