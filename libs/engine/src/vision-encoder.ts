@@ -82,12 +82,12 @@ export class VisionEncoder {
   }
 
   private async run(weights: WeightSet, images: ProcessedImage[]): Promise<ImageFeatures[]> {
-    const { feeds, rowsPerImage } = this.family.visionFeeds(images);
+    const { feeds, firstRows } = this.family.visionFeeds(images);
     const outputs = await this.session.run({ ...feeds, ...feedsOf(weights, this.weightNames) });
     const { hiddenSize, deepstack } = this.family.shape;
     return images.map((image, index) => {
       const tokens = this.family.imageTokens(image.grid);
-      const begin = index * rowsPerImage * hiddenSize;
+      const begin = firstRows[index] * hiddenSize;
       const cut = (name: string): Float32Array =>
         (outputs[name].data as Float32Array).slice(begin, begin + tokens * hiddenSize);
       const layers = Array.from({ length: deepstack }, (_, layer) => cut(deepstackName(layer)));

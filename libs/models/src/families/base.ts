@@ -175,8 +175,8 @@ export interface Family {
   buildForward(options: SamplerOptions): SamplerForward;
   buildForward(options: TrainerOptions): TrainerForward;
 
-  /** feeds of the vision graph; image n's features begin at row n · `rowsPerImage` */
-  visionFeeds(images: readonly ImageInput[]): { feeds: Feeds; rowsPerImage: number };
+  /** feeds of the vision graph; image n's features begin at row `firstRows[n]` */
+  visionFeeds(images: readonly ImageInput[]): { feeds: Feeds; firstRows: number[] };
   /**
    * feeds of the sampler for whole prompts, right-padded; caches, image features and parameters are the caller's.
    * `featureRows` counts the rows of those image features, null for a sampler built without images

@@ -98,12 +98,12 @@ async function featuresOf(
   { family, images }: Case,
   parameters: Parameters,
   adapter: Feeds = {},
-): Promise<{ features: Feeds; rowsPerImage: number }> {
+): Promise<{ features: Feeds; firstRows: number[] }> {
   const session = await Session.create(family.buildForward({ kind: 'vision', parameters }).graph);
-  const { feeds, rowsPerImage } = family.visionFeeds(images);
+  const { feeds, firstRows } = family.visionFeeds(images);
   const features = await session.run(taken(session, { ...feeds, ...adapter }));
   await session.release();
-  return { features, rowsPerImage };
+  return { features, firstRows };
 }
 
 function argMax(values: Float32Array): number {
@@ -143,7 +143,7 @@ async function greedy(
   count: number,
 ): Promise<number[][]> {
   const { family, images } = golden;
-  const { features, rowsPerImage } = await featuresOf(golden, parameters(), adapter);
+  const { features, firstRows } = await featuresOf(golden, parameters(), adapter);
   const prefill = await Session.create(
     family.buildForward({ kind: 'sampler', parameters: parameters(), pass: 'prompt', images: true }).graph,
   );
@@ -162,11 +162,11 @@ async function greedy(
       answer.push(argMax((logits.data as Float32Array).subarray(b * size, (b + 1) * size))),
     );
   };
-  const placed = images.map(({ grid }, n) => ({ grid, firstRow: n * rowsPerImage }));
+  const placed = images.map(({ grid }, n) => ({ grid, firstRow: firstRows[n] }));
   const rows = prompts.map((tokenIds) => ({ tokenIds, images: placed }));
   const lengths = prompts.map((prompt) => prompt.length);
   const none = prompts.map(() => 0);
-  await step(prefill, family.prefillFeeds(rows, images.length * rowsPerImage), none, lengths);
+  await step(prefill, family.prefillFeeds(rows, features.image_features.dims[0]), none, lengths);
   const grids = images.map(({ grid }) => grid);
   const positions = prompts.map((prompt) => family.nextPosition(prompt, grids));
   for (let n = 1; n < count; n++) {
@@ -196,7 +196,7 @@ describe.each(['qwen2-vl-a', 'qwen2-vl-b', 'qwen2-5-vl-a', 'qwen2-5-vl-b', 'qwen
 
     test('image and deepstack features', async () => {
       const { family, weights, images, tensors } = golden;
-      const { features: results, rowsPerImage } = await featuresOf(golden, new Parameters({ weights }));
+      const { features: results, firstRows } = await featuresOf(golden, new Parameters({ weights }));
       for (const [key, reference] of [
         ['image_features', 'vision_features'],
         ...Array.from({ length: family.shape.deepstack }, (_, i) => [
@@ -207,7 +207,7 @@ describe.each(['qwen2-vl-a', 'qwen2-vl-b', 'qwen2-5-vl-a', 'qwen2-5-vl-b', 'qwen
         const data = results[key].data as Float32Array;
         const size = family.shape.hiddenSize;
         const found = images.flatMap(({ grid }, n) => [
-          ...data.subarray(n * rowsPerImage * size, (n * rowsPerImage + family.imageTokens(grid)) * size),
+          ...data.subarray(firstRows[n] * size, (firstRows[n] + family.imageTokens(grid)) * size),
         ]);
         expect(worst(found, await tensors.read(reference))).toBeLessThan(1e-4);
       }

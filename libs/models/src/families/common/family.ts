@@ -7,7 +7,7 @@ import type {
   VisionForward,
 } from '../base';
 import { decoderLinears, decoderParameters } from './decoder-config';
-import { decodeFeeds, prefillFeeds, trainerFeeds } from './feeds';
+import { decodeFeeds, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
 import { buildSampler, buildTrainer, buildVision } from './forward';
 import type { VisionLanguageModel } from './model';
 import { ropeDelta } from './positions';
@@ -57,7 +57,7 @@ export function familyFrom(model: VisionLanguageModel): Family {
     buildForward: ((options: ForwardOptions) => buildForward(model, options)) as Family['buildForward'],
     visionFeeds: (images) => ({
       feeds: vision.inputs.feeds(images),
-      rowsPerImage: vision.inputs.rowsPerImage(images),
+      firstRows: firstRowsOf(vision.inputs.featureRows(images)),
     }),
     prefillFeeds: (rows, featureRows) => prefillFeeds(model, rows, featureRows),
     decodeFeeds: (rows, capacity) => decodeFeeds(model, rows, capacity),

@@ -16,6 +16,10 @@ import { textRopeTables, type Grid } from './positions';
 
 const excluded = -1e9;
 
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((a, b) => a + b, 0);
+}
+
 /** Token ids and rotary tables of right-padded rows, [B, T]. */
 function textFeeds(
   model: VisionLanguageModel,
@@ -146,10 +150,16 @@ function inverseTemperature({ temperature = 1 }: { temperature?: number }, row: 
   return 1 / temperature;
 }
 
+/** Where each image's rows of features begin. */
+export function firstRowsOf(featureRows: readonly number[]): number[] {
+  let next = 0;
+  return featureRows.map((rows) => (next += rows) - rows);
+}
+
 function placeImages(
   rows: readonly TrainerRow[],
   images: readonly ImageInput[],
-  rowsPerImage: number,
+  firstRows: readonly number[],
 ): PromptRow[] {
   return rows.map(({ tokenIds, images: indices }, row) => ({
     tokenIds,
@@ -160,7 +170,7 @@ function placeImages(
           `sample ${row}: names image ${index} of a batch of ${images.length}`,
         );
       }
-      return { grid: images[index].grid, firstRow: index * rowsPerImage };
+      return { grid: images[index].grid, firstRow: firstRows[index] };
     }),
   }));
 }
@@ -176,8 +186,8 @@ export function trainerFeeds(
   if (selected.length === 0) throw new ModelError('bad-input', 'no token of the batch is to be trained');
   const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
   const T = Math.ceil(longest / padTo) * padTo;
-  const rowsPerImage = kind === 'none' ? 0 : model.vision.inputs.rowsPerImage(images);
-  const placed = placeImages(rows, images, rowsPerImage);
+  const featureRows = kind === 'none' ? images.map(() => 0) : model.vision.inputs.featureRows(images);
+  const placed = placeImages(rows, images, firstRowsOf(featureRows));
   const text = placed.map(({ tokenIds, images: own }) => ({ tokenIds, grids: own.map(({ grid }) => grid) }));
   const inverse = rows.map(inverseTemperature);
   const feeds: Feeds = {
@@ -196,7 +206,7 @@ export function trainerFeeds(
       'float32',
       Float32Array.from(selected, ({ row }) => inverse[row]),
     ),
-    ...(kind === 'none' ? {} : imageFeeds(model, placed, T, images.length * rowsPerImage)),
+    ...(kind === 'none' ? {} : imageFeeds(model, placed, T, sum(featureRows))),
     ...(kind === 'patches' ? model.vision.inputs.feeds(images, memory) : {}),
   };
   return { feeds, selected };

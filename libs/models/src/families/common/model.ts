@@ -14,8 +14,8 @@ export interface VisionFeatures {
 export interface VisionInputs {
   /** tokens that an image of this grid takes in the prompt */
   imageTokens(grid: readonly [number, number, number]): number;
-  /** rows of features per image in a batch of these: image n's begin at row n · `rowsPerImage` */
-  rowsPerImage(images: readonly ImageInput[]): number;
+  /** rows of features that each image takes in a batch of these, padding included; image follows image */
+  featureRows(images: readonly ImageInput[]): number[];
   /** @param memory may be taken for the pixels */
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds;
 }

@@ -107,9 +107,9 @@ export class PatchFeeds implements VisionInputs {
     return imageTokensOf(grid, this.geometry.mergeSize);
   }
 
-  /** Tokens that an image takes in a batch, padding included. */
-  rowsPerImage(images: readonly ImageInput[]): number {
-    return paddedPatches(images) / this.geometry.mergeSize ** 2;
+  /** Tokens that each image takes in a batch, padding included. */
+  featureRows(images: readonly ImageInput[]): number[] {
+    return images.map(() => paddedPatches(images) / this.geometry.mergeSize ** 2);
   }
 
   /** @param memory may be taken for the patches */

@@ -34,7 +34,13 @@ export class Qwen25VisionFeeds implements VisionInputs {
     return imageTokensOf(grid, this.vision.mergeSize);
   }
 
-  rowsPerImage(images: readonly ImageInput[]): number {
+  /** Tokens that each image takes in a batch, padding included. */
+  featureRows(images: readonly ImageInput[]): number[] {
+    const longest = this.longest(images);
+    return images.map(() => longest);
+  }
+
+  private longest(images: readonly ImageInput[]): number {
     return Math.max(...images.map(({ grid }) => this.imageTokens(grid)));
   }
 
@@ -48,7 +54,7 @@ export class Qwen25VisionFeeds implements VisionInputs {
     const block = mergeSize ** 2;
     const tokens = Math.max(...tables.map(({ count }) => count)) * windowTokens ** 2;
     const P = tokens * block;
-    const Q = this.rowsPerImage(images);
+    const Q = this.longest(images);
     const patches = roomFor(N * P * size, memory).fill(0);
     const cos = new Float32Array((N * P * headDim) / 2);
     const sin = new Float32Array((N * P * headDim) / 2);
