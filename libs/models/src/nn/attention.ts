@@ -25,13 +25,15 @@ export function causalBias(graph: Graph, groups: number): Value {
 
 /**
  * Attention with grouped heads; the query heads of a group become rows of one matrix product, so keys and values are not
- * repeated. q [B, T, heads · d], k and v [B, T, kvHeads · d], bias of {@link causalBias} → [B, T, heads · d].
+ * repeated. q [B, T, heads · d], k and v [B, S, kvHeads · d], bias that broadcasts to the scores [B, kvHeads, G·T, S], such as
+ * that of {@link causalBias} → [B, T, heads · d].
  */
 export function groupedAttention(q: Value, k: Value, v: Value, bias: Value, counts: HeadCounts): Value {
   const { heads, kvHeads, headDim } = counts;
   const groups = heads / kvHeads;
   const [B, T] = q.shape;
-  const byHead = (x: Value): Value => ops.transpose(ops.reshape(x, [B, T, kvHeads, headDim]), [0, 2, 1, 3]);
+  const byHead = (x: Value): Value =>
+    ops.transpose(ops.reshape(x, [B, x.shape[1], kvHeads, headDim]), [0, 2, 1, 3]);
   const grouped = ops.transpose(ops.reshape(q, [B, T, kvHeads, groups, headDim]), [0, 2, 3, 1, 4]);
   const rows = ops.reshape(grouped, [B, kvHeads, `${groups}*${T}`, headDim]);
   const scores = ops.matmul(rows, byHead(k), { transB: true, alpha: headDim ** -0.5 });
