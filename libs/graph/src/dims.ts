@@ -114,6 +114,23 @@ export function termsOf(dim: Dim): { coefficient: number; symbols: string[] }[] 
   }));
 }
 
+/** A dimension as a number. Throws where the extent of a symbol is not given. */
+export function evaluateDim(dim: Dim, extents: ReadonlyMap<string, number>): number {
+  if (typeof dim === 'number') return dim;
+  return termsOf(dim).reduce(
+    (sum, { coefficient, symbols }) =>
+      sum + symbols.reduce((product, symbol) => product * extentOf(symbol, extents), coefficient),
+    0,
+  );
+}
+
+function extentOf(symbol: string, extents: ReadonlyMap<string, number>): number {
+  const extent = extents.get(symbol);
+  if (extent !== undefined) return extent;
+  const known = [...extents.keys()].join(', ') || 'none';
+  throw new GraphError('session', `the extent of dimension "${symbol}" is not known (known: ${known})`);
+}
+
 export function sameShape(a: readonly Dim[], b: readonly Dim[]): boolean {
   return a.length === b.length && a.every((dim, i) => dim === b[i]);
 }

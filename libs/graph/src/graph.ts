@@ -30,6 +30,10 @@ export class Graph {
   readonly inputs: Value[] = [];
   readonly outputs: { readonly name: string; readonly value: Value }[] = [];
   readonly constants: Value[] = [];
+  /** places at which the graph can be run in parts, see `planSegments` */
+  readonly cuts: Value[] = [];
+  /** values of the graph around this one that a body reads, in order of first use */
+  readonly captures: Value[] = [];
   /** results that helpers share within the graph, by a key of their own */
   readonly memo = new Map<string, Value>();
   /**
@@ -38,13 +42,29 @@ export class Graph {
    */
   looksThroughReshapes = false;
 
+  /** how many graphs are around this one */
+  readonly depth: number;
+
   private path = '';
   private readonly names = new Set<string>();
   private readonly counters = new Map<string, number>();
   private readonly shared = new Map<string, Value>();
   private readonly symbols = new Map<string, SymbolSource>();
+  private readonly dims = new Map<string, SymbolSource>();
 
-  constructor(readonly name: string) {}
+  /** @param outer the graph that this one is the body of a loop in */
+  constructor(
+    readonly name: string,
+    readonly outer?: Graph,
+  ) {
+    this.depth = outer === undefined ? 0 : outer.depth + 1;
+  }
+
+  /** Marks a value as a place at which the graph can be run in parts: what follows it reads little else from before. */
+  cut(value: Value): Value {
+    this.cuts.push(value);
+    return value;
+  }
 
   /** Builds inside a named scope; scopes nest. */
   scope<T>(name: string, build: () => T): T {
@@ -75,8 +95,9 @@ export class Graph {
     return value;
   }
 
-  /** An unnamed constant; small ones with equal type, shape and bytes become one. */
+  /** An unnamed constant; small ones with equal type, shape and bytes become one. Those of a body belong to the graph around. */
   constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
+    if (this.outer !== undefined) return this.outer.constant(dtype, shape, data);
     if (data.byteLength > dedupLimitBytes) {
       return this.parameter(this.unique('/constants/data'), { dtype, shape, data });
     }
@@ -97,19 +118,13 @@ export class Graph {
     attributes: Attributes,
     outputs: readonly OutputSpec[],
     domain = '',
+    extra: Pick<Node, 'body' | 'derivative'> = {},
   ): Value[] {
-    for (const input of inputs) {
-      if (input !== null && input.graph !== this) {
-        throw new GraphError(
-          'build',
-          `${opType} in graph "${this.name}" takes "${input.name}", which belongs to graph "${input.graph.name}"; ` +
-            'declare an input for it instead',
-        );
-      }
-    }
+    for (const input of inputs) if (input !== null) this.admit(input, opType);
+    for (const input of extra.body?.captures ?? []) this.admit(input, opType);
     const name = this.unique(`${this.path}/${opType}`);
     const values = outputs.map((spec, i) => this.value(`${name}_output_${i}`, spec.dtype, spec.shape));
-    const node: Node = { name, opType, domain, inputs, outputs: values, attributes };
+    const node: Node = { name, opType, domain, inputs, outputs: values, attributes, ...extra };
     for (const value of values) value.producer = node;
     this.nodes.push(node);
     return values;
@@ -133,9 +148,20 @@ export class Graph {
     this.outputs.push({ name, value });
   }
 
+  /** Whether the extent of a symbol can be read at run time. */
+  knowsSymbol(symbol: string): boolean {
+    return this.symbols.has(symbol) || this.outer?.knowsSymbol(symbol) === true;
+  }
+
+  /** A value that has a dimension as a whole, such as `B*T` where neither factor can be read on its own. */
+  sourceOfDim(dim: string): SymbolSource | undefined {
+    return this.dims.get(dim) ?? this.outer?.sourceOfDim(dim);
+  }
+
   /** Where the extent of `symbol` can be read at run time. Throws where no value of the graph has it. */
   sourceOf(symbol: string): SymbolSource {
     const source = this.symbols.get(symbol);
+    if (source === undefined && this.outer !== undefined) return this.outer.sourceOf(symbol);
     if (source === undefined) {
       const known = [...this.symbols.keys()].join(', ') || 'none';
       throw new GraphError(
@@ -159,6 +185,30 @@ export class Graph {
     return serializeModel(this, locate);
   }
 
+  /**
+   * The graph that a loop repeats. Its inputs are named after it, so that no name within is one of the graph around.
+   * @param name of a body that is copied; absent: one after the scope
+   */
+  body(name = this.unique(`${this.path}/body`)): Graph {
+    this.names.add(name);
+    return new Graph(name, this);
+  }
+
+  /** A value of this graph, or one of the graphs around it, which becomes a capture. */
+  private admit(input: Value, opType: string): void {
+    if (input.graph === this || this.captures.includes(input)) return;
+    for (let graph = this.outer; graph !== undefined; graph = graph.outer) {
+      if (input.graph !== graph) continue;
+      this.captures.push(input);
+      return;
+    }
+    throw new GraphError(
+      'build',
+      `${opType} in graph "${this.name}" takes "${input.name}", which belongs to graph "${input.graph.name}"; ` +
+        'declare an input for it instead',
+    );
+  }
+
   private value(name: string, dtype: DType, shape: readonly Dim[], constant?: ConstantData): Value {
     const value = new Value(this, name, dtype, shape.map(canonical), constant);
     value.shape.forEach((dim, axis) => {
@@ -168,6 +218,7 @@ export class Graph {
   }
 
   private noteSymbol(dim: string, value: Value, axis: number): void {
+    if (!this.dims.has(dim)) this.dims.set(dim, { value, axis, factor: 1 });
     const terms = termsOf(dim);
     if (terms.length !== 1 || terms[0].symbols.length !== 1) return;
     const { coefficient: factor, symbols } = terms[0];

@@ -35,6 +35,11 @@ export interface SessionOptions {
   readonly outputLocation?: 'cpu' | 'gpu-buffer';
   /** Fails the creation where an operation cannot run on the device, instead of running it on the CPU. Default false. */
   readonly deviceOnly?: boolean;
+  /**
+   * Whether memory of results is kept for the next run. Default true: fastest. Without it a session that waits for its turn
+   * holds nothing, at the cost of fresh pages in every run.
+   */
+  readonly arena?: boolean;
   /** Further session configuration entries of ONNX Runtime, by full key, e.g. `session.intra_op.spin_duration_us`. */
   readonly config?: Readonly<Record<string, string>>;
   /** Prefix of a file that gets a profile (JSON trace) when the session is released. */
@@ -114,6 +119,8 @@ function ortOptions(options: SessionOptions, prepack: boolean): InferenceSession
     intraOpNumThreads: options.threads ?? 0,
     interOpNumThreads: 1,
     executionMode: 'sequential',
+    enableCpuMemArena: options.arena ?? true,
+    enableMemPattern: options.arena ?? true,
     logSeverityLevel: 3,
     preferredOutputLocation: options.outputLocation ?? 'cpu',
     ...(options.profileTo === undefined

@@ -1,5 +1,6 @@
 import type { Dim } from './dims';
 import type { DType, TypedArray } from './dtype';
+import type { Rule } from './gradient/rule';
 import type { Graph } from './graph';
 
 /** A floating-point attribute; plain numbers are integer attributes. */
@@ -39,6 +40,15 @@ export interface Node {
   readonly inputs: readonly (Value | null)[];
   readonly outputs: readonly Value[];
   readonly attributes: Attributes;
+  /** what a loop repeats: a graph that may read values of this one */
+  readonly body?: Graph;
+  /** derivative of this node, instead of the rule of its operation; it has an entry per operand, see `operandsOf` */
+  readonly derivative?: Rule;
+}
+
+/** Everything a node reads: its inputs, and what its body takes from the graph around it. */
+export function operandsOf(node: Node): readonly (Value | null)[] {
+  return node.body === undefined ? node.inputs : [...node.inputs, ...node.body.captures];
 }
 
 /** A tensor of a graph: an input, a constant, or an output of a node. Made by `Graph` only. */

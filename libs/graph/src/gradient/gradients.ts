@@ -5,7 +5,7 @@ import type { Graph } from '../graph';
 import { scalar } from '../ops/build';
 import { add } from '../ops/elementwise';
 import { reshape } from '../ops/shape';
-import type { Node, Value } from '../value';
+import { operandsOf, type Node, type Value } from '../value';
 import type { RuleContext } from './rule';
 import { flat, rules } from './table';
 
@@ -84,7 +84,8 @@ class Accumulator {
 function reachedFrom(nodes: readonly Node[], wrt: readonly Value[]): ReadonlySet<Value> {
   const reached = new Set<Value>(wrt);
   for (const node of nodes) {
-    if (flat.has(node.opType) || !node.inputs.some((input) => input !== null && reached.has(input))) continue;
+    if (flat.has(node.opType) || !operandsOf(node).some((input) => input !== null && reached.has(input)))
+      continue;
     for (const output of node.outputs) {
       if (isFloat(output.dtype) && !output.detached) reached.add(output);
     }
@@ -98,10 +99,11 @@ function differentiate(
   reached: ReadonlySet<Value>,
   accumulated: Accumulator,
 ): void {
-  const wanted = node.inputs.map((input) => input !== null && reached.has(input));
+  const operands = operandsOf(node);
+  const wanted = operands.map((input) => input !== null && reached.has(input));
   const arrived = node.outputs.some((output) => reached.has(output) && accumulated.get(output) !== undefined);
   if (!arrived || !wanted.includes(true)) return;
-  const rule = Object.hasOwn(rules, node.opType) ? rules[node.opType] : undefined;
+  const rule = node.derivative ?? (Object.hasOwn(rules, node.opType) ? rules[node.opType] : undefined);
   if (rule === undefined) {
     throw new GraphError(
       'gradient',
@@ -111,7 +113,7 @@ function differentiate(
   }
   graph.scope(`gradient${node.name}`, () => {
     const entries = rule(contextOf(graph, node, accumulated));
-    node.inputs.forEach((input, i) => {
+    operands.forEach((input, i) => {
       if (input === null || !wanted[i]) return;
       const build = entries[i];
       if (build === null || build === undefined) {

@@ -2,6 +2,7 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Dim } from '../dims';
 import { onnxTypeOf } from '../dtype';
 import type { Graph } from '../graph';
+import { liveNodes } from '../live';
 import { FloatAttribute, type Attribute, type Node, type Value } from '../value';
 
 /** Operator set of ONNX's own domain that the functions of `ops` write. */
@@ -10,7 +11,7 @@ const irVersion = 9;
 const microsoftDomain = 'com.microsoft';
 
 /** `AttributeProto.AttributeType` */
-const attributeType = { float: 1, int: 2, string: 3, ints: 7 } as const;
+const attributeType = { float: 1, int: 2, string: 3, graph: 5, ints: 7 } as const;
 const externalLocation = 1;
 
 function message(writer: BinaryWriter, field: number, write: (inner: BinaryWriter) => void): void {
@@ -32,7 +33,7 @@ export function serializeModel(graph: Graph, locate: (path: string) => string): 
   const writer = new BinaryWriter();
   integer(writer, 1, irVersion);
   text(writer, 2, 'ui-rl');
-  message(writer, 7, (w) => writeGraph(w, graph, locate));
+  message(writer, 7, (w) => writeGraph(w, graph, new Map(), locate));
   message(writer, 8, (w) => writeOpset(w, '', opsetVersion));
   message(writer, 8, (w) => writeOpset(w, microsoftDomain, 1));
   return writer.finish();
@@ -43,17 +44,33 @@ function writeOpset(writer: BinaryWriter, domain: string, version: number): void
   integer(writer, 2, version);
 }
 
-function writeGraph(writer: BinaryWriter, graph: Graph, locate: (path: string) => string): void {
-  const names = outputNames(graph);
+function writeGraph(
+  writer: BinaryWriter,
+  graph: Graph,
+  around: ReadonlyMap<Value, string>,
+  locate: (path: string) => string,
+): void {
+  const names = new Map([...around, ...outputNames(graph)]);
   const nameOf = (value: Value): string => names.get(value) ?? value.name;
-  for (const node of graph.nodes) message(writer, 1, (w) => writeNode(w, node, nameOf));
+  for (const node of liveNodes(graph)) message(writer, 1, (w) => writeNode(w, node, names, locate));
   for (const { name, value } of graph.outputs) {
     if (nameOf(value) !== name) message(writer, 1, (w) => writeIdentity(w, name, nameOf(value)));
   }
   text(writer, 2, graph.name);
   for (const value of graph.constants) message(writer, 5, (w) => writeTensor(w, value, locate));
   for (const value of graph.inputs) message(writer, 11, (w) => writeValueInfo(w, value.name, value));
+  for (const value of graph.constants.filter(staysAsItIs)) {
+    message(writer, 11, (w) => writeValueInfo(w, value.name, value));
+  }
   for (const { name, value } of graph.outputs) message(writer, 12, (w) => writeValueInfo(w, name, value));
+}
+
+/**
+ * Weights in small types that lie in files: ONNX Runtime would convert them once, into private memory, if it took them for
+ * constants. As inputs with a default they are read where they lie, whenever they are needed.
+ */
+function staysAsItIs({ constant }: Value): boolean {
+  return constant !== undefined && 'external' in constant && constant.dtype !== 'float32';
 }
 
 /** A computed value takes the name it is given out under; only inputs, constants and further names need an Identity. */
@@ -72,7 +89,13 @@ function writeIdentity(writer: BinaryWriter, name: string, from: string): void {
   text(writer, 4, 'Identity');
 }
 
-function writeNode(writer: BinaryWriter, node: Node, nameOf: (value: Value) => string): void {
+function writeNode(
+  writer: BinaryWriter,
+  node: Node,
+  names: ReadonlyMap<Value, string>,
+  locate: (path: string) => string,
+): void {
+  const nameOf = (value: Value): string => names.get(value) ?? value.name;
   for (const input of node.inputs) text(writer, 1, input === null ? '' : nameOf(input));
   for (const output of node.outputs) text(writer, 2, nameOf(output));
   text(writer, 3, node.name);
@@ -80,7 +103,20 @@ function writeNode(writer: BinaryWriter, node: Node, nameOf: (value: Value) => s
   for (const [name, value] of Object.entries(node.attributes)) {
     message(writer, 5, (w) => writeAttribute(w, name, value));
   }
+  const { body } = node;
+  if (body !== undefined) message(writer, 5, (w) => writeBody(w, body, names, locate));
   if (node.domain !== '') text(writer, 7, node.domain);
+}
+
+function writeBody(
+  writer: BinaryWriter,
+  body: Graph,
+  names: ReadonlyMap<Value, string>,
+  locate: (path: string) => string,
+): void {
+  text(writer, 1, 'body');
+  message(writer, 6, (w) => writeGraph(w, body, names, locate));
+  integer(writer, 20, attributeType.graph);
 }
 
 function writeAttribute(writer: BinaryWriter, name: string, value: Attribute): void {

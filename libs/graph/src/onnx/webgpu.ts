@@ -3,7 +3,7 @@ import { gemm, matmul } from '../ops/matrix';
 import { reduceMax, reduceMean, reduceSum } from '../ops/reduce';
 import { transpose } from '../ops/shape';
 import { FloatAttribute, type Attributes, type Node, type Value } from '../value';
-import type { Lowerings } from './lower';
+import type { Lowerings } from '../clone';
 
 /** Operations that the WebGPU provider of ONNX Runtime 1.30 lacks, or computes wrongly, by those it has. */
 export const webgpuLowerings: Lowerings = {

@@ -17,7 +17,7 @@ export function ints(graph: Graph, values: readonly number[]): Value {
   return graph.constant('int64', [values.length], arrayOf('int64', values));
 }
 
-/** One node with one result. */
+/** One node with one result, in the innermost graph among those of its inputs. */
 export function single(
   opType: string,
   inputs: readonly (Value | null)[],
@@ -26,8 +26,9 @@ export function single(
   attributes: Attributes = {},
   domain = '',
 ): Value {
-  const graph = inputs.find((input) => input !== null)?.graph;
-  if (graph === undefined) throw new GraphError('build', `${opType} needs at least one input`);
+  const graphs = inputs.flatMap((input) => (input === null ? [] : [input.graph]));
+  if (graphs.length === 0) throw new GraphError('build', `${opType} needs at least one input`);
+  const graph = graphs.reduce((a, b) => (b.depth > a.depth ? b : a));
   return graph.node(opType, inputs, attributes, [{ dtype, shape }], domain)[0];
 }
 

@@ -28,7 +28,7 @@ function memo(graph: Graph, key: string, build: () => Value): Value {
 }
 
 /** The extent of one axis at run time: int64 [1]. */
-function extentOf(x: Value, axis: number): Value {
+export function extentOf(x: Value, axis: number): Value {
   return single('Shape', [x], 'int64', [1], { start: axis, end: axis + 1 });
 }
 
@@ -49,8 +49,13 @@ function termValue(graph: Graph, coefficient: number, symbols: readonly string[]
 /** A dimension as int64 [1], read from the inputs where it is symbolic. */
 export function dimValue(graph: Graph, dim: Dim): Value {
   if (typeof dim === 'number') return ints(graph, [dim]);
+  const terms = termsOf(dim);
+  const whole = terms.every(({ symbols }) => symbols.every((symbol) => graph.knowsSymbol(symbol)))
+    ? undefined
+    : graph.sourceOfDim(dim);
+  if (whole !== undefined) return memo(graph, `dim:${dim}`, () => extentOf(whole.value, whole.axis));
   return memo(graph, `dim:${dim}`, () =>
-    termsOf(dim)
+    terms
       .map(({ coefficient, symbols }) => termValue(graph, coefficient, symbols))
       .reduce((a, b) => single('Add', [a, b], 'int64', [1])),
   );
@@ -234,6 +239,25 @@ export function slice(x: Value, axis: number, start: Dim, end?: Dim): Value {
   return single('Slice', [x, ...bounds], x.dtype, x.shape.with(place, extent));
 }
 
+/**
+ * Elements `start` to `end` (exclusive, cut off at the end of the axis) of one axis, where the bounds are computed: int64 [1].
+ * @param extent a dimension for what is left, by which it can be told from others
+ */
+export function sliceAt(x: Value, axis: number, start: Value, end: Value, extent: Dim): Value {
+  const place = axisOf(x, axis, 'sliceAt');
+  return single('Slice', [x, start, end, ints(x.graph, [place])], x.dtype, x.shape.with(place, extent));
+}
+
+/** Zeros at the end of an axis until it has the extent of the dimension `to`, or of int64 [1] `to` with the result `extent`. */
+export function padEnd(x: Value, axis: number, to: Dim | Value, extent: Dim = to as Dim): Value {
+  const place = axisOf(x, axis, 'padEnd');
+  const wanted = typeof to === 'object' ? to : dimValue(x.graph, to);
+  const missing = single('Sub', [wanted, extentOf(x, place)], 'int64', [1]);
+  const pads = single('Concat', [ints(x.graph, [0]), missing], 'int64', [2], { axis: 0 });
+  const inputs = [x, pads, scalar(x.graph, 0, x.dtype), ints(x.graph, [place])];
+  return single('Pad', inputs, x.dtype, x.shape.with(place, extent));
+}
+
 /** Cuts an axis into pieces of the given sizes. */
 export function split(x: Value, sizes: readonly number[], axis: number): Value[] {
   const place = axisOf(x, axis, 'split');
@@ -279,6 +303,11 @@ export function full(
 ): Value {
   const fill = scalar(graph, value, dtype);
   return shape.length === 0 ? fill : single('Expand', [fill, shapeTensor(graph, shape)], dtype, shape);
+}
+
+/** Zeros in the shape and type of a value. */
+export function zerosLike(x: Value): Value {
+  return single('Expand', [scalar(x.graph, 0, x.dtype), shapeOf(x)], x.dtype, x.shape);
 }
 
 /** 0, 1, … `count` - 1 as int64 [count]. */

@@ -1,0 +1,22 @@
+import type { Graph } from './graph';
+import { operandsOf, type Node, type Value } from './value';
+
+/** The nodes that given values depend on, in the order of the graph. */
+export function nodesBehind(graph: Graph, values: Iterable<Value>): Node[] {
+  const wanted = new Set(values);
+  const live: Node[] = [];
+  for (const node of graph.nodes.toReversed()) {
+    if (!node.outputs.some((output) => wanted.has(output))) continue;
+    live.push(node);
+    for (const operand of operandsOf(node)) if (operand !== null) wanted.add(operand);
+  }
+  return live.toReversed();
+}
+
+/** The nodes that the graph's outputs depend on; others need not run. */
+export function liveNodes(graph: Graph): Node[] {
+  return nodesBehind(
+    graph,
+    graph.outputs.map(({ value }) => value),
+  );
+}

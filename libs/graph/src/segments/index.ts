@@ -1,0 +1,11 @@
+export { activationBytes } from './activations';
+export {
+  backwardSegment,
+  forwardSegment,
+  keptGradientName,
+  keptName,
+  keptSumName,
+  type BackwardOptions,
+  type BackwardSegment,
+} from './build';
+export { planSegments, type Segment, type SegmentPlan } from './plan';
