@@ -1,3 +1,4 @@
+import { mulDims } from '../dims';
 import { Graph } from '../graph';
 import * as ops from '../ops';
 import { gradients } from './gradients';
@@ -239,6 +240,11 @@ const shapes: readonly RuleCase[] = [
   shape('split', [[2, 5]], (x) => ops.mul(...(ops.split(ops.slice(x, 1, 1), [2, 2], 1) as [Value, Value]))),
   shape('split, one part unused', [[2, 5]], (x) => ops.split(x, [2, 3], 1)[1]),
   shape('expand', [[2, 1, 3]], (x) => ops.expand(x, [4, x.shape[0], 5, 3])),
+  shape(
+    'concat of many',
+    Array.from({ length: 9 }, (_, i) => [2, 1 + (i % 2)]),
+    (...parts) => ops.concat(parts, 1),
+  ),
   shape('repeatInterleave', [[2, 3]], (x) => ops.repeatInterleave(x, 3, 1)),
   shape('pad', [[2, 3]], (x) => {
     const pads = [ops.ints(x.graph, [1, 2]), ops.scalar(x.graph, 0), ops.ints(x.graph, [1])];
@@ -295,6 +301,30 @@ const reductions: readonly RuleCase[] = [
   ),
 ];
 
+/** Rows in groups whose sizes the graph computes; with 9 groups their products are cut by one operation. */
+const grouped = (groups: number): RuleCase => ({
+  name: `groupedMatmul, ${groups} groups, some empty`,
+  inputs: [[5, 3], ...Array.from({ length: groups }, () => [4, 3])],
+  build: (x, ...matrices) => {
+    const counts = ops.countEach(ops.ints(x.graph, [2, 1, 2, 2, 1]), groups);
+    const groupsOfRows = ops.rowGroups(counts);
+    return ops.groupedMatmul(x, groupsOfRows, matrices, { transB: true, alpha: 0.5 });
+  },
+});
+
+const rows: readonly RuleCase[] = [
+  grouped(4),
+  grouped(9),
+  shape('gatherEvenly', [[4, 3]], (x) => {
+    const twice = ops.ints(x.graph, [1, 3, 2, 0, 0, 2, 1, 3]);
+    return ops.gatherEvenly(x, ops.assumeShape(twice, [mulDims(2, x.shape[0])]));
+  }),
+  shape('gatherEvenly, a permutation', [[4, 3]], (x) => {
+    const order = ops.assumeShape(ops.ints(x.graph, [1, 3, 2, 0]), [x.shape[0]]);
+    return ops.gatherEvenly(x, ops.inversePermutation(order));
+  }),
+];
+
 const normalisations: readonly RuleCase[] = [
   shape('softmax', [[2, 3, 4]], (x) => ops.softmax(x)),
   shape('softmax of a middle axis', [[2, 3, 4]], (x) => ops.softmax(x, 1)),
@@ -321,6 +351,7 @@ export const ruleCases: readonly RuleCase[] = [
   ...products,
   ...shapes,
   ...reductions,
+  ...rows,
   ...normalisations,
 ];
 

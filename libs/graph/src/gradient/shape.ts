@@ -2,7 +2,7 @@ import { addDims, subDims, type Dim } from '../dims';
 import { GraphError } from '../errors';
 import { ints, scalar, single } from '../ops/build';
 import { triangle } from '../ops/indexing';
-import { concat, dimValue, full, reshape, slice, transpose } from '../ops/shape';
+import { concat, dimValue, full, reshape, shapeTensor, slice, transpose } from '../ops/shape';
 import type { Value } from '../value';
 import {
   constantInts,
@@ -23,7 +23,25 @@ function transposeBack(c: RuleContext): Value {
   return transpose(c.grad, inverse);
 }
 
+/** From so many on, parts are cut in one operation, wanted or not, instead of one operation each. */
+const manyParts = 8;
+
 function concatParts(c: RuleContext): readonly InputGradient[] {
+  return c.node.inputs.length < manyParts ? slicedParts(c) : splitParts(c);
+}
+
+function splitParts(c: RuleContext): readonly InputGradient[] {
+  const axis = intAttribute(c.node, 'axis', 0);
+  const outputs = c.node.inputs.map((_, i) => ({ dtype: c.grad.dtype, shape: c.input(i).shape }));
+  const sizes = shapeTensor(
+    c.graph,
+    outputs.map(({ shape }) => shape[axis]),
+  );
+  const parts = c.graph.node('Split', [c.grad, sizes], { axis }, outputs);
+  return parts.map((part) => () => part);
+}
+
+function slicedParts(c: RuleContext): readonly InputGradient[] {
   const axis = intAttribute(c.node, 'axis', 0);
   let start: Dim = 0;
   return c.node.inputs.map((_, i) => {
@@ -59,7 +77,8 @@ function joinParts(c: RuleContext): Value {
   const parts = c.node.outputs.map(
     (output, i) => c.gradOf(i) ?? full(c.graph, output.shape, 0, output.dtype),
   );
-  return concat(parts, intAttribute(c.node, 'axis', 0));
+  const { dtype, shape } = c.input(0);
+  return single('Concat', parts, dtype, shape, { axis: intAttribute(c.node, 'axis', 0) });
 }
 
 /** Along padded axes only the inner part belongs to the input. */

@@ -4,5 +4,7 @@ export * from './shape';
 export * from './matrix';
 export * from './reduce';
 export * from './indexing';
+export * from './grouped';
 export * from './normalise';
 export * from './attention';
+export * from './loop';

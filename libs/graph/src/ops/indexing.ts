@@ -3,7 +3,7 @@ import { arrayOf, type DType } from '../dtype';
 import { GraphError } from '../errors';
 import type { Value } from '../value';
 import { axisOf, scalar, single } from './build';
-import { expand, unsqueeze } from './shape';
+import { dimValue, expand, full, range, unsqueeze } from './shape';
 
 /** Slices of `x` along `axis`, picked by integer `indices` of any shape (which takes the place of the axis). */
 export function gather(x: Value, indices: Value, axis = 0): Value {
@@ -75,6 +75,27 @@ export function scatterElements(
     );
   }
   return single('ScatterElements', [x, indices, updates], x.dtype, x.shape, attributes);
+}
+
+/** The places of a vector's elements in rising order, int64 [N]; equal elements keep their order. */
+export function argSort(x: Value): Value {
+  if (x.rank !== 1) throw new GraphError('build', `argSort takes a vector, found ${shapeText(x.shape)}`);
+  const outputs = [
+    { dtype: x.dtype, shape: x.shape },
+    { dtype: 'int64' as const, shape: x.shape },
+  ];
+  return x.graph.node('TopK', [x, dimValue(x.graph, x.shape[0])], { axis: 0, largest: 0 }, outputs)[1];
+}
+
+/** Where each element of 0 … N - 1 stands in a permutation (int64 [N]) of them. */
+export function inversePermutation(order: Value): Value {
+  return scatterElements(order, order, range(order.graph, order.shape[0]), 0);
+}
+
+/** How often each of 0 … `limit` - 1 stands in a vector of such integers: int64 [limit]. */
+export function countEach(x: Value, limit: number): Value {
+  const ones = full(x.graph, x.shape, 1, 'int64');
+  return scatterElements(full(x.graph, [limit], 0, 'int64'), x, ones, 0, 'add');
 }
 
 /** `depth` zeros with a one at each index, as a new last axis. */

@@ -1,14 +1,16 @@
 import { evaluateDim } from '../dims';
 import { sizeBytesOf } from '../dtype';
 import type { Graph } from '../graph';
+import type { Node } from '../value';
 
 /** Bytes of all results of a graph's nodes: the most that a backward pass can need to keep of its forward pass. */
 export function activationBytes(graph: Graph, extents: ReadonlyMap<string, number>): number {
+  const known = withGroups(graph.nodes, extents);
   let bytes = 0;
   for (const { outputs, opType } of graph.nodes) {
     if (sharesMemory.has(opType)) continue;
     for (const { dtype, shape } of outputs) {
-      bytes += shape.reduce<number>((size, dim) => size * evaluateDim(dim, extents), sizeBytesOf(dtype));
+      bytes += shape.reduce<number>((size, dim) => size * evaluateDim(dim, known), sizeBytesOf(dtype));
     }
   }
   return bytes;
@@ -16,3 +18,18 @@ export function activationBytes(graph: Graph, extents: ReadonlyMap<string, numbe
 
 /** Operations whose result is their operand in another shape. */
 const sharesMemory: ReadonlySet<string> = new Set(['Reshape', 'Squeeze', 'Unsqueeze', 'Identity']);
+
+/** Extents with those of parts whose sizes the graph computes itself (`RowGroups`): each counts as an equal share of the whole. */
+export function withGroups(
+  nodes: readonly Node[],
+  extents: ReadonlyMap<string, number>,
+): Map<string, number> {
+  const known = new Map(extents);
+  for (const { opType, inputs, outputs, attributes } of nodes) {
+    if (opType !== 'Split' || inputs[1]?.constant !== undefined) continue;
+    const axis = attributes['axis'] as number;
+    const share = evaluateDim(inputs[0]!.shape[axis], known) / outputs.length;
+    for (const { shape } of outputs) if (typeof shape[axis] === 'string') known.set(shape[axis], share);
+  }
+  return known;
+}

@@ -1,4 +1,4 @@
-export { activationBytes } from './activations';
+export { activationBytes, withGroups } from './activations';
 export {
   backwardSegment,
   forwardSegment,

@@ -1,0 +1,85 @@
+import { divideDims, shapeText, type Dim } from '../dims';
+import { GraphError } from '../errors';
+import type { Rule } from '../gradient/rule';
+import type { Value } from '../value';
+import { single } from './build';
+import { argSort, gather } from './indexing';
+import { gemm, type MatmulOptions } from './matrix';
+import { reduceSum } from './reduce';
+import { reshape } from './shape';
+
+/** Rows that lie in groups behind each other; how many each group has is known only when the graph runs. */
+export interface RowGroups {
+  /** int64 [groups] */
+  readonly counts: Value;
+  /** the counts as dimensions */
+  readonly dims: readonly Dim[];
+}
+
+/** Groups of as many rows as `counts` (int64 [groups]) says; a group may be empty. */
+export function rowGroups(counts: Value): RowGroups {
+  const [groups] = counts.shape;
+  if (counts.rank !== 1 || typeof groups !== 'number') {
+    throw new GraphError(
+      'build',
+      `rowGroups: counts must be a vector of known length, found ${shapeText(counts.shape)}`,
+    );
+  }
+  const symbol = `_${counts.name.replace(/[^\w.]/g, '_')}`;
+  return { counts, dims: Array.from({ length: groups }, (_, group) => `${symbol}.${group}`) };
+}
+
+/** The rows of each group: [M, ...] → [count, ...] per group. */
+function splitGroups(x: Value, { counts, dims }: RowGroups): Value[] {
+  const outputs = dims.map((dim) => ({ dtype: x.dtype, shape: x.shape.with(0, dim) }));
+  return x.graph.node('Split', [x, counts], { axis: 0 }, outputs);
+}
+
+/**
+ * Every group of rows times a matrix of its own: x [M, in] and one matrix [in, out] per group ([out, in] with `transB`) → [M, out].
+ * An empty group costs next to nothing.
+ */
+export function groupedMatmul(
+  x: Value,
+  groups: RowGroups,
+  matrices: readonly Value[],
+  options: Omit<MatmulOptions, 'transA'> = {},
+): Value {
+  if (matrices.length !== groups.dims.length) {
+    throw new GraphError(
+      'build',
+      `groupedMatmul: ${matrices.length} matrices for ${groups.dims.length} groups of "${x.name}"`,
+    );
+  }
+  const products = splitGroups(x, groups).map((rows, group) => gemm(rows, matrices[group], null, options));
+  const [, width] = products[0].shape;
+  return single('Concat', products, x.dtype, [x.shape[0], width], { axis: 0 });
+}
+
+/**
+ * Rows of `x` [N, ...] by `indices` [k·N], where every row is picked k times. What flows back is then gathered, too, and summed:
+ * adding it up where it came from takes ten times as long.
+ */
+export function gatherEvenly(x: Value, indices: Value): Value {
+  const times = divideDims(indices.shape[0], x.shape[0]);
+  if (indices.rank !== 1 || typeof times !== 'number') {
+    throw new GraphError(
+      'build',
+      `gatherEvenly: indices ${shapeText(indices.shape)} are no multiple of the rows of ${shapeText(x.shape)}`,
+    );
+  }
+  const outputs = [{ dtype: x.dtype, shape: [indices.shape[0], ...x.shape.slice(1)] }];
+  return x.graph.node('Gather', [x, indices], { axis: 0 }, outputs, '', { derivative: gatherEvenlyBack })[0];
+}
+
+/** The places a row went to follow each other in the order of the indices. */
+const gatherEvenlyBack: Rule = (c) => [
+  () => {
+    const [x, indices] = [c.input(0), c.input(1)];
+    const times = divideDims(indices.shape[0], x.shape[0]) as number;
+    const places = argSort(indices);
+    if (times === 1) return gather(c.grad, places);
+    return reduceSum(gather(c.grad, reshape(places, [x.shape[0], times])), [1]);
+  },
+  null,
+];
