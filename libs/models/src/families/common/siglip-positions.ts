@@ -4,7 +4,7 @@ const { fround } = Math;
 const BELOW_ONE = fround(1 - 1e-6);
 
 /**
- * Entries of one axis of the learned table for `count` patches along it: patch i lies at i / count of the tile, and takes the
+ * Entries of one axis of the learned table for `count` patches along it: patch i lies at i / count of the picture, and takes the
  * entry that covers that place (NaViT's fractional positions, arXiv:2307.06304, as Idefics2 and Idefics3 use them). In
  * float32, as the reference computes it: some patches of a full axis round into the entry before their own.
  *
@@ -28,22 +28,14 @@ function bucketBoundaries(side: number): Float32Array {
 }
 
 /**
- * Entries [h · w] of the learned, square table for the patches of a tile, in merge-block order.
+ * Entries [h · w] of the learned, square table for the patches of a picture, row after row.
  *
  * @param side rows (= columns) of the table.
- * @param mergeSize patches per block and axis; 1 for row after row.
  */
-export function bucketedPositionIds(h: number, w: number, side: number, mergeSize: number): Int32Array {
+export function bucketedPositionIds(h: number, w: number, side: number): Int32Array {
   const [rows, columns] = [bucketedPositions(h, side), bucketedPositions(w, side)];
-  const ids = new Int32Array(h * w);
-  let at = 0;
-  for (let blockRow = 0; blockRow < h; blockRow += mergeSize) {
-    for (let blockColumn = 0; blockColumn < w; blockColumn += mergeSize) {
-      for (let inner = 0; inner < mergeSize ** 2; inner++, at++) {
-        const row = blockRow + Math.floor(inner / mergeSize);
-        ids[at] = rows[row] * side + columns[blockColumn + (inner % mergeSize)];
-      }
-    }
-  }
-  return ids;
+  return Int32Array.from(
+    { length: h * w },
+    (_, index) => rows[Math.floor(index / w)] * side + columns[index % w],
+  );
 }

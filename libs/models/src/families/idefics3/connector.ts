@@ -1,0 +1,26 @@
+import { ops, type Value } from '@ui-rl/graph';
+import type { LayerBuilder } from '../../nn/parameters';
+import type { LinearSpec } from '../base';
+import type { Idefics3Config } from './config';
+
+/** The only layer between the tower and the decoder; it has no bias. */
+export function connectorLinear({ text, vision, scaleFactor }: Idefics3Config): LinearSpec {
+  return {
+    name: 'model.connector.modality_projection.proj',
+    inFeatures: vision.hiddenSize * scaleFactor ** 2,
+    outFeatures: text.hiddenSize,
+    part: 'vision',
+    group: 'merger',
+  };
+}
+
+/**
+ * Joins scaleFactor² neighbouring patches (pixel shuffle) and maps them to the decoder's width: [N·P, hidden] →
+ * [N·Q, text hidden]. Patches come in `blockOrder`, in which neighbours follow each other.
+ */
+export function connect(build: LayerBuilder, config: Idefics3Config, patches: Value): Value {
+  const { name, inFeatures, outFeatures } = connectorLinear(config);
+  return build.graph.scope('connector', () =>
+    build.linear(ops.reshape(patches, [-1, inFeatures]), name, { inFeatures, outFeatures, bias: false }),
+  );
+}

@@ -1,0 +1,136 @@
+import { ModelError } from '../errors';
+import type { ImageGeometry } from '../families/base';
+import { crop } from './crop';
+import { ImageOptions, type Normalization } from './options';
+import { toPatches } from './patches';
+import type { ImageModel, ImagePreparation } from './preparation';
+import { LANCZOS, resize, type RgbImage } from './resample';
+import type { Size } from './smart-resize';
+
+/** What the image processors of Idefics3 and SmolVLM do. */
+export interface TiledImageConfig extends Normalization {
+  /** Pixels per patch and axis. */
+  patchSize: number;
+  /** `size.longest_edge`: what the longer edge of every image becomes first. */
+  longestEdge: number;
+  /** `max_image_size.longest_edge`: pixels of a tile, and of the overview, along both axes. */
+  tileSize: number;
+  /** `do_image_splitting`: whether an image larger than a tile is cut; otherwise it is an overview alone. */
+  splits: boolean;
+  /** Filter of {@link resize}. */
+  resample: number;
+}
+
+const HALF = [0.5, 0.5, 0.5];
+
+/** Nothing is resized to more than this. */
+const LARGEST_EDGE = 4096;
+
+/**
+ * @param source where the configuration stands, for messages.
+ * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ */
+export function parseTiledImages(
+  json: Record<string, unknown>,
+  source: string,
+  { shape }: ImageModel,
+): TiledImageConfig {
+  const options = new ImageOptions(json, source);
+  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
+  const edge = (name: string, fallback: number): number => {
+    const value = json[name] as Record<string, unknown> | null | undefined;
+    return options.positive(`${name}.longest_edge`, value?.longest_edge, fallback);
+  };
+  const splits = json.do_image_splitting ?? true;
+  if (typeof splits !== 'boolean') throw options.error('do_image_splitting', 'true or false');
+  return {
+    patchSize: shape.patchSize,
+    longestEdge: edge('size', 4 * 364),
+    tileSize: edge('max_image_size', 364),
+    splits,
+    resample: options.resample(LANCZOS),
+    ...options.normalization(HALF, HALF),
+  };
+}
+
+/**
+ * Images cut into square tiles of one size, and an overview of the same size behind them. An image is enlarged or shrunk three
+ * times, in 8 bits each: to the longest edge, to whole tiles, and that once more to the overview.
+ */
+export class TiledImages implements ImagePreparation {
+  constructor(readonly config: TiledImageConfig) {}
+
+  geometryOf(size: Size): ImageGeometry {
+    const { patchSize, tileSize } = this.config;
+    const tiles = this.tilesOf(this.firstSize(size));
+    const patches = Math.floor(tileSize / patchSize);
+    return tiles === undefined
+      ? { grid: [1, patches, patches] }
+      : { grid: [tiles[0] * tiles[1] + 1, patches, patches], tiles };
+  }
+
+  patchesOf(image: RgbImage): Float32Array {
+    const { tileSize: edge, resample } = this.config;
+    const first = resize(image, this.firstSize(image), resample);
+    const tiles = this.tilesOf(first);
+    if (tiles === undefined) {
+      return toPatches([resize(first, { width: edge, height: edge }, resample)], this.cut);
+    }
+    const [rows, columns] = tiles;
+    const whole = resize(first, { width: columns * edge, height: rows * edge }, resample);
+    const pictures = Array.from({ length: rows * columns }, (_, index) =>
+      crop(whole, {
+        x: (index % columns) * edge,
+        y: Math.floor(index / columns) * edge,
+        width: edge,
+        height: edge,
+      }),
+    );
+    return toPatches([...pictures, resize(whole, { width: edge, height: edge }, resample)], this.cut);
+  }
+
+  private get cut(): TiledImageConfig & { mergeSize: number } {
+    return { ...this.config, mergeSize: 1 };
+  }
+
+  /** The longer edge as configured; the shorter one in proportion, rounded down to an even number that is not smaller. */
+  private firstSize({ width, height }: Size): Size {
+    if (Math.min(width, height) < 1) {
+      throw new ModelError('bad-input', `the image is ${width}×${height} pixels; expected at least 1×1`);
+    }
+    const { longestEdge } = this.config;
+    const ratio = width / height;
+    const even = (edge: number): number => Math.max(1, edge + (edge % 2));
+    const scaled =
+      width >= height
+        ? { width: longestEdge, height: even(Math.trunc(longestEdge / ratio)) }
+        : { width: even(Math.trunc(longestEdge * ratio)), height: longestEdge };
+    return within(scaled, LARGEST_EDGE);
+  }
+
+  /** Rows and columns of tiles that an image of this size is cut into; undefined where it is not cut. */
+  private tilesOf({ width, height }: Size): [rows: number, columns: number] | undefined {
+    const { tileSize, splits } = this.config;
+    if (!splits) return undefined;
+    const ratio = width / height;
+    const tilesIn = (edge: number): number => Math.ceil(edge / tileSize);
+    const rounded = (edge: number): number => tilesIn(edge) * tileSize;
+    const tiles: [number, number] =
+      width >= height
+        ? [tilesIn(Math.trunc(rounded(width) / ratio)), tilesIn(width)]
+        : [tilesIn(height), tilesIn(Math.trunc(rounded(height) * ratio))];
+    return tiles[0] === 1 && tiles[1] === 1 ? undefined : tiles;
+  }
+}
+
+/** A size whose edges are at most so long, in proportion. */
+function within({ width, height }: Size, longest: number): Size {
+  const ratio = width / height;
+  if (width >= height && width > longest) {
+    return { width: longest, height: Math.max(1, Math.trunc(longest / ratio)) };
+  }
+  if (height > width && height > longest) {
+    return { width: Math.max(1, Math.trunc(longest * ratio)), height: longest };
+  }
+  return { width, height };
+}
