@@ -1,7 +1,7 @@
 import type { Family, ParameterSpec } from './families/base';
 import { ModelError } from './errors';
 import { loraParameters, type LoraPlan } from './lora/plan';
-import { normals, seedFor, uniformGenerator } from './random';
+import { normalGenerator, seedFor, uniformGenerator } from './random';
 import type { FloatTensor } from './weights/safetensors';
 
 /** Lowest sinusoidal frequency: position tables have few rows, so slower ones would be constant. */
@@ -13,7 +13,8 @@ function elements(shape: readonly number[]): number {
 
 /** √(2 / (5 · fan-in)): near 0.02 at width 1024, larger where a layer reads less (arXiv:1910.05895, section 2.2). */
 function smallInit(shape: readonly number[]): number {
-  return Math.sqrt(2 / (5 * elements(shape.slice(1))));
+  // Three axes are a stack of layers: each reads the last one.
+  return Math.sqrt(2 / (5 * elements(shape.slice(shape.length === 3 ? 2 : 1))));
 }
 
 /**
@@ -38,19 +39,44 @@ export function sinusoidalPositions(side: number, width: number): Float32Array {
   return table;
 }
 
-function initialData({ name, shape, initial }: ParameterSpec, residuals: number, seed: number): Float32Array {
-  const count = elements(shape);
+type Fill = (out: Float32Array) => void;
+
+function fill({ name, shape, initial }: ParameterSpec, residuals: number, seed: number): Fill {
   switch (initial) {
     case 'zeros':
-      return new Float32Array(count);
+      return (out) => out.fill(0);
     case 'ones':
-      return new Float32Array(count).fill(1);
+      return (out) => out.fill(1);
     case 'positions':
-      return sinusoidalPositions(Math.sqrt(shape[0]), shape[1]);
+      return consecutive(sinusoidalPositions(Math.sqrt(shape[0]), shape[1]));
     case 'normal':
-      return normals(count, smallInit(shape), seedFor(name, seed));
+      return normalGenerator(smallInit(shape), seedFor(name, seed));
     case 'residual':
-      return normals(count, smallInit(shape) / Math.sqrt(2 * residuals), seedFor(name, seed));
+      return normalGenerator(smallInit(shape) / Math.sqrt(2 * residuals), seedFor(name, seed));
+  }
+}
+
+/** Fills arrays with a table's numbers, each going on where the last one ended. */
+function consecutive(table: Float32Array): Fill {
+  let done = 0;
+  return (out) => out.set(table.subarray(done, (done += out.length)));
+}
+
+/** Numbers of one piece; even, since normally distributed ones come in pairs. */
+const PIECE = 2 ** 18;
+
+/**
+ * One weight of a new model, piece by piece: the same numbers as {@link initializeWeights} gives. A piece is overwritten by
+ * the next one.
+ */
+export function* initialPieces(family: Family, spec: ParameterSpec, seed: number): Generator<Float32Array> {
+  const count = elements(spec.shape);
+  const next = fill(spec, family.shape.layers, seed);
+  const piece = new Float32Array(Math.min(count, PIECE));
+  for (let done = 0; done < count; done += piece.length) {
+    const part = piece.subarray(0, Math.min(piece.length, count - done));
+    next(part);
+    yield part;
   }
 }
 
@@ -59,11 +85,12 @@ function initialData({ name, shape, initial }: ParameterSpec, residuals: number,
  * √(2 · layers) where they write into the residual stream; sinusoidal vision positions. Depends on the seed only.
  */
 export function initializeWeights(family: Family, seed: number): Map<string, FloatTensor> {
-  const { layers } = family.shape;
   return new Map(
-    family
-      .parameters()
-      .map((spec) => [spec.name, { shape: spec.shape, data: initialData(spec, layers, seed) }]),
+    family.parameters().map((spec) => {
+      const data = new Float32Array(elements(spec.shape));
+      fill(spec, family.shape.layers, seed)(data);
+      return [spec.name, { shape: spec.shape, data }];
+    }),
   );
 }
 

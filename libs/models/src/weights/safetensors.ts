@@ -181,7 +181,8 @@ export async function readSafetensors(file: string): Promise<Map<string, FloatTe
   return tensors;
 }
 
-function encodeFloats(data: Float32Array, dtype: FloatDtype): Uint8Array {
+/** float32 numbers as a file of that type holds them. */
+export function encodeFloats(data: Float32Array, dtype: FloatDtype): Uint8Array {
   const encoded = dtype === 'F32' ? data : dtype === 'BF16' ? toBfloat16(data) : toFloat16(data);
   return new Uint8Array(encoded.buffer, encoded.byteOffset, encoded.byteLength);
 }
@@ -195,24 +196,23 @@ export interface WriteOptions {
   metadata?: Record<string, string>;
 }
 
-function headerOf(
-  tensors: ReadonlyMap<string, FloatTensor>,
-  names: string[],
-  options: WriteOptions,
+/** Bytes of a tensor in a file of that type. */
+export function tensorBytes(shape: readonly number[], dtype: SafetensorsDtype): number {
+  return shape.reduce((a, b) => a * b, 1) * elementBytes[dtype];
+}
+
+/**
+ * The length and header of a file that holds these tensors in that order. The data after it starts at a multiple of 64 bytes,
+ * so that a reader can map it.
+ */
+export function encodeHeader(
+  tensors: Iterable<{ name: string; shape: readonly number[] }>,
+  { dtype = 'F32', metadata = { format: 'pt' } }: WriteOptions,
 ): Uint8Array {
-  const { dtype = 'F32', metadata = { format: 'pt' } } = options;
   const header: Record<string, unknown> = { __metadata__: metadata };
   let offset = 0;
-  for (const name of names) {
-    const { shape, data } = tensors.get(name)!;
-    const elements = shape.reduce((a, b) => a * b, 1);
-    if (elements !== data.length) {
-      throw new ModelError(
-        'bad-input',
-        `tensor "${name}": shape [${shape.join(', ')}] needs ${elements} numbers, ${data.length} were given`,
-      );
-    }
-    const length = elements * elementBytes[dtype];
+  for (const { name, shape } of tensors) {
+    const length = tensorBytes(shape, dtype);
     header[name] = { dtype, shape, data_offsets: [offset, offset + length] };
     offset += length;
   }
@@ -223,18 +223,27 @@ function headerOf(
   return bytes;
 }
 
+function checkSize(name: string, { shape, data }: FloatTensor): void {
+  const elements = shape.reduce((a, b) => a * b, 1);
+  if (elements === data.length) return;
+  throw new ModelError(
+    'bad-input',
+    `tensor "${name}": shape [${shape.join(', ')}] needs ${elements} numbers, ${data.length} were given`,
+  );
+}
+
 /**
- * The bytes of a safetensors file, piece by piece. Names are sorted, so equal tensors give equal bytes; the data starts at a
- * multiple of 64 bytes, so that a reader can map it.
+ * The bytes of a safetensors file, piece by piece. Names are sorted, so equal tensors give equal bytes.
  * @throws ModelError when a tensor's shape does not fit its data.
  */
 function* safetensorsChunks(
   tensors: ReadonlyMap<string, FloatTensor>,
   options: WriteOptions = {},
 ): Generator<Uint8Array> {
-  const names = [...tensors.keys()].toSorted();
-  yield headerOf(tensors, names, options);
-  for (const name of names) yield encodeFloats(tensors.get(name)!.data, options.dtype ?? 'F32');
+  const sorted = [...tensors.keys()].toSorted().map((name) => ({ name, ...tensors.get(name)! }));
+  for (const { name, ...tensor } of sorted) checkSize(name, tensor);
+  yield encodeHeader(sorted, options);
+  for (const { data } of sorted) yield encodeFloats(data, options.dtype ?? 'F32');
 }
 
 /** Writes tensors to a safetensors file, whose bytes depend on the tensors and options only. */

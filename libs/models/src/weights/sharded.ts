@@ -1,0 +1,144 @@
+import { open, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ModelError } from '../errors';
+import { encodeFloats, encodeHeader, tensorBytes, type FloatDtype } from './safetensors';
+
+const indexFile = 'model.safetensors.index.json';
+
+/** A tensor that is made while it is written. */
+export interface StreamedTensor {
+  name: string;
+  shape: readonly number[];
+  /** its numbers, row-major, in pieces of any length; a piece is not read again once the next one was asked for */
+  pieces: () => Iterable<Float32Array>;
+}
+
+/** How {@link writeSharded} writes. */
+export interface ShardOptions {
+  dtype: FloatDtype;
+  /** largest size of a file's data; only a tensor larger than that has a larger file, its own */
+  maxShardBytes: number;
+  onBytes?: (written: number) => void;
+  /** ends the writing between two pieces; what was written is removed */
+  signal?: AbortSignal;
+}
+
+/** Which tensors go into one file, in that order. */
+interface Shard {
+  file: string;
+  tensors: StreamedTensor[];
+}
+
+/** Puts tensors into files in order, none larger than asked for where that is possible. */
+function planShards(tensors: readonly StreamedTensor[], { dtype, maxShardBytes }: ShardOptions): Shard[] {
+  const groups: StreamedTensor[][] = [];
+  let room = 0;
+  for (const tensor of tensors) {
+    const bytes = tensorBytes(tensor.shape, dtype);
+    if (groups.length === 0 || bytes > room) {
+      groups.push([]);
+      room = maxShardBytes;
+    }
+    groups[groups.length - 1].push(tensor);
+    room -= bytes;
+  }
+  if (groups.length === 1) return [{ file: 'model.safetensors', tensors: groups[0] }];
+  const padded = (number: number): string => String(number).padStart(5, '0');
+  return groups.map((group, index) => ({
+    file: `model-${padded(index + 1)}-of-${padded(groups.length)}.safetensors`,
+    tensors: group,
+  }));
+}
+
+/** Room that pieces are gathered in before they are written: few, large writes. */
+const BUFFER_BYTES = 8 * 2 ** 20;
+
+class BufferedFile {
+  private readonly buffer = new Uint8Array(BUFFER_BYTES);
+  private used = 0;
+
+  constructor(
+    private readonly handle: FileHandle,
+    private readonly options: ShardOptions,
+  ) {}
+
+  async add(bytes: Uint8Array): Promise<void> {
+    for (let done = 0; done < bytes.length;) {
+      const part = bytes.subarray(done, done + this.buffer.length - this.used);
+      this.buffer.set(part, this.used);
+      this.used += part.length;
+      done += part.length;
+      if (this.used === this.buffer.length) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    this.options.signal?.throwIfAborted();
+    await this.handle.writeFile(this.buffer.subarray(0, this.used));
+    this.options.onBytes?.(this.used);
+    this.used = 0;
+  }
+}
+
+async function writeTensors(handle: FileHandle, tensors: readonly StreamedTensor[], options: ShardOptions) {
+  const file = new BufferedFile(handle, options);
+  await file.add(encodeHeader(tensors, { dtype: options.dtype }));
+  for (const { name, shape, pieces } of tensors) {
+    let missing = tensorBytes(shape, options.dtype);
+    for (const piece of pieces()) {
+      const bytes = encodeFloats(piece, options.dtype);
+      missing -= bytes.length;
+      await file.add(bytes);
+    }
+    if (missing !== 0) {
+      const difference = missing > 0 ? `${missing} bytes too few` : `${-missing} bytes too many`;
+      throw new ModelError('bad-input', `tensor "${name}": ${difference} were given for its shape`);
+    }
+  }
+  await file.flush();
+  await handle.sync();
+}
+
+/**
+ * Writes tensors into the weight files of a model folder, one piece at a time: `model.safetensors`, or where they do not fit
+ * into one file `model-0000x-of-0000n.safetensors` and the index. Names the files written; when it fails it removes them.
+ * @throws ModelError when a tensor gives fewer or more numbers than its shape has.
+ */
+export async function writeSharded(
+  dir: string,
+  tensors: readonly StreamedTensor[],
+  options: ShardOptions,
+): Promise<string[]> {
+  const shards = planShards(tensors, options);
+  const written: string[] = [];
+  const create = async (name: string, write: (handle: FileHandle) => Promise<void>): Promise<void> => {
+    const handle = await open(join(dir, name), 'wx');
+    written.push(name);
+    try {
+      await write(handle);
+    } finally {
+      await handle.close();
+    }
+  };
+  try {
+    for (const { file, tensors: group } of shards) {
+      await create(file, (handle) => writeTensors(handle, group, options));
+    }
+    if (shards.length > 1) {
+      await create(indexFile, (handle) => handle.writeFile(indexJson(shards, options.dtype)));
+    }
+    return written;
+  } catch (error) {
+    for (const name of written) await rm(join(dir, name), { force: true });
+    throw error;
+  }
+}
+
+function indexJson(shards: readonly Shard[], dtype: FloatDtype): string {
+  const places = shards.flatMap(({ file, tensors }) => tensors.map(({ name }) => [name, file] as const));
+  const size = shards
+    .flatMap(({ tensors }) => tensors)
+    .reduce((sum, { shape }) => sum + tensorBytes(shape, dtype), 0);
+  const index = { metadata: { total_size: size }, weight_map: Object.fromEntries(places) };
+  return `${JSON.stringify(index, null, 2)}\n`;
+}
