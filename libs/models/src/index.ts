@@ -38,3 +38,4 @@ export * from './chat';
 export * from './image';
 export * from './tokenizer';
 export * from './renderer';
+export * from './hub';

@@ -2,6 +2,7 @@ export { SettingsError, type SettingsErrorCategory, type SettingsProblem } from 
 export { ENVIRONMENT_VARIABLES, environmentHelp } from './environment-variables';
 export { parseFlags, type FlagValue } from './flags';
 export { optionsHelp } from './help';
+export type { HubSettings } from './hub-settings';
 export { RUN_OPTIONS, UNSUPPORTED, type RunOption } from './options';
 export { parseRunFile, readRunFile, type RunFileSource } from './read-run-file';
 export { redact, redactUrl } from './redact';

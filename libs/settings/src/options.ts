@@ -44,7 +44,8 @@ const MODEL: RunOption[] = [
     path: 'model.name',
     type: text,
     required: true,
-    description: 'Hugging Face folder of the model (config.json, safetensors, tokenizer, …)',
+    description:
+      'Hugging Face folder of the model (config.json, safetensors, tokenizer, …), or its name on the hub: organisation/name[@revision]',
     aliases: ['model', 'model_name'],
   },
   option('model.use_lora', boolean, true, 'train a LoRA adapter; false trains all weights'),

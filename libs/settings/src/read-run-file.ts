@@ -136,8 +136,8 @@ function fill(values: Map<string, unknown>, given: Given, source: RunFileSource)
   }
   const workingDir = source.workingDir ?? process.cwd();
   if (!values.has('logging.log_dir')) values.set('logging.log_dir', source.runsDir ?? 'runs');
-  for (const path of ['model.name', 'logging.log_dir'])
-    values.set(path, resolve(workingDir, values.get(path) as string));
+  values.set('logging.log_dir', resolve(workingDir, values.get('logging.log_dir') as string));
+  values.set('model.name', modelName(values.get('model.name') as string, workingDir));
   const pluginsFrom =
     given.values.get('plugins')?.flag === source.file && source.file !== undefined
       ? dirname(resolve(workingDir, source.file))
@@ -147,6 +147,12 @@ function fill(values: Map<string, unknown>, given: Given, source: RunFileSource)
     'plugins',
     plugins.map((name) => (name.startsWith('.') ? resolve(pluginsFrom, name) : name)),
   );
+}
+
+/** A folder as an absolute path. What is no folder here and looks like `organisation/name[@revision]` stays, for the hub. */
+function modelName(name: string, workingDir: string): string {
+  const path = resolve(workingDir, name);
+  return !existsSync(path) && /^\w[\w.-]*\/\w[\w.-]*(@\S+)?$/.test(name) ? name : path;
 }
 
 function nest(values: Map<string, unknown>): Record<string, unknown> {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
 import { EnvironmentReader, type Environment } from './environment-reader';
+import { readHub, type HubSettings } from './hub-settings';
 import { redactUrl } from './redact';
 
 export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
@@ -25,6 +26,7 @@ export interface ServiceSettings {
   service: string;
   nats: NatsSettings;
   database: DatabaseSettings;
+  hub: HubSettings;
   /** Folder of all runs, absolute. */
   runsDir: string;
   /** The only run this process serves; absent = whichever there is. */
@@ -50,6 +52,7 @@ export function readServiceSettings(service: string, env: Environment = process.
     service,
     nats: readNats(service, reader),
     database: readDatabase(reader, runsDir),
+    hub: readHub(reader),
     runsDir,
     run: readRun(reader),
     monitor: {

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   environmentHelp,
@@ -22,6 +22,8 @@ const MINIMAL = [
   '--max_steps',
   '5',
 ];
+
+const root = join(__dirname, '../../..');
 
 let folder: string;
 beforeEach(() => {
@@ -91,6 +93,34 @@ plugins: [./reward.js, uirl-toys]
     expect(run.evaluation.baseline).toBe(false);
     expect(run.plugins).toEqual([join(folder, 'reward.js'), 'uirl-toys']);
     expect(run.logging.log_dir).toBe('/runs');
+  });
+
+  it('keeps the name of a model on the hub, unless there is a folder of that name', () => {
+    const named = (name: string) =>
+      readRunFile({ workingDir: root, flags: [...MINIMAL.slice(2), '--model', name] }).model.name;
+    expect(named('Qwen/Qwen2-VL-2B-Instruct')).toBe('Qwen/Qwen2-VL-2B-Instruct');
+    expect(named('org/name@refs/pr/1')).toBe('org/name@refs/pr/1');
+    expect(named('libs/settings')).toBe(join(root, 'libs/settings'));
+    expect(named('./org/name')).toBe(join(root, 'org/name'));
+    expect(named('none')).toBe(join(root, 'none'));
+  });
+
+  it.each([
+    ['attention+experts', 'attention+experts'],
+    [String.raw`.*\.(q|v)_proj`, String.raw`.*\.(q|v)_proj`],
+    ['q_proj,v_proj', ['q_proj', 'v_proj']],
+    ['["experts.down_proj"]', ['experts.down_proj']],
+  ])('takes %s as the layers that get an adapter', (text, targets) => {
+    const flags = [
+      ...MINIMAL,
+      '--model.lora.targets',
+      text,
+      '--model.lora.use_rslora',
+      'true',
+      '--model.lora.vision',
+      'true',
+    ];
+    expect(readRunFile({ flags }).model.lora).toMatchObject({ targets, use_rslora: true, vision: true });
   });
 
   it('gives the same run when it is stored and read again', () => {
@@ -247,6 +277,31 @@ describe('the environment of a service', () => {
   it('names every variable that is wrong, without telling passwords', () => {
     const env = {
       NATS_URL: 'http://ada:secret@a',
+  it('reads how to reach the model hub as Python does, and does not show the token', () => {
+    const hub = (env: Record<string, string>) => readServiceSettings('learner', env).hub;
+    expect(hub({})).toEqual({
+      endpoint: 'https://huggingface.co',
+      cacheDir: join(homedir(), '.cache/huggingface/hub'),
+      token: undefined,
+      tokenFile: join(homedir(), '.cache/huggingface/token'),
+      offline: false,
+    });
+    const own = {
+      HF_HOME: '~/hf',
+      HF_TOKEN: 'hf_Secret',
+      HF_HUB_OFFLINE: 'TRUE',
+      HF_ENDPOINT: 'http://h:1/',
+    };
+    expect(hub(own)).toMatchObject({
+      cacheDir: join(homedir(), 'hf/hub'),
+      offline: true,
+      endpoint: 'http://h:1',
+    });
+    expect(hub({ ...own, HF_HUB_CACHE: '/c' }).cacheDir).toBe('/c');
+    expect(JSON.stringify(redact(readServiceSettings('learner', own)))).not.toContain('hf_Secret');
+    expect(() => hub({ HF_ENDPOINT: 'hub' })).toThrow(/HF_ENDPOINT is "hub", expected an address/);
+  });
+
       MONITOR_PORT: '99999',
       UIRL_RUN: 'a b',
       NATS_TLS_CERT: '/c',

@@ -1,4 +1,5 @@
 export { makeRollout, makeTask, makeTrajectory, makeTurn } from './factories';
+export { FakeHub, type FakeRepository, type HubRequest } from './fake-hub';
 export { findChromium, findExecutable, findNatsServer, findPostgres } from './find';
 export { NatsServer, startNats, type NatsOptions } from './nats';
 export { startPostgres, type PostgresServer } from './postgres';

@@ -64,6 +64,7 @@ function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
       threads: 1,
       seed: 1,
     },
+    hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), offline: true },
     historyTurns: 1,
     selection: { kind: 'advantage', advantage: 'grpo' },
     loss: { name: 'ppo', aggregation: 'token-mean' },

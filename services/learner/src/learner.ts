@@ -15,6 +15,7 @@ import { CheckpointFolder, type LearnerState } from './checkpoint-folder';
 import { GroupBook, strangeRequest } from './groups';
 import { ImageStore } from './image-store';
 import { MetricsFile } from './metrics-file';
+import { withModelFolder } from './model-source';
 import type { LearnerOptions } from './options';
 import { openTrajectories } from './run-options';
 import { PolicyServer } from './policy-server';
@@ -58,10 +59,11 @@ export class Learner {
   static async start(
     bus: BusService,
     run: RunSnapshot,
-    options: LearnerOptions,
+    asked: LearnerOptions,
     onFailure: (error: unknown) => void,
   ): Promise<Learner> {
     const { runId } = run.record;
+    const options = await withModelFolder(asked, runId);
     const engine = await Engine.start(options.engine);
     try {
       return await Learner.over(engine, bus, run, options, onFailure);

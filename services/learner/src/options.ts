@@ -1,6 +1,7 @@
 import type { AdvantageKind } from '@ui-rl/algorithms';
 import type { EngineOptions, LossOptions } from '@ui-rl/engine';
 import type { LearningRateSchedule } from '@ui-rl/graph';
+import type { HubOptions } from '@ui-rl/models';
 
 /** What becomes of a group's rewards. */
 export type Selection =
@@ -11,7 +12,9 @@ export type Selection =
 export interface LearnerOptions {
   /** Folder of all runs; this one's is `<runsDir>/<run id>`. */
   runsDir: string;
+  /** `engine.modelDir` is a folder or the name of a model on the hub. */
   engine: EngineOptions;
+  hub: HubOptions;
   /** Turns of the conversation the policy sees. */
   historyTurns: number;
   selection: Selection;

@@ -1,16 +1,18 @@
 import type { RunFile } from '@ui-rl/settings';
 import type { EngineOptions, LossOptions } from '@ui-rl/engine';
+import type { HubOptions, LoraConfig } from '@ui-rl/models';
 import type { LearnerOptions, Selection } from './options';
 
 /** Unacknowledged messages the broker hands out to one consumer, and pull requests it lets wait: 512 by default. */
 const MAX_OPEN_TRAJECTORIES = 500;
 
 /** The learner's part of a run file. Throws where options do not go together. */
-export function learnerOptions(run: RunFile): LearnerOptions {
+export function learnerOptions(run: RunFile, hub: HubOptions): LearnerOptions {
   const { algorithm, training, rollout } = run;
   const options: LearnerOptions = {
     runsDir: run.logging.log_dir,
     engine: engineOptions(run),
+    hub,
     historyTurns: run.model.history_turns,
     selection: selectionOf(algorithm),
     loss: lossOf(algorithm),

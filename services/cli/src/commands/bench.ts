@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { PARTS, type PartName } from '../bench/parts';
 import { runAllParts, runPart, type BenchReport } from '../bench/run';
 import { projectRoot } from '../local/project';
+import { MODEL_HELP, modelFolder } from '../model/model-folder';
 
 interface BenchFlags {
   json?: string;
@@ -26,12 +27,12 @@ export function benchCommand(): Command {
       'measure training, generation, environment and messages on this machine, as ratios within one run where possible',
     )
     .option('--json <file>', 'write the figures there')
-    .option('--model <dir>', 'Hugging Face folder to measure', join(projectRoot, 'deploy/local/model'))
+    .option('--model <model>', MODEL_HELP, join(projectRoot, 'deploy/local/model'))
     .addOption(new Option('--only <part>', 'measure one part').choices(PARTS))
     .option('--quick', 'fewer repeats: for a first look, the figures vary more')
     .action(async ({ json, model, only, quick }: BenchFlags) => {
       const say = (line: string): void => console.log(line);
-      const options = { modelDir: resolve(model), quick: quick === true, say };
+      const options = { modelDir: await modelFolder(model), quick: quick === true, say };
       const report = only === undefined ? await runAllParts(options) : await runPart(only, options);
       if (only === undefined) console.log(`\n${table(report)}`);
       if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);

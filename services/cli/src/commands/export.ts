@@ -1,7 +1,15 @@
 import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { loadAdapter, loadModelFolder, mergeAdapter, saveModelFolder, type FloatDtype } from '@ui-rl/models';
+import {
+  loadAdapter,
+  loadModelFolder,
+  mergeAdapter,
+  parseHubName,
+  saveModelFolder,
+  type FloatDtype,
+} from '@ui-rl/models';
+import { MODEL_HELP, modelFolder } from '../model/model-folder';
 
 interface ExportFlags {
   checkpoint: string;
@@ -27,7 +35,10 @@ export function exportCommand(): Command {
     .description('a checkpoint for other programs: a PEFT adapter, or a whole model (transformers, vLLM)')
     .requiredOption('--checkpoint <dir>', 'checkpoint of a run, or any PEFT adapter')
     .requiredOption('--out <dir>', 'folder to write to; must be empty or not exist')
-    .option('--model <dir>', 'model the adapter belongs to (default: the one it was trained on)')
+    .option(
+      '--model <model>',
+      `model the adapter belongs to: ${MODEL_HELP} (default: the one it was trained on)`,
+    )
     .option('--merge', 'write the whole model with the adapter merged in')
     .addOption(
       new Option('--dtype <type>', 'type of the merged weights')
@@ -81,15 +92,21 @@ async function mustBeEmpty(dir: string): Promise<void> {
 
 /** The folder of the model an adapter was made for: the one given, else the one its configuration names. */
 async function baseModel(checkpoint: string, model: string | undefined): Promise<string> {
-  if (model !== undefined) return resolve(model);
+  if (model !== undefined) return modelFolder(model);
   const file = join(checkpoint, ADAPTER_CONFIG);
-  const { base_model_name_or_path: named } = JSON.parse(await readFile(file, 'utf8')) as {
+  const { base_model_name_or_path: named, revision } = JSON.parse(await readFile(file, 'utf8')) as {
     base_model_name_or_path?: string | null;
+    revision?: string | null;
   };
-  const isFolder = typeof named === 'string' && (await stat(named).catch(() => undefined))?.isDirectory();
-  if (isFolder === true) return named;
+  if (typeof named === 'string') {
+    const isFolder = (await stat(named).catch(() => undefined))?.isDirectory() === true;
+    if (isFolder) return named;
+    const onHub = typeof revision === 'string' ? `${named}@${revision}` : named;
+    if (parseHubName(onHub) !== undefined) return modelFolder(onHub);
+  }
   throw new Error(
-    `${file}: base_model_name_or_path is ${JSON.stringify(named ?? null)}, which is no folder here; name the model with --model`,
+    `${file}: base_model_name_or_path is ${JSON.stringify(named ?? null)}, which is no folder here and no name on the hub; ` +
+      'name the model with --model',
   );
 }
 

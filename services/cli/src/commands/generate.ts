@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { nonNegativeNumber, positiveInteger, shareOfOne, wholeNumber } from '../flags';
 import { aborted, withCleanup } from '../local/cleanup';
+import { MODEL_HELP, modelFolder } from '../model/model-folder';
 import { openModel, startFrozen } from '../model/opened-model';
 import { writeResult } from '../model/result-file';
 
@@ -30,7 +31,7 @@ export interface Answer {
 export function generateCommand(): Command {
   return new Command('generate')
     .description('the answer of a model to a conversation')
-    .requiredOption('--model <dir>', 'Hugging Face folder')
+    .requiredOption('--model <model>', MODEL_HELP)
     .option('--adapter <dir>', 'LoRA adapter in PEFT format')
     .requiredOption(
       '--input <file>',
@@ -43,7 +44,7 @@ export function generateCommand(): Command {
     .option('--json <file>', 'write the result there (default: to standard output)')
     .action(async (flags: GenerateFlags) => {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
-        const answer = await Promise.race([generate(flags, onEnd), aborted(signal)]);
+        const answer = await Promise.race([generate(flags, signal, onEnd), aborted(signal)]);
         await writeResult(flags.json, answer, answer.text);
         return 0;
       });
@@ -52,9 +53,13 @@ export function generateCommand(): Command {
 
 async function generate(
   { model, adapter, input, maxTokens, temperature, topP, seed }: GenerateFlags,
+  signal: AbortSignal,
   onEnd: (cleanup: () => Promise<void>) => void,
 ): Promise<Answer> {
-  const { folder, renderer, messages, images } = await openModel(resolve(model), resolve(input));
+  const { folder, renderer, messages, images } = await openModel(
+    await modelFolder(model, { signal }),
+    resolve(input),
+  );
   if (messages.at(-1)?.role === 'assistant') {
     throw new Error(`${input}: the last message is the assistant's; expected one that is to be answered`);
   }

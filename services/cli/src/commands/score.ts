@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { aborted, withCleanup } from '../local/cleanup';
+import { MODEL_HELP, modelFolder } from '../model/model-folder';
 import { openModel, startFrozen } from '../model/opened-model';
 import { writeResult } from '../model/result-file';
 
@@ -25,7 +26,7 @@ export interface Scores {
 export function scoreCommand(): Command {
   return new Command('score')
     .description('log-probabilities of a conversation, token by token, as they are trained')
-    .requiredOption('--model <dir>', 'Hugging Face folder')
+    .requiredOption('--model <model>', MODEL_HELP)
     .option('--adapter <dir>', 'LoRA adapter in PEFT format')
     .requiredOption(
       '--input <file>',
@@ -34,7 +35,7 @@ export function scoreCommand(): Command {
     .option('--json <file>', 'write the result there (default: to standard output)')
     .action(async (flags: ScoreFlags) => {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
-        const scores = await Promise.race([score(flags, onEnd), aborted(signal)]);
+        const scores = await Promise.race([score(flags, signal, onEnd), aborted(signal)]);
         const trained = scores.logprobs.filter((_, place) => scores.assistant_mask[place] === 1);
         const sum = trained.reduce<number>((total, each) => total + (each ?? 0), 0);
         await writeResult(
@@ -49,9 +50,13 @@ export function scoreCommand(): Command {
 
 async function score(
   { model, adapter, input }: ScoreFlags,
+  signal: AbortSignal,
   onEnd: (cleanup: () => Promise<void>) => void,
 ): Promise<Scores> {
-  const { folder, renderer, messages, images } = await openModel(resolve(model), resolve(input));
+  const { folder, renderer, messages, images } = await openModel(
+    await modelFolder(model, { signal }),
+    resolve(input),
+  );
   const { tokenIds, assistantMask, images: shown } = renderer.renderConversation(messages, images);
   const adapterDir = adapter === undefined ? undefined : resolve(adapter);
   const engine = await startFrozen(folder, adapterDir, tokenIds.length);

@@ -1,0 +1,214 @@
+import { readOptionalText } from '../optional-file';
+import { HubError } from './errors';
+import type { HubModel } from './name';
+import type { HubOptions } from './options';
+
+/** A file of a repository at one commit. */
+export interface HubFile {
+  path: string;
+  sizeBytes: number;
+  /** name of its blob in the cache: sha256 of its bytes where it is stored as a large file, else the id git gives it */
+  blob: string;
+}
+
+const MAX_REDIRECTS = 10;
+/** What a server answers when it is asked for bytes behind the end. */
+export const RANGE_NOT_SATISFIABLE = 416;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** The path of an address: what comes after it may be a signature. */
+function shown(url: URL): string {
+  return `${url.origin}${url.pathname}`;
+}
+
+/** Requests to a hub. The token goes to the endpoint's own origin only. */
+export class HubClient {
+  private readonly origin: string;
+
+  private constructor(
+    private readonly options: HubOptions,
+    private readonly token: string | undefined,
+  ) {
+    this.origin = new URL(options.endpoint).origin;
+  }
+
+  /** @throws HubError when endpoint or token are not well-formed. */
+  static async create(options: HubOptions): Promise<HubClient> {
+    if (!URL.canParse(options.endpoint) || !/^https?:/.test(options.endpoint)) {
+      throw new HubError(
+        'unusable',
+        `HF_ENDPOINT is "${options.endpoint}", expected an address such as https://huggingface.co`,
+      );
+    }
+    return new HubClient(options, await readToken(options));
+  }
+
+  /** The commit that a branch, tag or commit stands for. */
+  async commitOf({ id, revision }: HubModel): Promise<string> {
+    const { sha } = (await this.json(`/api/models/${id}/revision/${encodeURIComponent(revision)}`, id)) as {
+      sha?: unknown;
+    };
+    if (typeof sha === 'string' && /^[0-9a-f]{40}$/.test(sha)) return sha;
+    throw new HubError(
+      'unusable',
+      `${this.origin} gives no commit for ${id}@${revision}: is it a model hub?`,
+    );
+  }
+
+  /** The files at the top of a repository at one commit; folders are left out. */
+  async files(id: string, commit: string): Promise<HubFile[]> {
+    const files: HubFile[] = [];
+    let next: string | undefined = `/api/models/${id}/tree/${commit}`;
+    while (next !== undefined) {
+      const response: Response = await this.get(this.url(next), id);
+      const entries = (await readJson(response)) as Record<string, unknown>[];
+      for (const entry of entries) if (entry.type === 'file') files.push(fileOf(entry, id));
+      next = nextPage(response);
+    }
+    return files;
+  }
+
+  /** The bytes of a file from `offset` on: status 206, or 200 with the whole file where the server sends no parts. */
+  download(id: string, commit: string, path: string, offset: number, signal: AbortSignal): Promise<Response> {
+    const range: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
+    const url = this.url(`/${id}/resolve/${commit}/${encodeURIComponent(path)}`);
+    // Compressed, the bytes could be neither counted nor gone on with.
+    return this.get(url, id, { 'accept-encoding': 'identity', ...range }, signal);
+  }
+
+  private async json(path: string, id: string): Promise<unknown> {
+    return readJson(await this.get(this.url(path), id));
+  }
+
+  private url(path: string): URL {
+    return path.startsWith('http')
+      ? new URL(path)
+      : new URL(`${this.options.endpoint.replace(/\/+$/, '')}${path}`);
+  }
+
+  private async get(
+    first: URL,
+    id: string,
+    headers: Record<string, string> = {},
+    signal: AbortSignal = this.deadline(),
+  ): Promise<Response> {
+    let url = first;
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+      const response = await this.send(url, headers, signal);
+      const location = redirects.has(response.status) ? response.headers.get('location') : null;
+      if (location === null) return this.checked(response, url, id);
+      await response.body?.cancel();
+      const target = new URL(location, url);
+      if (target.protocol !== url.protocol && target.protocol !== 'https:') {
+        throw new HubError('unusable', `${shown(url)} redirects to ${target.protocol}, expected https:`);
+      }
+      url = target;
+    }
+    throw new HubError('unreachable', `${shown(first)} redirects more than ${MAX_REDIRECTS} times`);
+  }
+
+  private async send(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    const own = url.origin === this.origin && this.token !== undefined;
+    const authorization: Record<string, string> = own ? { authorization: `Bearer ${this.token}` } : {};
+    try {
+      return await fetch(url, {
+        redirect: 'manual',
+        headers: { 'user-agent': 'ui-rl', ...headers, ...authorization },
+        signal,
+      });
+    } catch (cause) {
+      if (this.options.signal?.aborted === true)
+        throw new HubError('stopped', 'the download was stopped', { cause });
+      throw new HubError('unreachable', `${url.origin} cannot be reached: ${reasonOf(cause)}`, { cause });
+    }
+  }
+
+  private checked(response: Response, url: URL, id: string): Response {
+    const { status, headers } = response;
+    if (response.ok) return response;
+    // Else the connection would stay open.
+    void response.body?.cancel().catch(() => undefined);
+    const code = headers.get('x-error-code') ?? '';
+    const page = `${this.origin}/${id}`;
+    if (status === RANGE_NOT_SATISFIABLE) return response;
+    if (code === 'GatedRepo') {
+      throw new HubError(
+        'denied',
+        `${page} is gated: accept its conditions there, then ${this.howToLogIn()}`,
+      );
+    }
+    if (status === 404 && code === 'RevisionNotFound') {
+      throw new HubError('absent', `${page} has no such revision (${shown(url)})`);
+    }
+    if (status === 404 && code === 'EntryNotFound') {
+      throw new HubError('absent', `${page} has no such file (${shown(url)})`);
+    }
+    if (status === 401 || status === 404 || code === 'RepoNotFound') {
+      // The hub answers 401 for what does not exist as well as for what may not be seen.
+      const message = `${page} does not exist, or is private or gated: check the name, or ${this.howToLogIn()}`;
+      throw new HubError(status === 404 ? 'absent' : 'denied', message);
+    }
+    if (status === 403) throw new HubError('denied', `${page}: access is denied (403); ${this.howToLogIn()}`);
+    const transient = status === 408 || status === 429 || status >= 500;
+    throw new HubError(transient ? 'unreachable' : 'unusable', `${shown(url)} answers with status ${status}`);
+  }
+
+  private howToLogIn(): string {
+    return this.token === undefined
+      ? `set HF_TOKEN to a token of an account that may read it (${this.origin}/settings/tokens)`
+      : 'use a token (HF_TOKEN) of an account that may read it: the present one may not';
+  }
+
+  private deadline(): AbortSignal {
+    const { signal, stallMs = DEFAULT_STALL_MS } = this.options;
+    const timeout = AbortSignal.timeout(stallMs);
+    return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  }
+}
+
+export const DEFAULT_STALL_MS = 30_000;
+
+/** A token is put into a header: what does not fit there would be quoted in an error. */
+async function readToken({ token, tokenFile }: HubOptions): Promise<string | undefined> {
+  const text = token ?? (tokenFile === undefined ? undefined : await readOptionalText(tokenFile));
+  const trimmed = text?.trim() ?? '';
+  if (trimmed === '') return undefined;
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
+  const from = token === undefined ? tokenFile : 'HF_TOKEN';
+  throw new HubError('denied', `${from}: is no token: expected one word of plain characters such as hf_…`);
+}
+
+/** What `fetch` says lies in the cause of its error. */
+function reasonOf(error: unknown): string {
+  const { cause, name, message } = error as Error;
+  if (name === 'TimeoutError') return 'no answer in time';
+  const inner = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
+  return inner.code ?? inner.message ?? message;
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (cause) {
+    throw new HubError('unreachable', `${shown(new URL(response.url))}: the answer is not JSON`, { cause });
+  }
+}
+
+function fileOf(entry: Record<string, unknown>, id: string): HubFile {
+  const { path, size, oid } = entry;
+  const lfs = entry.lfs as { oid?: unknown; size?: unknown } | undefined;
+  const [blob, bytes] = [lfs?.oid ?? oid, lfs?.size ?? size];
+  const plain = typeof path === 'string' && !/[/\\\0]/.test(path) && path !== '.' && path !== '..';
+  // Blob names become file names.
+  const named = typeof blob === 'string' && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(blob);
+  if (plain && named && typeof bytes === 'number') return { path, sizeBytes: bytes, blob };
+  throw new HubError(
+    'unusable',
+    `${id}: the hub lists a file as ${JSON.stringify(entry)}, which makes no sense`,
+  );
+}
+
+/** The address of the next page of a list, as the header `Link` says. */
+function nextPage(response: Response): string | undefined {
+  return /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+}

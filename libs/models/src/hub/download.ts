@@ -1,0 +1,239 @@
+import { createHash, type Hash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEFAULT_STALL_MS, RANGE_NOT_SATISFIABLE, type HubClient, type HubFile } from './client';
+import { diskError, HubError } from './errors';
+import type { HubOptions } from './options';
+import type { Progress } from './progress';
+
+/** A file to be brought from the hub. */
+export interface Download {
+  id: string;
+  commit: string;
+  file: HubFile;
+  /** where it goes when it is whole */
+  to: string;
+  progress: Progress;
+}
+
+/** Attempts in a row in which nothing arrived. */
+const MAX_FAILURES = 5;
+const SHA256_LENGTH = 64;
+
+/** What is there of a file so far, with the hash of it. */
+class PartialFile {
+  received = 0;
+  private hash: Hash;
+
+  private constructor(
+    private readonly handle: FileHandle,
+    private readonly file: HubFile,
+  ) {
+    this.hash = newHash(file);
+  }
+
+  static async open(path: string, file: HubFile): Promise<PartialFile> {
+    const partial = new PartialFile(await open(path, constants.O_RDWR | constants.O_CREAT), file);
+    await partial.readBack();
+    return partial;
+  }
+
+  async add(bytes: Uint8Array): Promise<void> {
+    for (let done = 0; done < bytes.length;) {
+      const { bytesWritten } = await this.handle.write(
+        bytes,
+        done,
+        bytes.length - done,
+        this.received + done,
+      );
+      done += bytesWritten;
+    }
+    this.hash.update(bytes);
+    this.received += bytes.length;
+  }
+
+  async restart(): Promise<void> {
+    await this.handle.truncate(0);
+    this.received = 0;
+    this.hash = newHash(this.file);
+  }
+
+  /** Whether what has arrived is what was announced. */
+  isGenuine(): boolean {
+    return this.received === this.file.sizeBytes && this.hash.copy().digest('hex') === this.file.blob;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.handle.sync();
+    } finally {
+      await this.handle.close();
+    }
+  }
+
+  /** Takes in what an earlier try left. */
+  private async readBack(): Promise<void> {
+    const { size } = await this.handle.stat();
+    if (size > this.file.sizeBytes) return this.restart();
+    const buffer = new Uint8Array(2 ** 20);
+    for (;;) {
+      const { bytesRead } = await this.handle.read(buffer, 0, buffer.length, this.received);
+      if (bytesRead === 0) return;
+      this.hash.update(buffer.subarray(0, bytesRead));
+      this.received += bytesRead;
+    }
+  }
+}
+
+/** sha256 of the bytes for large files, git's hash of a blob for others. */
+function newHash({ blob, sizeBytes }: HubFile): Hash {
+  if (blob.length === SHA256_LENGTH) return createHash('sha256');
+  return createHash('sha1').update(`blob ${sizeBytes}\0`);
+}
+
+/** Brings a file; a broken transfer goes on where it stopped, in this call or a later one. */
+export async function download(client: HubClient, job: Download, options: HubOptions): Promise<void> {
+  await mkdir(dirname(job.to), { recursive: true });
+  const path = `${job.to}.ui-rl.incomplete`;
+  const partial = await PartialFile.open(path, job.file);
+  try {
+    const resumed = partial.received > 0;
+    job.progress.found(partial.received);
+    await receiveAll(client, job, partial, options);
+    if (!partial.isGenuine() && resumed) {
+      // What the earlier try left may have been another file's.
+      job.progress.found(-partial.received);
+      await partial.restart();
+      await receiveAll(client, job, partial, options);
+    }
+  } catch (cause) {
+    throw diskError(path, cause);
+  } finally {
+    await partial.close();
+  }
+  if (!partial.isGenuine()) {
+    await rm(path, { force: true });
+    const message = `${job.id}: ${job.file.path} arrived damaged: its hash is not ${job.file.blob}, which the hub announced`;
+    throw new HubError(
+      'damaged',
+      `${message}; start again, and where it stays so, look at what stands between`,
+    );
+  }
+  await rename(path, job.to);
+}
+
+async function receiveAll(
+  client: HubClient,
+  job: Download,
+  partial: PartialFile,
+  options: HubOptions,
+): Promise<void> {
+  let failures = 0;
+  while (partial.received < job.file.sizeBytes) {
+    const before = partial.received;
+    const error: unknown = await receive(client, job, partial, options).catch((reason: unknown) => reason);
+    const lost = error === undefined || (error instanceof HubError && error.kind === 'unreachable');
+    failures = partial.received > before ? 0 : failures + 1;
+    if (!lost || failures > MAX_FAILURES) {
+      throw error ?? new HubError('unreachable', `${job.id}: ${job.file.path} is sent without its end`);
+    }
+    if (partial.received < job.file.sizeBytes) await pause(failures, options);
+  }
+}
+
+/** Waits before a repetition: longer each time. */
+export async function pause(failures: number, { retryDelayMs = 1_000, signal }: HubOptions): Promise<void> {
+  await sleep(retryDelayMs * 2 ** Math.max(0, failures - 1), undefined, { signal }).catch(
+    (cause: unknown) => {
+      throw new HubError('stopped', 'the download was stopped', { cause });
+    },
+  );
+}
+
+/** One request: adds what arrives. */
+async function receive(
+  client: HubClient,
+  job: Download,
+  partial: PartialFile,
+  options: HubOptions,
+): Promise<void> {
+  const { id, commit, file, progress } = job;
+  const watch = new StallWatch(options);
+  try {
+    const response = await client.download(id, commit, file.path, partial.received, watch.signal);
+    if (partial.received > 0 && !continues(response, partial.received)) {
+      progress.found(-partial.received);
+      await partial.restart();
+      if (response.status === RANGE_NOT_SATISFIABLE || response.status === PARTIAL_CONTENT) {
+        await response.body?.cancel();
+        return;
+      }
+    }
+    for await (const bytes of chunks(response, options, watch)) {
+      if (partial.received + bytes.length > file.sizeBytes) {
+        await partial.restart();
+        throw new HubError(
+          'damaged',
+          `${id}: ${file.path} is longer than the ${file.sizeBytes} bytes announced`,
+        );
+      }
+      await partial.add(bytes);
+      progress.add(bytes.length);
+    }
+  } finally {
+    watch.stop();
+  }
+}
+
+const PARTIAL_CONTENT = 206;
+
+/** Whether an answer begins where the bytes at hand end. */
+function continues(response: Response, offset: number): boolean {
+  const range = response.headers.get('content-range') ?? '';
+  return response.status === PARTIAL_CONTENT && new RegExp(`^bytes ${offset}-`).test(range);
+}
+
+async function* chunks(
+  response: Response,
+  { signal }: HubOptions,
+  watch: StallWatch,
+): AsyncGenerator<Uint8Array> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        if (signal?.aborted === true) throw new HubError('stopped', 'the download was stopped', { cause });
+        throw new HubError('unreachable', 'the connection broke off', { cause });
+      });
+      if (done) return;
+      watch.touch();
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Ends a request on which nothing arrives any more. */
+class StallWatch {
+  private readonly controller = new AbortController();
+  private readonly timer: NodeJS.Timeout;
+  readonly signal: AbortSignal;
+
+  constructor({ signal, stallMs = DEFAULT_STALL_MS }: HubOptions) {
+    this.timer = setTimeout(() => this.controller.abort(new Error('no bytes in time')), stallMs);
+    this.signal =
+      signal === undefined ? this.controller.signal : AbortSignal.any([signal, this.controller.signal]);
+  }
+
+  touch(): void {
+    this.timer.refresh();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+}

@@ -1,0 +1,25 @@
+/** A model on the hub. */
+export interface HubModel {
+  /** organisation/name */
+  id: string;
+  /** branch, tag or commit */
+  revision: string;
+}
+
+const part = '[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?';
+const hubName = new RegExp(`^(${part}/${part})(?:@([^@\\s]+))?$`);
+const defaultRevision = 'main';
+
+/** `organisation/name` or `organisation/name@revision`; undefined for what can only be a path. */
+export function parseHubName(name: string): HubModel | undefined {
+  const [, id, revision = defaultRevision] = hubName.exec(name) ?? [];
+  if (id === undefined || /--|\.\./.test(id)) return undefined;
+  const segments = revision.split('/');
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) return undefined;
+  return { id, revision };
+}
+
+/** Whether a revision is a whole commit id, which always means the same files. */
+export function isCommit(revision: string): boolean {
+  return /^[0-9a-f]{40}$/.test(revision);
+}

@@ -1,0 +1,21 @@
+/** How to reach a model hub and where its files are kept. */
+export interface HubOptions {
+  /** `https://huggingface.co`, or a server that answers like it */
+  endpoint: string;
+  /** folder of `models--<organisation>--<name>`, shared with Python's huggingface_hub */
+  cacheDir: string;
+  /** sent to the endpoint only, never to where it redirects, and part of no message */
+  token?: string;
+  /** file the token stands in where none is given */
+  tokenFile?: string;
+  /** only what the cache holds */
+  offline?: boolean;
+  /** told what happens: progress, a fall back on the cache */
+  say?: (line: string) => void;
+  /** ends requests and downloads; what was received is kept and gone on with next time */
+  signal?: AbortSignal;
+  /** before the first repetition of a request that failed; doubled for each further one. Default 1,000 */
+  retryDelayMs?: number;
+  /** a connection on which nothing arrives for so long is given up. Default 30,000 */
+  stallMs?: number;
+}

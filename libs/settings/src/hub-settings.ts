@@ -1,0 +1,40 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { EnvironmentReader } from './environment-reader';
+import { redactUrl } from './redact';
+
+/** How to reach the model hub, by the variables that Python's huggingface_hub reads too; the shape `resolveModel` takes. */
+export interface HubSettings {
+  endpoint: string;
+  cacheDir: string;
+  token?: string;
+  /** Read where there is no token in the environment. */
+  tokenFile: string;
+  offline: boolean;
+}
+
+export function readHub(reader: EnvironmentReader): HubSettings {
+  const home = reader.text('HF_HOME') ?? join(reader.text('XDG_CACHE_HOME') ?? '~/.cache', 'huggingface');
+  return {
+    endpoint: readEndpoint(reader),
+    cacheDir: inHome(reader.text('HF_HUB_CACHE') ?? join(home, 'hub')),
+    token: reader.text('HF_TOKEN'),
+    tokenFile: inHome(reader.text('HF_TOKEN_PATH') ?? join(home, 'token')),
+    offline: /^(1|on|yes|true)$/i.test(reader.text('HF_HUB_OFFLINE') ?? ''),
+  };
+}
+
+function readEndpoint(reader: EnvironmentReader): string {
+  const endpoint = reader.text('HF_ENDPOINT') ?? 'https://huggingface.co';
+  if (/^https?:\/\/[^/\s@]+(\/\S*)?$/.test(endpoint)) return endpoint.replace(/\/+$/, '');
+  return reader.refuse(
+    'HF_ENDPOINT',
+    redactUrl(endpoint),
+    'an address such as https://huggingface.co',
+    endpoint,
+  );
+}
+
+function inHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+}
