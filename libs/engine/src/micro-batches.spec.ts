@@ -5,7 +5,7 @@ import type { TrainSample } from './types';
 function sample(length: number, ...images: string[]): TrainSample {
   return {
     tokenIds: new Array<number>(length).fill(1),
-    images: images.map((sha256) => ({ sha256, grid: [1, 4, 5] }) as unknown as ProcessedImage),
+    images: images.map((key) => ({ key, grid: [1, 4, 5] }) as unknown as ProcessedImage),
     mask: new Array<number>(length).fill(1),
     advantages: 1,
   };

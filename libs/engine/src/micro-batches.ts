@@ -34,7 +34,7 @@ export function planMicroBatches(
       [batch, images, batchPatches] = [[], new Set(), 0];
     }
     batchPatches += patchesOf(sample, images);
-    for (const image of sample.images) images.add(image.sha256);
+    for (const image of sample.images) images.add(image.key);
     batch.push(index);
   }
   if (batch.length > 0) batches.push(batch);
@@ -43,7 +43,9 @@ export function planMicroBatches(
 
 /** Patches a sample adds to a pass that holds `images` already: distinct screenshots are encoded once. */
 function patchesOf(sample: TrainSample, images: ReadonlySet<string>): number {
-  const fresh = new Map(sample.images.filter((image) => !images.has(image.sha256)).map((i) => [i.sha256, i]));
+  const fresh = new Map(
+    sample.images.filter(({ key }) => !images.has(key)).map((image) => [image.key, image]),
+  );
   let patches = 0;
   for (const { grid } of fresh.values()) patches += grid[0] * grid[1] * grid[2];
   return patches;

@@ -76,10 +76,7 @@ export class SamplerModel implements TokenModel {
   }
 
   nextPosition({ tokenIds, images }: Prompt): number {
-    return this.options.family.nextPosition(
-      Array.from(tokenIds),
-      images.map(({ grid }) => grid),
-    );
+    return this.options.family.nextPosition(Array.from(tokenIds), images);
   }
 
   async prefill(
@@ -177,7 +174,7 @@ export class SamplerModel implements TokenModel {
     for (let layer = 0; layer < deepstack; layer += 1) {
       feeds[deepstackName(layer)] = stack((features) => features.deepstack[layer]);
     }
-    const placed = images.map(({ grid }, index) => ({ grid, firstRow: firstRows.get(encoded[index]) ?? 0 }));
+    const placed = images.map((image, index) => ({ ...image, firstRow: firstRows.get(encoded[index]) ?? 0 }));
     return { placed, feeds, featureRows: total };
   }
 }

@@ -59,11 +59,11 @@ export class TrainerModel {
   prepare(samples: readonly TrainSample[]): Pass {
     const images = new Map<string, { index: number; image: ProcessedImage }>();
     for (const image of samples.flatMap((sample) => sample.images)) {
-      if (!images.has(image.sha256)) images.set(image.sha256, { index: images.size, image });
+      if (!images.has(image.key)) images.set(image.key, { index: images.size, image });
     }
     const rows = samples.map((sample) => ({
       tokenIds: Array.from(sample.tokenIds),
-      images: sample.images.map(({ sha256 }) => images.get(sha256)!.index),
+      images: sample.images.map(({ key }) => images.get(key)!.index),
       mask: sample.mask,
       targets: sample.targets,
       temperature: sample.temperature !== undefined && sample.temperature > 0 ? sample.temperature : 1,
@@ -129,22 +129,23 @@ export class TrainerModel {
     pass: Pass,
     weightNames: string[],
   ): Promise<Record<string, Tensor>> {
-    const features = pass.mode === 'features' ? await this.features(weights, pass.images) : {};
+    const features = pass.mode === 'features' ? await this.features(weights, pass) : {};
     return { ...pass.batch.feeds, ...features, ...feedsOf(weights, weightNames) };
   }
 
-  /** Features in the layout of `Family.visionFeeds`: every image takes as many rows as the largest. */
-  private async features(
-    weights: WeightSet,
-    images: readonly ProcessedImage[],
-  ): Promise<Record<string, Tensor>> {
+  /** Features of a pass's images, each from its first row on. */
+  private async features(weights: WeightSet, { images, batch }: Pass): Promise<Record<string, Tensor>> {
     const { hiddenSize, deepstack } = this.options.family.shape;
     const encoded = await this.options.vision.encode(weights, images);
-    const rows = Math.max(...encoded.map(({ tokens }) => tokens));
+    const rows = batch.featureRows.reduce((sum, count) => sum + count, 0);
     const stack = (parts: Float32Array[]): Tensor => {
-      const data = new Float32Array(images.length * rows * hiddenSize);
-      parts.forEach((part, index) => data.set(part, index * rows * hiddenSize));
-      return tensor('float32', data, [images.length * rows, hiddenSize]);
+      const data = new Float32Array(rows * hiddenSize);
+      let next = 0;
+      parts.forEach((part, index) => {
+        data.set(part, next * hiddenSize);
+        next += batch.featureRows[index];
+      });
+      return tensor('float32', data, [rows, hiddenSize]);
     };
     const feeds: Record<string, Tensor> = {
       [IMAGE_FEATURES]: stack(encoded.map(({ features }) => features)),

@@ -80,7 +80,7 @@ export interface GenerateResult {
 /** One sequence to train on: prompt and response as they were sampled. */
 export interface TrainSample {
   tokenIds: ArrayLike<number>;
-  /** In order of their placeholders. Samples of a step share images of the same sha256. */
+  /** In order of their placeholders. Samples of a step share images of the same key. */
   images: ProcessedImage[];
   /** 1 where the token at this position is trained, that is, was sampled. As long as `tokenIds`. */
   mask: ArrayLike<number>;

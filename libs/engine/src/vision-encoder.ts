@@ -47,21 +47,21 @@ export class VisionEncoder {
     const missing = new Map<string, ProcessedImage>();
     for (const image of images) {
       const cached = this.cache.get(this.keyOf(weights, image));
-      if (cached === undefined) missing.set(image.sha256, image);
-      else found.set(image.sha256, cached);
+      if (cached === undefined) missing.set(image.key, image);
+      else found.set(image.key, cached);
     }
     for (const pass of this.passes([...missing.values()])) {
       const features = await this.run(weights, pass);
       pass.forEach((image, index) => {
-        found.set(image.sha256, features[index]);
+        found.set(image.key, features[index]);
         this.cache.set(this.keyOf(weights, image), features[index]);
       });
     }
-    return images.map((image) => found.get(image.sha256) as ImageFeatures);
+    return images.map((image) => found.get(image.key) as ImageFeatures);
   }
 
   private keyOf(weights: WeightSet, image: ProcessedImage): string {
-    return this.weightNames.length === 0 ? image.sha256 : `${weights.id}/${image.sha256}`;
+    return this.weightNames.length === 0 ? image.key : `${weights.id}/${image.key}`;
   }
 
   /** Images of equal grid together, since passes pad to the longest. */
@@ -86,7 +86,7 @@ export class VisionEncoder {
     const outputs = await this.session.run({ ...feeds, ...feedsOf(weights, this.weightNames) });
     const { hiddenSize, deepstack } = this.family.shape;
     return images.map((image, index) => {
-      const tokens = this.family.imageTokens(image.grid);
+      const tokens = this.family.imageTokens(image);
       const begin = firstRows[index] * hiddenSize;
       const cut = (name: string): Float32Array =>
         (outputs[name].data as Float32Array).slice(begin, begin + tokens * hiddenSize);

@@ -4,7 +4,7 @@ import { ChatTemplate } from './chat';
 import { ModelError } from './errors';
 import type { Family } from './families/base';
 import { familyOf } from './families/registry';
-import { ImageProcessor } from './image';
+import { loadImageProcessor, type ImageProcessor } from './image';
 import { Tokenizer } from './tokenizer';
 import { writeSafetensors, type FloatDtype, type FloatTensor } from './weights/safetensors';
 import { WeightStore } from './weights/store';
@@ -60,7 +60,7 @@ export async function loadModelFolder(dir: string): Promise<ModelFolder> {
       `${dir}: the tokenizer has ${tokenizer.vocabSize} tokens, the model only ${family.shape.vocabSize}`,
     );
   }
-  const imageProcessor = await ImageProcessor.load(dir);
+  const imageProcessor = await loadImageProcessor(dir, family);
   const chat = await ChatTemplate.load(dir, tokenizer.namedTokens);
   return { dir, config, family, weights, tokenizer, imageProcessor, chat };
 }

@@ -8,7 +8,8 @@ import { environmentMetrics, joinSubsteps } from './step-metrics';
 import { split } from './trainer';
 
 const PLACEHOLDER = 9;
-const image = async (sha256: string) => ({ sha256, tokens: 2 }) as ProcessedImage;
+const images = async (hashes: readonly string[]) =>
+  hashes.map((sha256) => ({ sha256, tokens: 2 }) as ProcessedImage);
 
 const said = {
   promptTokenIds: [1, PLACEHOLDER, PLACEHOLDER, 2],
@@ -24,7 +25,7 @@ describe('samples', () => {
     const [sample, ...others] = await samplesOf(
       makeTrajectory({ turns: [makeTurn(said), makeTurn({ tokenIds: [], logprobs: [] })] }),
       -1.5,
-      image,
+      images,
     );
     expect(others).toEqual([]);
     expect([...(sample.tokenIds as Int32Array)]).toEqual([1, 9, 9, 2, 5, 6]);
@@ -35,7 +36,7 @@ describe('samples', () => {
 
   it('are refused where images and placeholders do not add up', async () => {
     const bad = makeTrajectory({ turns: [makeTurn({ ...said, promptImages: ['a', 'b'] })] });
-    await expect(samplesOf(bad, 1, image)).rejects.toThrow('its images have 4 features, its prompt 2');
+    await expect(samplesOf(bad, 1, images)).rejects.toThrow('its images have 4 features, its prompt 2');
     expect(findFlaw(makeTrajectory({ turns: [makeTurn(said)] }), PLACEHOLDER)).toBeUndefined();
     expect(
       findFlaw(makeTrajectory({ turns: [makeTurn({ ...said, imageTokens: 3 })] }), PLACEHOLDER),

@@ -37,11 +37,11 @@ export function advantagesOf(rewards: readonly number[], selection: Selection): 
 export async function samplesOf(
   trajectory: Trajectory,
   advantage: number,
-  image: (sha256: string) => Promise<ProcessedImage>,
+  imagesOfPrompt: (hashes: readonly string[]) => Promise<ProcessedImage[]>,
 ): Promise<TrainSample[]> {
   const turns = trajectory.turns.filter((turn) => turn.tokenIds.length > 0);
   return Promise.all(
-    turns.map(async (turn) => sampleOf(turn, await Promise.all(turn.promptImages.map(image)), advantage)),
+    turns.map(async (turn) => sampleOf(turn, await imagesOfPrompt(turn.promptImages), advantage)),
   );
 }
 

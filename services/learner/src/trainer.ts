@@ -52,7 +52,7 @@ export class BatchTrainer {
     for (const [index, trajectory] of group.trajectories.entries()) {
       const advantage = advantages[index];
       if (advantage === null) continue;
-      samples.push(...(await samplesOf(trajectory, advantage, (sha256) => this.images.get(sha256))));
+      samples.push(...(await samplesOf(trajectory, advantage, (hashes) => this.images.ofPrompt(hashes))));
     }
     return samples;
   }

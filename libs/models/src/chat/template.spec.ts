@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Tokenizer } from '../tokenizer';
 import { ChatTemplate, type ChatMessage } from '.';
 
-const folder = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a');
+const fixtures = join(__dirname, '../../../../test/golden/fixtures');
+const folder = join(fixtures, 'qwen3-vl-a');
 
 interface Expected {
   messages: ChatMessage[];
@@ -17,13 +19,13 @@ interface Expected {
   }[];
 }
 
-const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
-
-describe('a chat template', () => {
+describe.each(readdirSync(fixtures))('the chat template of %s', (name) => {
+  const expected = JSON.parse(readFileSync(join(fixtures, name, 'expected.json'), 'utf8')) as Expected;
   let template: ChatTemplate;
 
   beforeAll(async () => {
-    template = await ChatTemplate.load(join(folder, 'model'));
+    const { namedTokens } = await Tokenizer.load(join(fixtures, name, 'model'));
+    template = await ChatTemplate.load(join(fixtures, name, 'model'), namedTokens);
   });
 
   test('renders text and images as the reference does', () => {
@@ -31,7 +33,7 @@ describe('a chat template', () => {
   });
 
   test.each(expected.template.map((sample, index) => [index, sample] as const))(
-    'renders sample %i (tools, tool results, plain strings) as the reference does',
+    'renders sample %i as the reference does',
     (_, sample) => {
       const text = template.render(sample.messages, {
         addGenerationPrompt: sample.add_generation_prompt,
@@ -40,6 +42,14 @@ describe('a chat template', () => {
       expect(text).toBe(sample.text);
     },
   );
+});
+
+describe('a chat template', () => {
+  let template: ChatTemplate;
+
+  beforeAll(async () => {
+    template = await ChatTemplate.load(join(folder, 'model'));
+  });
 
   test('a text part with an undefined image is no image', () => {
     const text = template.render(

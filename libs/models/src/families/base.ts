@@ -18,11 +18,29 @@ export interface LinearSpec {
   group: 'attention' | 'mlp' | 'merger';
 }
 
-/** An image as the image processor prepares it: patches [P, channels·patch·patch] in merge-block order. */
-export interface ImageInput {
-  patches: Float32Array;
-  /** frames, rows and columns of patches */
+/** How an image was cut: all that the number, the order and the positions of its features depend on. */
+export interface ImageGeometry {
+  /** pictures (frames, or an overview and tiles), rows and columns of patches in each */
   grid: readonly [number, number, number];
+  /** rows and columns of tiles, where the image was cut into several pictures */
+  tiles?: readonly [number, number];
+  /** rows and columns of patches that show the image, where its tiles have a margin around it */
+  shown?: readonly [number, number];
+  /** rows and columns of patches in each picture, where they differ; `grid` then has those of the largest */
+  pictures?: readonly (readonly [number, number])[];
+}
+
+/** An image as the image processor prepares it: patches [P, channels·patch·patch], picture after picture. */
+export interface ImageInput extends ImageGeometry {
+  patches: Float32Array;
+}
+
+/** What stands in a prompt in the place of the template's image token. */
+export interface ImageText {
+  /** text in which each image token stands for a run of them */
+  text: string;
+  /** how long each of those runs is; together as long as the image has features */
+  runs: readonly number[];
 }
 
 /** What the engine needs to know about a model, whatever its family. */
@@ -35,6 +53,8 @@ export interface ModelShape {
   headDim: number;
   maxPositions: number;
   imageTokenId: number;
+  /** pixels per patch and axis */
+  patchSize: number;
   /** how many deepstack feature tensors accompany the image features */
   deepstack: number;
 }
@@ -42,9 +62,8 @@ export interface ModelShape {
 /** Tensors to feed a graph, by input name. */
 export type Feeds = Record<string, Tensor>;
 
-/** Where the features of one image lie: its first row in `image_features`, and its grid of patches. */
-export interface PlacedImage {
-  grid: readonly [number, number, number];
+/** An image whose features lie in `image_features`, from a row on. */
+export interface PlacedImage extends ImageGeometry {
   firstRow: number;
 }
 
@@ -86,6 +105,8 @@ export interface TrainerBatch {
   feeds: Feeds;
   /** log-probability m belongs to token `token` of row `row` */
   selected: { row: number; token: number }[];
+  /** rows of image features that each image takes, padding included; image follows image */
+  featureRows: number[];
 }
 
 /** Image features of a batch: rows of all images below each other, each image padded to the longest. */
@@ -151,25 +172,40 @@ export interface TrainerFeedOptions {
 
 export type ForwardOptions = VisionOptions | SamplerOptions | TrainerOptions;
 
+/** See `Family.finishPrompt`; `spacesAdded` tells a tokenizer that puts a space before text behind a special token itself. */
+export type FinishPrompt = (text: string, tokenizer: { spacesAdded: boolean }) => string;
+
 /** A model family bound to one configuration: its weights, its graphs, and how to feed them. */
 export interface Family {
   readonly name: string;
   readonly shape: ModelShape;
   /**
    * what checkpoint files call a weight of {@link parameters}, whose names are those of the model's modules, as PEFT knows
-   * them; files may use either
+   * them; files may use either. Applied to a name it gave, the next name that files may use; at last the same again
    */
   readonly checkpointName: (name: string) => string;
   /** every weight of the checkpoint */
   parameters(): ParameterSpec[];
   /** every linear layer that LoRA may be added to (the output layer is not among them) */
   linears(): LinearSpec[];
-  /** how many tokens an image of this grid takes in the prompt */
-  imageTokens(grid: readonly [number, number, number]): number;
-  /** rotary positions [3, T] (time, height, width) of a prompt; grids in the order of the placeholders */
-  positions(tokenIds: readonly number[], grids: readonly (readonly [number, number, number])[]): Int32Array;
+  /**
+   * how many tokens an image takes in the prompt, as many as it has features
+   * @throws ModelError where the model cannot take an image cut like this
+   */
+  imageTokens(image: ImageGeometry): number;
+  /** what stands in the prompt for an image; `imageToken` is the token of {@link ModelShape.imageTokenId} */
+  imageText(image: ImageGeometry, imageToken: string): ImageText;
+  /**
+   * the text of a prompt in which its images stand, where more than that is to be done; message texts that spell special
+   * tokens stand in it between U+E0FE and U+E0FF
+   */
+  finishPrompt?: FinishPrompt;
+  /** tokens of {@link imageText} that messages must not be able to write, whether the tokenizer calls them special or not */
+  readonly imageMarks: readonly string[];
+  /** rotary positions [3, T] (time, height, width) of a prompt; images in the order of the placeholders */
+  positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
   /** the rotary position of the first token after a prompt */
-  nextPosition(tokenIds: readonly number[], grids: readonly (readonly [number, number, number])[]): number;
+  nextPosition(tokenIds: readonly number[], images: readonly ImageGeometry[]): number;
 
   buildForward(options: VisionOptions): VisionForward;
   buildForward(options: SamplerOptions): SamplerForward;

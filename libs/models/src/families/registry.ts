@@ -1,5 +1,7 @@
 import { ModelError } from '../errors';
 import type { Family } from './base';
+import { idefics2 } from './idefics2';
+import { idefics3, smolVlm } from './idefics3';
 import { qwen2Vl } from './qwen2-vl';
 import { qwen25Vl } from './qwen2-5-vl';
 import { qwen3Vl } from './qwen3-vl';
@@ -12,6 +14,9 @@ const families: Record<string, FamilyFactory> = {
   qwen2_vl: qwen2Vl,
   qwen2_5_vl: qwen25Vl,
   qwen3_vl: qwen3Vl,
+  idefics2,
+  idefics3,
+  smolvlm: smolVlm,
 };
 
 /** The model types that can be loaded. */

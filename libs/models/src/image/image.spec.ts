@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import {
@@ -7,12 +7,22 @@ import {
   readTensorBytes,
   type TensorEntry,
 } from '../weights/safetensors';
-import { ImageProcessor, parseImageProcessorConfig, smartResize } from '.';
+import type { ImageGeometry } from '../families/base';
+import { loadFamily } from '../folder';
+import {
+  asShownTogether,
+  ImageProcessor,
+  loadImageProcessor,
+  parsePreparation,
+  parseQwenVlImages,
+  QwenVlImages,
+  smartResize,
+} from '.';
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
 
 interface Expected {
-  images: { file: string; height: number; width: number; grid: number[] }[];
+  images: (ImageGeometry & { file: string; height: number; width: number })[];
 }
 
 async function referencePatches(file: string): Promise<Float32Array> {
@@ -26,7 +36,13 @@ function blank(width: number, height: number): Promise<Buffer> {
     .toBuffer();
 }
 
-/** As the reference has it: the picture of each channel once for every frame. */
+/** A model of which images need to know little. */
+const model = {
+  shape: { modelType: 'qwen2_vl', patchSize: 16 },
+  imageTokens: ({ grid }: ImageGeometry) => (grid[1] * grid[2]) / 4,
+};
+
+/** As the reference has it: the picture of each channel once for every frame (two for Qwen). */
 function repeated(patches: Float32Array, area: number, frames: number): number[] {
   const numbers: number[] = [];
   for (let at = 0; at < patches.length; at += area) {
@@ -35,38 +51,43 @@ function repeated(patches: Float32Array, area: number, frames: number): number[]
   return numbers;
 }
 
-describe.each(['qwen2-vl-a', 'qwen2-vl-b', 'qwen2-5-vl-a', 'qwen2-5-vl-b', 'qwen3-vl-a', 'qwen3-vl-b'])(
-  'images of %s',
-  (name) => {
-    const folder = join(fixtures, name);
-    const { images } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
+describe.each(readdirSync(fixtures))('images of %s', (name) => {
+  const folder = join(fixtures, name);
+  const { images } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
 
-    test('become the reference patches exactly, resized (as Pillow resizes) or not', async () => {
-      const processor = await ImageProcessor.load(join(folder, 'model'));
-      const expected = await referencePatches(join(folder, 'expected.safetensors'));
-      const processed = await Promise.all(
-        images.map(({ file }) => processor.process(readFileSync(join(folder, file)))),
-      );
-      expect(processed.map(({ grid }) => grid)).toEqual(images.map(({ grid }) => grid));
-      expect(processed.map(({ width, height }) => [width, height])).toEqual(
-        images.map((i) => [i.width, i.height]),
-      );
-      const { patchSize, temporalPatchSize } = processor.config;
-      const patches = processed.flatMap(({ patches }) =>
-        repeated(patches, patchSize ** 2, temporalPatchSize),
-      );
-      expect(patches.length).toBe(expected.length);
-      expect(patches.findIndex((value, index) => value !== expected[index])).toBe(-1);
+  test('become the reference patches exactly, resized (as Pillow resizes) or not', async () => {
+    const family = await loadFamily(join(folder, 'model'));
+    const processor = await loadImageProcessor(join(folder, 'model'), family);
+    const expected = await referencePatches(join(folder, 'expected.safetensors'));
+    const processed = asShownTogether(
+      await Promise.all(images.map(({ file }) => processor.process(readFileSync(join(folder, file))))),
+    );
+    const geometryOf = ({ grid, tiles, shown, pictures }: ImageGeometry) => ({
+      grid,
+      tiles,
+      shown,
+      pictures,
     });
-  },
-);
+    expect(processed.map(geometryOf)).toEqual(images.map(geometryOf));
+    expect(processed.map(({ width, height }) => [width, height])).toEqual(
+      images.map((i) => [i.width, i.height]),
+    );
+    const found = processed.reduce((sum, { patches }) => sum + patches.length, 0);
+    const frames = expected.length / found;
+    const patches = processed.flatMap(({ patches }) =>
+      repeated(patches, family.shape.patchSize ** 2, frames),
+    );
+    expect(patches.length).toBe(expected.length);
+    expect(patches.findIndex((value, index) => value !== expected[index])).toBe(-1);
+  });
+});
 
 describe('the image processor', () => {
-  const config = parseImageProcessorConfig(
+  const config = parseQwenVlImages(
     { patch_size: 16, size: { shortest_edge: 1024, longest_edge: 2 ** 20 } },
     'test',
   );
-  const processor = new ImageProcessor(config);
+  const processor = new ImageProcessor(new QwenVlImages(config), model);
 
   test('keeps a phone screenshot as it is: 5 × 7 tokens', async () => {
     const image = await processor.process(await blank(160, 224));
@@ -88,7 +109,7 @@ describe('the image processor', () => {
 
   test('forgets the least recently used image when memory is spent', async () => {
     const bytes = 2 * 4 * 3 * 256 * 4;
-    const small = new ImageProcessor(config, { cacheBytes: 2 * bytes });
+    const small = new ImageProcessor(new QwenVlImages(config), model, { cacheBytes: 2 * bytes });
     const pngs = await Promise.all(
       ['red', 'green', 'blue'].map((background) =>
         sharp({ create: { width: 64, height: 32, channels: 3, background } })
@@ -153,7 +174,7 @@ test.each([
 
 describe('the configuration of the image processor', () => {
   test('min_pixels and max_pixels go before size', () => {
-    const config = parseImageProcessorConfig(
+    const config = parseQwenVlImages(
       { min_pixels: 10, max_pixels: 20, size: { shortest_edge: 1, longest_edge: 2 } },
       'x',
     );
@@ -161,17 +182,17 @@ describe('the configuration of the image processor', () => {
   });
 
   test.each([
-    [{ image_processor_type: 'CLIPImageProcessor' }, /"CLIPImageProcessor" is not supported/],
+    [{ image_processor_type: 'ViTImageProcessor' }, /"ViTImageProcessor" is not supported/],
     [{ do_resize: false }, /"do_resize": false is not supported/],
     [{ resample: 2 }, /"resample" is 2; only 3/],
     [{ patch_size: 0 }, /"patch_size" is 0; expected a positive number/],
     [{ image_mean: [1] }, /"image_mean" is \[1\]; expected three numbers/],
     [{ min_pixels: 20, max_pixels: 10 }, /smallest image \(20 pixels\) is larger/],
   ])('%j is refused', (json, message) => {
-    expect(() => parseImageProcessorConfig(json, 'preprocessor_config.json')).toThrow(message);
+    expect(() => parsePreparation(json, 'preprocessor_config.json', model)).toThrow(message);
   });
 
   test('a folder without one is refused', async () => {
-    await expect(ImageProcessor.load(fixtures)).rejects.toThrow(/has no preprocessor_config\.json/);
+    await expect(loadImageProcessor(fixtures, model)).rejects.toThrow(/has no preprocessor_config\.json/);
   });
 });

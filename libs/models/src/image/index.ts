@@ -1,4 +1,11 @@
-export { ImageProcessor, type ImageProcessorOptions, type ProcessedImage } from './processor';
-export { parseImageProcessorConfig, readImageProcessorConfig, type ImageProcessorConfig } from './config';
+export {
+  asShownTogether,
+  ImageProcessor,
+  type ImageProcessorOptions,
+  type ProcessedImage,
+} from './processor';
+export { loadImageProcessor, parsePreparation } from './load';
+export { type ImageModel, type ImagePreparation } from './preparation';
+export { parseQwenVlImages, QwenVlImages, type QwenVlImageConfig } from './qwen-vl';
 export { smartResize, type ResizeLimits, type Size } from './smart-resize';
-export { resizeBicubic, type RgbImage } from './bicubic';
+export { BICUBIC, BILINEAR, LANCZOS, resize, type RgbImage } from './resample';

@@ -1,26 +1,37 @@
-import type { RgbImage } from './bicubic';
-import type { ImageProcessorConfig } from './config';
+import type { Normalization } from './options';
+import type { RgbImage } from './resample';
+
+/** How a picture is cut into patches. */
+export interface PatchCut extends Normalization {
+  /** Pixels per patch and axis. */
+  patchSize: number;
+  /** Patches stand in blocks of so many rows and columns, row by row within a block. */
+  mergeSize: number;
+}
 
 /**
- * Cuts an image, whose edges are multiples of patchSize · mergeSize, into normalized patches.
+ * Cuts pictures of one size into normalized patches; what is left over at the right and lower edge is dropped.
  *
- * @returns row-major [P, 3 · patchSize²]: patches in merge-block order, each channel by channel. The processors of
- *   transformers repeat the picture for every frame of a patch; here it stands once, and models add up their kernel's frames.
+ * @returns row-major [P, 3 · patchSize²]: picture after picture, patches in merge-block order, each channel by channel. Where
+ *   processors of transformers repeat the picture for every frame of a patch, it stands here once, and models add up their
+ *   kernel's frames.
  */
-export function toPatches(image: RgbImage, config: ImageProcessorConfig): Float32Array {
-  const { patchSize, mergeSize } = config;
+export function toPatches(pictures: readonly RgbImage[], cut: PatchCut): Float32Array {
+  const { patchSize, mergeSize } = cut;
   const length = 3 * patchSize * patchSize;
-  const [rows, columns] = [image.height / patchSize, image.width / patchSize];
-  const tables = normalizationTables(config);
+  const [rows, columns] = [pictures[0].height, pictures[0].width].map((edge) => Math.floor(edge / patchSize));
+  const tables = normalizationTables(cut);
   // Shared memory passes between threads without a copy.
-  const patches = new Float32Array(new SharedArrayBuffer(rows * columns * length * 4));
+  const patches = new Float32Array(new SharedArrayBuffer(pictures.length * rows * columns * length * 4));
   let at = 0;
-  for (let blockRow = 0; blockRow < rows; blockRow += mergeSize) {
-    for (let blockColumn = 0; blockColumn < columns; blockColumn += mergeSize) {
-      for (let inner = 0; inner < mergeSize * mergeSize; inner++, at += length) {
-        const y = (blockRow + Math.floor(inner / mergeSize)) * patchSize;
-        const x = (blockColumn + (inner % mergeSize)) * patchSize;
-        writePatch(patches.subarray(at, at + length), image, { x, y }, config, tables);
+  for (const picture of pictures) {
+    for (let blockRow = 0; blockRow < rows; blockRow += mergeSize) {
+      for (let blockColumn = 0; blockColumn < columns; blockColumn += mergeSize) {
+        for (let inner = 0; inner < mergeSize * mergeSize; inner++, at += length) {
+          const y = (blockRow + Math.floor(inner / mergeSize)) * patchSize;
+          const x = (blockColumn + (inner % mergeSize)) * patchSize;
+          writePatch(patches.subarray(at, at + length), picture, { x, y }, patchSize, tables);
+        }
       }
     }
   }
@@ -31,7 +42,7 @@ function writePatch(
   patch: Float32Array,
   { data, width }: RgbImage,
   { x, y }: { x: number; y: number },
-  { patchSize }: ImageProcessorConfig,
+  patchSize: number,
   tables: readonly Float32Array[],
 ): void {
   for (let channel = 0; channel < 3; channel++) {
@@ -48,7 +59,7 @@ function writePatch(
 const { fround } = Math;
 
 /** What each of the 256 levels becomes, per channel: rescaling folded into mean and deviation, in float32. */
-function normalizationTables({ mean, std, rescaleFactor }: ImageProcessorConfig): Float32Array[] {
+function normalizationTables({ mean, std, rescaleFactor }: Normalization): Float32Array[] {
   const scale = fround(1 / rescaleFactor);
   return [0, 1, 2].map((channel) => {
     const center = fround(fround(mean[channel]) * scale);

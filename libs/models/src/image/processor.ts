@@ -1,25 +1,24 @@
 import { createHash } from 'node:crypto';
-import sharp from 'sharp';
-import { ModelError } from '../errors';
-import { resizeBicubic, type RgbImage } from './bicubic';
+import type { ImageInput } from '../families/base';
 import { ByteBudgetCache } from './cache';
-import { readImageProcessorConfig, type ImageProcessorConfig } from './config';
-import { toPatches } from './patches';
-import { smartResize, type Size } from './smart-resize';
+import { decodeRgb } from './decode';
+import type { ImageModel, ImagePreparation } from './preparation';
+import type { RgbImage } from './resample';
+import type { Size } from './smart-resize';
 
 /** An image as the model takes it. Shared between callers: read only. */
-export interface ProcessedImage {
-  /** Row-major [P, 3 · patchSize²], P = t · h · w of the grid, in merge-block order. */
-  patches: Float32Array;
-  /** Frames (1), rows and columns of patches. */
-  grid: [t: number, h: number, w: number];
-  /** Tokens the image takes in a prompt: P / mergeSize². */
+export interface ProcessedImage extends ImageInput {
+  /** Tokens the image takes in a prompt, as many as it has features. */
   tokens: number;
   /** sha256 of the encoded image (PNG), hex. */
   sha256: string;
+  /** What tells it from every other processed image: its hash, and how it was prepared where there are two ways. */
+  key: string;
   /** Pixels as encoded, before resizing. */
   width: number;
   height: number;
+  /** The same image as a prompt of several shows it, where that differs. */
+  amongOthers?: ProcessedImage;
 }
 
 export interface ImageProcessorOptions {
@@ -29,26 +28,27 @@ export interface ImageProcessorOptions {
 
 const DEFAULT_CACHE_BYTES = 256 * 2 ** 20;
 
-/** Makes patches of screenshots as the Qwen2-VL and Qwen3-VL processors do. */
+/** The images of a prompt in the form in which it shows them: some models show one alone otherwise than several. */
+export function asShownTogether(images: readonly ProcessedImage[]): ProcessedImage[] {
+  return images.length === 1 ? [...images] : images.map((image) => image.amongOthers ?? image);
+}
+
+/** Makes of encoded images what a model takes. */
 export class ImageProcessor {
   private readonly cache: ByteBudgetCache<ProcessedImage>;
   private readonly underway = new Map<string, Promise<ProcessedImage>>();
 
   constructor(
-    readonly config: ImageProcessorConfig,
+    readonly preparation: ImagePreparation,
+    private readonly model: Pick<ImageModel, 'imageTokens'>,
     { cacheBytes = DEFAULT_CACHE_BYTES }: ImageProcessorOptions = {},
   ) {
     this.cache = new ByteBudgetCache(cacheBytes);
   }
 
-  /** Reads the configuration of a Hugging Face folder, see {@link readImageProcessorConfig} for errors. */
-  static async load(dir: string, options: ImageProcessorOptions = {}): Promise<ImageProcessor> {
-    return new ImageProcessor(await readImageProcessorConfig(dir), options);
-  }
-
   /**
    * Decodes, resizes, normalizes and cuts an image; the same bytes are processed once.
-   * @throws ModelError `bad-input` for what is no image, has an edge below 2 pixels or an aspect ratio above 200.
+   * @throws ModelError `bad-input` for what is no image, or has a size that the model cannot take.
    */
   async process(png: Uint8Array): Promise<ProcessedImage> {
     const sha256 = createHash('sha256').update(png).digest('hex');
@@ -59,61 +59,43 @@ export class ImageProcessor {
     return work;
   }
 
-  /** Size at which an image is shown to the model. */
-  resizedSize(size: Size): Size {
-    const { patchSize, mergeSize, minPixels, maxPixels } = this.config;
-    return smartResize(size, { factor: patchSize * mergeSize, minPixels, maxPixels });
+  /** The key of an image in a prompt that shows so many. */
+  keyOf(sha256: string, images: number): string {
+    return images === 1 || this.preparation.amongOthers === undefined ? sha256 : `${sha256}/among-others`;
   }
 
-  /** Tokens an image of so many pixels takes in a prompt. */
+  /** Tokens an image of so many pixels takes in a prompt that shows no other. */
   tokensOf(size: Size): number {
-    const { width, height } = this.resizedSize(size);
-    const factor = this.config.patchSize * this.config.mergeSize;
-    return (width / factor) * (height / factor);
+    return this.model.imageTokens(this.preparation.geometryOf(size));
   }
 
   private async processNew(png: Uint8Array, sha256: string): Promise<ProcessedImage> {
-    const image = await decodeRgb(png, (size) => this.resizedSize(size));
-    const { patchSize } = this.config;
-    const resized = resizeBicubic(image, this.resizedSize(image));
-    const processed: ProcessedImage = {
-      patches: toPatches(resized, this.config),
-      grid: [1, resized.height / patchSize, resized.width / patchSize],
-      tokens: this.tokensOf(image),
+    const image = await decodeRgb(png, (size) => this.preparation.geometryOf(size));
+    const { amongOthers } = this.preparation;
+    const processed = this.prepare(image, this.preparation, sha256, this.keyOf(sha256, 1));
+    if (amongOthers !== undefined) {
+      processed.amongOthers = this.prepare(image, amongOthers, sha256, this.keyOf(sha256, 2));
+    }
+    const bytes = processed.patches.byteLength + (processed.amongOthers?.patches.byteLength ?? 0);
+    this.cache.set(sha256, processed, bytes);
+    return processed;
+  }
+
+  private prepare(
+    image: RgbImage,
+    preparation: ImagePreparation,
+    sha256: string,
+    key: string,
+  ): ProcessedImage {
+    const geometry = preparation.geometryOf(image);
+    return {
+      ...geometry,
+      patches: preparation.patchesOf(image),
+      tokens: this.model.imageTokens(geometry),
       sha256,
+      key,
       width: image.width,
       height: image.height,
     };
-    this.cache.set(sha256, processed, processed.patches.byteLength);
-    return processed;
-  }
-}
-
-/**
- * 8-bit RGB as Pillow's `convert('RGB')` gives it: transparency and colour profile are dropped.
- * @param check sees the size before the pixels are decoded.
- */
-async function decodeRgb(png: Uint8Array, check: (size: Size) => void): Promise<RgbImage> {
-  const options = { ignoreIcc: true };
-  const { width, height } = await readable(() => sharp(png, options).metadata(), png);
-  check({ width, height });
-  const { data, info } = await readable(
-    () => sharp(png, options).removeAlpha().toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }),
-    png,
-  );
-  if (info.channels !== 3) {
-    throw new ModelError('bad-input', `the image has ${info.channels} channels after conversion; expected 3`);
-  }
-  return { data, width: info.width, height: info.height };
-}
-
-async function readable<T>(read: () => Promise<T>, png: Uint8Array): Promise<T> {
-  try {
-    return await read();
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ModelError('bad-input', `${png.length} bytes cannot be decoded as an image: ${reason}`, {
-      cause,
-    });
   }
 }

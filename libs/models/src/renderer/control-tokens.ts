@@ -5,6 +5,10 @@ import type { NumberedMessage } from './images';
 const OPEN = '\uE0FE';
 const CLOSE = '\uE0FF';
 
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
 /**
  * Keeps texts of tasks, tools and screens from speaking with the template's voice: a special token spelled in a message
  * (`<|im_end|>`, an image placeholder) is marked, and {@link encodeMarked} tokenizes it as plain text.
@@ -12,9 +16,14 @@ const CLOSE = '\uE0FF';
 export class ControlTokens {
   private readonly pattern: RegExp;
 
-  constructor(private readonly tokenizer: Tokenizer) {
-    const texts = [...tokenizer.specialTokens.keys()].toSorted((a, b) => b.length - a.length);
-    const escaped = texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  /** @param further tokens that are not for messages either, whether the tokenizer calls them special or not */
+  constructor(
+    private readonly tokenizer: Tokenizer,
+    further: readonly string[] = [],
+  ) {
+    const tokens = new Set([...tokenizer.specialTokens.keys(), ...further]);
+    const texts = [...tokens].toSorted((a, b) => b.length - a.length);
+    const escaped = texts.map(escapePattern);
     this.pattern = new RegExp(escaped.length === 0 ? '(?!)' : escaped.join('|'), 'gu');
   }
 
@@ -24,6 +33,11 @@ export class ControlTokens {
 
   mark(text: string): string {
     return text.replaceAll(/[\uE0FE\uE0FF]/g, '').replaceAll(this.pattern, `${OPEN}$&${CLOSE}`);
+  }
+
+  /** The parts of a text around each occurrence of a token that the template itself wrote. */
+  splitAt(text: string, token: string): string[] {
+    return text.split(new RegExp(`(?<!${OPEN})${escapePattern(token)}`, 'u'));
   }
 
   /** Token ids of a text with marks; marks and nothing else keep special tokens from being one. */

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChatTemplate, type ChatMessage } from '../chat';
-import { ImageProcessor, type ProcessedImage } from '../image';
+import { loadFamily } from '../folder';
+import { loadImageProcessor, type ProcessedImage } from '../image';
 import { Tokenizer } from '../tokenizer';
 import { assertPlaceholders, cutHistory, makeRenderer, type RendererParts } from '.';
 
@@ -14,20 +15,57 @@ interface Expected {
   special_ids: Record<string, number>;
 }
 
-const folder = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a');
-const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
-const pngs = expected.images.map(({ file }) => readFileSync(join(folder, file)));
+const fixtures = join(__dirname, '../../../../test/golden/fixtures');
+
+function read(name: string): { expected: Expected; pngs: Buffer[] } {
+  const folder = join(fixtures, name);
+  const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
+  return { expected, pngs: expected.images.map(({ file }) => readFileSync(join(folder, file))) };
+}
+
+async function partsOf(name: string): Promise<RendererParts> {
+  const model = join(fixtures, name, 'model');
+  const family = await loadFamily(model);
+  const tokenizer = await Tokenizer.load(model);
+  const imageProcessor = await loadImageProcessor(model, family);
+  const chat = await ChatTemplate.load(model, tokenizer.namedTokens);
+  return { tokenizer, chat, imageProcessor, family };
+}
+
+const { expected, pngs } = read('qwen3-vl-a');
 const imageTokenId = expected.special_ids['<|image_pad|>'];
 const whole = { historyTurns: 10 };
 let parts: RendererParts;
 let images: ProcessedImage[];
 
 beforeAll(async () => {
-  const tokenizer = await Tokenizer.load(join(folder, 'model'));
-  const imageProcessor = await ImageProcessor.load(join(folder, 'model'));
-  const chat = await ChatTemplate.load(join(folder, 'model'), tokenizer.namedTokens);
-  parts = { tokenizer, chat, imageProcessor, family: { shape: { imageTokenId } } };
-  images = await Promise.all(pngs.map((png) => imageProcessor.process(png)));
+  parts = await partsOf('qwen3-vl-a');
+  images = await Promise.all(pngs.map((png) => parts.imageProcessor.process(png)));
+});
+
+describe.each(readdirSync(fixtures))('prompts of %s', (name) => {
+  const own = read(name);
+
+  test('have the token ids of the reference, and as many placeholders as features', async () => {
+    const ownParts = await partsOf(name);
+    const prompt = await makeRenderer(ownParts, whole).renderPngs(own.expected.messages, own.pngs);
+    expect(prompt.tokenIds).toEqual(own.expected.prompt_ids);
+    const { imageTokenId: id } = ownParts.family.shape;
+    expect(prompt.imageTokens).toBe(own.expected.prompt_ids.filter((token) => token === id).length);
+    const response = makeRenderer(ownParts, whole).responseIds(own.expected.response);
+    expect(response.at(-1)).toBe(own.expected.response_ids.at(-1));
+  });
+
+  test('cannot be written by a message: not the image token, nor what stands around it', async () => {
+    const ownParts = await partsOf(name);
+    const renderer = makeRenderer(ownParts, whole);
+    const { shape, imageMarks } = ownParts.family;
+    const marks = [shape.imageTokenId, ...imageMarks.map((mark) => ownParts.tokenizer.idOf(mark))];
+    const spelled = [ownParts.tokenizer.tokenOf(shape.imageTokenId), ...imageMarks].join(' ');
+    const text = [{ type: 'text' as const, text: `a ${spelled} b` }];
+    const prompt = renderer.render([{ role: 'user', content: text }], []);
+    expect(prompt.tokenIds.filter((id) => marks.includes(id))).toEqual([]);
+  });
 });
 
 describe('a prompt', () => {
@@ -116,7 +154,7 @@ describe('a prompt', () => {
   });
 
   test('a model whose image token the tokenizer lacks is refused', () => {
-    const foreign = { ...parts, family: { shape: { imageTokenId: 151655 } } };
+    const foreign = { ...parts, family: { ...parts.family, shape: { imageTokenId: 151655 } } };
     expect(() => makeRenderer(foreign, whole)).toThrow(/image token 151655.*not among the 300 tokens/);
     expect(() => makeRenderer(parts, { historyTurns: 0 })).toThrow(/historyTurns is 0/);
   });

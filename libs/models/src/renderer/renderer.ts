@@ -1,9 +1,12 @@
 import { ModelError } from '../errors';
 import type { ChatMessage, ChatTemplate } from '../chat';
-import type { ImageProcessor, ProcessedImage } from '../image';
+import type { Family } from '../families/base';
+import { asShownTogether, type ImageProcessor, type ProcessedImage } from '../image';
 import type { Tokenizer } from '../tokenizer';
+import { answerFrame, withoutLead, type AnswerFrame } from './answer-frame';
 import { ControlTokens } from './control-tokens';
 import { cutHistory } from './history';
+import { ImageExpansion } from './image-expansion';
 import { imagesOf, numberImages, type NumberedMessage } from './images';
 
 /** What a renderer needs of a model folder. */
@@ -11,7 +14,7 @@ export interface RendererParts {
   tokenizer: Tokenizer;
   chat: ChatTemplate;
   imageProcessor: ImageProcessor;
-  family: { shape: { imageTokenId: number } };
+  family: Pick<Family, 'imageText' | 'finishPrompt' | 'imageMarks'> & { shape: { imageTokenId: number } };
 }
 
 export interface RendererOptions {
@@ -49,6 +52,8 @@ export interface RenderedConversation extends RenderedPrompt {
 export class Renderer {
   private readonly imageTokenId: number;
   private readonly control: ControlTokens;
+  private readonly expansion: ImageExpansion;
+  private readonly frame: AnswerFrame;
 
   /** @throws ModelError `bad-config` when the tokenizer lacks the model's image token. */
   constructor(
@@ -56,13 +61,16 @@ export class Renderer {
     private readonly options: RendererOptions,
   ) {
     this.imageTokenId = parts.family.shape.imageTokenId;
-    this.control = new ControlTokens(parts.tokenizer);
-    if (parts.tokenizer.tokenOf(this.imageTokenId) === undefined) {
+    const imageToken = parts.tokenizer.tokenOf(this.imageTokenId);
+    if (imageToken === undefined) {
       throw new ModelError(
         'bad-config',
         `the model's image token ${this.imageTokenId} (image_token_id in config.json) is not among the ${parts.tokenizer.vocabSize} tokens of the tokenizer: do both belong to the same model?`,
       );
     }
+    this.control = new ControlTokens(parts.tokenizer, [imageToken, ...parts.family.imageMarks]);
+    this.frame = answerFrame(parts.chat, parts.tokenizer);
+    this.expansion = new ImageExpansion(this.control, parts.family, imageToken, parts.tokenizer);
     cutHistory([], options.historyTurns);
   }
 
@@ -110,7 +118,7 @@ export class Renderer {
     images: readonly ProcessedImage[],
   ): RenderedConversation {
     const kept = this.select(messages, images.length);
-    const shown = imagesOf(kept).map((index) => images[index]);
+    const shown = asShownTogether(imagesOf(kept).map((index) => images[index]));
     const whole = this.renderKept(kept, shown, false);
     const answers = kept.flatMap(({ role, content }, index) =>
       role === 'assistant' ? [{ index, ids: this.responseIds(textOf(content)) }] : [],
@@ -133,9 +141,17 @@ export class Renderer {
     return { tokenIds, images: shown, imageTokens, assistantMask: Uint8Array.from(assistantMask) };
   }
 
-  /** Tokens of a response text, end-of-turn token included. */
+  /**
+   * Tokens of a response text as they stand behind a prompt, end-of-turn token included. White space that the template writes
+   * before answers belongs to the response, whether the text has it or not.
+   */
   responseIds(response: string): number[] {
-    return [...this.control.encodeMarked(this.control.mark(response)), this.parts.tokenizer.endOfTurnId];
+    const { prompt, lead, endOfTurnId } = this.frame;
+    const text = this.control.mark(response.startsWith(lead) ? response : lead + response);
+    const before = this.control.encodeMarked(prompt);
+    const whole = this.control.encodeMarked(prompt + text);
+    const continues = before.every((id, place) => id === whole[place]);
+    return [...(continues ? whole.slice(before.length) : this.control.encodeMarked(text)), endOfTurnId];
   }
 
   /** The prompt and what was sampled after it. Nothing is tokenized again. */
@@ -152,22 +168,38 @@ export class Renderer {
     return { ...prompt, tokenIds, promptTokens, mask: new Uint8Array(tokenIds.length).fill(1, promptTokens) };
   }
 
+  /** Tokens that the tokenizer puts before a text, where the template has not written the first of them itself. */
+  private beginning(text: string): readonly number[] {
+    const { beginningIds, namedTokens } = this.parts.tokenizer;
+    const written = namedTokens.bos_token !== undefined && text.startsWith(namedTokens.bos_token);
+    return written ? [] : beginningIds;
+  }
+
   private select(messages: readonly ChatMessage[], images: number): NumberedMessage[] {
     return cutHistory(numberImages(messages, images), this.options.historyTurns);
   }
 
   private renderKept(
     messages: readonly NumberedMessage[],
-    images: ProcessedImage[],
+    given: readonly ProcessedImage[],
     addGenerationPrompt = true,
   ): RenderedPrompt {
-    const text = this.parts.chat.render(this.control.markMessages(messages), {
+    const text = this.parts.chat.render(this.control.markMessages(withoutLead(messages, this.frame.lead)), {
       addGenerationPrompt,
       tools: this.options.tools,
     });
-    const tokenIds = expandPlaceholders(this.control.encodeMarked(text), images, this.imageTokenId);
+    const images = asShownTogether(given);
+    const expanded = this.expansion.expand(text, images);
+    const ids = this.control.encodeMarked(expanded.text);
+    const tokenIds = [...this.beginning(text), ...repeatRuns(ids, expanded.runs, this.imageTokenId)];
     return { tokenIds, images, imageTokens: assertPlaceholders(tokenIds, images, this.imageTokenId) };
   }
+}
+
+/** Repeats each placeholder as often as its run is long. */
+function repeatRuns(tokenIds: readonly number[], runs: readonly number[], imageTokenId: number): number[] {
+  let next = 0;
+  return tokenIds.flatMap((id) => (id === imageTokenId ? Array<number>(runs[next++]).fill(id) : [id]));
 }
 
 /** The text of an assistant message. */
@@ -181,25 +213,6 @@ function textOf(content: NumberedMessage['content']): string {
 /** The renderer of a model folder, see {@link Renderer}. */
 export function makeRenderer(parts: RendererParts, options: RendererOptions): Renderer {
   return new Renderer(parts, options);
-}
-
-/** Repeats the n-th placeholder once per token of the n-th image. */
-function expandPlaceholders(
-  tokenIds: readonly number[],
-  images: readonly ProcessedImage[],
-  imageTokenId: number,
-): number[] {
-  const placeholders = tokenIds.filter((id) => id === imageTokenId).length;
-  if (placeholders !== images.length) {
-    throw new ModelError(
-      'bad-input',
-      `the chat template wrote ${placeholders} image placeholders for ${images.length} images; it must show every image part once`,
-    );
-  }
-  let next = 0;
-  return tokenIds.flatMap((id) =>
-    id === imageTokenId ? Array<number>(images[next++].tokens).fill(id) : [id],
-  );
 }
 
 /**

@@ -30,6 +30,10 @@ export class Tokenizer {
   readonly eosTokenIds: readonly number[];
   /** Named tokens of tokenizer_config.json such as `eos_token`, for chat templates. */
   readonly namedTokens: Readonly<Record<string, string>>;
+  /** Tokens that stand before every text: what its post-processor adds, such as the beginning-of-sequence token. */
+  readonly beginningIds: readonly number[];
+  /** Whether a space is put before text behind a special token, as the first tokenizers of Llama do. */
+  readonly spacesAdded: boolean;
   /** Largest token id plus one. */
   readonly vocabSize: number;
 
@@ -57,6 +61,8 @@ export class Tokenizer {
     this.namedTokens = namedTokensOf(tokenizerConfig);
     this.vocabSize = largest(this.inner.get_vocab().values()) + 1;
     this.eosTokenIds = this.findEosTokens(generationConfig);
+    this.beginningIds = this.findBeginning();
+    this.spacesAdded = this.addsSpaces();
   }
 
   /**
@@ -146,6 +152,18 @@ export class Tokenizer {
   get padTokenId(): number {
     const name = this.namedTokens.pad_token;
     return name === undefined ? this.endOfTurnId : this.requireId(name);
+  }
+
+  private findBeginning(): number[] {
+    const plain = this.inner.encode('a', { add_special_tokens: false }).ids;
+    const framed = this.inner.encode('a', { add_special_tokens: true }).ids;
+    return framed.slice(0, Math.max(0, framed.indexOf(plain[0])));
+  }
+
+  private addsSpaces(): boolean {
+    const [special] = this.specialTokens.keys();
+    if (special === undefined) return false;
+    return this.tokenOf(this.encode(`${special}a`)[1])?.startsWith('▁') === true;
   }
 
   private findEosTokens(generationConfig: Json): number[] {

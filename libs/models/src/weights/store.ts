@@ -99,7 +99,12 @@ export class WeightStore {
   }
 
   private find(name: string): TensorEntry | undefined {
-    return this.entries.get(name) ?? this.entries.get(this.checkpointName(name));
+    for (let next = name; ;) {
+      const entry = this.entries.get(next);
+      const other = this.checkpointName(next);
+      if (entry !== undefined || other === next) return entry;
+      next = other;
+    }
   }
 
   /** Checks that every expected tensor is there with its shape. */

@@ -1,5 +1,5 @@
 import { Engine, type Trainable, type TrainSample } from '@ui-rl/engine';
-import { loadModelFolder, type ModelFolder, type RenderedSample } from '@ui-rl/models';
+import { loadModelFolder, type ModelFolder, type ProcessedImage, type RenderedSample } from '@ui-rl/models';
 import { makeTurns } from './conversation';
 import { trainStepFlops, type TrainedPart } from './flops';
 import { MatrixProducts } from './matmul';
@@ -82,7 +82,7 @@ async function benchKind(
         maxGradNorm: 1,
       });
     await step();
-    const flops = trainStepFlops(modelCost(folder), stepCost(turns), part);
+    const flops = trainStepFlops(modelCost(folder, turns), stepCost(turns), part);
     const [stepMs, matmul] = await alternate(rounds, [() => timed(step), () => products.rate()]);
     const rates = stepMs.map((milliseconds) => flops / milliseconds / 1e6);
     return {
@@ -109,20 +109,27 @@ async function withOldLogprobs(engine: Engine, turns: readonly RenderedSample[])
   }));
 }
 
-function modelCost({ family, config, imageProcessor }: ModelFolder): Parameters<typeof trainStepFlops>[0] {
+function modelCost(
+  { family, config }: ModelFolder,
+  turns: readonly RenderedSample[],
+): Parameters<typeof trainStepFlops>[0] {
   const { in_channels: channels = 3 } = (config.vision_config ?? {}) as { in_channels?: number };
-  const { patchSize, mergeSize } = imageProcessor.config;
+  const { grid, tokens } = turns.flatMap(({ images }) => images)[0];
   return {
     linears: family.linears(),
     hiddenSize: family.shape.hiddenSize,
     vocabSize: family.shape.vocabSize,
-    patchSize: channels * patchSize ** 2,
-    patchesPerToken: mergeSize ** 2,
+    patchSize: channels * family.shape.patchSize ** 2,
+    patchesPerToken: patchCount(grid) / tokens,
   };
 }
 
+function patchCount([pictures, rows, columns]: ProcessedImage['grid']): number {
+  return pictures * rows * columns;
+}
+
 function stepCost(turns: readonly RenderedSample[]): Parameters<typeof trainStepFlops>[1] {
-  const images = new Map(turns.flatMap((turn) => turn.images.map((image) => [image.sha256, image.grid])));
+  const images = new Map(turns.flatMap((turn) => turn.images.map((image) => [image.key, image.grid])));
   return {
     samples: turns.map(({ tokenIds, mask }) => ({
       tokens: tokenIds.length,
@@ -130,6 +137,6 @@ function stepCost(turns: readonly RenderedSample[]): Parameters<typeof trainStep
         (place) => place >= 0,
       ),
     })),
-    images: Array.from(images.values(), ([frames, rows, columns]) => ({ patches: frames * rows * columns })),
+    images: Array.from(images.values(), (grid) => ({ patches: patchCount(grid) })),
   };
 }

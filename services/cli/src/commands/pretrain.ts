@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Engine } from '@ui-rl/engine';
 import {
   buildSmallTokenizer,
-  ImageProcessor,
   initializeWeights,
   loadFamily,
+  loadImageProcessor,
   loadModelFolder,
   makeRenderer,
   saveModelFolder,
@@ -148,15 +148,16 @@ async function writeFreshModel(
 
 /** The patch embedding a new model begins with, from patches of some of its screens. */
 async function embeddingOf(dir: string, screens: readonly Screen[], seed: number) {
-  const processor = await ImageProcessor.load(dir);
+  const family = await loadFamily(dir);
+  const processor = await loadImageProcessor(dir, family);
   const images = await Promise.all(
     screens.slice(0, WHITENING_SCREENS).map(({ png }) => processor.process(png)),
   );
-  const { patchSize, temporalPatchSize } = processor.config;
   const patches = new Float32Array(images.length * images[0].patches.length);
   images.forEach((image, index) => patches.set(image.patches, index * image.patches.length));
-  const shape = { channels: 3, frames: temporalPatchSize, area: patchSize * patchSize };
-  return whitenedEmbedding(patches, shape, DEFAULT_SIZE.visionWidth, new Random(seed));
+  const kernel = family.parameters().find(({ name }) => name.endsWith('patch_embed.proj.weight'))!;
+  const [width, channels, frames, rows, columns] = kernel.shape;
+  return whitenedEmbedding(patches, { channels, frames, area: rows * columns }, width, new Random(seed));
 }
 
 function startEngine(modelDir: string, seed: number): Promise<Engine> {

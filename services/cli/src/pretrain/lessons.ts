@@ -122,9 +122,8 @@ export class LessonMaker {
     elements: readonly DescribedElement[],
     action: Action | undefined,
   ): (number | null)[] {
-    const [, rows, columns] = image.grid.map(
-      (patches) => patches / this.folder.imageProcessor.config.mergeSize,
-    );
+    const perToken = Math.sqrt((image.grid[1] * image.grid[2]) / image.tokens);
+    const [, rows, columns] = image.grid.map((patches) => patches / perToken);
     const aim = action === undefined ? undefined : aimOf(action, elements);
     return Array.from({ length: image.tokens }, (_, cell) => {
       const x = (((cell % columns) + 0.5) * image.width) / columns;

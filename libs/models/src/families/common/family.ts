@@ -9,12 +9,12 @@ import type {
 import { decoderLinears, decoderParameters } from './decoder-config';
 import { decodeFeeds, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
 import { buildSampler, buildTrainer, buildVision } from './forward';
-import type { VisionLanguageModel } from './model';
+import type { ImagePrompt, VisionLanguageModel } from './model';
 import { ropeDelta } from './positions';
 
 function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel): ModelShape {
   const { vocabSize, hiddenSize, layers, kvHeads, headDim, maxPositions } = text;
-  const { deepstack } = vision;
+  const { deepstack, patchSize } = vision;
   return {
     modelType,
     vocabSize,
@@ -24,6 +24,7 @@ function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel)
     headDim,
     maxPositions,
     imageTokenId,
+    patchSize,
     deepstack,
   };
 }
@@ -42,6 +43,14 @@ function buildForward(
   }
 }
 
+/** Images that stand in a prompt as a run of image tokens each. */
+function plainImages({ vision }: VisionLanguageModel): ImagePrompt {
+  return {
+    imageText: (image, imageToken) => ({ text: imageToken, runs: [vision.inputs.imageTokens(image)] }),
+    imageMarks: [],
+  };
+}
+
 /** What the engine works with, from what a family says of itself. */
 export function familyFrom(model: VisionLanguageModel): Family {
   const { name, text, vision } = model;
@@ -51,9 +60,10 @@ export function familyFrom(model: VisionLanguageModel): Family {
     checkpointName: model.checkpointName ?? ((weight) => weight),
     parameters: () => [...vision.parameters(), ...decoderParameters(text)],
     linears: () => [...vision.linears(), ...decoderLinears(text)],
-    imageTokens: (grid) => vision.inputs.imageTokens(grid),
-    positions: (tokenIds, grids) => model.positions(tokenIds, grids),
-    nextPosition: (tokenIds, grids) => tokenIds.length + ropeDelta(model.positions(tokenIds, grids)),
+    imageTokens: (image) => vision.inputs.imageTokens(image),
+    ...(model.prompt ?? plainImages(model)),
+    positions: (tokenIds, images) => model.positions(tokenIds, images),
+    nextPosition: (tokenIds, images) => tokenIds.length + ropeDelta(model.positions(tokenIds, images)),
     buildForward: ((options: ForwardOptions) => buildForward(model, options)) as Family['buildForward'],
     visionFeeds: (images) => ({
       feeds: vision.inputs.feeds(images),

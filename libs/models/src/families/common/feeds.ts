@@ -3,6 +3,7 @@ import { ModelError } from '../../errors';
 import type {
   DecodeRow,
   Feeds,
+  ImageGeometry,
   ImageInput,
   PlacedImage,
   PromptRow,
@@ -12,7 +13,7 @@ import type {
 } from '../base';
 import type { VisionLanguageModel } from './model';
 import { copyHalves } from './patch-feeds';
-import { textRopeTables, type Grid } from './positions';
+import { textRopeTables } from './positions';
 
 const excluded = -1e9;
 
@@ -23,7 +24,7 @@ function sum(numbers: readonly number[]): number {
 /** Token ids and rotary tables of right-padded rows, [B, T]. */
 function textFeeds(
   model: VisionLanguageModel,
-  rows: readonly { tokenIds: readonly number[]; grids: readonly Grid[] }[],
+  rows: readonly { tokenIds: readonly number[]; images: readonly ImageGeometry[] }[],
   T: number,
 ): Feeds {
   const { headDim, rope } = model.text;
@@ -31,9 +32,9 @@ function textFeeds(
   const ids = new BigInt64Array(B * T);
   const cos = new Float32Array((B * T * headDim) / 2);
   const sin = new Float32Array((B * T * headDim) / 2);
-  rows.forEach(({ tokenIds, grids }, b) => {
+  rows.forEach(({ tokenIds, images }, b) => {
     tokenIds.forEach((id, t) => (ids[b * T + t] = BigInt(id)));
-    const tables = textRopeTables(model.positions(tokenIds, grids), headDim, rope);
+    const tables = textRopeTables(model.positions(tokenIds, images), headDim, rope);
     copyHalves(tables.cos, headDim, cos, b * T);
     copyHalves(tables.sin, headDim, sin, b * T);
   });
@@ -55,8 +56,8 @@ function imageFeeds(
   const mask = new Float32Array(B * T).fill(1);
   const index = new BigInt64Array(B * T).fill(BigInt(featureRows));
   rows.forEach(({ tokenIds, images }, b) => {
-    const sources = images.flatMap(({ grid, firstRow }) =>
-      Array.from({ length: model.vision.inputs.imageTokens(grid) }, (_, i) => firstRow + i),
+    const sources = images.flatMap((image) =>
+      Array.from({ length: model.vision.inputs.imageTokens(image) }, (_, i) => image.firstRow + i),
     );
     let next = 0;
     tokenIds.forEach((id, t) => {
@@ -85,10 +86,9 @@ export function prefillFeeds(
   if (rows.length === 0 || rows.some(({ tokenIds }) => tokenIds.length === 0)) {
     throw new ModelError('bad-input', 'prefill needs at least one row, and a token in each');
   }
-  const text = rows.map(({ tokenIds, images }) => ({ tokenIds, grids: images.map(({ grid }) => grid) }));
   const last = BigInt64Array.from(rows, ({ tokenIds }, b) => BigInt(b * T + tokenIds.length - 1));
   return {
-    ...textFeeds(model, text, T),
+    ...textFeeds(model, rows, T),
     last_rows: tensor('int64', last),
     inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
     ...(featureRows === null ? {} : imageFeeds(model, rows, T, featureRows)),
@@ -170,7 +170,7 @@ function placeImages(
           `sample ${row}: names image ${index} of a batch of ${images.length}`,
         );
       }
-      return { grid: images[index].grid, firstRow: firstRows[index] };
+      return { ...images[index], firstRow: firstRows[index] };
     }),
   }));
 }
@@ -188,10 +188,9 @@ export function trainerFeeds(
   const T = Math.ceil(longest / padTo) * padTo;
   const featureRows = kind === 'none' ? images.map(() => 0) : model.vision.inputs.featureRows(images);
   const placed = placeImages(rows, images, firstRowsOf(featureRows));
-  const text = placed.map(({ tokenIds, images: own }) => ({ tokenIds, grids: own.map(({ grid }) => grid) }));
   const inverse = rows.map(inverseTemperature);
   const feeds: Feeds = {
-    ...textFeeds(model, text, T),
+    ...textFeeds(model, placed, T),
     selected_rows: tensor(
       'int64',
       BigInt64Array.from(selected, ({ row, token }) => BigInt(row * T + token - 1)),
@@ -209,5 +208,5 @@ export function trainerFeeds(
     ...(kind === 'none' ? {} : imageFeeds(model, placed, T, sum(featureRows))),
     ...(kind === 'patches' ? model.vision.inputs.feeds(images, memory) : {}),
   };
-  return { feeds, selected };
+  return { feeds, selected, featureRows };
 }

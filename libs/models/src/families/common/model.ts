@@ -1,6 +1,14 @@
 import type { Graph, Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
-import type { Feeds, ImageInput, LinearSpec, ParameterSpec } from '../base';
+import type {
+  Feeds,
+  FinishPrompt,
+  ImageGeometry,
+  ImageInput,
+  ImageText,
+  LinearSpec,
+  ParameterSpec,
+} from '../base';
 import type { DecoderConfig } from './decoder-config';
 
 /** What a vision tower hands to the decoder, each [F, text hidden]. */
@@ -12,8 +20,8 @@ export interface VisionFeatures {
 
 /** Images as the inputs of a vision tower. */
 export interface VisionInputs {
-  /** tokens that an image of this grid takes in the prompt */
-  imageTokens(grid: readonly [number, number, number]): number;
+  /** see `Family.imageTokens` */
+  imageTokens(image: ImageGeometry): number;
   /** rows of features that each image takes in a batch of these, padding included; image follows image */
   featureRows(images: readonly ImageInput[]): number[];
   /** @param memory may be taken for the pixels */
@@ -22,6 +30,8 @@ export interface VisionInputs {
 
 /** The vision half of a family: from images to rows that stand in the place of placeholder tokens. */
 export interface VisionPart {
+  /** pixels per patch and axis */
+  readonly patchSize: number;
   /** how many deepstack feature tensors accompany the image features */
   readonly deepstack: number;
   readonly inputs: VisionInputs;
@@ -29,6 +39,13 @@ export interface VisionPart {
   build(build: LayerBuilder): VisionFeatures;
   linears(): LinearSpec[];
   parameters(): ParameterSpec[];
+}
+
+/** How images stand in a prompt, where that is not as a run of image tokens each; see `Family`. */
+export interface ImagePrompt {
+  imageText(image: ImageGeometry, imageToken: string): ImageText;
+  finishPrompt?: FinishPrompt;
+  imageMarks: readonly string[];
 }
 
 /** A family bound to one configuration: a vision part, a decoder, and where images stand among the positions. */
@@ -39,10 +56,12 @@ export interface VisionLanguageModel {
   text: DecoderConfig;
   vision: VisionPart;
   imageTokenId: number;
+  /** left out where an image is a run of image tokens */
+  prompt?: ImagePrompt;
   /** see `Family.checkpointName`; left out where they are the same */
   checkpointName?: (name: string) => string;
   /** rotary positions of a prompt, row-major [3, T]: time, height, width; equal where there are no such axes */
-  positions(tokenIds: readonly number[], grids: readonly (readonly [number, number, number])[]): Int32Array;
+  positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
 }
 
 /** Inputs `image_features` and `deepstack_features.<i>` in the place of the vision tower. */

@@ -1,6 +1,6 @@
 import { tensor } from '@ui-rl/graph';
 import { ModelError } from '../../errors';
-import type { Feeds, ImageInput } from '../base';
+import type { Feeds, ImageGeometry, ImageInput } from '../base';
 import type { VisionInputs } from './model';
 import { imageTokensOf, visionPositions, visionRopeTables, type Grid } from './positions';
 
@@ -103,7 +103,7 @@ export class PatchFeeds implements VisionInputs {
     this.tables = new PerGrid((grid) => rotaryHalves(grid, mergeSize, headDim, ropeTheta));
   }
 
-  imageTokens(grid: Grid): number {
+  imageTokens({ grid }: ImageGeometry): number {
     return imageTokensOf(grid, this.geometry.mergeSize);
   }
 

@@ -5,6 +5,7 @@
  * frame after frame, then blocks of `mergeSize × mergeSize` patches row by row, inside a block row by row.
  */
 import { ModelError } from '../../errors';
+import type { ImageGeometry } from '../base';
 import type { RopeConfig } from './decoder-config';
 import { scaleFrequencies } from './rope-scaling';
 
@@ -71,8 +72,13 @@ export function ropePositions(
 /** {@link ropePositions} of a model. */
 export function multimodalPositions(
   options: RopePositionOptions,
-): (tokenIds: readonly number[], grids: readonly Grid[]) => Int32Array {
-  return (tokenIds, grids) => ropePositions(tokenIds, grids, options);
+): (tokenIds: readonly number[], images: readonly ImageGeometry[]) => Int32Array {
+  return (tokenIds, images) =>
+    ropePositions(
+      tokenIds,
+      images.map(({ grid }) => grid),
+      options,
+    );
 }
 
 function checkRun(

@@ -2,6 +2,9 @@ import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
 import { layerNormParameters, linearParameters } from './parameters';
 
+export const towerActivations = ['gelu', 'gelu_pytorch_tanh', 'quick_gelu'] as const;
+export type TowerActivation = (typeof towerActivations)[number];
+
 /** A SigLIP vision tower: arXiv:2303.15343. */
 export interface SiglipConfig {
   /** module that holds embeddings, encoder and post_layernorm */
@@ -16,7 +19,7 @@ export interface SiglipConfig {
   /** rows (= columns) of the learned table of positions: image_size / patch_size */
   side: number;
   normEps: number;
-  activation: 'gelu' | 'gelu_pytorch_tanh';
+  activation: TowerActivation;
   /** layers that features pass through; the weights of those behind are in the checkpoint and have no effect */
   usedLayers: number;
   /** whether features pass post_layernorm, whose weights are in the checkpoint either way */
@@ -31,6 +34,10 @@ export interface SiglipDefaults {
   heads: number;
   imageSize: number;
   patchSize: number;
+  /** default 1e-6 */
+  normEps?: number;
+  /** default gelu_pytorch_tanh */
+  activation?: TowerActivation;
 }
 
 /** What a family decides for its tower, whatever config.json says. */
@@ -68,8 +75,12 @@ export function parseSiglip(
     inChannels: reader.integer('num_channels', 3),
     patchSize,
     side: Math.floor(reader.integer('image_size', defaults.imageSize, patchSize) / patchSize),
-    normEps: reader.number('layer_norm_eps', 1e-6),
-    activation: reader.oneOf('hidden_act', ['gelu', 'gelu_pytorch_tanh'], 'gelu_pytorch_tanh') as 'gelu',
+    normEps: reader.number('layer_norm_eps', defaults.normEps ?? 1e-6),
+    activation: reader.oneOf(
+      'hidden_act',
+      towerActivations,
+      defaults.activation ?? 'gelu_pytorch_tanh',
+    ) as TowerActivation,
     usedLayers: usedLayers(layers),
     postNorm,
   };
@@ -111,6 +122,19 @@ export function siglipLinears(vision: SiglipConfig): LinearSpec[] {
   ]);
 }
 
+/** Every weight of the layers, and of the norm behind them. */
+export function encoderParameters(vision: SiglipConfig): ParameterSpec[] {
+  const { prefix, hiddenSize: hidden } = vision;
+  return [
+    ...linearParameters(siglipLinears(vision), () => true),
+    ...layersOf(vision).flatMap((layer) => [
+      ...layerNormParameters(`${layer}.layer_norm1`, hidden),
+      ...layerNormParameters(`${layer}.layer_norm2`, hidden),
+    ]),
+    ...layerNormParameters(`${prefix}.post_layernorm`, hidden),
+  ];
+}
+
 /** Every weight of the tower. */
 export function siglipParameters(vision: SiglipConfig): ParameterSpec[] {
   const { prefix, hiddenSize: hidden } = vision;
@@ -123,11 +147,6 @@ export function siglipParameters(vision: SiglipConfig): ParameterSpec[] {
       shape: [vision.side ** 2, hidden],
       initial: 'positions',
     },
-    ...linearParameters(siglipLinears(vision), () => true),
-    ...layersOf(vision).flatMap((layer) => [
-      ...layerNormParameters(`${layer}.layer_norm1`, hidden),
-      ...layerNormParameters(`${layer}.layer_norm2`, hidden),
-    ]),
-    ...layerNormParameters(`${prefix}.post_layernorm`, hidden),
+    ...encoderParameters(vision),
   ];
 }

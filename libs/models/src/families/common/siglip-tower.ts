@@ -1,6 +1,12 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
-import { siglipKernelShape, siglipLayer, siglipPatchLength, type SiglipConfig } from './siglip-config';
+import {
+  siglipKernelShape,
+  siglipLayer,
+  siglipPatchLength,
+  type SiglipConfig,
+  type TowerActivation,
+} from './siglip-config';
 
 /** Inputs of the tower: N tiles (an image or a part of one), each padded to P patches. */
 export interface SiglipInputs {
@@ -17,23 +23,30 @@ export interface SiglipInputOptions {
   /** patches of a tile: a number, a symbol, or a product such as `4*Q` */
   P: number | string;
   positionIds: boolean;
-  patchBias: boolean;
 }
 
 export function declareSiglipInputs(
   graph: Graph,
   vision: SiglipConfig,
-  { P, positionIds, patchBias }: SiglipInputOptions,
+  { P, positionIds }: SiglipInputOptions,
 ): SiglipInputs {
   return {
     patches: graph.input('patches', 'float32', ['N', P, siglipPatchLength(vision)]),
     positionIds: positionIds ? graph.input('position_ids', 'int64', ['N', P]) : undefined,
-    patchBias: patchBias ? graph.input('patch_bias', 'float32', ['N', P]) : undefined,
   };
 }
 
+/** Input `patch_bias`, see {@link SiglipInputs}. */
+export function declarePatchBias(graph: Graph, P: number | string): Value {
+  return graph.input('patch_bias', 'float32', ['N', P]);
+}
+
 /** Patches and their positions: [N, P, patchLength] → [N·P, hidden]. */
-function embed(build: LayerBuilder, vision: SiglipConfig, { patches, positionIds }: SiglipInputs): Value {
+export function embedSiglip(
+  build: LayerBuilder,
+  vision: SiglipConfig,
+  { patches, positionIds }: SiglipInputs,
+): Value {
   const { prefix, hiddenSize, side } = vision;
   const name = `${prefix}.embeddings`;
   const kernel = build.weight(`${name}.patch_embedding.weight`, siglipKernelShape(vision));
@@ -75,11 +88,48 @@ function attention(
   return build.linear(joined, `${name}.out_proj`, size);
 }
 
+function activate(x: Value, activation: TowerActivation): Value {
+  return activation === 'quick_gelu'
+    ? ops.quickGelu(x)
+    : ops.gelu(x, activation === 'gelu' ? 'none' : 'tanh');
+}
+
 function feedForward(build: LayerBuilder, vision: SiglipConfig, x: Value, name: string): Value {
   const { hiddenSize: hidden, intermediateSize: wide, activation } = vision;
   const inner = build.linear(x, `${name}.fc1`, { inFeatures: hidden, outFeatures: wide, bias: true });
-  const active = ops.gelu(inner, activation === 'gelu' ? 'none' : 'tanh');
-  return build.linear(active, `${name}.fc2`, { inFeatures: wide, outFeatures: hidden, bias: true });
+  return build.linear(activate(inner, activation), `${name}.fc2`, {
+    inFeatures: wide,
+    outFeatures: hidden,
+    bias: true,
+  });
+}
+
+/**
+ * The layers of a tower: hidden states [N·P, hidden] before the first, and after each up to the last used one.
+ * @param tiles [N, P]
+ * @param bias [N, 1, 1, P], see {@link SiglipInputs}
+ */
+export function encodePatches(
+  build: LayerBuilder,
+  vision: SiglipConfig,
+  embedded: Value,
+  tiles: readonly (number | string)[],
+  bias?: Value,
+): Value[] {
+  const { hiddenSize, normEps } = vision;
+  const states = [embedded];
+  for (let layer = 0; layer < vision.usedLayers; layer++) {
+    const name = siglipLayer(vision, layer);
+    const x = states[layer];
+    const next = build.graph.scope(`layers.${layer}`, () => {
+      const normed = build.layerNorm(x, `${name}.layer_norm1`, hiddenSize, normEps);
+      const attended = ops.add(x, attention(build, vision, normed, `${name}.self_attn`, tiles, bias));
+      const second = build.layerNorm(attended, `${name}.layer_norm2`, hiddenSize, normEps);
+      return ops.add(attended, feedForward(build, vision, second, `${name}.mlp`));
+    });
+    states.push(next);
+  }
+  return states;
 }
 
 /** The tower: hidden states [N·P, hidden] after the last used layer, normalized where the family wants it. */
@@ -88,16 +138,8 @@ export function buildSiglipTower(build: LayerBuilder, vision: SiglipConfig, inpu
   const tiles = inputs.patches.shape.slice(0, 2);
   const bias = inputs.patchBias && ops.unsqueeze(inputs.patchBias, [1, 2]);
   return build.graph.scope('vision_model', () => {
-    let x = build.graph.scope('embeddings', () => embed(build, vision, inputs));
-    for (let layer = 0; layer < vision.usedLayers; layer++) {
-      const name = siglipLayer(vision, layer);
-      x = build.graph.scope(`layers.${layer}`, () => {
-        const normed = build.layerNorm(x, `${name}.layer_norm1`, hiddenSize, normEps);
-        const attended = ops.add(x, attention(build, vision, normed, `${name}.self_attn`, tiles, bias));
-        const second = build.layerNorm(attended, `${name}.layer_norm2`, hiddenSize, normEps);
-        return ops.add(attended, feedForward(build, vision, second, `${name}.mlp`));
-      });
-    }
+    const embedded = build.graph.scope('embeddings', () => embedSiglip(build, vision, inputs));
+    const x = encodePatches(build, vision, embedded, tiles, bias)[vision.usedLayers];
     return vision.postNorm ? build.layerNorm(x, `${prefix}.post_layernorm`, hiddenSize, normEps) : x;
   });
 }

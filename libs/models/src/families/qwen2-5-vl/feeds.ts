@@ -1,8 +1,8 @@
 import { tensor } from '@ui-rl/graph';
-import type { Feeds, ImageInput } from '../base';
+import type { Feeds, ImageGeometry, ImageInput } from '../base';
 import type { VisionInputs } from '../common/model';
 import { checkImage, excluded, PerGrid, rotaryHalves, roomFor } from '../common/patch-feeds';
-import { imageTokensOf, type Grid } from '../common/positions';
+import { imageTokensOf } from '../common/positions';
 import { patchLength } from '../common/patch-attention';
 import type { Qwen25VisionConfig } from './config';
 import { windowsOf, type Windows } from './windows';
@@ -30,7 +30,7 @@ export class Qwen25VisionFeeds implements VisionInputs {
     }));
   }
 
-  imageTokens(grid: Grid): number {
+  imageTokens({ grid }: ImageGeometry): number {
     return imageTokensOf(grid, this.vision.mergeSize);
   }
 
@@ -41,7 +41,7 @@ export class Qwen25VisionFeeds implements VisionInputs {
   }
 
   private longest(images: readonly ImageInput[]): number {
-    return Math.max(...images.map(({ grid }) => this.imageTokens(grid)));
+    return Math.max(...images.map((image) => this.imageTokens(image)));
   }
 
   /** @param memory may be taken for the patches */

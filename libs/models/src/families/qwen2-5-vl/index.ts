@@ -17,6 +17,7 @@ export function qwen25Vl(json: unknown, file: string): Family {
     imageTokenId,
     checkpointName: qwen2CheckpointName,
     vision: {
+      patchSize: vision.patchSize,
       deepstack: 0,
       inputs: new Qwen25VisionFeeds(vision),
       build: (build) => buildVisionTower(build, vision),

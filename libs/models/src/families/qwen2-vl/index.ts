@@ -18,6 +18,7 @@ export function qwen2Vl(json: unknown, file: string): Family {
     imageTokenId,
     checkpointName: qwen2CheckpointName,
     vision: {
+      patchSize: vision.patchSize,
       deepstack: 0,
       inputs: new PatchFeeds({ ...vision, patchLength: patchLength(vision) }),
       build: (build) => buildVisionTower(build, vision),

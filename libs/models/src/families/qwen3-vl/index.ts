@@ -15,6 +15,7 @@ export function qwen3Vl(json: unknown, file: string): Family {
     text,
     imageTokenId,
     vision: {
+      patchSize: vision.patchSize,
       deepstack: vision.deepstackIndexes.length,
       inputs: new Qwen3VisionFeeds(vision),
       build: (build) => buildVisionTower(build, vision),

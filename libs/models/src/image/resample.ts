@@ -5,20 +5,39 @@ export interface RgbImage extends Size {
   data: Uint8Array;
 }
 
+/** A filter that images are resized with. */
+export interface Filter {
+  /** pixels that count on each side, where the image is not shrunk */
+  support: number;
+  /** weight of a pixel at this distance, which may be negative */
+  kernel: (distance: number) => number;
+}
+
+/** Filters by the number that Pillow, and `resample` in preprocessor_config.json, give them. */
+export const filters: Readonly<Record<number, Filter>> = {
+  1: { support: 3, kernel: lanczos },
+  2: { support: 1, kernel: triangle },
+  3: { support: 2, kernel: cubic },
+};
+
+export const [LANCZOS, BILINEAR, BICUBIC] = [1, 2, 3];
+
 /**
- * Resizes with Pillow's bicubic filter (a = -0.5, widened when shrinking), bit for bit: first along the rows, then along
- * the columns, in 22-bit fixed point, rounded and clamped to 8 bits after each (Pillow, src/libImaging/Resample.c).
- * Models were trained on images resized this way; other libraries differ by several levels.
+ * Resizes as Pillow does (filters widened when shrinking), bit for bit: first along the rows, then along the columns, in
+ * 22-bit fixed point, rounded and clamped to 8 bits after each (Pillow, src/libImaging/Resample.c). Models were trained on
+ * images resized this way; other libraries differ by several levels.
+ *
+ * @param resample which of {@link filters}.
  */
-export function resizeBicubic(image: RgbImage, { width, height }: Size): RgbImage {
-  const wide = width === image.width ? image : resizeRows(image, width);
-  return height === wide.height ? wide : resizeColumns(wide, height);
+export function resize(image: RgbImage, { width, height }: Size, resample: number): RgbImage {
+  const filter = filters[resample];
+  const wide = width === image.width ? image : resizeRows(image, width, filter);
+  return height === wide.height ? wide : resizeColumns(wide, height, filter);
 }
 
 const PRECISION_BITS = 22;
 const HALF = 2 ** (PRECISION_BITS - 1);
 const CHANNELS = 3;
-const SUPPORT = 2;
 
 /** Which source pixels make one target pixel: `count` from `first` on, with fixed-point weights. */
 interface Tap {
@@ -26,8 +45,8 @@ interface Tap {
   weights: Int32Array;
 }
 
-function resizeRows({ data, width, height }: RgbImage, target: number): RgbImage {
-  const taps = tapsFor(width, target);
+function resizeRows({ data, width, height }: RgbImage, target: number, filter: Filter): RgbImage {
+  const taps = tapsFor(width, target, filter);
   const out = new Uint8Array(target * height * CHANNELS);
   for (let y = 0; y < height; y++) {
     const row = y * width * CHANNELS;
@@ -39,8 +58,8 @@ function resizeRows({ data, width, height }: RgbImage, target: number): RgbImage
   return { data: out, width: target, height };
 }
 
-function resizeColumns({ data, width, height }: RgbImage, target: number): RgbImage {
-  const taps = tapsFor(height, target);
+function resizeColumns({ data, width, height }: RgbImage, target: number, filter: Filter): RgbImage {
+  const taps = tapsFor(height, target, filter);
   const stride = width * CHANNELS;
   const out = new Uint8Array(target * stride);
   for (let y = 0; y < target; y++) {
@@ -77,16 +96,16 @@ function clamp(value: number): number {
   return value < 0 ? 0 : value > 255 ? 255 : value;
 }
 
-function tapsFor(source: number, target: number): Tap[] {
+function tapsFor(source: number, target: number, { support: reach, kernel }: Filter): Tap[] {
   const scale = source / target;
   const filterScale = Math.max(scale, 1);
-  const support = SUPPORT * filterScale;
+  const support = reach * filterScale;
   return Array.from({ length: target }, (_, index) => {
     const center = (index + 0.5) * scale;
     const first = Math.max(Math.trunc(center - support + 0.5), 0);
     const end = Math.min(Math.trunc(center + support + 0.5), source);
     const raw = Array.from({ length: end - first }, (_, i) =>
-      cubic((i + first - center + 0.5) * (1 / filterScale)),
+      kernel((i + first - center + 0.5) * (1 / filterScale)),
     );
     const sum = raw.reduce((total, weight) => total + weight, 0);
     return { first, weights: Int32Array.from(raw, (weight) => toFixed(sum === 0 ? weight : weight / sum)) };
@@ -97,7 +116,19 @@ function toFixed(weight: number): number {
   return Math.trunc(weight * 2 ** PRECISION_BITS + (weight < 0 ? -0.5 : 0.5));
 }
 
-/** Keys' cubic convolution kernel. */
+function triangle(distance: number): number {
+  return Math.max(0, 1 - Math.abs(distance));
+}
+
+function sinc(x: number): number {
+  return x === 0 ? 1 : Math.sin(x * Math.PI) / (x * Math.PI);
+}
+
+function lanczos(distance: number): number {
+  return distance >= -3 && distance < 3 ? sinc(distance) * sinc(distance / 3) : 0;
+}
+
+/** Keys' cubic convolution kernel, a = -0.5. */
 function cubic(distance: number): number {
   const a = -0.5;
   const x = Math.abs(distance);

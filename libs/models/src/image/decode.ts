@@ -1,0 +1,34 @@
+import sharp from 'sharp';
+import { ModelError } from '../errors';
+import type { RgbImage } from './resample';
+import type { Size } from './smart-resize';
+
+/**
+ * 8-bit RGB as Pillow's `convert('RGB')` gives it: transparency and colour profile are dropped.
+ * @param check sees the size before the pixels are decoded.
+ * @throws ModelError `bad-input` for what is no image.
+ */
+export async function decodeRgb(png: Uint8Array, check: (size: Size) => void): Promise<RgbImage> {
+  const options = { ignoreIcc: true };
+  const { width, height } = await readable(() => sharp(png, options).metadata(), png);
+  check({ width, height });
+  const { data, info } = await readable(
+    () => sharp(png, options).removeAlpha().toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }),
+    png,
+  );
+  if (info.channels !== 3) {
+    throw new ModelError('bad-input', `the image has ${info.channels} channels after conversion; expected 3`);
+  }
+  return { data, width: info.width, height: info.height };
+}
+
+async function readable<T>(read: () => Promise<T>, png: Uint8Array): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ModelError('bad-input', `${png.length} bytes cannot be decoded as an image: ${reason}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { ModelError } from '../errors';
+import { readOptionalJson } from '../optional-file';
+import type { ImageModel, ImagePreparation, ParsePreparation } from './preparation';
+import { ImageProcessor, type ImageProcessorOptions } from './processor';
+import { NativeSizeImages, parseNativeSizeImages } from './native-size';
+import { parseQwenVlImages, QwenVlImages } from './qwen-vl';
+import { parseTiledImages, TiledImages } from './tiled';
+
+type Json = Record<string, unknown>;
+
+/** A kind of image processor, and the families that have it where a folder does not say which. */
+interface ProcessorKind {
+  /** `image_processor_type`, without what names its backend */
+  names: readonly string[];
+  modelTypes: readonly string[];
+  parse: ParsePreparation;
+}
+
+const kinds: readonly ProcessorKind[] = [
+  {
+    names: ['Qwen2VLImageProcessor', 'Qwen2_5_VLImageProcessor', 'Qwen2_5VLImageProcessor'],
+    modelTypes: ['qwen2_vl', 'qwen2_5_vl', 'qwen3_vl'],
+    parse: (json, source) => new QwenVlImages(parseQwenVlImages(json, source)),
+  },
+  {
+    names: ['Idefics2ImageProcessor'],
+    modelTypes: ['idefics2'],
+    parse: (json, source, model) => new NativeSizeImages(parseNativeSizeImages(json, source, model)),
+  },
+  {
+    names: ['Idefics3ImageProcessor', 'SmolVLMImageProcessor'],
+    modelTypes: ['idefics3', 'smolvlm'],
+    parse: (json, source, model) => new TiledImages(parseTiledImages(json, source, model)),
+  },
+];
+
+/**
+ * The image processor of a Hugging Face folder: `preprocessor_config.json`, or `image_processor` of `processor_config.json`.
+ * @throws ModelError `missing-file`, `bad-config`, or `unsupported` for a processor or option this lib does not have.
+ */
+export async function loadImageProcessor(
+  dir: string,
+  model: ImageModel,
+  options: ImageProcessorOptions = {},
+): Promise<ImageProcessor> {
+  const { json, source } = await readImageConfig(dir);
+  return new ImageProcessor(parsePreparation(json, source, model), model, options);
+}
+
+/** @param source where the configuration stands, for messages. */
+export function parsePreparation(json: Json, source: string, model: ImageModel): ImagePreparation {
+  const type = json.image_processor_type;
+  const kind = kinds.find(({ names, modelTypes }) =>
+    type === undefined
+      ? modelTypes.includes(model.shape.modelType)
+      : typeof type === 'string' && names.includes(type.replace(/(Fast|Pil)$/, '')),
+  );
+  if (kind === undefined) {
+    const supported = kinds.map(({ names }) => names[0]).join(', ');
+    throw new ModelError(
+      'unsupported',
+      `${source}: image processor ${JSON.stringify(type)} is not supported; supported: ${supported}`,
+    );
+  }
+  return kind.parse(json, source, model);
+}
+
+async function readImageConfig(dir: string): Promise<{ json: Json; source: string }> {
+  const own = join(dir, 'preprocessor_config.json');
+  const json = await readOptionalJson(own);
+  if (json !== undefined) return { json, source: own };
+  const shared = join(dir, 'processor_config.json');
+  const nested = (await readOptionalJson(shared))?.image_processor as Json | undefined;
+  if (nested !== undefined) return { json: nested, source: shared };
+  throw new ModelError(
+    'missing-file',
+    `${dir} has no preprocessor_config.json: how images are prepared is unknown`,
+  );
+}
