@@ -83,7 +83,7 @@ export interface SaveModelOptions {
 const torchNames: Record<FloatDtype, string> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' };
 
 /** Names the type of the weights where config.json does, in the old and the new spelling. */
-function withDtype(config: Record<string, unknown>, dtype: FloatDtype): Record<string, unknown> {
+export function withDtype(config: Record<string, unknown>, dtype: FloatDtype): Record<string, unknown> {
   const key = 'torch_dtype' in config ? 'torch_dtype' : 'dtype';
   return { ...config, [key]: torchNames[dtype] };
 }

@@ -1,3 +1,4 @@
+export { knownConfig, knownModels } from './catalogue';
 export { ModelError, type ModelErrorCategory } from './errors';
 export * from './families/base';
 export { familyOf, supportedModelTypes } from './families/registry';
@@ -20,7 +21,16 @@ export {
   type LoraPlan,
   type LoraTargets,
 } from './lora/plan';
-export { Parameters, type LoraValues, type ParameterSource, type ParametersOptions } from './nn/parameters';
+export type { LoraTargets } from './lora/targets';
+export { DROPOUT_SEED, DROPOUT_SEEDS } from './nn/dropout';
+export {
+  Parameters,
+  type LoraValues,
+  type MatrixStack,
+  type ParameterSource,
+  type ParametersOptions,
+} from './nn/parameters';
+export { writeRandomModel, type RandomModel, type RandomModelOptions } from './random-model/write';
 export {
   readSafetensors,
   readSafetensorsHeader,

@@ -127,7 +127,7 @@ export class FakeHub {
     if (repository === undefined || (privateFor !== undefined && authorization !== `Bearer ${privateFor}`)) {
       return refuse(response, authorization === undefined ? 401 : 404, 'RepoNotFound');
     }
-    if (api !== null) return this.answerApi(repository, rest, url, response);
+    if (api !== null) return this.answerApi(id, repository, rest, url, response);
     return this.answerFile(
       id,
       repository,
@@ -138,6 +138,7 @@ export class FakeHub {
   }
 
   private answerApi(
+    id: string,
     repository: FakeRepository & { commit: string },
     [kind, revision]: string[],
     url: URL,
@@ -150,7 +151,7 @@ export class FakeHub {
       ...repository.revisions,
     };
     if (!(named in known)) return refuse(response, 404, 'RevisionNotFound');
-    if (kind === 'revision') return send(response, { sha: known[named], siblings: [] });
+    if (kind === 'revision') return send(response, { id, sha: known[named], siblings: [] });
     const entries = Object.entries(repository.files).map(([path, content]) => {
       const { oid, size, sha256 } = blobOf(content);
       const lfs = size >= LARGE_BYTES ? { lfs: { oid: sha256, size, pointerSize: 134 } } : {};

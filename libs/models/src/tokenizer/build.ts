@@ -34,26 +34,41 @@ export interface SmallTokenizer {
   vocabSize: number;
 }
 
+/** What a compact chat template writes around messages and in the place of images. */
+export interface TemplateTokens {
+  start: string;
+  end: string;
+  image: string;
+}
+
+const QWEN_TEMPLATE: TemplateTokens = {
+  start: '<|im_start|>',
+  end: '<|im_end|>',
+  image: '<|vision_start|><|image_pad|><|vision_end|>',
+};
+
 /** A compact chat template: every message the same, images where they stand. */
-const CHAT_TEMPLATE = `{%- for message in messages %}
-    {{- '<|im_start|>' + message.role + '\\n' }}
+export function compactTemplate({ start, end, image }: TemplateTokens = QWEN_TEMPLATE): string {
+  return `{%- for message in messages %}
+    {{- '${start}' + message.role + '\\n' }}
     {%- if message.content is string %}
         {{- message.content }}
     {%- else %}
         {%- for part in message.content %}
             {%- if part.type == 'image' %}
-                {{- '<|vision_start|><|image_pad|><|vision_end|>' }}
+                {{- '${image}' }}
             {%- else %}
                 {{- part.text }}
             {%- endif %}
         {%- endfor %}
     {%- endif %}
-    {{- '<|im_end|>\\n' }}
+    {{- '${end}\\n' }}
 {%- endfor %}
 {%- if add_generation_prompt %}
-    {{- '<|im_start|>assistant\\n' }}
+    {{- '${start}assistant\\n' }}
 {%- endif %}
 `;
+}
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 
@@ -81,7 +96,7 @@ export function buildSmallTokenizer(
     files: {
       'tokenizer.json': pretty(tokenizerJson(ordinary, vocabulary, splitPattern(single, pieces))),
       'tokenizer_config.json': pretty(tokenizerConfig()),
-      'chat_template.jinja': CHAT_TEMPLATE,
+      'chat_template.jinja': compactTemplate(),
       'preprocessor_config.json': pretty(preprocessorConfig(options)),
       'generation_config.json': pretty(generationConfig(vocabulary)),
     },

@@ -1,0 +1,100 @@
+import { ModelError } from '../errors';
+
+type Json = Record<string, unknown>;
+
+/** A special token that a family's prompts need. */
+export interface SpecialToken {
+  content: string;
+  /** fields of config.json, at the top or in `text_config`, that may name its id */
+  keys?: readonly string[];
+  /** its id in the published models of the family, taken where the configuration names none */
+  usual?: number;
+}
+
+/** A vocabulary to be made: which ids there are, and what is known of them. */
+export interface Vocabulary {
+  /** config.json */
+  config: Json;
+  size: number;
+  specials: readonly SpecialToken[];
+}
+
+/** One token per byte: what no tokenizer of this kind can do without. */
+const BYTES = 256;
+
+function namedId({ keys = [] }: SpecialToken, config: Json): number | undefined {
+  const text = (config.text_config ?? {}) as Json;
+  return keys.map((key) => config[key] ?? text[key]).find((value) => typeof value === 'number');
+}
+
+/** Gives special tokens the ids that the configuration names, then usual ones, then the largest that are free. */
+function placeSpecials({ config, size, specials }: Vocabulary): Map<string, number> {
+  const ids = new Map<string, number>();
+  const taken = new Set<number>();
+  const place = (content: string, id: number | undefined): void => {
+    if (id === undefined || ids.has(content) || taken.has(id) || id >= size) return;
+    ids.set(content, id);
+    taken.add(id);
+  };
+  for (const token of specials) place(token.content, namedId(token, config));
+  for (const { content, usual } of specials) place(content, usual);
+  let free = size - 1;
+  for (const { content } of specials) {
+    while (taken.has(free)) free--;
+    if (free >= 0) place(content, free);
+  }
+  return ids;
+}
+
+/** Ordinary tokens on the ids that special ones leave: those of `base` in order, then fillers that no text becomes. */
+function placeOrdinary(base: readonly string[], size: number, specials: ReadonlySet<number>): Json {
+  const vocabulary: Json = {};
+  let next = 0;
+  for (let id = 0; id < size; id++) {
+    if (!specials.has(id)) vocabulary[next < base.length ? base[next++] : `<|unused_${id}|>`] = id;
+  }
+  if (next < Math.min(base.length, BYTES)) {
+    throw new ModelError(
+      'bad-config',
+      `vocab_size is ${size}; expected at least ${BYTES + specials.size}: one token per byte and ${specials.size} special ones`,
+    );
+  }
+  return vocabulary;
+}
+
+function vocabularyOf(base: Json): string[] {
+  const vocabulary = ((base.model as Json | undefined)?.vocab ?? {}) as Record<string, number>;
+  return Object.entries(vocabulary)
+    .toSorted(([, a], [, b]) => a - b)
+    .map(([token]) => token);
+}
+
+/**
+ * A tokenizer for a model of any vocabulary: the tokens of a small byte-level one, and the special tokens a family needs, at
+ * ids that fit the configuration. Ids that nothing stands for are fillers: they can be sampled and decoded, but no text is
+ * encoded to them.
+ * @param base tokenizer.json of the small one
+ * @throws ModelError `bad-config` when the vocabulary is too small.
+ */
+export function extendTokenizer(
+  base: Json,
+  vocabulary: Vocabulary,
+): { json: Json; ids: Map<string, number> } {
+  const ids = placeSpecials(vocabulary);
+  const vocab = placeOrdinary(vocabularyOf(base), vocabulary.size, new Set(ids.values()));
+  const added = [...ids].toSorted(([, a], [, b]) => a - b);
+  const json = {
+    ...base,
+    added_tokens: added.map(([content, id]) => ({
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    model: { ...(base.model as Json), vocab },
+  };
+  return { json, ids };
+}

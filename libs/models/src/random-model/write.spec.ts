@@ -1,0 +1,170 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { knownConfig, knownModels } from '../catalogue';
+import { loadModelFolder } from '../folder';
+import { initializeWeights } from '../initialize';
+import { makeRenderer } from '../renderer';
+import { Tokenizer } from '../tokenizer';
+import { fromBfloat16, toBfloat16 } from '../weights/half';
+import { writeRandomModel, type RandomModelOptions } from './write';
+
+type Json = Record<string, unknown>;
+
+const root = join(__dirname, '../../../..');
+const shipped = join(root, 'deploy/local/model');
+const fixture = join(root, 'test/golden/fixtures/qwen3-vl-b/model');
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'uirl-random-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function readJson(file: string): Json {
+  return JSON.parse(readFileSync(file, 'utf8')) as Json;
+}
+
+/** A known model with small layers, which keeps its token ids and as much of the vocabulary as they need. */
+function small(id: string): Json {
+  const config = knownConfig(id)!;
+  const vision = config.vision_config as Json;
+  const text = (config.text_config as Json | undefined) ?? config;
+  const heads = { num_attention_heads: 1, num_key_value_heads: 1, head_dim: 128, num_hidden_layers: 2 };
+  Object.assign(text, heads, { hidden_size: 128, intermediate_size: 64 });
+  text.vocab_size = Math.min(text.vocab_size as number, 151_660);
+  if ('num_experts' in text)
+    Object.assign(text, { num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 48 });
+  if (id.startsWith('Qwen/')) shrinkQwenTower(vision);
+  else {
+    const layers = { num_attention_heads: 2, num_hidden_layers: 2 };
+    Object.assign(vision, layers, { hidden_size: 32, intermediate_size: 64 });
+  }
+  return config;
+}
+
+function shrinkQwenTower(vision: Json): void {
+  Object.assign(vision, { depth: 2, num_heads: 2 });
+  if ('embed_dim' in vision) Object.assign(vision, { embed_dim: 32, hidden_size: 128 });
+  else Object.assign(vision, { hidden_size: 32, intermediate_size: 64, out_hidden_size: 128 });
+  if ('deepstack_visual_indexes' in vision) vision.deepstack_visual_indexes = [0];
+  if ('fullatt_block_indexes' in vision) vision.fullatt_block_indexes = [1];
+}
+
+function write(options: Partial<RandomModelOptions> = {}) {
+  return writeRandomModel({
+    out: join(dir, 'out'),
+    config: readJson(join(fixture, 'config.json')),
+    source: 'config.json',
+    tokenizerFrom: shipped,
+    filesFrom: fixture,
+    seed: 3,
+    dtype: 'F32',
+    maxShardBytes: 1e9,
+    ...options,
+  });
+}
+
+test('the weights are those of initializeWeights, in as many files as asked for', async () => {
+  const { weightFiles, parameters, weightBytes, family } = await write({ maxShardBytes: 100_000 });
+  expect(weightFiles.length).toBeGreaterThan(3);
+  expect(weightFiles.at(-1)).toBe('model.safetensors.index.json');
+  const { weights } = await loadModelFolder(join(dir, 'out'));
+  const expected = initializeWeights(family, 3);
+  for (const [name, { shape, data }] of expected) expect(await weights.read(name, shape)).toEqual(data);
+  expect(parameters).toBe([...expected.values()].reduce((sum, { data }) => sum + data.length, 0));
+  expect(weightBytes).toBe(4 * parameters);
+  const index = readJson(join(dir, 'out/model.safetensors.index.json'));
+  expect(index.metadata).toEqual({ total_size: weightBytes });
+  for (const name of weightFiles.slice(0, -1)) {
+    const tensors = Object.values(index.weight_map as Json).filter((file) => file === name).length;
+    expect(tensors === 1 || statSync(join(dir, 'out', name)).size < 110_000).toBe(true);
+  }
+});
+
+test('weights larger than a piece are the same, and half as large as bf16', async () => {
+  const config = small('Qwen/Qwen3-VL-2B-Instruct');
+  const { family, weightFiles } = await write({ config, filesFrom: undefined, dtype: 'BF16' });
+  expect(weightFiles).toEqual(['model.safetensors']);
+  const { weights, config: written } = await loadModelFolder(join(dir, 'out'));
+  const name = 'model.language_model.embed_tokens.weight';
+  expect(weights.entry(name).dtype).toBe('BF16');
+  expect(written.dtype).toBe('bfloat16');
+  const { data } = initializeWeights(family, 3).get(name)!;
+  const read = Buffer.from((await weights.read(name)).buffer);
+  expect(read.equals(Buffer.from(fromBfloat16(toBfloat16(data)).buffer))).toBe(true);
+});
+
+test.each(knownModels())(
+  'without a tokenizer to copy, %s gets one whose ids fit its configuration',
+  async (id) => {
+    const config = small(id);
+    const { family } = await write({ config, filesFrom: undefined });
+    const folder = await loadModelFolder(join(dir, 'out'));
+    const { tokenizer } = folder;
+    const { vocabSize, imageTokenId } = family.shape;
+    expect(tokenizer.vocabSize).toBe(vocabSize);
+    expect(tokenizer.tokenOf(imageTokenId)).toMatch(/^<(\|image_pad\||image)>$/);
+    const said = 'Tap "Wi-Fi" – ünïcode 🙂 123';
+    expect(tokenizer.decode(tokenizer.encode(said))).toBe(said);
+    const prompt = await makeRenderer(folder, { historyTurns: 1 }).renderPngs(
+      [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text: said }] }],
+      [readFileSync(join(fixture, '../images/0.png'))],
+    );
+    expect(prompt.imageTokens).toBeGreaterThan(0);
+  },
+);
+
+test('special tokens have the ids that the configuration names', async () => {
+  await write({ config: small('Qwen/Qwen2-VL-2B-Instruct'), filesFrom: undefined });
+  const tokenizer = await Tokenizer.load(join(dir, 'out'));
+  expect(tokenizer.idOf('<|image_pad|>')).toBe(151_655);
+  expect(tokenizer.idOf('<|vision_start|>')).toBe(151_652);
+  expect(tokenizer.eosTokenIds).toEqual([151_645, 151_643]);
+});
+
+test('every id can be decoded, and no text becomes a filler', async () => {
+  await write({ config: small('Qwen/Qwen2-VL-2B-Instruct'), filesFrom: undefined });
+  const tokenizer = await Tokenizer.load(join(dir, 'out'));
+  for (let id = 0; id < tokenizer.vocabSize; id += 1) {
+    if (tokenizer.tokenOf(id) === undefined) throw new Error(`nothing stands for ${id}`);
+  }
+  expect(tokenizer.decode([100_000])).toBe('<|unused_100000|>');
+  expect(tokenizer.encode('<|unused_100000|>')).not.toContain(100_000);
+});
+
+test('tokenizer, template and processor are copied from where they are, and nothing else', async () => {
+  writeFileSync(join(dir, 'README.md'), 'x');
+  await write();
+  const copied = readdirSync(join(dir, 'out')).toSorted();
+  const companions = readdirSync(fixture).filter((name) => !name.startsWith('model'));
+  expect(copied).toEqual([...companions, 'model.safetensors'].toSorted());
+  for (const name of companions.filter((each) => each !== 'config.json')) {
+    expect(readFileSync(join(dir, 'out', name))).toEqual(readFileSync(join(fixture, name)));
+  }
+});
+
+test('a folder that holds something is refused and left alone', async () => {
+  await write({ out: join(dir, 'first') });
+  const before = readdirSync(join(dir, 'first'));
+  await expect(write({ out: join(dir, 'first') })).rejects.toThrow(/first holds \d+ files already/);
+  expect(readdirSync(join(dir, 'first'))).toEqual(before);
+});
+
+test('what was written is removed when it is ended in the middle', async () => {
+  const controller = new AbortController();
+  const onBytes = (written: number, total: number): void => {
+    expect(written).toBeLessThan(total);
+    controller.abort();
+  };
+  const config = small('Qwen/Qwen2-VL-2B-Instruct');
+  await expect(write({ config, onBytes, signal: controller.signal })).rejects.toThrow(/abort/);
+  expect(readdirSync(join(dir, 'out'))).toEqual([]);
+});
+
+test('says that the vocabulary is too small for a tokenizer', async () => {
+  const config = readJson(join(fixture, 'config.json'));
+  (config.text_config as Json).vocab_size = 200;
+  const failed = write({ config, filesFrom: undefined });
+  await expect(failed).rejects.toThrow(/vocab_size is 200; expected at least 26\d: one token per byte/);
+});
