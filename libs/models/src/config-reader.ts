@@ -66,6 +66,14 @@ export class ConfigReader {
     return this.json[key] === null ? null : this.integer(key, fallback);
   }
 
+  /** An integer or a list of them, negative ones too. */
+  integerOrList(key: string, fallback: number): number | number[] {
+    const value = this.value(key, fallback);
+    const isInteger = (item: unknown): item is number => Number.isInteger(item);
+    if (isInteger(value) || (Array.isArray(value) && value.every(isInteger))) return value;
+    throw this.error(key, 'an integer or a list of integers');
+  }
+
   boolean(key: string, fallback?: boolean): boolean {
     const value = this.value(key, fallback);
     if (typeof value !== 'boolean') throw this.error(key, 'true or false');

@@ -2,6 +2,8 @@ import { ModelError } from '../errors';
 import type { Family } from './base';
 import { idefics2 } from './idefics2';
 import { idefics3, smolVlm } from './idefics3';
+import { llava } from './llava';
+import { llavaOneVision } from './llava-onevision';
 import { qwen2Vl } from './qwen2-vl';
 import { qwen25Vl } from './qwen2-5-vl';
 import { qwen3Vl } from './qwen3-vl';
@@ -14,6 +16,8 @@ const families: Record<string, FamilyFactory> = {
   qwen2_vl: qwen2Vl,
   qwen2_5_vl: qwen25Vl,
   qwen3_vl: qwen3Vl,
+  llava,
+  llava_onevision: llavaOneVision,
   idefics2,
   idefics3,
   smolvlm: smolVlm,

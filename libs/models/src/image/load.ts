@@ -3,6 +3,8 @@ import { ModelError } from '../errors';
 import { readOptionalJson } from '../optional-file';
 import type { ImageModel, ImagePreparation, ParsePreparation } from './preparation';
 import { ImageProcessor, type ImageProcessorOptions } from './processor';
+import { ClipImages, parseClipImages, parseSiglipImages } from './clip';
+import { LlavaOneVisionImages, parseLlavaOneVisionImages } from './llava-onevision';
 import { NativeSizeImages, parseNativeSizeImages } from './native-size';
 import { parseQwenVlImages, QwenVlImages } from './qwen-vl';
 import { parseTiledImages, TiledImages } from './tiled';
@@ -22,6 +24,21 @@ const kinds: readonly ProcessorKind[] = [
     names: ['Qwen2VLImageProcessor', 'Qwen2_5_VLImageProcessor', 'Qwen2_5VLImageProcessor'],
     modelTypes: ['qwen2_vl', 'qwen2_5_vl', 'qwen3_vl'],
     parse: (json, source) => new QwenVlImages(parseQwenVlImages(json, source)),
+  },
+  {
+    names: ['CLIPImageProcessor', 'LlavaImageProcessor'],
+    modelTypes: ['llava'],
+    parse: (json, source, model) => new ClipImages(parseClipImages(json, source, model)),
+  },
+  {
+    names: ['SiglipImageProcessor'],
+    modelTypes: [],
+    parse: (json, source, model) => new ClipImages(parseSiglipImages(json, source, model)),
+  },
+  {
+    names: ['LlavaOnevisionImageProcessor'],
+    modelTypes: ['llava_onevision'],
+    parse: (json, source, model) => new LlavaOneVisionImages(parseLlavaOneVisionImages(json, source, model)),
   },
   {
     names: ['Idefics2ImageProcessor'],

@@ -1,0 +1,17 @@
+/** By the beginning of a name, what files may have there instead; see `Family.checkpointName`. */
+const beginnings: readonly (readonly [RegExp, string])[] = [
+  // The first release: each part as it exists on its own, with its own `model` and `lm_head`, or `vision_model`.
+  [/^lm_head\./, 'language_model.lm_head.'],
+  [/^model\.language_model\./, 'language_model.model.'],
+  [/^model\.vision_tower\.(?!vision_model\.)/, 'vision_tower.vision_model.'],
+  [/^model\.(multi_modal_projector|image_newline)/, '$1'],
+  // Folders that transformers 5 has written, and those of its last releases before.
+  [/^vision_tower\.vision_model\./, 'vision_tower.'],
+  [/^vision_tower\./, 'model.vision_tower.vision_model.'],
+];
+
+/** Names of weights in the files of the LLaVA families, see `Family.checkpointName`. */
+export function llavaCheckpointName(name: string): string {
+  const found = beginnings.find(([beginning]) => beginning.test(name));
+  return found === undefined ? name : name.replace(...found);
+}

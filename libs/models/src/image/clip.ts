@@ -1,0 +1,114 @@
+import { ModelError } from '../errors';
+import type { ImageGeometry } from '../families/base';
+import { centreCrop, toSquare, type Colour } from './margin';
+import { ImageOptions, type Normalization } from './options';
+import { toPatches } from './patches';
+import type { ImageModel, ImagePreparation } from './preparation';
+import { BICUBIC, resize, type RgbImage } from './resample';
+import type { Size } from './smart-resize';
+
+/** What the image processors of CLIP, SigLIP and LLaVA 1.5 do. */
+export interface ClipImageConfig extends Normalization {
+  /** Pixels per patch and axis. */
+  patchSize: number;
+  /** What the shorter edge becomes, the longer one in proportion; or what both become. */
+  size: { shortestEdge: number } | Size;
+  /** What is kept in the middle of the resized image; null for all of it. */
+  crop: Size | null;
+  /** Whether an image is first made square by a margin of the mean colour. */
+  padsToSquare: boolean;
+  /** Filter of {@link resize}. */
+  resample: number;
+}
+
+const HALF = [0.5, 0.5, 0.5];
+
+/**
+ * @param source where the configuration stands, for messages.
+ * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ */
+export function parseClipImages(
+  json: Record<string, unknown>,
+  source: string,
+  { shape }: ImageModel,
+): ClipImageConfig {
+  const options = new ImageOptions(json, source);
+  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
+  const edge = options.size('crop_size');
+  return {
+    patchSize: shape.patchSize,
+    size: options.size('size') ?? { shortestEdge: 224 },
+    crop: options.flag('do_center_crop', true) ? squareOf(edge ?? { shortestEdge: 224 }) : null,
+    padsToSquare: options.flag('do_pad', false),
+    resample: options.resample(BICUBIC),
+    ...options.normalization(),
+  };
+}
+
+/** As {@link parseClipImages}; SigLIP's processor has other defaults, and never crops. */
+export function parseSiglipImages(
+  json: Record<string, unknown>,
+  source: string,
+  { shape }: ImageModel,
+): ClipImageConfig {
+  const options = new ImageOptions(json, source);
+  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
+  return {
+    patchSize: shape.patchSize,
+    size: options.size('size') ?? { width: 224, height: 224 },
+    crop: null,
+    padsToSquare: false,
+    resample: options.resample(BICUBIC),
+    ...options.normalization(HALF, HALF),
+  };
+}
+
+function squareOf(size: { shortestEdge: number } | Size): Size {
+  return 'shortestEdge' in size ? { width: size.shortestEdge, height: size.shortestEdge } : size;
+}
+
+/** Levels of the mean, as the margin around images has them. */
+export function meanColour({ mean }: Normalization): Colour {
+  const [red, green, blue] = mean.map((value) => Math.trunc(value * 255));
+  return [red, green, blue];
+}
+
+/** @throws ModelError for an image without pixels. */
+export function requirePixels({ width, height }: Size): void {
+  if (Math.min(width, height) >= 1) return;
+  throw new ModelError('bad-input', `the image is ${width}×${height} pixels; expected at least 1×1`);
+}
+
+/** Images of one picture each: resized, and cropped to the middle. */
+export class ClipImages implements ImagePreparation {
+  constructor(readonly config: ClipImageConfig) {}
+
+  geometryOf(size: Size): ImageGeometry {
+    requirePixels(size);
+    const { crop, patchSize } = this.config;
+    const { width, height } = crop ?? this.resizedSize(this.paddedSize(size));
+    return { grid: [1, Math.floor(height / patchSize), Math.floor(width / patchSize)] };
+  }
+
+  patchesOf(image: RgbImage): Float32Array {
+    const { crop, padsToSquare, resample } = this.config;
+    const padded = padsToSquare ? toSquare(image, meanColour(this.config)) : image;
+    const resized = resize(padded, this.resizedSize(padded), resample);
+    const picture = crop === null ? resized : centreCrop(resized, crop);
+    return toPatches([picture], { ...this.config, mergeSize: 1 });
+  }
+
+  private paddedSize(size: Size): Size {
+    if (!this.config.padsToSquare) return size;
+    const edge = Math.max(size.width, size.height);
+    return { width: edge, height: edge };
+  }
+
+  private resizedSize({ width, height }: Size): Size {
+    const { size } = this.config;
+    if (!('shortestEdge' in size)) return size;
+    const { shortestEdge } = size;
+    const long = Math.trunc((shortestEdge * Math.max(width, height)) / Math.min(width, height));
+    return width <= height ? { width: shortestEdge, height: long } : { width: long, height: shortestEdge };
+  }
+}
