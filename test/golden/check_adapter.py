@@ -17,7 +17,11 @@ from peft import PeftModel
 from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
 
-from make_qwen_vl import FIXTURES, forward, token_logprobs
+import make_qwen_moe
+import make_qwen_vl
+from make_qwen_vl import FIXTURES, finished, forward, token_logprobs
+
+CASES = {**make_qwen_vl.CASES, **make_qwen_moe.CASES}
 
 
 def main(name: str, adapter: str, scores: str) -> None:
@@ -28,7 +32,7 @@ def main(name: str, adapter: str, scores: str) -> None:
     model = AutoModelForImageTextToText.from_pretrained(
         folder / "model", dtype=torch.float32, attn_implementation="eager"
     )
-    model = PeftModel.from_pretrained(model, adapter).eval()
+    model = PeftModel.from_pretrained(finished(model, CASES[name]), adapter).eval()
     found = json.loads(Path(scores).read_text())
     ids = torch.tensor(found["token_ids"])
     with torch.no_grad():

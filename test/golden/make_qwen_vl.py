@@ -286,7 +286,7 @@ def write_tokenizer(folder: Path) -> None:
 def build_model(case: dict, tokenizer):
     ids = tokenizer.convert_tokens_to_ids
     config_class, model_class = FAMILIES[case["family"]]
-    widths = {"out_hidden_size": case["text"]["hidden_size"]} if case["family"] == "qwen3-vl" else {}
+    widths = {"out_hidden_size": case["text"]["hidden_size"]} if case["family"].startswith("qwen3-vl") else {}
     config = config_class(
         text_config=dict(
             vocab_size=len(tokenizer),
@@ -307,13 +307,20 @@ def build_model(case: dict, tokenizer):
         pad_token_id=ids("<|endoftext|>"),
     )
     config._attn_implementation = "eager"
-    model = model_class(config).eval()
+    model = finished(model_class(config).eval(), case)
     randomize(model, case["seed"])
     if case["dtype"] != torch.float32:
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.copy_(parameter.to(case["dtype"]).float())
     model.tie_weights()
+    return model
+
+
+def finished(model, case: dict):
+    """A model, made or read, as the case needs it."""
+    if "finish" in case:
+        case["finish"](model)
     return model
 
 
@@ -333,7 +340,9 @@ def randomize(model, seed: int) -> None:
             elif "embed_tokens" in name or "pos_embed" in name:
                 parameter.copy_(0.5 * normal(parameter))
             else:
-                parameter.copy_(normal(parameter) * (1.5 / math.sqrt(parameter[0].numel())))
+                # Three axes are a stack of layers: each reads the last one.
+                fan_in = parameter.shape[-1] if parameter.dim() == 3 else parameter[0].numel()
+                parameter.copy_(normal(parameter) * (1.5 / math.sqrt(fan_in)))
         # A placeholder has a logit of 0, so that it is never the likeliest token.
         for token in (model.config.image_token_id, model.config.video_token_id):
             model.lm_head.weight[token] = 0
@@ -363,7 +372,7 @@ def write_preprocessor(folder: Path, case: dict) -> None:
         "merge_size": 2,
         "image_mean": mean,
         "image_std": std,
-        "processor_class": "Qwen3VLProcessor" if case["family"] == "qwen3-vl" else "Qwen2VLProcessor",
+        "processor_class": "Qwen3VLProcessor" if case["family"].startswith("qwen3-vl") else "Qwen2VLProcessor",
         "image_processor_type": "Qwen2VLImageProcessorFast",
     }
     (folder / "preprocessor_config.json").write_text(json.dumps(config, indent=2) + "\n")
@@ -552,7 +561,7 @@ def write_case(name: str, case: dict) -> None:
     vision_positions = get_vision_position_ids(grid_thw, 2)
     tensors["vision_position_ids"] = vision_positions.to(torch.int32)
     tensors["vision_cos"], tensors["vision_sin"] = model.model.visual.rotary_pos_emb(torch.zeros(1), vision_positions)
-    if case["family"] == "qwen3-vl":
+    if case["family"].startswith("qwen3-vl"):
         side = int(case["vision"]["num_position_embeddings"] ** 0.5)
         indices, weights = get_vision_interpolation_indices_and_weights(
             grid_thw, side, mode="bilinear", align_corners=True, spatial_merge_size=2
@@ -630,7 +639,9 @@ def write_adapter(folder: Path, case: dict, model, inputs, prompt, response: int
     (folder / "adapter" / "README.md").unlink(missing_ok=True)
     config_file = folder / "adapter" / "adapter_config.json"
     config = json.loads(config_file.read_text())
-    config["target_modules"].sort()  # a set, saved in random order
+    for key in ("target_modules", "target_parameters"):
+        if config[key] is not None:
+            config[key].sort()  # sets are saved in random order
     config_file.write_text(json.dumps(config, indent=2) + "\n")
     lora.eval()
     logits = forward(lora, ids, pixels, grids, image_token).logits

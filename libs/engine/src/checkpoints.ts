@@ -104,11 +104,11 @@ export class Checkpoints {
 
   private async readAdapter(dir: string, plan: LoraPlan): Promise<Map<string, FloatTensor>> {
     const loaded = await loadAdapter(dir, this.folder.family);
-    const describe = ({ config, modules }: LoraPlan): string =>
-      `rank ${config.rank}, alpha ${config.alpha}, layers ${modules
-        .map(({ name }) => name)
+    const describe = ({ modules }: LoraPlan): string =>
+      modules
+        .map(({ name, rank, scale }) => `${name} (rank ${rank}, scale ${scale})`)
         .toSorted()
-        .join(' ')}`;
+        .join(' ');
     if (describe(loaded.plan) !== describe(plan)) {
       throw new EngineError(
         'checkpoint',

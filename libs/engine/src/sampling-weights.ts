@@ -29,8 +29,12 @@ export function trainedWeights(parameters: () => ParameterSource): SamplingWeigh
   };
 }
 
-/** Whether a plan's layers of the decoder are small enough to keep a merged copy per policy version. */
+/**
+ * Whether a plan's layers of the decoder are small enough to keep a merged copy per policy version. Experts are not merged: a
+ * graph takes them from the file one by one.
+ */
 export function canMerge(plan: LoraPlan): boolean {
+  if (decoderModules(plan).some(({ stack }) => stack !== undefined)) return false;
   const size = decoderModules(plan).reduce(
     (sum, { inFeatures, outFeatures }) => sum + inFeatures * outFeatures,
     0,

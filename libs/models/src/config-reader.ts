@@ -35,6 +35,11 @@ export class ConfigReader {
     return this.json[key] !== undefined && this.json[key] !== null;
   }
 
+  /** The names of the fields. */
+  keys(): string[] {
+    return Object.keys(this.json);
+  }
+
   section(key: string): ConfigReader {
     const value = this.json[key];
     if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -83,6 +88,14 @@ export class ConfigReader {
   string(key: string, fallback?: string): string {
     const value = this.value(key, fallback);
     if (typeof value !== 'string') throw this.error(key, 'a string');
+    return value;
+  }
+
+  strings(key: string): string[] {
+    const value = this.json[key];
+    if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+      throw this.error(key, 'a list of strings');
+    }
     return value;
   }
 

@@ -74,6 +74,24 @@ test('weights are saved under the names that checkpoints of the family have', as
   await expect(loadModelFolder(join(dir, 'saved'))).resolves.toMatchObject({ family: { name: 'qwen2-vl' } });
 });
 
+test('experts are saved as the published models store them, whatever the folder they come from', async () => {
+  for (const name of ['qwen3-vl-moe-a', 'qwen3-vl-moe-b']) {
+    const original = join(__dirname, '../../../test/golden/fixtures', name, 'model');
+    const { family, weights } = await loadModelFolder(original);
+    const tensors = new Map<string, FloatTensor>();
+    for (const { name: weight, shape } of family.parameters())
+      tensors.set(weight, { shape, data: await weights.read(weight, shape) });
+    const to = join(dir, name);
+    await saveModelFolder(to, { tensors, filesFrom: original });
+    const saved = (await loadModelFolder(to)).weights;
+    for (const { name: weight, shape, storedTransposed } of family.parameters()) {
+      const stored = storedTransposed === true ? [shape[0], shape[2], shape[1]] : shape;
+      expect([weight, saved.entry(weight).shape]).toEqual([weight, stored]);
+      expect(await saved.read(weight, shape)).toEqual(tensors.get(weight)!.data);
+    }
+  }
+});
+
 test('full weights are saved as a folder that opens again', async () => {
   const tensors = initializeWeights(await loadFamily(fixture), 5);
   await saveModelFolder(join(dir, 'saved'), { tensors, filesFrom: fixture });

@@ -7,7 +7,7 @@ import { familyOf } from './families/registry';
 import { loadImageProcessor, type ImageProcessor } from './image';
 import { Tokenizer } from './tokenizer';
 import { writeSafetensors, type FloatDtype, type FloatTensor } from './weights/safetensors';
-import { WeightStore } from './weights/store';
+import { transposeEach, WeightStore } from './weights/store';
 
 /** A Hugging Face model folder, opened. */
 export interface ModelFolder {
@@ -37,6 +37,16 @@ async function readConfig(dir: string): Promise<Record<string, unknown>> {
   }
 }
 
+/** Models that take no more than this as float32 are converted once; larger ones stay as they are stored. */
+const HOLD_LIMIT = 1024 ** 3;
+
+/** Converts the weights of a small model to float32 in memory. */
+async function holdIfSmall(family: Family, weights: WeightStore): Promise<void> {
+  const specs = family.parameters();
+  const elements = specs.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  if (elements * 4 <= HOLD_LIMIT) await weights.holdAsFloat32(specs.map(({ name }) => name));
+}
+
 /** The family of a model folder: reads nothing but config.json. */
 export async function loadFamily(dir: string): Promise<Family> {
   return familyOf(await readConfig(dir), join(dir, 'config.json'));
@@ -44,7 +54,8 @@ export async function loadFamily(dir: string): Promise<Family> {
 
 /**
  * Opens a model folder: config.json, safetensors, tokenizer, image processor and chat template. Checks that every weight is
- * there with its shape; float32 weights are not read, bf16 and fp16 weights are converted to float32 in memory.
+ * there with its shape. Weights are not read but mapped when they are needed; bf16 and fp16 weights of models of up to a
+ * gigabyte (as float32) are converted to float32 in memory.
  * @throws ModelError naming the file, what was found and what was expected.
  */
 export async function loadModelFolder(dir: string): Promise<ModelFolder> {
@@ -52,7 +63,7 @@ export async function loadModelFolder(dir: string): Promise<ModelFolder> {
   const family = familyOf(config, join(dir, 'config.json'));
   const weights = await WeightStore.open(dir, family.checkpointName);
   weights.check(family.parameters());
-  await weights.prepare(family.parameters().map(({ name }) => name));
+  await holdIfSmall(family, weights);
   const tokenizer = await Tokenizer.load(dir);
   if (tokenizer.vocabSize > family.shape.vocabSize) {
     throw new ModelError(
@@ -103,8 +114,26 @@ export async function saveModelFolder(dir: string, options: SaveModelOptions): P
   await mkdir(dir, { recursive: true });
   await writeFile(join(dir, 'config.json'), `${JSON.stringify(withDtype(config, dtype), null, 2)}\n`);
   if (filesFrom !== undefined) await copyOtherFiles(filesFrom, dir);
-  const named = new Map([...tensors].map(([name, value]) => [family.checkpointName(name), value]));
+  const transposed = new Set(
+    family
+      .parameters()
+      .filter((spec) => spec.storedTransposed)
+      .map(({ name }) => name),
+  );
+  const named = new Map(
+    [...tensors].map(([name, value]) => [
+      family.checkpointName(name),
+      transposed.has(name) ? asStored(value) : value,
+    ]),
+  );
   await writeSafetensors(join(dir, 'model.safetensors'), named, { dtype });
+}
+
+/** A stack with each matrix transposed; square ones are not, since a reader could not tell. */
+function asStored({ shape, data }: FloatTensor): FloatTensor {
+  const [count, rows, columns] = shape;
+  if (rows === columns) return { shape, data };
+  return { shape: [count, columns, rows], data: transposeEach(data, shape) };
 }
 
 async function copyOtherFiles(from: string, to: string): Promise<void> {

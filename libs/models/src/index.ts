@@ -17,10 +17,12 @@ export {
   loraParameters,
   planLora,
   type LoraConfig,
+  type LoraModule,
   type LoraParameter,
   type LoraPlan,
-  type LoraTargets,
 } from './lora/plan';
+export type { LoraTargets } from './lora/targets';
+export { DROPOUT_SEED, DROPOUT_SEEDS } from './nn/dropout';
 export type { LoraTargets } from './lora/targets';
 export { DROPOUT_SEED, DROPOUT_SEEDS } from './nn/dropout';
 export {

@@ -55,7 +55,7 @@ interface Condition {
 }
 
 const CONDITIONS: Condition[] = [
-  ...['rank', 'alpha', 'targets', 'dropout', 'vision'].map((key) => ({
+  ...['rank', 'alpha', 'use_rslora', 'targets', 'dropout', 'vision'].map((key) => ({
     option: `model.lora.${key}`,
     needs: 'model.use_lora true',
     holds: (values: Values) => values.get('model.use_lora') === true,

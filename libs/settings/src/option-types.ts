@@ -12,6 +12,7 @@ interface Bounds {
   atLeast?: number;
   above?: number;
   atMost?: number;
+  below?: number;
 }
 
 export function integer(bounds: Bounds = {}): OptionType {
@@ -29,10 +30,14 @@ function numeric(noun: string, bounds: Bounds, fits: (value: number) => boolean)
     bounds.atMost === undefined
       ? ''
       : `${bounds.atLeast === undefined && bounds.above === undefined ? ' of' : ' and'} at most ${bounds.atMost}`,
+    bounds.below === undefined
+      ? ''
+      : `${bounds.atLeast === undefined && bounds.above === undefined ? '' : ' and'} below ${bounds.below}`,
   ];
   const within = (value: number) =>
     value >= (bounds.atLeast ?? -Infinity) &&
     value > (bounds.above ?? -Infinity) &&
+    value < (bounds.below ?? Infinity) &&
     value <= (bounds.atMost ?? Infinity);
   return {
     expected: `${noun}${limits.join('')}`,
@@ -94,15 +99,30 @@ export const taskSources: OptionType = {
   parse: parseJson,
 };
 
-/** `all-linear` and the like, or a list of layer names. */
+const layerGroups = ['all-linear', 'attention', 'mlp', 'experts', 'router'];
+
+/** Groups of layers joined by `+`, a regular expression for their whole paths, or a list of layer names. */
 export const loraTargets: OptionType = {
-  expected: 'attention, mlp, attention+mlp, all-linear or a list of layer names',
+  expected: `${layerGroups.join(', ')}, several of them joined by +, a regular expression for whole paths, or a list of layer names`,
   read: (value) => {
     if (Array.isArray(value)) return value.length > 0 ? list().read(value) : undefined;
-    return choice(['attention', 'mlp', 'attention+mlp', 'all-linear']).read(value);
+    if (typeof value !== 'string') return undefined;
+    const known = value.split('+').every((name) => layerGroups.includes(name));
+    return known || isPathPattern(value) ? value : undefined;
   },
-  parse: (value) => (value.includes(',') || value.startsWith('[') ? list().parse(value) : value),
+  parse: (value) =>
+    /^[\w.-]+(,[\w.-]+)+$/.test(value) || value.startsWith('[') ? list().parse(value) : value,
 };
+
+/** A path has several parts, so that a pattern for it has a dot or a wildcard; anything else is a misspelt group. */
+function isPathPattern(value: string): boolean {
+  if (!/[.*?()[\]|^$\\{}]/.test(value)) return false;
+  try {
+    return new RegExp(`^(?:${value})$`) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -59,12 +59,13 @@ const MODEL: RunOption[] = [
   ),
   option('model.lora.rank', positive, 32, 'rank of the adapter', 'lora_rank'),
   option('model.lora.alpha', number({ above: 0 }), 64, 'the adapter is scaled by alpha / rank', 'lora_alpha'),
+  option('model.lora.use_rslora', boolean, false, 'the adapter is scaled by alpha / √rank instead'),
   option('model.lora.targets', loraTargets, 'all-linear', 'linear layers that get an adapter'),
   option(
     'model.lora.dropout',
-    number({ atLeast: 0, atMost: 0 }),
+    number({ atLeast: 0, below: 1 }),
     0,
-    'only 0: with dropout the trained policy is not the sampled one',
+    'share of what an adapter reads that is dropped in training; the trained policy is then not quite the sampled one',
   ),
   option('model.lora.vision', boolean, false, 'adapters in the vision tower too'),
   option(

@@ -9,7 +9,10 @@ export interface RunFile {
     lora: {
       rank: number;
       alpha: number;
-      targets: 'attention' | 'mlp' | 'attention+mlp' | 'all-linear' | string[];
+      /** The adapter is scaled by alpha / √rank, not by alpha / rank. */
+      use_rslora: boolean;
+      /** Groups of layers, a regular expression, or names of layers. */
+      targets: string | string[];
       dropout: number;
       vision: boolean;
     };

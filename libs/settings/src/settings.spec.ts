@@ -154,11 +154,14 @@ plugins: [./reward.js, uirl-toys]
     ['training: {learning_rate: -1}', 'type', /expected a number above 0/],
     ['model: {dtype: bf16}', 'type', /model.dtype is "bf16", expected "fp32"/],
     ['model: {use_lora: "yes"}', 'type', /model.use_lora is "yes", expected true or false/],
+    ['model: {lora: {dropout: 1}}', 'type', /dropout is 1, expected a number of at least 0 and below 1/],
     [
-      'model: {lora: {dropout: 0.1}}',
+      'model: {lora: {targets: atention}}',
       'type',
-      /dropout is 0.1, expected a number of at least 0 and at most 0/,
+      /targets is "atention", expected all-linear, attention, mlp, experts, router, .* or a list of layer names/,
     ],
+    ['model: {lora: {targets: ".*(q_proj"}}', 'type', /targets is "\.\*\(q_proj"/],
+    ['model: {use_lora: false, lora: {use_rslora: true}}', 'conflict', /use_rslora would have no effect/],
     ['rollout: {top_p: 0.9}', 'type', /rollout.top_p is 0.9, .*only 1/],
     ['tasks: {category: settings}', 'type', /tasks is .*expected an object with source_type/],
     ['tasks: demo_training', 'type', /tasks is "demo_training"/],
@@ -274,9 +277,6 @@ describe('the environment of a service', () => {
     });
   });
 
-  it('names every variable that is wrong, without telling passwords', () => {
-    const env = {
-      NATS_URL: 'http://ada:secret@a',
   it('reads how to reach the model hub as Python does, and does not show the token', () => {
     const hub = (env: Record<string, string>) => readServiceSettings('learner', env).hub;
     expect(hub({})).toEqual({
@@ -302,6 +302,9 @@ describe('the environment of a service', () => {
     expect(() => hub({ HF_ENDPOINT: 'hub' })).toThrow(/HF_ENDPOINT is "hub", expected an address/);
   });
 
+  it('names every variable that is wrong, without telling passwords', () => {
+    const env = {
+      NATS_URL: 'http://ada:secret@a',
       MONITOR_PORT: '99999',
       UIRL_RUN: 'a b',
       NATS_TLS_CERT: '/c',

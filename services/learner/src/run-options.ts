@@ -63,7 +63,7 @@ function engineOptions({ model, rollout, training }: RunFile): EngineOptions {
     modelDir: model.name,
     // `auto`: the CPU runs every model; a GPU is asked for by name.
     device: model.device === 'auto' ? 'cpu' : model.device,
-    trainable: model.use_lora ? { mode: 'lora', lora: model.lora } : { mode: 'full' },
+    trainable: model.use_lora ? { mode: 'lora', lora: loraOf(model.lora) } : { mode: 'full' },
     maxRows: rollout.concurrency,
     maxSequence: model.max_sequence,
     ...(model.threads > 0 ? { threads: model.threads } : {}),
@@ -71,6 +71,10 @@ function engineOptions({ model, rollout, training }: RunFile): EngineOptions {
     seed: training.seed,
     optimizer: { weightDecay: training.weight_decay },
   };
+}
+
+function loraOf({ use_rslora: rslora, ...lora }: RunFile['model']['lora']): LoraConfig {
+  return { ...lora, rslora };
 }
 
 function selectionOf(algorithm: RunFile['algorithm']): Selection {

@@ -7,6 +7,8 @@ export interface ParameterSpec {
   shape: number[];
   /** how a new model starts, see `initializeWeights` */
   initial: 'normal' | 'residual' | 'zeros' | 'ones' | 'positions';
+  /** whether checkpoints hold each matrix of this stack transposed: both forms are read, that one is written */
+  storedTransposed?: boolean;
 }
 
 /** One linear layer: what LoRA can be added to. `name` is the module, without `.weight`. */
@@ -15,7 +17,12 @@ export interface LinearSpec {
   inFeatures: number;
   outFeatures: number;
   part: 'text' | 'vision';
-  group: 'attention' | 'mlp' | 'merger';
+  group: 'attention' | 'mlp' | 'merger' | 'router' | 'experts';
+  /**
+   * a stack of so many such layers without bias, of which each row passes `used`: one weight [count, out, in] that is called
+   * `name` alone
+   */
+  stack?: { count: number; used: number };
 }
 
 /** How an image was cut: all that the number, the order and the positions of its features depend on. */
@@ -141,9 +148,16 @@ export interface TrainerForward {
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
+/**
+ * How attention is computed: with all scores at once, fastest for short sequences; or in blocks of queries, whose memory grows
+ * with the length and not with its square (default `whole`).
+ */
+export type AttentionKind = 'whole' | 'blocks';
+
 export interface VisionOptions {
   kind: 'vision';
   parameters: ParameterSource;
+  attention?: AttentionKind;
 }
 
 export interface SamplerOptions {
@@ -153,6 +167,8 @@ export interface SamplerOptions {
   pass: 'prompt' | 'token';
   /** whether the graph takes image features; only for prompts */
   images: boolean;
+  /** of prompts */
+  attention?: AttentionKind;
 }
 
 export interface TrainerOptions {
@@ -160,6 +176,9 @@ export interface TrainerOptions {
   parameters: ParameterSource;
   /** `patches`: the vision tower is part of the graph; `features`: its results are inputs; `none`: text only */
   images: 'patches' | 'features' | 'none';
+  attention?: AttentionKind;
+  /** whether the adapter's dropout takes place; the graph then has the input `DROPOUT_SEED`. Default false */
+  dropout?: boolean;
 }
 
 export interface TrainerFeedOptions {

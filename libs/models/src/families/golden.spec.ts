@@ -48,7 +48,7 @@ async function load(name: string): Promise<Case> {
   const family = familyOf(JSON.parse(readFileSync(config, 'utf8')), config);
   const weights = await WeightStore.open(join(dir, 'model'), family.checkpointName);
   weights.check(family.parameters());
-  await weights.prepare();
+  await weights.holdAsFloat32();
   const tensors = await WeightStore.openFile(join(dir, 'expected.safetensors'));
   const [, size] = tensors.entry('pixel_values').shape;
   const area = family.shape.patchSize ** 2;
@@ -310,7 +310,7 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
     const { weights, expected, dir } = golden;
     const tensors = new Map<string, FloatTensor>();
     for (const { name, shape } of golden.family.parameters())
-      tensors.set(name, { shape, data: await weights.read(name) });
+      tensors.set(name, { shape, data: await weights.read(name, shape) });
     const { loss, results } = await gradientsOf(
       new Parameters({ weights, inputs: 'all' }),
       tensorFeeds(tensors),

@@ -7,6 +7,7 @@ import { llavaOneVision } from './llava-onevision';
 import { qwen2Vl } from './qwen2-vl';
 import { qwen25Vl } from './qwen2-5-vl';
 import { qwen3Vl } from './qwen3-vl';
+import { qwen3VlMoe } from './qwen3-vl-moe';
 
 /** Binds a family to a parsed config.json; `file` is named in errors. */
 export type FamilyFactory = (json: unknown, file: string) => Family;
@@ -16,6 +17,7 @@ const families: Record<string, FamilyFactory> = {
   qwen2_vl: qwen2Vl,
   qwen2_5_vl: qwen25Vl,
   qwen3_vl: qwen3Vl,
+  qwen3_vl_moe: qwen3VlMoe,
   llava,
   llava_onevision: llavaOneVision,
   idefics2,

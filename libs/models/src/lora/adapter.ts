@@ -2,9 +2,16 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigReader } from '../config-reader';
 import { ModelError } from '../errors';
-import type { Family } from '../families/base';
+import type { Family, LinearSpec } from '../families/base';
 import { readSafetensors, writeSafetensors, type FloatTensor } from '../weights/safetensors';
-import { loraParameters, planLora, type LoraConfig, type LoraPlan } from './plan';
+import {
+  isTargetedByWeight,
+  loraParameters,
+  planLora,
+  weightName,
+  type LoraConfig,
+  type LoraPlan,
+} from './plan';
 
 const configFile = 'adapter_config.json';
 const weightsFile = 'adapter_model.safetensors';
@@ -20,7 +27,7 @@ export interface LoadedAdapter {
 
 function configOf(plan: LoraPlan, baseModel: string | null): Record<string, unknown> {
   return {
-    alpha_pattern: {},
+    alpha_pattern: plan.config.alphaPattern ?? {},
     base_model_name_or_path: baseModel,
     bias: 'none',
     fan_in_fan_out: false,
@@ -28,15 +35,16 @@ function configOf(plan: LoraPlan, baseModel: string | null): Record<string, unkn
     init_lora_weights: true,
     lora_alpha: plan.config.alpha,
     lora_bias: false,
-    lora_dropout: 0,
+    lora_dropout: plan.config.dropout,
     modules_to_save: null,
     peft_type: 'LORA',
     r: plan.config.rank,
-    rank_pattern: {},
+    rank_pattern: plan.config.rankPattern ?? {},
     target_modules: plan.targetModules,
+    target_parameters: plan.targetParameters.length > 0 ? plan.targetParameters : null,
     task_type: 'CAUSAL_LM',
     use_dora: false,
-    use_rslora: false,
+    use_rslora: plan.config.rslora ?? false,
   };
 }
 
@@ -85,15 +93,22 @@ const neutral: Record<string, (value: unknown) => boolean> = {
   fan_in_fan_out: (value) => value === false,
   lora_bias: (value) => value === false,
   use_dora: (value) => value === false,
-  use_rslora: (value) => value === false,
   use_qalora: (value) => value === false,
-  rank_pattern: isEmpty,
-  alpha_pattern: isEmpty,
+  init_lora_weights: leavesBaseWeights,
   modules_to_save: isEmpty,
   layer_replication: isEmpty,
-  target_parameters: isEmpty,
   trainable_token_indices: isEmpty,
+  alora_invocation_tokens: isEmpty,
+  arrow_config: isEmpty,
+  kasa_config: isEmpty,
+  monteclora_config: isEmpty,
+  use_bdlora: isEmpty,
 };
+
+/** Some ways to start an adapter take a part out of the weights it is added to. */
+function leavesBaseWeights(value: unknown): boolean {
+  return typeof value === 'boolean' || ['gaussian', 'eva', 'orthogonal', 'mica'].includes(value as string);
+}
 
 function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
@@ -102,8 +117,7 @@ function isEmpty(value: unknown): boolean {
 function parseConfig(
   json: unknown,
   file: string,
-  modules: string[],
-): { config: LoraConfig; baseModel: string | null } {
+): { reader: ConfigReader; config: Omit<LoraConfig, 'targets'> } {
   const reader = ConfigReader.of(json, file);
   reader.oneOf('peft_type', ['LORA']);
   for (const [key, value] of Object.entries(json as Record<string, unknown>)) {
@@ -114,18 +128,52 @@ function parseConfig(
   const config = {
     rank: reader.integer('r'),
     alpha: reader.number('lora_alpha'),
-    targets: modules,
-    dropout: 0,
+    dropout: reader.number('lora_dropout', 0),
+    rslora: reader.boolean('use_rslora', false),
+    rankPattern: numbersOf(reader, 'rank_pattern'),
+    alphaPattern: numbersOf(reader, 'alpha_pattern'),
   };
-  return {
-    config,
-    baseModel: reader.has('base_model_name_or_path') ? reader.string('base_model_name_or_path') : null,
-  };
+  return { reader, config };
+}
+
+/** A field that maps names to numbers. */
+function numbersOf(reader: ConfigReader, key: string): Record<string, number> {
+  if (!reader.has(key)) return {};
+  const section = reader.section(key);
+  return Object.fromEntries(section.keys().map((name) => [name, section.number(name)]));
 }
 
 /**
- * Reads a PEFT adapter folder for a model. Which layers it adapts is taken from its tensors; `lora_dropout` says how it was
- * trained and does not matter here.
+ * The layers that an adapter's tensors belong to. Weights that PEFT targets as such are told by `target_parameters`, because
+ * the names of their tensors do not say which weight of a module they belong to.
+ */
+function adaptedLayers(reader: ConfigReader, names: Iterable<string>, family: Family): string[] {
+  const layers = new Set<string>();
+  const targeted = reader.has('target_parameters') ? reader.strings('target_parameters') : [];
+  const weights = family.linears().filter(isTargetedByWeight);
+  for (const target of targeted) {
+    const found = weights.filter((linear) => `.${weightName(linear)}`.endsWith(`.${target}`));
+    if (found.length === 0) throw reader.error('target_parameters', `routers or experts of ${family.name}`);
+    for (const { name } of found) layers.add(name);
+  }
+  const keys = new Set(weights.filter(({ name }) => layers.has(name)).flatMap(keysWithin));
+  for (const name of names) {
+    const module = /^base_model\.model\.(.+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? name;
+    if (!keys.has(module)) layers.add(module);
+  }
+  return [...layers];
+}
+
+/** Names that the carrier of a weight's matrices may have: of a router its own, of experts their module's, wrapped or not. */
+function keysWithin({ name, stack }: LinearSpec): string[] {
+  if (stack === undefined) return [name];
+  const module = name.slice(0, name.lastIndexOf('.'));
+  return [module, `${module}.base_layer`];
+}
+
+/**
+ * Reads a PEFT adapter folder for a model. Which layers it adapts is taken from its tensors, and of weights that PEFT targets
+ * as such from `target_parameters`.
  * @throws ModelError when it is not a LoRA adapter, uses something unsupported, or does not fit the model.
  */
 export async function loadAdapter(dir: string, family: Family): Promise<LoadedAdapter> {
@@ -147,11 +195,9 @@ export async function loadAdapter(dir: string, family: Family): Promise<LoadedAd
   }
   const weights = join(dir, weightsFile);
   const tensors = await readSafetensors(weights);
-  const modules = [...tensors.keys()].map(
-    (name) => /^base_model\.model\.(.+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? name,
-  );
-  const { config, baseModel } = parseConfig(json, file, [...new Set(modules)]);
-  const plan = planLora(family, config);
+  const { reader, config } = parseConfig(json, file);
+  const plan = planLora(family, { ...config, targets: adaptedLayers(reader, tensors.keys(), family) });
   checkTensors(plan, tensors, weights);
+  const baseModel = reader.has('base_model_name_or_path') ? reader.string('base_model_name_or_path') : null;
   return { plan, tensors, baseModel };
 }

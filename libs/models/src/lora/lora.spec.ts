@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Family } from '../families/base';
@@ -43,6 +43,14 @@ test('the vision tower takes part when asked', () => {
   expect(names).not.toContain('lm_head');
 });
 
+test.each(readdirSync(fixtures))('the vision tower of %s takes part when asked', async (name) => {
+  const own = await loadFamily(join(fixtures, name, 'model'));
+  const parts = (vision: boolean): Set<string> =>
+    new Set(planLora(own, { ...base, vision }).modules.map(({ part }) => part));
+  expect(parts(false)).toEqual(new Set(['text']));
+  expect(parts(true)).toEqual(new Set(['text', 'vision']));
+});
+
 test('a list names layers by the end of their path', () => {
   const { modules } = planLora(family, { ...base, targets: ['q_proj', 'layers.1.mlp.up_proj'] });
   expect(modules.map(({ name }) => name)).toEqual([
@@ -65,7 +73,7 @@ test.each([
   [{ targets: ['q_proj', 'query'] }, /"query" names no linear layer of qwen3-vl.*q_proj/],
   [{ rank: 0 }, /rank: expected an integer of at least 1, found 0/],
   [{ alpha: -1 }, /alpha: expected a positive number/],
-  [{ dropout: 0.1 }, /dropout: found 0\.1; only 0 is supported/],
+  [{ dropout: 1 }, /dropout: expected a share below 1, found 1/],
 ])('refuses %j', (config, message) => {
   expect(() => planLora(family, { ...base, ...config })).toThrow(message);
 });
@@ -85,7 +93,7 @@ test('a new adapter has A within its bound, B zero, and depends on the seed only
   expect(tensorsDigest(initializeLora(plan, 4))).not.toBe(tensorsDigest(tensors));
 });
 
-test.each(['qwen3-vl-a', 'qwen3-vl-b'])(
+test.each(['qwen3-vl-a', 'qwen3-vl-b', 'qwen3-vl-moe-a', 'qwen3-vl-moe-b'])(
   "PEFT's adapter of %s is read, written and read again unchanged",
   async (name) => {
     const own = await loadFamily(join(fixtures, name, 'model'));
@@ -112,7 +120,12 @@ describe('refuses an adapter', () => {
 
   test.each([
     [{ use_dora: true }, /adapter_config\.json: use_dora = true is not supported/],
-    [{ rank_pattern: { q_proj: 8 } }, /rank_pattern/],
+    [{ rank_pattern: { q_proj: 8 } }, /q_proj\.lora_A\.weight" has shape \[4, 64\], expected \[8, 64\]/],
+    [{ init_lora_weights: 'pissa' }, /init_lora_weights = "pissa" is not supported/],
+    [
+      { target_parameters: ['mlp.experts.down_proj'] },
+      /target_parameters: expected routers or experts of qwen3-vl/,
+    ],
     [{ modules_to_save: ['lm_head'] }, /modules_to_save/],
     [{ peft_type: 'IA3' }, /peft_type: expected one of LORA, found "IA3"/],
     [{ r: 8 }, /lora_A\.weight" has shape \[4, 64\], expected \[8, 64\]/],

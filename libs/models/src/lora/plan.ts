@@ -1,19 +1,35 @@
 import { ModelError } from '../errors';
 import type { Family, LinearSpec } from '../families/base';
+import { filtersOf, isPattern, layerFilter, type LoraTargets } from './targets';
 
-/** Which linear layers an adapter is added to. */
-export type LoraTargets = 'attention' | 'mlp' | 'attention+mlp' | 'all-linear' | string[];
-
-/** How an adapter is made: y = xWᵀ + b + (alpha / rank) · (xAᵀ)Bᵀ (LoRA, arXiv:2106.09685, section 4.1). */
+/** How an adapter is made: y = xWᵀ + b + scale · (xAᵀ)Bᵀ (LoRA, arXiv:2106.09685, section 4.1). */
 export interface LoraConfig {
   rank: number;
+  /** the scale is alpha / rank */
   alpha: number;
-  /** a list names layers as PEFT does: a layer matches when its path is the name or ends with `.name` */
+  /**
+   * which layers it is added to: `all-linear`, `attention`, `mlp`, `experts`, `router`, several of them joined by `+`; a regular
+   * expression for whole paths; or a list of names, each the path of a layer or the end of paths
+   */
   targets: LoraTargets;
-  /** only 0: with dropout the trained distribution would not be the sampled one */
+  /** share of each layer's input that is dropped in training (0 to 1), see `dropOut`; not for routers and experts */
   dropout: number;
-  /** whether the named groups include the vision tower; a list of names reaches it without this */
+  /** whether the named groups include the vision tower; names and patterns reach it without this */
   vision?: boolean;
+  /** the scale is alpha / √rank (rsLoRA, arXiv:2312.03732) */
+  rslora?: boolean;
+  /** other ranks and alphas for layers whose path ends with a regular expression, as PEFT's `rank_pattern` and `alpha_pattern` */
+  rankPattern?: Readonly<Record<string, number>>;
+  alphaPattern?: Readonly<Record<string, number>>;
+}
+
+/** One adapted layer, or stack of layers. */
+export interface LoraModule extends LinearSpec {
+  /** PEFT's name of what carries the matrices */
+  key: string;
+  rank: number;
+  /** what the product of the matrices is multiplied by */
+  scale: number;
 }
 
 /** One trainable matrix of an adapter, under its PEFT name. */
@@ -26,37 +42,49 @@ export interface LoraParameter {
 /** An adapter's layers for one model. */
 export interface LoraPlan {
   config: LoraConfig;
-  scale: number;
-  modules: LinearSpec[];
+  modules: LoraModule[];
   /** what PEFT is to match: short names where that reaches these modules and no others, else full paths */
   targetModules: string[];
+  /** weights that are no modules of their own to PEFT: routers and stacks of experts */
+  targetParameters: string[];
 }
 
-function inGroup(linear: LinearSpec, { targets, vision = false }: LoraConfig): boolean {
-  if (Array.isArray(targets)) {
-    return targets.some((target) => linear.name === target || linear.name.endsWith(`.${target}`));
+function checkConfig({ rank, alpha, dropout, rankPattern = {}, alphaPattern = {} }: LoraConfig): void {
+  for (const [name, value] of Object.entries({ rank, ...rankPattern })) {
+    if (Number.isInteger(value) && value >= 1) continue;
+    throw new ModelError('bad-input', `LoRA ${name}: expected an integer of at least 1, found ${value}`);
   }
-  if (linear.part === 'vision' && !vision) return false;
-  return targets === 'all-linear' || targets.split('+').includes(linear.group);
+  for (const [name, value] of Object.entries({ alpha, ...alphaPattern })) {
+    if (value > 0) continue;
+    throw new ModelError('bad-input', `LoRA ${name}: expected a positive number, found ${value}`);
+  }
+  if (!(dropout >= 0 && dropout < 1)) {
+    throw new ModelError('bad-input', `LoRA dropout: expected a share below 1, found ${dropout}`);
+  }
 }
 
-function checkConfig(config: LoraConfig): void {
-  if (!Number.isInteger(config.rank) || config.rank < 1) {
-    throw new ModelError('bad-input', `LoRA rank: expected an integer of at least 1, found ${config.rank}`);
-  }
-  if (!(config.alpha > 0)) {
-    throw new ModelError('bad-input', `LoRA alpha: expected a positive number, found ${config.alpha}`);
-  }
-  if (config.dropout !== 0) {
-    throw new ModelError(
-      'unsupported',
-      `LoRA dropout: found ${config.dropout}; only 0 is supported, since dropout would train another distribution than the sampled one`,
-    );
-  }
+/** PEFT adapts weights as such by a sum of weights, which no input can be dropped from. */
+function checkDropout({ dropout }: LoraConfig, modules: readonly LinearSpec[]): void {
+  const without = modules.find(isTargetedByWeight);
+  if (dropout === 0 || without === undefined) return;
+  throw new ModelError(
+    'unsupported',
+    `LoRA dropout: found ${dropout}, but routers and experts, such as ${without.name}, have none; use 0 or other targets`,
+  );
 }
 
 function lastPart(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
+}
+
+/** Whether PEFT reaches a layer by its weight, not by a module that is a linear layer. */
+export function isTargetedByWeight({ group }: LinearSpec): boolean {
+  return group === 'router' || group === 'experts';
+}
+
+/** The weight of a layer. */
+export function weightName({ name, stack }: LinearSpec): string {
+  return stack === undefined ? `${name}.weight` : name;
 }
 
 /** PEFT also matches modules that are no linear layers, such as the vision tower's convolution: there only full paths are safe. */
@@ -67,47 +95,97 @@ function targetModulesOf(modules: LinearSpec[], linears: LinearSpec[]): string[]
   return (exact ? [...short] : modules.map(({ name }) => name)).toSorted();
 }
 
+/** Paths from `.mlp` on where all layers with such a weight take part, else full paths. */
+function targetParametersOf(modules: LinearSpec[], linears: LinearSpec[]): string[] {
+  const ending = (linear: LinearSpec): string =>
+    /mlp\..+$/.exec(weightName(linear))?.[0] ?? weightName(linear);
+  const short = new Set(modules.map(ending));
+  const reached = linears.filter((linear) => short.has(ending(linear)));
+  return (reached.length === modules.length ? [...short] : modules.map(weightName)).toSorted();
+}
+
+/**
+ * PEFT's names of what carries the matrices. It wraps a module once for each targeted weight in it, in the module's order, and
+ * the last wrapper keeps the module's name.
+ */
+function keysOf(modules: LinearSpec[]): Map<LinearSpec, string> {
+  const holder = ({ name, stack }: LinearSpec): string =>
+    stack === undefined ? name : name.slice(0, name.lastIndexOf('.'));
+  return new Map(
+    modules.map((module, i) => {
+      const outside = modules.slice(i + 1).filter((other) => holder(other) === holder(module)).length;
+      return [module, holder(module) + '.base_layer'.repeat(outside)];
+    }),
+  );
+}
+
+/** What a pattern says of a layer: PEFT takes the first key that the layer's path ends with. */
+function byPattern(patterns: Readonly<Record<string, number>> = {}, name: string, otherwise: number): number {
+  const key = Object.keys(patterns).find((pattern) => layerFilter(`(.*\\.)?(${pattern})`)(name));
+  return key === undefined ? otherwise : patterns[key];
+}
+
+function adapted(linear: LinearSpec, key: string, config: LoraConfig): LoraModule {
+  const rank = byPattern(config.rankPattern, linear.name, config.rank);
+  const alpha = byPattern(config.alphaPattern, linear.name, config.alpha);
+  return { ...linear, key, rank, scale: alpha / (config.rslora === true ? Math.sqrt(rank) : rank) };
+}
+
+function unknownTarget(target: string, family: string, linears: LinearSpec[]): ModelError {
+  const known = [...new Set(linears.map(({ name }) => lastPart(name)))].join(', ');
+  const what = isPattern(target) ? 'is a pattern that matches' : 'names';
+  return new ModelError(
+    'bad-input',
+    `LoRA targets: "${target}" ${what} no linear layer of ${family}; use all-linear, attention, mlp, experts, router, several ` +
+      `of them joined by +, a regular expression for whole paths, or a list of: ${known}`,
+  );
+}
+
 /**
  * Finds the layers a LoRA configuration names.
  * @throws ModelError when nothing matches a name; the message lists what can be named.
  */
-export function planLora(family: Family, config: LoraConfig): LoraPlan {
+export function planLora(family: Pick<Family, 'name' | 'linears'>, config: LoraConfig): LoraPlan {
   checkConfig(config);
   const linears = family.linears();
-  const modules = linears.filter((linear) => inGroup(linear, config));
-  const wanted = Array.isArray(config.targets) ? config.targets : [config.targets];
-  for (const target of wanted) {
-    if (
-      !linears.some((linear) =>
-        inGroup(linear, { ...config, targets: Array.isArray(config.targets) ? [target] : (target as 'mlp') }),
-      )
-    ) {
-      const known = [...new Set(linears.map(({ name }) => lastPart(name)))].join(', ');
-      throw new ModelError(
-        'bad-input',
-        `LoRA targets: "${target}" names no linear layer of ${family.name}; ` +
-          `use attention, mlp, attention+mlp, all-linear, or a list of: ${known}`,
-      );
-    }
+  const wanted = new Set<LinearSpec>();
+  for (const [target, reaches] of filtersOf(config.targets, config.vision ?? false)) {
+    const found = linears.filter(reaches);
+    if (found.length === 0) throw unknownTarget(target, family.name, linears);
+    for (const linear of found) wanted.add(linear);
   }
+  const chosen = linears.filter((linear) => wanted.has(linear));
+  checkDropout(config, chosen);
+  const keys = keysOf(chosen);
   return {
     config,
-    scale: config.alpha / config.rank,
-    modules,
-    targetModules: targetModulesOf(modules, linears),
+    modules: chosen.map((linear) => adapted(linear, keys.get(linear)!, config)),
+    targetModules: targetModulesOf(
+      chosen.filter((linear) => !isTargetedByWeight(linear)),
+      linears.filter((linear) => !isTargetedByWeight(linear)),
+    ),
+    targetParameters: targetParametersOf(
+      chosen.filter(isTargetedByWeight),
+      linears.filter(isTargetedByWeight),
+    ),
   };
 }
 
-/** PEFT's name of an adapter matrix. */
-export function loraName(module: string, side: 'A' | 'B'): string {
-  return `base_model.model.${module}.lora_${side}.weight`;
+/** PEFT's name of an adapter matrix; `key` as in {@link LoraModule}. */
+export function loraName(key: string, side: 'A' | 'B'): string {
+  return `base_model.model.${key}.lora_${side}.weight`;
 }
 
-/** The matrices of an adapter: A [rank, in] and B [out, rank] of every layer. */
+/**
+ * The matrices of an adapter: A [rank, in] and B [out, rank] of every layer. Those of a stack are one: A [layers · rank, in]
+ * below each other, B [out, rank · layers] with the layers next to each other for every rank.
+ */
 export function loraParameters(plan: LoraPlan): LoraParameter[] {
-  const { rank } = plan.config;
-  return plan.modules.flatMap(({ name, inFeatures, outFeatures }): LoraParameter[] => [
-    { name: loraName(name, 'A'), shape: [rank, inFeatures], side: 'A' },
-    { name: loraName(name, 'B'), shape: [outFeatures, rank], side: 'B' },
-  ]);
+  return plan.modules.flatMap(({ key, rank, stack, inFeatures, outFeatures }): LoraParameter[] => {
+    const columns = rank * (stack?.count ?? 1);
+    return [
+      { name: loraName(key, 'A'), shape: [columns, inFeatures], side: 'A' },
+      { name: loraName(key, 'B'), shape: [outFeatures, columns], side: 'B' },
+    ];
+  });
 }

@@ -1,12 +1,23 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
-import { loraName, type LoraPlan } from '../lora/plan';
+import { loraName, type LoraModule, type LoraPlan } from '../lora/plan';
+import type { AttentionKind } from '../families/base';
 import type { WeightStore } from '../weights/store';
+import { dropOut } from './dropout';
+import { splitRows } from './stack';
 
 /** The two matrices of a LoRA layer as graph values, and what to multiply their product with. */
 export interface LoraValues {
   a: Value;
   b: Value;
   scale: number;
+  /** share of the layer's input that is dropped in training */
+  dropout: number;
+}
+
+/** Matrices of equal shape as graph values, [out, in] each, or all of them [in, out]. */
+export interface MatrixStack {
+  matrices: readonly Value[];
+  transposed: boolean;
 }
 
 /**
@@ -14,9 +25,13 @@ export interface LoraValues {
  * weights are one value.
  */
 export interface ParameterSource {
-  /** the weight `name`, whose checkpoint shape is `shape` */
+  /** the weight `name`, whose checkpoint shape is `shape`, as float32 */
   get(graph: Graph, name: string, shape: readonly number[]): Value;
-  /** the adapter of a linear layer, if it has one */
+  /** the same in the type it is stored in */
+  stored(graph: Graph, name: string, shape: readonly number[]): Value;
+  /** the matrices of a stack of linear layers without bias, one weight [layers, out, in] */
+  stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack;
+  /** the adapter of a linear layer, or of a stack of them, if it has one */
   lora(graph: Graph, module: string, inFeatures: number, outFeatures: number): LoraValues | undefined;
   /** what became a graph input, by name, in order of first use */
   readonly inputs: ReadonlyMap<string, Value>;
@@ -33,10 +48,11 @@ export interface ParametersOptions {
 export class Parameters implements ParameterSource {
   readonly inputs = new Map<string, Value>();
   private readonly constants = new Map<string, Value>();
-  private readonly loraModules: ReadonlySet<string>;
+  private readonly asFloat32 = new Map<string, Value>();
+  private readonly loraModules: ReadonlyMap<string, LoraModule>;
 
   constructor(private readonly options: ParametersOptions) {
-    this.loraModules = new Set(options.lora?.modules.map(({ name }) => name));
+    this.loraModules = new Map(options.lora?.modules.map((module) => [module.name, module]));
   }
 
   private isInput(name: string): boolean {
@@ -53,23 +69,51 @@ export class Parameters implements ParameterSource {
   }
 
   get(graph: Graph, name: string, shape: readonly number[]): Value {
+    const stored = this.stored(graph, name, shape);
+    if (stored.dtype === 'float32') return stored;
+    let value = this.asFloat32.get(name);
+    if (value === undefined) {
+      value = ops.cast(stored, 'float32');
+      this.asFloat32.set(name, value);
+    }
+    return value;
+  }
+
+  stored(graph: Graph, name: string, shape: readonly number[]): Value {
     if (this.isInput(name)) return this.input(graph, name, shape);
     let value = this.constants.get(name);
     if (value === undefined) {
       const data = this.options.weights.constant(name, shape);
-      value = graph.parameter(name, { dtype: 'float32', shape: [...shape], ...data });
+      value = graph.parameter(name, { shape: [...shape], ...data });
       this.constants.set(name, value);
     }
     return value;
   }
 
+  stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack {
+    const [count, out, width] = shape;
+    if (this.isInput(name)) {
+      const rows = ops.reshape(this.input(graph, name, shape), [count * out, width]);
+      return { matrices: splitRows(rows, count), transposed: false };
+    }
+    const { slices, transposed } = this.options.weights.stack(name, shape);
+    const each = transposed ? [width, out] : [out, width];
+    const matrices = slices.map((data, i) =>
+      ops.cast(graph.parameter(`${name}.${i}`, { shape: each, ...data }), 'float32'),
+    );
+    return { matrices, transposed };
+  }
+
   lora(graph: Graph, module: string, inFeatures: number, outFeatures: number): LoraValues | undefined {
-    const { lora } = this.options;
-    if (lora === undefined || !this.loraModules.has(module)) return undefined;
+    const adapted = this.loraModules.get(module);
+    if (adapted === undefined) return undefined;
+    const { key, scale } = adapted;
+    const columns = adapted.rank * (adapted.stack?.count ?? 1);
     return {
-      a: this.input(graph, loraName(module, 'A'), [lora.config.rank, inFeatures]),
-      b: this.input(graph, loraName(module, 'B'), [outFeatures, lora.config.rank]),
-      scale: lora.scale,
+      a: this.input(graph, loraName(key, 'A'), [columns, inFeatures]),
+      b: this.input(graph, loraName(key, 'B'), [outFeatures, columns]),
+      scale,
+      dropout: this.options.lora?.config.dropout ?? 0,
     };
   }
 }
@@ -81,15 +125,38 @@ export interface LinearShape {
   bias: boolean;
 }
 
+export interface BuilderOptions {
+  /** whether the adapter's dropout takes place, default false */
+  dropout?: boolean | undefined;
+  /** default `whole` */
+  attention?: AttentionKind | undefined;
+}
+
 /** Builds the layers that all families share over one graph and one source of parameters. */
 export class LayerBuilder {
+  /** @param dropout whether the inputs of adapters are dropped out as the parameters say */
   constructor(
     readonly graph: Graph,
     readonly parameters: ParameterSource,
+    private readonly options: BuilderOptions = {},
   ) {}
+
+  private get dropout(): boolean {
+    return this.options.dropout ?? false;
+  }
+
+  get attention(): AttentionKind {
+    return this.options.attention ?? 'whole';
+  }
 
   weight(name: string, shape: readonly number[]): Value {
     return this.parameters.get(this.graph, name, shape);
+  }
+
+  /** Rows of the table `name` [rows, width] for token ids of any shape: [..., width]. Only those rows are read. */
+  embedding(name: string, shape: readonly [number, number], ids: Value): Value {
+    const rows = ops.gather(this.parameters.stored(this.graph, name, shape), ids, 0);
+    return rows.dtype === 'float32' ? rows : ops.cast(rows, 'float32');
   }
 
   /** Linear layer `name` (without `.weight`) with its adapter if it has one. */
@@ -98,13 +165,15 @@ export class LayerBuilder {
       const weight = this.weight(`${name}.weight`, [outFeatures, inFeatures]);
       const y = ops.linear(x, weight, bias ? this.weight(`${name}.bias`, [outFeatures]) : undefined);
       const lora = this.parameters.lora(this.graph, name, inFeatures, outFeatures);
-      return lora === undefined ? y : ops.add(y, this.adapter(x, lora));
+      return lora === undefined ? y : ops.add(y, this.adapter(x, name, lora));
     });
   }
 
-  private adapter(x: Value, { a, b, scale }: LoraValues): Value {
-    const low = ops.linear(x, a);
-    const scaled = scale === 1 ? low : ops.mul(low, ops.scalar(this.graph, scale, 'float32'));
+  private adapter(x: Value, name: string, { a, b, scale, dropout }: LoraValues): Value {
+    const rate = this.dropout ? dropout : 0;
+    const low = ops.linear(rate === 0 ? x : dropOut(x, name, rate), a);
+    const factor = scale / (1 - rate);
+    const scaled = factor === 1 ? low : ops.mul(low, ops.scalar(this.graph, factor, 'float32'));
     return ops.linear(scaled, b);
   }
 

@@ -155,12 +155,13 @@ describe('weight store', () => {
   test('finds tensors in shards; float32 stays in its file, bf16 is converted', async () => {
     await shards();
     const store = await WeightStore.open(dir);
-    await store.prepare();
+    await store.holdAsFloat32();
     const entry = store.entry('b.weight', [2, 3]);
     expect(store.constant('b.weight')).toEqual({
+      dtype: 'float32',
       external: { path: join(dir, 'one.safetensors'), offset: entry.offset, length: 24 },
     });
-    expect(store.constant('a.bias')).toEqual({ data: Float32Array.of(7, 8) });
+    expect(store.constant('a.bias')).toEqual({ dtype: 'float32', data: Float32Array.of(7, 8) });
     expect(entry.offset % 64).toBe(0);
   });
 

@@ -8,20 +8,53 @@ import {
   readTensorBytes,
   type FloatTensor,
   type TensorEntry,
+  type SafetensorsDtype,
 } from './safetensors';
 
-/** A frozen weight as a graph constant: mapped from its file where that is possible, else held in memory. */
+/** A frozen weight as a graph constant: mapped from its file as it is stored there, or float32 held in memory. */
 export type WeightData =
-  { external: { path: string; offset: number; length: number } } | { data: Float32Array };
+  | { dtype: 'float32' | 'bfloat16' | 'float16'; external: { path: string; offset: number; length: number } }
+  | { dtype: 'float32'; data: Float32Array };
+
+const constantTypes: Partial<Record<SafetensorsDtype, 'float32' | 'bfloat16' | 'float16'>> = {
+  F32: 'float32',
+  BF16: 'bfloat16',
+  F16: 'float16',
+};
 
 function shapeText(shape: readonly number[]): string {
   return `[${shape.join(', ')}]`;
 }
 
+/** Part `index` of `count` equal ones. */
+function part(whole: WeightData, index: number, count: number): WeightData {
+  if ('data' in whole) {
+    const size = whole.data.length / count;
+    return { dtype: whole.dtype, data: whole.data.subarray(index * size, (index + 1) * size) };
+  }
+  const { path, offset, length } = whole.external;
+  const size = length / count;
+  return { dtype: whole.dtype, external: { path, offset: offset + index * size, length: size } };
+}
+
+/** Every matrix of a stack [count, rows, columns] transposed: [count, columns, rows]. */
+export function transposeEach(data: Float32Array, [count, rows, columns]: readonly number[]): Float32Array {
+  const result = new Float32Array(data.length);
+  const size = rows * columns;
+  for (let at = 0; at < count * size; at += size) {
+    for (let row = 0; row < rows; row += 1) {
+      for (let column = 0; column < columns; column += 1) {
+        result[at + column * rows + row] = data[at + row * columns + column];
+      }
+    }
+  }
+  return result;
+}
+
 /**
  * The weights of a model folder by name: where each lies and what shape it has.
- * float32 tensors are never copied: {@link constant} points into the file, and ONNX Runtime maps it. bf16 and fp16 tensors
- * are converted to float32 once and kept in memory (twice their size on disk), because CPU kernels compute in float32.
+ * They are not copied: {@link constant} points into the file, and ONNX Runtime maps it. CPU kernels compute in float32, so a
+ * graph converts bf16 and fp16 weights each time it needs them, unless {@link holdAsFloat32} has converted them once.
  */
 export class WeightStore {
   /** by the name in the file */
@@ -98,6 +131,18 @@ export class WeightStore {
     return entry;
   }
 
+  /**
+   * The entry of a tensor that may be a stack of matrices (three axes), each of them transposed in the file.
+   * @throws ModelError as {@link entry}.
+   */
+  private stackEntry(name: string, shape: readonly number[]): { entry: TensorEntry; transposed: boolean } {
+    const found = this.find(name);
+    const [count, out, width] = shape;
+    const transposed =
+      shape.length === 3 && out !== width && shapeText(found?.shape ?? []) === shapeText([count, width, out]);
+    return { entry: this.entry(name, transposed ? found?.shape : shape), transposed };
+  }
+
   private find(name: string): TensorEntry | undefined {
     for (let next = name; ;) {
       const entry = this.entries.get(next);
@@ -107,13 +152,13 @@ export class WeightStore {
     }
   }
 
-  /** Checks that every expected tensor is there with its shape. */
+  /** Checks that every expected tensor is there with its shape; the matrices of a stack may be transposed. */
   check(expected: Iterable<{ name: string; shape: readonly number[] }>): void {
-    for (const { name, shape } of expected) this.entry(name, shape);
+    for (const { name, shape } of expected) this.stackEntry(name, shape);
   }
 
-  /** Brings bf16/fp16 tensors into memory as float32; must run before {@link constant}. */
-  async prepare(names: Iterable<string> = this.entries.keys()): Promise<void> {
+  /** Keeps bf16 and fp16 tensors in memory as float32: twice their size on disk, and no conversion when they are needed. */
+  async holdAsFloat32(names: Iterable<string> = this.entries.keys()): Promise<void> {
     for (const name of names) {
       const entry = this.entry(name);
       if (entry.dtype !== 'F32' && !this.converted.has(entry.name)) {
@@ -122,24 +167,44 @@ export class WeightStore {
     }
   }
 
-  /** A weight as graph constant. bf16/fp16 tensors must have been {@link prepare}d. */
+  /**
+   * A weight as graph constant.
+   * @throws ModelError naming file and tensor where it holds no floating-point numbers.
+   */
   constant(name: string, expectedShape?: readonly number[]): WeightData {
     const entry = this.entry(name, expectedShape);
     const data = this.converted.get(entry.name);
-    if (data !== undefined) return { data };
-    if (entry.dtype !== 'F32') {
+    if (data !== undefined) return { dtype: 'float32', data };
+    const dtype = constantTypes[entry.dtype];
+    if (dtype === undefined) {
       throw new ModelError(
-        'bad-input',
-        `tensor "${name}" is ${entry.dtype}: call prepare() before it becomes a constant`,
+        'unsupported',
+        `${entry.file}: tensor "${entry.name}" is ${entry.dtype}; expected F32, BF16 or F16`,
       );
     }
-    return { external: { path: entry.file, offset: entry.offset, length: entry.length } };
+    return { dtype, external: { path: entry.file, offset: entry.offset, length: entry.length } };
   }
 
-  /** A private float32 copy of a weight, for example to train it. */
+  /**
+   * A stack of matrices [count, out, in] as a constant each, in the layout of the file: where `transposed`, that is [in, out].
+   * A stack of square matrices counts as not transposed.
+   */
+  stack(
+    name: string,
+    shape: readonly [number, number, number],
+  ): { slices: WeightData[]; transposed: boolean } {
+    const { entry, transposed } = this.stackEntry(name, shape);
+    const whole = this.constant(name, entry.shape);
+    const slices = Array.from({ length: shape[0] }, (_, i) => part(whole, i, shape[0]));
+    return { slices, transposed };
+  }
+
+  /** A private float32 copy of a weight, for example to train it; matrices of a stack are transposed to `expectedShape`. */
   async read(name: string, expectedShape?: readonly number[]): Promise<Float32Array> {
-    const entry = this.entry(name, expectedShape);
+    const { entry, transposed } = this.stackEntry(name, expectedShape ?? this.entry(name).shape);
     const data = this.converted.get(entry.name);
+    if (transposed)
+      return transposeEach(data ?? decodeFloats(entry, await readTensorBytes(entry)), entry.shape);
     return data === undefined ? decodeFloats(entry, await readTensorBytes(entry)) : data.slice();
   }
 }

@@ -70,6 +70,16 @@ describe('useful floating-point operations of a training step', () => {
     expect(trainStepFlops(one, step, { mode: 'lora', rank: 6 })).toBe(frozen + adapters);
   });
 
+  it('counts the experts that a token passes, not all there are', () => {
+    const experts = model.linears.map((linear) =>
+      linear.name.endsWith('up_proj') ? { ...linear, stack: { count: 16, used: 3 } } : linear,
+    );
+    const twoMore = 2 * 3 * (2 * 5 * 4 * 10 + 2 * 2 * 4 * 10);
+    expect(trainStepFlops({ ...model, linears: experts }, step, { mode: 'full' })).toBe(
+      text + vision + twoMore,
+    );
+  });
+
   it('needs no gradient of what the first layer reads where embeddings are frozen', () => {
     const queries: ModelCost = { ...model, linears: [model.linears[2], model.linears[6]] };
     const first = 2 * 5 * 4 * 8 + 3 * 4 * 8 * 15 + 2 * (2 * 5 * 4 * 1) + 3 * (2 * 5 * 1 * 8);

@@ -10,6 +10,7 @@ import type { LinearSpec } from '@ui-rl/models';
  *   layer whose input needs no gradient         1 product less: patch embedding; with frozen vision and embeddings
  *                                               the query, key and value layers of the first decoder layer
  *   LoRA of rank r on [in, out]                 layers [in, r] and [r, out], both trained
+ *   experts                                     those that a router picks for a token, each a linear layer
  *   causal attention over T tokens, width w     4 · w · T · (T + 1) / 2 forward, twice that backward
  *   attention over the P patches of an image    4 · w · P² forward, twice that backward
  *   last decoder layer                          queries, output and feed-forward only at the positions a trained token
@@ -74,10 +75,10 @@ function textFlops({ linears, hiddenSize, vocabSize }: ModelCost, step: StepCost
   for (const { tokens, trained } of step.samples) {
     const allPairs = (tokens * (tokens + 1)) / 2;
     const neededPairs = trained.reduce((sum, place) => sum + place, 0);
-    for (const { name, inFeatures, outFeatures } of text) {
+    for (const { name, inFeatures, outFeatures, stack } of text) {
       const needsAllTokens = layerNumber(name) < last || /\.(k_proj|v_proj)$/.test(name);
       const isFirst = layerNumber(name) === 0 && /\.(q_proj|k_proj|v_proj)$/.test(name);
-      const rows = needsAllTokens ? tokens : trained.length;
+      const rows = (needsAllTokens ? tokens : trained.length) * (stack?.used ?? 1);
       total += cost({ rows, inFeatures, outFeatures, passesGradient: part.mode === 'full' || !isFirst });
       if (name.endsWith('.q_proj')) total += 3 * 4 * outFeatures * (needsAllTokens ? allPairs : neededPairs);
     }

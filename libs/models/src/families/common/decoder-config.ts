@@ -1,5 +1,6 @@
 import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
+import { mixtureLinears, type MixtureConfig } from './mixture';
 import { linearParameters } from './parameters';
 import type { RopeScaling } from './rope-scaling';
 
@@ -40,6 +41,8 @@ export interface DecoderConfig {
   qkNorm: boolean;
   rope: RopeConfig;
   maxPositions: number;
+  /** the layers whose feed-forward network is a mixture of experts, where there are any */
+  mixture?: MixtureConfig;
 }
 
 /** What a configuration may leave out; what has no default here must be given. */
@@ -119,14 +122,19 @@ export function decoderLinears(text: DecoderConfig): LinearSpec[] {
     outFeatures: number,
     group: LinearSpec['group'],
   ): LinearSpec => ({ name, inFeatures, outFeatures, part: 'text', group });
-  return layersOf(text).flatMap((layer) => [
+  const feedForward = (name: string): LinearSpec[] => [
+    linear(`${name}.gate_proj`, hidden, wide, 'mlp'),
+    linear(`${name}.up_proj`, hidden, wide, 'mlp'),
+    linear(`${name}.down_proj`, wide, hidden, 'mlp'),
+  ];
+  return layersOf(text).flatMap((layer, index) => [
     linear(`${layer}.self_attn.q_proj`, hidden, queries, 'attention'),
     linear(`${layer}.self_attn.k_proj`, hidden, keys, 'attention'),
     linear(`${layer}.self_attn.v_proj`, hidden, keys, 'attention'),
     linear(`${layer}.self_attn.o_proj`, queries, hidden, 'attention'),
-    linear(`${layer}.mlp.gate_proj`, hidden, wide, 'mlp'),
-    linear(`${layer}.mlp.up_proj`, hidden, wide, 'mlp'),
-    linear(`${layer}.mlp.down_proj`, wide, hidden, 'mlp'),
+    ...(text.mixture?.layers.has(index) === true
+      ? mixtureLinears(text.mixture, hidden, `${layer}.mlp`)
+      : feedForward(`${layer}.mlp`)),
   ]);
 }
 

@@ -1,6 +1,8 @@
 import { ops, type Value } from '@ui-rl/graph';
+import { gatedMlp } from '../../nn/gated-mlp';
 import type { LayerBuilder } from '../../nn/parameters';
 import { decoderLayer, type DecoderConfig } from './decoder-config';
+import { mixtureOfExperts } from './mixture';
 import type { VisionFeatures } from './model';
 
 /** Rotated queries [B, T, heads · headDim], rotated keys and values [B, T, kvHeads · headDim] of one layer. */
@@ -47,8 +49,8 @@ function lookUp(features: Value, rows: Value): Value {
 
 /** Hidden states have one row per token, [B·T, hidden]: what the products of linear layers take as it is. */
 function embed(build: LayerBuilder, text: DecoderConfig, { tokenIds, images }: TextInputs): Value {
-  const table = build.weight(`${text.prefix}.embed_tokens.weight`, [text.vocabSize, text.hiddenSize]);
-  const tokens = ops.gather(table, ops.reshape(tokenIds, [-1]), 0);
+  const table = `${text.prefix}.embed_tokens.weight`;
+  const tokens = build.embedding(table, [text.vocabSize, text.hiddenSize], ops.reshape(tokenIds, [-1]));
   if (images === undefined) return tokens;
   const kept = ops.mul(tokens, ops.reshape(images.textMask, [-1, 1]));
   return ops.add(kept, lookUp(images.features.features, images.rows));
@@ -82,13 +84,11 @@ function project(
   };
 }
 
-/** Gated feed-forward network: down(silu(gate(x)) · up(x)). */
-function feedForward(build: LayerBuilder, text: DecoderConfig, x: Value, name: string): Value {
-  const into = { inFeatures: text.hiddenSize, outFeatures: text.intermediateSize, bias: false };
-  const gate = ops.silu(build.linear(x, `${name}.gate_proj`, into));
-  const gated = ops.mul(gate, build.linear(x, `${name}.up_proj`, into));
-  const back = { inFeatures: text.intermediateSize, outFeatures: text.hiddenSize, bias: false };
-  return build.linear(gated, `${name}.down_proj`, back);
+/** The feed-forward network of a layer, dense or a mixture of experts. */
+function feedForward(build: LayerBuilder, text: DecoderConfig, x: Value, layer: number, name: string): Value {
+  const { hiddenSize, intermediateSize: width, mixture } = text;
+  if (mixture?.layers.has(layer) === true) return mixtureOfExperts(build, mixture, x, name);
+  return gatedMlp(build, x, name, { inFeatures: hiddenSize, width, outFeatures: hiddenSize });
 }
 
 /** One decoder layer; `select` drops positions as soon as attention no longer needs them. */
@@ -119,7 +119,7 @@ function buildLayer(
     const second = build.rmsNorm(attended, `${name}.post_attention_layernorm`, text.hiddenSize, text.normEps);
     return ops.add(
       attended,
-      build.graph.scope('mlp', () => feedForward(build, text, second, `${name}.mlp`)),
+      build.graph.scope('mlp', () => feedForward(build, text, second, layer, `${name}.mlp`)),
     );
   });
 }
@@ -133,7 +133,7 @@ export function buildDecoder(
 ): Value {
   const deepstack = inputs.images?.features.deepstack ?? [];
   const hidden = build.graph.scope('language_model', () => {
-    let x = build.graph.scope('embed', () => embed(build, text, inputs));
+    let x = build.graph.cut(build.graph.scope('embed', () => embed(build, text, inputs)));
     for (let layer = 0; layer < text.layers; layer++) {
       const isLast = layer === text.layers - 1;
       const early = isLast && deepstack[layer] === undefined;
@@ -142,6 +142,7 @@ export function buildDecoder(
         x = ops.add(x, lookUp(deepstack[layer], inputs.images.rows));
       }
       if (isLast && !early) x = run.select(x);
+      build.graph.cut(x);
     }
     return build.rmsNorm(x, `${text.prefix}.norm`, text.hiddenSize, text.normEps);
   });

@@ -126,11 +126,11 @@ function entropyOf(logProbs: Value): Value {
 /** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */
 export function buildTrainer(
   model: VisionLanguageModel,
-  { parameters, images }: TrainerOptions,
+  { parameters, images, dropout }: TrainerOptions,
 ): TrainerForward {
   const { name, text } = model;
   const graph = new Graph(`${name} trainer`);
-  const build = new LayerBuilder(graph, parameters);
+  const build = new LayerBuilder(graph, parameters, { dropout });
   const imageRows = trainerImages(build, model, images);
   const inputs: TextInputs = { ...declareText(graph, text), images: imageRows };
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));

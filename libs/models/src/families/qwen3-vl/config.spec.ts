@@ -115,8 +115,8 @@ test.each([
 });
 
 test('another model type is refused with the supported ones', () => {
-  const message = /dir\/config\.json: model_type is "qwen3_vl_moe"; supported: .*qwen3_vl/;
-  expect(() => familyOf({ model_type: 'qwen3_vl_moe' }, 'dir/config.json')).toThrow(message);
+  const message = /dir\/config\.json: model_type is "qwen4_vl"; supported: .*qwen3_vl/;
+  expect(() => familyOf({ model_type: 'qwen4_vl' }, 'dir/config.json')).toThrow(message);
   expect(() => familyOf({ model_type: 'constructor' }, 'x')).toThrow(/supported: .*qwen3_vl/);
   expect(() => familyOf({}, 'x')).toThrow(/model_type is nothing/);
 });

@@ -1,5 +1,6 @@
 import { ConfigReader } from '../../config-reader';
 import { mropeSections, parseDecoder, type DecoderConfig, type RopeConfig } from '../common/decoder-config';
+import type { MixtureConfig } from '../common/mixture';
 import type { PatchTowerSize } from '../common/patch-attention';
 import { textPrefix } from './names';
 
@@ -11,7 +12,7 @@ export interface Qwen3VisionConfig extends PatchTowerSize {
   activation: 'gelu' | 'gelu_pytorch_tanh';
 }
 
-/** A dense Qwen3-VL (`model_type: qwen3_vl`). */
+/** A Qwen3-VL, whose text model is dense (`model_type: qwen3_vl`) or has experts (`qwen3_vl_moe`). */
 export interface Qwen3VlConfig {
   text: DecoderConfig;
   vision: Qwen3VisionConfig;
@@ -60,11 +61,19 @@ function parseRope(reader: ConfigReader, headDim: number): RopeConfig {
   return { theta, sections: mropeSections(rope, headDim), interleaved: true };
 }
 
-const DEFAULT_HEAD_DIM = 128;
+/** Where the text models of dense Qwen3-VL and of those with experts differ. */
+export interface TextVariant {
+  /** `head_dim` where it is left out */
+  headDim: (reader: ConfigReader) => number;
+  mixture?: (reader: ConfigReader) => MixtureConfig;
+}
 
-function parseText(reader: ConfigReader, tied: boolean): DecoderConfig {
+const dense: TextVariant = { headDim: () => 128 };
+
+function parseText(reader: ConfigReader, tied: boolean, variant: TextVariant): DecoderConfig {
   const bias = reader.boolean('attention_bias', false);
-  const rope = parseRope(reader, reader.integer('head_dim', DEFAULT_HEAD_DIM));
+  const headDim = reader.integer('head_dim', variant.headDim(reader));
+  const rope = parseRope(reader, headDim);
   const own = {
     prefix: textPrefix,
     outputWeight: tied ? `${textPrefix}.embed_tokens.weight` : 'lm_head.weight',
@@ -73,20 +82,21 @@ function parseText(reader: ConfigReader, tied: boolean): DecoderConfig {
     qkNorm: true,
     rope,
     maxPositions: reader.integer('max_position_embeddings', 128_000),
+    mixture: variant.mixture?.(reader),
   };
-  return parseDecoder(reader, own, { headDim: DEFAULT_HEAD_DIM });
+  return parseDecoder(reader, own, { headDim });
 }
 
 /**
- * Reads the config.json of a dense Qwen3-VL, in the form of the original folders or of transformers 5.
+ * Reads the config.json of a Qwen3-VL, dense unless told otherwise, in the form of the original folders or of transformers 5.
  * @throws ModelError naming the field when something is missing, contradictory or unsupported.
  */
-export function parseQwen3VlConfig(json: unknown, file: string): Qwen3VlConfig {
+export function parseQwen3VlConfig(json: unknown, file: string, variant = dense): Qwen3VlConfig {
   const reader = ConfigReader.of(json, file);
   const vision = parseVision(reader.section('vision_config'));
   const textReader = reader.section('text_config');
   const tied = reader.boolean('tie_word_embeddings', textReader.boolean('tie_word_embeddings', false));
-  const text = parseText(textReader, tied);
+  const text = parseText(textReader, tied, variant);
   if (vision.outHiddenSize !== text.hiddenSize) {
     throw reader
       .section('vision_config')

@@ -1,17 +1,23 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
 import { multimodalPositions } from '../common/positions';
-import { parseQwen3VlConfig } from './config';
+import { parseQwen3VlConfig, type Qwen3VlConfig } from './config';
 import { Qwen3VisionFeeds } from './feeds';
 import { visionLinears, visionParameters } from './names';
 import { buildVisionTower } from './vision';
 
 /** Qwen3-VL, dense: arXiv:2511.21631. */
 export function qwen3Vl(json: unknown, file: string): Family {
-  const { text, vision, imageTokenId } = parseQwen3VlConfig(json, file);
+  return qwen3VlFrom({ name: 'qwen3-vl', modelType: 'qwen3_vl' }, parseQwen3VlConfig(json, file));
+}
+
+/** The family of a configuration, whatever its text model. */
+export function qwen3VlFrom(
+  names: { name: string; modelType: string },
+  { text, vision, imageTokenId }: Qwen3VlConfig,
+): Family {
   return familyFrom({
-    name: 'qwen3-vl',
-    modelType: 'qwen3_vl',
+    ...names,
     text,
     imageTokenId,
     vision: {

@@ -1,0 +1,122 @@
+import { ops, type Value } from '@ui-rl/graph';
+import type { ConfigReader } from '../../config-reader';
+import type { LayerBuilder } from '../../nn/parameters';
+import { stackedLinear } from '../../nn/stack';
+import type { LinearSpec } from '../base';
+
+/** Mixture-of-experts feed-forward networks of a decoder. */
+export interface MixtureConfig {
+  /** the layers that have experts; all others have a dense network */
+  layers: ReadonlySet<number>;
+  experts: number;
+  /** experts that compute a token */
+  expertsPerToken: number;
+  /** width of one expert */
+  expertSize: number;
+  /** whether the weights of a token's experts are made to add up to 1 */
+  normalized: boolean;
+}
+
+/**
+ * Reads which of a decoder's layers have experts, and how many.
+ * @throws ModelError naming the field when something is missing or contradictory.
+ */
+export function parseMixture(reader: ConfigReader): MixtureConfig {
+  // transformers 5 writes the second name.
+  const experts = reader.integer(reader.has('num_experts') ? 'num_experts' : 'num_local_experts');
+  const expertsPerToken = reader.integer('num_experts_per_tok');
+  if (expertsPerToken > experts)
+    throw reader.error('num_experts_per_tok', `at most num_experts = ${experts}`);
+  const step = reader.integer('decoder_sparse_step', 1);
+  const dense = reader.has('mlp_only_layers') ? reader.integers('mlp_only_layers') : [];
+  const layers = Array.from({ length: reader.integer('num_hidden_layers') }, (_, layer) => layer);
+  return {
+    layers: new Set(layers.filter((layer) => (layer + 1) % step === 0 && !dense.includes(layer))),
+    experts,
+    expertsPerToken,
+    expertSize: reader.integer('moe_intermediate_size'),
+    normalized: reader.boolean('norm_topk_prob', true),
+  };
+}
+
+/** The router of a layer's network `name`, and its experts, of which gate and up projection are one weight. */
+export function mixtureLinears(mixture: MixtureConfig, hiddenSize: number, name: string): LinearSpec[] {
+  const { experts, expertsPerToken } = mixture;
+  const stack = { count: experts, used: expertsPerToken };
+  const [into, back] = sizes(mixture, hiddenSize);
+  return [
+    { name: `${name}.gate`, inFeatures: hiddenSize, outFeatures: experts, part: 'text', group: 'router' },
+    { name: `${name}.experts.gate_up_proj`, ...into, part: 'text', group: 'experts', stack },
+    { name: `${name}.experts.down_proj`, ...back, part: 'text', group: 'experts', stack },
+  ];
+}
+
+type Size = Pick<LinearSpec, 'inFeatures' | 'outFeatures'>;
+
+function sizes({ expertSize }: MixtureConfig, hiddenSize: number): [into: Size, back: Size] {
+  return [
+    { inFeatures: hiddenSize, outFeatures: 2 * expertSize },
+    { inFeatures: expertSize, outFeatures: hiddenSize },
+  ];
+}
+
+/** Which experts compute each token, int64 [R, k], and what their results count, [R, k]. */
+interface Routes {
+  experts: Value;
+  weights: Value;
+}
+
+function route(build: LayerBuilder, mixture: MixtureConfig, x: Value, name: string): Routes {
+  const [, inFeatures] = x.shape as [unknown, number];
+  const size = { inFeatures, outFeatures: mixture.experts, bias: false };
+  const shares = ops.softmax(build.linear(x, `${name}.gate`, size), 1);
+  const { values, indices } = ops.topK(shares, mixture.expertsPerToken);
+  const weights = mixture.normalized ? ops.div(values, ops.reduceSum(values, [1], true)) : values;
+  return { experts: indices, weights };
+}
+
+/** Tokens sorted by the experts that compute them. */
+interface Dispatched {
+  /** [k·R, hidden]: what the first expert computes, then what the second computes, … */
+  rows: Value;
+  groups: ops.RowGroups;
+  /** int64 [k·R]: where in `rows` each token's experts found it, token by token */
+  places: Value;
+}
+
+function dispatch(x: Value, experts: Value, { experts: count, expertsPerToken }: MixtureConfig): Dispatched {
+  const flat = ops.reshape(experts, [-1]);
+  const order = ops.argSort(flat);
+  return {
+    rows: ops.gatherEvenly(x, ops.div(order, expertsPerToken)),
+    groups: ops.rowGroups(ops.countEach(flat, count)),
+    places: ops.inversePermutation(order),
+  };
+}
+
+/** Σ weight · result over the experts of each token: [k·R, hidden] → [R, hidden]. */
+function combine(results: Value, places: Value, weights: Value): Value {
+  const [rows, k] = weights.shape;
+  const [, width] = results.shape;
+  const byToken = ops.reshape(ops.gatherEvenly(results, places), [rows, k, width]);
+  return ops.reshape(ops.matmul(ops.reshape(weights, [rows, 1, k]), byToken), [rows, width]);
+}
+
+/**
+ * A mixture of gated feed-forward networks, Σ weight · down(silu(gate(x)) · up(x)) over the k experts that a router picks for each
+ * token (arXiv:1701.06538, section 2; the weights are a softmax over all experts): x [R, hidden] → [R, hidden].
+ * Tokens are sorted by expert, so that each expert is one product over the tokens it has, and none where it has none.
+ */
+export function mixtureOfExperts(build: LayerBuilder, mixture: MixtureConfig, x: Value, name: string): Value {
+  const [, hiddenSize] = x.shape as [unknown, number];
+  const { experts, weights } = build.graph.scope('router', () => route(build, mixture, x, name));
+  const { rows, groups, places } = build.graph.scope('dispatch', () => dispatch(x, experts, mixture));
+  const [into, back] = sizes(mixture, hiddenSize);
+  const results = build.graph.scope('experts', () => {
+    const wide = stackedLinear(build, rows, groups, `${name}.experts.gate_up_proj`, into);
+    const [gate, up] = ops.split(wide, [mixture.expertSize, mixture.expertSize], 1);
+    const gated = ops.mul(ops.silu(gate), up);
+    return stackedLinear(build, gated, groups, `${name}.experts.down_proj`, back);
+  });
+  return build.graph.scope('combine', () => combine(results, places, weights));
+}
