@@ -23,8 +23,6 @@ export {
 } from './lora/plan';
 export type { LoraTargets } from './lora/targets';
 export { DROPOUT_SEED, DROPOUT_SEEDS } from './nn/dropout';
-export type { LoraTargets } from './lora/targets';
-export { DROPOUT_SEED, DROPOUT_SEEDS } from './nn/dropout';
 export {
   Parameters,
   type LoraValues,
@@ -47,7 +45,7 @@ export {
 } from './weights/safetensors';
 export { WeightStore, type WeightData } from './weights/store';
 export * from './chat';
+export * from './hub';
 export * from './image';
 export * from './tokenizer';
 export * from './renderer';
-export * from './hub';

@@ -134,7 +134,6 @@ export interface BuilderOptions {
 
 /** Builds the layers that all families share over one graph and one source of parameters. */
 export class LayerBuilder {
-  /** @param dropout whether the inputs of adapters are dropped out as the parameters say */
   constructor(
     readonly graph: Graph,
     readonly parameters: ParameterSource,
