@@ -126,8 +126,9 @@ function byPattern(patterns: Readonly<Record<string, number>> = {}, name: string
 }
 
 function adapted(linear: LinearSpec, key: string, config: LoraConfig): LoraModule {
-  const rank = byPattern(config.rankPattern, linear.name, config.rank);
-  const alpha = byPattern(config.alphaPattern, linear.name, config.alpha);
+  const name = isTargetedByWeight(linear) ? weightName(linear) : linear.name;
+  const rank = byPattern(config.rankPattern, name, config.rank);
+  const alpha = byPattern(config.alphaPattern, name, config.alpha);
   return { ...linear, key, rank, scale: alpha / (config.rslora === true ? Math.sqrt(rank) : rank) };
 }
 
