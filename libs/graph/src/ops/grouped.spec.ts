@@ -30,6 +30,25 @@ test('groups of rows are multiplied each by its own matrix, also where a group i
   ]);
 });
 
+test('a function of groups runs for those that have rows', async () => {
+  const graph = new Graph('lazy');
+  const x = graph.input('x', 'float32', ['R', 2]);
+  const counts = graph.input('counts', 'int64', [3]);
+  const factors = graph.input('factors', 'float32', [3]);
+  const groups = ops.rowGroups(counts);
+  const y = ops.groupedLazily(x, groups, 1, (rows, group) => {
+    const [factor] = rows.graph.node('Gather', [factors, ops.ints(graph, [group])], { axis: 0 }, [
+      { dtype: 'float32', shape: [1] },
+    ]);
+    return ops.mul(ops.reduceSum(rows, [1], true), factor);
+  });
+  graph.output('y', y);
+  const rows = tensor('float32', [1, 2, 3, 4, 5, 6], [3, 2]);
+  const feeds = { x: rows, factors: tensor('float32', [1, 10, 100]) };
+  expect((await run(graph, { ...feeds, counts: tensor('int64', [2, 0, 1]) })).y).toEqual([3, 7, 1100]);
+  expect((await run(graph, { ...feeds, counts: tensor('int64', [0, 3, 0]) })).y).toEqual([30, 70, 110]);
+});
+
 test('order, its inverse and counts', async () => {
   const graph = new Graph('order');
   const x = graph.input('x', 'int64', ['N']);

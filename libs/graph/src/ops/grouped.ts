@@ -2,11 +2,13 @@ import { divideDims, shapeText, type Dim } from '../dims';
 import { GraphError } from '../errors';
 import type { Rule } from '../gradient/rule';
 import type { Value } from '../value';
-import { single } from './build';
+import { ints, single } from './build';
+import { min } from './elementwise';
 import { argSort, gather } from './indexing';
+import { loop } from './loop';
 import { gemm, type MatmulOptions } from './matrix';
 import { reduceSum } from './reduce';
-import { reshape } from './shape';
+import { reshape, split } from './shape';
 
 /** Rows that lie in groups behind each other; how many each group has is known only when the graph runs. */
 export interface RowGroups {
@@ -54,6 +56,33 @@ export function groupedMatmul(
   const products = splitGroups(x, groups).map((rows, group) => gemm(rows, matrices[group], null, options));
   const [, width] = products[0].shape;
   return single('Concat', products, x.dtype, [x.shape[0], width], { axis: 0 });
+}
+
+/**
+ * What `build` makes of the rows of each group, [count, in] → [count, width], below each other. Nothing of it runs for a group
+ * without rows: worth its while where a group takes more than one product. It has no derivative.
+ * @param build gets rows that belong to the body of a loop, in which it must work
+ */
+export function groupedLazily(
+  x: Value,
+  groups: RowGroups,
+  width: number,
+  build: (rows: Value, group: number) => Value,
+): Value {
+  const { graph } = x;
+  const once = split(
+    min(groups.counts, 1),
+    groups.dims.map(() => 1),
+    0,
+  );
+  const results = splitGroups(x, groups).map((rows, group) => {
+    const { collected } = loop(graph, { count: once[group], turns: 1 }, (body) => {
+      const [own] = body.node('Identity', [rows], {}, [{ dtype: rows.dtype, shape: rows.shape }]);
+      return { carried: [], collected: [build(own, group)] };
+    });
+    return single('Reshape', [collected[0], ints(graph, [-1, width])], x.dtype, [groups.dims[group], width]);
+  });
+  return single('Concat', results, x.dtype, [x.shape[0], width], { axis: 0 });
 }
 
 /**

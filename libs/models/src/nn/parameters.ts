@@ -14,7 +14,7 @@ export interface LoraValues {
   dropout: number;
 }
 
-/** Matrices of equal shape as graph values, [out, in] each, or all of them [in, out]. */
+/** Matrices of equal shape as graph values in the type they are stored in, [out, in] each, or all of them [in, out]. */
 export interface MatrixStack {
   matrices: readonly Value[];
   transposed: boolean;
@@ -98,9 +98,7 @@ export class Parameters implements ParameterSource {
     }
     const { slices, transposed } = this.options.weights.stack(name, shape);
     const each = transposed ? [width, out] : [out, width];
-    const matrices = slices.map((data, i) =>
-      ops.cast(graph.parameter(`${name}.${i}`, { shape: each, ...data }), 'float32'),
-    );
+    const matrices = slices.map((data, i) => graph.parameter(`${name}.${i}`, { shape: each, ...data }));
     return { matrices, transposed };
   }
 
@@ -130,6 +128,8 @@ export interface BuilderOptions {
   dropout?: boolean | undefined;
   /** default `whole` */
   attention?: AttentionKind | undefined;
+  /** whether there are few rows and no derivatives: layers of a stack that have no rows are then left alone. Default false */
+  fewRows?: boolean | undefined;
 }
 
 /** Builds the layers that all families share over one graph and one source of parameters. */
@@ -146,6 +146,10 @@ export class LayerBuilder {
 
   get attention(): AttentionKind {
     return this.options.attention ?? 'whole';
+  }
+
+  get fewRows(): boolean {
+    return this.options.fewRows ?? false;
   }
 
   weight(name: string, shape: readonly number[]): Value {

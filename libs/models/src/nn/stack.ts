@@ -1,29 +1,53 @@
-import { ops, type Value } from '@ui-rl/graph';
-import type { LayerBuilder, LinearShape } from './parameters';
+import { ops, type Graph, type Value } from '@ui-rl/graph';
+import type { LayerBuilder, LinearShape, LoraValues, MatrixStack } from './parameters';
 
 /**
- * A stack of equal linear layers without bias, each over rows of its own: x [M, in], of which the first group passes the first layer,
- * and so on → [M, out]. `name` is one weight [layers, out, in]. Its adapter is laid out as PEFT does for a stacked parameter:
- * A [layers · rank, in] below each other, B [out, rank · layers] with the layers next to each other for every rank.
+ * A stack of equal linear layers without bias: `name` is one weight [layers, out, in]. Its adapter is laid out as PEFT does for a
+ * stacked parameter: A [layers · rank, in] below each other, B [out, rank · layers] with the layers next to each other for every
+ * rank.
  */
-export function stackedLinear(
-  build: LayerBuilder,
-  x: Value,
-  groups: ops.RowGroups,
-  name: string,
-  { inFeatures, outFeatures }: Omit<LinearShape, 'bias'>,
-): Value {
-  const { graph, parameters } = build;
-  const count = groups.dims.length;
-  return graph.scope(name.split('.').at(-1) ?? name, () => {
-    const { matrices, transposed } = parameters.stack(graph, name, [count, outFeatures, inFeatures]);
-    const y = ops.groupedMatmul(x, groups, matrices, { transB: !transposed });
-    const lora = parameters.lora(graph, name, inFeatures, outFeatures);
-    if (lora === undefined) return y;
-    const low = ops.groupedMatmul(x, groups, splitRows(lora.a, count), { transB: true });
-    const up = splitRows(byLayer(lora.b, count), count);
-    return ops.add(y, ops.groupedMatmul(low, groups, up, { transB: true, alpha: lora.scale }));
-  });
+export class LinearStack {
+  private readonly stored: MatrixStack;
+  private readonly lora: LoraValues | undefined;
+
+  constructor(
+    build: LayerBuilder,
+    name: string,
+    private readonly layers: number,
+    { inFeatures, outFeatures }: Omit<LinearShape, 'bias'>,
+  ) {
+    const { graph, parameters } = build;
+    this.stored = parameters.stack(graph, name, [layers, outFeatures, inFeatures]);
+    this.lora = parameters.lora(graph, name, inFeatures, outFeatures);
+  }
+
+  /** Whether matrices are stored in a type that nothing is computed in. */
+  get isConverted(): boolean {
+    return this.stored.matrices.some(({ dtype }) => dtype !== 'float32');
+  }
+
+  /** Each layer over rows of its own: x [M, in], of which the first group passes the first layer, and so on → [M, out]. */
+  grouped(x: Value, groups: ops.RowGroups): Value {
+    const { matrices, transposed } = this.stored;
+    const weights = matrices.map((matrix) => ops.cast(matrix, 'float32'));
+    const y = ops.groupedMatmul(x, groups, weights, { transB: !transposed });
+    if (this.lora === undefined) return y;
+    const { a, b, scale } = this.lora;
+    const low = ops.groupedMatmul(x, groups, splitRows(a, this.layers), { transB: true });
+    const up = splitRows(byLayer(b, this.layers), this.layers);
+    return ops.add(y, ops.groupedMatmul(low, groups, up, { transB: true, alpha: scale }));
+  }
+
+  /** One layer over all rows, x [R, in] → [R, out]. In the body of a loop nothing but that layer is converted or cut out. */
+  one(x: Value, layer: number): Value {
+    const { matrices, transposed } = this.stored;
+    const y = ops.gemm(x, converted(x.graph, matrices[layer]), null, { transB: !transposed });
+    if (this.lora === undefined) return y;
+    const { a, b, scale } = this.lora;
+    const low = ops.gemm(x, rowsOf(x.graph, a, layer, this.layers), null, { transB: true });
+    const up = columnsOf(x.graph, b, layer, this.layers);
+    return ops.add(y, ops.gemm(low, up, null, { transB: true, alpha: scale }));
+  }
 }
 
 /** [count · n, x] → count · [n, x] */
@@ -38,4 +62,29 @@ function byLayer(b: Value, layers: number): Value {
   const rank = columns / layers;
   const moved = ops.transpose(ops.reshape(b, [out * rank, layers]));
   return ops.reshape(moved, [layers * out, rank]);
+}
+
+const FLOAT = 1;
+
+/** A matrix as float32, converted in `graph`. */
+function converted(graph: Graph, matrix: Value): Value {
+  if (matrix.dtype === 'float32') return matrix;
+  return graph.node('Cast', [matrix], { to: FLOAT }, [{ dtype: 'float32', shape: matrix.shape }])[0];
+}
+
+/** A of one layer, [rank, in], cut out in `graph`. */
+function rowsOf(graph: Graph, a: Value, layer: number, layers: number): Value {
+  const [rows, width] = a.shape as [number, number];
+  const rank = rows / layers;
+  const bounds = [layer * rank, (layer + 1) * rank, 0].map((bound) => ops.ints(graph, [bound]));
+  return graph.node('Slice', [a, ...bounds], {}, [{ dtype: a.dtype, shape: [rank, width] }])[0];
+}
+
+/** B of one layer, [out, rank], picked in `graph`. */
+function columnsOf(graph: Graph, b: Value, layer: number, layers: number): Value {
+  const [out, columns] = b.shape as [number, number];
+  const rank = columns / layers;
+  const cube = ops.reshape(b, [out, rank, layers]);
+  const index = ops.scalar(graph, layer, 'int64');
+  return graph.node('Gather', [cube, index], { axis: 2 }, [{ dtype: b.dtype, shape: [out, rank] }])[0];
 }

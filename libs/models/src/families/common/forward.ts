@@ -84,13 +84,14 @@ export function buildSampler(
   const inputs = declareText(graph, text, pass === 'token' ? 1 : 'T');
   if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, model));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
+  const build = new LayerBuilder(graph, parameters, { fewRows: pass === 'token' });
   const within = (pass === 'token' ? tokenAttention : promptAttention)(graph, text);
   const attention: Attention = (layer, projections) => {
     graph.output(`new_key.${layer}`, byHead(projections.k, text));
     graph.output(`new_value.${layer}`, byHead(projections.v, text));
     return within(layer, projections);
   };
-  const logits = buildDecoder(new LayerBuilder(graph, parameters), text, inputs, { attention, select });
+  const logits = buildDecoder(build, text, inputs, { attention, select });
   graph.output('logits', logits);
   const inverse = graph.input('inverse_temperature', 'float32', ['B']);
   graph.output('probabilities', ops.softmax(ops.mul(logits, ops.unsqueeze(inverse, [1])), 1));

@@ -1,7 +1,7 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { ConfigReader } from '../../config-reader';
 import type { LayerBuilder } from '../../nn/parameters';
-import { stackedLinear } from '../../nn/stack';
+import { LinearStack } from '../../nn/stack';
 import type { LinearSpec } from '../base';
 
 /** Mixture-of-experts feed-forward networks of a decoder. */
@@ -94,6 +94,32 @@ function dispatch(x: Value, experts: Value, { experts: count, expertsPerToken }:
   };
 }
 
+/** What the experts make of their rows, [k·R, hidden] → [k·R, hidden]. */
+function compute(
+  build: LayerBuilder,
+  mixture: MixtureConfig,
+  rows: Value,
+  groups: ops.RowGroups,
+  name: string,
+): Value {
+  const { experts, expertSize } = mixture;
+  const [, hiddenSize] = rows.shape as [unknown, number];
+  const [into, back] = sizes(mixture, hiddenSize);
+  const gateUp = new LinearStack(build, `${name}.experts.gate_up_proj`, experts, into);
+  const down = new LinearStack(build, `${name}.experts.down_proj`, experts, back);
+  const activate = (wide: Value): Value => {
+    const [gate, up] = ops.split(wide, [expertSize, expertSize], 1);
+    return ops.mul(ops.silu(gate), up);
+  };
+  // Converting an expert takes longer than a few rows do. Products alone are faster without loops.
+  if (build.fewRows && (gateUp.isConverted || down.isConverted)) {
+    return ops.groupedLazily(rows, groups, hiddenSize, (x, expert) =>
+      down.one(activate(gateUp.one(x, expert)), expert),
+    );
+  }
+  return down.grouped(activate(gateUp.grouped(rows, groups)), groups);
+}
+
 /** Σ weight · result over the experts of each token: [k·R, hidden] → [R, hidden]. */
 function combine(results: Value, places: Value, weights: Value): Value {
   const [rows, k] = weights.shape;
@@ -108,15 +134,8 @@ function combine(results: Value, places: Value, weights: Value): Value {
  * Tokens are sorted by expert, so that each expert is one product over the tokens it has, and none where it has none.
  */
 export function mixtureOfExperts(build: LayerBuilder, mixture: MixtureConfig, x: Value, name: string): Value {
-  const [, hiddenSize] = x.shape as [unknown, number];
   const { experts, weights } = build.graph.scope('router', () => route(build, mixture, x, name));
   const { rows, groups, places } = build.graph.scope('dispatch', () => dispatch(x, experts, mixture));
-  const [into, back] = sizes(mixture, hiddenSize);
-  const results = build.graph.scope('experts', () => {
-    const wide = stackedLinear(build, rows, groups, `${name}.experts.gate_up_proj`, into);
-    const [gate, up] = ops.split(wide, [mixture.expertSize, mixture.expertSize], 1);
-    const gated = ops.mul(ops.silu(gate), up);
-    return stackedLinear(build, gated, groups, `${name}.experts.down_proj`, back);
-  });
+  const results = build.graph.scope('experts', () => compute(build, mixture, rows, groups, name));
   return build.graph.scope('combine', () => combine(results, places, weights));
 }

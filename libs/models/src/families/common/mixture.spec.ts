@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Graph, Session, tensor, type Tensor } from '@ui-rl/graph';
+import { planLora } from '../../lora/plan';
+import { LayerBuilder, Parameters } from '../../nn/parameters';
+import { normals } from '../../random';
+import { writeSafetensors, type FloatDtype, type FloatTensor } from '../../weights/safetensors';
+import { WeightStore } from '../../weights/store';
+import { mixtureLinears, mixtureOfExperts, type MixtureConfig } from './mixture';
+
+const hidden = 12;
+const config: MixtureConfig = {
+  layers: new Set([0]),
+  experts: 9,
+  expertsPerToken: 3,
+  expertSize: 5,
+  normalized: true,
+};
+const linears = mixtureLinears(config, hidden, 'mlp');
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'uirl-mixture-'));
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+async function storeOf(dtype: FloatDtype): Promise<WeightStore> {
+  const tensors = new Map<string, FloatTensor>();
+  linears.forEach(({ name, outFeatures, inFeatures, stack }, i) => {
+    const shape = stack === undefined ? [outFeatures, inFeatures] : [stack.count, outFeatures, inFeatures];
+    const data = normals(
+      shape.reduce((a, b) => a * b, 1),
+      0.5,
+      i,
+    );
+    tensors.set(stack === undefined ? `${name}.weight` : name, { shape, data });
+  });
+  const file = join(dir, `${dtype}.safetensors`);
+  await writeSafetensors(file, tensors, { dtype });
+  return WeightStore.openFile(file);
+}
+
+/** The network over rows that have random numbers, with an adapter that has, too. */
+async function compute(
+  weights: WeightStore,
+  rows: number,
+  { targets, fewRows }: { targets?: string; fewRows: boolean },
+): Promise<Float32Array> {
+  const family = { name: 'mixture', linears: () => linears };
+  const lora =
+    targets === undefined ? undefined : planLora(family, { rank: 2, alpha: 3, targets, dropout: 0 });
+  const parameters = new Parameters({ weights, lora });
+  const graph = new Graph('mixture');
+  const x = graph.input('x', 'float32', ['R', hidden]);
+  graph.output('y', mixtureOfExperts(new LayerBuilder(graph, parameters, { fewRows }), config, x, 'mlp'));
+  const session = await Session.create(graph, { threads: 1 });
+  const feeds: Record<string, Tensor> = {
+    x: tensor('float32', normals(rows * hidden, 1, 99), [rows, hidden]),
+  };
+  [...parameters.inputs].forEach(([name, { shape }], i) => {
+    const [a, b] = shape as [number, number];
+    feeds[name] = tensor('float32', normals(a * b, 0.4, 50 + i), [a, b]);
+  });
+  const { y } = await session.run(feeds);
+  await session.release();
+  return y.data as Float32Array;
+}
+
+function difference(a: Float32Array, b: Float32Array): number {
+  expect(a).toHaveLength(b.length);
+  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i])), 0);
+}
+
+test.each<[FloatDtype, string | undefined]>([
+  ['BF16', undefined],
+  ['BF16', 'experts'],
+  ['F16', 'router'],
+])(
+  '%s experts with an adapter on %s: reading those that have rows gives what all of them give',
+  async (dtype, targets) => {
+    const weights = await storeOf(dtype);
+    for (const rows of [1, 2, 40]) {
+      const all = await compute(weights, rows, { targets, fewRows: false });
+      expect(difference(await compute(weights, rows, { targets, fewRows: true }), all)).toBeLessThan(1e-5);
+    }
+  },
+);
+
+test('each row is computed by itself: neighbours do not matter', async () => {
+  const weights = await storeOf('F32');
+  const [many, one] = [40, 1];
+  const all = await compute(weights, many, { targets: 'experts', fewRows: false });
+  const alone = await compute(weights, one, { targets: 'experts', fewRows: false });
+  expect(difference(all.subarray(0, hidden), alone)).toBeLessThan(1e-5);
+});
