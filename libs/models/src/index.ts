@@ -10,7 +10,7 @@ export {
   type SaveModelOptions,
 } from './folder';
 export { initializeLora, initializeWeights, sinusoidalPositions } from './initialize';
-export { loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
+export { baseModelFields, loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
 export { mergeAdapter } from './lora/merge';
 export {
   loraName,

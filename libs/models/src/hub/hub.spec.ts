@@ -14,7 +14,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeHub } from '@ui-rl/testkit';
-import { loadModelFolder } from '../folder';
+import { loadFamily, loadModelFolder } from '../folder';
+import { initializeLora } from '../initialize';
+import { baseModelFields, saveAdapter } from '../lora/adapter';
+import { planLora } from '../lora/plan';
 import type { HubError } from './errors';
 import type { HubOptions } from './options';
 import { resolveModel } from './resolve';
@@ -370,4 +373,14 @@ describe('without a connection', () => {
     await expect(resolveModel(ID, options())).resolves.toHaveProperty('hub');
     expect(said.join()).toMatch(/is private or gated.*as it is in the cache/);
   });
+});
+
+test('an adapter says which model of the hub, and which commit, it belongs to', async () => {
+  const commit = hub.put(ID, { files: fixtureFiles() });
+  const { dir: folder } = await resolveModel(ID, options());
+  const plan = planLora(await loadFamily(folder), { rank: 2, alpha: 4, targets: 'mlp', dropout: 0 });
+  await saveAdapter(join(dir, 'adapter'), plan, initializeLora(plan, 1), folder);
+  const config = JSON.parse(readFileSync(join(dir, 'adapter/adapter_config.json'), 'utf8')) as object;
+  expect(config).toMatchObject({ base_model_name_or_path: ID, revision: commit });
+  expect(baseModelFields('/models/own')).toEqual({ base_model_name_or_path: '/models/own' });
 });

@@ -1,4 +1,4 @@
 export { HubError, type HubErrorKind } from './errors';
-export { parseHubName, type HubModel } from './name';
+export { hubModelOf, parseHubName, type HubModel } from './name';
 export type { HubOptions } from './options';
 export { resolveModel, type ResolvedModel } from './resolve';

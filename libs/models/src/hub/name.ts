@@ -23,3 +23,9 @@ export function parseHubName(name: string): HubModel | undefined {
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);
 }
+
+/** The model and commit whose snapshot a folder of the hub's cache is; undefined for other folders. */
+export function hubModelOf(dir: string): HubModel | undefined {
+  const [, name, commit] = /[/\\]models--([^/\\]+)[/\\]snapshots[/\\]([0-9a-f]{40})[/\\]?$/.exec(dir) ?? [];
+  return name === undefined ? undefined : parseHubName(`${name.replace('--', '/')}@${commit}`);
+}

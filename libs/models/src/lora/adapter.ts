@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigReader } from '../config-reader';
 import { ModelError } from '../errors';
+import { hubModelOf } from '../hub/name';
 import type { Family, LinearSpec } from '../families/base';
 import { readSafetensors, writeSafetensors, type FloatTensor } from '../weights/safetensors';
 import {
@@ -25,10 +26,17 @@ export interface LoadedAdapter {
   baseModel: string | null;
 }
 
+/** A model of the hub by its name and commit: the folder of its cache is another one on every machine. */
+export function baseModelFields(baseModel: string | null): Record<string, unknown> {
+  const hub = baseModel === null ? undefined : hubModelOf(baseModel);
+  if (hub === undefined) return { base_model_name_or_path: baseModel };
+  return { base_model_name_or_path: hub.id, revision: hub.revision };
+}
+
 function configOf(plan: LoraPlan, baseModel: string | null): Record<string, unknown> {
   return {
     alpha_pattern: plan.config.alphaPattern ?? {},
-    base_model_name_or_path: baseModel,
+    ...baseModelFields(baseModel),
     bias: 'none',
     fan_in_fan_out: false,
     inference_mode: true,

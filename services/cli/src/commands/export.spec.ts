@@ -1,6 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FakeHub } from '@ui-rl/testkit';
 import { exportCommand } from './export';
 import { scoreCommand, type Scores } from './score';
 
@@ -90,4 +91,27 @@ describe('ui-rl export, bad input', () => {
     const flags = ['--checkpoint', join(golden, 'adapter'), '--model', join(fixtures, 'qwen3-vl-b/model')];
     await expect(run(...flags, '--merge')).rejects.toThrow(/adapter_model\.safetensors.*has shape/);
   });
+});
+
+it('ui-rl export finds the model of an adapter on the hub, at the commit it was trained on', async () => {
+  const golden = join(fixtures, 'qwen3-vl-b');
+  const files = Object.fromEntries(
+    readdirSync(join(golden, 'model')).map((name) => [name, readFileSync(join(golden, 'model', name))]),
+  );
+  const hub = await FakeHub.start();
+  const before = process.env;
+  process.env = { ...before, HF_ENDPOINT: hub.endpoint, HF_HUB_CACHE: join(dir, 'hub') };
+  try {
+    const revision = hub.put('org/base', { files });
+    cpSync(join(golden, 'adapter'), join(dir, 'adapter'), { recursive: true });
+    const config = join(dir, 'adapter/adapter_config.json');
+    const json = JSON.parse(readFileSync(config, 'utf8')) as object;
+    writeFileSync(config, JSON.stringify({ ...json, base_model_name_or_path: 'org/base', revision }));
+    await run('--checkpoint', join(dir, 'adapter'), '--merge');
+    expect(readdirSync(join(dir, 'out'))).toContain('model.safetensors');
+    expect(hub.requests.some(({ path }) => path.includes(`/resolve/${revision}/`))).toBe(true);
+  } finally {
+    process.env = before;
+    await hub.stop();
+  }
 });

@@ -2,6 +2,7 @@ import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/pro
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import {
+  baseModelFields,
   loadAdapter,
   loadModelFolder,
   mergeAdapter,
@@ -112,7 +113,7 @@ async function baseModel(checkpoint: string, model: string | undefined): Promise
 
 async function nameBase(file: string, base: string): Promise<void> {
   const config = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
-  await writeFile(file, `${JSON.stringify({ ...config, base_model_name_or_path: base }, null, 2)}\n`);
+  await writeFile(file, `${JSON.stringify({ ...config, ...baseModelFields(base) }, null, 2)}\n`);
 }
 
 async function copyFiles(from: string, to: string, names: readonly string[]): Promise<void> {
