@@ -82,3 +82,10 @@ test('another shape is refused by name', async () => {
   expect(() => weights.stack('experts', [2, 4, 3])).toThrow(message);
   expect(() => weights.check([{ name: 'experts', shape: [3, 2] }])).toThrow(/asks for \[3, 2\]/);
 });
+
+test('weights of which only shapes are known are constants for graphs that never run', () => {
+  const weights = WeightStore.ofShapes([{ name: 'experts', shape }]);
+  expect(() => weights.check([{ name: 'experts', shape }])).not.toThrow();
+  const { slices, transposed } = weights.stack('experts', shape);
+  expect([transposed, slices.map((part) => externalOf(part).length)]).toEqual([false, [24, 24]]);
+});

@@ -6,6 +6,7 @@ import {
   isFile,
   readSafetensorsHeader,
   readTensorBytes,
+  tensorBytes,
   type FloatTensor,
   type TensorEntry,
   type SafetensorsDtype,
@@ -99,6 +100,16 @@ export class WeightStore {
       store.converted.set(name, data);
     }
     return store;
+  }
+
+  /** Weights of which only the shapes are known (as float32): for graphs that are looked at and never run. */
+  static ofShapes(specs: Iterable<{ name: string; shape: readonly number[] }>): WeightStore {
+    const entries = new Map<string, TensorEntry>();
+    for (const { name, shape } of specs) {
+      const length = tensorBytes(shape, 'F32');
+      entries.set(name, { name, dtype: 'F32', shape: [...shape], file: 'nowhere', offset: 0, length });
+    }
+    return new WeightStore('shapes', entries);
   }
 
   names(): string[] {
