@@ -1,7 +1,7 @@
 """Checks that an adapter written by ui-rl means the same to PEFT: log-probabilities of a golden conversation.
 
-Requirements: as for make_qwen_vl.py. For a case of `fixtures`, an adapter for its model, and what `ui-rl score --json` said of the
-case's conversation with that adapter:
+Requirements: as for the scripts that write fixtures. For a case of `fixtures`, an adapter for its model, and what
+`ui-rl score --json` said of the case's conversation with that adapter:
 
     python test/golden/check_adapter.py qwen2-vl-a path/to/adapter scores.json
 
@@ -14,29 +14,31 @@ from pathlib import Path
 
 import torch
 from peft import PeftModel
-from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
 
+import make_idefics
+import make_llava
 import make_qwen_moe
 import make_qwen_vl
-from make_qwen_vl import FIXTURES, finished, forward, token_logprobs
+from reference import FIXTURES, forward, read_images, token_logprobs
 
-CASES = {**make_qwen_vl.CASES, **make_qwen_moe.CASES}
+CASES = {**make_qwen_vl.CASES, **make_qwen_moe.CASES, **make_llava.CASES, **make_idefics.CASES}
 
 
 def main(name: str, adapter: str, scores: str) -> None:
     folder = FIXTURES / name
     expected = json.loads((folder / "expected.json").read_text())
-    pixels = load_file(folder / "expected.safetensors")["pixel_values"]
-    grids = torch.tensor([image["grid"] for image in expected["images"]])
+    reference = CASES[name]
     model = AutoModelForImageTextToText.from_pretrained(
         folder / "model", dtype=torch.float32, attn_implementation="eager"
     )
-    model = PeftModel.from_pretrained(finished(model, CASES[name]), adapter).eval()
+    model = PeftModel.from_pretrained(reference.finish_model(model), adapter).eval()
+    reference.open(folder / "model")
+    prepared = reference.prepare(folder / "model", read_images(folder, expected))
     found = json.loads(Path(scores).read_text())
     ids = torch.tensor(found["token_ids"])
     with torch.no_grad():
-        logits = forward(model, ids, pixels, grids, expected["special_ids"]["<|image_pad|>"]).logits
+        logits = forward(reference, model, ids, prepared).logits
     difference = (token_logprobs(logits, ids) - torch.tensor(found["logprobs"][1:])).abs().max().item()
     print(f"{name}: {len(ids)} tokens, largest difference {difference:.2e}")
     if difference >= 1e-4:

@@ -13,10 +13,11 @@ import json
 
 import torch
 from peft import PeftModel
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from transformers import AutoModelForImageTextToText
 
-from make_qwen_vl import FIXTURES, forward, response_loss, token_logprobs
+from make_qwen_vl import CASES
+from reference import FIXTURES, contiguous, forward, read_images, response_loss, token_logprobs
 
 CASE = "qwen3-vl-a"
 RATE, SEED = 0.3, 123456789
@@ -67,22 +68,22 @@ def main() -> None:
     model = AutoModelForImageTextToText.from_pretrained(
         folder / "model", dtype=torch.float32, attn_implementation="eager"
     )
-    pixels = load_file(folder / "expected.safetensors")["pixel_values"]
-    grids = torch.tensor([image["grid"] for image in expected["images"]])
-    image_token = expected["special_ids"]["<|image_pad|>"]
+    reference = CASES[CASE]
+    reference.open(folder / "model")
+    prepared = reference.prepare(folder / "model", read_images(folder, expected))
     lora = PeftModel.from_pretrained(model, folder / "adapter", is_trainable=True)
     for name, module in lora.base_model.model.named_modules():
         if hasattr(module, "lora_dropout"):
             module.lora_dropout["default"] = FixedDropout(name)
     ids = torch.tensor([*expected["prompt_ids"], *expected["response_ids"]])
-    logits = forward(lora, ids, pixels, grids, image_token).logits
+    logits = forward(reference, lora, ids, prepared).logits
     loss = response_loss(logits, ids, len(expected["response_ids"]))
     loss.backward()
     gradients = {key: value.grad for key, value in lora.named_parameters() if value.grad is not None}
     named = {key.replace(".default.weight", ".weight"): value for key, value in gradients.items()}
     target = FIXTURES.parent / "lora-dropout"
     target.mkdir(exist_ok=True)
-    save_file({key: value.contiguous() for key, value in named.items()}, target / "lora_gradients.safetensors")
+    save_file(contiguous(named), target / "lora_gradients.safetensors")
     logprobs = token_logprobs(logits.detach(), ids).tolist()
     values = {"case": CASE, "rate": RATE, "seed": SEED, "loss": loss.item(), "logprobs": logprobs}
     (target / "expected.json").write_text(json.dumps(values) + "\n")

@@ -1,4 +1,4 @@
-"""Writes the fixtures of the Qwen-VL families with experts, in the form and with the requirements of make_qwen_vl.py.
+"""Writes the fixtures of the Qwen-VL families with experts, with the requirements of make_qwen_vl.py; see reference.py.
 
 Run from anywhere:
     python test/golden/make_qwen_moe.py [name ...]
@@ -22,9 +22,8 @@ from safetensors.torch import load_file, save_file
 from transformers import Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration
 from transformers.models.qwen3_moe.modeling_qwen3_moe import Qwen3MoeTopKRouter
 
-from make_qwen_vl import FAMILIES, FIXTURES, write_case
-
-FAMILIES["qwen3-vl-moe"] = (Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration)
+from make_qwen_vl import Qwen3Vl
+from reference import main
 
 # Smallest distance of the last chosen expert's probability from the first one that is not chosen.
 LEAST_GAP = 3e-4
@@ -51,10 +50,38 @@ class Routers:
         self.least_gap = min(self.least_gap, (best[:, -2] - best[:, -1]).min().item())
 
 
+def store_as_published(folder: Path) -> None:
+    """Transposes the experts' matrices in the file, and checks that transformers reads it as the same model."""
+    file = folder / "model.safetensors"
+    written, tensors = load_file(file), load_file(file)
+    for name, value in tensors.items():
+        if ".experts." in name:
+            tensors[name] = value.transpose(1, 2).contiguous()
+    save_file(tensors, file, metadata={"format": "pt"})
+    read = Qwen3VLMoeForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).state_dict()
+    for name, value in written.items():
+        assert torch.equal(read[name], value), name
+
+
+class Qwen3VlMoe(Qwen3Vl):
+    config_class, model_class = Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration
+
+    def __init__(self, **case):
+        super().__init__(**case)
+        self.routers = Routers()
+
+    def finish_model(self, model):
+        self.routers(model)
+        return model
+
+    def save_model(self, model, folder: Path) -> None:
+        super().save_model(model, folder)
+        if self.case["published"]:
+            store_as_published(folder)
+
+
 CASES = {
-    "qwen3-vl-moe-a": dict(
-        family="qwen3-vl-moe",
-        finish=Routers(),
+    "qwen3-vl-moe-a": Qwen3VlMoe(
         seed=3,
         dtype=torch.float32,
         tie=False,
@@ -95,9 +122,7 @@ CASES = {
             target_parameters=["mlp.experts.down_proj", "mlp.experts.gate_up_proj", "mlp.gate.weight"],
         ),
     ),
-    "qwen3-vl-moe-b": dict(
-        family="qwen3-vl-moe",
-        finish=Routers(),
+    "qwen3-vl-moe-b": Qwen3VlMoe(
         seed=6,
         dtype=torch.bfloat16,
         tie=True,
@@ -144,27 +169,9 @@ CASES = {
 }
 
 
-def store_as_published(folder: Path) -> None:
-    """Transposes the experts' matrices in the file, and checks that transformers reads it as the same model."""
-    file = folder / "model.safetensors"
-    written, tensors = load_file(file), load_file(file)
-    for name, value in tensors.items():
-        if ".experts." in name:
-            tensors[name] = value.transpose(1, 2).contiguous()
-    save_file(tensors, file, metadata={"format": "pt"})
-    read = Qwen3VLMoeForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).state_dict()
-    for name, value in written.items():
-        assert torch.equal(read[name], value), name
-
-
 if __name__ == "__main__":
-    torch.manual_seed(0)
-    torch.use_deterministic_algorithms(True)
+    main(CASES)
     for case_name in sys.argv[1:] or CASES:
-        chosen = CASES[case_name]
-        write_case(case_name, chosen)
-        gap = chosen["finish"].least_gap
+        gap = CASES[case_name].routers.least_gap
         assert gap > LEAST_GAP, f"{case_name}: a router's choice hangs on a gap of {gap}; take another seed"
-        if chosen["published"]:
-            store_as_published(FIXTURES / case_name / "model")
-        print(f"wrote {FIXTURES / case_name}, smallest gap of a router {gap:.1e}")
+        print(f"{case_name}: smallest gap of a router {gap:.1e}")

@@ -270,8 +270,6 @@ def randomize(model, seed: int) -> None:
                 parameter.copy_(0.1 * normal(parameter))
             elif "embed_tokens" in name or "pos_embed" in name or "position_embedding" in name:
                 parameter.copy_(0.5 * normal(parameter))
-            elif parameter.dim() == 1:
-                parameter.copy_(normal(parameter))
             else:
                 # Three axes are a stack of layers: each reads the last one.
                 fan_in = parameter.shape[-1] if parameter.dim() == 3 else parameter[0].numel()
