@@ -92,6 +92,8 @@ async function hasWeights(cache: HubCache, commit: string): Promise<boolean> {
 
 /** Brings what a snapshot lacks. */
 class Fetcher {
+  private waits = false;
+
   constructor(
     private readonly client: HubClient,
     private readonly cache: HubCache,
@@ -208,14 +210,14 @@ class Fetcher {
     const { cache, model, client } = this;
     const to = cache.blob(file.blob);
     if (!(await exists(to))) {
-      const onWait = (): void =>
-        options.say?.(`waiting for another process that fetches ${file.path} of ${model.id}`);
+      const onWait = (): void => this.tellWaiting();
       const fetching = async (): Promise<void> => {
         if (await exists(to)) return progress.found(file.sizeBytes);
         await download(client, { id: model.id, commit, file, to, progress }, options);
       };
       await withLock(cache.lock(file.blob), fetching, { onWait, signal: options.signal }).catch(
         (error: unknown) => {
+          if (options.signal?.aborted === true) throw new HubError('stopped', 'the download was stopped');
           throw diskError(cache.lock(file.blob), error);
         },
       );
@@ -223,6 +225,12 @@ class Fetcher {
     await cache.show(file.blob, commit, file.path).catch((error: unknown) => {
       throw diskError(cache.snapshot(commit), error);
     });
+  }
+
+  /** Once for all files. */
+  private tellWaiting(): void {
+    if (!this.waits) this.options.say?.(`waiting for another process that fetches ${this.model.id}`);
+    this.waits = true;
   }
 
   private async checkRoom(commit: string, files: readonly HubFile[]): Promise<void> {
