@@ -1,11 +1,10 @@
-import { ModelError } from '../errors';
 import type { ImageGeometry } from '../families/base';
 import { centreCrop, toSquare, type Colour } from './margin';
 import { ImageOptions, type Normalization } from './options';
 import { toPatches } from './patches';
 import type { ImageModel, ImagePreparation } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
-import type { Size } from './smart-resize';
+import { checkSize, type Size } from './smart-resize';
 
 /** What the image processors of CLIP, SigLIP and LLaVA 1.5 do. */
 export interface ClipImageConfig extends Normalization {
@@ -73,18 +72,12 @@ export function meanColour({ mean }: Normalization): Colour {
   return [red, green, blue];
 }
 
-/** @throws ModelError for an image without pixels. */
-export function requirePixels({ width, height }: Size): void {
-  if (Math.min(width, height) >= 1) return;
-  throw new ModelError('bad-input', `the image is ${width}×${height} pixels; expected at least 1×1`);
-}
-
 /** Images of one picture each: resized, and cropped to the middle. */
 export class ClipImages implements ImagePreparation {
   constructor(readonly config: ClipImageConfig) {}
 
   geometryOf(size: Size): ImageGeometry {
-    requirePixels(size);
+    checkSize(size);
     const { crop, patchSize } = this.config;
     const { width, height } = crop ?? this.resizedSize(this.paddedSize(size));
     return { grid: [1, Math.floor(height / patchSize), Math.floor(width / patchSize)] };

@@ -1,13 +1,13 @@
 import { ModelError } from '../errors';
 import type { ImageGeometry } from '../families/base';
-import { meanColour, requirePixels } from './clip';
+import { meanColour } from './clip';
 import { crop } from './crop';
 import { toSquare, withMargin } from './margin';
 import { ImageOptions, type Normalization } from './options';
 import { toPatches, type PatchCut } from './patches';
 import type { ImageModel, ImagePreparation } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
-import type { Size } from './smart-resize';
+import { checkSize, type Size } from './smart-resize';
 
 /** What the image processor of LLaVA-OneVision does. */
 export interface LlavaOneVisionImageConfig extends Normalization {
@@ -118,7 +118,7 @@ export class LlavaOneVisionImages implements ImagePreparation {
   }
 
   geometryOf(size: Size): ImageGeometry {
-    requirePixels(size);
+    checkSize(size);
     const side = sideOf(this.config);
     const tiles = bestTiling(size, this.config);
     const shown = shownPatches(size, [tiles[0] * side, tiles[1] * side]);
@@ -152,7 +152,7 @@ class SquareImages implements ImagePreparation {
   constructor(private readonly config: LlavaOneVisionImageConfig) {}
 
   geometryOf(size: Size): ImageGeometry {
-    requirePixels(size);
+    checkSize(size);
     const side = sideOf(this.config);
     return { grid: [1, side, side] };
   }

@@ -31,6 +31,12 @@ describe('images cropped to the middle', () => {
     expect(new Set(image.patches)).toEqual(new Set([200]));
   });
 
+  test('are refused where they are no screenshots', async () => {
+    const narrow = processor({ ...clip, crop_size: 4 });
+    await expect(narrow.process(await blank(1, 8))).rejects.toThrow(/1×8 pixels; expected at least 2×2/);
+    await expect(narrow.process(await blank(2, 500))).rejects.toThrow(/aspect ratio of 250\.0/);
+  });
+
   test('have a black margin where they are too small', async () => {
     const image = await processor({ ...clip, crop_size: 8 }).process(await blank(4, 4));
     expect(image.grid).toEqual([1, 4, 4]);

@@ -23,7 +23,7 @@ const MIN_EDGE = 2;
  * @throws ModelError `bad-input` for an edge below 2 pixels or an aspect ratio above 200.
  */
 export function smartResize({ width, height }: Size, { factor, minPixels, maxPixels }: ResizeLimits): Size {
-  checkSize(width, height);
+  checkSize({ width, height });
   const rounded = {
     height: roundHalfEven(height / factor) * factor,
     width: roundHalfEven(width / factor) * factor,
@@ -41,7 +41,8 @@ export function smartResize({ width, height }: Size, { factor, minPixels, maxPix
   return rounded;
 }
 
-function checkSize(width: number, height: number): void {
+/** @throws ModelError `bad-input` for an edge below 2 pixels or an aspect ratio above 200. */
+export function checkSize({ width, height }: Size): void {
   const ratio = Math.max(width, height) / Math.min(width, height);
   if (Math.min(width, height) < MIN_EDGE) {
     throw new ModelError(
