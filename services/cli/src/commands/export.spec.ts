@@ -42,7 +42,9 @@ function conversation(golden: string, { messages, images, response }: Golden): s
   return file;
 }
 
-describe.each(['qwen2-vl-b', 'qwen2-5-vl-a', 'qwen3-vl-b'])('ui-rl export, %s', (name) => {
+const names = ['qwen2-vl-b', 'qwen2-5-vl-a', 'qwen3-vl-b', 'qwen3-vl-moe-a', 'qwen3-vl-moe-b'];
+
+describe.each(names)('ui-rl export, %s', (name) => {
   const golden = join(fixtures, name);
   const flags = ['--checkpoint', join(golden, 'adapter'), '--model', join(golden, 'model')];
 
