@@ -1,12 +1,15 @@
 import { availableParallelism } from 'node:os';
 import type { SessionOptions } from '@ui-rl/graph';
 import {
+  defaultCacheDir,
   loadModelFolder,
   Parameters,
   planLora,
   type LoraPlan,
   type ModelFolder,
+  QuantizedWeights,
   type ParameterSource,
+  type QuantizableWeight,
 } from '@ui-rl/models';
 import { Checkpoints } from './checkpoints';
 import { EngineError } from './errors';
@@ -26,6 +29,7 @@ const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
 // Passes of a size whose activations stay in the caches of a small model.
 const VISION_PASS_PATCHES = 4096;
 const PREFILL_TOKENS = 2048;
+const LARGE_MODEL = 500_000_000;
 
 /** A model on a device: what samples from it and what trains it, over the same weights. */
 export class DeviceModel {
@@ -43,20 +47,31 @@ export class DeviceModel {
 
   static async create(options: EngineOptions): Promise<DeviceModel> {
     checkOptions(options);
-    const folder = await loadModelFolder(options.modelDir);
+    const folder = await loadModelFolder(options.modelDir, {
+      ...(options.weights === undefined ? {} : { weights: options.weights }),
+      ...(options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir }),
+    });
     const { family, weights } = folder;
     const { trainable } = options;
     const plan = trainable.mode === 'lora' ? planLora(family, trainable.lora) : undefined;
-    const parameters = (): ParameterSource =>
-      new Parameters({ weights, inputs: trainable.mode === 'full' ? 'all' : 'none', lora: plan });
+    const quantized = await quantize(folder, options);
+    const parameters = (packed = false): ParameterSource =>
+      new Parameters({
+        weights,
+        inputs: trainable.mode === 'full' ? 'all' : 'none',
+        lora: plan,
+        quantized,
+        packed,
+      });
     const session: SessionOptions = {
       device: options.device,
       threads: options.threads ?? availableParallelism(),
       // Each session has threads of its own: idle ones that spin would take the cores from the one that works.
       spinning: false,
+      arena: !isLarge(folder),
     };
     const deterministic = options.deterministic ?? false;
-    const vision = await VisionEncoder.create(family, parameters(), {
+    const vision = await VisionEncoder.create(family, () => parameters(), {
       session,
       alone: deterministic,
       patches: VISION_PASS_PATCHES,
@@ -66,11 +81,12 @@ export class DeviceModel {
       family,
       vision,
       weights:
-        plan !== undefined && canMerge(plan)
+        plan !== undefined && quantized === undefined && canMerge(plan)
           ? await MergedWeights.create(weights, plan, session)
-          : trainedWeights(parameters),
+          : trainedWeights(() => parameters(true)),
       stopTokenIds: new Set(folder.tokenizer.eosTokenIds),
-      session,
+      // Only from packed copies are products of 4-bit weights fast.
+      session: quantized?.kind === 'int4' ? { ...session, disablePrepacking: false } : session,
       rows: options.maxRows,
       capacity: options.maxSequence,
     });
@@ -80,8 +96,10 @@ export class DeviceModel {
       family,
       vision,
       trainsVision,
-      parameters,
+      parameters: () => parameters(),
       session: { ...session, ...SPIN_BRIEFLY },
+      gradientCheckpointing: options.gradientCheckpointing ?? 'auto',
+      seed: options.seed,
     });
     const { maxRows, maxSequence } = options;
     const generator = new Generator(sampler, {
@@ -142,7 +160,34 @@ export class DeviceModel {
   }
 }
 
-function checkOptions({ maxRows, maxSequence }: EngineOptions): void {
+/** Linear layers in few bits, where that is wanted. */
+function quantize(
+  { family, weights }: ModelFolder,
+  { quantization = 'none', cacheDir = defaultCacheDir() }: EngineOptions,
+): Promise<QuantizedWeights | undefined> {
+  if (quantization === 'none') return Promise.resolve(undefined);
+  const matrices = family
+    .linears()
+    .filter(({ stack }) => stack === undefined)
+    .map(({ name, inFeatures, outFeatures }): QuantizableWeight => {
+      return { name: `${name}.weight`, shape: [outFeatures, inFeatures] };
+    });
+  return QuantizedWeights.open(weights, matrices, quantization, cacheDir);
+}
+
+/** Whether many sessions that each keep the memory of their last pass would take gigabytes: from half a billion weights on. */
+function isLarge({ family }: ModelFolder): boolean {
+  const sizes = family.parameters().map(({ shape }) => shape.reduce((a, b) => a * b, 1));
+  return sizes.reduce((a, b) => a + b, 0) >= LARGE_MODEL;
+}
+
+function checkOptions({ maxRows, maxSequence, trainable, quantization = 'none' }: EngineOptions): void {
+  if (quantization !== 'none' && trainable.mode === 'full') {
+    throw new EngineError(
+      'request',
+      `quantization is ${quantization}, but all weights are trained; quantize only the frozen base of an adapter`,
+    );
+  }
   for (const [name, value] of Object.entries({ maxRows, maxSequence })) {
     if (!Number.isInteger(value) || value < 1) {
       throw new EngineError('request', `${name} is ${value}, expected a whole number of at least 1`);

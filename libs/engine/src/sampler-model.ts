@@ -1,6 +1,7 @@
 import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
-import type { Family, PlacedImage, ProcessedImage } from '@ui-rl/models';
+import type { Family, PlacedImage, ProcessedImage, SamplerOptions } from '@ui-rl/models';
 import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from './vision-encoder';
+import { attentionFor } from './attention-kind';
 import type { ImageFeatures } from './feature-cache';
 import type { DecodeInput, PrefillInput, TokenModel } from './generator';
 import { KvCache, type KvNames } from './kv-cache';
@@ -40,22 +41,20 @@ type Prompt = GenerateRequest['prompt'];
 export class SamplerModel implements TokenModel {
   readonly times: SamplerTimes = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
 
-  private textPrompts: Promise<SamplerSession> | undefined;
+  private readonly prompts = new Map<string, Promise<SamplerSession>>();
   private manyTokens: Promise<SamplerSession> | undefined;
 
   private constructor(
     private readonly options: SamplerModelOptions,
-    private readonly imagePrompts: SamplerSession,
     private readonly tokens: SamplerSession,
     private readonly caches: readonly KvNames[],
   ) {}
 
   static async create(options: SamplerModelOptions): Promise<SamplerModel> {
-    const imagePrompts = await buildSession(options, 'prompt', true);
-    const tokens = await buildSession(options, 'token', false);
+    const tokens = await buildSession(options, { pass: 'token', images: false });
     const past = tokens.session.inputNames.filter((name) => /^past_(key|value)\./.test(name));
     const caches = past.map((name) => ({ past: name, added: name.replace('past_', 'new_') }));
-    return new SamplerModel(options, imagePrompts, tokens, caches);
+    return new SamplerModel(options, tokens, caches);
   }
 
   get vocabSize(): number {
@@ -97,7 +96,8 @@ export class SamplerModel implements TokenModel {
       images: placed.slice(next, (next += prompt.images.length)),
       temperature,
     }));
-    const sampler = featureRows === null ? await this.textSession() : this.imagePrompts;
+    const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
+    const sampler = await this.promptSession(featureRows !== null, longest);
     const outputs = await sampler.session.run(
       {
         ...this.options.family.prefillFeeds(rows, featureRows),
@@ -131,23 +131,28 @@ export class SamplerModel implements TokenModel {
   }
 
   async release(): Promise<void> {
-    await this.imagePrompts.session.release();
+    for (const prompts of this.prompts.values()) await (await prompts).session.release();
     await this.tokens.session.release();
     await this.options.weights.release();
-    await (await this.textPrompts)?.session.release();
     await (await this.manyTokens)?.session.release();
   }
 
-  /** Prompts without an image are rare: their session is made when the first one comes. */
-  private textSession(): Promise<SamplerSession> {
-    this.textPrompts ??= buildSession(this.options, 'prompt', false);
-    return this.textPrompts;
+  /** Sessions for prompts are made when the first of their kind comes. */
+  private promptSession(images: boolean, longest: number): Promise<SamplerSession> {
+    const attention = attentionFor(longest);
+    const key = `${images} ${attention}`;
+    let session = this.prompts.get(key);
+    if (session === undefined) {
+      session = buildSession(this.options, { pass: 'prompt', images, attention });
+      this.prompts.set(key, session);
+    }
+    return session;
   }
 
   /** Few engines ever have so many rows: their session is made when they do. */
   private manyTokensSession(): Promise<SamplerSession> {
     const session = { ...this.options.session, ...SPIN_BRIEFLY };
-    this.manyTokens ??= buildSession({ ...this.options, session }, 'token', false);
+    this.manyTokens ??= buildSession({ ...this.options, session }, { pass: 'token', images: false });
     return this.manyTokens;
   }
 
@@ -181,14 +186,9 @@ export class SamplerModel implements TokenModel {
 
 async function buildSession(
   { family, weights, session }: SamplerModelOptions,
-  pass: 'prompt' | 'token',
-  images: boolean,
+  kind: Omit<SamplerOptions, 'kind' | 'parameters'>,
 ): Promise<SamplerSession> {
-  const { graph, parameterInputs } = family.buildForward({
-    kind: 'sampler',
-    parameters: weights.parameters(),
-    pass,
-    images,
-  });
+  const parameters = weights.parameters();
+  const { graph, parameterInputs } = family.buildForward({ kind: 'sampler', parameters, ...kind });
   return { session: await Session.create(graph, session), weightNames: [...parameterInputs.keys()] };
 }

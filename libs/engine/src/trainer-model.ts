@@ -1,17 +1,19 @@
 import type { PolicyLoss } from '@ui-rl/algorithms';
-import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
-import type { Family, ParameterSource, ProcessedImage, TrainerBatch } from '@ui-rl/models';
+import { tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import {
-  buildScoringGraph,
-  buildTrainingGraph,
-  gradientName,
-  sumName,
-  TOKEN_INPUTS,
-  type ImageMode,
-} from './trainer-graph';
+  DROPOUT_SEED,
+  type Family,
+  type ParameterSource,
+  type ProcessedImage,
+  type TrainerBatch,
+} from '@ui-rl/models';
+import { chooseRunner, type GradientCheckpointing } from './choose-runner';
+import { DropoutSeeds } from './dropout-seeds';
+import type { Feeds, PassResult, PassRunner } from './pass-runner';
+import { TOKEN_INPUTS, type ImageMode } from './trainer-graph';
 import type { TrainSample } from './types';
-import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from './vision-encoder';
-import { feedsOf, type WeightSet } from './weights';
+import type { VisionEncoder } from './vision-encoder';
+import type { WeightSet } from './weights';
 
 export interface TrainerModelOptions {
   family: Family;
@@ -21,6 +23,9 @@ export interface TrainerModelOptions {
   /** A fresh source for each graph. */
   parameters: () => ParameterSource;
   session: SessionOptions;
+  gradientCheckpointing: GradientCheckpointing;
+  /** Decides what is dropped out. */
+  seed: number;
 }
 
 /** Per selected token, [M] each, in the order of `TrainerBatch.selected`. */
@@ -30,17 +35,6 @@ export interface TokenData {
   weight: Float32Array;
 }
 
-export interface PassResult {
-  loss: number;
-  logp: Float32Array;
-  entropy: Float32Array;
-}
-
-interface PreparedSession {
-  session: Session;
-  weightNames: string[];
-}
-
 /** Samples made ready for one pass. */
 export interface Pass {
   mode: ImageMode;
@@ -48,12 +42,19 @@ export interface Pass {
   images: ProcessedImage[];
 }
 
-/** The whole forward pass over sequences, with and without gradients. Sessions are made when first needed. */
+/** Forward passes over sequences, with and without gradients. */
 export class TrainerModel {
-  private readonly sessions = new Map<string, Promise<PreparedSession>>();
+  private readonly choose: (mode: ImageMode, feeds: Feeds) => PassRunner;
+  private readonly runners: readonly PassRunner[];
+  private readonly dropoutSeeds: DropoutSeeds;
   private patchMemory: Float32Array = new Float32Array(0);
 
-  constructor(private readonly options: TrainerModelOptions) {}
+  constructor(private readonly options: TrainerModelOptions) {
+    this.dropoutSeeds = new DropoutSeeds(options.seed);
+    const { choose, runners } = chooseRunner(options, options.gradientCheckpointing);
+    this.choose = choose;
+    this.runners = runners;
+  }
 
   /** Makes a pass ready. The pass prepared before must be done with: patches are written over its own. */
   prepare(samples: readonly TrainSample[]): Pass {
@@ -79,10 +80,7 @@ export class TrainerModel {
     return { mode, images: distinct, batch };
   }
 
-  /**
-   * Loss and gradients of one pass, added to `sums`, the gradients so far by weight name. Arrays in it are replaced, not
-   * changed; those of weights that the pass does not reach stay.
-   */
+  /** Loss and gradients of one pass, see `PassRunner.train`. */
   async train(
     weights: WeightSet,
     pass: Pass,
@@ -90,89 +88,32 @@ export class TrainerModel {
     tokens: TokenData,
     sums: Map<string, Float32Array>,
   ): Promise<PassResult> {
-    const { session, weightNames } = await this.sessionOf(pass.mode, loss);
-    const count = pass.batch.selected.length;
     const [oldLogp, advantage, weight] = TOKEN_INPUTS;
-    const before: Record<string, Tensor> = {};
-    for (const name of weightNames) {
-      before[sumName(name)] = tensor('float32', sums.get(name)!, weights.tensors.get(name)!.shape);
-    }
-    const outputs = await session.run({
-      ...(await this.feeds(weights, pass, weightNames)),
-      ...before,
-      [oldLogp]: tensor('float32', tokens.oldLogp, [count]),
-      [advantage]: tensor('float32', tokens.advantage, [count]),
-      [weight]: tensor('float32', tokens.weight, [count]),
-    });
-    for (const name of weightNames) sums.set(name, outputs[gradientName(name)].data as Float32Array);
-    return {
-      loss: Number(outputs.loss.data[0]),
-      logp: outputs.logp.data as Float32Array,
-      entropy: outputs.entropy.data as Float32Array,
+    const feeds = {
+      ...(await this.feeds(weights, pass)),
+      [oldLogp]: tensor('float32', tokens.oldLogp),
+      [advantage]: tensor('float32', tokens.advantage),
+      [weight]: tensor('float32', tokens.weight),
+      [DROPOUT_SEED]: tensor('int64', [this.dropoutSeeds.next(weights.version)], []),
     };
+    return this.choose(pass.mode, feeds).train(pass.mode, loss, feeds, sums);
   }
 
   /** Log-probabilities [M] of the selected tokens. */
   async score(weights: WeightSet, pass: Pass): Promise<Float32Array> {
-    const { session, weightNames } = await this.sessionOf(pass.mode, undefined);
-    const outputs = await session.run(await this.feeds(weights, pass, weightNames));
-    return outputs.logp.data as Float32Array;
+    const feeds = await this.feeds(weights, pass);
+    return this.choose(pass.mode, feeds).score(pass.mode, feeds);
   }
 
   async release(): Promise<void> {
-    for (const prepared of this.sessions.values()) await (await prepared).session.release();
-    this.sessions.clear();
+    for (const runner of this.runners) await runner.release();
   }
 
-  private async feeds(
-    weights: WeightSet,
-    pass: Pass,
-    weightNames: string[],
-  ): Promise<Record<string, Tensor>> {
-    const features = pass.mode === 'features' ? await this.features(weights, pass) : {};
-    return { ...pass.batch.feeds, ...features, ...feedsOf(weights, weightNames) };
-  }
-
-  /** Features of a pass's images, each from its first row on. */
-  private async features(weights: WeightSet, { images, batch }: Pass): Promise<Record<string, Tensor>> {
-    const { hiddenSize, deepstack } = this.options.family.shape;
-    const encoded = await this.options.vision.encode(weights, images);
-    const rows = batch.featureRows.reduce((sum, count) => sum + count, 0);
-    const stack = (parts: Float32Array[]): Tensor => {
-      const data = new Float32Array(rows * hiddenSize);
-      let next = 0;
-      parts.forEach((part, index) => {
-        data.set(part, next * hiddenSize);
-        next += batch.featureRows[index];
-      });
-      return tensor('float32', data, [rows, hiddenSize]);
-    };
-    const feeds: Record<string, Tensor> = {
-      [IMAGE_FEATURES]: stack(encoded.map(({ features }) => features)),
-    };
-    for (let layer = 0; layer < deepstack; layer += 1) {
-      feeds[deepstackName(layer)] = stack(encoded.map((each) => each.deepstack[layer]));
-    }
-    return feeds;
-  }
-
-  private sessionOf(mode: ImageMode, loss: PolicyLoss | undefined): Promise<PreparedSession> {
-    const key = `${mode} ${JSON.stringify(loss ?? null)}`;
-    let prepared = this.sessions.get(key);
-    if (prepared === undefined) {
-      prepared = this.build(mode, loss);
-      this.sessions.set(key, prepared);
-    }
-    return prepared;
-  }
-
-  private async build(mode: ImageMode, loss: PolicyLoss | undefined): Promise<PreparedSession> {
-    const { family, session: options } = this.options;
-    const parameters = this.options.parameters();
-    const graph =
-      loss === undefined
-        ? buildScoringGraph(family, parameters, mode)
-        : buildTrainingGraph(family, parameters, mode, loss).graph;
-    return { session: await Session.create(graph, options), weightNames: [...parameters.inputs.keys()] };
+  private async feeds(weights: WeightSet, pass: Pass): Promise<Record<string, Tensor>> {
+    const { vision } = this.options;
+    const { images, batch } = pass;
+    const features =
+      pass.mode === 'features' ? await vision.featureFeeds(weights, images, batch.featureRows) : {};
+    return { ...batch.feeds, ...features, ...weights.feeds };
   }
 }

@@ -1,5 +1,5 @@
 import type { LossAggregation, PolicyLoss } from '@ui-rl/algorithms';
-import type { LoraConfig, ProcessedImage } from '@ui-rl/models';
+import type { LoraConfig, ProcessedImage, Quantization, WeightType } from '@ui-rl/models';
 
 export type Device = 'cpu' | 'webgpu' | 'cuda';
 
@@ -24,6 +24,17 @@ export interface EngineOptions {
   seed: number;
   optimizer?: OptimizerOptions;
   microBatch?: MicroBatchLimits;
+  /**
+   * Whether activations are computed again in the backward pass, layer by layer, instead of kept: `auto` (default) where
+   * those of a pass would take more than an eighth of the machine's memory.
+   */
+  gradientCheckpointing?: 'auto' | 'on' | 'off';
+  /** The type frozen weights are held in; default `auto`: as they are stored, small models as float32. */
+  weights?: WeightType;
+  /** Frozen linear layers in few bits, with one scale per 32 numbers; default `none`. Needs an adapter to train. */
+  quantization?: 'none' | Quantization;
+  /** Where converted and quantized copies of weights are kept; default `~/.cache/ui-rl`. */
+  cacheDir?: string;
 }
 
 export interface OptimizerOptions {

@@ -1,5 +1,6 @@
-import { Session, type SessionOptions } from '@ui-rl/graph';
-import type { Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
+import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import type { AttentionKind, Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
+import { attentionFor } from './attention-kind';
 import { FeatureCache, type ImageFeatures } from './feature-cache';
 import { feedsOf, type WeightSet } from './weights';
 
@@ -21,10 +22,11 @@ export function deepstackName(layer: number): string {
 /** Turns images into features, each distinct image once as long as the weights that read it stay the same. */
 export class VisionEncoder {
   private readonly cache: FeatureCache;
+  private readonly sessions = new Map<AttentionKind, Promise<Session>>();
 
   private constructor(
     private readonly family: Family,
-    private readonly session: Session,
+    private readonly parameters: () => ParameterSource,
     private readonly weightNames: readonly string[],
     private readonly options: VisionEncoderOptions,
   ) {
@@ -33,12 +35,11 @@ export class VisionEncoder {
 
   static async create(
     family: Family,
-    parameters: ParameterSource,
+    parameters: () => ParameterSource,
     options: VisionEncoderOptions,
   ): Promise<VisionEncoder> {
-    const forward = family.buildForward({ kind: 'vision', parameters });
-    const session = await Session.create(forward.graph, options.session);
-    return new VisionEncoder(family, session, [...forward.parameterInputs.keys()], options);
+    const { parameterInputs } = family.buildForward({ kind: 'vision', parameters: parameters() });
+    return new VisionEncoder(family, parameters, [...parameterInputs.keys()], options);
   }
 
   /** Features of each image, in order; equal images share one entry. */
@@ -58,6 +59,37 @@ export class VisionEncoder {
       });
     }
     return images.map((image) => found.get(image.key) as ImageFeatures);
+  }
+
+  /**
+   * Features of images as inputs of a trainer's graph, below each other.
+   * @param rows rows that each image takes there, see `TrainerBatch.featureRows`
+   */
+  async featureFeeds(
+    weights: WeightSet,
+    images: readonly ProcessedImage[],
+    rows: readonly number[],
+  ): Promise<Record<string, Tensor>> {
+    const { hiddenSize, deepstack } = this.family.shape;
+    const encoded = await this.encode(weights, images);
+    const total = rows.reduce((sum, count) => sum + count, 0);
+    const stack = (parts: Float32Array[]): Tensor => {
+      const data = new Float32Array(total * hiddenSize);
+      let next = 0;
+      parts.forEach((part, index) => {
+        data.set(part, next * hiddenSize);
+        next += rows[index];
+      });
+      return tensor('float32', data, [total, hiddenSize]);
+    };
+    const layers = Array.from({ length: deepstack }, (_, layer) => [
+      deepstackName(layer),
+      stack(encoded.map((each) => each.deepstack[layer])),
+    ]);
+    return {
+      [IMAGE_FEATURES]: stack(encoded.map(({ features }) => features)),
+      ...Object.fromEntries(layers),
+    };
   }
 
   private keyOf(weights: WeightSet, image: ProcessedImage): string {
@@ -83,7 +115,8 @@ export class VisionEncoder {
 
   private async run(weights: WeightSet, images: ProcessedImage[]): Promise<ImageFeatures[]> {
     const { feeds, firstRows } = this.family.visionFeeds(images);
-    const outputs = await this.session.run({ ...feeds, ...feedsOf(weights, this.weightNames) });
+    const session = await this.session(Math.max(...images.map(patchCount)));
+    const outputs = await session.run({ ...feeds, ...feedsOf(weights, this.weightNames) });
     const { hiddenSize, deepstack } = this.family.shape;
     return images.map((image, index) => {
       const tokens = this.family.imageTokens(image);
@@ -95,8 +128,22 @@ export class VisionEncoder {
     });
   }
 
+  /** Sessions are made when the first image of their kind comes. */
+  private session(longest: number): Promise<Session> {
+    const attention = attentionFor(longest);
+    let session = this.sessions.get(attention);
+    if (session === undefined) {
+      const parameters = this.parameters();
+      const { graph } = this.family.buildForward({ kind: 'vision', parameters, attention });
+      session = Session.create(graph, this.options.session);
+      this.sessions.set(attention, session);
+    }
+    return session;
+  }
+
   async release(): Promise<void> {
-    await this.session.release();
+    for (const session of this.sessions.values()) await (await session).release();
+    this.sessions.clear();
   }
 }
 

@@ -1,5 +1,9 @@
-/** Element types of values. `float16` and `bfloat16` data is held as raw bits in a `Uint16Array`. */
-export type DType = 'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'uint8' | 'int8' | 'bool';
+/**
+ * Element types of values. `float16` and `bfloat16` data is held as raw bits in a `Uint16Array`; `uint4` data as two
+ * elements per byte, the first in the low bits.
+ */
+export type DType =
+  'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'uint8' | 'int8' | 'uint4' | 'bool';
 
 /** Arrays that hold tensor data. */
 export type TypedArray = Float32Array | Uint16Array | BigInt64Array | Int32Array | Uint8Array | Int8Array;
@@ -15,6 +19,7 @@ const infos: Readonly<Record<DType, DTypeInfo>> = {
   float32: { code: 1, bytes: 4, array: Float32Array },
   uint8: { code: 2, bytes: 1, array: Uint8Array },
   int8: { code: 3, bytes: 1, array: Int8Array },
+  uint4: { code: 21, bytes: 0.5, array: Uint8Array },
   int32: { code: 6, bytes: 4, array: Int32Array },
   int64: { code: 7, bytes: 8, array: BigInt64Array },
   bool: { code: 9, bytes: 1, array: Uint8Array },
@@ -27,7 +32,7 @@ export function onnxTypeOf(dtype: DType): number {
   return infos[dtype].code;
 }
 
-/** Bytes of one element. */
+/** Bytes of one element; half a byte for `uint4`. */
 export function sizeBytesOf(dtype: DType): number {
   return infos[dtype].bytes;
 }
@@ -51,6 +56,10 @@ export function arrayOf(dtype: DType, numbers: ArrayLike<number>): TypedArray {
     case 'uint8':
     case 'bool':
       return Uint8Array.from(numbers);
+    case 'uint4':
+      return Uint8Array.from({ length: Math.ceil(numbers.length / 2) }, (_, i) => {
+        return (numbers[2 * i] & 15) | (((numbers[2 * i + 1] ?? 0) & 15) << 4);
+      });
     case 'float16':
     case 'bfloat16':
       return Uint16Array.from(numbers, dtype === 'float16' ? float16Bits : bfloat16Bits);

@@ -1,6 +1,6 @@
 export { GraphError, type GraphErrorCategory } from './errors';
 export { bfloat16Bits, float16Bits, sizeBytesOf, type DType, type TypedArray } from './dtype';
-export { type Dim } from './dims';
+export { evaluateDim, type Dim } from './dims';
 export {
   Value,
   float,
@@ -11,11 +11,25 @@ export {
   type FloatAttribute,
   type Node,
 } from './value';
+export { extentsOf } from './extents';
 export { Graph, type OutputSpec } from './graph';
 export { Session, type Device, type SessionOptions } from './session';
 export { Tensor, tensor, zeros, type FeedDType } from './tensor';
 export * as ops from './ops';
+export {
+  activationBytes,
+  backwardSegment,
+  forwardSegment,
+  keptGradientName,
+  keptName,
+  keptSumName,
+  planSegments,
+  type BackwardSegment,
+  type Segment,
+  type SegmentPlan,
+} from './segments';
 export { gradients, vectorJacobianProducts } from './gradient/gradients';
+export { type Rule, type RuleContext } from './gradient/rule';
 export {
   AdamW,
   clipGradNorm,

@@ -5,7 +5,7 @@ import { GraphError } from './errors';
 export { Tensor };
 
 /** Element types a session takes and gives; the Node binding has no bfloat16. */
-export type FeedDType = Exclude<DType, 'bfloat16'>;
+export type FeedDType = Exclude<DType, 'bfloat16' | 'uint4'>;
 
 /**
  * A tensor to feed. `data` is used as it is (no copy) when it is the typed array of `dtype`; plain numbers are

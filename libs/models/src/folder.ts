@@ -6,8 +6,10 @@ import type { Family } from './families/base';
 import { familyOf } from './families/registry';
 import { loadImageProcessor, type ImageProcessor } from './image';
 import { Tokenizer } from './tokenizer';
+import { defaultCacheDir } from './weights/cache-file';
 import { writeSafetensors, type FloatDtype, type FloatTensor } from './weights/safetensors';
 import { transposeEach, WeightStore } from './weights/store';
+import { holdWeights, type WeightType } from './weights/weight-type';
 
 /** A Hugging Face model folder, opened. */
 export interface ModelFolder {
@@ -37,14 +39,12 @@ async function readConfig(dir: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** Models that take no more than this as float32 are converted once; larger ones stay as they are stored. */
-const HOLD_LIMIT = 1024 ** 3;
-
-/** Converts the weights of a small model to float32 in memory. */
-async function holdIfSmall(family: Family, weights: WeightStore): Promise<void> {
-  const specs = family.parameters();
-  const elements = specs.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
-  if (elements * 4 <= HOLD_LIMIT) await weights.holdAsFloat32(specs.map(({ name }) => name));
+/** How the weights of a model folder are held. */
+export interface LoadOptions {
+  /** default `auto` */
+  weights?: WeightType;
+  /** where converted copies of weights are kept; default `~/.cache/ui-rl` */
+  cacheDir?: string;
 }
 
 /** The family of a model folder: reads nothing but config.json. */
@@ -54,16 +54,17 @@ export async function loadFamily(dir: string): Promise<Family> {
 
 /**
  * Opens a model folder: config.json, safetensors, tokenizer, image processor and chat template. Checks that every weight is
- * there with its shape. Weights are not read but mapped when they are needed; bf16 and fp16 weights of models of up to a
- * gigabyte (as float32) are converted to float32 in memory.
+ * there with its shape. Weights are not read but mapped when they are needed, see `WeightType`.
  * @throws ModelError naming the file, what was found and what was expected.
  */
-export async function loadModelFolder(dir: string): Promise<ModelFolder> {
+export async function loadModelFolder(dir: string, options: LoadOptions = {}): Promise<ModelFolder> {
   const config = await readConfig(dir);
   const family = familyOf(config, join(dir, 'config.json'));
-  const weights = await WeightStore.open(dir, family.checkpointName);
-  weights.check(family.parameters());
-  await holdIfSmall(family, weights);
+  const files = await WeightStore.open(dir, family.checkpointName);
+  const parameters = family.parameters();
+  files.check(parameters);
+  const { weights: type = 'auto', cacheDir = defaultCacheDir() } = options;
+  const weights = await holdWeights(files, parameters, type, cacheDir);
   const tokenizer = await Tokenizer.load(dir);
   if (tokenizer.vocabSize > family.shape.vocabSize) {
     throw new ModelError(

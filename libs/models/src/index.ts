@@ -6,6 +6,7 @@ export {
   loadFamily,
   loadModelFolder,
   saveModelFolder,
+  type LoadOptions,
   type ModelFolder,
   type SaveModelOptions,
 } from './folder';
@@ -43,7 +44,11 @@ export {
   type TensorEntry,
   type WriteOptions,
 } from './weights/safetensors';
+export { defaultCacheDir } from './weights/cache-file';
+export { QUANTIZATION_BLOCK, type Quantization } from './weights/quantize';
+export { QuantizedWeights, type QuantizableWeight } from './weights/quantized-weights';
 export { WeightStore, type WeightData } from './weights/store';
+export { isHeldAsFloat32, type WeightType } from './weights/weight-type';
 export * from './chat';
 export * from './hub';
 export * from './image';

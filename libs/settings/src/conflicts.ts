@@ -60,6 +60,11 @@ const CONDITIONS: Condition[] = [
     needs: 'model.use_lora true',
     holds: (values: Values) => values.get('model.use_lora') === true,
   })),
+  {
+    option: 'model.quantization',
+    needs: 'model.use_lora true',
+    holds: (values: Values) => values.get('model.use_lora') === true,
+  },
   ...['clip_low', 'clip_high', 'dual_clip'].map((key) => ({
     option: `algorithm.${key}`,
     needs: 'algorithm.loss ppo',

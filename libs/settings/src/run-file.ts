@@ -4,7 +4,10 @@ export interface RunFile {
     /** Hugging Face folder of the model, absolute. */
     name: string;
     use_lora: boolean;
-    dtype: 'fp32';
+    /** Type frozen weights are held in. */
+    dtype: 'auto' | 'fp32' | 'bf16' | 'fp16';
+    /** Frozen linear layers in few bits. */
+    quantization: 'none' | 'int8' | 'int4';
     device: 'auto' | 'cpu' | 'webgpu';
     lora: {
       rank: number;
@@ -76,6 +79,8 @@ export interface RunFile {
     max_grad_norm: number;
     groups_per_batch: number;
     num_substeps: number;
+    /** Whether activations are computed again in the backward pass instead of kept. */
+    gradient_checkpointing: 'auto' | 'on' | 'off';
     num_minibatches: number;
     /** 0 = no limit. */
     max_steps: number;

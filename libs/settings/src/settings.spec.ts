@@ -152,7 +152,8 @@ plugins: [./reward.js, uirl-toys]
     ['training: {seed: one}', 'type', /training.seed is "one", expected a whole number of at least 0/],
     ['training: {seed: 1.5}', 'type', /training.seed is 1.5/],
     ['training: {learning_rate: -1}', 'type', /expected a number above 0/],
-    ['model: {dtype: bf16}', 'type', /model.dtype is "bf16", expected "fp32"/],
+    ['model: {dtype: fp8}', 'type', /model.dtype is "fp8", expected one of auto, fp32, bf16/],
+    ['model: {use_lora: false, quantization: int4}', 'conflict', /model.quantization .*model.use_lora true/],
     ['model: {use_lora: "yes"}', 'type', /model.use_lora is "yes", expected true or false/],
     ['model: {lora: {dropout: 1}}', 'type', /dropout is 1, expected a number of at least 0 and below 1/],
     [

@@ -70,6 +70,9 @@ function engineOptions({ model, rollout, training }: RunFile): EngineOptions {
     deterministic: training.deterministic,
     seed: training.seed,
     optimizer: { weightDecay: training.weight_decay },
+    gradientCheckpointing: training.gradient_checkpointing,
+    weights: model.dtype,
+    quantization: model.quantization,
   };
 }
 

@@ -6,8 +6,8 @@ import { liveNodes } from '../live';
 import { FloatAttribute, type Attribute, type Node, type Value } from '../value';
 
 /** Operator set of ONNX's own domain that the functions of `ops` write. */
-export const opsetVersion = 20;
-const irVersion = 9;
+export const opsetVersion = 21;
+const irVersion = 10;
 const microsoftDomain = 'com.microsoft';
 
 /** `AttributeProto.AttributeType` */
@@ -66,11 +66,13 @@ function writeGraph(
 }
 
 /**
- * Weights in small types that lie in files: ONNX Runtime would convert them once, into private memory, if it took them for
- * constants. As inputs with a default they are read where they lie, whenever they are needed.
+ * Weights in small types that lie in files and are converted: ONNX Runtime would convert them once, into private memory, if
+ * it took them for constants. As inputs with a default they are read where they lie, whenever they are needed. (Bytes are
+ * codes of quantized weights, which products take as they are.)
  */
 function staysAsItIs({ constant }: Value): boolean {
-  return constant !== undefined && 'external' in constant && constant.dtype !== 'float32';
+  if (constant === undefined || !('external' in constant)) return false;
+  return constant.dtype !== 'float32' && constant.dtype !== 'uint8';
 }
 
 /** A computed value takes the name it is given out under; only inputs, constants and further names need an Identity. */

@@ -8,3 +8,4 @@ export * from './grouped';
 export * from './normalise';
 export * from './attention';
 export * from './loop';
+export * from './quantized';

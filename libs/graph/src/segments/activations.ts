@@ -1,13 +1,15 @@
 import { evaluateDim } from '../dims';
 import { sizeBytesOf } from '../dtype';
-import type { Graph } from '../graph';
 import type { Node } from '../value';
 
-/** Bytes of all results of a graph's nodes: the most that a backward pass can need to keep of its forward pass. */
-export function activationBytes(graph: Graph, extents: ReadonlyMap<string, number>): number {
-  const known = withGroups(graph.nodes, extents);
+/** Bytes of all results of nodes, of a graph or a segment: the most that a backward pass can need to keep of its forward pass. */
+export function activationBytes(
+  { nodes }: { readonly nodes: readonly Node[] },
+  extents: ReadonlyMap<string, number>,
+): number {
+  const known = withGroups(nodes, extents);
   let bytes = 0;
-  for (const { outputs, opType } of graph.nodes) {
+  for (const { outputs, opType } of nodes) {
     if (sharesMemory.has(opType)) continue;
     for (const { dtype, shape } of outputs) {
       bytes += shape.reduce<number>((size, dim) => size * evaluateDim(dim, known), sizeBytesOf(dtype));

@@ -1,4 +1,6 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
+import { blockAttention } from './block-attention';
+import type { LayerBuilder } from './parameters';
 
 const excluded = -1e9;
 
@@ -27,19 +29,30 @@ export function causalBias(graph: Graph, groups: number): Value {
  * Attention with grouped heads; the query heads of a group become rows of one matrix product, so keys and values are not
  * repeated. q [B, T, heads · d], k and v [B, S, kvHeads · d], bias that broadcasts to the scores [B, kvHeads, G·T, S], such as
  * that of {@link causalBias} → [B, T, heads · d].
+ * @param bias `causal blocks`: causal attention in blocks of queries
  */
-export function groupedAttention(q: Value, k: Value, v: Value, bias: Value, counts: HeadCounts): Value {
+export function groupedAttention(
+  q: Value,
+  k: Value,
+  v: Value,
+  bias: Value | 'causal blocks',
+  counts: HeadCounts,
+): Value {
   const { heads, kvHeads, headDim } = counts;
   const groups = heads / kvHeads;
   const [B, T] = q.shape;
   const byHead = (x: Value): Value =>
     ops.transpose(ops.reshape(x, [B, x.shape[1], kvHeads, headDim]), [0, 2, 1, 3]);
   const grouped = ops.transpose(ops.reshape(q, [B, T, kvHeads, groups, headDim]), [0, 2, 3, 1, 4]);
+  const back = (split: Value): Value =>
+    ops.reshape(ops.transpose(split, [0, 3, 1, 2, 4]), [B, T, heads * headDim]);
+  if (bias === 'causal blocks') {
+    return back(blockAttention(grouped, byHead(k), byHead(v), { causal: true, scale: headDim ** -0.5 }));
+  }
   const rows = ops.reshape(grouped, [B, kvHeads, `${groups}*${T}`, headDim]);
   const scores = ops.matmul(rows, byHead(k), { transB: true, alpha: headDim ** -0.5 });
   const context = ops.matmul(ops.softmax(ops.add(scores, bias), 3), byHead(v));
-  const split = ops.reshape(context, [B, kvHeads, groups, T, headDim]);
-  return ops.reshape(ops.transpose(split, [0, 3, 1, 2, 4]), [B, T, heads * headDim]);
+  return back(ops.reshape(context, [B, kvHeads, groups, T, headDim]));
 }
 
 /** Keys and values that are in a cache, and which of its C places hold a token. */
@@ -68,4 +81,27 @@ export function cachedAttention(q: Value, k: Value, v: Value, past: PastTokens, 
   const [shares, ownShare] = [ops.slice(all, 3, 0, capacity), ops.slice(all, 3, capacity, all.shape[3])];
   const context = ops.add(ops.matmul(shares, past.values), ops.mul(ownShare, value));
   return ops.reshape(context, [B, 1, heads * headDim]);
+}
+
+/** Windows of up to so many places are never cut into blocks. */
+const SHORT = 512;
+
+/**
+ * Attention of every place to every other, as in vision towers: q, k and v [N, h, P, d] → [N, h, P, d].
+ * @param bias added to the scores, [N, 1, 1, P]
+ */
+export function attendAll(
+  { attention }: Pick<LayerBuilder, 'attention'>,
+  [q, k, v]: readonly [Value, Value, Value],
+  bias: Value | undefined,
+  scale: number,
+): Value {
+  const [N, heads, P, d] = q.shape;
+  if (attention === 'blocks' && !(typeof P === 'number' && P <= SHORT)) {
+    const queries = ops.unsqueeze(q, [2]);
+    const context = blockAttention(queries, k, v, { causal: false, scale, ...(bias && { bias }) });
+    return ops.reshape(context, [N, heads, P, d]);
+  }
+  const scores = ops.matmul(q, k, { transB: true, alpha: scale });
+  return ops.matmul(ops.softmax(bias === undefined ? scores : ops.add(scores, bias), 3), v);
 }

@@ -3,6 +3,8 @@ import { loraName, type LoraModule, type LoraPlan } from '../lora/plan';
 import type { AttentionKind } from '../families/base';
 import type { WeightStore } from '../weights/store';
 import { dropOut } from './dropout';
+import type { QuantizedWeights } from '../weights/quantized-weights';
+import { dequantized, packedProduct } from './quantized';
 import { splitRows } from './stack';
 
 /** The two matrices of a LoRA layer as graph values, and what to multiply their product with. */
@@ -29,6 +31,8 @@ export interface ParameterSource {
   get(graph: Graph, name: string, shape: readonly number[]): Value;
   /** the same in the type it is stored in */
   stored(graph: Graph, name: string, shape: readonly number[]): Value;
+  /** x · Wᵀ for the weight [out, in] of a linear layer: [..., in] → [..., out] */
+  product(graph: Graph, x: Value, name: string, shape: readonly [number, number]): Value;
   /** the matrices of a stack of linear layers without bias, one weight [layers, out, in] */
   stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack;
   /** the adapter of a linear layer, or of a stack of them, if it has one */
@@ -42,6 +46,13 @@ export interface ParametersOptions {
   /** which weights are graph inputs (trained or swapped) instead of constants; default none */
   inputs?: 'all' | 'none' | ((name: string) => boolean);
   lora?: LoraPlan;
+  /** linear layers that are held in few bits */
+  quantized?: QuantizedWeights | undefined;
+  /**
+   * Whether 4-bit layers are multiplied as they are, from a packed private copy: many times faster for few rows, without a
+   * derivative. Default false: they are converted to float32 when they are needed.
+   */
+  packed?: boolean;
 }
 
 /** Weights as constants from a {@link WeightStore} or as graph inputs named like the checkpoint; adapters as inputs. */
@@ -69,14 +80,21 @@ export class Parameters implements ParameterSource {
   }
 
   get(graph: Graph, name: string, shape: readonly number[]): Value {
+    const quantized = this.isInput(name) ? undefined : this.options.quantized?.get(name);
+    if (quantized !== undefined) {
+      return remembered(this.asFloat32, name, () => dequantized(graph, name, quantized));
+    }
     const stored = this.stored(graph, name, shape);
     if (stored.dtype === 'float32') return stored;
-    let value = this.asFloat32.get(name);
-    if (value === undefined) {
-      value = ops.cast(stored, 'float32');
-      this.asFloat32.set(name, value);
-    }
-    return value;
+    return remembered(this.asFloat32, name, () => ops.cast(stored, 'float32'));
+  }
+
+  product(graph: Graph, x: Value, name: string, shape: readonly [number, number]): Value {
+    const { packed, quantized } = this.options;
+    const weight = packed === true && !this.isInput(name) ? quantized?.get(name) : undefined;
+    return weight?.kind === 'int4'
+      ? packedProduct(graph, x, name, weight)
+      : ops.linear(x, this.get(graph, name, shape));
   }
 
   stored(graph: Graph, name: string, shape: readonly number[]): Value {
@@ -114,6 +132,12 @@ export class Parameters implements ParameterSource {
       dropout: this.options.lora?.config.dropout ?? 0,
     };
   }
+}
+
+function remembered(known: Map<string, Value>, name: string, build: () => Value): Value {
+  const value = known.get(name) ?? build();
+  known.set(name, value);
+  return value;
 }
 
 /** A linear layer of the checkpoint, with its adapter: y = xWᵀ + b + scale · (xAᵀ)Bᵀ; x [..., in] → [..., out]. */
@@ -165,8 +189,8 @@ export class LayerBuilder {
   /** Linear layer `name` (without `.weight`) with its adapter if it has one. */
   linear(x: Value, name: string, { inFeatures, outFeatures, bias }: LinearShape): Value {
     return this.graph.scope(name.split('.').at(-1) ?? name, () => {
-      const weight = this.weight(`${name}.weight`, [outFeatures, inFeatures]);
-      const y = ops.linear(x, weight, bias ? this.weight(`${name}.bias`, [outFeatures]) : undefined);
+      const product = this.parameters.product(this.graph, x, `${name}.weight`, [outFeatures, inFeatures]);
+      const y = bias ? ops.add(product, this.weight(`${name}.bias`, [outFeatures])) : product;
       const lora = this.parameters.lora(this.graph, name, inFeatures, outFeatures);
       return lora === undefined ? y : ops.add(y, this.adapter(x, name, lora));
     });

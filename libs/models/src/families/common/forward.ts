@@ -17,10 +17,10 @@ import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from '
 /** Images → outputs `image_features` and `deepstack_features.<i>`, each [F, hidden]. */
 export function buildVision(
   { name, vision }: VisionLanguageModel,
-  { parameters }: VisionOptions,
+  { parameters, attention }: VisionOptions,
 ): VisionForward {
   const graph = new Graph(`${name} vision`);
-  const { features, deepstack } = vision.build(new LayerBuilder(graph, parameters));
+  const { features, deepstack } = vision.build(new LayerBuilder(graph, parameters, { attention }));
   graph.output('image_features', features);
   deepstack.forEach((value, i) => graph.output(`deepstack_features.${i}`, value));
   return { graph, features, deepstack, parameterInputs: parameters.inputs };
@@ -53,13 +53,13 @@ function byHead(x: Value, { kvHeads, headDim }: DecoderConfig): Value {
 }
 
 /** Attention within prompts. */
-function promptAttention(graph: Graph, text: DecoderConfig): Attention {
-  const bias = causalBias(graph, text.heads / text.kvHeads);
+function promptAttention({ graph, attention }: LayerBuilder, text: DecoderConfig): Attention {
+  const bias = attention === 'blocks' ? 'causal blocks' : causalBias(graph, text.heads / text.kvHeads);
   return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
 /** Attention of one token per row over caches with room for C tokens. */
-function tokenAttention(graph: Graph, text: DecoderConfig): Attention {
+function tokenAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
   const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
   return (layer, { q, k, v }) => {
@@ -77,15 +77,15 @@ function tokenAttention(graph: Graph, text: DecoderConfig): Attention {
  */
 export function buildSampler(
   model: VisionLanguageModel,
-  { parameters, images, pass }: SamplerOptions,
+  { parameters, images, pass, attention: kind }: SamplerOptions,
 ): SamplerForward {
   const { name, text } = model;
   const graph = new Graph(`${name} ${pass}`);
   const inputs = declareText(graph, text, pass === 'token' ? 1 : 'T');
   if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, model));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
-  const build = new LayerBuilder(graph, parameters, { fewRows: pass === 'token' });
-  const within = (pass === 'token' ? tokenAttention : promptAttention)(graph, text);
+  const build = new LayerBuilder(graph, parameters, { attention: kind, fewRows: pass === 'token' });
+  const within = (pass === 'token' ? tokenAttention : promptAttention)(build, text);
   const attention: Attention = (layer, projections) => {
     graph.output(`new_key.${layer}`, byHead(projections.k, text));
     graph.output(`new_value.${layer}`, byHead(projections.v, text));
@@ -127,17 +127,17 @@ function entropyOf(logProbs: Value): Value {
 /** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */
 export function buildTrainer(
   model: VisionLanguageModel,
-  { parameters, images, dropout }: TrainerOptions,
+  { parameters, images, dropout, attention: kind }: TrainerOptions,
 ): TrainerForward {
   const { name, text } = model;
   const graph = new Graph(`${name} trainer`);
-  const build = new LayerBuilder(graph, parameters, { dropout });
+  const build = new LayerBuilder(graph, parameters, { dropout, attention: kind });
   const imageRows = trainerImages(build, model, images);
   const inputs: TextInputs = { ...declareText(graph, text), images: imageRows };
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));
   const targets = graph.input('targets', 'int64', ['M']);
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['M']);
-  const attention = promptAttention(graph, text);
+  const attention = promptAttention(build, text);
   const logits = buildDecoder(build, text, inputs, { attention, select });
   const all = graph.scope('log_probs', () =>
     ops.logSoftmax(ops.mul(logits, ops.unsqueeze(inverseTemperature, [1])), 1),

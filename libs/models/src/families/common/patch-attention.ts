@@ -1,5 +1,6 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/parameters';
+import { attendAll } from '../../nn/attention';
 import type { PatchGeometry } from './patch-feeds';
 
 /** Inputs of a tower over patches, see `PatchFeeds`: N images, each padded to P patches, P = mergeSize² · Q. */
@@ -95,8 +96,7 @@ export function patchAttention(
   });
   const [qk, v] = ops.split(ops.reshape(qkv, [N, P, 3 * hiddenSize]), [2 * hiddenSize, hiddenSize], 2);
   const [q, k] = ops.split(ops.rotary(qk, cos, sin, 2 * heads), [hiddenSize, hiddenSize], 2);
-  const scores = ops.matmul(byHead(q), byHead(k), { transB: true, alpha: headDim ** -0.5 });
-  const context = ops.matmul(ops.softmax(ops.add(scores, bias), 3), byHead(v));
+  const context = attendAll(build, [byHead(q), byHead(k), byHead(v)], bias, headDim ** -0.5);
   const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
   return build.linear(joined, `${name}.proj`, {
     inFeatures: hiddenSize,

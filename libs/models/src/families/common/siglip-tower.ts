@@ -1,4 +1,5 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
+import { attendAll } from '../../nn/attention';
 import type { LayerBuilder } from '../../nn/parameters';
 import {
   siglipKernelShape,
@@ -81,9 +82,12 @@ function attention(
     const projected = build.linear(x, `${name}.${projection}`, size);
     return ops.transpose(ops.reshape(projected, [...tiles, heads, headDim]), [0, 2, 1, 3]);
   };
-  const scores = ops.matmul(byHead('q_proj'), byHead('k_proj'), { transB: true, alpha: headDim ** -0.5 });
-  const biased = bias === undefined ? scores : ops.add(scores, bias);
-  const context = ops.matmul(ops.softmax(biased, 3), byHead('v_proj'));
+  const context = attendAll(
+    build,
+    [byHead('q_proj'), byHead('k_proj'), byHead('v_proj')],
+    bias,
+    headDim ** -0.5,
+  );
   const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
   return build.linear(joined, `${name}.out_proj`, size);
 }

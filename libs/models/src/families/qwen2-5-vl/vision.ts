@@ -54,8 +54,8 @@ export function buildVisionTower(build: LayerBuilder, vision: Qwen25VisionConfig
   return build.graph.scope('visual', () => {
     const { image, window, featureRows } = declareInputs(build, vision);
     const [imageBias, windowBias] = [image, window].map(({ patchBias }) => ops.unsqueeze(patchBias, [1, 2]));
-    let x = build.graph.scope('patch_embed', () =>
-      embedPatches(build, vision, image.patches, patchEmbed, false),
+    let x = build.graph.cut(
+      build.graph.scope('patch_embed', () => embedPatches(build, vision, image.patches, patchEmbed, false)),
     );
     for (let layer = 0; layer < vision.depth; layer++) {
       const name = visionBlock(layer);
@@ -67,10 +67,11 @@ export function buildVisionTower(build: LayerBuilder, vision: Qwen25VisionConfig
         const second = build.rmsNorm(attended, `${name}.norm2`, vision.hiddenSize, normEps);
         return ops.add(attended, feedForward(build, vision, second, `${name}.mlp`));
       });
+      build.graph.cut(x);
     }
     const normed = build.rmsNorm(x, `${merger}.ln_q`, vision.hiddenSize, normEps);
     const tokensPerWindow = vision.windowTokens ** 2;
     const merged = mergePatches(build, vision, normed, `${tokensPerWindow}*N*W`);
-    return { features: ops.gather(merged, featureRows, 0), deepstack: [] };
+    return { features: build.graph.cut(ops.gather(merged, featureRows, 0)), deepstack: [] };
   });
 }

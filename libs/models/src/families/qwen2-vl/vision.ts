@@ -28,8 +28,8 @@ export function buildVisionTower(build: LayerBuilder, vision: PatchTowerSize): V
   const inputs = declarePatchInputs(build.graph, { ...vision, patchLength: patchLength(vision) });
   return build.graph.scope('visual', () => {
     const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);
-    let x = build.graph.scope('patch_embed', () =>
-      embedPatches(build, vision, inputs.patches, patchEmbed, false),
+    let x = build.graph.cut(
+      build.graph.scope('patch_embed', () => embedPatches(build, vision, inputs.patches, patchEmbed, false)),
     );
     for (let layer = 0; layer < vision.depth; layer++) {
       const name = visionBlock(layer);
@@ -39,8 +39,9 @@ export function buildVisionTower(build: LayerBuilder, vision: PatchTowerSize): V
         const second = build.layerNorm(attended, `${name}.norm2`, vision.hiddenSize, normEps);
         return ops.add(attended, feedForward(build, vision, second, `${name}.mlp`));
       });
+      build.graph.cut(x);
     }
     const normed = build.layerNorm(x, `${merger}.ln_q`, vision.hiddenSize, normEps);
-    return { features: mergePatches(build, vision, normed, 'N*Q'), deepstack: [] };
+    return { features: build.graph.cut(mergePatches(build, vision, normed, 'N*Q')), deepstack: [] };
   });
 }

@@ -80,7 +80,9 @@ export function buildVisionTower(build: LayerBuilder, vision: Qwen3VisionConfig)
   return build.graph.scope('visual', () => {
     const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);
     const deepstack: Value[] = [];
-    let x = build.graph.scope('patch_embed', () => embedPlacedPatches(build, vision, inputs));
+    let x = build.graph.cut(
+      build.graph.scope('patch_embed', () => embedPlacedPatches(build, vision, inputs)),
+    );
     for (let layer = 0; layer < vision.depth; layer++) {
       const name = visionBlock(layer);
       x = build.graph.scope(`blocks.${layer}`, () => {
@@ -93,7 +95,9 @@ export function buildVisionTower(build: LayerBuilder, vision: Qwen3VisionConfig)
       if (index >= 0) {
         deepstack.push(merge(build, vision, x, `${visionPrefix}.deepstack_merger_list.${index}`, true));
       }
+      build.graph.cut(x);
     }
-    return { features: merge(build, vision, x, `${visionPrefix}.merger`, false), deepstack };
+    const features = build.graph.cut(merge(build, vision, x, `${visionPrefix}.merger`, false));
+    return { features, deepstack };
   });
 }

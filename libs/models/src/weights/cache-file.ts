@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ModelError } from '../errors';
+import type { WeightStore } from './store';
+
+/** Where weights in another form than that of their files are kept, unless another folder is given. */
+export function defaultCacheDir(): string {
+  return join(homedir(), '.cache', 'ui-rl');
+}
+
+/** A name for what is made of weights in a certain way: changes when files, set of weights or way change. */
+export async function cacheKey(
+  store: WeightStore,
+  weights: readonly { name: string; shape: readonly number[] }[],
+  way: string,
+): Promise<string> {
+  const hash = createHash('sha256').update(`${way}\n`);
+  const files = new Set<string>();
+  for (const { name, shape } of weights) {
+    const { file, offset, dtype } = store.entry(name, shape);
+    files.add(file);
+    hash.update(`${name} ${shape.join('x')} ${dtype} ${offset}\n`);
+  }
+  for (const file of [...files].toSorted()) {
+    const { size, mtimeMs } = await stat(file);
+    hash.update(`${file} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** Writes a file aside and moves it into place: it is there as a whole or not at all. */
+export async function makeFile(file: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  const aside = `${file}.${process.pid}.writing`;
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    const handle = await open(aside, 'w');
+    try {
+      await write(handle);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(aside, file);
+  } catch (cause) {
+    await rm(aside, { force: true });
+    if (cause instanceof ModelError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ModelError('bad-file', `${file}: cannot be written: ${why}`, { cause });
+  }
+}

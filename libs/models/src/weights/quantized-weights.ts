@@ -1,0 +1,145 @@
+import { stat, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExternalData } from '@ui-rl/graph';
+import { ModelError } from '../errors';
+import { cacheKey, makeFile } from './cache-file';
+import { QUANTIZATION_BLOCK, quantize, type Quantization } from './quantize';
+import { isFile } from './safetensors';
+import type { WeightStore } from './store';
+
+/** Raised when the same weights are quantized in another way. */
+const FORMAT = 1;
+
+/** A matrix of quantized weights [N, K], as it lies in a file. */
+export interface QuantizedWeight {
+  kind: Quantization;
+  shape: readonly [number, number];
+  codes: ExternalData;
+  /** float32 [N, K / block] */
+  scales: ExternalData;
+  /** int4: as many codes of 8 as there are scales */
+  zeroPoints: ExternalData | undefined;
+}
+
+/** A weight to be quantized: a matrix [N, K]. */
+export interface QuantizableWeight {
+  name: string;
+  shape: readonly [number, number];
+}
+
+/** Bytes of each region of the file, in order. */
+interface Layout {
+  bytes: number;
+  zeroPointBytes: number;
+  regions: Map<string, { codes: number; scales: number }>;
+}
+
+function blocksOf([rows, columns]: readonly [number, number]): number {
+  return (rows * columns) / QUANTIZATION_BLOCK;
+}
+
+function codeBytes([rows, columns]: readonly [number, number], kind: Quantization): number {
+  return kind === 'int4' ? (rows * columns) / 2 : rows * columns;
+}
+
+/** Zero points of the largest matrix first, which all share; then codes and scales of each. */
+function layoutOf(weights: readonly QuantizableWeight[], kind: Quantization): Layout {
+  const aligned = (bytes: number): number => Math.ceil(bytes / 64) * 64;
+  const zeroPointBytes =
+    kind === 'int4' ? Math.ceil(Math.max(0, ...weights.map(({ shape }) => blocksOf(shape))) / 2) : 0;
+  const regions: Layout['regions'] = new Map();
+  let bytes = aligned(zeroPointBytes);
+  for (const { name, shape } of weights) {
+    const codes = bytes;
+    const scales = codes + aligned(codeBytes(shape, kind));
+    regions.set(name, { codes, scales });
+    bytes = scales + aligned(4 * blocksOf(shape));
+  }
+  return { bytes, zeroPointBytes, regions };
+}
+
+/**
+ * Frozen linear layers in 4 or 8 bits (QLoRA, arXiv:2305.14314, with plain integers), in a file that is made once and then
+ * mapped: sessions share its pages.
+ */
+export class QuantizedWeights {
+  private readonly layout: Layout;
+
+  private constructor(
+    private readonly file: string,
+    readonly kind: Quantization,
+    private readonly weights: ReadonlyMap<string, QuantizableWeight>,
+  ) {
+    this.layout = layoutOf([...weights.values()], kind);
+  }
+
+  /**
+   * Finds the quantized weights of a model, or makes them.
+   * @param weights matrices; those whose rows are no multiple of the block stay as they are
+   * @param cacheDir where the file is kept, under a name that depends on the original files
+   * @param onProgress share of the work that is done
+   */
+  static async open(
+    store: WeightStore,
+    weights: readonly QuantizableWeight[],
+    kind: Quantization,
+    cacheDir: string,
+    onProgress: (share: number) => void = () => undefined,
+  ): Promise<QuantizedWeights> {
+    const fitting = weights.filter(({ shape }) => shape[1] % QUANTIZATION_BLOCK === 0);
+    const key = await cacheKey(store, fitting, `${FORMAT} ${kind} ${QUANTIZATION_BLOCK}`);
+    const file = join(cacheDir, 'quantized', `${key}.${kind}`);
+    const quantized = new QuantizedWeights(file, kind, new Map(fitting.map((each) => [each.name, each])));
+    if (!(await isFile(file))) {
+      await makeFile(file, (handle) => quantized.writeRegions(handle, store, onProgress));
+    }
+    const { size } = await stat(file);
+    if (size !== quantized.layout.bytes) {
+      throw new ModelError(
+        'bad-file',
+        `${file}: holds ${size} bytes, expected ${quantized.layout.bytes}; remove it, and it is made again`,
+      );
+    }
+    return quantized;
+  }
+
+  /** Undefined where a weight is not quantized. */
+  get(name: string): QuantizedWeight | undefined {
+    const weight = this.weights.get(name);
+    const region = this.layout.regions.get(name);
+    if (weight === undefined || region === undefined) return undefined;
+    const { shape } = weight;
+    const at = (offset: number, length: number): ExternalData => ({ path: this.file, offset, length });
+    const blocks = blocksOf(shape);
+    return {
+      kind: this.kind,
+      shape,
+      codes: at(region.codes, codeBytes(shape, this.kind)),
+      scales: at(region.scales, 4 * blocks),
+      zeroPoints: this.kind === 'int4' ? at(0, Math.ceil(blocks / 2)) : undefined,
+    };
+  }
+
+  private async writeRegions(
+    handle: FileHandle,
+    store: WeightStore,
+    onProgress: (share: number) => void,
+  ): Promise<void> {
+    const { bytes, zeroPointBytes, regions } = this.layout;
+    await handle.truncate(bytes);
+    await writeAll(handle, new Uint8Array(zeroPointBytes).fill(0x88), 0);
+    for (const { name, shape } of this.weights.values()) {
+      const { codes, scales } = quantize(await store.read(name, shape), this.kind);
+      const region = regions.get(name)!;
+      await writeAll(handle, codes, region.codes);
+      await writeAll(handle, new Uint8Array(scales.buffer), region.scales);
+      onProgress((region.scales + scales.byteLength) / bytes);
+    }
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+  }
+}
