@@ -5,6 +5,7 @@ import { ModelError } from './errors';
 import type { Family } from './families/base';
 import { familyOf } from './families/registry';
 import { loadImageProcessor, type ImageProcessor } from './image';
+import { rewriteJson } from './rewrite-json';
 import { Tokenizer } from './tokenizer';
 import { defaultCacheDir } from './weights/cache-file';
 import { writeSafetensors, type FloatDtype, type FloatTensor } from './weights/safetensors';
@@ -23,19 +24,23 @@ export interface ModelFolder {
   chat: ChatTemplate;
 }
 
-async function readConfig(dir: string): Promise<Record<string, unknown>> {
+async function readConfigText(dir: string): Promise<string> {
   const found = await stat(dir).catch(() => undefined);
   if (found?.isDirectory() !== true) throw new ModelError('missing-file', `${dir}: no such model folder`);
   const file = join(dir, 'config.json');
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+  return readFile(file, 'utf8').catch((cause: unknown) => {
     throw new ModelError('missing-file', `${file}: cannot be read; a model folder holds config.json`, {
       cause,
     });
   });
+}
+
+async function readConfig(dir: string): Promise<Record<string, unknown>> {
+  const text = await readConfigText(dir);
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch (cause) {
-    throw new ModelError('bad-file', `${file}: is not JSON`, { cause });
+    throw new ModelError('bad-file', `${join(dir, 'config.json')}: is not JSON`, { cause });
   }
 }
 
@@ -113,7 +118,11 @@ export async function saveModelFolder(dir: string, options: SaveModelOptions): P
   const family = familyOf(config, join(dir, 'config.json'));
   WeightStore.fromTensors(tensors).check(family.parameters());
   await mkdir(dir, { recursive: true });
-  await writeFile(join(dir, 'config.json'), `${JSON.stringify(withDtype(config, dtype), null, 2)}\n`);
+  const text = options.config === undefined ? await readConfigText(filesFrom!) : JSON.stringify(config);
+  await writeFile(
+    join(dir, 'config.json'),
+    rewriteJson(text, (json) => withDtype(json, dtype)),
+  );
   if (filesFrom !== undefined) await copyOtherFiles(filesFrom, dir);
   const transposed = new Set(
     family
