@@ -42,9 +42,8 @@ export function fromFloat16(source: Uint16Array): Float32Array {
   return out;
 }
 
-function floatToHalf(value: number): number {
-  floats[0] = value;
-  const raw = bits[0];
+/** @param raw the bits of `value` */
+function floatToHalf(raw: number, value: number): number {
   const sign = (raw >>> 16) & 0x8000;
   const magnitude = raw & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00;
@@ -53,14 +52,17 @@ function floatToHalf(value: number): number {
     const rounded = magnitude + 0xfff + ((magnitude >>> 13) & 1);
     return sign | ((rounded - 0x38000000) >>> 13);
   }
-  const scaled = Math.abs(floats[0]) * 2 ** 24;
-  const floor = Math.floor(scaled);
+  const scaled = (value < 0 ? -value : value) * 2 ** 24;
+  const floor = scaled | 0;
   const rest = scaled - floor;
-  const up = rest > 0.5 || (rest === 0.5 && floor % 2 === 1);
+  const up = rest > 0.5 || (rest === 0.5 && (floor & 1) === 1);
   return sign | (floor + (up ? 1 : 0));
 }
 
 /** float32 to IEEE half-precision bit patterns, rounded to nearest, ties to even; overflow becomes infinity. */
 export function toFloat16(source: Float32Array): Uint16Array {
-  return Uint16Array.from(source, floatToHalf);
+  const raw = new Uint32Array(source.buffer, source.byteOffset, source.length);
+  const out = new Uint16Array(source.length);
+  for (let i = 0; i < source.length; i++) out[i] = floatToHalf(raw[i], source[i]);
+  return out;
 }
