@@ -1,5 +1,6 @@
 export { Engine } from './engine';
 export { EngineError, type EngineErrorCategory } from './errors';
+export { estimateMemory, type MemoryEstimate, type MemoryQuestion } from './memory-estimate';
 export type {
   Device,
   EngineInfo,

@@ -4,6 +4,7 @@ import { dbCommand } from './commands/db';
 import { pluginsCommand } from './commands/plugins';
 import { exportCommand } from './commands/export';
 import { generateCommand } from './commands/generate';
+import { modelsCommand } from './commands/models';
 import { positiveNumber, wholeNumber } from './flags';
 import { aborted, withCleanup } from './local/cleanup';
 import { pretrain } from './commands/pretrain';
@@ -28,6 +29,7 @@ for (const command of [
   scoreCommand(),
   generateCommand(),
   exportCommand(),
+  modelsCommand(),
   benchCommand(),
 ]) {
   program.addCommand(command);

@@ -13,7 +13,8 @@ async function main(): Promise<void> {
   const host = new LearnerHost({
     bus,
     runId: settings.run,
-    optionsOf: ({ record }) => learnerOptions(parseRunFile(record.config, `run ${record.runId}`), settings.hub),
+    optionsOf: ({ record }) =>
+      learnerOptions(parseRunFile(record.config, `run ${record.runId}`), settings.hub),
     onFailure: endProcess,
   });
   onStopSignal(async () => {

@@ -1,0 +1,106 @@
+import { Command } from 'commander';
+import { familyOf, HubError, knownConfig, knownModels, supportedModelTypes } from '@ui-rl/models';
+import { positiveInteger } from '../flags';
+import { describeModel, describeShape, type ModelDescription, type RunSize } from '../model/describe-model';
+import { MODEL_HELP, modelFolder } from '../model/model-folder';
+import { bytesText, countText } from '../report/sizes';
+import { withCleanup } from '../local/cleanup';
+import { randomCommand } from './models-random';
+
+interface ModelsFlags extends RunSize {
+  json?: boolean;
+}
+
+/** A family that can be loaded. */
+interface FamilyRow {
+  model_type: string;
+  family: string | null;
+  /** Well-known models of it. */
+  models: string[];
+}
+
+export function modelsCommand(): Command {
+  return new Command('models')
+    .description('supported families; what a model holds and needs; models with random weights')
+    .argument('[model]', MODEL_HELP)
+    .option('--json', 'as JSON')
+    .option('--rank <n>', 'rank of the adapters', positiveInteger, 32)
+    .option('--rows <n>', 'sequences that are generated at once (rollout.concurrency)', positiveInteger, 8)
+    .option('--sequence <n>', 'tokens of a sequence, prompt and answer', positiveInteger, 2048)
+    .action(async (model: string | undefined, { json, ...size }: ModelsFlags) => {
+      process.exitCode = await withCleanup(async (signal) => {
+        if (model === undefined) {
+          const families = familyRows();
+          console.log(json === true ? JSON.stringify(families, null, 2) : familyTable(families));
+          return 0;
+        }
+        const described = await describe(model, size, signal);
+        console.log(json === true ? JSON.stringify(described, null, 2) : descriptionText(described, size));
+        return 0;
+      });
+    })
+    .addCommand(randomCommand());
+}
+
+/** A well-known model can be told of where the hub cannot be asked. */
+async function describe(model: string, size: RunSize, signal: AbortSignal): Promise<ModelDescription> {
+  const config = knownConfig(model);
+  const dir = await modelFolder(model, { weights: false, signal }).catch((error: unknown) => {
+    if (config === undefined || !(error instanceof HubError) || error.kind === 'stopped') throw error;
+    console.error(`${error.message}; its shape is known`);
+    return undefined;
+  });
+  return dir === undefined ? describeShape(familyOf(config, model), size) : describeModel(dir, size);
+}
+
+function familyRows(): FamilyRow[] {
+  const known = knownModels().map((id) => ({ id, family: familyOf(knownConfig(id), id) }));
+  return supportedModelTypes().map((type) => {
+    const models = known.filter(({ family }) => family.shape.modelType === type);
+    return { model_type: type, family: models[0]?.family.name ?? null, models: models.map(({ id }) => id) };
+  });
+}
+
+function familyTable(rows: readonly FamilyRow[]): string {
+  const lines = rows.map(
+    ({ model_type: type, family, models }) =>
+      `${type.padEnd(18)} ${(family ?? '').padEnd(16)} ${models.join(', ')}`,
+  );
+  return [`${'model_type'.padEnd(18)} ${'family'.padEnd(16)} for example`, ...lines].join('\n');
+}
+
+function descriptionText(described: ModelDescription, { rank, rows, sequence }: RunSize): string {
+  const { dir, family, model_type: type, parameters, weights, adapters, memory } = described;
+  const types = Object.entries(weights?.dtypes ?? {}).map(
+    ([name, count]) => `${countText(count)} as ${name}`,
+  );
+  const stored = weights === null ? 'not here' : `${bytesText(weights.bytes)}, ${types.join(', ')}`;
+  const adapterLine = (targets: string): string => {
+    const [text, both] = adapters.filter((each) => each.targets === targets);
+    return `  ${targets.padEnd(15)} ${countText(text.parameters).padEnd(14)} with the vision tower ${countText(both.parameters)}`;
+  };
+  const line = (bytes: number, text: string): string => `  ${bytesText(bytes).padStart(8)}  ${text}`;
+  return [
+    ...(dir === null ? [] : [dir]),
+    `${family} (${type})`,
+    `parameters: ${countText(parameters.total)}, of them text ${countText(parameters.text)}, vision ${countText(parameters.vision)}`,
+    `weights: ${stored}`,
+    `parameters of an adapter of rank ${rank}:`,
+    ...[...new Set(adapters.map(({ targets }) => targets))].map(adapterLine),
+    `memory of a run with such an adapter of all linear layers, ${rows} rows of ${sequence} tokens (estimate):`,
+    line(memory.mappedWeights, 'frozen weights, mapped: shared by all processes that use them'),
+    line(memory.adapter, 'adapter, its gradients and the optimizer state'),
+    line(memory.mergedWeights, 'layers with the adapter merged in, for sampling'),
+    line(
+      memory.kvCache,
+      `key/value cache (${bytesText(memory.kvCachePerThousandTokens)} per 1,000 tokens of a row)`,
+    ),
+    line(
+      memory.activations,
+      `activations of a training pass, ${memory.layerByLayer ? 'layer by layer' : 'all kept'}`,
+    ),
+    line(memory.sampling, 'reading prompts, sampling'),
+    line(memory.process, 'the process itself'),
+    line(memory.privateBytes, 'together, without the mapped weights'),
+  ].join('\n');
+}
