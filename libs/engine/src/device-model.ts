@@ -160,7 +160,7 @@ export class DeviceModel {
   }
 }
 
-/** Linear layers in few bits, where that is wanted. */
+/** Linear layers in few bits, where that is wanted. Experts stay as they are stored; so do routers, whose choices would tip. */
 function quantize(
   { family, weights }: ModelFolder,
   { quantization = 'none', cacheDir = defaultCacheDir() }: EngineOptions,
@@ -168,7 +168,7 @@ function quantize(
   if (quantization === 'none') return Promise.resolve(undefined);
   const matrices = family
     .linears()
-    .filter(({ stack }) => stack === undefined)
+    .filter(({ group }) => group !== 'experts' && group !== 'router')
     .map(({ name, inFeatures, outFeatures }): QuantizableWeight => {
       return { name: `${name}.weight`, shape: [outFeatures, inFeatures] };
     });
