@@ -1,11 +1,15 @@
 export const PARTS = ['train', 'generate', 'env', 'message', 'memory'] as const;
-export type PartName = (typeof PARTS)[number];
+/** Only on demand: it needs a large model and minutes. */
+export const EXTRA_PARTS = ['deep'] as const;
+export type PartName = (typeof PARTS)[number] | (typeof EXTRA_PARTS)[number];
 
 export interface BenchOptions {
   /** Hugging Face folder. */
   modelDir: string;
   /** Fewer repeats: for a first look, not for figures to keep. */
   quick: boolean;
+  /** of the base in part `deep` */
+  quantization: 'none' | 'int8' | 'int4';
   say: (line: string) => void;
 }
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { benchDeep } from './deep';
 import { benchEnvironment } from './environment';
 import { benchGeneration } from './generation';
 import { benchMemory } from './memory';
@@ -15,6 +16,7 @@ const RUN_PART: Record<PartName, (options: BenchOptions) => Promise<PartResult>>
   env: benchEnvironment,
   message: benchMessages,
   memory: benchMemory,
+  deep: benchDeep,
 };
 
 /** What `--json` writes. */

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { PARTS, type PartName } from '../bench/parts';
+import { EXTRA_PARTS, PARTS, type PartName } from '../bench/parts';
 import { runAllParts, runPart, type BenchReport } from '../bench/run';
 import { projectRoot } from '../local/project';
 import { MODEL_HELP, modelFolder } from '../model/model-folder';
@@ -11,6 +11,7 @@ interface BenchFlags {
   model: string;
   only?: PartName;
   quick?: boolean;
+  quantization: 'none' | 'int8' | 'int4';
 }
 
 /** What the project promises; a figure beyond it is marked. */
@@ -28,11 +29,24 @@ export function benchCommand(): Command {
     )
     .option('--json <file>', 'write the figures there')
     .option('--model <model>', MODEL_HELP, join(projectRoot, 'deploy/local/model'))
-    .addOption(new Option('--only <part>', 'measure one part').choices(PARTS))
+    .addOption(
+      new Option(
+        '--only <part>',
+        'measure one part; deep (a training step of a large model, its time and memory) only this way',
+      ).choices([...PARTS, ...EXTRA_PARTS]),
+    )
+    .addOption(
+      new Option('--quantization <kind>', 'of the base in part deep')
+        .choices(['none', 'int8', 'int4'])
+        .default('none'),
+    )
     .option('--quick', 'fewer repeats: for a first look, the figures vary more')
-    .action(async ({ json, model, only, quick }: BenchFlags) => {
+    .action(async ({ json, model, only, quick, quantization }: BenchFlags) => {
+      if (quantization !== 'none' && only !== 'deep') {
+        throw new Error(`--quantization ${quantization} is of --only deep, which was not asked for`);
+      }
       const say = (line: string): void => console.log(line);
-      const options = { modelDir: await modelFolder(model), quick: quick === true, say };
+      const options = { modelDir: await modelFolder(model), quick: quick === true, quantization, say };
       const report = only === undefined ? await runAllParts(options) : await runPart(only, options);
       if (only === undefined) console.log(`\n${table(report)}`);
       if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
