@@ -109,7 +109,15 @@ function largest(values: Iterable<number>): number {
   return most;
 }
 
-describe.each(['qwen2-vl-a', 'qwen2-5-vl-b', 'qwen3-vl-a', 'qwen3-vl-b'])('%s layer by layer', (name) => {
+describe.each([
+  'qwen2-vl-a',
+  'qwen2-5-vl-b',
+  'qwen3-vl-a',
+  'qwen3-vl-b',
+  'llava-b',
+  'llava-onevision-c',
+  'idefics2-b',
+])('%s layer by layer', (name) => {
   test.each([
     ['full', 'patches'],
     ['full', 'none'],

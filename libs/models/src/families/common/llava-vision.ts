@@ -130,7 +130,7 @@ export function projectPictures(build: LayerBuilder, vision: LlavaVision, patche
       bias: vision.projectorBias,
     }));
     const inner = ops.gelu(build.linear(kept, `${projector}.linear_1`, first));
-    return build.linear(inner, `${projector}.linear_2`, second);
+    return build.graph.cut(build.linear(inner, `${projector}.linear_2`, second));
   });
 }
 

@@ -121,7 +121,7 @@ export function encodePatches(
   bias?: Value,
 ): Value[] {
   const { hiddenSize, normEps } = vision;
-  const states = [embedded];
+  const states = [build.graph.cut(embedded)];
   for (let layer = 0; layer < vision.usedLayers; layer++) {
     const name = siglipLayer(vision, layer);
     const x = states[layer];
@@ -131,7 +131,7 @@ export function encodePatches(
       const second = build.layerNorm(attended, `${name}.layer_norm2`, hiddenSize, normEps);
       return ops.add(attended, feedForward(build, vision, second, `${name}.mlp`));
     });
-    states.push(next);
+    states.push(build.graph.cut(next));
   }
   return states;
 }
