@@ -6,3 +6,4 @@ export { startPostgres, type PostgresServer } from './postgres';
 export { eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';
+export { softwareVulkan, type SoftwareVulkan } from './software-vulkan';

@@ -1,43 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { softwareVulkan } from '@ui-rl/testkit';
 import { Graph, Session, type Tensor } from '../index';
 import { buildCase, ruleCases, weightsOf } from '../gradient/rule-cases';
 import { lower } from './lower';
 import { webgpuLowerings } from './webgpu';
 
-/** Where Chromium brings its Vulkan driver in software: packages of distributions, and Playwright's downloads. */
-const drivers = [
-  '/usr/lib/chromium',
-  '/usr/lib/chromium-browser',
-  '/opt/google/chrome',
-  ...foldersAtHome('.cache/ms-playwright/chromium*/chrome*'),
-];
-const libraries = [
-  '/usr/lib/x86_64-linux-gnu',
-  '/usr/lib/aarch64-linux-gnu',
-  '/usr/lib64',
-  '/usr/lib',
-  '/lib64',
-];
-
-const driver = drivers
-  .map((folder) => join(folder, 'vk_swiftshader_icd.json'))
-  .find((path) => existsSync(path));
-const loader = libraries.map((folder) => join(folder, 'libvulkan.so.1')).find((path) => existsSync(path));
-const missing = [
-  ...(driver === undefined ? ['no vk_swiftshader_icd.json (package chromium)'] : []),
-  ...(loader === undefined ? ['no libvulkan.so.1 (package libvulkan1)'] : []),
-];
+const { environment, missing } = softwareVulkan();
 
 /** Runs `model.onnx` of a folder with `feeds.json` on WebGPU and writes `results.json`, or the error. */
 const childProgram = `
@@ -56,23 +27,6 @@ for (const name in feeds) feeds[name] = new Tensor('float32', Float32Array.from(
 })();
 `;
 
-/** Folders below the home directory whose path matches, with `*` for any part of a name. */
-function foldersAtHome(pattern: string): string[] {
-  return pattern.split('/').reduce<string[]>(
-    (folders, part) => {
-      const matcher = new RegExp(`^${part.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
-      return folders.flatMap((folder) =>
-        existsSync(folder)
-          ? readdirSync(folder, { withFileTypes: true })
-              .filter((entry) => entry.isDirectory() && matcher.test(entry.name))
-              .map((entry) => join(folder, entry.name))
-          : [],
-      );
-    },
-    [homedir()],
-  );
-}
-
 type Numbers = Record<string, number[]>;
 
 /** The driver is chosen by variables that must be set when the process starts, hence a process of its own. */
@@ -86,7 +40,7 @@ function runOnWebgpu(graph: Graph, feeds: Record<string, Tensor>): Numbers {
       { data: Array.from(data as Float32Array), dims },
     ]);
     writeFileSync(join(folder, 'feeds.json'), JSON.stringify(Object.fromEntries(plain)));
-    const env = { VK_DRIVER_FILES: driver, XDG_RUNTIME_DIR: join(folder, 'run') };
+    const env = environment(join(folder, 'run'));
     execFileSync(process.execPath, ['-e', childProgram, require.resolve('onnxruntime-node'), folder], {
       env,
     });
@@ -126,7 +80,7 @@ describeIfPossible(missing.length === 0 ? title : `${title}: skipped, ${missing.
     });
     gpu = runOnWebgpu(graph, feeds);
     cpu = await runOnCpu(graph, feeds);
-  }, 240_000);
+  }, 600_000);
 
   it.each(cases.map((ruleCase, i) => [ruleCase.name, i] as const))('%s', (_, i) => {
     const names = Object.keys(cpu).filter((name) => name.startsWith(`case${i}.`));
