@@ -66,9 +66,11 @@ export class Session {
       return new Session(await InferenceSession.create(bytes, ortOptions(options, prepack)), label);
     } catch (cause) {
       const device = options.device ?? 'cpu';
-      throw new GraphError('session', `${label} cannot be prepared on ${device}: ${messageOf(cause)}`, {
-        cause,
-      });
+      throw new GraphError(
+        'session',
+        `${label} cannot be prepared on ${device}: ${messageOf(cause)}${whatItNeeds(device)}`,
+        { cause },
+      );
     }
   }
 
@@ -99,6 +101,25 @@ export class Session {
   /** Frees the session; it must not be used again. */
   async release(): Promise<void> {
     await this.inner.release();
+  }
+}
+
+/** How to install what a device needs, for the error that says it cannot be used. */
+function whatItNeeds(device: Device): string {
+  switch (device) {
+    case 'cpu':
+      return '';
+    case 'webgpu':
+      return (
+        '\nWebGPU needs a Vulkan loader and driver: apt-get install libvulkan1 mesa-vulkan-drivers, or the driver of the ' +
+        'GPU\'s maker; without a GPU the driver that chromium brings, ' +
+        'VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json'
+      );
+    case 'cuda':
+      return (
+        '\nCUDA needs an NVIDIA driver, CUDA 12 with cuDNN 9, and the provider: ' +
+        'ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild --ignore-scripts=false onnxruntime-node'
+      );
   }
 }
 

@@ -114,7 +114,8 @@ describe('the run file', () => {
     '--training.max_steps',
     '9',
   ];
-  const read = (...flags: string[]) => learnerOptions(readRunFile({ flags: [...base, ...flags] }));
+  const hub = { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' };
+  const read = (...flags: string[]) => learnerOptions(readRunFile({ flags: [...base, ...flags] }), hub);
 
   it('becomes the options of learner and engine', () => {
     const options = read(
