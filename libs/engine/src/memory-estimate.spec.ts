@@ -8,6 +8,7 @@ function estimate(id: string, more: Partial<MemoryQuestion> = {}): MemoryEstimat
     family,
     lora,
     weightBytes: 4e9,
+    halfParameters: 2e9,
     rows: 8,
     sequence: 1024,
     ...more,
@@ -33,4 +34,15 @@ test('what depends on the run grows with it', () => {
   const family = familyOf(knownConfig(id), id);
   const low = planLora(family, { rank: 8, alpha: 8, targets: 'all-linear', dropout: 0 });
   expect(estimate(id, { lora: low }).adapter).toBe(small.adapter / 4);
+});
+
+test('weights of a small model that are not float32 are private, those of a large one are mapped', () => {
+  const id = 'HuggingFaceTB/SmolVLM-256M-Instruct';
+  const parameters = 256_484_928;
+  const half = estimate(id, { weightBytes: 2 * parameters, halfParameters: parameters });
+  expect(half.convertedWeights).toBeGreaterThan(4 * parameters);
+  expect(half.mappedWeights).toBe(0);
+  const whole = estimate(id, { weightBytes: 4 * parameters, halfParameters: 0 });
+  expect(whole).toMatchObject({ convertedWeights: 0, mappedWeights: 4 * parameters });
+  expect(estimate('Qwen/Qwen2-VL-2B-Instruct')).toMatchObject({ convertedWeights: 0, mappedWeights: 4e9 });
 });

@@ -1,6 +1,13 @@
 import { totalmem } from 'node:os';
 import { activationBytes, evaluateDim, extentsOf, planSegments, type Graph, type Value } from '@ui-rl/graph';
-import { loraParameters, Parameters, WeightStore, type Family, type LoraPlan } from '@ui-rl/models';
+import {
+  isHeldAsFloat32,
+  loraParameters,
+  Parameters,
+  WeightStore,
+  type Family,
+  type LoraPlan,
+} from '@ui-rl/models';
 import { ACTIVATION_SHARE } from './choose-runner';
 import { DEFAULT_LIMITS } from './micro-batches';
 import { canMerge } from './sampling-weights';
@@ -10,8 +17,9 @@ import { buildScoringGraph } from './trainer-graph';
 export interface MemoryQuestion {
   family: Family;
   lora: LoraPlan;
-  /** weights as they lie on the disk */
+  /** weights as they lie on the disk: bytes, and how many numbers of them are not float32 */
   weightBytes: number;
+  halfParameters: number;
   /** sequences that are generated at once */
   rows: number;
   /** tokens of a sequence, prompt and answer */
@@ -22,6 +30,8 @@ export interface MemoryQuestion {
 export interface MemoryEstimate {
   /** frozen weights: pages of their files, shared by all processes, and given back when memory is short */
   mappedWeights: number;
+  /** weights of a small model that are not stored as float32: converted in memory, a copy for each session */
+  convertedWeights: number;
   /** the adapter in two versions, its gradients in three, and the two moments of the optimizer */
   adapter: number;
   /** layers of the decoder with the adapter merged in, where they are small enough */
@@ -40,6 +50,9 @@ export interface MemoryEstimate {
 }
 
 const FLOAT = 4;
+const HALF = 2;
+/** Of converted weights: in the store, and in the sessions that sample and train. */
+const CONVERTED_COPIES = 5;
 /** Weights now and next, gradients before, added and their zeros, two moments. */
 const ADAPTER_COPIES = 7;
 /** A process that has loaded a model of a few megabytes. */
@@ -63,12 +76,14 @@ function mergedParameters({ modules }: LoraPlan): number {
 
 /** What a run needs, from the shapes of its graphs. */
 export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
-  const { family, lora, weightBytes, rows, sequence } = question;
+  const { family, lora, weightBytes, halfParameters, rows, sequence } = question;
   const { layers, kvHeads, headDim } = family.shape;
   const tokenBytes = layers * kvHeads * headDim * 2 * FLOAT;
   const adapted = loraParameters(lora).reduce((sum, { shape }) => sum + shape[0] * shape[1], 0);
   const training = trainingBytes(family, lora, sequence);
+  const converted = isHeldAsFloat32(family) ? halfParameters : 0;
   const parts = {
+    convertedWeights: CONVERTED_COPIES * FLOAT * converted,
     adapter: ADAPTER_COPIES * FLOAT * adapted,
     mergedWeights: canMerge(lora) ? 2 * FLOAT * mergedParameters(lora) : 0,
     kvCache: tokenBytes * rows * sequence,
@@ -77,7 +92,7 @@ export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
     process: PROCESS_BYTES,
   };
   return {
-    mappedWeights: weightBytes,
+    mappedWeights: weightBytes - HALF * converted,
     ...parts,
     kvCachePerThousandTokens: 1_000 * tokenBytes,
     layerByLayer: training.layerByLayer,

@@ -89,6 +89,10 @@ function descriptionText(described: ModelDescription, { rank, rows, sequence }: 
     ...[...new Set(adapters.map(({ targets }) => targets))].map(adapterLine),
     `memory of a run with such an adapter of all linear layers, ${rows} rows of ${sequence} tokens (estimate):`,
     line(memory.mappedWeights, 'frozen weights, mapped: shared by all processes that use them'),
+    line(
+      memory.convertedWeights,
+      'weights converted to float32, since the model is small; stored as float32 they are mapped',
+    ),
     line(memory.adapter, 'adapter, its gradients and the optimizer state'),
     line(memory.mergedWeights, 'layers with the adapter merged in, for sampling'),
     line(

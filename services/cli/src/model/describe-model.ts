@@ -68,6 +68,7 @@ export function describeShape(
   const parameters = countParameters(family);
   const lora = planLora(family, loraOf(rank, 'all-linear', false));
   const weightBytes = weights?.bytes ?? HALF_BYTES * parameters.total;
+  const halfParameters = parameters.total - (weights?.dtypes.F32 ?? 0);
   return {
     dir: null,
     model_type: family.shape.modelType,
@@ -77,7 +78,7 @@ export function describeShape(
     adapters: TARGETS.flatMap((targets) =>
       [false, true].map((vision) => adapterSize(family, loraOf(rank, targets, vision))),
     ),
-    memory: estimateMemory({ family, lora, weightBytes, rows, sequence }),
+    memory: estimateMemory({ family, lora, weightBytes, halfParameters, rows, sequence }),
   };
 }
 
