@@ -112,7 +112,7 @@ function whatItNeeds(device: Device): string {
     case 'webgpu':
       return (
         '\nWebGPU needs a Vulkan loader and driver: apt-get install libvulkan1 mesa-vulkan-drivers, or the driver of the ' +
-        'GPU\'s maker; without a GPU the driver that chromium brings, ' +
+        "GPU's maker; without a GPU the driver that chromium brings, " +
         'VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json'
       );
     case 'cuda':
