@@ -1,0 +1,170 @@
+/** The two sides of side-by-side.mjs, and what both are given: model, adapter and batch. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, '../../dist');
+if (!existsSync(join(dist, 'libs/engine/src/worker.js'))) {
+  console.error('nothing is built; run npm run build first');
+  process.exit(1);
+}
+const require = createRequire(import.meta.url);
+export const { Engine } = require(join(dist, 'libs/engine/src'));
+export const models = require(join(dist, 'libs/models/src'));
+export const { makeTurns } = require(join(dist, 'services/cli/src/bench/conversation'));
+export const { median, medianRatio, timed } = require(join(dist, 'services/cli/src/bench/measure'));
+
+export const LORA = { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 };
+export const LEARNING_RATE = 1e-6;
+
+/** The process of pytorch_side.py: one command at a time. */
+export class PyTorch {
+  constructor(python, threads) {
+    const env = { ...process.env, OMP_NUM_THREADS: String(threads), HF_HUB_OFFLINE: '1' };
+    const script = ['-W', 'ignore', join(here, 'pytorch_side.py')];
+    this.process = spawn(python, script, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    this.answers = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
+    this.ended = new Promise((resolve) => {
+      this.process.once('error', (error) => resolve(`${python} cannot be started: ${error.message}`));
+      this.process.once('exit', (code, signal) =>
+        resolve(`${python} ended with ${signal ?? `code ${code}`}`),
+      );
+    });
+    this.process.stdin.on('error', () => undefined);
+  }
+
+  async ask(name, options = {}) {
+    this.process.stdin.write(`${JSON.stringify({ do: name, ...options })}\n`);
+    const gone = this.ended.then((why) => ({ why }));
+    const answer = await Promise.race([this.answers.next(), gone]);
+    if (answer.value === undefined) throw new Error(answer.why ?? (await this.ended));
+    const found = JSON.parse(answer.value);
+    if (found.error !== undefined) throw new Error(`PyTorch: ${name}: ${found.error}`);
+    return found;
+  }
+
+  /** Milliseconds of a command; those within the vision tower are added to a list. */
+  async time(name, options, tower) {
+    const { milliseconds, towerMs } = await this.ask(name, options);
+    tower.push(towerMs);
+    return milliseconds;
+  }
+
+  stop() {
+    this.process.stdin.end();
+    return this.ended;
+  }
+}
+
+/** A model folder that differs from another in some fields of some JSON files, and shares the rest. */
+export async function linkModel(from, dir, changes) {
+  await mkdir(dir);
+  for (const name of await readdir(from)) {
+    if (!Object.hasOwn(changes, name)) await symlink(join(from, name), join(dir, name));
+  }
+  for (const [name, fields] of Object.entries(changes)) {
+    const found = JSON.parse(await readFile(join(from, name), 'utf8'));
+    await writeFile(join(dir, name), JSON.stringify({ ...found, ...fields }));
+  }
+  return dir;
+}
+
+/** The model with an end of turn that is never sampled, the image placeholder: answers have one length. */
+export function withoutEnd({ dir, family, tokenizer }, to) {
+  const never = tokenizer.tokenOf(family.shape.imageTokenId);
+  return linkModel(dir, to, {
+    'tokenizer_config.json': { eos_token: never },
+    'generation_config.json': { eos_token_id: family.shape.imageTokenId },
+  });
+}
+
+/** An adapter whose B is not zero, so that it takes part in what is computed. */
+export async function writeAdapter(folder, dir) {
+  const plan = models.planLora(folder.family, LORA);
+  const tensors = models.initializeLora(plan, 0);
+  let state = 1;
+  for (const [name, { data }] of tensors) {
+    if (!name.endsWith('lora_B.weight')) continue;
+    for (let index = 0; index < data.length; index += 1) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      data[index] = (state / 2 ** 32 - 0.5) * 0.005;
+    }
+  }
+  await models.saveAdapter(dir, plan, tensors, folder.dir);
+}
+
+/** The batch for pytorch_side.py: token ids, masks and grids as JSON, patches beside it. */
+export async function writeBatch(turns, dir) {
+  await mkdir(dir);
+  const patches = new Map();
+  const samples = turns.map(({ tokenIds, mask, promptTokens, images }) => ({
+    tokenIds: [...tokenIds],
+    mask: [...mask],
+    promptTokens,
+    images: images.map(({ key, grid, patches: data }) => {
+      const count = grid[0] * grid[1] * grid[2];
+      patches.set(key, { shape: [count, data.length / count], data });
+      return { name: key, grid };
+    }),
+  }));
+  await models.writeSafetensors(join(dir, 'patches.safetensors'), patches);
+  await writeFile(join(dir, 'batch.json'), JSON.stringify(samples));
+}
+
+let copies = 0;
+/** The same turns with images that no cache knows: each measurement encodes them, as PyTorch does. */
+export function withUnknownImages(turns) {
+  copies += 1;
+  return turns.map((turn) => ({
+    ...turn,
+    images: turn.images.map((image) => ({ ...image, key: `${image.key} ${copies}` })),
+  }));
+}
+
+/** ui-rl's side. */
+export class UiRl {
+  constructor(engine, newTokens) {
+    this.engine = engine;
+    this.newTokens = newTokens;
+  }
+
+  /** Metrics of one optimizer step. */
+  async train(turns) {
+    const { metrics } = await this.engine.trainStep({
+      samples: turns.map(({ tokenIds, images, mask }) => ({ tokenIds, images, mask, advantages: 1 })),
+      loss: { name: 'cross_entropy', aggregation: 'token-mean' },
+      learningRate: LEARNING_RATE,
+      maxGradNorm: 1,
+    });
+    return metrics;
+  }
+
+  /** Log-probabilities of the masked tokens of each sequence. */
+  async score(turns) {
+    const samples = turns.map(({ tokenIds, images, mask }) => ({ tokenIds, images, mask, advantages: 1 }));
+    const found = await this.engine.logprobs(samples);
+    return found.map((row, index) => [...row].filter((_, at) => turns[index].mask[at] !== 0));
+  }
+
+  async generate(turns) {
+    const answers = await Promise.all(
+      turns.map(({ tokenIds, promptTokens, images }, seed) =>
+        this.engine.generate({
+          prompt: { tokenIds: tokenIds.slice(0, promptTokens), images },
+          maxTokens: this.newTokens,
+          temperature: 1,
+          topP: 1,
+          seed,
+        }),
+      ),
+    );
+    const short = answers.find(({ tokenIds }) => tokenIds.length !== this.newTokens);
+    if (short !== undefined) throw new Error(`an answer ended after ${short.tokenIds.length} tokens`);
+    return answers;
+  }
+}
