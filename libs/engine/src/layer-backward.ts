@@ -13,12 +13,11 @@ import type { Feeds, PassResult } from './pass-runner';
 import { TRAINED_TOKENS } from './trainer-graph';
 import { pick } from './whole-graph';
 
-/** Logits that are in memory at once: 128 MiB of float32. */
-const HEAD_LOGITS = 32 * 1024 * 1024;
-
 /** A pass under way. */
 export interface PassState {
   sessions: LayerSessions;
+  /** logits that may be in memory at once */
+  headLogits: number;
   feeds: Feeds;
   /** gradients of trained weights so far, by name */
   sums: Map<string, Float32Array>;
@@ -51,7 +50,7 @@ export async function runHead(state: PassState, direction: 'forward' | 'backward
   const gives = (backward?.segment.gives ?? []).map(({ value }) => value);
   for (const value of gives) state.gradients.set(value, state.take(value));
   const result = { loss: 0, logp: new Float32Array(count), entropy: new Float32Array(count) };
-  const step = Math.max(1, Math.floor(HEAD_LOGITS / vocabularyOf(segment)));
+  const step = Math.max(1, Math.floor(state.headLogits / vocabularyOf(segment)));
   for (let from = 0; from < count; from += step) {
     const to = Math.min(from + step, count);
     const cut = Object.fromEntries(perToken.map((name) => [name, rows(all[name], from, to)]));

@@ -7,6 +7,9 @@ import { TensorPool } from './tensor-pool';
 import { buildLossGraph, buildScoringGraph, type ImageMode } from './trainer-graph';
 import { pick, type RunnerOptions } from './whole-graph';
 
+/** Logits that are in memory at once: 128 MiB of float32. */
+const HEAD_LOGITS = 32 * 1024 * 1024;
+
 /**
  * Passes layer by layer, for models whose activations do not fit into memory: the forward pass keeps what goes from one
  * layer to the next, the backward pass computes each layer's activations again (gradient checkpointing, arXiv:1604.06174).
@@ -16,7 +19,10 @@ export class LayerByLayer implements PassRunner {
   private readonly passes = new Map<string, LayerSessions>();
   private readonly pool = new TensorPool();
 
-  constructor(private readonly options: RunnerOptions) {}
+  constructor(
+    private readonly options: RunnerOptions,
+    private readonly headLogits = HEAD_LOGITS,
+  ) {}
 
   async train(
     mode: ImageMode,
@@ -70,6 +76,7 @@ export class LayerByLayer implements PassRunner {
     const kept: PassState['kept'] = new Map();
     return {
       sessions,
+      headLogits: this.headLogits,
       feeds,
       sums,
       kept,

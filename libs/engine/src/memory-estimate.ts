@@ -2,6 +2,7 @@ import { totalmem } from 'node:os';
 import { activationBytes, evaluateDim, extentsOf, planSegments, type Graph, type Value } from '@ui-rl/graph';
 import {
   isHeldAsFloat32,
+  isMappedAsFloat32,
   loraParameters,
   Parameters,
   WeightStore,
@@ -30,7 +31,7 @@ export interface MemoryQuestion {
 export interface MemoryEstimate {
   /** frozen weights: pages of their files, shared by all processes, and given back when memory is short */
   mappedWeights: number;
-  /** weights of a small model that are not stored as float32: converted in memory, a copy for each session */
+  /** weights of a tiny model that are not stored as float32: converted in memory, a copy for each session */
   convertedWeights: number;
   /** the adapter in two versions, its gradients in three, and the two moments of the optimizer */
   adapter: number;
@@ -92,7 +93,8 @@ export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
     process: PROCESS_BYTES,
   };
   return {
-    mappedWeights: weightBytes - HALF * converted,
+    // Those of a small model are mapped from a copy in float32.
+    mappedWeights: weightBytes + HALF * ((isMappedAsFloat32(family) ? halfParameters : 0) - converted),
     ...parts,
     kvCachePerThousandTokens: 1_000 * tokenBytes,
     layerByLayer: training.layerByLayer,

@@ -48,7 +48,7 @@ export { defaultCacheDir } from './weights/cache-file';
 export { QUANTIZATION_BLOCK, type Quantization } from './weights/quantize';
 export { QuantizedWeights, type QuantizableWeight } from './weights/quantized-weights';
 export { WeightStore, type WeightData } from './weights/store';
-export { isHeldAsFloat32, type WeightType } from './weights/weight-type';
+export { isHeldAsFloat32, isMappedAsFloat32, type WeightType } from './weights/weight-type';
 export * from './chat';
 export * from './hub';
 export * from './image';

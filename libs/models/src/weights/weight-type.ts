@@ -5,24 +5,32 @@ import { encodeFloats, encodeHeader, isFile, type FloatDtype } from './safetenso
 import { WeightStore } from './store';
 
 /**
- * In which type frozen weights are held: `auto` converts small models to float32 and leaves large ones as they are stored. All
- * else is mapped from files: where the model's own are of another type, from a converted copy in the cache.
+ * In which type frozen weights are held: `auto` takes float32 for models of up to a gigabyte and leaves larger ones as they are
+ * stored. They are mapped from files, where the model's own are of another type from a converted copy in the cache; only
+ * weights of tiny models are converted in memory.
  */
 export type WeightType = 'auto' | 'fp32' | 'bf16' | 'fp16';
 
-/** Models that take no more than this as float32 are converted in memory. */
-const HOLD_LIMIT = 1024 ** 3;
+/** Models that take no more than this as float32 are converted in memory, where every session has a copy of its own. */
+const HOLD_LIMIT = 64 * 1024 ** 2;
+/** Up to this size `auto` is float32. */
+const FLOAT32_LIMIT = 1024 ** 3;
 
 const fileTypes: Record<Exclude<WeightType, 'auto'>, FloatDtype> = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' };
 
 /** Whether `auto` converts the weights of a model to float32 in memory. */
 export function isHeldAsFloat32(family: Pick<Family, 'parameters'>): boolean {
-  return isSmall(family.parameters());
+  return float32Bytes(family.parameters()) <= HOLD_LIMIT;
 }
 
-function isSmall(parameters: readonly ParameterSpec[]): boolean {
-  const elements = parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
-  return elements * 4 <= HOLD_LIMIT;
+/** Whether `auto` maps the weights of a model from a copy in float32, where they are stored in another type. */
+export function isMappedAsFloat32(family: Pick<Family, 'parameters'>): boolean {
+  const bytes = float32Bytes(family.parameters());
+  return bytes > HOLD_LIMIT && bytes <= FLOAT32_LIMIT;
+}
+
+function float32Bytes(parameters: readonly ParameterSpec[]): number {
+  return 4 * parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
 }
 
 /** The weights of a model in the type that is wanted. */
@@ -32,12 +40,14 @@ export async function holdWeights(
   type: WeightType,
   cacheDir: string,
 ): Promise<WeightStore> {
-  if (isSmall(parameters) && (type === 'auto' || type === 'fp32')) {
+  const bytes = float32Bytes(parameters);
+  const wanted = type === 'auto' && bytes <= FLOAT32_LIMIT ? 'fp32' : type;
+  if (wanted === 'auto') return store;
+  if (wanted === 'fp32' && bytes <= HOLD_LIMIT) {
     await store.holdAsFloat32(parameters.map(({ name }) => name));
     return store;
   }
-  if (type === 'auto') return store;
-  const dtype = fileTypes[type];
+  const dtype = fileTypes[wanted];
   if (parameters.every(({ name }) => store.entry(name).dtype === dtype)) return store;
   return convertedStore(store, parameters, dtype, cacheDir);
 }
