@@ -86,7 +86,7 @@ test('weights larger than a piece are the same, and half as large as bf16', asyn
   const config = small('Qwen/Qwen3-VL-2B-Instruct');
   const { family, weightFiles } = await write({ config, filesFrom: undefined, dtype: 'BF16' });
   expect(weightFiles).toEqual(['model.safetensors']);
-  const { weights, config: written } = await loadModelFolder(join(dir, 'out'));
+  const { weights, config: written } = await loadModelFolder(join(dir, 'out'), { weights: 'bf16' });
   const name = 'model.language_model.embed_tokens.weight';
   expect(weights.entry(name).dtype).toBe('BF16');
   expect(written.dtype).toBe('bfloat16');
