@@ -37,15 +37,12 @@ export interface PassState {
  * many trained tokens that the logits fit into memory. The loss is a sum over tokens, and so are its derivatives.
  */
 export async function runHead(state: PassState, direction: 'forward' | 'backward'): Promise<PassResult> {
-  const { sessions, feeds, kept } = state;
+  const { sessions, feeds } = state;
   const segment = sessions.plan.segments.at(-1)!;
   const backward = direction === 'backward' ? await sessions.backward(segment) : undefined;
   const session = backward?.session ?? (await sessions.forward(segment));
   const perToken = tokenInputs(sessions, segment);
-  const all: Feeds = {
-    ...feeds,
-    ...Object.fromEntries(segment.reads.map((value) => [keptName(value), kept.get(value)!])),
-  };
+  const all: Feeds = { ...feeds, ...keptFeeds(state, segment) };
   const count = all[perToken[0]].dims[0];
   const gives = (backward?.segment.gives ?? []).map(({ value }) => value);
   for (const value of gives) state.gradients.set(value, state.take(value));
@@ -71,7 +68,7 @@ export async function runHead(state: PassState, direction: 'forward' | 'backward
 
 /** Backward passes of all segments but the last, from the end on. */
 export async function runBackward(state: PassState): Promise<void> {
-  const { sessions, feeds, kept, gradients } = state;
+  const { sessions, feeds, gradients } = state;
   for (const segment of sessions.plan.segments.slice(0, -1).toReversed()) {
     const backward = await sessions.backward(segment);
     if (backward !== undefined) {
@@ -83,7 +80,7 @@ export async function runBackward(state: PassState): Promise<void> {
       const added = built.gives.filter((each) => each.added).map(({ value }) => value);
       const inputs: Feeds = {
         ...feeds,
-        ...Object.fromEntries(segment.reads.map((value) => [keptName(value), kept.get(value)!])),
+        ...keptFeeds(state, segment),
         ...Object.fromEntries(takes),
         ...Object.fromEntries(added.map((value) => [keptSumName(value), gradients.get(value)!])),
         ...sumFeeds(state, backward),
@@ -106,6 +103,11 @@ export async function runBackward(state: PassState): Promise<void> {
       state.drop(value);
     }
   }
+}
+
+/** What a segment reads of earlier ones, by the names of its inputs. */
+export function keptFeeds({ kept }: PassState, segment: Segment): Feeds {
+  return Object.fromEntries(segment.reads.map((value) => [keptName(value), kept.get(value)!]));
 }
 
 /** Inputs of a segment that have one row per trained token. */

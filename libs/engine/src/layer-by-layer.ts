@@ -1,7 +1,7 @@
 import type { PolicyLoss } from '@ui-rl/algorithms';
-import { evaluateDim, extentsOf, keptName, type FeedDType, type Segment, type Value } from '@ui-rl/graph';
+import { evaluateDim, extentsOf, keptName, type FeedDType, type Value } from '@ui-rl/graph';
 import { LayerSessions, type PassGraph } from './layer-sessions';
-import { runBackward, runHead, type PassState } from './layer-backward';
+import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
 import type { Feeds, PassResult, PassRunner } from './pass-runner';
 import { TensorPool } from './tensor-pool';
 import { buildLossGraph, buildScoringGraph, type ImageMode } from './trainer-graph';
@@ -102,15 +102,10 @@ export class LayerByLayer implements PassRunner {
       const session = await sessions.forward(segment);
       const fetches = Object.fromEntries(segment.writes.map((value) => [keptName(value), state.take(value)]));
       const outputs = await session.run(
-        pick({ ...feeds, ...keptFeeds(segment, kept) }, session.inputNames),
+        pick({ ...feeds, ...keptFeeds(state, segment) }, session.inputNames),
         fetches,
       );
       for (const value of segment.writes) kept.set(value, outputs[keptName(value)]);
     }
   }
-}
-
-/** What a segment reads of earlier ones, by the names of its inputs. */
-export function keptFeeds(segment: Segment, kept: PassState['kept']): Feeds {
-  return Object.fromEntries(segment.reads.map((value) => [keptName(value), kept.get(value)!]));
 }
