@@ -143,12 +143,13 @@ export class DeviceModel {
     return this.generator.generate(weights, request);
   }
 
-  load(): Pick<EngineInfo, 'rowsActive' | 'rowsWaiting' | 'generatedTokens' | 'times'> {
-    const { rowsActive, rowsWaiting, generatedTokens } = this.generator;
+  load(): Pick<EngineInfo, 'rowsActive' | 'rowsWaiting' | 'generatedTokens' | 'sharedPrompts' | 'times'> {
+    const { rowsActive, rowsWaiting, generatedTokens, sharedPrompts } = this.generator;
     return {
       rowsActive,
       rowsWaiting,
       generatedTokens,
+      sharedPrompts,
       times: { ...this.sampler.times, trainMs: this.trainer.trainMs },
     };
   }

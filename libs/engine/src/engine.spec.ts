@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
+import sharp from 'sharp';
 import { Engine, type EngineOptions, type GenerateResult, type Prompt, type TrainSample } from './index';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
@@ -156,6 +157,34 @@ describe('generation', () => {
       expect(await disagreement(engine, after)).toBeLessThan(1e-4);
     },
   );
+
+  it('reads a prompt once for the samples of a group, and samples as if it were read for each', async () => {
+    const engine = await start({ maxRows: 6 });
+    const group = { prompt: prompt(3, 2), maxTokens: 8 };
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+    const alone: GenerateResult[] = [];
+    for (const seed of seeds) alone.push(await generate(engine, 3, { ...group, seed }));
+    expect((await engine.info()).sharedPrompts).toBe(0);
+    const requests = seeds.map((seed) => generate(engine, 3, { ...group, seed, maxTokens: 4 + (seed % 5) }));
+    // Others in between, one with the same words and another picture of the same size.
+    const negative = await sharp(join(fixture, 'images', '0.png'))
+      .negate({ alpha: false })
+      .png()
+      .toBuffer();
+    const twins = [await folder.imageProcessor.process(negative), ...group.prompt.images.slice(1)];
+    const like = generate(engine, 3, { ...group, seed: 1, prompt: { ...group.prompt, images: twins } });
+    const others = [generate(engine, 1), like];
+    const together = await Promise.all(requests);
+    await Promise.all(others);
+    expect((await like).logprobs[0]).not.toBe(alone[0].logprobs[0]);
+    together.forEach(({ tokenIds, logprobs }, index) => {
+      expect(tokenIds).toEqual(alone[index].tokenIds.slice(0, tokenIds.length));
+      logprobs.forEach((logprob, token) => expect(logprob).toBeCloseTo(alone[index].logprobs[token], 4));
+    });
+    expect((await engine.info()).sharedPrompts).toBeGreaterThanOrEqual(5);
+    const samples = together.map((result) => sampleOf(group.prompt, result, 1));
+    expect(await disagreement(engine, samples)).toBeLessThan(1e-4);
+  });
 
   it('in deterministic mode gives the same bits whatever the neighbours and the order', async () => {
     const engine = await start({ deterministic: true });

@@ -38,7 +38,7 @@ describe('the key/value cache', () => {
     // One row of the pass, 2 heads, 3 tokens of which the last is padding.
     const added = tensor('float32', [1, 2, 3, 4, -1, -1, 5, 6, 7, 8, -1, -1], [1, 2, 3, 2]);
     cache.write({ new: added }, [{ row: 0, tokens: 2, position: 1 }], 2);
-    cache.moveRow(2, 0, 3);
+    cache.copyRow(2, 0, 3);
     expect(contents(cache, 1)).toEqual([0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 0, 0]);
     const larger = cache.grown(5, 1);
     expect(contents(larger, 1)).toEqual(contents(cache, 1));

@@ -48,6 +48,8 @@ export interface GeneratorOptions {
 
 interface Job {
   request: GenerateRequest;
+  /** Equal for equal prompts only. */
+  promptKey: string;
   /** Rotary position of the first sampled token. */
   position: number;
   stops: ReadonlySet<number>;
@@ -60,8 +62,11 @@ interface Row {
   job: Job;
   tokens: number[];
   logprobs: number[];
-  /** Tokens in the cache: the prompt and all sampled ones but the last. */
+  /** The token the next pass appends: the last that was sampled, or the prompt's last. */
+  next: number;
+  /** Tokens in the cache: all before `next`. */
   cached: number;
+  /** Rotary position of `next`. */
   position: number;
 }
 
@@ -90,6 +95,8 @@ export class Generator {
   private readonly onTurn = new Set<() => void>();
   private busyMs = 0;
   generatedTokens = 0;
+  /** Prompts that were not read because a row in generation had the same. */
+  sharedPrompts = 0;
 
   constructor(
     private readonly model: TokenModel,
@@ -115,7 +122,8 @@ export class Generator {
     const position = this.model.nextPosition(request.prompt);
     const stops = new Set([...this.model.stopTokenIds, ...(request.stopTokenIds ?? [])]);
     return new Promise((resolve, reject) => {
-      this.laneOf(weights).waiting.push({ request, position, stops, resolve, reject });
+      const promptKey = keyOf(request.prompt);
+      this.laneOf(weights).waiting.push({ request, promptKey, position, stops, resolve, reject });
       this.running ??= this.run();
     });
   }
@@ -193,6 +201,7 @@ export class Generator {
 
   private async admit(lane: Lane): Promise<void> {
     while (lane.waiting.length > 0 && lane.rows.length < this.options.maxRows) {
+      if (this.sharePrompt(lane)) continue;
       const jobs = this.takeTogether(lane);
       lane.cache = this.cacheFor(lane, jobs);
       try {
@@ -201,6 +210,29 @@ export class Generator {
         for (const job of jobs) job.reject(error);
       }
     }
+  }
+
+  /**
+   * Samples of a group begin with the same prompt: one reads it, the others take its keys and values and go on with its last
+   * token. Not in deterministic mode, since the pass that appends one token rounds otherwise than the one that reads many.
+   * Returns whether there was such a request.
+   */
+  private sharePrompt(lane: Lane): boolean {
+    if (this.options.deterministic) return false;
+    for (const [index, job] of lane.waiting.entries()) {
+      const { tokenIds } = job.request.prompt;
+      const next = tokenIds[tokenIds.length - 1];
+      const source = lane.rows.findIndex((row) => row.job.promptKey === job.promptKey);
+      if (source < 0 || this.model.forbiddenTokenIds.includes(next)) continue;
+      lane.waiting.splice(index, 1);
+      lane.cache = this.cacheFor(lane, [job]);
+      const cached = tokenIds.length - 1;
+      lane.cache.copyRow(source, lane.rows.length, cached);
+      lane.rows.push({ job, tokens: [], logprobs: [], next, cached, position: job.position - 1 });
+      this.sharedPrompts += 1;
+      return true;
+    }
+    return false;
   }
 
   /** The lane's cache with room for what the jobs may become; in deterministic mode always for the longest there may be. */
@@ -222,7 +254,10 @@ export class Generator {
     cache.widen(this.options.deterministic ? cache.shape.room : tokens, rows);
   }
 
-  /** The next requests to read in one pass: neighbours of similar length; one at a time in deterministic mode. */
+  /**
+   * The next requests to read in one pass: different prompts of similar length, in the order they came; one at a time in
+   * deterministic mode.
+   */
   private takeTogether(lane: Lane): Job[] {
     const room = this.options.deterministic ? 1 : this.options.maxRows - lane.rows.length;
     const jobs: Job[] = [];
@@ -230,6 +265,7 @@ export class Generator {
     let shortest = Number.POSITIVE_INFINITY;
     for (const job of lane.waiting) {
       if (jobs.length === room) break;
+      if (jobs.some(({ promptKey }) => promptKey === job.promptKey)) continue;
       const length = job.request.prompt.tokenIds.length;
       longest = Math.max(longest, length);
       shortest = Math.min(shortest, length);
@@ -237,7 +273,7 @@ export class Generator {
       if (jobs.length > 0 && (padded > this.options.prefillTokens || longest > 1.5 * shortest)) break;
       jobs.push(job);
     }
-    lane.waiting.splice(0, jobs.length);
+    lane.waiting = lane.waiting.filter((job) => !jobs.includes(job));
     return jobs;
   }
 
@@ -252,7 +288,7 @@ export class Generator {
     const probabilities = await this.model.prefill(lane.weights, cache, first, prompts);
     const rows = jobs.map((job): Row => {
       const cached = job.request.prompt.tokenIds.length;
-      return { job, tokens: [], logprobs: [], cached, position: job.position };
+      return { job, tokens: [], logprobs: [], next: 0, cached, position: job.position };
     });
     lane.rows.push(...rows);
     rows.forEach((row, index) => this.sample(row, probabilities, index));
@@ -263,7 +299,7 @@ export class Generator {
     const cache = lane.cache as KvCache;
     this.makePlaces(cache, Math.max(...lane.rows.map(({ cached }) => cached + 1)), lane.rows.length);
     const inputs: DecodeInput[] = lane.rows.map((row) => ({
-      tokenId: row.tokens[row.tokens.length - 1],
+      tokenId: row.next,
       cached: row.cached,
       position: row.position,
       temperature: scoringTemperature(row.job.request.temperature),
@@ -285,6 +321,7 @@ export class Generator {
     const uniform = uniformAt(request.seed, row.tokens.length);
     const { token, logprob } = sampleToken(own, request, uniform, forbiddenTokenIds);
     row.tokens.push(token);
+    row.next = token;
     row.logprobs.push(logprob);
     this.generatedTokens += 1;
   }
@@ -297,7 +334,7 @@ export class Generator {
       if (reason === undefined) continue;
       const last = lane.rows.pop() as Row;
       if (last !== row) {
-        cache.moveRow(lane.rows.length, index, last.cached);
+        cache.copyRow(lane.rows.length, index, last.cached);
         lane.rows[index] = last;
       }
       row.job.resolve({
@@ -315,4 +352,8 @@ export class Generator {
     const full = row.cached + 1 >= this.options.maxSequence;
     return full || row.tokens.length >= row.job.request.maxTokens ? 'length' : undefined;
   }
+}
+
+function keyOf({ tokenIds, images }: GenerateRequest['prompt']): string {
+  return [Array.from(tokenIds).join(), ...images.map(({ key }) => key)].join(' ');
 }

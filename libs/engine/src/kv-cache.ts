@@ -110,7 +110,7 @@ export class KvCache {
   }
 
   /** Copies the first `tokens` tokens of one row over another. */
-  moveRow(from: number, to: number, tokens: number): void {
+  copyRow(from: number, to: number, tokens: number): void {
     const { kvHeads, headDim } = this.shape;
     const headSize = this.places * headDim;
     for (const { data } of this.buffers) {

@@ -152,6 +152,8 @@ export interface EngineInfo {
   rowsActive: number;
   rowsWaiting: number;
   generatedTokens: number;
+  /** Prompts that were not read because a row in generation had the same. */
+  sharedPrompts: number;
   /** Milliseconds spent in decoding, reading prompts, encoding images and training since the start. */
   times: { decodeMs: number; decodeIterations: number; prefillMs: number; visionMs: number; trainMs: number };
 }

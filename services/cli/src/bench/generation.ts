@@ -7,43 +7,62 @@ import { makeTurns } from './conversation';
 import { alternate, median, medianRatio, ownPeakRss, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 
-const ROWS = [1, 8, 64];
+const MOST_ROWS = 64;
+const GROUP = 8;
 const NEW_TOKENS = 64;
 
+/** Requests at once, each with a prompt of its own or in groups of samples of the same prompt. */
+interface Load {
+  name: string;
+  rows: number;
+  group: number;
+}
+
+const LOADS: readonly Load[] = [
+  { name: '1', rows: 1, group: 1 },
+  { name: '8', rows: 8, group: 1 },
+  { name: '64', rows: MOST_ROWS, group: 1 },
+  { name: '64_in_groups', rows: MOST_ROWS, group: GROUP },
+];
+
 /**
- * Tokens per second with 1, 8 and 64 requests at once, 64 new tokens each after a prompt with a screenshot of its own.
- * The screenshots are encoded before the clock starts, the prompts are read within it.
+ * Tokens per second with 1, 8 and 64 requests at once, 64 new tokens each after a prompt with a screenshot: of its own, and
+ * for 64 requests also as a learner meets them, 8 samples of each prompt. The screenshots are encoded before the clock
+ * starts, the prompts are read within it.
  */
 export async function benchGeneration({ modelDir, quick, say }: BenchOptions): Promise<PartResult> {
   const folder = await loadModelFolder(modelDir);
-  const turns = await makeTurns(folder, Math.max(...ROWS));
+  const turns = await makeTurns(folder, MOST_ROWS);
   const endless = await withoutEnd(modelDir);
   const engine = await Engine.start({
     modelDir: endless,
     device: 'cpu',
     trainable: { mode: 'lora', lora: { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 } },
-    maxRows: Math.max(...ROWS),
+    maxRows: MOST_ROWS,
     maxSequence: Math.max(...turns.map(({ promptTokens }) => promptTokens)) + NEW_TOKENS,
     seed: 0,
   });
   try {
     await generate(engine, turns);
     const rounds = quick ? 3 : 12;
-    const speed = (rows: number) => async (): Promise<number> => {
-      const milliseconds = await timed(() => generate(engine, turns.slice(0, rows)));
-      return (rows * NEW_TOKENS * 1000) / milliseconds;
+    const speed = ({ rows, group }: Load) => {
+      const requests = Array.from({ length: rows }, (_, row) => turns[Math.floor(row / group)]);
+      return async (): Promise<number> =>
+        (rows * NEW_TOKENS * 1000) / (await timed(() => generate(engine, requests)));
     };
-    const speeds = await alternate(rounds, ROWS.map(speed));
-    const tokensPerSecond = Object.fromEntries(ROWS.map((rows, index) => [rows, median(speeds[index])]));
-    const ratio = medianRatio(speeds[2], speeds[0]);
-    const list = ROWS.map((rows) => `${rows}: ${tokensPerSecond[rows].toFixed(0)}`).join(', ');
+    const speeds = await alternate(rounds, LOADS.map(speed));
+    const tokensPerSecond = Object.fromEntries(LOADS.map(({ name }, i) => [name, median(speeds[i])]));
+    const [one, , different, groups] = speeds;
+    const [ratio, ratioDifferent] = [medianRatio(groups, one), medianRatio(different, one)];
+    const rates = Object.entries(tokensPerSecond).map(([name, rate]) => `${name}: ${rate.toFixed(0)}`);
     say(
-      `generation: 64 rows give ${ratio.toFixed(1)} times the tokens/s of one row (tokens/s by rows: ${list})`,
+      `generation: 64 rows in groups of ${GROUP} give ${ratio.toFixed(1)} times the tokens/s of one row, with 64 different ` +
+        `prompts ${ratioDifferent.toFixed(1)} times (tokens/s by rows: ${rates.join(', ')})`,
     );
     const { times } = await engine.info();
     return {
       ratios: { generate_64_vs_1: ratio },
-      details: { tokensPerSecond, newTokens: NEW_TOKENS, times },
+      details: { tokensPerSecond, differentPrompts: ratioDifferent, newTokens: NEW_TOKENS, times },
       peakRssBytes: { generate: ownPeakRss() },
     };
   } finally {

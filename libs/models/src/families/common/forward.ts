@@ -81,6 +81,8 @@ export function buildSampler(
 ): SamplerForward {
   const { name, text } = model;
   const graph = new Graph(`${name} ${pass}`);
+  // A pass over few rows is hundreds of operations of some microseconds: none that only renames axes is made twice.
+  graph.looksThroughReshapes = true;
   const inputs = declareText(graph, text, pass === 'token' ? 1 : 'T');
   if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, model));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
