@@ -43,7 +43,7 @@ export class Checkpoints {
     await rm(aside, { recursive: true, force: true });
     await mkdir(aside, { recursive: true });
     await this.saveWeights(aside, weights);
-    await writeSafetensors(join(aside, OPTIMIZER_FILE), this.optimizer.state(weights));
+    await writeSafetensors(join(aside, OPTIMIZER_FILE), await this.optimizer.state(weights));
     const info: InfoFile = {
       version: weights.version,
       digest: weights.digest,
@@ -121,7 +121,11 @@ export class Checkpoints {
   private async loadOptimizer(dir: string, info: InfoFile | undefined, weights: WeightSet): Promise<void> {
     if (info === undefined) this.optimizer.reset();
     else
-      this.optimizer.restore(weights, await readSafetensors(join(dir, OPTIMIZER_FILE)), info.optimizerSteps);
+      await this.optimizer.restore(
+        weights,
+        await readSafetensors(join(dir, OPTIMIZER_FILE)),
+        info.optimizerSteps,
+      );
   }
 }
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { SessionOptions } from '@ui-rl/graph';
+import { deviceMemory, type DeviceMemory, type SessionOptions } from '@ui-rl/graph';
 import {
   defaultCacheDir,
   loadModelFolder,
@@ -14,7 +14,7 @@ import {
 import { Checkpoints } from './checkpoints';
 import { EngineError } from './errors';
 import { Generator } from './generator';
-import { Optimizer } from './optimizer';
+import { makeOptimizer } from './optimizer';
 import { SamplerModel } from './sampler-model';
 import { canMerge, MergedWeights, trainedWeights } from './sampling-weights';
 import { SPIN_BRIEFLY } from './spinning';
@@ -43,6 +43,7 @@ export class DeviceModel {
     private readonly generator: Generator,
     readonly trainer: Trainer,
     readonly checkpoints: Checkpoints,
+    private readonly memory: DeviceMemory,
   ) {}
 
   static async create(options: EngineOptions): Promise<DeviceModel> {
@@ -70,9 +71,11 @@ export class DeviceModel {
       spinning: false,
       arena: !isLarge(folder),
     };
+    const memory = deviceMemory(options.device);
     const deterministic = options.deterministic ?? false;
     const vision = await VisionEncoder.create(family, () => parameters(), {
       session,
+      memory,
       alone: deterministic,
       patches: VISION_PASS_PATCHES,
       cacheBytes: FEATURE_CACHE_BYTES,
@@ -82,11 +85,12 @@ export class DeviceModel {
       vision,
       weights:
         plan !== undefined && quantized === undefined && canMerge(plan)
-          ? await MergedWeights.create(weights, plan, session)
-          : trainedWeights(() => parameters(true)),
+          ? await MergedWeights.create(weights, plan, session, memory)
+          : trainedWeights(() => parameters(true), memory),
       stopTokenIds: new Set(folder.tokenizer.eosTokenIds),
       // Only from packed copies are products of 4-bit weights fast.
       session: quantized?.kind === 'int4' ? { ...session, disablePrepacking: false } : session,
+      memory,
       rows: options.maxRows,
       capacity: options.maxSequence,
     });
@@ -98,6 +102,7 @@ export class DeviceModel {
       trainsVision,
       parameters: () => parameters(),
       session: { ...session, ...SPIN_BRIEFLY },
+      memory,
       gradientCheckpointing: options.gradientCheckpointing ?? 'auto',
       seed: options.seed,
     });
@@ -108,7 +113,7 @@ export class DeviceModel {
       deterministic,
       prefillTokens: PREFILL_TOKENS,
     });
-    const optimizer = new Optimizer(options.optimizer ?? {});
+    const optimizer = makeOptimizer(options.optimizer ?? {}, memory);
     const trainer = new Trainer(trainerModel, optimizer, options.microBatch ?? {}, (ms) =>
       generator.share(ms),
     );
@@ -123,6 +128,7 @@ export class DeviceModel {
       generator,
       trainer,
       checkpoints,
+      memory,
     );
   }
 
@@ -143,6 +149,11 @@ export class DeviceModel {
     return this.generator.generate(weights, request);
   }
 
+  /** Whether responses are being sampled with these weights. */
+  samples(weights: WeightSet): boolean {
+    return this.generator.uses(weights);
+  }
+
   load(): Pick<EngineInfo, 'rowsActive' | 'rowsWaiting' | 'generatedTokens' | 'sharedPrompts' | 'times'> {
     const { rowsActive, rowsWaiting, generatedTokens, sharedPrompts } = this.generator;
     return {
@@ -156,8 +167,10 @@ export class DeviceModel {
 
   async release(): Promise<void> {
     await this.sampler.release();
+    await this.trainer.release();
     await this.trainerModel.release();
     await this.vision.release();
+    await this.memory.release();
   }
 }
 

@@ -24,6 +24,8 @@ export class DeviceWorker {
   private options: EngineOptions | undefined;
   private latest: WeightSet | undefined;
   private readonly snapshots = new Map<string, WeightSet>();
+  /** Weights that were replaced while responses were sampled with them. */
+  private readonly replaced = new Set<WeightSet>();
   private exclusive: Promise<unknown> = Promise.resolve();
 
   private readonly handlers: Record<string, Handler> = {
@@ -35,7 +37,7 @@ export class DeviceWorker {
       this.inTurn(() => this.save(dir, files)),
     load: ({ dir }: { dir: string }) => this.inTurn(() => this.load(dir)),
     snapshot: ({ id, dir }: { id: string; dir?: string }) => this.inTurn(() => this.snapshot(id, dir)),
-    dropSnapshot: async ({ id }: { id: string }) => void this.snapshots.delete(id),
+    dropSnapshot: ({ id }: { id: string }) => this.inTurn(() => this.dropSnapshot(id)),
     info: async () => this.info(),
     stop: () => this.inTurn(() => this.stop()),
   };
@@ -91,7 +93,7 @@ export class DeviceWorker {
   private async trainStep(request: TrainStepRequest): Promise<TrainStepResult> {
     const { model, latest } = this.training;
     const { metrics, weights } = await model.trainer.step(request, latest);
-    this.latest = weights;
+    await this.replaceLatest(weights);
     return { metrics, version: weights.version, digest: weights.digest };
   }
 
@@ -107,8 +109,9 @@ export class DeviceWorker {
 
   private async load(dir: string): Promise<WeightsInfo> {
     const { model } = this.running;
-    this.latest = await model.checkpoints.load(dir, { optimizer: true });
-    return infoOf(this.latest);
+    const weights = await model.checkpoints.load(dir, { optimizer: true });
+    await this.replaceLatest(weights);
+    return infoOf(weights);
   }
 
   private async snapshot(id: string, dir: string | undefined): Promise<WeightsInfo> {
@@ -118,6 +121,29 @@ export class DeviceWorker {
     const weights = dir === undefined ? latest : await model.checkpoints.load(dir, { optimizer: false });
     this.snapshots.set(id, weights);
     return infoOf(weights);
+  }
+
+  private async dropSnapshot(id: string): Promise<void> {
+    const weights = this.snapshots.get(id);
+    this.snapshots.delete(id);
+    if (weights !== undefined) this.replaced.add(weights);
+    await this.freeReplaced();
+  }
+
+  private async replaceLatest(weights: WeightSet): Promise<void> {
+    if (this.latest !== undefined) this.replaced.add(this.latest);
+    this.latest = weights;
+    await this.freeReplaced();
+  }
+
+  /** Frees the device's memory of weights that nothing can ask for any more. */
+  private async freeReplaced(): Promise<void> {
+    const known = new Set([this.latest, ...this.snapshots.values()]);
+    for (const weights of this.replaced) {
+      if (this.model?.samples(weights) === true) continue;
+      this.replaced.delete(weights);
+      if (!known.has(weights)) await weights.free();
+    }
   }
 
   private async stop(): Promise<void> {

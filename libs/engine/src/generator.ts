@@ -1,5 +1,5 @@
 import { EngineError } from './errors';
-import type { KvCache } from './kv-cache';
+import type { KvCache } from './kv-cache/kv-cache';
 import { uniformAt } from './random';
 import { sampleToken, scoringTemperature } from './sampling';
 import type { GenerateRequest, GenerateResult } from './types';

@@ -8,6 +8,7 @@ import {
   type Value,
 } from '@ui-rl/graph';
 import { EngineError } from './errors';
+import type { GradientSums } from './gradient-sums';
 import type { BackwardSession, LayerSessions } from './layer-sessions';
 import type { Feeds, PassResult } from './pass-runner';
 import { TRAINED_TOKENS } from './trainer-graph';
@@ -19,8 +20,8 @@ export interface PassState {
   /** logits that may be in memory at once */
   headLogits: number;
   feeds: Feeds;
-  /** gradients of trained weights so far, by name */
-  sums: Map<string, Float32Array>;
+  /** gradients of trained weights so far; none where nothing is trained */
+  sums: GradientSums | undefined;
   /** what segments have handed to later ones */
   kept: Map<Value, Tensor>;
   /** derivatives of the loss by kept values */
@@ -142,16 +143,11 @@ function rows(whole: Tensor, from: number, to: number): Tensor {
   return tensor(whole.type as 'float32', data, [to - from, ...rest]);
 }
 
-function sumFeeds({ sums, feeds }: PassState, backward: BackwardSession | undefined): Feeds {
-  return Object.fromEntries(
-    (backward?.segment.trained ?? []).map((value) => [
-      keptSumName(value),
-      tensor('float32', sums.get(value.name)!, feeds[value.name].dims),
-    ]),
-  );
+function sumFeeds({ sums }: PassState, backward: BackwardSession | undefined): Feeds {
+  const trained = backward?.segment.trained ?? [];
+  return Object.fromEntries(trained.map((value) => [keptSumName(value), sums!.get(value.name)]));
 }
 
 function takeSums({ sums }: PassState, { segment }: BackwardSession, outputs: Feeds): void {
-  for (const value of segment.trained)
-    sums.set(value.name, outputs[keptGradientName(value)].data as Float32Array);
+  for (const value of segment.trained) sums!.replace(value.name, outputs[keptGradientName(value)]);
 }

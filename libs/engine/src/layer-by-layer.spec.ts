@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PolicyLoss } from '@ui-rl/algorithms';
-import { tensor, type SessionOptions } from '@ui-rl/graph';
+import { deviceMemory, tensor, type SessionOptions } from '@ui-rl/graph';
 import {
   loadModelFolder,
   Parameters,
@@ -11,6 +11,7 @@ import {
   type ParameterSource,
   type ProcessedImage,
 } from '@ui-rl/models';
+import { GradientSums } from './gradient-sums';
 import { LayerByLayer } from './layer-by-layer';
 import type { Feeds, PassRunner } from './pass-runner';
 import type { ImageMode } from './trainer-graph';
@@ -21,6 +22,7 @@ import { WholeGraph } from './whole-graph';
 
 const fixtures = join(__dirname, '../../../test/golden/fixtures');
 const session: SessionOptions = { threads: 2, spinning: false };
+const memory = deviceMemory('cpu');
 const loss: PolicyLoss = { name: 'ppo', clipLow: 0.2 };
 
 interface Case {
@@ -81,10 +83,11 @@ async function feedsOf({ folder, images, parameters, weights }: Case, mode: Imag
     advantage: per((i) => Math.cos(i)),
     weight: per((i) => 0.1 + i / 100),
   };
-  const feeds = { ...batch.feeds, ...weights.feeds, ...tokens };
+  const feeds = { ...batch.feeds, ...(await weights.feeds(memory)), ...tokens };
   if (mode !== 'features') return feeds;
   const vision = await VisionEncoder.create(family, parameters, {
     session,
+    memory,
     alone: false,
     patches: 4096,
     cacheBytes: 0,
@@ -95,12 +98,15 @@ async function feedsOf({ folder, images, parameters, weights }: Case, mode: Imag
 }
 
 async function gradientsBy(runner: PassRunner, mode: ImageMode, feeds: Feeds, { weights }: Case) {
-  const sums = new Map([...weights.tensors].map(([name, { data }]) => [name, new Float32Array(data.length)]));
+  const sums = await GradientSums.create(weights, memory);
   const first = await runner.train(mode, loss, feeds, sums);
   const second = await runner.train(mode, loss, feeds, sums);
   const scored = await runner.score(mode, feeds);
   await runner.release();
-  return { first, second, scored, sums };
+  const gradients = [...sums.names].map((name): [string, Float32Array] => {
+    return [name, sums.get(name).data as Float32Array];
+  });
+  return { first, second, scored, sums: new Map(gradients) };
 }
 
 function largest(values: Iterable<number>): number {
@@ -126,7 +132,7 @@ describe.each([
     ['text', 'none'],
   ] as const)('with %s weights and %s gives what the whole graph gives', async (trainable, mode) => {
     const subject = await load(name, trainable);
-    const options = { family: subject.folder.family, parameters: subject.parameters, session };
+    const options = { family: subject.folder.family, parameters: subject.parameters, session, memory };
     const feeds = await feedsOf(subject, mode);
     const whole = await gradientsBy(new WholeGraph(options), mode, feeds, subject);
     // Room for the logits of three tokens: the output layer runs in pieces.

@@ -2,6 +2,7 @@ import type { PolicyLoss } from '@ui-rl/algorithms';
 import { evaluateDim, extentsOf, keptName, type FeedDType, type Value } from '@ui-rl/graph';
 import { LayerSessions, type PassGraph } from './layer-sessions';
 import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
+import type { GradientSums } from './gradient-sums';
 import type { Feeds, PassResult, PassRunner } from './pass-runner';
 import { TensorPool } from './tensor-pool';
 import { buildLossGraph, buildScoringGraph, type ImageMode } from './trainer-graph';
@@ -24,12 +25,7 @@ export class LayerByLayer implements PassRunner {
     private readonly headLogits = HEAD_LOGITS,
   ) {}
 
-  async train(
-    mode: ImageMode,
-    loss: PolicyLoss,
-    feeds: Feeds,
-    sums: Map<string, Float32Array>,
-  ): Promise<PassResult> {
+  async train(mode: ImageMode, loss: PolicyLoss, feeds: Feeds, sums: GradientSums): Promise<PassResult> {
     const sessions = this.sessionsOf(`${mode} ${JSON.stringify(loss)}`, () => {
       const { family, parameters } = this.options;
       const { graph, trained, ...results } = buildLossGraph(family, parameters(), mode, loss, 'blocks');
@@ -48,7 +44,7 @@ export class LayerByLayer implements PassRunner {
       const { graph, logp } = buildScoringGraph(family, parameters(), mode, 'blocks');
       return { graph, trained: new Map(), results: new Map([['logp', logp]]) };
     });
-    const state = this.begin(sessions, feeds, new Map());
+    const state = this.begin(sessions, feeds, undefined);
     await this.forward(state);
     const { logp } = await runHead(state, 'forward');
     for (const value of state.kept.keys()) state.drop(value);
@@ -64,13 +60,14 @@ export class LayerByLayer implements PassRunner {
   private sessionsOf(key: string, build: () => PassGraph): LayerSessions {
     let sessions = this.passes.get(key);
     if (sessions === undefined) {
-      sessions = new LayerSessions(build(), { ...this.options.session, arena: false });
+      const { session, memory } = this.options;
+      sessions = new LayerSessions(build(), { ...session, arena: false }, memory.location);
       this.passes.set(key, sessions);
     }
     return sessions;
   }
 
-  private begin(sessions: LayerSessions, feeds: Feeds, sums: Map<string, Float32Array>): PassState {
+  private begin(sessions: LayerSessions, feeds: Feeds, sums: GradientSums | undefined): PassState {
     const { pool } = this;
     const extents = extentsOf(sessions.plan.graph.inputs, feeds);
     const kept: PassState['kept'] = new Map();

@@ -1,6 +1,7 @@
 import {
   backwardSegment,
   forwardSegment,
+  keptGradientName,
   planSegments,
   Session,
   type BackwardSegment,
@@ -8,6 +9,7 @@ import {
   type Segment,
   type SegmentPlan,
   type SessionOptions,
+  type TensorLocation,
   type Value,
 } from '@ui-rl/graph';
 
@@ -35,6 +37,8 @@ export class LayerSessions {
   constructor(
     private readonly pass: PassGraph,
     private readonly options: SessionOptions,
+    /** where gradients of weights stay */
+    private readonly gradients: TensorLocation,
   ) {
     this.plan = planSegments(pass.graph, [...pass.results.values()]);
     this.resultNames = new Map([...pass.results].map(([name, value]) => [value, name]));
@@ -54,7 +58,14 @@ export class LayerSessions {
         trained: new Set(this.pass.trained.values()),
         resultNames: this.resultNames,
       });
-      return built && { segment: built, session: await Session.create(built.graph, this.options) };
+      if (built === undefined) return undefined;
+      const outputLocation = Object.fromEntries(
+        built.trained.map((value) => [keptGradientName(value), this.gradients]),
+      );
+      return {
+        segment: built,
+        session: await Session.create(built.graph, { ...this.options, outputLocation }),
+      };
     });
   }
 

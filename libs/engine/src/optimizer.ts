@@ -1,11 +1,47 @@
-import { AdamW, GraphError, type Moments } from '@ui-rl/graph';
+import { AdamW, GraphError, type DeviceMemory } from '@ui-rl/graph';
 import type { FloatTensor } from '@ui-rl/models';
+import { DeviceOptimizer } from './device-optimizer';
 import { EngineError } from './errors';
+import type { GradientSums } from './gradient-sums';
+import { momentNames, readMoments } from './moments';
 import type { OptimizerOptions } from './types';
 import type { WeightSet } from './weights';
 
+export interface OptimizerStep {
+  /** the weights after the step, a set of its own */
+  weights: WeightSet;
+  /** the norm of all gradients before clipping */
+  norm: number;
+}
+
 /** AdamW over a set of weights, with its state as tensors that can be saved. */
-export class Optimizer {
+export interface Optimizer {
+  /** Steps taken so far. */
+  readonly steps: number;
+  /**
+   * @param maxNorm gradients are scaled down to this norm; 0 = as they are
+   * Throws an `EngineError` of category `request`, with nothing changed, where the gradient is not finite.
+   */
+  step(
+    weights: WeightSet,
+    gradients: GradientSums,
+    learningRate: number,
+    maxNorm: number,
+  ): Promise<OptimizerStep>;
+  /** Both moments of every weight that was trained, `<name>.exp_avg` and `<name>.exp_avg_sq`. */
+  state(weights: WeightSet): Promise<Map<string, FloatTensor>>;
+  /** Goes on from what `state` gave after so many steps. */
+  restore(weights: WeightSet, state: ReadonlyMap<string, FloatTensor>, steps: number): Promise<void>;
+  reset(): void;
+  release(): Promise<void>;
+}
+
+/** On the host a loop, else graphs over what lies in the memory of the device. */
+export function makeOptimizer(options: OptimizerOptions, memory: DeviceMemory): Optimizer {
+  return memory.location === 'cpu' ? new HostOptimizer(options) : new DeviceOptimizer(options, memory);
+}
+
+class HostOptimizer implements Optimizer {
   private readonly adamw: AdamW;
 
   constructor(options: OptimizerOptions) {
@@ -16,57 +52,48 @@ export class Optimizer {
     return this.adamw.steps;
   }
 
-  /**
-   * Changes the weights in place.
-   * @param maxNorm gradients are scaled down to this norm; 0 = as they are
-   * @returns the norm before clipping
-   * @throws EngineError `request`, with nothing changed, where the gradient is not finite.
-   */
   step(
     weights: WeightSet,
-    gradients: ReadonlyMap<string, Float32Array>,
+    gradients: GradientSums,
     learningRate: number,
     maxNorm: number,
-  ): number {
-    const arrays = new Map([...weights.tensors].map(([name, { data }]) => [name, data]));
+  ): Promise<OptimizerStep> {
+    const next = weights.next();
+    const arrays = new Map([...next.tensors].map(([name, { data }]) => [name, data]));
+    const sums = [...gradients.names].map((name): [string, Float32Array] => {
+      return [name, gradients.get(name).data as Float32Array];
+    });
     try {
-      return this.adamw.step(arrays, gradients, { learningRate, maxNorm });
+      const norm = this.adamw.step(arrays, new Map(sums), { learningRate, maxNorm });
+      return Promise.resolve({ weights: next, norm });
     } catch (cause) {
-      if (cause instanceof GraphError) throw new EngineError('request', cause.message, { cause });
+      if (cause instanceof GraphError)
+        return Promise.reject(new EngineError('request', cause.message, { cause }));
       throw cause;
     }
   }
 
-  /** Both moments of every weight that was trained, `<name>.exp_avg` and `<name>.exp_avg_sq`. */
-  state(weights: WeightSet): Map<string, FloatTensor> {
+  state(weights: WeightSet): Promise<Map<string, FloatTensor>> {
     const state = new Map<string, FloatTensor>();
     for (const [name, { first, second }] of this.adamw.moments) {
       const { shape } = weights.tensors.get(name)!;
-      state.set(`${name}.exp_avg`, { shape, data: first });
-      state.set(`${name}.exp_avg_sq`, { shape, data: second });
+      const names = momentNames(name);
+      state.set(names.first, { shape, data: first });
+      state.set(names.second, { shape, data: second });
     }
-    return state;
+    return Promise.resolve(state);
   }
 
-  /** Goes on from what `state` gave after so many steps. */
-  restore(weights: WeightSet, state: ReadonlyMap<string, FloatTensor>, steps: number): void {
-    const read = (name: string, length: number): Float32Array => {
-      const found = state.get(name);
-      if (found?.data.length === length) return found.data;
-      throw new EngineError(
-        'checkpoint',
-        `the optimizer state holds ${found?.data.length ?? 'no'} numbers for "${name}", expected ${length}`,
-      );
-    };
-    const moments = new Map<string, Moments>();
-    for (const [name, { data }] of steps === 0 ? [] : weights.tensors) {
-      const first = read(`${name}.exp_avg`, data.length);
-      moments.set(name, { first, second: read(`${name}.exp_avg_sq`, data.length) });
-    }
-    this.adamw.restore(steps, moments);
+  restore(weights: WeightSet, state: ReadonlyMap<string, FloatTensor>, steps: number): Promise<void> {
+    this.adamw.restore(steps, readMoments(weights, state, steps));
+    return Promise.resolve();
   }
 
   reset(): void {
     this.adamw.restore(0, new Map());
+  }
+
+  release(): Promise<void> {
+    return Promise.resolve();
   }
 }

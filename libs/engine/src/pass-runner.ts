@@ -1,5 +1,6 @@
 import type { PolicyLoss } from '@ui-rl/algorithms';
 import type { Tensor } from '@ui-rl/graph';
+import type { GradientSums } from './gradient-sums';
 import type { ImageMode } from './trainer-graph';
 
 export type Feeds = Readonly<Record<string, Tensor>>;
@@ -14,15 +15,9 @@ export interface PassResult {
 /** How passes over sequences are carried out. Feeds may hold more than a pass needs. */
 export interface PassRunner {
   /**
-   * Loss and gradients of one pass, added to `sums`, the gradients so far by weight name. Arrays in it are replaced, not
-   * changed; those of weights that the pass does not reach stay.
+   * Loss and gradients of one pass, added to `sums`. Those of weights that the pass does not reach stay as they are.
    */
-  train(
-    mode: ImageMode,
-    loss: PolicyLoss,
-    feeds: Feeds,
-    sums: Map<string, Float32Array>,
-  ): Promise<PassResult>;
+  train(mode: ImageMode, loss: PolicyLoss, feeds: Feeds, sums: GradientSums): Promise<PassResult>;
   /** Log-probabilities [M] of the selected tokens. */
   score(mode: ImageMode, feeds: Feeds): Promise<Float32Array>;
   release(): Promise<void>;

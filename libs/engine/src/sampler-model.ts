@@ -1,10 +1,13 @@
-import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { Family, PlacedImage, ProcessedImage, SamplerOptions } from '@ui-rl/models';
 import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from './vision-encoder';
 import { attentionFor } from './attention-kind';
 import type { ImageFeatures } from './feature-cache';
 import type { DecodeInput, PrefillInput, TokenModel } from './generator';
-import { KvCache, type KvNames } from './kv-cache';
+import { DeviceKvCache } from './kv-cache/device-kv-cache';
+import { HostKvCache } from './kv-cache/host-kv-cache';
+import type { KvCache, KvNames } from './kv-cache/kv-cache';
+import { KvSessions } from './kv-cache/kv-sessions';
 import { SPIN_BRIEFLY } from './spinning';
 import type { GenerateRequest } from './types';
 import type { SamplingWeights } from './sampling-weights';
@@ -16,6 +19,7 @@ export interface SamplerModelOptions {
   weights: SamplingWeights;
   stopTokenIds: ReadonlySet<number>;
   session: SessionOptions;
+  memory: DeviceMemory;
   rows: number;
   capacity: number;
 }
@@ -48,13 +52,17 @@ export class SamplerModel implements TokenModel {
     private readonly options: SamplerModelOptions,
     private readonly tokens: SamplerSession,
     private readonly caches: readonly KvNames[],
+    /** where caches lie in the memory of a device */
+    private readonly onDevice: KvSessions | undefined,
   ) {}
 
   static async create(options: SamplerModelOptions): Promise<SamplerModel> {
     const tokens = await buildSession(options, { pass: 'token', images: false });
     const past = tokens.session.inputNames.filter((name) => /^past_(key|value)\./.test(name));
     const caches = past.map((name) => ({ past: name, added: name.replace('past_', 'new_') }));
-    return new SamplerModel(options, tokens, caches);
+    const { family, memory } = options;
+    const onDevice = memory.location === 'cpu' ? undefined : new KvSessions(caches, family.shape);
+    return new SamplerModel(options, tokens, caches, onDevice);
   }
 
   get vocabSize(): number {
@@ -71,7 +79,10 @@ export class SamplerModel implements TokenModel {
 
   newCache(room: number): KvCache {
     const { kvHeads, headDim } = this.options.family.shape;
-    return new KvCache({ kvHeads, headDim, rows: this.options.rows, room }, this.caches);
+    const shape = { kvHeads, headDim, rows: this.options.rows, room };
+    return this.onDevice === undefined
+      ? new HostKvCache(shape, this.caches)
+      : new DeviceKvCache(shape, this.caches, this.onDevice);
   }
 
   nextPosition({ tokenIds, images }: Prompt): number {
@@ -106,8 +117,8 @@ export class SamplerModel implements TokenModel {
       },
       { probabilities: null, ...cache.fetches },
     );
-    const places = rows.map(({ tokenIds }, row) => ({ row, tokens: tokenIds.length, position: 0 }));
-    cache.write(outputs, places, firstRow);
+    const lengths = rows.map(({ tokenIds }) => tokenIds.length);
+    await cache.append(outputs, lengths, firstRow);
     this.times.prefillMs += performance.now() - read;
     return outputs.probabilities.data as Float32Array;
   }
@@ -118,13 +129,13 @@ export class SamplerModel implements TokenModel {
     const outputs = await session.run(
       {
         ...this.options.family.decodeFeeds(rows, cache.capacity),
-        ...cache.view(rows.length),
+        ...(await cache.view(rows.length)),
         ...(await this.options.weights.feeds(weights, weightNames)),
       },
       { probabilities: null, ...cache.fetches },
     );
-    const places = rows.map(({ cached }, row) => ({ row, tokens: 1, position: cached }));
-    cache.write(outputs, places, 0);
+    const positions = rows.map(({ cached }) => cached);
+    await cache.extend(outputs, positions);
     this.times.decodeMs += performance.now() - began;
     this.times.decodeIterations += 1;
     return outputs.probabilities.data as Float32Array;
@@ -133,6 +144,7 @@ export class SamplerModel implements TokenModel {
   async release(): Promise<void> {
     for (const prompts of this.prompts.values()) await (await prompts).session.release();
     await this.tokens.session.release();
+    await this.onDevice?.release();
     await this.options.weights.release();
     await (await this.manyTokens)?.session.release();
   }
@@ -185,10 +197,15 @@ export class SamplerModel implements TokenModel {
 }
 
 async function buildSession(
-  { family, weights, session }: SamplerModelOptions,
+  { family, weights, session, memory }: SamplerModelOptions,
   kind: Omit<SamplerOptions, 'kind' | 'parameters'>,
 ): Promise<SamplerSession> {
   const parameters = weights.parameters();
   const { graph, parameterInputs } = family.buildForward({ kind: 'sampler', parameters, ...kind });
-  return { session: await Session.create(graph, session), weightNames: [...parameterInputs.keys()] };
+  const keys = graph.outputs.map(({ name }) => name).filter((name) => name.startsWith('new_'));
+  const outputLocation = Object.fromEntries(keys.map((name) => [name, memory.location]));
+  return {
+    session: await Session.create(graph, { ...session, outputLocation }),
+    weightNames: [...parameterInputs.keys()],
+  };
 }

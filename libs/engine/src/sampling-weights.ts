@@ -1,4 +1,4 @@
-import { Graph, ops, Session, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import { Graph, ops, Session, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import {
   Parameters,
   type LinearSpec,
@@ -21,10 +21,10 @@ export interface SamplingWeights {
 }
 
 /** Weights as they are trained: all of them, or adapters beside frozen ones. */
-export function trainedWeights(parameters: () => ParameterSource): SamplingWeights {
+export function trainedWeights(parameters: () => ParameterSource, memory: DeviceMemory): SamplingWeights {
   return {
     parameters,
-    feeds: async (weights, names) => feedsOf(weights, names),
+    feeds: (weights, names) => feedsOf(weights, memory, names),
     release: async () => undefined,
   };
 }
@@ -51,16 +51,20 @@ function decoderModules(plan: LoraPlan): LinearSpec[] {
  * cheap as without an adapter.
  */
 export class MergedWeights implements SamplingWeights {
-  private readonly merged = new WeakMap<WeightSet, Promise<Record<string, Tensor>>>();
-
   private constructor(
     private readonly store: WeightStore,
     private readonly names: ReadonlySet<string>,
     private readonly session: Session,
+    private readonly memory: DeviceMemory,
     private readonly adapterNames: readonly string[],
   ) {}
 
-  static async create(store: WeightStore, plan: LoraPlan, options: SessionOptions): Promise<MergedWeights> {
+  static async create(
+    store: WeightStore,
+    plan: LoraPlan,
+    options: SessionOptions,
+    memory: DeviceMemory,
+  ): Promise<MergedWeights> {
     const modules = decoderModules(plan);
     const graph = new Graph('merge');
     const source = new Parameters({ weights: store, lora: plan });
@@ -69,9 +73,9 @@ export class MergedWeights implements SamplingWeights {
       const { a, b, scale } = source.lora(graph, name, inFeatures, outFeatures)!;
       graph.output(`merged.${weightName(name)}`, ops.gemm(b, a, weight, { alpha: scale }));
     }
-    const session = await Session.create(graph, options);
+    const session = await Session.create(graph, { ...options, outputLocation: memory.location });
     const names = new Set(modules.map(({ name }) => weightName(name)));
-    return new MergedWeights(store, names, session, [...source.inputs.keys()]);
+    return new MergedWeights(store, names, session, memory, [...source.inputs.keys()]);
   }
 
   parameters(): ParameterSource {
@@ -79,12 +83,7 @@ export class MergedWeights implements SamplingWeights {
   }
 
   async feeds(weights: WeightSet, names: readonly string[]): Promise<Record<string, Tensor>> {
-    let all = this.merged.get(weights);
-    if (all === undefined) {
-      all = this.merge(weights);
-      this.merged.set(weights, all);
-    }
-    const merged = await all;
+    const merged = await weights.derive(this, () => this.merge(weights));
     return Object.fromEntries(names.map((name) => [name, merged[name]]));
   }
 
@@ -93,7 +92,7 @@ export class MergedWeights implements SamplingWeights {
   }
 
   private async merge(weights: WeightSet): Promise<Record<string, Tensor>> {
-    const outputs = await this.session.run(feedsOf(weights, this.adapterNames));
+    const outputs = await this.session.run(await feedsOf(weights, this.memory, this.adapterNames));
     return Object.fromEntries(
       Object.entries(outputs).map(([name, value]) => [name.slice('merged.'.length), value]),
     );

@@ -1,5 +1,5 @@
 import type { PolicyLoss } from '@ui-rl/algorithms';
-import { tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import { tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import {
   DROPOUT_SEED,
   type Family,
@@ -9,6 +9,7 @@ import {
 } from '@ui-rl/models';
 import { chooseRunner, type GradientCheckpointing } from './choose-runner';
 import { DropoutSeeds } from './dropout-seeds';
+import { GradientSums } from './gradient-sums';
 import type { Feeds, PassResult, PassRunner } from './pass-runner';
 import { TOKEN_INPUTS, type ImageMode } from './trainer-graph';
 import type { TrainSample } from './types';
@@ -23,6 +24,7 @@ export interface TrainerModelOptions {
   /** A fresh source for each graph. */
   parameters: () => ParameterSource;
   session: SessionOptions;
+  memory: DeviceMemory;
   gradientCheckpointing: GradientCheckpointing;
   /** Decides what is dropped out. */
   seed: number;
@@ -80,13 +82,18 @@ export class TrainerModel {
     return { mode, images: distinct, batch };
   }
 
+  /** Zeros to add the gradients of passes to. */
+  gradientSums(weights: WeightSet): Promise<GradientSums> {
+    return GradientSums.create(weights, this.options.memory);
+  }
+
   /** Loss and gradients of one pass, see `PassRunner.train`. */
   async train(
     weights: WeightSet,
     pass: Pass,
     loss: PolicyLoss,
     tokens: TokenData,
-    sums: Map<string, Float32Array>,
+    sums: GradientSums,
   ): Promise<PassResult> {
     const [oldLogp, advantage, weight] = TOKEN_INPUTS;
     const feeds = {
@@ -114,6 +121,6 @@ export class TrainerModel {
     const { images, batch } = pass;
     const features =
       pass.mode === 'features' ? await vision.featureFeeds(weights, images, batch.featureRows) : {};
-    return { ...batch.feeds, ...features, ...weights.feeds };
+    return { ...batch.feeds, ...features, ...(await weights.feeds(this.options.memory)) };
   }
 }

@@ -1,5 +1,6 @@
 import { addToken, noStatistics, tokenWeights, toMetrics, type PolicyLoss } from '@ui-rl/algorithms';
 import { EngineError } from './errors';
+import { GradientSums } from './gradient-sums';
 import { planMicroBatches } from './micro-batches';
 import type { Optimizer } from './optimizer';
 import type { TokenData, TrainerModel } from './trainer-model';
@@ -16,7 +17,7 @@ export type Pause = (passMs: number) => Promise<void>;
 
 /** Gradient accumulation over micro-batches, one optimizer step at their end. */
 export class Trainer {
-  private zeros: Map<string, Float32Array> | undefined;
+  private sums: Promise<GradientSums> | undefined;
   trainMs = 0;
 
   constructor(
@@ -51,7 +52,8 @@ export class Trainer {
     const kept = trained.map((index) => samples[index]);
     const plan = planMicroBatches(kept, this.limits, request.minibatches);
 
-    const gradients = new Map((this.zeros ??= zerosLike(weights)));
+    const gradients = await (this.sums ??= this.model.gradientSums(weights));
+    gradients.clear();
     const statistics = noStatistics();
     const policyLoss = lossOf(loss);
     let total = 0;
@@ -77,19 +79,25 @@ export class Trainer {
     }
 
     if (!Number.isFinite(total)) throw new EngineError('request', `the loss is ${total}; no step was taken`);
-    const next = weights.next();
-    const gradNorm = this.optimizer.step(next, gradients, request.learningRate, request.maxGradNorm);
+    const { learningRate, maxGradNorm } = request;
+    const { weights: next, norm } = await this.optimizer.step(weights, gradients, learningRate, maxGradNorm);
+    gradients.clear();
     this.trainMs += performance.now() - began;
     const metrics = {
       ...toMetrics(statistics, policyLoss),
       'optim/loss': total,
-      'optim/grad_norm': gradNorm,
-      'optim/lr': request.learningRate,
+      'optim/grad_norm': norm,
+      'optim/lr': learningRate,
       'optim/samples': kept.length,
       'optim/micro_batches': plan.length,
       'time/train': (performance.now() - began) / 1000,
     };
     return { metrics, weights: next };
+  }
+
+  async release(): Promise<void> {
+    (await this.sums)?.release();
+    await this.optimizer.release();
   }
 
   /** Log-probability of every masked token; NaN elsewhere. */
@@ -166,8 +174,4 @@ function tokenData(origins: readonly { sample: TrainSample; token: number; share
     weight[index] = share * (sample.weight ?? 1);
   });
   return { oldLogp, advantage, weight };
-}
-
-function zerosLike(weights: WeightSet): Map<string, Float32Array> {
-  return new Map([...weights.tensors].map(([name, { data }]) => [name, new Float32Array(data.length)]));
 }

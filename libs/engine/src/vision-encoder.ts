@@ -1,4 +1,4 @@
-import { Session, tensor, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { AttentionKind, Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
 import { attentionFor } from './attention-kind';
 import { FeatureCache, type ImageFeatures } from './feature-cache';
@@ -6,6 +6,7 @@ import { feedsOf, type WeightSet } from './weights';
 
 export interface VisionEncoderOptions {
   session: SessionOptions;
+  memory: DeviceMemory;
   /** Encode images one by one, so that none depends on its neighbours. */
   alone: boolean;
   /** Patches encoded in one pass. */
@@ -116,7 +117,8 @@ export class VisionEncoder {
   private async run(weights: WeightSet, images: ProcessedImage[]): Promise<ImageFeatures[]> {
     const { feeds, firstRows } = this.family.visionFeeds(images);
     const session = await this.session(Math.max(...images.map(patchCount)));
-    const outputs = await session.run({ ...feeds, ...feedsOf(weights, this.weightNames) });
+    const trained = await feedsOf(weights, this.options.memory, this.weightNames);
+    const outputs = await session.run({ ...feeds, ...trained });
     const { hiddenSize, deepstack } = this.family.shape;
     return images.map((image, index) => {
       const tokens = this.family.imageTokens(image);

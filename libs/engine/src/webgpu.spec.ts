@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { softwareVulkan } from '@ui-rl/testkit';
 
 const root = join(__dirname, '../../..');
+const fixture = join(root, 'test/golden/fixtures/qwen3-vl-a');
 const { environment, missing } = softwareVulkan();
 const title = 'an engine on WebGPU with a Vulkan driver in software';
 const describeIfPossible = missing.length === 0 ? describe : describe.skip;
@@ -14,47 +15,82 @@ interface Result {
   after: number[];
   loss: number;
   gradNorm: number;
-  answer: number[];
-}
-
-/** The device is chosen by variables that must be set when a process starts. */
-function stepOn(device: 'cpu' | 'webgpu', fixture: string, folder: string): Result {
-  const output = join(folder, `${device}.json`);
-  const program = [join(root, 'libs/testkit/run-ts.cjs'), join(root, 'libs/engine/test/one-step.ts')];
-  execFileSync(process.execPath, [...program, fixture, device, output], {
-    env: { ...process.env, ...environment(join(folder, 'run')) },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  return JSON.parse(readFileSync(output, 'utf8')) as Result;
+  twice: number[];
+  again: number[];
+  answers: number[][];
 }
 
 describeIfPossible(missing.length === 0 ? title : `${title}: skipped, ${missing.join(', ')}`, () => {
-  const fixture = join(root, 'test/golden/fixtures/qwen3-vl-a');
   let folder: string;
-  let cpu: Result;
-  let gpu: Result;
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'webgpu-'));
     mkdirSync(join(folder, 'run'), { mode: 0o700 });
-    cpu = stepOn('cpu', fixture, folder);
-    gpu = stepOn('webgpu', fixture, folder);
-  }, 600_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('gives the log-probabilities of the reference', () => {
-    const expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as {
-      logprobs: number[];
-    };
-    const reference = expected.logprobs.slice(-gpu.before.length);
-    gpu.before.forEach((logprob, i) => expect(Math.abs(logprob - reference[i])).toBeLessThan(1e-4));
+  /** The device is chosen by variables that must be set when a process starts. */
+  function run(program: string, ...args: string[]): void {
+    const paths = [join(root, 'libs/testkit/run-ts.cjs'), join(root, 'libs/engine/test', program)];
+    execFileSync(process.execPath, [...paths, ...args], {
+      env: { ...process.env, ...environment(join(folder, 'run')) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  }
+
+  function read(name: string): unknown {
+    return JSON.parse(readFileSync(join(folder, name), 'utf8'));
+  }
+
+  function largestGap(found: readonly number[], expected: readonly number[]): number {
+    expect(found).toHaveLength(expected.length);
+    return Math.max(...found.map((value, i) => Math.abs(value - expected[i])));
+  }
+
+  describe.each([
+    ['layer by layer', 'on'],
+    ['as one graph', 'off'],
+  ])('that trains %s', (_name, gradientCheckpointing) => {
+    let cpu: Result;
+    let gpu: Result;
+
+    beforeAll(() => {
+      run('one-step.ts', fixture, 'cpu', gradientCheckpointing, folder);
+      run('one-step.ts', fixture, 'webgpu', gradientCheckpointing, folder);
+      [cpu, gpu] = [read('cpu.json') as Result, read('webgpu.json') as Result];
+    }, 600_000);
+
+    it('gives the log-probabilities of the reference', () => {
+      const path = join(fixture, 'expected.json');
+      const { logprobs } = JSON.parse(readFileSync(path, 'utf8')) as { logprobs: number[] };
+      expect(largestGap(gpu.before, logprobs.slice(-gpu.before.length))).toBeLessThan(1e-4);
+    });
+
+    it('takes the training steps that the CPU takes, from a checkpoint as well, and answers as it does', () => {
+      expect(Math.abs(gpu.loss - cpu.loss)).toBeLessThan(1e-4);
+      expect(Math.abs(gpu.gradNorm / cpu.gradNorm - 1)).toBeLessThan(1e-3);
+      expect(largestGap(gpu.after, cpu.after)).toBeLessThan(1e-3);
+      expect(largestGap(gpu.twice, cpu.twice)).toBeLessThan(2e-3);
+      expect(largestGap(gpu.again, gpu.twice)).toBeLessThan(1e-5);
+      expect(largestGap(gpu.after, gpu.before)).toBeGreaterThan(0.01);
+      expect(largestGap(gpu.twice, gpu.after)).toBeGreaterThan(0.01);
+      expect(gpu.answers).toEqual(cpu.answers);
+    });
   });
 
-  it('takes the training step that the CPU takes, and answers as it does', () => {
-    expect(Math.abs(gpu.loss - cpu.loss)).toBeLessThan(1e-4);
-    expect(Math.abs(gpu.gradNorm / cpu.gradNorm - 1)).toBeLessThan(1e-3);
-    gpu.after.forEach((logprob, i) => expect(Math.abs(logprob - cpu.after[i])).toBeLessThan(1e-3));
-    expect(gpu.after.some((logprob, i) => Math.abs(logprob - gpu.before[i]) > 0.01)).toBe(true);
-    expect(gpu.answer).toEqual(cpu.answer);
-  });
+  it('keeps its caches as they are kept on the host', () => {
+    run('kv-caches.ts', join(folder, 'caches.json'));
+    const { host, device } = read('caches.json') as Record<'host' | 'device', number[][]>;
+    expect(host).toHaveLength(7);
+    expect(device).toEqual(host);
+  }, 120_000);
+
+  it('feeds weights, gradients, moments and caches from the memory of the device', () => {
+    run('residency.ts', fixture, join(folder, 'residency.json'));
+    const { sampling, training } = read('residency.json') as Record<'sampling' | 'training', string[]>;
+    expect(sampling).toEqual(expect.arrayContaining(['token_ids', 'past_bias', 'image_features']));
+    expect(training).toEqual(expect.arrayContaining(['token_ids', 'targets', 'rate', 'image_features']));
+    const resident = /\.weight$|^past_(key|value)|^new_|^(sum|gradient|first|second)\.|^from$/;
+    expect([...sampling, ...training].filter((name) => resident.test(name))).toEqual([]);
+  }, 120_000);
 });

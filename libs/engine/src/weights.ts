@@ -1,27 +1,24 @@
-import { tensor, type Tensor } from '@ui-rl/graph';
+import { freeTensors, tensor, type DeviceMemory, type Tensor } from '@ui-rl/graph';
 import { tensorsDigest, type FloatTensor } from '@ui-rl/models';
+import type { Feeds } from './pass-runner';
 
 let nextId = 1;
 
 /**
- * The trained weights of one policy version. Sampler and trainer feed the same arrays, without copies. A set that
- * generation or a snapshot may still read is never changed: a training step works on a clone.
+ * The trained weights of one policy version, on the host and, once they are used, in the memory of a device. Sampler and
+ * trainer feed the same tensors, without copies. A set that generation or a snapshot may still read is never changed: a
+ * training step gives a new one.
  */
 export class WeightSet {
-  /** Graph inputs, by weight name. */
-  readonly feeds: Readonly<Record<string, Tensor>>;
   /** Unique within the process. */
   readonly id = nextId++;
   private digestText: string | undefined;
+  private readonly derived = new Map<object, Promise<Feeds>>();
 
   constructor(
     readonly version: number,
     readonly tensors: ReadonlyMap<string, FloatTensor>,
-  ) {
-    this.feeds = Object.fromEntries(
-      [...tensors].map(([name, { data, shape }]) => [name, tensor('float32', data, shape)]),
-    );
-  }
+  ) {}
 
   /** sha256 of the safetensors file these weights are saved as, hex. */
   get digest(): string {
@@ -35,7 +32,7 @@ export class WeightSet {
     return count;
   }
 
-  /** A copy to be changed, of the next version. */
+  /** A copy on the host to be changed, of the next version. */
   next(): WeightSet {
     const copies = [...this.tensors].map(([name, { shape, data }]): [string, FloatTensor] => [
       name,
@@ -43,11 +40,48 @@ export class WeightSet {
     ]);
     return new WeightSet(this.version + 1, new Map(copies));
   }
+
+  /** Graph inputs by weight name, in the memory of the device. */
+  feeds(memory: DeviceMemory): Promise<Feeds> {
+    return this.derive(memory, () => memory.upload(this.onHost()));
+  }
+
+  /** Says that the weights lie in the device's memory already, under the names of their inputs. */
+  liesIn(memory: DeviceMemory, feeds: Feeds): void {
+    this.derived.set(memory, Promise.resolve(feeds));
+  }
+
+  /** What `owner` makes of these weights for its graphs: made once, and kept as long as the set is. */
+  derive(owner: object, make: () => Promise<Feeds>): Promise<Feeds> {
+    let made = this.derived.get(owner);
+    if (made === undefined) {
+      made = make();
+      this.derived.set(owner, made);
+    }
+    return made;
+  }
+
+  /** Frees the device's memory. The set can be used again, at the cost of a new upload. */
+  async free(): Promise<void> {
+    const derived = [...this.derived.values()];
+    this.derived.clear();
+    for (const feeds of derived) freeTensors(Object.values(await feeds));
+  }
+
+  private onHost(): Record<string, Tensor> {
+    const entries = [...this.tensors].map(([name, { data, shape }]): [string, Tensor] => {
+      return [name, tensor('float32', data, shape)];
+    });
+    return Object.fromEntries(entries);
+  }
 }
 
 /** The weights a graph takes as inputs. */
-export function feedsOf(weights: WeightSet, names: readonly string[]): Record<string, Tensor> {
-  const feeds: Record<string, Tensor> = {};
-  for (const name of names) feeds[name] = weights.feeds[name];
-  return feeds;
+export async function feedsOf(
+  weights: WeightSet,
+  memory: DeviceMemory,
+  names: readonly string[],
+): Promise<Record<string, Tensor>> {
+  const all = await weights.feeds(memory);
+  return Object.fromEntries(names.map((name) => [name, all[name]]));
 }

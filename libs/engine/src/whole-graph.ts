@@ -1,6 +1,7 @@
 import type { PolicyLoss } from '@ui-rl/algorithms';
-import { Session, tensor, type Graph, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import { Session, type DeviceMemory, type Graph, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { Family, ParameterSource } from '@ui-rl/models';
+import type { GradientSums } from './gradient-sums';
 import type { Feeds, PassResult, PassRunner } from './pass-runner';
 import {
   buildScoringGraph,
@@ -15,6 +16,7 @@ export interface RunnerOptions {
   /** A fresh source for each graph. */
   parameters: () => ParameterSource;
   session: SessionOptions;
+  memory: DeviceMemory;
 }
 
 interface PreparedSession {
@@ -29,22 +31,15 @@ export class WholeGraph implements PassRunner {
 
   constructor(private readonly options: RunnerOptions) {}
 
-  async train(
-    mode: ImageMode,
-    loss: PolicyLoss,
-    feeds: Feeds,
-    sums: Map<string, Float32Array>,
-  ): Promise<PassResult> {
+  async train(mode: ImageMode, loss: PolicyLoss, feeds: Feeds, sums: GradientSums): Promise<PassResult> {
     const { family } = this.options;
     const { session, trained } = await this.sessionOf(`${mode} ${JSON.stringify(loss)}`, (parameters) =>
       buildTrainingGraph(family, parameters, mode, loss),
     );
     const before: Record<string, Tensor> = {};
-    for (const name of trained) {
-      before[sumName(name)] = tensor('float32', sums.get(name)!, feeds[name].dims);
-    }
+    for (const name of trained) before[sumName(name)] = sums.get(name);
     const outputs = await session.run(pick({ ...feeds, ...before }, session.inputNames));
-    for (const name of trained) sums.set(name, outputs[gradientName(name)].data as Float32Array);
+    for (const name of trained) sums.replace(name, outputs[gradientName(name)]);
     return {
       loss: Number(outputs.loss.data[0]),
       logp: outputs.logp.data as Float32Array,
@@ -78,8 +73,14 @@ export class WholeGraph implements PassRunner {
 
   private async prepare(build: (parameters: ParameterSource) => Graph): Promise<PreparedSession> {
     const parameters = this.options.parameters();
-    const session = await Session.create(build(parameters), this.options.session);
-    return { session, trained: [...parameters.inputs.keys()] };
+    const graph = build(parameters);
+    const trained = [...parameters.inputs.keys()];
+    const { location } = this.options.memory;
+    const given = trained
+      .map(gradientName)
+      .filter((name) => graph.outputs.some((each) => each.name === name));
+    const outputLocation = Object.fromEntries(given.map((name) => [name, location]));
+    return { session: await Session.create(graph, { ...this.options.session, outputLocation }), trained };
   }
 }
 

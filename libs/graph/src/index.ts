@@ -13,7 +13,8 @@ export {
 } from './value';
 export { extentsOf } from './extents';
 export { Graph, type OutputSpec } from './graph';
-export { Session, type Device, type SessionOptions } from './session';
+export { deviceMemory, freeTensors, type DeviceMemory } from './device-memory';
+export { Session, type Device, type SessionOptions, type TensorLocation } from './session';
 export { Tensor, tensor, zeros, type FeedDType } from './tensor';
 export * as ops from './ops';
 export {
@@ -33,9 +34,19 @@ export { type Rule, type RuleContext } from './gradient/rule';
 export {
   AdamW,
   clipGradNorm,
+  clipScale,
   gradientNorm,
   type AdamWOptions,
   type Moments,
   type StepOptions,
 } from './optim/adamw';
+export {
+  adamwGraph,
+  adamwNames,
+  gradientNormGraph,
+  stepScalars,
+  STEP_SCALARS,
+  type StepScalars,
+  type WeightShapes,
+} from './optim/adamw-graph';
 export { learningRateAt, type LearningRateSchedule, type ScheduleKind } from './optim/schedule';

@@ -29,10 +29,10 @@ export interface SessionOptions {
    */
   readonly spinning?: boolean;
   /**
-   * Where results stay; default `cpu`. `gpu-buffer` (WebGPU only) hands tensors from session to session without copies.
-   * To read such a tensor feed it to a session with results on the `cpu`: `Tensor.getData` ends the process there.
+   * Where results stay, all of them or each by name; default `cpu`. `gpu-buffer` (WebGPU only) hands tensors from session to
+   * session without copies; they are freed with `dispose`. To read one see `DeviceMemory`: `Tensor.getData` ends the process.
    */
-  readonly outputLocation?: 'cpu' | 'gpu-buffer';
+  readonly outputLocation?: TensorLocation | Readonly<Record<string, TensorLocation>>;
   /** Fails the creation where an operation cannot run on the device, instead of running it on the CPU. Default false. */
   readonly deviceOnly?: boolean;
   /**
@@ -45,6 +45,8 @@ export interface SessionOptions {
   /** Prefix of a file that gets a profile (JSON trace) when the session is released. */
   readonly profileTo?: string;
 }
+
+export type TensorLocation = 'cpu' | 'gpu-buffer';
 
 /** A graph made ready on a device. `run` blocks the event loop for its whole length: long graphs belong in a worker. */
 export class Session {

@@ -1,4 +1,5 @@
 import { GraphError } from '../errors';
+import { stepScalars } from './adamw-graph';
 
 /** Settings of AdamW; the defaults are Tinker's. */
 export interface AdamWOptions {
@@ -84,11 +85,9 @@ export class AdamW {
     learningRate: number,
     scale: number,
   ): void {
-    const { beta1, beta2, epsilon, weightDecay } = this.options;
+    const { beta1, beta2, epsilon } = this.options;
     const { first, second } = this.momentsOf(name, weight.length);
-    const rate = learningRate / (1 - beta1 ** this.steps);
-    const correction = 1 / Math.sqrt(1 - beta2 ** this.steps);
-    const keep = 1 - learningRate * weightDecay;
+    const { rate, correction, keep } = stepScalars(this.options, this.steps, learningRate, scale);
     const [fresh1, fresh2] = [1 - beta1, 1 - beta2];
     for (let i = 0; i < weight.length; i++) {
       const g = gradient[i] * scale;
@@ -152,7 +151,8 @@ function sumOfSquares(x: Float32Array): number {
   return a + b + c + d;
 }
 
-function clipScale(norm: number, maxNorm: number): number {
+/** What gradients of that norm are multiplied with so that it is at most `maxNorm`; 0 = as they are. */
+export function clipScale(norm: number, maxNorm: number): number {
   return maxNorm > 0 && norm > maxNorm ? maxNorm / norm : 1;
 }
 

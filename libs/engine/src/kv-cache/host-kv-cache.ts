@@ -1,37 +1,21 @@
 import { tensor, type Tensor } from '@ui-rl/graph';
+import type { Feeds } from '../pass-runner';
+import { capacityFor, type KvCache, type KvCacheShape, type KvNames } from './kv-cache';
 
-export interface KvCacheShape {
-  rows: number;
-  kvHeads: number;
-  /** Tokens a row has memory for. */
-  room: number;
-  headDim: number;
-}
-
-/** Places per row come in multiples of so many. */
-const CAPACITY_STEP = 32;
-
-/** Names of one layer's keys or values in a graph: the cache it reads, and what it adds. */
-export interface KvNames {
-  past: string;
-  added: string;
-}
-
-/** A row's tokens of one pass: which row of the pass, how many, and where in the cache they go. */
-export interface KvPlace {
-  row: number;
+/** Where the tokens of a row of a pass go: so many, from this place in the cache's row on. */
+interface KvPlace {
   tokens: number;
   position: number;
 }
 
 /**
- * Keys and values of all rows, one buffer per layer and kind, [rows, kvHeads, capacity, headDim]. Rows lie one after the
- * other, so that any range of rows is a tensor over the same memory. Every pass reads the whole capacity, most of the memory
- * traffic of many rows: it is no larger than the longest row needs, and grows in place up to the room there is.
+ * A cache on the host, one buffer per layer and kind. Rows lie one after the other, so that any range of rows is a tensor over
+ * the same memory. Every pass reads the whole capacity, most of the memory traffic of many rows: it is no larger than the
+ * longest row needs, and grows in place up to the room there is.
  * Sessions only read the cache: the Node binding copies every result, so a pass gives what it adds (`new_*`) and that is
  * written here.
  */
-export class KvCache {
+export class HostKvCache implements KvCache {
   private readonly buffers: { names: KvNames; data: Float32Array }[];
   private readonly views = new Map<number, Record<string, Tensor>>();
   private places = 0;
@@ -44,17 +28,14 @@ export class KvCache {
     this.buffers = names.map((each) => ({ names: each, data: new Float32Array(size) }));
   }
 
-  /** Tokens each row has places for at present. */
   get capacity(): number {
     return this.places;
   }
 
-  /** Makes places for so many tokens in each row; the first `rows` rows keep what they hold. */
   widen(tokens: number, rows: number): void {
     const { kvHeads, headDim, room } = this.shape;
-    if (tokens > room) throw new Error(`the cache has room for ${room} tokens in a row, not for ${tokens}`);
-    if (tokens <= this.places) return;
-    const capacity = Math.min(Math.ceil(tokens / CAPACITY_STEP) * CAPACITY_STEP, room);
+    const capacity = capacityFor(tokens, room);
+    if (capacity <= this.places) return;
     const [from, to] = [this.places * headDim, capacity * headDim];
     for (const { data } of this.buffers) {
       // From behind: what is in the way has been moved already.
@@ -66,14 +47,12 @@ export class KvCache {
     this.views.clear();
   }
 
-  /** Forgets all rows. */
   clear(): void {
     this.places = 0;
     this.views.clear();
   }
 
-  /** The cache of the first `count` rows, as a session reads it. */
-  view(count: number): Record<string, Tensor> {
+  view(count: number): Promise<Record<string, Tensor>> {
     let view = this.views.get(count);
     if (view === undefined) {
       const { kvHeads, headDim } = this.shape;
@@ -84,22 +63,38 @@ export class KvCache {
       }
       this.views.set(count, view);
     }
-    return view;
+    return Promise.resolve(view);
   }
 
-  /** What has to be asked of a session so that `write` finds it. */
   get fetches(): Record<string, null> {
     return Object.fromEntries(this.names.map(({ added }) => [added, null]));
   }
 
-  /** Takes over what a pass added: results [rows of the pass, kvHeads, T, headDim], of which each row has its own length. */
-  write(outputs: Readonly<Record<string, Tensor>>, places: readonly KvPlace[], firstRow: number): void {
+  append(outputs: Feeds, tokens: readonly number[], firstRow: number): Promise<void> {
+    this.write(
+      outputs,
+      firstRow,
+      tokens.map((count) => ({ tokens: count, position: 0 })),
+    );
+    return Promise.resolve();
+  }
+
+  extend(outputs: Feeds, positions: readonly number[]): Promise<void> {
+    this.write(
+      outputs,
+      0,
+      positions.map((position) => ({ tokens: 1, position })),
+    );
+    return Promise.resolve();
+  }
+
+  private write(outputs: Feeds, firstRow: number, places: readonly KvPlace[]): void {
     const { kvHeads, headDim } = this.shape;
     for (const { names, data } of this.buffers) {
       const added = outputs[names.added];
       const source = added.data as Float32Array;
       const width = added.dims[2] * headDim;
-      for (const { row, tokens, position } of places) {
+      for (const [row, { tokens, position }] of places.entries()) {
         for (let head = 0; head < kvHeads; head += 1) {
           const from = (row * kvHeads + head) * width;
           const to = ((firstRow + row) * kvHeads + head) * this.places * headDim + position * headDim;
@@ -109,7 +104,6 @@ export class KvCache {
     }
   }
 
-  /** Copies the first `tokens` tokens of one row over another. */
   copyRow(from: number, to: number, tokens: number): void {
     const { kvHeads, headDim } = this.shape;
     const headSize = this.places * headDim;
@@ -121,9 +115,8 @@ export class KvCache {
     }
   }
 
-  /** A cache with room for more tokens that holds the same rows. */
-  grown(room: number, rows: number): KvCache {
-    const larger = new KvCache({ ...this.shape, room }, this.names);
+  grown(room: number, rows: number): HostKvCache {
+    const larger = new HostKvCache({ ...this.shape, room }, this.names);
     larger.places = this.places;
     this.buffers.forEach(({ data }, index) => {
       larger.buffers[index].data.set(data.subarray(0, rows * this.rowSize));

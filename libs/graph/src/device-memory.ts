@@ -1,0 +1,86 @@
+import { Graph } from './graph';
+import { Session, type Device } from './session';
+import type { Tensor } from './tensor';
+
+/** Tensors by name. */
+type Tensors = Readonly<Record<string, Tensor>>;
+
+/**
+ * Where tensors lie that many sessions of a device read. On WebGPU that is the device's own memory, so that weights, caches and
+ * optimizer state do not cross the host; elsewhere, and on CUDA, whose tensors the Node binding takes and gives on the host only,
+ * it is the host's.
+ */
+export interface DeviceMemory {
+  readonly location: 'cpu' | 'gpu-buffer';
+  /** Copies of float32 tensors there; the tensors themselves where it is the host's memory. */
+  upload(tensors: Tensors): Promise<Record<string, Tensor>>;
+  /** The same tensors on the host. */
+  download(tensors: Tensors): Promise<Record<string, Tensor>>;
+  /** Frees the sessions that copy; not the tensors. */
+  release(): Promise<void>;
+}
+
+export function deviceMemory(device: Device): DeviceMemory {
+  return device === 'webgpu' ? new GpuMemory() : hostMemory;
+}
+
+/** Frees tensors in the memory of a device; those on the host are left to the garbage collector. */
+export function freeTensors(tensors: Iterable<Tensor>): void {
+  for (const each of tensors) if (each.location !== 'cpu') each.dispose();
+}
+
+const hostMemory: DeviceMemory = {
+  location: 'cpu',
+  upload: (tensors) => Promise.resolve({ ...tensors }),
+  download: (tensors) => Promise.resolve({ ...tensors }),
+  release: () => Promise.resolve(),
+};
+
+type Direction = 'upload' | 'download';
+
+/** Copies run as sessions of a single operation, one for each number of axes: the binding has no other way. */
+class GpuMemory implements DeviceMemory {
+  readonly location = 'gpu-buffer';
+  private readonly sessions = new Map<string, Promise<Session>>();
+
+  upload(tensors: Tensors): Promise<Record<string, Tensor>> {
+    return this.copy('upload', tensors);
+  }
+
+  download(tensors: Tensors): Promise<Record<string, Tensor>> {
+    return this.copy('download', tensors);
+  }
+
+  async release(): Promise<void> {
+    for (const session of this.sessions.values()) await (await session).release();
+    this.sessions.clear();
+  }
+
+  private async copy(direction: Direction, tensors: Tensors): Promise<Record<string, Tensor>> {
+    const copies: Record<string, Tensor> = {};
+    for (const [name, each] of Object.entries(tensors)) {
+      const session = await this.session(direction, each.dims.length);
+      copies[name] = (await session.run({ from: each })).to;
+    }
+    return copies;
+  }
+
+  private session(direction: Direction, rank: number): Promise<Session> {
+    const key = `${direction} ${rank}`;
+    let session = this.sessions.get(key);
+    if (session === undefined) {
+      const graph = new Graph(key);
+      const shape = Array.from({ length: rank }, (_, axis) => `N${axis}`);
+      const from = graph.input('from', 'float32', shape);
+      graph.output('to', graph.node('Identity', [from], {}, [{ dtype: 'float32', shape }])[0]);
+      session = Session.create(graph, {
+        device: 'webgpu',
+        // Or the copy would be optimized away.
+        optimization: 'disabled',
+        outputLocation: direction === 'upload' ? this.location : 'cpu',
+      });
+      this.sessions.set(key, session);
+    }
+    return session;
+  }
+}
