@@ -1,3 +1,4 @@
+export { chooseDevice, type ChosenDevice } from './choose-device';
 export { Engine } from './engine';
 export { EngineError, type EngineErrorCategory } from './errors';
 export { estimateMemory, type MemoryEstimate, type MemoryQuestion } from './memory-estimate';

@@ -64,9 +64,9 @@ const MODEL: RunOption[] = [
   ),
   option(
     'model.device',
-    choice(['auto', 'cpu', 'webgpu']),
+    choice(['auto', 'cpu', 'webgpu', 'cuda']),
     'auto',
-    'where the model runs; auto takes the CPU',
+    'where the model runs; auto takes a GPU where one can be used, and the log says which',
     'device',
   ),
   option('model.lora.rank', positive, 32, 'rank of the adapter', 'lora_rank'),

@@ -8,7 +8,7 @@ export interface RunFile {
     dtype: 'auto' | 'fp32' | 'bf16' | 'fp16';
     /** Frozen linear layers in few bits. */
     quantization: 'none' | 'int8' | 'int4';
-    device: 'auto' | 'cpu' | 'webgpu';
+    device: 'auto' | 'cpu' | 'webgpu' | 'cuda';
     lora: {
       rank: number;
       alpha: number;

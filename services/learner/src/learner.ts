@@ -9,7 +9,7 @@ import {
   type RunState,
   type Trajectory,
 } from '@ui-rl/contracts';
-import { Engine } from '@ui-rl/engine';
+import { chooseDevice, Engine } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer } from '@ui-rl/models';
 import { CheckpointFolder, type LearnerState } from './checkpoint-folder';
 import { GroupBook, strangeRequest } from './groups';
@@ -64,7 +64,9 @@ export class Learner {
   ): Promise<Learner> {
     const { runId } = run.record;
     const options = await withModelFolder(asked, runId);
-    const engine = await Engine.start(options.engine);
+    const { device, reason } = await chooseDevice(options.engine.device);
+    new Logger('learner').log(`the model runs on ${device}: ${reason}`);
+    const engine = await Engine.start({ ...options.engine, device });
     try {
       return await Learner.over(engine, bus, run, options, onFailure);
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { AdvantageKind } from '@ui-rl/algorithms';
-import type { EngineOptions, LossOptions } from '@ui-rl/engine';
+import type { Device, EngineOptions, LossOptions } from '@ui-rl/engine';
 import type { LearningRateSchedule } from '@ui-rl/graph';
 import type { HubOptions } from '@ui-rl/models';
 
@@ -13,7 +13,7 @@ export interface LearnerOptions {
   /** Folder of all runs; this one's is `<runsDir>/<run id>`. */
   runsDir: string;
   /** `engine.modelDir` is a folder or the name of a model on the hub. */
-  engine: EngineOptions;
+  engine: Omit<EngineOptions, 'device'> & { device: Device | 'auto' };
   hub: HubOptions;
   /** Turns of the conversation the policy sees. */
   historyTurns: number;

@@ -1,5 +1,5 @@
 import type { RunFile } from '@ui-rl/settings';
-import type { EngineOptions, LossOptions } from '@ui-rl/engine';
+import type { LossOptions } from '@ui-rl/engine';
 import type { HubOptions, LoraConfig } from '@ui-rl/models';
 import type { LearnerOptions, Selection } from './options';
 
@@ -58,11 +58,10 @@ function checkTogether(options: LearnerOptions): void {
   }
 }
 
-function engineOptions({ model, rollout, training }: RunFile): EngineOptions {
+function engineOptions({ model, rollout, training }: RunFile): LearnerOptions['engine'] {
   return {
     modelDir: model.name,
-    // `auto`: the CPU runs every model; a GPU is asked for by name.
-    device: model.device === 'auto' ? 'cpu' : model.device,
+    device: model.device,
     trainable: model.use_lora ? { mode: 'lora', lora: loraOf(model.lora) } : { mode: 'full' },
     maxRows: rollout.concurrency,
     maxSequence: model.max_sequence,

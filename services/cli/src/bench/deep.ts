@@ -15,14 +15,14 @@ const LORA_RANK = 16;
  * One training step of an adapter on every linear layer of a large model, over two samples with a screenshot of their own
  * (about 1,000 tokens each at 28 pixels per token), from a standing start: sessions are made and files read within it.
  */
-export async function benchDeep({ modelDir, quantization, say }: BenchOptions): Promise<PartResult> {
+export async function benchDeep({ modelDir, quantization, device, say }: BenchOptions): Promise<PartResult> {
   const folder = await loadModelFolder(modelDir);
   const samples = await makeSamples(folder);
   const tokens = samples.map(({ tokenIds }) => tokenIds.length);
   const memory = new MemoryWatch();
   const engine = await Engine.start({
     modelDir,
-    device: 'cpu',
+    device,
     trainable: {
       mode: 'lora',
       lora: { rank: LORA_RANK, alpha: 2 * LORA_RANK, targets: 'all-linear', dropout: 0 },

@@ -30,13 +30,13 @@ const LOADS: readonly Load[] = [
  * for 64 requests also as a learner meets them, 8 samples of each prompt. The screenshots are encoded before the clock
  * starts, the prompts are read within it.
  */
-export async function benchGeneration({ modelDir, quick, say }: BenchOptions): Promise<PartResult> {
+export async function benchGeneration({ modelDir, quick, device, say }: BenchOptions): Promise<PartResult> {
   const folder = await loadModelFolder(modelDir);
   const turns = await makeTurns(folder, MOST_ROWS);
   const endless = await withoutEnd(modelDir);
   const engine = await Engine.start({
     modelDir: endless,
-    device: 'cpu',
+    device,
     trainable: { mode: 'lora', lora: { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 } },
     maxRows: MOST_ROWS,
     maxSequence: Math.max(...turns.map(({ promptTokens }) => promptTokens)) + NEW_TOKENS,

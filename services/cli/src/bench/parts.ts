@@ -1,3 +1,5 @@
+import type { Device } from '@ui-rl/engine';
+
 export const PARTS = ['train', 'generate', 'env', 'message', 'memory'] as const;
 /** Only on demand: it needs a large model and minutes. */
 export const EXTRA_PARTS = ['deep'] as const;
@@ -10,6 +12,8 @@ export interface BenchOptions {
   quick: boolean;
   /** of the base in part `deep` */
   quantization: 'none' | 'int8' | 'int4';
+  /** where the model runs in parts `generate` and `deep` */
+  device: Device;
   say: (line: string) => void;
 }
 

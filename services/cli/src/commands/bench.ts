@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { EXTRA_PARTS, PARTS, type PartName } from '../bench/parts';
+import type { Device } from '@ui-rl/engine';
+import { EXTRA_PARTS, PARTS, type BenchOptions, type PartName } from '../bench/parts';
 import { runAllParts, runPart, type BenchReport } from '../bench/run';
 import { projectRoot } from '../local/project';
+import { deviceFor, deviceOption, quantizationOption } from '../model/engine-flags';
 import { MODEL_HELP, modelFolder } from '../model/model-folder';
 
 interface BenchFlags {
@@ -11,7 +13,8 @@ interface BenchFlags {
   model: string;
   only?: PartName;
   quick?: boolean;
-  quantization: 'none' | 'int8' | 'int4';
+  quantization: BenchOptions['quantization'];
+  device: Device | 'auto';
 }
 
 /** What the project promises; a figure beyond it is marked. */
@@ -35,18 +38,26 @@ export function benchCommand(): Command {
         'measure one part; deep (a training step of a large model, its time and memory) only this way',
       ).choices([...PARTS, ...EXTRA_PARTS]),
     )
-    .addOption(
-      new Option('--quantization <kind>', 'of the base in part deep')
-        .choices(['none', 'int8', 'int4'])
-        .default('none'),
-    )
+    .addOption(quantizationOption('of the base in part deep'))
+    .addOption(deviceOption().default('cpu'))
     .option('--quick', 'fewer repeats: for a first look, the figures vary more')
-    .action(async ({ json, model, only, quick, quantization }: BenchFlags) => {
+    .action(async ({ json, model, only, quick, quantization, device }: BenchFlags) => {
       if (quantization !== 'none' && only !== 'deep') {
         throw new Error(`--quantization ${quantization} is of --only deep, which was not asked for`);
       }
+      if (device !== 'cpu' && only !== 'deep' && only !== 'generate') {
+        throw new Error(
+          `--device ${device} is of --only generate and --only deep: the others compare with what the CPU does`,
+        );
+      }
       const say = (line: string): void => console.log(line);
-      const options = { modelDir: await modelFolder(model), quick: quick === true, quantization, say };
+      const options = {
+        modelDir: await modelFolder(model),
+        quick: quick === true,
+        quantization,
+        device: await deviceFor(device),
+        say,
+      };
       const report = only === undefined ? await runAllParts(options) : await runPart(only, options);
       if (only === undefined) console.log(`\n${table(report)}`);
       if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);

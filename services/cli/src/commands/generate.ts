@@ -2,11 +2,12 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { nonNegativeNumber, positiveInteger, shareOfOne, wholeNumber } from '../flags';
 import { aborted, withCleanup } from '../local/cleanup';
+import { addEngineFlags, type EngineFlags } from '../model/engine-flags';
 import { MODEL_HELP, modelFolder } from '../model/model-folder';
 import { openModel, startFrozen } from '../model/opened-model';
 import { writeResult } from '../model/result-file';
 
-interface GenerateFlags {
+interface GenerateFlags extends EngineFlags {
   model: string;
   adapter?: string;
   input: string;
@@ -29,7 +30,7 @@ export interface Answer {
 }
 
 export function generateCommand(): Command {
-  return new Command('generate')
+  const command = new Command('generate')
     .description('the answer of a model to a conversation')
     .requiredOption('--model <model>', MODEL_HELP)
     .option('--adapter <dir>', 'LoRA adapter in PEFT format')
@@ -41,21 +42,22 @@ export function generateCommand(): Command {
     .option('--temperature <x>', '0 always takes the likeliest token', nonNegativeNumber, 0)
     .option('--top-p <x>', 'sample from the likeliest tokens with this share of probability', shareOfOne, 1)
     .option('--seed <n>', 'seeds the sampler', wholeNumber, 0)
-    .option('--json <file>', 'write the result there (default: to standard output)')
-    .action(async (flags: GenerateFlags) => {
-      process.exitCode = await withCleanup(async (signal, onEnd) => {
-        const answer = await Promise.race([generate(flags, signal, onEnd), aborted(signal)]);
-        await writeResult(flags.json, answer, answer.text);
-        return 0;
-      });
+    .option('--json <file>', 'write the result there (default: to standard output)');
+  return addEngineFlags(command).action(async (flags: GenerateFlags) => {
+    process.exitCode = await withCleanup(async (signal, onEnd) => {
+      const answer = await Promise.race([generate(flags, signal, onEnd), aborted(signal)]);
+      await writeResult(flags.json, answer, answer.text);
+      return 0;
     });
+  });
 }
 
 async function generate(
-  { model, adapter, input, maxTokens, temperature, topP, seed }: GenerateFlags,
+  flags: GenerateFlags,
   signal: AbortSignal,
   onEnd: (cleanup: () => Promise<void>) => void,
 ): Promise<Answer> {
+  const { model, adapter, input, maxTokens, temperature, topP, seed } = flags;
   const { folder, renderer, messages, images } = await openModel(
     await modelFolder(model, { signal }),
     resolve(input),
@@ -65,7 +67,7 @@ async function generate(
   }
   const prompt = renderer.render(messages, images);
   const adapterDir = adapter === undefined ? undefined : resolve(adapter);
-  const engine = await startFrozen(folder, adapterDir, prompt.tokenIds.length + maxTokens);
+  const engine = await startFrozen(folder, adapterDir, prompt.tokenIds.length + maxTokens, flags);
   onEnd(() => engine.stop());
   const { tokenIds, logprobs, finishReason } = await engine.generate({
     prompt,

@@ -110,8 +110,29 @@ describe.each([
   });
 });
 
+describe('ui-rl score, weights in few bits', () => {
+  const { expected, model, answered } = open('qwen3-vl-a');
+
+  it.each([
+    [['--dtype', 'bf16'], 1e-4, 0.5],
+    [['--quantization', 'int8'], 1e-5, 0.3],
+    [['--quantization', 'int4'], 1e-3, 5],
+  ])('%s gives nearly what the stored ones give', async (flags, least, most) => {
+    const { logprobs } = await run<Scores>('score', '--model', model, '--input', answered(), ...flags);
+    const difference = largestDifference(logprobs, expected.logprobs);
+    expect(difference).toBeGreaterThan(least);
+    expect(difference).toBeLessThan(most);
+  });
+});
+
 describe('ui-rl score, bad input', () => {
   const { model } = open('qwen3-vl-a');
+
+  it('says what a device needs that cannot be used', async () => {
+    const { answered } = open('qwen3-vl-a');
+    const scored = run('score', '--model', model, '--input', answered(), '--device', 'cuda');
+    await expect(scored).rejects.toThrow(/cannot be prepared on cuda: [^]+ONNXRUNTIME_NODE_INSTALL=cuda12/);
+  });
 
   it.each([
     ['{', /is not JSON/],

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { aborted, withCleanup } from '../local/cleanup';
+import { addEngineFlags, type EngineFlags } from '../model/engine-flags';
 import { MODEL_HELP, modelFolder } from '../model/model-folder';
 import { openModel, startFrozen } from '../model/opened-model';
 import { writeResult } from '../model/result-file';
 
-interface ScoreFlags {
+interface ScoreFlags extends EngineFlags {
   model: string;
   adapter?: string;
   input: string;
@@ -24,7 +25,7 @@ export interface Scores {
 }
 
 export function scoreCommand(): Command {
-  return new Command('score')
+  const command = new Command('score')
     .description('log-probabilities of a conversation, token by token, as they are trained')
     .requiredOption('--model <model>', MODEL_HELP)
     .option('--adapter <dir>', 'LoRA adapter in PEFT format')
@@ -32,34 +33,35 @@ export function scoreCommand(): Command {
       '--input <file>',
       'JSON: {"messages":[{"role","content":[{"type":"text","text"} or {"type":"image","path"}]}]}',
     )
-    .option('--json <file>', 'write the result there (default: to standard output)')
-    .action(async (flags: ScoreFlags) => {
-      process.exitCode = await withCleanup(async (signal, onEnd) => {
-        const scores = await Promise.race([score(flags, signal, onEnd), aborted(signal)]);
-        const trained = scores.logprobs.filter((_, place) => scores.assistant_mask[place] === 1);
-        const sum = trained.reduce<number>((total, each) => total + (each ?? 0), 0);
-        await writeResult(
-          flags.json,
-          scores,
-          `${scores.token_ids.length} tokens, ${trained.length} of them in answers with log-probability ${sum.toFixed(4)}`,
-        );
-        return 0;
-      });
+    .option('--json <file>', 'write the result there (default: to standard output)');
+  return addEngineFlags(command).action(async (flags: ScoreFlags) => {
+    process.exitCode = await withCleanup(async (signal, onEnd) => {
+      const scores = await Promise.race([score(flags, signal, onEnd), aborted(signal)]);
+      const trained = scores.logprobs.filter((_, place) => scores.assistant_mask[place] === 1);
+      const sum = trained.reduce<number>((total, each) => total + (each ?? 0), 0);
+      await writeResult(
+        flags.json,
+        scores,
+        `${scores.token_ids.length} tokens, ${trained.length} of them in answers with log-probability ${sum.toFixed(4)}`,
+      );
+      return 0;
     });
+  });
 }
 
 async function score(
-  { model, adapter, input }: ScoreFlags,
+  flags: ScoreFlags,
   signal: AbortSignal,
   onEnd: (cleanup: () => Promise<void>) => void,
 ): Promise<Scores> {
+  const { model, adapter, input } = flags;
   const { folder, renderer, messages, images } = await openModel(
     await modelFolder(model, { signal }),
     resolve(input),
   );
   const { tokenIds, assistantMask, images: shown } = renderer.renderConversation(messages, images);
   const adapterDir = adapter === undefined ? undefined : resolve(adapter);
-  const engine = await startFrozen(folder, adapterDir, tokenIds.length);
+  const engine = await startFrozen(folder, adapterDir, tokenIds.length, flags);
   onEnd(() => engine.stop());
   const mask = new Uint8Array(tokenIds.length).fill(1, 1);
   const [logprobs] = await engine.logprobs([{ tokenIds, images: shown, mask, advantages: 0 }]);

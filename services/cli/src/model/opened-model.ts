@@ -7,6 +7,7 @@ import {
   type ProcessedImage,
   type Renderer,
 } from '@ui-rl/models';
+import { deviceFor, type EngineFlags } from './engine-flags';
 import { readConversation, type Conversation } from './conversation-file';
 
 /** A model, a conversation for it, and what both need to meet. */
@@ -44,10 +45,13 @@ export async function startFrozen(
   folder: ModelFolder,
   adapterDir: string | undefined,
   maxSequence: number,
+  { device, dtype, quantization }: EngineFlags,
 ): Promise<Engine> {
   return Engine.start({
     modelDir: folder.dir,
-    device: 'cpu',
+    device: await deviceFor(device),
+    weights: dtype,
+    quantization,
     trainable: await weightsOf(folder, adapterDir),
     maxRows: 1,
     maxSequence,
