@@ -218,16 +218,55 @@ export interface RopeTables {
 export function textRopeTables(positions: Int32Array, headDim: number, rope: RopeConfig): RopeTables {
   const length = positions.length / 3;
   const half = headDim / 2;
-  const frequencies = scaleFrequencies(inverseFrequencies(rope.theta, headDim), rope.scaling);
-  const axes = Array.from(frequencies, (_, pair) => axisOfPair(pair, rope));
+  const angles = anglesOf(rope, headDim);
+  const { axes } = angles;
   const tables = emptyTables(length, headDim);
+  const turns = new Array<RopeTables>(3);
   for (let token = 0; token < length; token++) {
+    for (let axis = 0; axis < 3; axis++) turns[axis] = angles.at(positions[axis * length + token]);
     for (let pair = 0; pair < half; pair++) {
-      const angle = fround(positions[axes[pair] * length + token] * frequencies[pair]);
-      writeAngle(tables, token * headDim + pair, half, angle);
+      const at = token * headDim + pair;
+      const { cos, sin } = turns[axes[pair]];
+      tables.cos[at] = tables.cos[at + half] = cos[pair];
+      tables.sin[at] = tables.sin[at + half] = sin[pair];
     }
   }
   return tables;
+}
+
+/** Angles of the positions that a text model has met: they are the same few hundred in every pass. */
+class RopeAngles {
+  /** the axis each pair turns with */
+  readonly axes: readonly (0 | 1 | 2)[];
+  private readonly frequencies: Float32Array;
+  private readonly known = new Map<number, RopeTables>();
+
+  constructor(rope: RopeConfig, headDim: number) {
+    this.frequencies = scaleFrequencies(inverseFrequencies(rope.theta, headDim), rope.scaling);
+    this.axes = Array.from(this.frequencies, (_, pair) => axisOfPair(pair, rope));
+  }
+
+  /** Cosine and sine of each pair, [headDim / 2]. */
+  at(position: number): RopeTables {
+    let found = this.known.get(position);
+    if (found === undefined) {
+      const angles = this.frequencies.map((frequency) => position * frequency);
+      found = { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
+      this.known.set(position, found);
+    }
+    return found;
+  }
+}
+
+const knownAngles = new WeakMap<RopeConfig, RopeAngles>();
+
+function anglesOf(rope: RopeConfig, headDim: number): RopeAngles {
+  let found = knownAngles.get(rope);
+  if (found === undefined) {
+    found = new RopeAngles(rope, headDim);
+    knownAngles.set(rope, found);
+  }
+  return found;
 }
 
 function axisOfPair(pair: number, { sections, interleaved }: RopeConfig): 0 | 1 | 2 {
