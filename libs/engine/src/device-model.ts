@@ -3,6 +3,7 @@ import { deviceMemory, type DeviceMemory, type SessionOptions } from '@ui-rl/gra
 import {
   defaultCacheDir,
   loadModelFolder,
+  matricesOf,
   Parameters,
   planLora,
   type LoraPlan,
@@ -174,7 +175,7 @@ export class DeviceModel {
   }
 }
 
-/** Linear layers in few bits, where that is wanted. Experts stay as they are stored; so do routers, whose choices would tip. */
+/** Linear layers in few bits, where that is wanted. Routers stay as they are stored: their choices would tip. */
 function quantize(
   { family, weights }: ModelFolder,
   { quantization = 'none', cacheDir = defaultCacheDir() }: EngineOptions,
@@ -182,10 +183,12 @@ function quantize(
   if (quantization === 'none') return Promise.resolve(undefined);
   const matrices = family
     .linears()
-    .filter(({ group }) => group !== 'experts' && group !== 'router')
-    .map(({ name, inFeatures, outFeatures }): QuantizableWeight => {
-      return { name: `${name}.weight`, shape: [outFeatures, inFeatures] };
-    });
+    .filter(({ group }) => group !== 'router')
+    .flatMap(({ name, inFeatures, outFeatures, stack }): QuantizableWeight[] =>
+      stack === undefined
+        ? [{ name: `${name}.weight`, shape: [outFeatures, inFeatures] }]
+        : matricesOf(name, [stack.count, outFeatures, inFeatures]),
+    );
   return QuantizedWeights.open(weights, matrices, quantization, cacheDir);
 }
 

@@ -1,8 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadAdapter, loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
+import {
+  loadAdapter,
+  loadModelFolder,
+  writeRandomModel,
+  type ModelFolder,
+  type ProcessedImage,
+} from '@ui-rl/models';
 import { Engine, type EngineOptions, type TrainSample } from './index';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-moe-a');
@@ -84,9 +90,10 @@ async function trained(
       metrics.push(result.metrics['optim/loss'], result.metrics['optim/grad_norm']);
     }
     differences.push(await disagreement(engine, await sampled(engine)));
-    const saved = join(scratch, String(changes.gradientCheckpointing));
+    const saved = join(scratch, changes.quantization ?? 'none', String(changes.gradientCheckpointing));
     const { digest } = await engine.save(saved);
-    const { plan } = await loadAdapter(saved, folder.family);
+    const { family } = await loadModelFolder(changes.modelDir ?? options.modelDir);
+    const { plan } = await loadAdapter(saved, family);
     expect(plan.targetParameters).toEqual([
       'mlp.experts.down_proj',
       'mlp.experts.gate_up_proj',
@@ -99,6 +106,29 @@ async function trained(
   }
 }
 
+/** The same model with sizes that are multiples of a block of quantized numbers, and random weights. */
+async function largeExperts(): Promise<string> {
+  const out = join(scratch, 'large');
+  if (existsSync(out)) return out;
+  const config = JSON.parse(readFileSync(join(options.modelDir, 'config.json'), 'utf8')) as {
+    text_config: Record<string, unknown>;
+    vision_config: Record<string, unknown>;
+  };
+  Object.assign(config.text_config, { hidden_size: 64, moe_intermediate_size: 32 });
+  config.vision_config.out_hidden_size = 64;
+  const files = { filesFrom: options.modelDir, tokenizerFrom: options.modelDir };
+  const shape = {
+    out,
+    config,
+    source: 'experts.spec',
+    seed: 5,
+    dtype: 'BF16' as const,
+    maxShardBytes: 2 ** 30,
+  };
+  await writeRandomModel({ ...shape, ...files });
+  return out;
+}
+
 test('experts with adapters are sampled from and trained, in one graph or layer by layer', async () => {
   const whole = await trained({ gradientCheckpointing: 'off' });
   const layers = await trained({ gradientCheckpointing: 'on' });
@@ -107,4 +137,17 @@ test('experts with adapters are sampled from and trained, in one graph or layer 
     expect(Number.isFinite(value)).toBe(true);
     expect(Math.abs(layers.metrics[i] - value)).toBeLessThan(1e-3 * (1 + Math.abs(value)));
   });
+});
+
+test('experts in few bits are sampled from and trained', async () => {
+  const large = { modelDir: await largeExperts(), cacheDir: scratch };
+  const norms: number[] = [];
+  for (const quantization of ['int4', 'int8'] as const) {
+    const whole = await trained({ ...large, quantization, gradientCheckpointing: 'off' });
+    const layers = await trained({ ...large, quantization, gradientCheckpointing: 'on' });
+    for (const { differences } of [whole, layers]) expect(Math.max(...differences)).toBeLessThan(1e-4);
+    expect(Math.abs(layers.metrics[1] / whole.metrics[1] - 1)).toBeLessThan(1e-3);
+    norms.push(whole.metrics[1]);
+  }
+  expect(Math.abs(norms[0] / norms[1] - 1)).toBeGreaterThan(1e-3);
 });

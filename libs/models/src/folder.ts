@@ -77,6 +77,14 @@ export async function loadModelFolder(dir: string, options: LoadOptions = {}): P
       `${dir}: the tokenizer has ${tokenizer.vocabSize} tokens, the model only ${family.shape.vocabSize}`,
     );
   }
+  const { imageTokenId } = family.shape;
+  if (tokenizer.tokenOf(imageTokenId) === undefined) {
+    throw new ModelError(
+      'bad-file',
+      `${join(dir, 'tokenizer.json')}: no token has the id ${imageTokenId}, which config.json gives to the image token; is it the ` +
+        'tokenizer of another model?',
+    );
+  }
   const imageProcessor = await loadImageProcessor(dir, family);
   const chat = await ChatTemplate.load(dir, tokenizer.namedTokens);
   return { dir, config, family, weights, tokenizer, imageProcessor, chat };

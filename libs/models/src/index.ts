@@ -46,7 +46,7 @@ export {
 } from './weights/safetensors';
 export { defaultCacheDir } from './weights/cache-file';
 export { QUANTIZATION_BLOCK, type Quantization } from './weights/quantize';
-export { QuantizedWeights, type QuantizableWeight } from './weights/quantized-weights';
+export { matricesOf, QuantizedWeights, type QuantizableWeight } from './weights/quantized-weights';
 export { WeightStore, type WeightData } from './weights/store';
 export { isHeldAsFloat32, isMappedAsFloat32, type WeightType } from './weights/weight-type';
 export * from './chat';

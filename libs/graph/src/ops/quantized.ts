@@ -1,5 +1,6 @@
 import { shapeText } from '../dims';
 import { GraphError } from '../errors';
+import type { Graph } from '../graph';
 import type { Value } from '../value';
 import { single } from './build';
 
@@ -8,8 +9,15 @@ import { single } from './build';
  * @param codes [N, K] of `uint4` or `int8`
  * @param scales [N, K / block]
  * @param zeroPoints in the type of the codes and the shape of the scales; 0 where left out
+ * @param graph where it is converted, such as the body of a loop
  */
-export function dequantize(codes: Value, scales: Value, zeroPoints: Value | undefined, block: number): Value {
+export function dequantize(
+  codes: Value,
+  scales: Value,
+  zeroPoints: Value | undefined,
+  block: number,
+  graph: Graph = codes.graph,
+): Value {
   const [rows, columns] = codes.shape;
   const fits =
     codes.rank === 2 && scales.shape[0] === rows && Number(scales.shape[1]) * block === Number(columns);
@@ -20,7 +28,8 @@ export function dequantize(codes: Value, scales: Value, zeroPoints: Value | unde
     );
   }
   const inputs = zeroPoints === undefined ? [codes, scales] : [codes, scales, zeroPoints];
-  return single('DequantizeLinear', inputs, 'float32', codes.shape, { axis: 1, block_size: block });
+  const output = { dtype: 'float32' as const, shape: codes.shape };
+  return graph.node('DequantizeLinear', inputs, { axis: 1, block_size: block }, [output])[0];
 }
 
 /**

@@ -4,7 +4,7 @@ import { ImageOptions, type Normalization } from './options';
 import { toPatches } from './patches';
 import type { ImageModel, ImagePreparation } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
-import { checkSize, type Size } from './smart-resize';
+import type { Size } from './smart-resize';
 
 /** What the image processors of CLIP, SigLIP and LLaVA 1.5 do. */
 export interface ClipImageConfig extends Normalization {
@@ -77,7 +77,6 @@ export class ClipImages implements ImagePreparation {
   constructor(readonly config: ClipImageConfig) {}
 
   geometryOf(size: Size): ImageGeometry {
-    checkSize(size);
     const { crop, patchSize } = this.config;
     const { width, height } = crop ?? this.resizedSize(this.paddedSize(size));
     return { grid: [1, Math.floor(height / patchSize), Math.floor(width / patchSize)] };

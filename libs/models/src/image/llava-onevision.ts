@@ -7,7 +7,7 @@ import { ImageOptions, type Normalization } from './options';
 import { toPatches, type PatchCut } from './patches';
 import type { ImageModel, ImagePreparation } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
-import { checkSize, type Size } from './smart-resize';
+import type { Size } from './smart-resize';
 
 /** What the image processor of LLaVA-OneVision does. */
 export interface LlavaOneVisionImageConfig extends Normalization {
@@ -118,7 +118,6 @@ export class LlavaOneVisionImages implements ImagePreparation {
   }
 
   geometryOf(size: Size): ImageGeometry {
-    checkSize(size);
     const side = sideOf(this.config);
     const tiles = bestTiling(size, this.config);
     const shown = shownPatches(size, [tiles[0] * side, tiles[1] * side]);
@@ -151,8 +150,7 @@ export class LlavaOneVisionImages implements ImagePreparation {
 class SquareImages implements ImagePreparation {
   constructor(private readonly config: LlavaOneVisionImageConfig) {}
 
-  geometryOf(size: Size): ImageGeometry {
-    checkSize(size);
+  geometryOf(): ImageGeometry {
     const side = sideOf(this.config);
     return { grid: [1, side, side] };
   }

@@ -4,7 +4,7 @@ import { ByteBudgetCache } from './cache';
 import { decodeRgb } from './decode';
 import type { ImageModel, ImagePreparation } from './preparation';
 import type { RgbImage } from './resample';
-import type { Size } from './smart-resize';
+import { checkSize, type Size } from './smart-resize';
 
 /** An image as the model takes it. Shared between callers: read only. */
 export interface ProcessedImage extends ImageInput {
@@ -66,11 +66,15 @@ export class ImageProcessor {
 
   /** Tokens an image of so many pixels takes in a prompt that shows no other. */
   tokensOf(size: Size): number {
+    checkSize(size);
     return this.model.imageTokens(this.preparation.geometryOf(size));
   }
 
   private async processNew(png: Uint8Array, sha256: string): Promise<ProcessedImage> {
-    const image = await decodeRgb(png, (size) => this.preparation.geometryOf(size));
+    const image = await decodeRgb(png, (size) => {
+      checkSize(size);
+      this.preparation.geometryOf(size);
+    });
     const { amongOthers } = this.preparation;
     const processed = this.prepare(image, this.preparation, sha256, this.keyOf(sha256, 1));
     if (amongOthers !== undefined) {

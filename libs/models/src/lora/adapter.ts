@@ -204,8 +204,19 @@ export async function loadAdapter(dir: string, family: Family): Promise<LoadedAd
   const weights = join(dir, weightsFile);
   const tensors = await readSafetensors(weights);
   const { reader, config } = parseConfig(json, file);
-  const plan = planLora(family, { ...config, targets: adaptedLayers(reader, tensors.keys(), family) });
-  checkTensors(plan, tensors, weights);
   const baseModel = reader.has('base_model_name_or_path') ? reader.string('base_model_name_or_path') : null;
+  const targets = adaptedLayers(reader, tensors.keys(), family);
+  const known = new Set(family.linears().map(({ name }) => name));
+  const foreign = targets.find((name) => !known.has(name));
+  if (foreign !== undefined) {
+    const tensor = [...tensors.keys()].find((name) => name.includes(foreign)) ?? foreign;
+    throw new ModelError(
+      'bad-file',
+      `${weights}: tensor "${tensor}" belongs to no linear layer of ${family.name}; the adapter is one of another model` +
+        (baseModel === null ? '' : `, made for "${baseModel}"`),
+    );
+  }
+  const plan = planLora(family, { ...config, targets });
+  checkTensors(plan, tensors, weights);
   return { plan, tensors, baseModel };
 }

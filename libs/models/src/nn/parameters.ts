@@ -3,8 +3,8 @@ import { loraName, type LoraModule, type LoraPlan } from '../lora/plan';
 import type { AttentionKind } from '../families/base';
 import type { WeightStore } from '../weights/store';
 import { dropOut } from './dropout';
-import type { QuantizedWeights } from '../weights/quantized-weights';
-import { dequantized, packedProduct } from './quantized';
+import { matrixName, type QuantizedWeights } from '../weights/quantized-weights';
+import { dequantized, dequantizedStack, packedProduct, packedStack } from './quantized';
 import { splitRows } from './stack';
 
 /** The two matrices of a LoRA layer as graph values, and what to multiply their product with. */
@@ -16,10 +16,18 @@ export interface LoraValues {
   dropout: number;
 }
 
-/** Matrices of equal shape as graph values in the type they are stored in, [out, in] each, or all of them [in, out]. */
+/** Matrices of equal shape, [out, in] each, or all of them [in, out]. */
 export interface MatrixStack {
-  matrices: readonly Value[];
-  transposed: boolean;
+  readonly transposed: boolean;
+  /** whether they are stored in a type that nothing is computed in */
+  readonly isConverted: boolean;
+  /** a matrix as float32, converted in `graph`: in the body of a loop, where that is one, and only when it runs */
+  readonly matrix: (graph: Graph, index: number) => Value;
+}
+
+/** Matrices that are multiplied as they are stored: x [R, in] → [R, out], in the graph of x. */
+export interface PackedStack {
+  readonly product: (x: Value, index: number) => Value;
 }
 
 /**
@@ -34,7 +42,7 @@ export interface ParameterSource {
   /** x · Wᵀ for the weight [out, in] of a linear layer: [..., in] → [..., out] */
   product(graph: Graph, x: Value, name: string, shape: readonly [number, number]): Value;
   /** the matrices of a stack of linear layers without bias, one weight [layers, out, in] */
-  stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack;
+  stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack | PackedStack;
   /** the adapter of a linear layer, or of a stack of them, if it has one */
   lora(graph: Graph, module: string, inFeatures: number, outFeatures: number): LoraValues | undefined;
   /** what became a graph input, by name, in order of first use */
@@ -108,16 +116,27 @@ export class Parameters implements ParameterSource {
     return value;
   }
 
-  stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack {
+  stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack | PackedStack {
     const [count, out, width] = shape;
     if (this.isInput(name)) {
       const rows = ops.reshape(this.input(graph, name, shape), [count * out, width]);
-      return { matrices: splitRows(rows, count), transposed: false };
+      const matrices = splitRows(rows, count);
+      return { transposed: false, isConverted: false, matrix: (_, index) => matrices[index] };
     }
-    const { slices, transposed } = this.options.weights.stack(name, shape);
+    const { quantized, packed, weights } = this.options;
+    const inBits = Array.from({ length: count }, (_, i) => quantized?.get(matrixName(name, i)));
+    if (inBits.every((weight) => weight !== undefined)) {
+      const isPacked = packed === true && quantized?.kind === 'int4';
+      return isPacked ? packedStack(graph, name, inBits) : dequantizedStack(graph, name, inBits);
+    }
+    const { slices, transposed } = weights.stack(name, shape);
     const each = transposed ? [width, out] : [out, width];
-    const matrices = slices.map((data, i) => graph.parameter(`${name}.${i}`, { shape: each, ...data }));
-    return { matrices, transposed };
+    const matrices = slices.map((data, i) => graph.parameter(matrixName(name, i), { shape: each, ...data }));
+    return {
+      transposed,
+      isConverted: matrices.some(({ dtype }) => dtype !== 'float32'),
+      matrix: (where, index) => castIn(where, matrices[index]),
+    };
   }
 
   lora(graph: Graph, module: string, inFeatures: number, outFeatures: number): LoraValues | undefined {
@@ -132,6 +151,14 @@ export class Parameters implements ParameterSource {
       dropout: this.options.lora?.config.dropout ?? 0,
     };
   }
+}
+
+const FLOAT = 1;
+
+/** A matrix as float32, converted in `graph`. */
+function castIn(graph: Graph, matrix: Value): Value {
+  if (matrix.dtype === 'float32') return matrix;
+  return graph.node('Cast', [matrix], { to: FLOAT }, [{ dtype: 'float32', shape: matrix.shape }])[0];
 }
 
 function remembered(known: Map<string, Value>, name: string, build: () => Value): Value {

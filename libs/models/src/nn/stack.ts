@@ -1,5 +1,6 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
-import type { LayerBuilder, LinearShape, LoraValues, MatrixStack } from './parameters';
+import { ModelError } from '../errors';
+import type { LayerBuilder, LinearShape, LoraValues, MatrixStack, PackedStack } from './parameters';
 
 /**
  * A stack of equal linear layers without bias: `name` is one weight [layers, out, in]. Its adapter is laid out as PEFT does for a
@@ -7,7 +8,7 @@ import type { LayerBuilder, LinearShape, LoraValues, MatrixStack } from './param
  * rank.
  */
 export class LinearStack {
-  private readonly stored: MatrixStack;
+  private readonly stored: MatrixStack | PackedStack;
   private readonly lora: LoraValues | undefined;
 
   constructor(
@@ -23,14 +24,21 @@ export class LinearStack {
 
   /** Whether matrices are stored in a type that nothing is computed in. */
   get isConverted(): boolean {
-    return this.stored.matrices.some(({ dtype }) => dtype !== 'float32');
+    return 'matrix' in this.stored && this.stored.isConverted;
+  }
+
+  /** Whether matrices are multiplied as they are stored: only {@link one} can do so. */
+  get isPacked(): boolean {
+    return 'product' in this.stored;
   }
 
   /** Each layer over rows of its own: x [M, in], of which the first group passes the first layer, and so on → [M, out]. */
   grouped(x: Value, groups: ops.RowGroups): Value {
-    const { matrices, transposed } = this.stored;
-    const weights = matrices.map((matrix) => ops.cast(matrix, 'float32'));
-    const y = ops.groupedMatmul(x, groups, weights, { transB: !transposed });
+    const { stored } = this;
+    if (!('matrix' in stored))
+      throw new ModelError('unsupported', 'a packed stack is multiplied layer by layer');
+    const weights = Array.from({ length: this.layers }, (_, layer) => stored.matrix(x.graph, layer));
+    const y = ops.groupedMatmul(x, groups, weights, { transB: !stored.transposed });
     if (this.lora === undefined) return y;
     const { a, b, scale } = this.lora;
     const low = ops.groupedMatmul(x, groups, splitRows(a, this.layers), { transB: true });
@@ -40,8 +48,11 @@ export class LinearStack {
 
   /** One layer over all rows, x [R, in] → [R, out]. In the body of a loop nothing but that layer is converted or cut out. */
   one(x: Value, layer: number): Value {
-    const { matrices, transposed } = this.stored;
-    const y = ops.gemm(x, converted(x.graph, matrices[layer]), null, { transB: !transposed });
+    const { stored } = this;
+    const y =
+      'product' in stored
+        ? stored.product(x, layer)
+        : ops.gemm(x, stored.matrix(x.graph, layer), null, { transB: !stored.transposed });
     if (this.lora === undefined) return y;
     const { a, b, scale } = this.lora;
     const low = ops.gemm(x, rowsOf(x.graph, a, layer, this.layers), null, { transB: true });
@@ -62,14 +73,6 @@ function byLayer(b: Value, layers: number): Value {
   const rank = columns / layers;
   const moved = ops.transpose(ops.reshape(b, [out * rank, layers]));
   return ops.reshape(moved, [layers * out, rank]);
-}
-
-const FLOAT = 1;
-
-/** A matrix as float32, converted in `graph`. */
-function converted(graph: Graph, matrix: Value): Value {
-  if (matrix.dtype === 'float32') return matrix;
-  return graph.node('Cast', [matrix], { to: FLOAT }, [{ dtype: 'float32', shape: matrix.shape }])[0];
 }
 
 /** A of one layer, [rank, in], cut out in `graph`. */

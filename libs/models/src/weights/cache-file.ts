@@ -19,7 +19,7 @@ export async function cacheKey(
   const hash = createHash('sha256').update(`${way}\n`);
   const files = new Set<string>();
   for (const { name, shape } of weights) {
-    const { file, offset, dtype } = store.entry(name, shape);
+    const { file, offset, dtype } = store.locate(name, shape).entry;
     files.add(file);
     hash.update(`${name} ${shape.join('x')} ${dtype} ${offset}\n`);
   }

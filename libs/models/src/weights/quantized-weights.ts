@@ -21,10 +21,31 @@ export interface QuantizedWeight {
   zeroPoints: ExternalData | undefined;
 }
 
-/** A weight to be quantized: a matrix [N, K]. */
+/** A weight to be quantized: a matrix [N, K], or one of a stack of them. */
 export interface QuantizableWeight {
   name: string;
   shape: readonly [number, number];
+  stack?: { name: string; count: number; index: number };
+}
+
+/** The matrices of a stack [count, N, K]. */
+export function matricesOf(
+  name: string,
+  [count, ...shape]: readonly [number, number, number],
+): QuantizableWeight[] {
+  return Array.from({ length: count }, (_, index) => {
+    return { name: matrixName(name, index), shape, stack: { name, count, index } };
+  });
+}
+
+/** What matrix `index` of a stack is called. */
+export function matrixName(stack: string, index: number): string {
+  return `${stack}.${index}`;
+}
+
+/** Where the original of a weight lies in a model. */
+function originalOf({ name, shape, stack }: QuantizableWeight): { name: string; shape: readonly number[] } {
+  return stack === undefined ? { name, shape } : { name: stack.name, shape: [stack.count, ...shape] };
 }
 
 /** Bytes of each region of the file, in order. */
@@ -87,7 +108,8 @@ export class QuantizedWeights {
     onProgress: (share: number) => void = () => undefined,
   ): Promise<QuantizedWeights> {
     const fitting = weights.filter(({ shape }) => shape[1] % QUANTIZATION_BLOCK === 0);
-    const key = await cacheKey(store, fitting, `${FORMAT} ${kind} ${QUANTIZATION_BLOCK}`);
+    const originals = fitting.filter(({ stack }) => (stack?.index ?? 0) === 0).map(originalOf);
+    const key = await cacheKey(store, originals, `${FORMAT} ${kind} ${QUANTIZATION_BLOCK}`);
     const file = join(cacheDir, 'quantized', `${key}.${kind}`);
     const quantized = new QuantizedWeights(file, kind, new Map(fitting.map((each) => [each.name, each])));
     if (!(await isFile(file))) {
@@ -128,8 +150,12 @@ export class QuantizedWeights {
     const { bytes, zeroPointBytes, regions } = this.layout;
     await handle.truncate(bytes);
     await writeAll(handle, new Uint8Array(zeroPointBytes).fill(0x88), 0);
-    for (const { name, shape } of this.weights.values()) {
-      const { codes, scales } = quantize(await store.read(name, shape), this.kind);
+    for (const { name, shape, stack } of this.weights.values()) {
+      const numbers =
+        stack === undefined
+          ? await store.read(name, shape)
+          : await store.readMatrix(stack.name, [stack.count, ...shape], stack.index);
+      const { codes, scales } = quantize(numbers, this.kind);
       const region = regions.get(name)!;
       await writeAll(handle, codes, region.codes);
       await writeAll(handle, new Uint8Array(scales.buffer), region.scales);

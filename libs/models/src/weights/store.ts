@@ -146,7 +146,7 @@ export class WeightStore {
    * The entry of a tensor that may be a stack of matrices (three axes), each of them transposed in the file.
    * @throws ModelError as {@link entry}.
    */
-  private stackEntry(name: string, shape: readonly number[]): { entry: TensorEntry; transposed: boolean } {
+  locate(name: string, shape: readonly number[]): { entry: TensorEntry; transposed: boolean } {
     const found = this.find(name);
     const [count, out, width] = shape;
     const transposed =
@@ -165,7 +165,7 @@ export class WeightStore {
 
   /** Checks that every expected tensor is there with its shape; the matrices of a stack may be transposed. */
   check(expected: Iterable<{ name: string; shape: readonly number[] }>): void {
-    for (const { name, shape } of expected) this.stackEntry(name, shape);
+    for (const { name, shape } of expected) this.locate(name, shape);
   }
 
   /** Keeps bf16 and fp16 tensors in memory as float32: twice their size on disk, and no conversion when they are needed. */
@@ -204,15 +204,32 @@ export class WeightStore {
     name: string,
     shape: readonly [number, number, number],
   ): { slices: WeightData[]; transposed: boolean } {
-    const { entry, transposed } = this.stackEntry(name, shape);
+    const { entry, transposed } = this.locate(name, shape);
     const whole = this.constant(name, entry.shape);
     const slices = Array.from({ length: shape[0] }, (_, i) => part(whole, i, shape[0]));
     return { slices, transposed };
   }
 
+  /** A float32 copy of matrix `index` of a stack [count, out, in], as [out, in]. */
+  async readMatrix(
+    name: string,
+    shape: readonly [number, number, number],
+    index: number,
+  ): Promise<Float32Array> {
+    const { entry, transposed } = this.locate(name, shape);
+    const [count, ...size] = entry.shape;
+    const length = entry.length / count;
+    const one: TensorEntry = { ...entry, shape: size, offset: entry.offset + index * length, length };
+    const held = this.converted.get(entry.name);
+    const width = size[0] * size[1];
+    const data =
+      held?.slice(index * width, (index + 1) * width) ?? decodeFloats(one, await readTensorBytes(one));
+    return transposed ? transposeEach(data, [1, ...size]) : data;
+  }
+
   /** A private float32 copy of a weight, for example to train it; matrices of a stack are transposed to `expectedShape`. */
   async read(name: string, expectedShape?: readonly number[]): Promise<Float32Array> {
-    const { entry, transposed } = this.stackEntry(name, expectedShape ?? this.entry(name).shape);
+    const { entry, transposed } = this.locate(name, expectedShape ?? this.entry(name).shape);
     const data = this.converted.get(entry.name);
     if (transposed)
       return transposeEach(data ?? decodeFloats(entry, await readTensorBytes(entry)), entry.shape);

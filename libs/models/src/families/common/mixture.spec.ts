@@ -6,15 +6,17 @@ import { planLora } from '../../lora/plan';
 import { LayerBuilder, Parameters } from '../../nn/parameters';
 import { normals } from '../../random';
 import { writeSafetensors, type FloatDtype, type FloatTensor } from '../../weights/safetensors';
-import { WeightStore } from '../../weights/store';
+import { QUANTIZATION_BLOCK, quantize, type Quantization } from '../../weights/quantize';
+import { matricesOf, QuantizedWeights } from '../../weights/quantized-weights';
+import { transposeEach, WeightStore } from '../../weights/store';
 import { mixtureLinears, mixtureOfExperts, type MixtureConfig } from './mixture';
 
-const hidden = 12;
+const hidden = 96;
 const config: MixtureConfig = {
   layers: new Set([0]),
   experts: 9,
   expertsPerToken: 3,
-  expertSize: 5,
+  expertSize: 32,
   normalized: true,
 };
 const linears = mixtureLinears(config, hidden, 'mlp');
@@ -41,20 +43,27 @@ async function storeOf(dtype: FloatDtype): Promise<WeightStore> {
   return WeightStore.openFile(file);
 }
 
+interface Way {
+  targets?: string | undefined;
+  fewRows: boolean;
+  quantized?: QuantizedWeights;
+  packed?: boolean;
+}
+
 /** The network over rows that have random numbers, with an adapter that has, too. */
 async function compute(
   weights: WeightStore,
   rows: number,
-  { targets, fewRows }: { targets?: string; fewRows: boolean },
+  { targets, fewRows, quantized, packed = false }: Way,
 ): Promise<Float32Array> {
   const family = { name: 'mixture', linears: () => linears };
   const lora =
     targets === undefined ? undefined : planLora(family, { rank: 2, alpha: 3, targets, dropout: 0 });
-  const parameters = new Parameters({ weights, lora });
+  const parameters = new Parameters({ weights, lora, quantized, packed });
   const graph = new Graph('mixture');
   const x = graph.input('x', 'float32', ['R', hidden]);
   graph.output('y', mixtureOfExperts(new LayerBuilder(graph, parameters, { fewRows }), config, x, 'mlp'));
-  const session = await Session.create(graph, { threads: 1 });
+  const session = await Session.create(graph, { threads: 1, disablePrepacking: !packed });
   const feeds: Record<string, Tensor> = {
     x: tensor('float32', normals(rows * hidden, 1, 99), [rows, hidden]),
   };
@@ -82,7 +91,9 @@ test.each<[FloatDtype, string | undefined]>([
     const weights = await storeOf(dtype);
     for (const rows of [1, 2, 40]) {
       const all = await compute(weights, rows, { targets, fewRows: false });
-      expect(difference(await compute(weights, rows, { targets, fewRows: true }), all)).toBeLessThan(1e-5);
+      expect(difference(await compute(weights, rows, { targets, fewRows: true }), all)).toBeLessThan(
+        1e-5 * Math.max(...all.map(Math.abs)),
+      );
     }
   },
 );
@@ -92,5 +103,59 @@ test('each row is computed by itself: neighbours do not matter', async () => {
   const [many, one] = [40, 1];
   const all = await compute(weights, many, { targets: 'experts', fewRows: false });
   const alone = await compute(weights, one, { targets: 'experts', fewRows: false });
-  expect(difference(all.subarray(0, hidden), alone)).toBeLessThan(1e-5);
+  expect(difference(all.subarray(0, hidden), alone)).toBeLessThan(1e-5 * Math.max(...alone.map(Math.abs)));
+});
+
+/** The experts' numbers as few bits hold them. */
+function rounded(numbers: Float32Array, kind: Quantization): Float32Array {
+  const { codes, scales } = quantize(numbers, kind);
+  const signed = new Int8Array(codes.buffer);
+  return numbers.map((_, i) => {
+    const code = kind === 'int4' ? ((codes[i >> 1] >> (4 * (i % 2))) & 15) - 8 : signed[i];
+    return code * scales[Math.floor(i / QUANTIZATION_BLOCK)];
+  });
+}
+
+describe.each(['int4', 'int8'] as const)('experts in %s', (kind) => {
+  const expertsOf = linears.filter(({ stack }) => stack !== undefined);
+
+  /** The same network with numbers that are rounded already, and one whose experts are quantized when it is opened. */
+  async function both(dtype: FloatDtype, transposed: boolean) {
+    const weights = await storeOf(dtype);
+    const plain = new Map<string, FloatTensor>();
+    const files = new Map<string, FloatTensor>();
+    for (const { name, outFeatures, inFeatures, stack } of linears) {
+      const shape = stack === undefined ? [outFeatures, inFeatures] : [stack.count, outFeatures, inFeatures];
+      const full = stack === undefined ? `${name}.weight` : name;
+      const data = await weights.read(full, shape);
+      plain.set(full, { shape, data: stack === undefined ? data : rounded(data, kind) });
+      const turned = stack !== undefined && transposed;
+      const stored = turned ? [shape[0], shape[2], shape[1]] : shape;
+      files.set(full, { shape: stored, data: turned ? transposeEach(data, shape) : data });
+    }
+    const file = join(dir, `${kind}-${dtype}-${transposed}.safetensors`);
+    await writeSafetensors(file, files, { dtype });
+    const source = await WeightStore.openFile(file);
+    const matrices = expertsOf.flatMap(({ name, outFeatures, inFeatures, stack }) =>
+      matricesOf(name, [stack!.count, outFeatures, inFeatures]),
+    );
+    const quantized = await QuantizedWeights.open(source, matrices, kind, dir);
+    return { source, quantized, expected: WeightStore.fromTensors(plain) };
+  }
+
+  test.each<[FloatDtype, boolean, string | undefined]>([
+    ['F32', false, undefined],
+    ['BF16', true, 'experts'],
+  ])('from %s (transposed: %s), adapter on %s', async (dtype, transposed, targets) => {
+    const { source, quantized, expected } = await both(dtype, transposed);
+    for (const rows of [1, 3, 40]) {
+      const wanted = await compute(expected, rows, { targets, fewRows: false });
+      for (const packed of [false, true]) {
+        for (const fewRows of [false, true]) {
+          const found = await compute(source, rows, { targets, fewRows, quantized, packed });
+          expect(difference(found, wanted)).toBeLessThan(2e-5 * Math.max(...wanted.map(Math.abs)));
+        }
+      }
+    }
+  });
 });

@@ -112,7 +112,8 @@ function compute(
     return ops.mul(ops.silu(gate), up);
   };
   // Converting an expert takes longer than a few rows do. Products alone are faster without loops.
-  if (build.fewRows && (gateUp.isConverted || down.isConverted)) {
+  const isConverted = gateUp.isConverted || down.isConverted;
+  if (gateUp.isPacked || down.isPacked || (build.fewRows && isConverted)) {
     return ops.groupedLazily(rows, groups, hiddenSize, (x, expert) =>
       down.one(activate(gateUp.one(x, expert)), expert),
     );

@@ -1,0 +1,144 @@
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { loadFamily, loadModelFolder } from './folder';
+import { loadAdapter } from './lora/adapter';
+
+const fixtures = join(__dirname, '../../../test/golden/fixtures');
+/** A model of each family, and others that have adapters for layers which it lacks, or which have another size in it. */
+const families: [string, string[]][] = [
+  ['qwen2-vl-a', ['qwen2-vl-b', 'qwen3-vl-a', 'llava-b', 'idefics2-a']],
+  ['qwen2-5-vl-a', ['qwen2-vl-b', 'qwen3-vl-moe-a', 'smolvlm-a']],
+  ['qwen3-vl-a', ['qwen3-vl-b', 'qwen2-vl-a', 'qwen3-vl-moe-a', 'llava-onevision-a']],
+  ['qwen3-vl-moe-a', ['qwen3-vl-moe-b', 'qwen3-vl-a', 'idefics3-a']],
+  ['llava-a', ['llava-b', 'qwen2-5-vl-a', 'idefics2-a']],
+  ['llava-onevision-a', ['qwen2-vl-b', 'qwen3-vl-a', 'smolvlm-a']],
+  ['idefics2-a', ['idefics2-b', 'idefics3-a', 'llava-a']],
+  ['idefics3-a', ['idefics3-b', 'idefics2-a', 'qwen2-vl-b']],
+  ['smolvlm-a', ['idefics2-b', 'llava-b', 'qwen3-vl-b']],
+];
+
+type Json = Record<string, unknown>;
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'uirl-bad-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** A copy of a model, to be damaged; the name of its first weight file. */
+function copyOf(name: string): string {
+  const model = join(fixtures, name, 'model');
+  const files = readdirSync(model);
+  for (const file of files) copyFileSync(join(model, file), join(dir, file));
+  return files.filter((file) => file.endsWith('.safetensors')).toSorted()[0];
+}
+
+function edit(file: string, change: (json: Json) => void): void {
+  const json = JSON.parse(readFileSync(join(dir, file), 'utf8')) as Json;
+  change(json);
+  writeFileSync(join(dir, file), JSON.stringify(json));
+}
+
+/** Rewrites the header of a weight file; the data stay. */
+function editHeader(
+  file: string,
+  change: (header: Record<string, { dtype: string; shape: number[] }>) => void,
+): void {
+  const bytes = readFileSync(join(dir, file));
+  const length = Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.toString('utf8', 8, 8 + length)) as Record<
+    string,
+    { dtype: string; shape: number[] }
+  >;
+  change(header);
+  const text = Buffer.from(JSON.stringify(header));
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64LE(BigInt(text.length));
+  writeFileSync(join(dir, file), Buffer.concat([size, text, bytes.subarray(8 + length)]));
+}
+
+function png(width: number, height: number): Promise<Buffer> {
+  return sharp({ create: { width, height, channels: 3, background: '#888' } })
+    .png()
+    .toBuffer();
+}
+
+describe.each(families)('%s refuses', (name, others) => {
+  it('images that cannot be screenshots, with their size', async () => {
+    const { imageProcessor } = await loadModelFolder(join(fixtures, name, 'model'));
+    await expect(imageProcessor.process(await png(1, 1))).rejects.toThrow(/1×1 pixels; expected at least/);
+    await expect(imageProcessor.process(await png(20_000, 10))).rejects.toThrow(
+      /20000×10 pixels, an aspect ratio of 2000\.0; expected at most/,
+    );
+  });
+
+  it('weights that end too early, with file and tensor', async () => {
+    const file = copyOf(name);
+    truncateSync(join(dir, file), readFileSync(join(dir, file)).length - 40);
+    await expect(loadModelFolder(dir)).rejects.toThrow(
+      new RegExp(`${file}: tensor "[^"]+".*(ends|beyond|bytes)`),
+    );
+  });
+
+  it('weights of another shape, with file, tensor and both shapes', async () => {
+    const file = copyOf(name);
+    let tensor = '';
+    editHeader(file, (header) => {
+      const [found, entry] = Object.entries(header).find(
+        ([, { shape }]) => shape?.length === 2 && shape[0] !== shape[1],
+      )!;
+      tensor = found;
+      entry.shape = entry.shape.toReversed();
+    });
+    const expected = new RegExp(
+      `${file}: tensor "[^"]+" has shape \\[\\d+, \\d+\\].* asks for \\[\\d+, \\d+\\]`,
+    );
+    await expect(loadModelFolder(dir)).rejects.toThrow(expected);
+    expect(tensor).not.toBe('');
+  });
+
+  it('weights that are no floating-point numbers, with file, tensor and type', async () => {
+    const file = copyOf(name);
+    editHeader(file, (header) => {
+      const entry = Object.values(header).find(({ shape }) => shape?.length === 2)!;
+      entry.dtype = entry.dtype === 'F32' ? 'I32' : 'I16';
+    });
+    await expect(loadModelFolder(dir)).rejects.toThrow(
+      new RegExp(`${file}: tensor "[^"]+" is I(32|16); expected F32, BF16 or F16`),
+    );
+  });
+
+  it('a tokenizer without the image token', async () => {
+    copyOf(name);
+    const { shape } = await loadFamily(dir);
+    edit('tokenizer.json', (json) => {
+      const added = json.added_tokens as { id: number }[];
+      json.added_tokens = added.filter(({ id }) => id !== shape.imageTokenId);
+      const { vocab } = json.model as { vocab: Record<string, number> };
+      for (const [text, id] of Object.entries(vocab)) if (id === shape.imageTokenId) delete vocab[text];
+    });
+    await expect(loadModelFolder(dir)).rejects.toThrow(
+      new RegExp(`tokenizer\\.json: no token has the id ${shape.imageTokenId}, .*image token`),
+    );
+  });
+
+  it('an adapter of another model, with file and tensor', async () => {
+    const family = await loadFamily(join(fixtures, name, 'model'));
+    for (const other of others) {
+      const loaded = loadAdapter(join(fixtures, other, 'adapter'), family).then(() => `${other} fits`);
+      await expect(loaded).rejects.toThrow(
+        /adapter_(model\.safetensors|config\.json): .*("[^"]+"|target_parameters)/,
+      );
+    }
+  });
+});
