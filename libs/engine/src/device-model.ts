@@ -18,6 +18,7 @@ import { Generator } from './generator';
 import { makeOptimizer } from './optimizer';
 import { SamplerModel } from './sampler-model';
 import { canMerge, MergedWeights, trainedWeights } from './sampling-weights';
+import { sayProgress, type Say } from './say';
 import { SPIN_BRIEFLY } from './spinning';
 import { Trainer } from './trainer';
 import { TrainerModel } from './trainer-model';
@@ -47,16 +48,17 @@ export class DeviceModel {
     private readonly memory: DeviceMemory,
   ) {}
 
-  static async create(options: EngineOptions): Promise<DeviceModel> {
+  static async create(options: EngineOptions, say: Say): Promise<DeviceModel> {
     checkOptions(options);
     const folder = await loadModelFolder(options.modelDir, {
       ...(options.weights === undefined ? {} : { weights: options.weights }),
       ...(options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir }),
+      onProgress: sayProgress(say, `a copy of the weights in ${options.weights ?? 'fp32'} is made`),
     });
     const { family, weights } = folder;
     const { trainable } = options;
     const plan = trainable.mode === 'lora' ? planLora(family, trainable.lora) : undefined;
-    const quantized = await quantize(folder, options);
+    const quantized = await quantize(folder, options, say);
     const parameters = (packed = false): ParameterSource =>
       new Parameters({
         weights,
@@ -179,6 +181,7 @@ export class DeviceModel {
 function quantize(
   { family, weights }: ModelFolder,
   { quantization = 'none', cacheDir = defaultCacheDir() }: EngineOptions,
+  say: Say,
 ): Promise<QuantizedWeights | undefined> {
   if (quantization === 'none') return Promise.resolve(undefined);
   const matrices = family
@@ -189,7 +192,8 @@ function quantize(
         ? [{ name: `${name}.weight`, shape: [outFeatures, inFeatures] }]
         : matricesOf(name, [stack.count, outFeatures, inFeatures]),
     );
-  return QuantizedWeights.open(weights, matrices, quantization, cacheDir);
+  const onProgress = sayProgress(say, `a copy of the weights in ${quantization} is made`);
+  return QuantizedWeights.open(weights, matrices, quantization, cacheDir, onProgress);
 }
 
 /** Whether many sessions that each keep the memory of their last pass would take gigabytes: from half a billion weights on. */

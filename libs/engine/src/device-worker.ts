@@ -11,6 +11,7 @@ import type {
   TrainStepResult,
   WeightsInfo,
 } from './types';
+import type { Say } from './say';
 import type { WeightSet } from './weights';
 
 type Handler = (argument: never) => Promise<unknown>;
@@ -27,6 +28,8 @@ export class DeviceWorker {
   /** Weights that were replaced while responses were sampled with them. */
   private readonly replaced = new Set<WeightSet>();
   private exclusive: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly say: Say = () => undefined) {}
 
   private readonly handlers: Record<string, Handler> = {
     start: (options: EngineOptions) => this.start(options),
@@ -74,7 +77,7 @@ export class DeviceWorker {
 
   private async start(options: EngineOptions): Promise<void> {
     this.options = options;
-    this.model = await DeviceModel.create(options);
+    this.model = await DeviceModel.create(options, this.say);
     this.latest = await this.model.initialWeights();
   }
 

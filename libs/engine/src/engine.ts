@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { EngineError } from './errors';
-import { fromFailure, type CallMessage, type ReplyMessage } from './rpc';
+import { fromFailure, type CallMessage, type ReplyMessage, type SayMessage } from './rpc';
+import type { Say } from './say';
 import type {
   EngineInfo,
   EngineOptions,
@@ -33,16 +34,25 @@ export class Engine {
   /** Resolves when the thread is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
   readonly ended: Promise<EngineError>;
 
-  private constructor(private readonly worker: Worker) {
+  private constructor(
+    private readonly worker: Worker,
+    private readonly say: Say,
+  ) {
     this.ended = new Promise((resolve) => (this.tellGone = resolve));
-    worker.on('message', (reply: ReplyMessage) => this.settle(reply));
+    worker.on('message', (message: ReplyMessage | SayMessage) => {
+      if ('say' in message) this.say(message.say);
+      else this.settle(message);
+    });
     worker.on('error', (cause) => this.fail(`the device worker failed: ${cause.message}`, cause));
     worker.on('exit', (code) => this.fail(`the device worker ended with code ${code}`));
   }
 
-  /** Starts the worker and loads model and adapter. */
-  static async start(options: EngineOptions): Promise<Engine> {
-    const engine = new Engine(startWorker());
+  /**
+   * Starts the worker and loads model and adapter.
+   * @param say told how far copies of weights are that have to be made first
+   */
+  static async start(options: EngineOptions, say: Say = () => undefined): Promise<Engine> {
+    const engine = new Engine(startWorker(), say);
     try {
       await engine.call('start', options);
     } catch (error) {

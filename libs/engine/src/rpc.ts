@@ -14,6 +14,11 @@ export interface FailureMessage {
   stack?: string;
 }
 
+/** What a caller may want to read while it waits. */
+export interface SayMessage {
+  say: string;
+}
+
 export type ReplyMessage =
   { id: number; ok: true; value: unknown } | { id: number; ok: false; error: FailureMessage };
 

@@ -50,6 +50,8 @@ export interface LoadOptions {
   weights?: WeightType;
   /** where converted copies of weights are kept; default `~/.cache/ui-rl` */
   cacheDir?: string;
+  /** share of a converted copy that is written, where one has to be made */
+  onProgress?: (share: number) => void;
 }
 
 /** The family of a model folder: reads nothing but config.json. */
@@ -68,8 +70,8 @@ export async function loadModelFolder(dir: string, options: LoadOptions = {}): P
   const files = await WeightStore.open(dir, family.checkpointName);
   const parameters = family.parameters();
   files.check(parameters);
-  const { weights: type = 'auto', cacheDir = defaultCacheDir() } = options;
-  const weights = await holdWeights(files, parameters, type, cacheDir);
+  const { weights: type = 'auto', cacheDir = defaultCacheDir(), onProgress } = options;
+  const weights = await holdWeights(files, parameters, type, cacheDir, onProgress);
   const tokenizer = await Tokenizer.load(dir);
   if (tokenizer.vocabSize > family.shape.vocabSize) {
     throw new ModelError(

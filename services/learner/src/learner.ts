@@ -65,8 +65,9 @@ export class Learner {
     const { runId } = run.record;
     const options = await withModelFolder(asked, runId);
     const { device, reason } = await chooseDevice(options.engine.device);
-    new Logger('learner').log(`the model runs on ${device}: ${reason}`);
-    const engine = await Engine.start({ ...options.engine, device });
+    const logger = new Logger('learner');
+    logger.log(`the model runs on ${device}: ${reason}`);
+    const engine = await Engine.start({ ...options.engine, device }, (line) => logger.log(line));
     try {
       return await Learner.over(engine, bus, run, options, onFailure);
     } catch (error) {

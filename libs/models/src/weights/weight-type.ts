@@ -33,12 +33,16 @@ function float32Bytes(parameters: readonly ParameterSpec[]): number {
   return 4 * parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
 }
 
-/** The weights of a model in the type that is wanted. */
+/**
+ * The weights of a model in the type that is wanted.
+ * @param onProgress share of the copy that is written, where one has to be made
+ */
 export async function holdWeights(
   store: WeightStore,
   parameters: readonly ParameterSpec[],
   type: WeightType,
   cacheDir: string,
+  onProgress: (share: number) => void = () => undefined,
 ): Promise<WeightStore> {
   const bytes = float32Bytes(parameters);
   const wanted = type === 'auto' && bytes <= FLOAT32_LIMIT ? 'fp32' : type;
@@ -49,7 +53,7 @@ export async function holdWeights(
   }
   const dtype = fileTypes[wanted];
   if (parameters.every(({ name }) => store.entry(name).dtype === dtype)) return store;
-  return convertedStore(store, parameters, dtype, cacheDir);
+  return convertedStore(store, parameters, dtype, cacheDir, onProgress);
 }
 
 /** A copy of the weights in another type, made once. */
@@ -58,13 +62,20 @@ async function convertedStore(
   parameters: readonly ParameterSpec[],
   dtype: FloatDtype,
   cacheDir: string,
+  onProgress: (share: number) => void,
 ): Promise<WeightStore> {
   const stored = parameters.map(({ name }) => ({ name, shape: store.entry(name).shape }));
   const file = join(cacheDir, 'converted', `${await cacheKey(store, stored, dtype)}.safetensors`);
   if (!(await isFile(file))) {
     await makeFile(file, async (handle) => {
       await handle.writeFile(encodeHeader(stored, { dtype }));
-      for (const { name } of stored) await handle.writeFile(encodeFloats(await store.read(name), dtype));
+      const total = float32Bytes(parameters);
+      let done = 0;
+      for (const { name } of stored) {
+        const numbers = await store.read(name);
+        await handle.writeFile(encodeFloats(numbers, dtype));
+        onProgress((done += numbers.byteLength) / total);
+      }
     });
   }
   return WeightStore.openFile(file);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Engine, type TrainSample } from '@ui-rl/engine';
+import { Engine, type EngineOptions, type TrainSample } from '@ui-rl/engine';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
 import sharp from 'sharp';
 import { ownPeakRss, timed } from './measure';
@@ -20,7 +20,7 @@ export async function benchDeep({ modelDir, quantization, device, say }: BenchOp
   const samples = await makeSamples(folder);
   const tokens = samples.map(({ tokenIds }) => tokenIds.length);
   const memory = new MemoryWatch();
-  const engine = await Engine.start({
+  const options: EngineOptions = {
     modelDir,
     device,
     trainable: {
@@ -31,7 +31,8 @@ export async function benchDeep({ modelDir, quantization, device, say }: BenchOp
     maxSequence: Math.max(...tokens),
     seed: 0,
     quantization,
-  });
+  };
+  const engine = await Engine.start(options, say);
   try {
     const stepMs = await timed(() =>
       engine.trainStep({

@@ -31,9 +31,14 @@ export function addEngineFlags(command: Command): Command {
     .addOption(quantizationOption('linear layers in 8 or 4 bits'));
 }
 
+/** For what is not the result. */
+export function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 /** The device that is used; says on standard error which one `auto` came to. */
 export async function deviceFor(asked: Device | 'auto'): Promise<Device> {
   const { device, reason } = await chooseDevice(asked);
-  if (asked === 'auto') process.stderr.write(`device: ${device} (${reason})\n`);
+  if (asked === 'auto') tell(`device: ${device} (${reason})`);
   return device;
 }

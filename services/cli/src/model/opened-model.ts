@@ -1,4 +1,4 @@
-import { Engine, type Trainable } from '@ui-rl/engine';
+import { Engine, type EngineOptions, type Trainable } from '@ui-rl/engine';
 import {
   loadAdapter,
   loadModelFolder,
@@ -7,7 +7,7 @@ import {
   type ProcessedImage,
   type Renderer,
 } from '@ui-rl/models';
-import { deviceFor, type EngineFlags } from './engine-flags';
+import { deviceFor, tell, type EngineFlags } from './engine-flags';
 import { readConversation, type Conversation } from './conversation-file';
 
 /** A model, a conversation for it, and what both need to meet. */
@@ -47,7 +47,7 @@ export async function startFrozen(
   maxSequence: number,
   { device, dtype, quantization }: EngineFlags,
 ): Promise<Engine> {
-  return Engine.start({
+  const options: EngineOptions = {
     modelDir: folder.dir,
     device: await deviceFor(device),
     weights: dtype,
@@ -56,7 +56,8 @@ export async function startFrozen(
     maxRows: 1,
     maxSequence,
     seed: 0,
-  });
+  };
+  return Engine.start(options, tell);
 }
 
 async function weightsOf(folder: ModelFolder, adapterDir: string | undefined): Promise<Trainable> {
