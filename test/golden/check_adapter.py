@@ -16,13 +16,24 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForImageTextToText
 
-import make_idefics
+import make_idefics2
+import make_idefics3
 import make_llava
+import make_llava_onevision
 import make_qwen_moe
 import make_qwen_vl
-from reference import FIXTURES, forward, read_images, token_logprobs
+from golden_files import FIXTURES
+from golden_images import read_images
+from golden_values import forward, token_logprobs
 
-CASES = {**make_qwen_vl.CASES, **make_qwen_moe.CASES, **make_llava.CASES, **make_idefics.CASES}
+CASES = {
+    **make_qwen_vl.CASES,
+    **make_qwen_moe.CASES,
+    **make_llava.CASES,
+    **make_llava_onevision.CASES,
+    **make_idefics2.CASES,
+    **make_idefics3.CASES,
+}
 
 
 def main(name: str, adapter: str, scores: str) -> None:

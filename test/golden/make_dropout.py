@@ -16,8 +16,10 @@ from peft import PeftModel
 from safetensors.torch import save_file
 from transformers import AutoModelForImageTextToText
 
+from golden_files import FIXTURES, contiguous
+from golden_images import read_images
+from golden_values import forward, response_loss, token_logprobs
 from make_qwen_vl import CASES
-from reference import FIXTURES, contiguous, forward, read_images, response_loss, token_logprobs
 
 CASE = "qwen3-vl-a"
 RATE, SEED = 0.3, 123456789

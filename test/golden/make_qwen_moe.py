@@ -1,4 +1,4 @@
-"""Writes the fixtures of the Qwen-VL families with experts, with the requirements of make_qwen_vl.py; see reference.py.
+"""Writes the fixtures of the Qwen-VL families with experts, with the requirements of make_qwen_vl.py; see golden_cases.py.
 
 Run from anywhere:
     python test/golden/make_qwen_moe.py [name ...]
@@ -22,8 +22,8 @@ from safetensors.torch import load_file, save_file
 from transformers import Qwen3VLMoeConfig, Qwen3VLMoeForConditionalGeneration
 from transformers.models.qwen3_moe.modeling_qwen3_moe import Qwen3MoeTopKRouter
 
+from golden_cases import main
 from make_qwen_vl import Qwen3Vl
-from reference import main
 
 # Smallest distance of the last chosen expert's probability from the first one that is not chosen.
 LEAST_GAP = 3e-4

@@ -5,8 +5,8 @@ Requirements (reference only, the product itself needs no Python):
 Run from anywhere:
     python test/golden/make_qwen_vl.py [name ...]
 
-For each of the named cases (all of them without a name) it writes `fixtures/<name>`, see reference.py. expected.safetensors also
-holds positions and rotary tables; patches repeat the picture for each of two frames, as the processors of transformers do.
+For each of the named cases (all of them without a name) it writes `fixtures/<name>`, see golden_cases.py. expected.safetensors
+also holds positions and rotary tables; patches repeat the picture for each of two frames, as the processors of transformers do.
 
     a: fp32, one file, untied embeddings, 4 query heads on 2 key/value heads, adapter on the text model
     b: bf16, sharded, tied embeddings, 3 query heads on one key/value head, adapter on both models
@@ -31,7 +31,10 @@ from transformers import (
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil, smart_resize
 from transformers.vision_utils import get_vision_interpolation_indices_and_weights, get_vision_position_ids
 
-from reference import TEXT_LINEARS, Prepared, Reference, main, normalize, resize, write_json
+from golden_cases import main
+from golden_files import write_json
+from golden_images import normalize, resize
+from reference import TEXT_LINEARS, Prepared, Reference
 
 MERGE = 2
 
