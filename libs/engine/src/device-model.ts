@@ -97,6 +97,13 @@ export class DeviceModel {
       rows: options.maxRows,
       capacity: options.maxSequence,
     });
+    const { maxRows, maxSequence } = options;
+    const generator = new Generator(sampler, {
+      maxRows,
+      maxSequence,
+      deterministic,
+      prefillTokens: PREFILL_TOKENS,
+    });
     const trainsVision =
       trainable.mode === 'full' || plan?.modules.some(({ part }) => part === 'vision') === true;
     const trainerModel = new TrainerModel({
@@ -106,20 +113,12 @@ export class DeviceModel {
       parameters: () => parameters(),
       session: { ...session, ...SPIN_BRIEFLY },
       memory,
+      pause: (workedMs) => generator.share(workedMs),
       gradientCheckpointing: options.gradientCheckpointing ?? 'auto',
       seed: options.seed,
     });
-    const { maxRows, maxSequence } = options;
-    const generator = new Generator(sampler, {
-      maxRows,
-      maxSequence,
-      deterministic,
-      prefillTokens: PREFILL_TOKENS,
-    });
     const optimizer = makeOptimizer(options.optimizer ?? {}, memory);
-    const trainer = new Trainer(trainerModel, optimizer, options.microBatch ?? {}, (ms) =>
-      generator.share(ms),
-    );
+    const trainer = new Trainer(trainerModel, optimizer, options.microBatch ?? {});
     const checkpoints = new Checkpoints(folder, plan, optimizer);
     return new DeviceModel(
       folder,

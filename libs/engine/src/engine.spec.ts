@@ -293,20 +293,26 @@ describe('training', () => {
     expect(all['optim/loss'] / two['optim/loss']).toBeCloseTo(2 / 5, 5);
   });
 
-  it('lets generation go on meanwhile, with the weights it began with', async () => {
-    const engine = await start({ deterministic: true });
-    const before = await generate(engine, 2, { maxTokens: 60 });
-    const training = engine.trainStep({
-      ...supervised,
-      samples: lessons(),
-      learningRate: 1e-2,
-      minibatches: 5,
-    });
-    const during = await generate(engine, 2, { maxTokens: 60 });
-    expect(during).toEqual(before);
-    expect((await training).version).toBe(1);
-    expect((await generate(engine, 2)).policyVersion).toBe(1);
-  });
+  it.each([
+    ['as one graph', 'off' as const],
+    ['layer by layer', 'on' as const],
+  ])(
+    '%s lets generation go on meanwhile, with the weights it began with',
+    async (_, gradientCheckpointing) => {
+      const engine = await start({ deterministic: true, gradientCheckpointing });
+      const before = await generate(engine, 2, { maxTokens: 60 });
+      const training = engine.trainStep({
+        ...supervised,
+        samples: lessons(),
+        learningRate: 1e-2,
+        minibatches: 5,
+      });
+      const during = await generate(engine, 2, { maxTokens: 60 });
+      expect(during).toEqual(before);
+      expect((await training).version).toBe(1);
+      expect((await generate(engine, 2)).policyVersion).toBe(1);
+    },
+  );
 
   it('refuses samples that do not fit together and stays as it was', async () => {
     const engine = await start();

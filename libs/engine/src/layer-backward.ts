@@ -4,6 +4,7 @@ import {
   keptSumName,
   tensor,
   type Segment,
+  type Session,
   type Tensor,
   type Value,
 } from '@ui-rl/graph';
@@ -12,7 +13,6 @@ import type { GradientSums } from './gradient-sums';
 import type { BackwardSession, LayerSessions } from './layer-sessions';
 import type { Feeds, PassResult } from './pass-runner';
 import { TRAINED_TOKENS } from './trainer-graph';
-import { pick } from './whole-graph';
 
 /** A pass under way. */
 export interface PassState {
@@ -26,6 +26,8 @@ export interface PassState {
   kept: Map<Value, Tensor>;
   /** derivatives of the loss by kept values */
   gradients: Map<Value, Tensor>;
+  /** Runs a segment with those of the feeds that it takes, then lets others have the device. */
+  run(session: Session, feeds: Feeds, fetches?: Record<string, Tensor | null>): Promise<Feeds>;
   /** memory for a value of this pass */
   take(value: Value): Tensor;
   give(used: Tensor): void;
@@ -53,7 +55,7 @@ export async function runHead(state: PassState, direction: 'forward' | 'backward
     const to = Math.min(from + step, count);
     const cut = Object.fromEntries(perToken.map((name) => [name, rows(all[name], from, to)]));
     const sums = sumFeeds(state, backward);
-    const outputs = await session.run(pick({ ...all, ...sums, ...cut }, session.inputNames));
+    const outputs = await state.run(session, { ...all, ...sums, ...cut });
     result.logp.set(outputs.logp.data as Float32Array, from);
     if (backward === undefined) continue;
     result.entropy.set(outputs.entropy.data as Float32Array, from);
@@ -89,7 +91,7 @@ export async function runBackward(state: PassState): Promise<void> {
       const fetches: Record<string, Tensor | null> = {};
       for (const value of built.trained) fetches[keptGradientName(value)] = null;
       for (const { value } of built.gives) fetches[keptGradientName(value)] = state.take(value);
-      const outputs = await session.run(pick(inputs, session.inputNames), fetches);
+      const outputs = await state.run(session, inputs, fetches);
       takeSums(state, backward, outputs);
       for (const { value } of built.gives) {
         const before = gradients.get(value);

@@ -23,6 +23,7 @@ import { WholeGraph } from './whole-graph';
 const fixtures = join(__dirname, '../../../test/golden/fixtures');
 const session: SessionOptions = { threads: 2, spinning: false };
 const memory = deviceMemory('cpu');
+const pause = () => Promise.resolve();
 const loss: PolicyLoss = { name: 'ppo', clipLow: 0.2 };
 
 interface Case {
@@ -132,7 +133,7 @@ describe.each([
     ['text', 'none'],
   ] as const)('with %s weights and %s gives what the whole graph gives', async (trainable, mode) => {
     const subject = await load(name, trainable);
-    const options = { family: subject.folder.family, parameters: subject.parameters, session, memory };
+    const options = { family: subject.folder.family, parameters: subject.parameters, session, memory, pause };
     const feeds = await feedsOf(subject, mode);
     const whole = await gradientsBy(new WholeGraph(options), mode, feeds, subject);
     // Room for the logits of three tokens: the output layer runs in pieces.

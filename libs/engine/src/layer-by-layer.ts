@@ -83,6 +83,12 @@ export class LayerByLayer implements PassRunner {
           dtype as FeedDType,
           shape.map((dim) => evaluateDim(dim, extents)),
         ),
+      run: async (session, inputs, fetches) => {
+        const began = performance.now();
+        const outputs = await session.run(pick(inputs, session.inputNames), fetches);
+        await this.options.pause(performance.now() - began);
+        return outputs;
+      },
       give: (used) => pool.give(used),
       drop: (value) => {
         const used = kept.get(value);
@@ -98,10 +104,7 @@ export class LayerByLayer implements PassRunner {
     for (const segment of sessions.plan.segments.slice(0, -1)) {
       const session = await sessions.forward(segment);
       const fetches = Object.fromEntries(segment.writes.map((value) => [keptName(value), state.take(value)]));
-      const outputs = await session.run(
-        pick({ ...feeds, ...keptFeeds(state, segment) }, session.inputNames),
-        fetches,
-      );
+      const outputs = await state.run(session, { ...feeds, ...keptFeeds(state, segment) }, fetches);
       for (const value of segment.writes) kept.set(value, outputs[keptName(value)]);
     }
   }

@@ -5,6 +5,9 @@ import type { ImageMode } from './trainer-graph';
 
 export type Feeds = Readonly<Record<string, Tensor>>;
 
+/** After some work on the device: lets others that want it have their turn. */
+export type Pause = (workedMs: number) => Promise<void>;
+
 export interface PassResult {
   loss: number;
   /** [M] each */
@@ -12,7 +15,7 @@ export interface PassResult {
   entropy: Float32Array;
 }
 
-/** How passes over sequences are carried out. Feeds may hold more than a pass needs. */
+/** How passes over sequences are carried out, with pauses between parts of them. Feeds may hold more than a pass needs. */
 export interface PassRunner {
   /**
    * Loss and gradients of one pass, added to `sums`. Those of weights that the pass does not reach stay as they are.

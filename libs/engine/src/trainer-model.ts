@@ -10,7 +10,7 @@ import {
 import { chooseRunner, type GradientCheckpointing } from './choose-runner';
 import { DropoutSeeds } from './dropout-seeds';
 import { GradientSums } from './gradient-sums';
-import type { Feeds, PassResult, PassRunner } from './pass-runner';
+import type { Feeds, PassResult, PassRunner, Pause } from './pass-runner';
 import { TOKEN_INPUTS, type ImageMode } from './trainer-graph';
 import type { TrainSample } from './types';
 import type { VisionEncoder } from './vision-encoder';
@@ -25,6 +25,8 @@ export interface TrainerModelOptions {
   parameters: () => ParameterSource;
   session: SessionOptions;
   memory: DeviceMemory;
+  /** After parts of passes: lets generation have its turn. */
+  pause: Pause;
   gradientCheckpointing: GradientCheckpointing;
   /** Decides what is dropped out. */
   seed: number;

@@ -12,9 +12,6 @@ export interface StepResult {
   weights: WeightSet;
 }
 
-/** Between two passes: lets generation have its turn. */
-export type Pause = (passMs: number) => Promise<void>;
-
 /** Gradient accumulation over micro-batches, one optimizer step at their end. */
 export class Trainer {
   private sums: Promise<GradientSums> | undefined;
@@ -24,7 +21,6 @@ export class Trainer {
     private readonly model: TrainerModel,
     private readonly optimizer: Optimizer,
     private readonly limits: MicroBatchLimits,
-    private readonly pause: Pause,
   ) {}
 
   /**
@@ -58,7 +54,6 @@ export class Trainer {
     const policyLoss = lossOf(loss);
     let total = 0;
     for (const indices of plan) {
-      const passBegan = performance.now();
       const pass = this.model.prepare(indices.map((index) => kept[index]));
       const origins = pass.batch.selected.map(({ row, token }) => {
         const index = trained[indices[row]];
@@ -75,7 +70,6 @@ export class Trainer {
           entropy: result.entropy[index],
         });
       });
-      await this.pause(performance.now() - passBegan);
     }
 
     if (!Number.isFinite(total)) throw new EngineError('request', `the loss is ${total}; no step was taken`);
@@ -109,13 +103,11 @@ export class Trainer {
       this.limits,
     );
     for (const indices of plan) {
-      const began = performance.now();
       const pass = this.model.prepare(indices.map((index) => samples[kept[index]]));
       const logp = await this.model.score(weights, pass);
       pass.batch.selected.forEach(({ row, token }, index) => {
         results[kept[indices[row]]][token] = logp[index];
       });
-      await this.pause(performance.now() - began);
     }
     return results;
   }

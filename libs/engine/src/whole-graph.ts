@@ -2,7 +2,7 @@ import type { PolicyLoss } from '@ui-rl/algorithms';
 import { Session, type DeviceMemory, type Graph, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { Family, ParameterSource } from '@ui-rl/models';
 import type { GradientSums } from './gradient-sums';
-import type { Feeds, PassResult, PassRunner } from './pass-runner';
+import type { Feeds, PassResult, PassRunner, Pause } from './pass-runner';
 import {
   buildScoringGraph,
   buildTrainingGraph,
@@ -17,6 +17,7 @@ export interface RunnerOptions {
   parameters: () => ParameterSource;
   session: SessionOptions;
   memory: DeviceMemory;
+  pause: Pause;
 }
 
 interface PreparedSession {
@@ -38,7 +39,7 @@ export class WholeGraph implements PassRunner {
     );
     const before: Record<string, Tensor> = {};
     for (const name of trained) before[sumName(name)] = sums.get(name);
-    const outputs = await session.run(pick({ ...feeds, ...before }, session.inputNames));
+    const outputs = await this.run(session, { ...feeds, ...before });
     for (const name of trained) sums.replace(name, outputs[gradientName(name)]);
     return {
       loss: Number(outputs.loss.data[0]),
@@ -54,7 +55,14 @@ export class WholeGraph implements PassRunner {
       graph.output('logp', logp);
       return graph;
     });
-    return (await session.run(pick(feeds, session.inputNames))).logp.data as Float32Array;
+    return (await this.run(session, feeds)).logp.data as Float32Array;
+  }
+
+  private async run(session: Session, feeds: Feeds): Promise<Feeds> {
+    const began = performance.now();
+    const outputs = await session.run(pick(feeds, session.inputNames));
+    await this.options.pause(performance.now() - began);
+    return outputs;
   }
 
   async release(): Promise<void> {
