@@ -5,7 +5,8 @@ import { softwareVulkan } from '@ui-rl/testkit';
 import { chooseDevice } from './choose-device';
 
 const { environment, missing } = softwareVulkan();
-const itIfPossible = missing.length === 0 ? it : it.skip;
+const describeIfPossible = missing.length === 0 ? describe : describe.skip;
+const vulkan = 'with a Vulkan driver in software';
 
 describe('the choice of a device', () => {
   it('is what was asked for', async () => {
@@ -21,16 +22,31 @@ describe('the choice of a device', () => {
     const { device, reason } = await chooseDevice('auto', { signs: ['/dev/some-gpu'], env });
     expect(device).toBe('cpu');
     expect(reason).toMatch(
-      /^\/dev\/some-gpu found, but it cannot be used: cuda: .+; webgpu: .+; ask for the device/,
+      /^\/dev\/some-gpu found, but not taken: cuda: .+; webgpu: .+\. Ask for a device by name/,
     );
   });
 
-  const title = 'is a GPU that computes';
-  itIfPossible(missing.length === 0 ? title : `${title}: skipped, ${missing.join(', ')}`, async () => {
-    const runtimeDir = mkdtempSync(join(tmpdir(), 'device-'));
-    const env = { ...process.env, ...environment(runtimeDir) };
-    const { device, reason } = await chooseDevice('auto', { signs: ['/dev/some-gpu'], env });
-    rmSync(runtimeDir, { recursive: true });
-    expect([device, reason]).toEqual(['webgpu', '/dev/some-gpu found, and a product runs there']);
+  describeIfPossible(missing.length === 0 ? vulkan : `${vulkan}: skipped, ${missing.join(', ')}`, () => {
+    const gpu = { signs: ['/dev/some-gpu'], env: {} as NodeJS.ProcessEnv };
+    let runtimeDir: string;
+    beforeAll(() => {
+      runtimeDir = mkdtempSync(join(tmpdir(), 'device-'));
+      gpu.env = { ...process.env, ...environment(runtimeDir) };
+    });
+    afterAll(() => rmSync(runtimeDir, { recursive: true }));
+
+    it('is the CPU where the GPU is slower: a driver in software', async () => {
+      const { device, reason } = await chooseDevice('auto', gpu);
+      expect(device).toBe('cpu');
+      expect(reason).toMatch(/webgpu: products take [\d.]+ ms there and [\d.]+ ms on the CPU\. Ask/);
+    }, 60_000);
+
+    it('is a GPU that multiplies fast enough', async () => {
+      const { device, reason } = await chooseDevice('auto', { ...gpu, speedup: 1e-6 });
+      expect(device).toBe('webgpu');
+      expect(reason).toMatch(
+        /^\/dev\/some-gpu found; products take [\d.]+ ms there and [\d.]+ ms on the CPU$/,
+      );
+    }, 60_000);
   });
 });

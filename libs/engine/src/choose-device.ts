@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { Graph, ops } from '@ui-rl/graph';
 import type { Device } from './types';
 
@@ -15,6 +16,8 @@ export interface DeviceSearch {
   signs?: readonly string[];
   /** environment of the process that tries a device */
   env?: NodeJS.ProcessEnv;
+  /** how many times as fast as the CPU it has to be; default 1: drivers in software are slower */
+  speedup?: number;
 }
 
 const TRIAL_MS = 60_000;
@@ -26,61 +29,104 @@ const TRIAL_MS = 60_000;
 const GPU_DEVICES = ['cuda', 'webgpu'] as const;
 
 /**
- * The device that was asked for, or with `auto` the first that can be used: a GPU where the machine shows signs of one and a
- * product runs on it, else the CPU. The trial is a process of its own, since a driver may end the one it is loaded into.
+ * The device that was asked for, or with `auto` the first that can be used: a GPU where the machine shows signs of one and it
+ * multiplies faster than the CPU, else the CPU. The trial is a process of its own, since a driver may end the one it is loaded
+ * into.
  */
 export async function chooseDevice(
   asked: Device | 'auto',
-  { signs = signsOfGpu(), env = process.env }: DeviceSearch = {},
+  { signs, env = process.env, speedup = 1 }: DeviceSearch = {},
 ): Promise<ChosenDevice> {
   if (asked !== 'auto') return { device: asked, reason: 'as asked for' };
-  if (signs.length === 0) return { device: 'cpu', reason: 'no GPU was found' };
+  const found = (signs ?? signsOfGpu()).join(' and ');
+  if (found === '') return { device: 'cpu', reason: 'no GPU was found' };
   const failures: string[] = [];
   for (const device of GPU_DEVICES) {
-    const failure = await tryDevice(device, env);
-    if (failure === undefined)
-      return { device, reason: `${signs.join(' and ')} found, and a product runs there` };
-    failures.push(`${device}: ${failure}`);
+    const trial = await tryDevice(device, env);
+    if ('failure' in trial) {
+      failures.push(`${device}: ${trial.failure}`);
+      continue;
+    }
+    const times = `products take ${trial.ms.toFixed(1)} ms there and ${trial.cpuMs.toFixed(1)} ms on the CPU`;
+    if (trial.ms * speedup < trial.cpuMs) return { device, reason: `${found} found; ${times}` };
+    failures.push(`${device}: ${times}`);
   }
   return {
     device: 'cpu',
-    reason: `${signs.join(' and ')} found, but it cannot be used: ${failures.join('; ')}; ask for the device by name to see what it needs`,
+    reason: `${found} found, but not taken: ${failures.join('; ')}. Ask for a device by name to see what it needs`,
   };
 }
 
 function signsOfGpu(): string[] {
   if (process.platform === 'darwin' || process.platform === 'win32') return ['a graphics system'];
-  const nodes = existsSync('/dev/dri')
-    ? readdirSync('/dev/dri').filter((name) => /^renderD\d+$/.test(name))
-    : [];
-  const files = [...nodes.map((name) => `/dev/dri/${name}`), '/dev/nvidia0', '/dev/dxg'];
-  return files.filter((file) => existsSync(file));
+  return [
+    ...filesOf('/dev/dri', /^renderD\d+$/),
+    // A container may have any of a machine's.
+    ...filesOf('/dev', /^(nvidia\d+|dxg)$/),
+  ];
 }
 
-/** The program of the trial. Arguments: path of ONNX Runtime, device, a model from `x` [2, 2] to `y` in base64. */
+function filesOf(folder: string, name: RegExp): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((each) => name.test(each))
+      .map((each) => join(folder, each));
+  } catch {
+    // Not there, or not for us.
+    return [];
+  }
+}
+
+/** Products in a row, so that they outweigh what it costs to begin. */
+const PRODUCTS = 4;
+
+/**
+ * The program of the trial: prints the milliseconds of products of 2048 × 2048 on the device and on the CPU; of smaller ones where
+ * the device needs long for those. Arguments: path of ONNX Runtime, device, and in base64 a model from `x` [N, N] to `sum`, that of
+ * all elements of its power.
+ */
 const TRIAL = `
 const [runtime, device, model] = process.argv.slice(1);
 const { InferenceSession, Tensor } = require(runtime);
-InferenceSession.create(Buffer.from(model, 'base64'), { executionProviders: [device, 'cpu'], logSeverityLevel: 4 })
-  .then((session) => session.run({ x: new Tensor('float32', Float32Array.of(1, 2, 3, 4), [2, 2]) }))
-  .then(({ y }) => process.exit(Array.from(y.data).join() === '5,11,11,25' ? 0 : 1))
-  .catch((error) => { console.log(error.message); process.exit(1); });
+async function timer(...executionProviders) {
+  const session = await InferenceSession.create(Buffer.from(model, 'base64'), { executionProviders, logSeverityLevel: 4 });
+  return async (size) => {
+    const x = new Tensor('float32', new Float32Array(size * size).fill(1 / size), [size, size]);
+    const times = [];
+    for (let i = 0; i < 3; i += 1) {
+      const began = performance.now();
+      const { sum } = await session.run({ x });
+      times.push(performance.now() - began);
+      if (!(Math.abs(sum.data[0] / size - 1) < 1e-3)) throw new Error('wrong result: ' + sum.data[0]);
+    }
+    return Math.min(...times);
+  };
+}
+(async () => {
+  const onDevice = await timer(device, 'cpu');
+  const small = await onDevice(256);
+  const size = small > 20 ? 256 : 2048;
+  const ms = size === 256 ? small : await onDevice(size);
+  console.log(JSON.stringify({ ms, cpuMs: await (await timer('cpu'))(size) }));
+  process.exit(0);
+})().catch((error) => { console.log(error.message); process.exit(1); });
 `;
 
-/** Undefined where the device computes, otherwise what is the matter, in few words. */
-function tryDevice(device: Device, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+type Trial = { ms: number; cpuMs: number } | { failure: string };
+
+function tryDevice(device: Device, env: NodeJS.ProcessEnv): Promise<Trial> {
   const graph = new Graph('trial');
-  const x = graph.input('x', 'float32', [2, 2]);
-  graph.output('y', ops.matmul(x, ops.transpose(x)));
+  const x = graph.input('x', 'float32', ['N', 'N']);
+  let power = x;
+  for (let product = 0; product < PRODUCTS; product += 1) power = ops.matmul(power, x);
+  graph.output('sum', ops.reduceSum(power));
   const model = Buffer.from(graph.toOnnx()).toString('base64');
   const args = ['-e', TRIAL, require.resolve('onnxruntime-node'), device, model];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env, timeout: TRIAL_MS }, (error, stdout) => {
-      if (error === null) resolve(undefined);
-      else
-        resolve(
-          inShort(stdout) ?? (error.killed === true ? 'no answer within a minute' : 'the trial crashed'),
-        );
+      if (error === null) resolve(JSON.parse(stdout) as Trial);
+      else if (error.killed === true) resolve({ failure: 'no answer within a minute' });
+      else resolve({ failure: inShort(stdout) ?? 'the trial crashed' });
     });
   });
 }

@@ -53,7 +53,7 @@ export class DeviceModel {
     const folder = await loadModelFolder(options.modelDir, {
       ...(options.weights === undefined ? {} : { weights: options.weights }),
       ...(options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir }),
-      onProgress: sayProgress(say, `a copy of the weights in ${options.weights ?? 'fp32'} is made`),
+      onProgress: sayProgress(say, `a copy of the weights in ${typeName(options.weights)} is made`),
     });
     const { family, weights } = folder;
     const { trainable } = options;
@@ -168,12 +168,17 @@ export class DeviceModel {
   }
 
   async release(): Promise<void> {
-    await this.sampler.release();
     await this.trainer.release();
+    await this.sampler.release();
     await this.trainerModel.release();
     await this.vision.release();
     await this.memory.release();
   }
+}
+
+function typeName(type: EngineOptions['weights'] = 'auto'): string {
+  // Where `auto` makes a copy, that is float32.
+  return type === 'auto' ? 'fp32' : type;
 }
 
 /** Linear layers in few bits, where that is wanted. Routers stay as they are stored: their choices would tip. */

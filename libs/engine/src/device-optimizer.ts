@@ -69,18 +69,22 @@ export class DeviceOptimizer implements Optimizer {
       feeds[inputs.second] = moments.get(name)!.second;
     }
     const outputs = await adamw.run(feeds);
-    this.steps += 1;
-    const next: Record<string, Tensor> = {};
+    const after = names.map((name) => [name, outputs[`next.${adamwNames(name).weight}`]] as const);
+    const next = await this.toWeightSet(weights, Object.fromEntries(after)).catch((error: unknown) => {
+      freeTensors(Object.values(outputs));
+      throw error;
+    });
+    // Nothing can fail from here on: weights and moments go on together.
     for (const name of names) {
       const inputs = adamwNames(name);
-      next[name] = outputs[`next.${inputs.weight}`];
       freeTensors(Object.values(moments.get(name)!));
       moments.set(name, {
         first: outputs[`next.${inputs.first}`],
         second: outputs[`next.${inputs.second}`],
       });
     }
-    return { weights: await this.toWeightSet(weights, next), norm };
+    this.steps += 1;
+    return { weights: next, norm };
   }
 
   async state(weights: WeightSet): Promise<Map<string, FloatTensor>> {
@@ -97,12 +101,13 @@ export class DeviceOptimizer implements Optimizer {
   }
 
   async restore(weights: WeightSet, state: ReadonlyMap<string, FloatTensor>, steps: number): Promise<void> {
-    const saved = readMoments(weights, state, steps);
-    this.reset();
-    for (const [weight, { first, second }] of saved) {
+    const restored = new Map<string, MomentTensors>();
+    for (const [weight, moments] of readMoments(weights, state, steps)) {
       const { shape } = weights.tensors.get(weight)!;
-      this.moments.set(weight, await this.uploaded(shape, { first, second }));
+      restored.set(weight, await this.uploaded(shape, moments));
     }
+    this.reset();
+    this.moments = restored;
     this.steps = steps;
   }
 

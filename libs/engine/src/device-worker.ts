@@ -40,7 +40,7 @@ export class DeviceWorker {
       this.inTurn(() => this.save(dir, files)),
     load: ({ dir }: { dir: string }) => this.inTurn(() => this.load(dir)),
     snapshot: ({ id, dir }: { id: string; dir?: string }) => this.inTurn(() => this.snapshot(id, dir)),
-    dropSnapshot: ({ id }: { id: string }) => this.inTurn(() => this.dropSnapshot(id)),
+    dropSnapshot: ({ id }: { id: string }) => this.dropSnapshot(id),
     info: async () => this.info(),
     stop: () => this.inTurn(() => this.stop()),
   };
@@ -122,7 +122,10 @@ export class DeviceWorker {
       throw new EngineError('request', `a snapshot cannot have the id "${id}"`);
     const { model, latest } = this.running;
     const weights = dir === undefined ? latest : await model.checkpoints.load(dir, { optimizer: false });
+    const before = this.snapshots.get(id);
     this.snapshots.set(id, weights);
+    if (before !== undefined) this.replaced.add(before);
+    await this.freeReplaced();
     return infoOf(weights);
   }
 
@@ -150,6 +153,8 @@ export class DeviceWorker {
   }
 
   private async stop(): Promise<void> {
+    // Before the sessions: with the last of them goes the device.
+    for (const weights of [this.latest, ...this.snapshots.values(), ...this.replaced]) await weights?.free();
     await this.model?.release();
     this.model = undefined;
   }

@@ -23,7 +23,7 @@ interface PendingCall {
 
 /**
  * Handle of a device worker: a thread that owns all sessions of a device, generates and trains.
- * Calls may overlap; generation goes on between the micro-batches of a training step. Every call rejects with an
+ * Calls may overlap; generation goes on between the passes of a training step and between their layers. Every call rejects with an
  * `EngineError`; category `worker` after the thread has failed.
  */
 export class Engine {

@@ -203,8 +203,8 @@ export class Generator {
     while (lane.waiting.length > 0 && lane.rows.length < this.options.maxRows) {
       if (this.sharePrompt(lane)) continue;
       const jobs = this.takeTogether(lane);
-      lane.cache = this.cacheFor(lane, jobs);
       try {
+        lane.cache = this.cacheFor(lane, jobs);
         await this.prefill(lane, lane.cache, jobs);
       } catch (error) {
         for (const job of jobs) job.reject(error);
@@ -218,21 +218,37 @@ export class Generator {
    * Returns whether there was such a request.
    */
   private sharePrompt(lane: Lane): boolean {
-    if (this.options.deterministic) return false;
     for (const [index, job] of lane.waiting.entries()) {
-      const { tokenIds } = job.request.prompt;
-      const next = tokenIds[tokenIds.length - 1];
       const source = lane.rows.findIndex((row) => row.job.promptKey === job.promptKey);
-      if (source < 0 || this.model.forbiddenTokenIds.includes(next)) continue;
+      if (source < 0 || !this.canShare(job)) continue;
       lane.waiting.splice(index, 1);
-      lane.cache = this.cacheFor(lane, [job]);
-      const cached = tokenIds.length - 1;
-      lane.cache.copyRow(source, lane.rows.length, cached);
-      lane.rows.push({ job, tokens: [], logprobs: [], next, cached, position: job.position - 1 });
-      this.sharedPrompts += 1;
+      try {
+        this.addShared(lane, job, source);
+      } catch (error) {
+        job.reject(error);
+      }
       return true;
     }
     return false;
+  }
+
+  private addShared(lane: Lane, job: Job, source: number): void {
+    const { tokenIds } = job.request.prompt;
+    const cached = tokenIds.length - 1;
+    lane.cache = this.cacheFor(lane, [job]);
+    lane.cache.copyRow(source, lane.rows.length, cached);
+    const next = tokenIds[cached];
+    lane.rows.push({ job, tokens: [], logprobs: [], next, cached, position: job.position - 1 });
+    this.sharedPrompts += 1;
+  }
+
+  /** Whether a request need not read its prompt where a row has the same. Rows that end with their first token leave none. */
+  private canShare({ request }: Job): boolean {
+    const { tokenIds } = request.prompt;
+    const last = tokenIds[tokenIds.length - 1];
+    return (
+      !this.options.deterministic && request.maxTokens > 1 && !this.model.forbiddenTokenIds.includes(last)
+    );
   }
 
   /** The lane's cache with room for what the jobs may become; in deterministic mode always for the longest there may be. */
@@ -265,7 +281,7 @@ export class Generator {
     let shortest = Number.POSITIVE_INFINITY;
     for (const job of lane.waiting) {
       if (jobs.length === room) break;
-      if (jobs.some(({ promptKey }) => promptKey === job.promptKey)) continue;
+      if (this.canShare(job) && jobs.some(({ promptKey }) => promptKey === job.promptKey)) continue;
       const length = job.request.prompt.tokenIds.length;
       longest = Math.max(longest, length);
       shortest = Math.min(shortest, length);

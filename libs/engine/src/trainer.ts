@@ -48,7 +48,7 @@ export class Trainer {
     const kept = trained.map((index) => samples[index]);
     const plan = planMicroBatches(kept, this.limits, request.minibatches);
 
-    const gradients = await (this.sums ??= this.model.gradientSums(weights));
+    const gradients = await this.gradientSums(weights);
     gradients.clear();
     const statistics = noStatistics();
     const policyLoss = lossOf(loss);
@@ -87,6 +87,14 @@ export class Trainer {
       'time/train': (performance.now() - began) / 1000,
     };
     return { metrics, weights: next };
+  }
+
+  private gradientSums(weights: WeightSet): Promise<GradientSums> {
+    this.sums ??= this.model.gradientSums(weights).catch((error: unknown) => {
+      this.sums = undefined;
+      throw error;
+    });
+    return this.sums;
   }
 
   async release(): Promise<void> {

@@ -5,7 +5,20 @@ import { join } from 'node:path';
 import { softwareVulkan } from '@ui-rl/testkit';
 
 const root = join(__dirname, '../../..');
-const fixture = join(root, 'test/golden/fixtures/qwen3-vl-a');
+const fixtures = join(root, 'test/golden/fixtures');
+const fixture = join(fixtures, 'qwen3-vl-a');
+/** One of each family. */
+const families = [
+  'qwen2-vl-a',
+  'qwen2-5-vl-b',
+  'qwen3-vl-b',
+  'qwen3-vl-moe-a',
+  'llava-b',
+  'llava-onevision-c',
+  'idefics2-b',
+  'idefics3-a',
+  'smolvlm-a',
+];
 const { environment, missing } = softwareVulkan();
 const title = 'an engine on WebGPU with a Vulkan driver in software';
 const describeIfPossible = missing.length === 0 ? describe : describe.skip;
@@ -75,6 +88,24 @@ describeIfPossible(missing.length === 0 ? title : `${title}: skipped, ${missing.
       expect(largestGap(gpu.after, gpu.before)).toBeGreaterThan(0.01);
       expect(largestGap(gpu.twice, gpu.after)).toBeGreaterThan(0.01);
       expect(gpu.answers).toEqual(cpu.answers);
+    });
+  });
+
+  describe('for the golden conversation of', () => {
+    let found: Record<string, { logprobs: number[]; greedy: number[] }>;
+
+    beforeAll(() => {
+      run('golden-on-device.ts', fixtures, families.join(), 'webgpu', join(folder, 'golden.json'));
+      found = read('golden.json') as typeof found;
+    }, 600_000);
+
+    it.each(families)('%s gives the log-probabilities and the greedy tokens of the reference', (name) => {
+      const path = join(fixtures, name, 'expected.json');
+      const expected = JSON.parse(readFileSync(path, 'utf8')) as { logprobs: number[]; greedy_ids: number[] };
+      expect(largestGap(found[name].logprobs, expected.logprobs)).toBeLessThan(1e-4);
+      const { greedy } = found[name];
+      expect(greedy).toEqual(expected.greedy_ids.slice(0, greedy.length));
+      expect(greedy.length).toBeGreaterThan(0);
     });
   });
 

@@ -55,7 +55,10 @@ export class WeightSet {
   derive(owner: object, make: () => Promise<Feeds>): Promise<Feeds> {
     let made = this.derived.get(owner);
     if (made === undefined) {
-      made = make();
+      made = make().catch((error: unknown) => {
+        this.derived.delete(owner);
+        throw error;
+      });
       this.derived.set(owner, made);
     }
     return made;
@@ -65,7 +68,9 @@ export class WeightSet {
   async free(): Promise<void> {
     const derived = [...this.derived.values()];
     this.derived.clear();
-    for (const feeds of derived) freeTensors(Object.values(await feeds));
+    for (const made of await Promise.allSettled(derived)) {
+      if (made.status === 'fulfilled') freeTensors(Object.values(made.value));
+    }
   }
 
   private onHost(): Record<string, Tensor> {

@@ -58,9 +58,14 @@ class GpuMemory implements DeviceMemory {
 
   private async copy(direction: Direction, tensors: Tensors): Promise<Record<string, Tensor>> {
     const copies: Record<string, Tensor> = {};
-    for (const [name, each] of Object.entries(tensors)) {
-      const session = await this.session(direction, each.dims.length);
-      copies[name] = (await session.run({ from: each })).to;
+    try {
+      for (const [name, each] of Object.entries(tensors)) {
+        const session = await this.session(direction, each.dims.length);
+        copies[name] = (await session.run({ from: each })).to;
+      }
+    } catch (error) {
+      freeTensors(Object.values(copies));
+      throw error;
     }
     return copies;
   }

@@ -37,8 +37,8 @@ export class Graph {
   /** results that helpers share within the graph, by a key of their own */
   readonly memo = new Map<string, Value>();
   /**
-   * Whether a reshape of a reshape takes what came before. Only while a backward pass is built: elsewhere it would hide
-   * a value from those who differentiate by it.
+   * Whether a reshape of a reshape takes what came before. Only while a backward pass is built, and in graphs that have none:
+   * it would hide a value from those who differentiate by it.
    */
   looksThroughReshapes = false;
 

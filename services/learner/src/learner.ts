@@ -84,7 +84,8 @@ export class Learner {
     onFailure: (error: unknown) => void,
   ): Promise<Learner> {
     const { runId } = run.record;
-    const folder = await loadModelFolder(options.engine.modelDir);
+    const { modelDir, weights } = options.engine;
+    const folder = await loadModelFolder(modelDir, weights === undefined ? {} : { weights });
     const checkpointsOf = (id: string): CheckpointFolder =>
       new CheckpointFolder(join(options.runsDir, id, 'checkpoints'));
     const checkpoints = checkpointsOf(runId);

@@ -36,8 +36,8 @@ export class DeviceKvCache implements KvCache {
   }
 
   async append(outputs: Feeds, tokens: readonly number[], firstRow: number): Promise<void> {
+    if (firstRow === 0) this.drop();
     const before = firstRow === 0 ? undefined : await this.inOrder(firstRow);
-    if (before === undefined) freeTensors(Object.values(this.held?.tensors ?? {}));
     this.hold(await this.sessions.append(before, this.addedOf(outputs), tokens.length, this.places));
   }
 
@@ -59,10 +59,14 @@ export class DeviceKvCache implements KvCache {
   }
 
   clear(): void {
+    this.drop();
+    this.places = 0;
+  }
+
+  private drop(): void {
     freeTensors(Object.values(this.held?.tensors ?? {}));
     this.held = undefined;
     this.order = [];
-    this.places = 0;
   }
 
   /** The first `count` rows one below the other; rows that nothing was written to hold what another one does. */

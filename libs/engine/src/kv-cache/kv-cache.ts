@@ -26,7 +26,7 @@ export interface KvCache {
   readonly fetches: Record<string, null>;
   /** Makes places for so many tokens in each row; the first `rows` rows keep what they hold. */
   widen(tokens: number, rows: number): void;
-  /** The cache of the first `count` rows, as a session reads it. */
+  /** The cache of the first `count` rows, as a session reads it; until the next `append` or `extend`. */
   view(count: number): Promise<Feeds>;
   /**
    * Takes over what a pass over prompts gave, [rows of the pass, kvHeads, T, headDim]: so many tokens of each of its rows become

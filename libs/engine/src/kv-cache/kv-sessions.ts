@@ -78,7 +78,10 @@ export class KvSessions {
   ): Promise<HeldRows> {
     const all: Feeds = { ...held?.tensors, ...added, ...feeds };
     const inputs = Object.fromEntries(session.inputNames.map((name) => [name, all[name]]));
-    const outputs = await session.run(inputs);
+    const outputs = await session.run(inputs).catch((error: unknown) => {
+      freeTensors(Object.values(added));
+      throw error;
+    });
     const read: Tensor[] = [...Object.values(held?.tensors ?? {}), ...Object.values(added)];
     freeTensors(read);
     const tensors = this.names.map(({ past }) => [past, outputs[nextName(past)]] as const);

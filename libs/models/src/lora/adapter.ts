@@ -212,8 +212,8 @@ export async function loadAdapter(dir: string, family: Family): Promise<LoadedAd
     const tensor = [...tensors.keys()].find((name) => name.includes(foreign)) ?? foreign;
     throw new ModelError(
       'bad-file',
-      `${weights}: tensor "${tensor}" belongs to no linear layer of ${family.name}; the adapter is one of another model` +
-        (baseModel === null ? '' : `, made for "${baseModel}"`),
+      `${weights}: tensor "${tensor}" belongs to no linear layer of ${family.name}: is the adapter one of another model?` +
+        (baseModel === null ? '' : ` It was made for "${baseModel}".`),
     );
   }
   const plan = planLora(family, { ...config, targets });

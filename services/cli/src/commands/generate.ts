@@ -61,6 +61,7 @@ async function generate(
   const { folder, renderer, messages, images } = await openModel(
     await modelFolder(model, { signal }),
     resolve(input),
+    flags,
   );
   if (messages.at(-1)?.role === 'assistant') {
     throw new Error(`${input}: the last message is the assistant's; expected one that is to be answered`);

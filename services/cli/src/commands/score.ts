@@ -58,6 +58,7 @@ async function score(
   const { folder, renderer, messages, images } = await openModel(
     await modelFolder(model, { signal }),
     resolve(input),
+    flags,
   );
   const { tokenIds, assistantMask, images: shown } = renderer.renderConversation(messages, images);
   const adapterDir = adapter === undefined ? undefined : resolve(adapter);

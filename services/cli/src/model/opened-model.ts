@@ -1,4 +1,4 @@
-import { Engine, type EngineOptions, type Trainable } from '@ui-rl/engine';
+import { Engine, sayProgress, type EngineOptions, type Trainable } from '@ui-rl/engine';
 import {
   loadAdapter,
   loadModelFolder,
@@ -19,8 +19,13 @@ export interface OpenedModel {
 }
 
 /** Reads a model folder and the conversation of a file, its images as the model takes them. */
-export async function openModel(modelDir: string, input: string): Promise<OpenedModel> {
-  const folder = await loadModelFolder(modelDir);
+export async function openModel(
+  modelDir: string,
+  input: string,
+  { dtype }: Pick<EngineFlags, 'dtype'>,
+): Promise<OpenedModel> {
+  const onProgress = sayProgress(tell, 'a copy of the weights in another type is made');
+  const folder = await loadModelFolder(modelDir, { weights: dtype, onProgress });
   const conversation = await readConversation(input);
   const { messages } = conversation;
   const images: ProcessedImage[] = [];

@@ -241,7 +241,10 @@ class RopeAngles {
   private readonly frequencies: Float32Array;
   private readonly known = new Map<number, RopeTables>();
 
-  constructor(rope: RopeConfig, headDim: number) {
+  constructor(
+    rope: RopeConfig,
+    readonly headDim: number,
+  ) {
     this.frequencies = scaleFrequencies(inverseFrequencies(rope.theta, headDim), rope.scaling);
     this.axes = Array.from(this.frequencies, (_, pair) => axisOfPair(pair, rope));
   }
@@ -262,7 +265,7 @@ const knownAngles = new WeakMap<RopeConfig, RopeAngles>();
 
 function anglesOf(rope: RopeConfig, headDim: number): RopeAngles {
   let found = knownAngles.get(rope);
-  if (found === undefined) {
+  if (found?.headDim !== headDim) {
     found = new RopeAngles(rope, headDim);
     knownAngles.set(rope, found);
   }
