@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Graph, ops } from '@ui-rl/graph';
+import { Graph, ops, toOnnx } from '@ui-rl/graph';
 import type { Device } from './types';
 
 /** A device, and why it was taken: half a sentence for the log. */
@@ -120,7 +120,7 @@ function tryDevice(device: Device, env: NodeJS.ProcessEnv): Promise<Trial> {
   let power = x;
   for (let product = 0; product < PRODUCTS; product += 1) power = ops.matmul(power, x);
   graph.output('sum', ops.reduceSum(power));
-  const model = Buffer.from(graph.toOnnx()).toString('base64');
+  const model = Buffer.from(toOnnx(graph)).toString('base64');
   const args = ['-e', TRIAL, require.resolve('onnxruntime-node'), device, model];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env, timeout: TRIAL_MS }, (error, stdout) => {

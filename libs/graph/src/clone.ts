@@ -1,5 +1,4 @@
-import type { Graph } from './graph';
-import type { Node, Value } from './value';
+import type { Graph, Node, Value } from './graph';
 
 /** Builds, in the graph of `inputs`, what replaces a node; gives its outputs, or undefined where the node may stay. */
 export type Lowering = (node: Node, inputs: readonly (Value | null)[], graph: Graph) => Value[] | undefined;

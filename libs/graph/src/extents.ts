@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node';
 import { termsOf } from './dims';
 import { GraphError } from './errors';
-import type { Value } from './value';
+import type { Value } from './graph';
 
 /**
  * The extents of all symbols that stand alone in the shapes of inputs (`B`, `4*Q`), read from what is fed to them.

@@ -1,9 +1,11 @@
+import type { Attributes } from './attributes';
+import { checkConstant, type ConstantData } from './constant';
 import { canonical, shapeText, termsOf, type Dim } from './dims';
-import { sizeBytesOf, type DType, type TypedArray } from './dtype';
+import type { DType, TypedArray } from './dtype';
 import { GraphError } from './errors';
-import { rootRelative } from './onnx/external';
-import { serializeModel } from './onnx/serialize';
-import { Value, type Attributes, type ConstantData, type Node } from './value';
+
+// A graph, its nodes and its values know each other, so they stand in one file; what builds, differentiates, copies or writes
+// graphs stands outside and imports this.
 
 /** Constants up to this size are shared when type, shape and bytes are equal. */
 const dedupLimitBytes = 4096;
@@ -20,6 +22,70 @@ export interface OutputSpec {
   readonly dtype: DType;
   readonly shape: readonly Dim[];
 }
+
+/** One operation of a graph. */
+export interface Node {
+  /** path name, unique in the graph: `/model/layers.0/attn/MatMul` */
+  readonly name: string;
+  readonly opType: string;
+  /** empty for ONNX's own operators */
+  readonly domain: string;
+  readonly inputs: readonly (Value | null)[];
+  readonly outputs: readonly Value[];
+  readonly attributes: Attributes;
+  /** what a loop repeats: a graph that may read values of this one */
+  readonly body?: Graph;
+  /** derivative of this node, instead of the rule of its operation; it has an entry per operand, see `operandsOf` */
+  readonly derivative?: Rule;
+}
+
+/** Everything a node reads: its inputs, and what its body takes from the graph around it. */
+export function operandsOf(node: Node): readonly (Value | null)[] {
+  return node.body === undefined ? node.inputs : [...node.inputs, ...node.body.captures];
+}
+
+/** A tensor of a graph: an input, a constant, or an output of a node. Made by `Graph` only. */
+export class Value {
+  /** the node that computes it; undefined for inputs and constants */
+  producer: Node | undefined;
+  /** differentiation does not look past this value */
+  detached = false;
+
+  constructor(
+    readonly graph: Graph,
+    readonly name: string,
+    readonly dtype: DType,
+    readonly shape: readonly Dim[],
+    /** set for constants */
+    readonly constant?: ConstantData,
+  ) {}
+
+  get rank(): number {
+    return this.shape.length;
+  }
+}
+
+/**
+ * What a rule sees of one operation: its node, and the gradients of the loss with respect to its outputs (undefined
+ * where the loss does not depend on an output).
+ */
+export interface RuleContext {
+  readonly graph: Graph;
+  readonly node: Node;
+  /** input i */
+  readonly input: (i: number) => Value;
+  /** output i */
+  readonly output: (i: number) => Value;
+  /** gradient of output 0, or of output i */
+  readonly grad: Value;
+  readonly gradOf: (i: number) => Value | undefined;
+}
+
+/** How to build the gradient of one input; null where there is none. Called only for inputs that are wanted. */
+export type InputGradient = (() => Value) | null;
+
+/** The derivative of an operation: one entry per input. */
+export type Rule = (context: RuleContext) => readonly InputGradient[];
 
 /**
  * A tensor program under construction: a pure function from inputs to outputs, with constants inside. Nodes get path
@@ -178,14 +244,6 @@ export class Graph {
   }
 
   /**
-   * The graph as a serialized ONNX `ModelProto`. Paths of external data are written relative to the root of the file
-   * system, which is where `Session.create` lets ONNX Runtime look; `locate` may map them otherwise.
-   */
-  toOnnx(locate: (path: string) => string = rootRelative): Uint8Array {
-    return serializeModel(this, locate);
-  }
-
-  /**
    * The graph that a loop repeats. Its inputs are named after it, so that no name within is one of the graph around.
    * @param name of a body that is copied; absent: one after the scope
    */
@@ -245,17 +303,5 @@ export class Graph {
       const name = count === 0 ? base : `${base}_${count}`;
       if (!this.names.has(name)) return name;
     }
-  }
-}
-
-function checkConstant(name: string, tensor: ConstantData): void {
-  const count = tensor.shape.reduce((a, b) => a * b, 1);
-  const expected = count * sizeBytesOf(tensor.dtype);
-  const found = 'external' in tensor ? tensor.external.length : tensor.data.byteLength;
-  if (found !== expected) {
-    throw new GraphError(
-      'build',
-      `constant "${name}" of type ${tensor.dtype} and shape ${shapeText(tensor.shape)} needs ${expected} bytes, found ${found}`,
-    );
   }
 }

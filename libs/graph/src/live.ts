@@ -1,5 +1,4 @@
-import type { Graph } from './graph';
-import { operandsOf, type Node, type Value } from './value';
+import { operandsOf, type Graph, type Node, type Value } from './graph';
 
 /** The nodes that given values depend on, in the order of the graph. */
 export function nodesBehind(graph: Graph, values: Iterable<Value>): Node[] {

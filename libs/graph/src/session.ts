@@ -3,6 +3,7 @@ import { GraphError } from './errors';
 import { Graph } from './graph';
 import { externalDataFolder } from './onnx/external';
 import { lower } from './onnx/lower';
+import { toOnnx } from './onnx/serialize';
 import { webgpuLowerings } from './onnx/webgpu';
 
 /** What runs a session. */
@@ -62,7 +63,7 @@ export class Session {
    */
   static async create(graph: Graph | Uint8Array, options: SessionOptions = {}): Promise<Session> {
     const label = graph instanceof Graph ? `graph "${graph.name}"` : 'model';
-    const bytes = graph instanceof Graph ? fitted(graph, options.device).toOnnx() : graph;
+    const bytes = graph instanceof Graph ? toOnnx(fitted(graph, options.device)) : graph;
     const prepack = !(options.disablePrepacking ?? (graph instanceof Graph && graph.hasExternalData));
     try {
       return new Session(await InferenceSession.create(bytes, ortOptions(options, prepack)), label);

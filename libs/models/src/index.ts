@@ -24,13 +24,8 @@ export {
 } from './lora/plan';
 export type { LoraTargets } from './lora/targets';
 export { DROPOUT_SEED, DROPOUT_SEEDS } from './nn/dropout';
-export {
-  Parameters,
-  type LoraValues,
-  type MatrixStack,
-  type ParameterSource,
-  type ParametersOptions,
-} from './nn/parameters';
+export type { LoraValues, MatrixStack, ParameterSource } from './nn/parameter-source';
+export { Parameters, type ParametersOptions } from './nn/parameters';
 export { writeRandomModel, type RandomModel, type RandomModelOptions } from './random-model/write';
 export {
   readSafetensors,

@@ -1,17 +1,10 @@
 import type { Task } from '@ui-rl/plugin-kit';
+import type { Entry } from './entry';
 import { EVALUATION } from './evaluation';
 import { meaningOf, type Goal } from './goal';
 import { allGoals, parseGoal } from './grammar';
 import { mostActions } from './route';
 import { TRAINING } from './training';
-
-/** One line of the catalogue. */
-export interface Entry {
-  name: string;
-  goal: string;
-  /** Screen the episode starts from. */
-  from: string;
-}
 
 /** Actions allowed beyond what the oracle needs at most. */
 const SLACK = 2;

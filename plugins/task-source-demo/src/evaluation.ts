@@ -1,4 +1,4 @@
-import type { Entry } from './catalogue';
+import type { Entry } from './entry';
 
 /**
  * Goals that are never trained on nor demonstrated. Each is a new combination: all of its words and screens occur in

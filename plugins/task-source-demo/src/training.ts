@@ -1,4 +1,4 @@
-import type { Entry } from './catalogue';
+import type { Entry } from './entry';
 
 /** What is trained on: goal, screen it starts from. Ids are `train_<number>_<name>`. */
 export const TRAINING: readonly Entry[] = [

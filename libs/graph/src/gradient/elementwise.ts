@@ -1,6 +1,7 @@
 import * as ops from '../ops/elementwise';
-import { FloatAttribute, type Node, type Value } from '../value';
-import { unbroadcast, type Rule, type RuleContext, type Rules } from './rule';
+import { FloatAttribute } from '../attributes';
+import type { Node, Rule, RuleContext, Value } from '../graph';
+import { unbroadcast, type Rules } from './rule';
 
 /** A function of one value: the gradient from x, y = f(x) and the gradient of y. */
 function unary(derivative: (grad: Value, x: Value, y: Value) => Value): Rule {

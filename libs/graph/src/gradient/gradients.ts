@@ -1,12 +1,10 @@
 import { sameShape, shapeText } from '../dims';
 import { isFloat } from '../dtype';
 import { GraphError } from '../errors';
-import type { Graph } from '../graph';
+import { operandsOf, type Graph, type Node, type RuleContext, type Value } from '../graph';
 import { scalar } from '../ops/build';
 import { add } from '../ops/elementwise';
 import { reshape } from '../ops/shape';
-import { operandsOf, type Node, type Value } from '../value';
-import type { RuleContext } from './rule';
 import { flat, rules } from './table';
 
 /**

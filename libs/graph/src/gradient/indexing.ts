@@ -2,8 +2,8 @@ import { productOf } from '../dims';
 import { single } from '../ops/build';
 import { gather, scatterElements, scatterRows } from '../ops/indexing';
 import { full, reshape, transpose } from '../ops/shape';
-import type { Value } from '../value';
-import { intAttribute, type InputGradient, type RuleContext, type Rules } from './rule';
+import type { InputGradient, RuleContext, Value } from '../graph';
+import { intAttribute, type Rules } from './rule';
 
 /** Rows of the gradient are added up where they were picked from. */
 function gatherBack(c: RuleContext): Value {

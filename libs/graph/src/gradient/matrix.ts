@@ -1,6 +1,7 @@
 import { flattenRows, gemm, matmul } from '../ops/matrix';
-import { FloatAttribute, type Node, type Value } from '../value';
-import { intAttribute, unbroadcast, type InputGradient, type RuleContext, type Rules } from './rule';
+import { FloatAttribute } from '../attributes';
+import type { InputGradient, Node, RuleContext, Value } from '../graph';
+import { intAttribute, unbroadcast, type Rules } from './rule';
 
 interface Product {
   readonly transA: boolean;

@@ -4,8 +4,9 @@ import { exp, mul, neg, sub } from '../ops/elementwise';
 import { flattenRows, gemm } from '../ops/matrix';
 import { reduceSum } from '../ops/reduce';
 import { reshape } from '../ops/shape';
-import { FloatAttribute, type Value } from '../value';
-import { intAttribute, lazy, sumOfRows, type InputGradient, type RuleContext, type Rules } from './rule';
+import { FloatAttribute } from '../attributes';
+import type { InputGradient, RuleContext, Value } from '../graph';
+import { intAttribute, lazy, sumOfRows, type Rules } from './rule';
 
 /** y·(g - Σ g·y) */
 function softmaxBack(c: RuleContext): Value {

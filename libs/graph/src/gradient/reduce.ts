@@ -4,8 +4,8 @@ import { single } from '../ops/build';
 import { cast, div, equal, mul } from '../ops/elementwise';
 import { reduceSum } from '../ops/reduce';
 import { dimValue, expand, reshape } from '../ops/shape';
-import type { Value } from '../value';
-import { constantInts, intAttribute, type RuleContext, type Rules } from './rule';
+import type { RuleContext, Value } from '../graph';
+import { constantInts, intAttribute, type Rules } from './rule';
 
 function reducedAxes(c: RuleContext): number[] {
   const axes = constantInts(c.input(1));

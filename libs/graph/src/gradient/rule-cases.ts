@@ -1,9 +1,8 @@
 import { mulDims } from '../dims';
-import { Graph } from '../graph';
+import { Graph, type Value } from '../graph';
 import * as ops from '../ops';
 import { gradients } from './gradients';
 import { type Tensor, tensor } from '../tensor';
-import type { Value } from '../value';
 
 /**
  * One check of derivatives: a function of float inputs, whose gradient by the rules must equal its finite differences.

@@ -1,32 +1,10 @@
 import { productOf, sameShape, type Dim } from '../dims';
-import type { Graph } from '../graph';
+import type { Node, Rule, Value } from '../graph';
 import { flattenRows, gemm } from '../ops/matrix';
 import { reduceSum } from '../ops/reduce';
 import { full, reshape } from '../ops/shape';
-import type { Node, Value } from '../value';
 
-/**
- * What a rule sees of one operation: its node, and the gradients of the loss with respect to its outputs (undefined
- * where the loss does not depend on an output).
- */
-export interface RuleContext {
-  readonly graph: Graph;
-  readonly node: Node;
-  /** input i */
-  readonly input: (i: number) => Value;
-  /** output i */
-  readonly output: (i: number) => Value;
-  /** gradient of output 0, or of output i */
-  readonly grad: Value;
-  readonly gradOf: (i: number) => Value | undefined;
-}
-
-/** How to build the gradient of one input; null where there is none. Called only for inputs that are wanted. */
-export type InputGradient = (() => Value) | null;
-
-/** The derivative of an operation: one entry per input. */
-export type Rule = (context: RuleContext) => readonly InputGradient[];
-
+/** The derivative of each operation, by its type. */
 export type Rules = Readonly<Record<string, Rule>>;
 
 /** A gradient of a broadcast operand: summed over the axes along which it was repeated. */

@@ -3,15 +3,8 @@ import { GraphError } from '../errors';
 import { ints, scalar, single } from '../ops/build';
 import { triangle } from '../ops/indexing';
 import { concat, dimValue, full, reshape, shapeTensor, slice, transpose } from '../ops/shape';
-import type { Value } from '../value';
-import {
-  constantInts,
-  intAttribute,
-  unbroadcast,
-  type InputGradient,
-  type RuleContext,
-  type Rules,
-} from './rule';
+import type { InputGradient, RuleContext, Value } from '../graph';
+import { constantInts, intAttribute, unbroadcast, type Rules } from './rule';
 
 function reshapeBack(c: RuleContext): readonly InputGradient[] {
   return [() => reshape(c.grad, c.input(0).shape), ...c.node.inputs.slice(1).map(() => null)];

@@ -1,9 +1,10 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Dim } from '../dims';
 import { onnxTypeOf } from '../dtype';
-import type { Graph } from '../graph';
+import type { Graph, Node, Value } from '../graph';
 import { liveNodes } from '../live';
-import { FloatAttribute, type Attribute, type Node, type Value } from '../value';
+import { rootRelative } from './external';
+import { FloatAttribute, type Attribute } from '../attributes';
 
 /** Operator set of ONNX's own domain that the functions of `ops` write. */
 export const opsetVersion = 21;
@@ -28,8 +29,11 @@ function integer(writer: BinaryWriter, field: number, value: number): void {
   writer.tag(field, WireType.Varint).int64(value);
 }
 
-/** The graph as ONNX `ModelProto` bytes; `locate` maps paths of external data. Field numbers follow onnx.proto3. */
-export function serializeModel(graph: Graph, locate: (path: string) => string): Uint8Array {
+/**
+ * The graph as a serialized ONNX `ModelProto`, whose field numbers follow onnx.proto3. Paths of external data are written
+ * relative to the root of the file system, which is where `Session.create` lets ONNX Runtime look; `locate` may map them otherwise.
+ */
+export function toOnnx(graph: Graph, locate: (path: string) => string = rootRelative): Uint8Array {
   const writer = new BinaryWriter();
   integer(writer, 1, irVersion);
   text(writer, 2, 'ui-rl');

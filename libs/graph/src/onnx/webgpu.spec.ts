@@ -6,6 +6,7 @@ import { softwareVulkan } from '@ui-rl/testkit';
 import { Graph, Session, type Tensor } from '../index';
 import { buildCase, ruleCases, weightsOf } from '../gradient/rule-cases';
 import { lower } from './lower';
+import { toOnnx } from './serialize';
 import { webgpuLowerings } from './webgpu';
 
 const { environment, missing } = softwareVulkan();
@@ -34,7 +35,7 @@ function runOnWebgpu(graph: Graph, feeds: Record<string, Tensor>): Numbers {
   const folder = mkdtempSync(join(tmpdir(), 'webgpu-'));
   try {
     mkdirSync(join(folder, 'run'), { mode: 0o700 });
-    writeFileSync(join(folder, 'model.onnx'), lower(graph, webgpuLowerings).toOnnx());
+    writeFileSync(join(folder, 'model.onnx'), toOnnx(lower(graph, webgpuLowerings)));
     const plain = Object.entries(feeds).map(([name, { data, dims }]) => [
       name,
       { data: Array.from(data as Float32Array), dims },

@@ -2,7 +2,8 @@ import { add, cast, exp, greater, less, log, mul, reciprocal, sqrt, sub } from '
 import { gemm, matmul } from '../ops/matrix';
 import { reduceMax, reduceMean, reduceSum } from '../ops/reduce';
 import { transpose } from '../ops/shape';
-import { FloatAttribute, type Attributes, type Node, type Value } from '../value';
+import { FloatAttribute, type Attributes } from '../attributes';
+import type { Node, Value } from '../graph';
 import type { Lowerings } from '../clone';
 
 /** Operations that the WebGPU provider of ONNX Runtime 1.30 lacks, or computes wrongly, by those it has. */

@@ -1,6 +1,7 @@
 import { shapeText, type Dim } from '../dims';
 import { GraphError } from '../errors';
-import { float, type Value } from '../value';
+import { float } from '../attributes';
+import type { Value } from '../graph';
 import { single } from './build';
 import { range, reshape } from './shape';
 import { productOf } from '../dims';

@@ -1,8 +1,8 @@
 import { arrayOf, type DType } from '../dtype';
 import { broadcast, shapeText, type Dim } from '../dims';
 import { GraphError } from '../errors';
-import type { Graph } from '../graph';
-import type { Attributes, Value } from '../value';
+import type { Graph, Value } from '../graph';
+import type { Attributes } from '../attributes';
 
 /** An operand: a value, or a number that becomes a scalar of the other operand's type. */
 export type Operand = Value | number;

@@ -1,5 +1,6 @@
 import { onnxTypeOf, type DType } from '../dtype';
-import { float, type Value } from '../value';
+import { float } from '../attributes';
+import type { Value } from '../graph';
 import { broadcastShape, pair, scalar, single, type Operand } from './build';
 
 function binary(opType: string, a: Operand, b: Operand, dtype?: DType): Value {

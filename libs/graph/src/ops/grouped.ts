@@ -1,7 +1,6 @@
 import { divideDims, shapeText, type Dim } from '../dims';
 import { GraphError } from '../errors';
-import type { Rule } from '../gradient/rule';
-import type { Value } from '../value';
+import type { Rule, Value } from '../graph';
 import { ints, single } from './build';
 import { min } from './elementwise';
 import { argSort, gather } from './indexing';

@@ -1,7 +1,7 @@
 import { sameShape, shapeText, type Dim } from '../dims';
 import { arrayOf, type DType } from '../dtype';
 import { GraphError } from '../errors';
-import type { Value } from '../value';
+import type { Value } from '../graph';
 import { axisOf, scalar, single } from './build';
 import { dimValue, expand, full, range, unsqueeze } from './shape';
 

@@ -1,7 +1,5 @@
-import type { Rule } from '../gradient/rule';
+import type { Graph, Rule, Value } from '../graph';
 import type { Dim } from '../dims';
-import type { Graph } from '../graph';
-import type { Value } from '../value';
 import { ints, single } from './build';
 import { squeeze } from './shape';
 

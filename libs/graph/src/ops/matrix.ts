@@ -1,6 +1,7 @@
 import { broadcast, productOf, shapeText, type Dim } from '../dims';
 import { GraphError } from '../errors';
-import { float, type Value } from '../value';
+import { float } from '../attributes';
+import type { Value } from '../graph';
 import { add } from './elementwise';
 import { single } from './build';
 import { reshape } from './shape';

@@ -1,6 +1,7 @@
 import { shapeText } from '../dims';
 import { GraphError } from '../errors';
-import { float, type Value } from '../value';
+import { float } from '../attributes';
+import type { Value } from '../graph';
 import { axisOf, single } from './build';
 
 /** exp(x) / Σ exp(x) along an axis. */

@@ -1,7 +1,6 @@
 import { shapeText } from '../dims';
 import { GraphError } from '../errors';
-import type { Graph } from '../graph';
-import type { Value } from '../value';
+import type { Graph, Value } from '../graph';
 import { single } from './build';
 
 /**

@@ -1,7 +1,7 @@
 import type { Dim } from '../dims';
 import { GraphError } from '../errors';
 import { shapeText } from '../dims';
-import type { Value } from '../value';
+import type { Value } from '../graph';
 import { axisOf, ints, single } from './build';
 
 function places(opName: string, x: Value, axes: readonly number[]): number[] {

@@ -11,8 +11,7 @@ import {
   type Dim,
 } from '../dims';
 import { GraphError } from '../errors';
-import type { Graph } from '../graph';
-import type { Value } from '../value';
+import type { Graph, Value } from '../graph';
 import { axisOf, broadcastShape, ints, scalar, single } from './build';
 import { broadcast } from '../dims';
 

@@ -1,15 +1,9 @@
-import { Graph } from '../graph';
+import { Graph, type Value } from '../graph';
 import * as ops from '../ops';
-import type { Value } from '../value';
-import type { AdamWOptions } from './adamw';
+import { STEP_SCALARS, type AdamWOptions } from './adamw';
 
 /** Shapes of weights by name. */
 export type WeightShapes = ReadonlyMap<string, readonly number[]>;
-
-/** Numbers that change from step to step, scalars each: see {@link stepScalars}. */
-export const STEP_SCALARS = ['scale', 'rate', 'correction', 'keep'] as const;
-
-export type StepScalars = Record<(typeof STEP_SCALARS)[number], number>;
 
 /** What a step of AdamW reads and gives for one weight, as names of inputs and, with `next.` before them, outputs. */
 export function adamwNames(weight: string): Record<'weight' | 'gradient' | 'first' | 'second', string> {
@@ -56,23 +50,4 @@ export function adamwGraph(
     graph.output(`next.${names.second}`, second);
   }
   return graph;
-}
-
-/**
- * The scalars of a step.
- * @param step the number of this step, from 1 on
- * @param scale what gradients are multiplied with, to clip them
- */
-export function stepScalars(
-  { beta1 = 0.9, beta2 = 0.95, weightDecay = 0 }: AdamWOptions,
-  step: number,
-  learningRate: number,
-  scale: number,
-): StepScalars {
-  return {
-    scale,
-    rate: learningRate / (1 - beta1 ** step),
-    correction: 1 / Math.sqrt(1 - beta2 ** step),
-    keep: 1 - learningRate * weightDecay,
-  };
 }

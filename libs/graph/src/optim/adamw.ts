@@ -1,5 +1,4 @@
 import { GraphError } from '../errors';
-import { stepScalars } from './adamw-graph';
 
 /** Settings of AdamW; the defaults are Tinker's. */
 export interface AdamWOptions {
@@ -25,6 +24,11 @@ export interface StepOptions {
   /** gradients are scaled down together to this norm; absent or 0: as they are */
   readonly maxNorm?: number;
 }
+
+/** Numbers that change from step to step, scalars each: see {@link stepScalars}. */
+export const STEP_SCALARS = ['scale', 'rate', 'correction', 'keep'] as const;
+
+export type StepScalars = Record<(typeof STEP_SCALARS)[number], number>;
 
 /**
  * AdamW (Loshchilov & Hutter 2019, algorithm 2) over plain arrays.
@@ -168,4 +172,23 @@ export function clipGradNorm(gradients: readonly Float32Array[], maxNorm: number
     for (let i = 0; i < gradient.length; i++) gradient[i] *= scale;
   }
   return norm;
+}
+
+/**
+ * The scalars of a step.
+ * @param step the number of this step, from 1 on
+ * @param scale what gradients are multiplied with, to clip them
+ */
+export function stepScalars(
+  { beta1 = 0.9, beta2 = 0.95, weightDecay = 0 }: AdamWOptions,
+  step: number,
+  learningRate: number,
+  scale: number,
+): StepScalars {
+  return {
+    scale,
+    rate: learningRate / (1 - beta1 ** step),
+    correction: 1 / Math.sqrt(1 - beta2 ** step),
+    keep: 1 - learningRate * weightDecay,
+  };
 }

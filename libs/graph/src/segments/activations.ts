@@ -1,6 +1,6 @@
 import { evaluateDim } from '../dims';
 import { sizeBytesOf } from '../dtype';
-import type { Node } from '../value';
+import type { Node } from '../graph';
 
 /** Bytes of all results of nodes, of a graph or a segment: the most that a backward pass can need to keep of its forward pass. */
 export function activationBytes(

@@ -1,10 +1,9 @@
 import { cloneNode, type ValueMap } from '../clone';
 import { isFloat } from '../dtype';
 import { gradients, vectorJacobianProducts } from '../gradient/gradients';
-import { Graph } from '../graph';
+import { Graph, operandsOf, type Value } from '../graph';
 import { nodesBehind } from '../live';
 import { add } from '../ops/elementwise';
-import { operandsOf, type Value } from '../value';
 import type { Segment, SegmentPlan } from './plan';
 
 /** Name of a value that one segment hands to another. */

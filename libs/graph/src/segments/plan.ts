@@ -1,8 +1,7 @@
 import { isFloat } from '../dtype';
 import { GraphError } from '../errors';
-import type { Graph } from '../graph';
+import { operandsOf, type Graph, type Node, type Value } from '../graph';
 import { nodesBehind } from '../live';
-import { operandsOf, type Node, type Value } from '../value';
 
 /** A part of a graph between two cuts, in terms of the values of the whole graph. */
 export interface Segment {

@@ -1,5 +1,5 @@
 import type { Graph, Tensor, Value } from '@ui-rl/graph';
-import type { ParameterSource } from '../nn/parameters';
+import type { ParameterSource } from '../nn/parameter-source';
 
 /** One weight of a model, as its checkpoint names and shapes it. */
 export interface ParameterSpec {

@@ -1,6 +1,6 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import { blockAttention } from './block-attention';
-import type { LayerBuilder } from './parameters';
+import type { LayerBuilder } from './layer-builder';
 
 const excluded = -1e9;
 

@@ -1,5 +1,5 @@
 import { ops, type Value } from '@ui-rl/graph';
-import type { LayerBuilder } from './parameters';
+import type { LayerBuilder } from './layer-builder';
 
 export interface GatedMlpSize {
   inFeatures: number;

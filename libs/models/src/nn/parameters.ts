@@ -1,53 +1,10 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import { loraName, type LoraModule, type LoraPlan } from '../lora/plan';
-import type { AttentionKind } from '../families/base';
-import type { WeightStore } from '../weights/store';
-import { dropOut } from './dropout';
 import { matrixName, type QuantizedWeights } from '../weights/quantized-weights';
+import type { WeightStore } from '../weights/store';
+import type { LoraValues, MatrixStack, PackedStack, ParameterSource } from './parameter-source';
 import { dequantized, dequantizedStack, packedProduct, packedStack } from './quantized';
 import { splitRows } from './stack';
-
-/** The two matrices of a LoRA layer as graph values, and what to multiply their product with. */
-export interface LoraValues {
-  a: Value;
-  b: Value;
-  scale: number;
-  /** share of the layer's input that is dropped in training */
-  dropout: number;
-}
-
-/** Matrices of equal shape, [out, in] each, or all of them [in, out]. */
-export interface MatrixStack {
-  readonly transposed: boolean;
-  /** whether they are stored in a type that nothing is computed in */
-  readonly isConverted: boolean;
-  /** a matrix as float32, converted in `graph`: in the body of a loop, where that is one, and only when it runs */
-  readonly matrix: (graph: Graph, index: number) => Value;
-}
-
-/** Matrices that are multiplied as they are stored: x [R, in] → [R, out], in the graph of x. */
-export interface PackedStack {
-  readonly product: (x: Value, index: number) => Value;
-}
-
-/**
- * Where a graph builder gets every parameter from. One source serves one graph: values are shared within it, so that tied
- * weights are one value.
- */
-export interface ParameterSource {
-  /** the weight `name`, whose checkpoint shape is `shape`, as float32 */
-  get(graph: Graph, name: string, shape: readonly number[]): Value;
-  /** the same in the type it is stored in */
-  stored(graph: Graph, name: string, shape: readonly number[]): Value;
-  /** x · Wᵀ for the weight [out, in] of a linear layer: [..., in] → [..., out] */
-  product(graph: Graph, x: Value, name: string, shape: readonly [number, number]): Value;
-  /** the matrices of a stack of linear layers without bias, one weight [layers, out, in] */
-  stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack | PackedStack;
-  /** the adapter of a linear layer, or of a stack of them, if it has one */
-  lora(graph: Graph, module: string, inFeatures: number, outFeatures: number): LoraValues | undefined;
-  /** what became a graph input, by name, in order of first use */
-  readonly inputs: ReadonlyMap<string, Value>;
-}
 
 export interface ParametersOptions {
   weights: WeightStore;
@@ -165,77 +122,4 @@ function remembered(known: Map<string, Value>, name: string, build: () => Value)
   const value = known.get(name) ?? build();
   known.set(name, value);
   return value;
-}
-
-/** A linear layer of the checkpoint, with its adapter: y = xWᵀ + b + scale · (xAᵀ)Bᵀ; x [..., in] → [..., out]. */
-export interface LinearShape {
-  inFeatures: number;
-  outFeatures: number;
-  bias: boolean;
-}
-
-export interface BuilderOptions {
-  /** whether the adapter's dropout takes place, default false */
-  dropout?: boolean | undefined;
-  /** default `whole` */
-  attention?: AttentionKind | undefined;
-  /** whether there are few rows and no derivatives: layers of a stack that have no rows are then left alone. Default false */
-  fewRows?: boolean | undefined;
-}
-
-/** Builds the layers that all families share over one graph and one source of parameters. */
-export class LayerBuilder {
-  constructor(
-    readonly graph: Graph,
-    readonly parameters: ParameterSource,
-    private readonly options: BuilderOptions = {},
-  ) {}
-
-  private get dropout(): boolean {
-    return this.options.dropout ?? false;
-  }
-
-  get attention(): AttentionKind {
-    return this.options.attention ?? 'whole';
-  }
-
-  get fewRows(): boolean {
-    return this.options.fewRows ?? false;
-  }
-
-  weight(name: string, shape: readonly number[]): Value {
-    return this.parameters.get(this.graph, name, shape);
-  }
-
-  /** Rows of the table `name` [rows, width] for token ids of any shape: [..., width]. Only those rows are read. */
-  embedding(name: string, shape: readonly [number, number], ids: Value): Value {
-    const rows = ops.gather(this.parameters.stored(this.graph, name, shape), ids, 0);
-    return rows.dtype === 'float32' ? rows : ops.cast(rows, 'float32');
-  }
-
-  /** Linear layer `name` (without `.weight`) with its adapter if it has one. */
-  linear(x: Value, name: string, { inFeatures, outFeatures, bias }: LinearShape): Value {
-    return this.graph.scope(name.split('.').at(-1) ?? name, () => {
-      const product = this.parameters.product(this.graph, x, `${name}.weight`, [outFeatures, inFeatures]);
-      const y = bias ? ops.add(product, this.weight(`${name}.bias`, [outFeatures])) : product;
-      const lora = this.parameters.lora(this.graph, name, inFeatures, outFeatures);
-      return lora === undefined ? y : ops.add(y, this.adapter(x, name, lora));
-    });
-  }
-
-  private adapter(x: Value, name: string, { a, b, scale, dropout }: LoraValues): Value {
-    const rate = this.dropout ? dropout : 0;
-    const low = ops.linear(rate === 0 ? x : dropOut(x, name, rate), a);
-    const factor = scale / (1 - rate);
-    const scaled = factor === 1 ? low : ops.mul(low, ops.scalar(this.graph, factor, 'float32'));
-    return ops.linear(scaled, b);
-  }
-
-  rmsNorm(x: Value, name: string, size: number, eps: number): Value {
-    return ops.rmsNorm(x, this.weight(`${name}.weight`, [size]), eps);
-  }
-
-  layerNorm(x: Value, name: string, size: number, eps: number): Value {
-    return ops.layerNorm(x, this.weight(`${name}.weight`, [size]), this.weight(`${name}.bias`, [size]), eps);
-  }
 }

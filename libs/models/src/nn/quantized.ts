@@ -1,7 +1,7 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import { QUANTIZATION_BLOCK } from '../weights/quantize';
 import { matrixName, type QuantizedWeight } from '../weights/quantized-weights';
-import type { MatrixStack, PackedStack } from './parameters';
+import type { MatrixStack, PackedStack } from './parameter-source';
 
 /** What a quantized weight is converted from. */
 interface Codes {

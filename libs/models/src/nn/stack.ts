@@ -1,6 +1,7 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import { ModelError } from '../errors';
-import type { LayerBuilder, LinearShape, LoraValues, MatrixStack, PackedStack } from './parameters';
+import type { LayerBuilder, LinearShape } from './layer-builder';
+import type { LoraValues, MatrixStack, PackedStack } from './parameter-source';
 
 /**
  * A stack of equal linear layers without bias: `name` is one weight [layers, out, in]. Its adapter is laid out as PEFT does for a

@@ -1,5 +1,5 @@
 import { ops, type Value } from '@ui-rl/graph';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import type { ParameterSpec } from '../base';
 import { layerNormParameters } from './parameters';
 import { encoderParameters, siglipKernelShape, siglipPatchLength, type SiglipConfig } from './siglip-config';

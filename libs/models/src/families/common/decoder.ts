@@ -1,6 +1,6 @@
 import { ops, type Value } from '@ui-rl/graph';
 import { gatedMlp } from '../../nn/gated-mlp';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import { decoderLayer, type DecoderConfig } from './decoder-config';
 import { mixtureOfExperts } from './mixture';
 import type { VisionFeatures } from './model';

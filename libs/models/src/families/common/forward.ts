@@ -1,7 +1,7 @@
 import { Graph, ops, type Value } from '@ui-rl/graph';
 import { ModelError } from '../../errors';
 import { cachedAttention, causalBias, groupedAttention } from '../../nn/attention';
-import { LayerBuilder } from '../../nn/parameters';
+import { LayerBuilder } from '../../nn/layer-builder';
 import type {
   SamplerForward,
   SamplerOptions,

@@ -1,7 +1,7 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import type { ConfigReader } from '../../config-reader';
 import { ModelError } from '../../errors';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import type { ImageInput, LinearSpec, ParameterSpec } from '../base';
 import { buildClipStates, clipParameters } from './clip-tower';
 import { linearParameters } from './parameters';

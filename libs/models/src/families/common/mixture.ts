@@ -1,6 +1,6 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { ConfigReader } from '../../config-reader';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import { LinearStack } from '../../nn/stack';
 import type { LinearSpec } from '../base';
 

@@ -1,5 +1,5 @@
 import type { Graph, Value } from '@ui-rl/graph';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import type {
   Feeds,
   FinishPrompt,

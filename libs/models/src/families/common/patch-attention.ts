@@ -1,5 +1,5 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import { attendAll } from '../../nn/attention';
 import type { PatchGeometry } from './patch-feeds';
 

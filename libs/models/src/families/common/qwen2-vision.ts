@@ -1,5 +1,5 @@
 import { ops, type Value } from '@ui-rl/graph';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import type { LinearSpec, ParameterSpec } from '../base';
 import { kernelShape, type PatchTowerSize } from './patch-attention';
 import { visionPrefix } from './qwen2-text';

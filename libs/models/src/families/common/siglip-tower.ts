@@ -1,6 +1,6 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import { attendAll } from '../../nn/attention';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import {
   siglipKernelShape,
   siglipLayer,

@@ -1,7 +1,7 @@
 import { ops, type Value } from '@ui-rl/graph';
 import { groupedAttention } from '../../nn/attention';
 import { gatedMlp } from '../../nn/gated-mlp';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import type { Idefics2Config } from './config';
 import { projection, resampler, resamplerLayer, resamplerWidth } from './names';
 

@@ -1,5 +1,5 @@
 import { ops, type Value } from '@ui-rl/graph';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import type { LinearSpec } from '../base';
 import type { Idefics3Config } from './config';
 

@@ -1,5 +1,5 @@
 import { ops, type Value } from '@ui-rl/graph';
-import type { LayerBuilder } from '../../nn/parameters';
+import type { LayerBuilder } from '../../nn/layer-builder';
 import type { VisionFeatures } from '../common/model';
 import { embedPatches, patchAttention, type PatchInputs, patchLength } from '../common/patch-attention';
 import { patchEmbed, mergePatches, merger, visionBlock } from '../common/qwen2-vision';

@@ -2,7 +2,8 @@ import { ConfigReader } from '../../config-reader';
 import { mropeSections, parseDecoder, type DecoderConfig, type RopeConfig } from '../common/decoder-config';
 import type { MixtureConfig } from '../common/mixture';
 import type { PatchTowerSize } from '../common/patch-attention';
-import { textPrefix } from './names';
+
+const textPrefix = 'model.language_model';
 
 /** Vision tower of Qwen3-VL. */
 export interface Qwen3VisionConfig extends PatchTowerSize {

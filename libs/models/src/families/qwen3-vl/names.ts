@@ -4,7 +4,6 @@ import { layerNormParameters, linearParameters } from '../common/parameters';
 import type { Qwen3VisionConfig } from './config';
 
 export const visionPrefix = 'model.visual';
-export const textPrefix = 'model.language_model';
 
 export function visionBlock(layer: number): string {
   return `${visionPrefix}.blocks.${layer}`;

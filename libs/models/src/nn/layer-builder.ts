@@ -1,0 +1,77 @@
+import { ops, type Graph, type Value } from '@ui-rl/graph';
+import type { AttentionKind } from '../families/base';
+import { dropOut } from './dropout';
+import type { LoraValues, ParameterSource } from './parameter-source';
+
+/** A linear layer of the checkpoint, with its adapter: y = xWᵀ + b + scale · (xAᵀ)Bᵀ; x [..., in] → [..., out]. */
+export interface LinearShape {
+  inFeatures: number;
+  outFeatures: number;
+  bias: boolean;
+}
+
+export interface BuilderOptions {
+  /** whether the adapter's dropout takes place, default false */
+  dropout?: boolean | undefined;
+  /** default `whole` */
+  attention?: AttentionKind | undefined;
+  /** whether there are few rows and no derivatives: layers of a stack that have no rows are then left alone. Default false */
+  fewRows?: boolean | undefined;
+}
+
+/** Builds the layers that all families share over one graph and one source of parameters. */
+export class LayerBuilder {
+  constructor(
+    readonly graph: Graph,
+    readonly parameters: ParameterSource,
+    private readonly options: BuilderOptions = {},
+  ) {}
+
+  private get dropout(): boolean {
+    return this.options.dropout ?? false;
+  }
+
+  get attention(): AttentionKind {
+    return this.options.attention ?? 'whole';
+  }
+
+  get fewRows(): boolean {
+    return this.options.fewRows ?? false;
+  }
+
+  weight(name: string, shape: readonly number[]): Value {
+    return this.parameters.get(this.graph, name, shape);
+  }
+
+  /** Rows of the table `name` [rows, width] for token ids of any shape: [..., width]. Only those rows are read. */
+  embedding(name: string, shape: readonly [number, number], ids: Value): Value {
+    const rows = ops.gather(this.parameters.stored(this.graph, name, shape), ids, 0);
+    return rows.dtype === 'float32' ? rows : ops.cast(rows, 'float32');
+  }
+
+  /** Linear layer `name` (without `.weight`) with its adapter if it has one. */
+  linear(x: Value, name: string, { inFeatures, outFeatures, bias }: LinearShape): Value {
+    return this.graph.scope(name.split('.').at(-1) ?? name, () => {
+      const product = this.parameters.product(this.graph, x, `${name}.weight`, [outFeatures, inFeatures]);
+      const y = bias ? ops.add(product, this.weight(`${name}.bias`, [outFeatures])) : product;
+      const lora = this.parameters.lora(this.graph, name, inFeatures, outFeatures);
+      return lora === undefined ? y : ops.add(y, this.adapter(x, name, lora));
+    });
+  }
+
+  private adapter(x: Value, name: string, { a, b, scale, dropout }: LoraValues): Value {
+    const rate = this.dropout ? dropout : 0;
+    const low = ops.linear(rate === 0 ? x : dropOut(x, name, rate), a);
+    const factor = scale / (1 - rate);
+    const scaled = factor === 1 ? low : ops.mul(low, ops.scalar(this.graph, factor, 'float32'));
+    return ops.linear(scaled, b);
+  }
+
+  rmsNorm(x: Value, name: string, size: number, eps: number): Value {
+    return ops.rmsNorm(x, this.weight(`${name}.weight`, [size]), eps);
+  }
+
+  layerNorm(x: Value, name: string, size: number, eps: number): Value {
+    return ops.layerNorm(x, this.weight(`${name}.weight`, [size]), this.weight(`${name}.bias`, [size]), eps);
+  }
+}
