@@ -8,13 +8,13 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const allowed = {
   contracts: [],
   bus: ['contracts'],
-  settings: ['contracts'],
-  'plugin-kit': ['contracts', 'actions'],
+  settings: ['contracts', 'plugin-kit'],
+  'plugin-kit': ['contracts', 'actions', 'graph'],
   actions: [],
   graph: [],
   models: ['graph'],
-  engine: ['graph', 'models', 'algorithms'],
-  algorithms: ['graph'],
+  engine: ['graph', 'models', 'algorithms', 'plugin-kit'],
+  algorithms: ['graph', 'plugin-kit'],
   records: ['contracts'],
   testkit: '*',
 };
