@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { subjects } from '@ui-rl/contracts';
-import type { EpisodeDetail, EpisodePage, RunDetail, SetAsideView } from '@ui-rl/records';
+import type { EpisodeDetail, EpisodePage, RunDetail, DeadLetterView } from '@ui-rl/records';
 import { eventually } from '@ui-rl/testkit';
 import { firstTries, firstTry, miscounted, mistrained, recordedEpisodes } from './support/accounting';
 import { TestFleet } from './support/fleet';
@@ -11,7 +11,7 @@ import type { RunLog } from './support/run-log';
 const RUN = 'e2e';
 const GARBAGE = new Uint8Array([0xc1, 0xff, 0x00, 0x7b]);
 
-/** What is published raw, as with `nats pub`, and which services must put it aside. */
+/** What is published raw, as with `nats pub`, and which services must make it a dead letter. */
 const MALFORMED: { subject: string; payload: string | Uint8Array; services: string[]; reason: RegExp }[] = [
   { subject: subjects.task(RUN), payload: '{"description":', services: ['task-loader'], reason: /not JSON/ },
   { subject: subjects.task(RUN), payload: '{}', services: ['task-loader'], reason: /description: .*nothing/ },
@@ -157,15 +157,15 @@ it('keeps every screenshot under its hash', async () => {
   }
 });
 
-it('puts malformed messages of every stream aside, where the monitor shows them', async () => {
+it('makes dead letters of malformed messages of every stream, where the monitor shows them', async () => {
   const found = await eventually('all malformed messages', async () => {
-    const all = await fleet.api<SetAsideView[]>('/api/set-aside');
+    const all = await fleet.api<DeadLetterView[]>('/api/dead-letters');
     return missingFrom(all).length === 0 ? all : null;
-  }).catch(async () => fleet.api<SetAsideView[]>('/api/set-aside'));
+  }).catch(async () => fleet.api<DeadLetterView[]>('/api/dead-letters'));
   expect(missingFrom(found)).toEqual([]);
 });
 
-function missingFrom(found: SetAsideView[]): string[] {
+function missingFrom(found: DeadLetterView[]): string[] {
   return MALFORMED.flatMap(({ subject, services, reason }) =>
     services
       .filter(

@@ -22,7 +22,7 @@ let calm: RunLog;
 let torn: RunLog;
 const killed: string[] = [];
 /** Episodes that were being played when something was killed. */
-const underWay: number[] = [];
+const inFlight: number[] = [];
 let database: Database;
 let episodes: RecordedEpisode[];
 
@@ -78,7 +78,7 @@ async function tear(): Promise<void> {
 /** Waits until so many episodes of a kind have begun, and notes how many of them are being played. */
 async function playing(kind: Kind, begun: number): Promise<void> {
   await fleet.until(`episode ${begun} of ${kind}`, () => started(kind) >= begun, 120_000);
-  underWay.push(started(kind) - ended(kind));
+  inFlight.push(started(kind) - ended(kind));
 }
 
 function started(kind: Kind): number {
@@ -93,7 +93,7 @@ it('goes on to the end, whatever was killed', () => {
   expect(killed.toSorted()).toEqual(
     ['actor', 'env', 'evaluator', 'learner', 'learner', 'monitor', 'nats-server', 'task-loader'].toSorted(),
   );
-  expect(Math.max(...underWay)).toBeGreaterThan(0);
+  expect(Math.max(...inFlight)).toBeGreaterThan(0);
   expect(torn.events('phase').map(({ phase }) => phase)).toEqual([
     'baseline',
     'training',

@@ -1,4 +1,4 @@
-import { groupAdvantages, hasSignal, standardDeviation } from './advantages';
+import { groupAdvantages, hasRewardSpread, standardDeviation } from './advantages';
 import { tokenWeights } from './aggregation';
 import { selectByReward } from './rejection';
 
@@ -17,8 +17,8 @@ describe('group advantages', () => {
   it('are exactly 0 where all episodes earned the same, also with rounding in the mean', () => {
     expect(groupAdvantages([0.1, 0.1, 0.1], 'grpo')).toEqual([0, 0, 0]);
     expect(groupAdvantages([3], 'grpo')).toEqual([0]);
-    expect(hasSignal([0.1, 0.1])).toBe(false);
-    expect(hasSignal([0.1, 0.2])).toBe(true);
+    expect(hasRewardSpread([0.1, 0.1])).toBe(false);
+    expect(hasRewardSpread([0.1, 0.2])).toBe(true);
   });
 
   it('refuse a reward that is no number', () => {

@@ -23,7 +23,7 @@ export function standardDeviation(values: readonly number[]): number {
 }
 
 /** Whether the episodes of a group differ in reward at all; a group without signal has advantages of 0. */
-export function hasSignal(rewards_G: readonly number[]): boolean {
+export function hasRewardSpread(rewards_G: readonly number[]): boolean {
   return rewards_G.some((reward) => Math.abs(reward - rewards_G[0]) > EQUAL);
 }
 
@@ -40,7 +40,7 @@ export function groupAdvantages(rewards_G: readonly number[], kind: AdvantageKin
       `reward ${bad} of the group is ${rewards_G[bad]}, expected a finite number`,
     );
   }
-  if (!hasSignal(rewards_G)) return rewards_G.map(() => 0);
+  if (!hasRewardSpread(rewards_G)) return rewards_G.map(() => 0);
   const centre = mean(rewards_G);
   const scale = kind === 'grpo' ? standardDeviation(rewards_G) + STD_EPSILON : 1;
   return rewards_G.map((reward) => (reward - centre) / scale);

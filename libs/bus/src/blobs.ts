@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ObjectStore } from '@nats-io/obj';
 import { BusError } from './errors';
-import { persistently, type RetryContext } from './retry';
+import { withRetry, type RetryContext } from './retry';
 
 export interface ObjectContext extends RetryContext {
   store(): Promise<ObjectStore>;
@@ -21,17 +21,17 @@ const KNOWN_HASHES = 65_536;
 /** Bytes by their sha256 (hex): each content is stored once, whoever puts it. */
 export class BlobStore {
   private readonly known = new Set<string>();
-  private readonly underWay = new Map<string, Promise<void>>();
+  private readonly inFlight = new Map<string, Promise<void>>();
 
   constructor(private readonly context: BlobContext) {}
 
   /** Stores the bytes unless they are there; returns their hash, which a caller that knows it may pass. */
   async put(bytes: Uint8Array, hash = sha256(bytes)): Promise<string> {
     if (this.known.has(hash)) return hash;
-    let upload = this.underWay.get(hash);
+    let upload = this.inFlight.get(hash);
     if (upload === undefined) {
-      upload = this.upload(hash, bytes).finally(() => this.underWay.delete(hash));
-      this.underWay.set(hash, upload);
+      upload = this.upload(hash, bytes).finally(() => this.inFlight.delete(hash));
+      this.inFlight.set(hash, upload);
     }
     await upload;
     return hash;
@@ -39,7 +39,7 @@ export class BlobStore {
 
   /** The bytes, or null where nobody stored them (or they are older than the bucket keeps). */
   async get(hash: string): Promise<Uint8Array | null> {
-    const bytes = await persistently(`read blob ${hash}`, this.context, () => this.read(hash));
+    const bytes = await withRetry(`read blob ${hash}`, this.context, () => this.read(hash));
     if (bytes === null) return null;
     const found = sha256(bytes);
     if (found !== hash)
@@ -58,7 +58,7 @@ export class BlobStore {
   }
 
   private async upload(hash: string, bytes: Uint8Array): Promise<void> {
-    await persistently(`store blob ${hash}`, this.context, async () => {
+    await withRetry(`store blob ${hash}`, this.context, async () => {
       const store = await this.context.store();
       const info = await store.info(hash);
       if (info === null || info.deleted) await store.putBlob({ name: hash }, bytes);
@@ -110,6 +110,6 @@ export class FileStore {
   }
 
   private run<T>(what: string, operation: (store: ObjectStore) => Promise<T>): Promise<T> {
-    return persistently(what, this.context, async () => operation(await this.context.store()));
+    return withRetry(what, this.context, async () => operation(await this.context.store()));
   }
 }

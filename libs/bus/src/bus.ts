@@ -19,9 +19,9 @@ import { KvBucket } from './kv';
 import type { BusOptions } from './options';
 import { request, type RequestOptions } from './request';
 import { startResponder, type Responder, type RespondOptions } from './respond';
-import { persistently, type RetryContext } from './retry';
+import { withRetry, type RetryContext } from './retry';
 import { RunDirectory } from './runs';
-import { howToFind, runOfSubject, setAsideRecord, type SetAsideRecord } from './set-aside';
+import { howToFind, runOfSubject, toDeadLetter, type DeadLetter } from './dead-letter';
 import { ensureTopology, type Stores } from './topology';
 
 const JETSTREAM_TIMEOUT_MS = 3_000;
@@ -38,7 +38,7 @@ export class BusService {
   /** JSON by key: run records, phases, policy and loader states. */
   readonly runsBucket: KvBucket;
   readonly runs: RunDirectory;
-  readonly setAsideBucket: KvBucket;
+  readonly deadLetterBucket: KvBucket;
   readonly blobs: BlobStore;
   readonly checkpoints: FileStore;
 
@@ -57,14 +57,14 @@ export class BusService {
     this.service = options.service;
     this.logger = new Logger(`bus:${options.service}`);
     const retry = this.retryContext();
-    const kv = (name: 'runs' | 'setAside') =>
+    const kv = (name: 'runs' | 'deadLetters') =>
       new KvBucket(BUCKETS[name], {
         ...retry,
         bucket: async () => (await this.openStores())[name],
         onReconnect: (callback) => this.onReconnect(callback),
       });
     this.runsBucket = kv('runs');
-    this.setAsideBucket = kv('setAside');
+    this.deadLetterBucket = kv('deadLetters');
     this.blobs = new BlobStore({
       ...retry,
       store: async () => (await this.openStores()).blobs,
@@ -88,7 +88,7 @@ export class BusService {
     const jsm = await jetstreamManager(connection, { checkAPI: false, timeout: JETSTREAM_TIMEOUT_MS });
     const bus = new BusService(connection, js, jsm, options);
     void bus.followStatus();
-    await persistently('create the streams', bus.retryContext(), () => bus.openStores());
+    await withRetry('create the streams', bus.retryContext(), () => bus.openStores());
     return bus;
   }
 
@@ -110,7 +110,7 @@ export class BusService {
   async publishJson(subject: string, value: unknown, id: string): Promise<PubAck> {
     const payload = writeJson(value);
     this.assertFits(subject, payload);
-    return persistently(`publish to ${subject}`, this.retryContext(), () =>
+    return withRetry(`publish to ${subject}`, this.retryContext(), () =>
       this.js.publish(subject, payload, { msgID: id, timeout: JETSTREAM_TIMEOUT_MS }),
     );
   }
@@ -152,19 +152,19 @@ export class BusService {
   }
 
   /** Puts a message that cannot be handled where a person finds it, and tells it in the events of its run. */
-  async setAside(
+  async deadLetter(
     message: { key: string; subject: string; reason: string },
     payload: Uint8Array,
   ): Promise<void> {
-    const record: SetAsideRecord = setAsideRecord({ ...message, service: this.service }, payload);
-    await this.setAsideBucket.put(record.key, record);
+    const record: DeadLetter = toDeadLetter({ ...message, service: this.service }, payload);
+    await this.deadLetterBucket.put(record.key, record);
     this.logger.error(
-      `set a message aside from ${record.subject}: ${record.reason}. See it with: ${howToFind(record.key)}`,
+      `dead letter from ${record.subject}: ${record.reason}. See it with: ${howToFind(record.key)}`,
     );
     const runId = runOfSubject(message.subject);
     if (runId === null || !isRunId(runId)) return;
     const { service, subject, key, reason } = record;
-    await this.event({ type: 'set_aside', runId, service, subject, key, reason }, key);
+    await this.event({ type: 'dead_letter', runId, service, subject, key, reason }, key);
   }
 
   /** Calls back after every reconnection; returns how to stop that. */

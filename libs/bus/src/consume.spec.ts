@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { RolloutRequest, STREAMS, subjects, Task } from '@ui-rl/contracts';
 import { eventually, makeRollout, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
-import { BusService, type SetAsideRecord } from './index';
+import { BusService, type DeadLetter } from './index';
 
 Logger.overrideLogger(false);
 
@@ -147,7 +147,7 @@ describe('streams and durable consumers', () => {
       /description: should not be empty, found ""; maxSteps: .*found 0/,
     ],
     ['no object', '[1]', /expected an object, found an array of 1/],
-  ])('sets aside a message that is %s, and stays up', async (_, payload, reason) => {
+  ])('makes a dead letter of a message that is %s, and stays up', async (_, payload, reason) => {
     const handled: string[] = [];
     await bus.consume({
       stream: STREAMS.tasks,
@@ -161,8 +161,8 @@ describe('streams and durable consumers', () => {
     bus.connection.publish(subjects.task('run'), payload);
     await bus.publishJson(subjects.task('run'), makeTask({ description: 'good' }), 'good');
     await eventually('the good task', () => handled.length > 0);
-    const key = await eventually('the record', async () => (await bus.setAsideBucket.keys())[0]);
-    const record = (await bus.setAsideBucket.get<SetAsideRecord>(key))?.value;
+    const key = await eventually('the record', async () => (await bus.deadLetterBucket.keys())[0]);
+    const record = (await bus.deadLetterBucket.get<DeadLetter>(key))?.value;
     expect(record).toMatchObject({ service: 'test', subject: 'uirl.task.run', payload, encoding: 'utf8' });
     expect(record?.reason).toMatch(reason);
     expect(handled).toEqual(['good']);

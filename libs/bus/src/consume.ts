@@ -14,7 +14,7 @@ import { nanos } from '@nats-io/transport-node';
 import type { BusService } from './bus';
 import { readJson, type MessageClass } from './codec';
 import { BusError, describeError, UnacceptableMessage } from './errors';
-import { isClosed, isPassing, sleep, waitAtMost } from './retry';
+import { isClosed, isTransient, sleep, waitAtMost } from './retry';
 
 /** What a handler knows about the delivery. */
 export interface JetStreamContext {
@@ -41,7 +41,7 @@ export interface ConsumeOptions<T> {
   durable: string;
   /** One subject filter. */
   subject: string;
-  /** Messages that do not pass its validation are set aside. Without it any JSON object is handed over. */
+  /** Messages that do not pass its validation become dead letters. Without it any JSON object is handed over. */
   schema?: MessageClass<T>;
   /** Messages at a time; nothing is fetched beyond that. Default 1. */
   concurrency?: number;
@@ -57,7 +57,7 @@ export interface ConsumeOptions<T> {
   handle(message: T, context: JetStreamContext): Promise<void>;
   /**
    * Runs once all attempts failed, also when the process died in each of them; the message is acknowledged when it
-   * resolves. Without it the message is set aside.
+   * resolves. Without it the message becomes a dead letter.
    */
   exhausted?(message: T, context: JetStreamContext): Promise<void>;
 }
@@ -88,8 +88,8 @@ class ConsumptionLoop<T> implements Consumption {
   readonly ended: Promise<void>;
   private readonly stopping = new AbortController();
   private readonly waiting = new Set<ConsumerMessages>();
-  /** The messages that are being handled, by place and time in the stream. */
-  private readonly underWay = new Set<string>();
+  /** The messages that are being handled, by position and time in the stream. */
+  private readonly inFlight = new Set<string>();
   private readonly logger: Logger;
   private readonly ackWaitMs: number;
   private readonly maxDeliver: number;
@@ -149,7 +149,7 @@ class ConsumptionLoop<T> implements Consumption {
           );
         }
         this.consumer = null;
-        if (isPassing(error)) await this.bus.repair().catch(() => undefined);
+        if (isTransient(error)) await this.bus.repair().catch(() => undefined);
         await sleep(Math.min(200 * failures, 2_000), this.stopping.signal);
       }
     }
@@ -173,8 +173,8 @@ class ConsumptionLoop<T> implements Consumption {
   private async process(message: JsMsg): Promise<void> {
     const identity = `${message.info.streamSequence}@${message.info.timestampNanos}`;
     // Delivered again since a heartbeat came late: whoever handles it answers for both, and this slot stays free.
-    if (this.underWay.has(identity)) return message.working();
-    this.underWay.add(identity);
+    if (this.inFlight.has(identity)) return message.working();
+    this.inFlight.add(identity);
     const heartbeat = setInterval(() => {
       if (this.bus.connection.isClosed()) clearInterval(heartbeat);
       else message.working();
@@ -189,16 +189,16 @@ class ConsumptionLoop<T> implements Consumption {
       );
     } finally {
       clearInterval(heartbeat);
-      this.underWay.delete(identity);
+      this.inFlight.delete(identity);
     }
   }
 
   private async decide(message: JsMsg): Promise<void> {
     const read = readJson(message.data, this.options.schema);
-    if (!read.ok) return this.setAside(message, read.reason);
+    if (!read.ok) return this.deadLetter(message, read.reason);
     const context = this.contextOf(message);
     // More deliveries than attempts: the process died in the last one.
-    if (context.delivery > this.maxDeliver) return this.giveUp(message, read.value, context);
+    if (context.delivery > this.maxDeliver) return this.exhaust(message, read.value, context);
     try {
       await this.options.handle(read.value, context);
     } catch (error) {
@@ -208,7 +208,7 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   private async failed(message: JsMsg, value: T, context: JetStreamContext, error: unknown): Promise<void> {
-    if (error instanceof UnacceptableMessage) return this.setAside(message, describeError(error));
+    if (error instanceof UnacceptableMessage) return this.deadLetter(message, describeError(error));
     if (this.stopping.signal.aborted) {
       message.nak();
       return;
@@ -217,29 +217,32 @@ class ConsumptionLoop<T> implements Consumption {
       `${this.options.durable} failed on ${describe(message)}, attempt ${context.delivery} of ${this.maxDeliver}: ${describeError(error)}`,
       stackOf(error),
     );
-    if (context.lastAttempt) return this.giveUp(message, value, { ...context, error });
+    if (context.lastAttempt) return this.exhaust(message, value, { ...context, error });
     const pause = (this.options.retryDelayMs ?? 1_000) * 2 ** (context.delivery - 1);
     message.nak(Math.min(pause, MAX_RETRY_DELAY_MS));
   }
 
-  private async giveUp(message: JsMsg, value: T, context: JetStreamContext): Promise<void> {
+  private async exhaust(message: JsMsg, value: T, context: JetStreamContext): Promise<void> {
     const reason = context.error === undefined ? 'the process ended each time' : describeError(context.error);
     if (this.options.exhausted === undefined) {
-      return this.setAside(message, `failed ${this.maxDeliver} times, at last: ${reason}`);
+      return this.deadLetter(message, `failed ${this.maxDeliver} times, at last: ${reason}`);
     }
     try {
       await this.options.exhausted(value, context);
     } catch (error) {
-      this.logger.error(`giving up on ${describe(message)} failed: ${describeError(error)}`, stackOf(error));
+      this.logger.error(
+        `handling the last failure of ${describe(message)} failed: ${describeError(error)}`,
+        stackOf(error),
+      );
       message.nak(MAX_RETRY_DELAY_MS);
       return;
     }
     await acknowledge(message);
   }
 
-  private async setAside(message: JsMsg, reason: string): Promise<void> {
+  private async deadLetter(message: JsMsg, reason: string): Promise<void> {
     const key = `${this.options.stream}.${message.info.streamSequence}.${this.bus.service}`;
-    await this.bus.setAside({ key, subject: message.subject, reason }, message.data);
+    await this.bus.deadLetter({ key, subject: message.subject, reason }, message.data);
     message.term();
   }
 
@@ -279,7 +282,7 @@ class ConsumptionLoop<T> implements Consumption {
         replay_policy: ReplayPolicy.Instant,
       });
     } catch (error) {
-      if (!(error instanceof JetStreamApiError) || isPassing(error)) throw error;
+      if (!(error instanceof JetStreamApiError) || isTransient(error)) throw error;
       throw new BusError(
         'configuration',
         `cannot read stream ${stream} as "${durable}" with filter ${subject}: ${error.message}. Another consumer may hold that name or filter: nats consumer report ${stream}`,

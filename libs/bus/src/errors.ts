@@ -14,7 +14,7 @@ export class BusError extends Error {
 }
 
 /**
- * Thrown by a JetStream handler for a message that no later attempt could handle: it is put aside at once, with this
+ * Thrown by a JetStream handler for a message that no later attempt could handle: it becomes a dead letter at once, with this
  * text as the reason, instead of being delivered again.
  */
 export class UnacceptableMessage extends Error {

@@ -22,5 +22,5 @@ export { sleep } from './retry';
 export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
 export { RunService, type RunServiceOptions } from './run-service';
 export { serveRuns, type ServeRunsOptions } from './serve-runs';
-export type { SetAsideRecord } from './set-aside';
+export type { DeadLetter } from './dead-letter';
 export { BusStrategy } from './strategy';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/transport-node';
-import { isPassing, persistently, sleep, type RetryContext } from './retry';
+import { isTransient, withRetry, sleep, type RetryContext } from './retry';
 
 export interface KvEntry<T> {
   key: string;
@@ -112,7 +112,7 @@ export class KvBucket {
         iterator = await bucket.watch({ key: filter, include: KvWatchInclude.LastValue });
       } catch (error) {
         if (stop.aborted) return;
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
         await this.context.repair().catch(() => undefined);
         await sleep(500, stop);
         continue;
@@ -130,7 +130,7 @@ export class KvBucket {
           yield toChange<T>(entry);
         }
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
       } finally {
         forget();
         stop.removeEventListener('abort', end);
@@ -146,7 +146,7 @@ export class KvBucket {
   }
 
   private run<T>(what: string, operation: (bucket: KV) => Promise<T>): Promise<T> {
-    return persistently(`${what} in bucket ${this.name}`, this.context, async () =>
+    return withRetry(`${what} in bucket ${this.name}`, this.context, async () =>
       operation(await this.context.bucket()),
     );
   }

@@ -1,6 +1,6 @@
 /** How to reach NATS. Filled by `@ui-rl/settings` from the environment; nothing here is logged but `servers`. */
 export interface BusOptions {
-  /** Service name: shown by `nats server report connections`, part of set-aside records. */
+  /** Service name: shown by `nats server report connections`, part of dead letters. */
   service: string;
   /** `nats://host:port` or `tls://host:port`; several for a cluster. */
   servers: string[];

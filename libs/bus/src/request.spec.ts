@@ -35,7 +35,7 @@ describe('requests', () => {
       ok: false,
       error: { code: 'bad_request', message: expect.stringContaining('description') },
     });
-    await eventually('the record', async () => (await bus.setAsideBucket.keys('uirl.test.*'))[0]);
+    await eventually('the record', async () => (await bus.deadLetterBucket.keys('uirl.test.*'))[0]);
   });
 
   it('validates the reply too', async () => {

@@ -90,9 +90,11 @@ async function replyTo<T>(
     const key = `${message.subject.replace(/[^A-Za-z0-9_.-]/g, '_')}.${Date.now()}`;
     // Not awaited: whoever asked learns of it at once.
     bus
-      .setAside({ key, subject: message.subject, reason: read.reason }, message.data)
+      .deadLetter({ key, subject: message.subject, reason: read.reason }, message.data)
       .catch((error: unknown) => {
-        bus.logger.error(`a message on ${message.subject} could not be set aside: ${describeError(error)}`);
+        bus.logger.error(
+          `a message on ${message.subject} could not be stored as a dead letter: ${describeError(error)}`,
+        );
       });
     return failure('bad_request', read.reason);
   }

@@ -11,7 +11,7 @@ import {
 import { BusError, describeError } from './errors';
 
 /** JetStream error codes that pass: leader elections, a full store, a stream that is being recreated. */
-const PASSING_API_CODES = new Set([10008, 10009, 10014, 10023, 10028, 10047, 10059, 10077, 10118]);
+const TRANSIENT_API_CODES = new Set([10008, 10009, 10014, 10023, 10028, 10047, 10059, 10077, 10118]);
 
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return;
@@ -39,8 +39,8 @@ export function isClosed(error: unknown): boolean {
 }
 
 /** Whether the same operation can succeed later without anybody changing it. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof JetStreamApiError) return PASSING_API_CODES.has(error.code) || error.status === 503;
+export function isTransient(error: unknown): boolean {
+  if (error instanceof JetStreamApiError) return TRANSIENT_API_CODES.has(error.code) || error.status === 503;
   if (error instanceof RequestError || error instanceof NoRespondersError) return true;
   if (error instanceof JetStreamError) return true;
   return error instanceof TimeoutError || error instanceof ConnectionError;
@@ -60,7 +60,7 @@ const MAX_PAUSE_MS = 2_000;
  * Runs an operation until it succeeds, as long as its failures are of the kind that passes (broker away, restarting,
  * store lost or full). Only for operations that may run twice. Ends with `BusError` `closed` when the bus closes.
  */
-export async function persistently<T>(
+export async function withRetry<T>(
   what: string,
   context: RetryContext,
   operation: () => Promise<T>,
@@ -73,7 +73,7 @@ export async function persistently<T>(
     } catch (error) {
       if (isClosed(error))
         throw new BusError('closed', `the bus was closed while it tried to ${what}`, { cause: error });
-      if (!isPassing(error)) throw error;
+      if (!isTransient(error)) throw error;
       if (Date.now() - reportedAt >= REPORT_EVERY_MS && attempt > 0) {
         context.logger.warn(`cannot ${what} (attempt ${attempt + 1}), trying again: ${describeError(error)}`);
         reportedAt = Date.now();

@@ -14,7 +14,7 @@ export interface ServeRunsOptions {
   serve(run: RunSnapshot, signal: AbortSignal): Promise<void>;
 }
 
-/** What is under way may wait for a broker that is away; closing the bus ends that. */
+/** Requests in flight may wait for a broker that is away; closing the bus ends that. */
 const STOP_TIMEOUT_MS = 5_000;
 
 /**

@@ -18,7 +18,7 @@ import {
 
 Logger.overrideLogger(false);
 
-const told: string[] = [];
+const handled: string[] = [];
 const TASKS = {
   stream: STREAMS.tasks,
   durable: 'loader-{run}',
@@ -31,7 +31,7 @@ class Notes {
   constructor(private readonly bus: BusService) {}
 
   take(text: string): void {
-    told.push(`${this.bus.service} ${text}`);
+    handled.push(`${this.bus.service} ${text}`);
   }
 }
 
@@ -47,7 +47,7 @@ class LoaderController {
 
   @ExhaustedHandler(TASKS.durable)
   async onExhausted(task: Task, context: JetStreamContext): Promise<void> {
-    this.notes.take(`gave up on ${task.description}: ${(context.error as Error).message}`);
+    this.notes.take(`exhausted ${task.description}: ${(context.error as Error).message}`);
   }
 
   @RequestHandler('uirl.at.{instance}.echo', { schema: Task })
@@ -68,7 +68,7 @@ class TwiceController {
 }
 
 @Controller()
-class StrangeController {
+class UnknownStreamController {
   @MessagePattern('elsewhere')
   async foreign(): Promise<void> {}
 
@@ -102,8 +102,8 @@ describe('the Nest transport', () => {
     const app = await start([LoaderController], { run: 'r1' });
     await bus.publishJson(subjects.task('r1'), makeTask({ description: 'bad' }), 'bad');
     await bus.publishJson(subjects.task('r1'), makeTask({ description: 'good' }), 'good');
-    await eventually('both tasks', () => told.length === 2);
-    expect(told.toSorted()).toEqual(['test gave up on bad: cannot do uirl.task.r1', 'test good']);
+    await eventually('both tasks', () => handled.length === 2);
+    expect(handled.toSorted()).toEqual(['test exhausted bad: cannot do uirl.task.r1', 'test good']);
     const ask = (description: string) => bus.request(`uirl.at.${bus.instance}.echo`, { description }, 1_000);
     const subject = `uirl.at.${bus.instance}.echo`;
     expect(await ask('hello')).toEqual({ ok: true, value: { echo: 'hello', subject } });
@@ -117,12 +117,12 @@ describe('the Nest transport', () => {
     ['two handlers for one subject', [TwiceController], /two handlers for uirl.twice/],
     [
       'a handler of another transport',
-      [StrangeController],
+      [UnknownStreamController],
       /the handler for elsewhere is none of this transport/,
     ],
     [
       'an exhausted handler on its own',
-      [StrangeController],
+      [UnknownStreamController],
       /exhausted:nobody belongs to no JetStreamHandler/,
     ],
     ['a placeholder without value', [LoaderController], /needs a value for {run}/],

@@ -67,7 +67,7 @@ const STREAM_EXISTS = 10058;
 
 export interface Stores {
   runs: KV;
-  setAside: KV;
+  deadLetters: KV;
   blobs: ObjectStore;
   checkpoints: ObjectStore;
 }
@@ -84,7 +84,7 @@ export async function ensureTopology(
   const storage = StorageType.File;
   return {
     runs: await kvm.create(BUCKETS.runs, { history: 1, storage }),
-    setAside: await kvm.create(BUCKETS.setAside, { history: 1, storage, ttl: 30 * DAY_MS }),
+    deadLetters: await kvm.create(BUCKETS.deadLetters, { history: 1, storage, ttl: 30 * DAY_MS }),
     blobs: await objm.create(BUCKETS.blobs, { storage, ttl: nanos(BLOB_TTL_MS) }),
     checkpoints: await objm.create(BUCKETS.checkpoints, { storage }),
   };

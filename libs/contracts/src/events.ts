@@ -9,7 +9,7 @@ export const EVENT_TYPES = [
   'checkpoint',
   'evaluation',
   'warning',
-  'set_aside',
+  'dead_letter',
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
@@ -95,9 +95,9 @@ export interface WarningEvent extends EventBase {
   message: string;
 }
 
-/** A message that could not be read was put into the `set_aside` bucket. */
-export interface SetAsideEvent extends EventBase {
-  type: 'set_aside';
+/** A message that could not be read was put into the `dead_letters` bucket. */
+export interface DeadLetterEvent extends EventBase {
+  type: 'dead_letter';
   service: string;
   subject: string;
   key: string;
@@ -113,4 +113,4 @@ export type RunEvent =
   | CheckpointEvent
   | EvaluationEvent
   | WarningEvent
-  | SetAsideEvent;
+  | DeadLetterEvent;

@@ -11,7 +11,7 @@ export const BUCKETS = {
   runs: 'runs',
   blobs: 'blobs',
   checkpoints: 'checkpoints',
-  setAside: 'set_aside',
+  deadLetters: 'dead_letters',
 } as const;
 
 export const PURPOSES = ['train', 'eval', 'baseline'] as const;
@@ -45,7 +45,7 @@ export const runKeys = {
   policy: (run: string) => `${run}.policy`,
   /** `LoaderState`: how far the task-loader has come. Written by the task-loader. */
   loader: (run: string) => `${run}.loader`,
-  /** `EvaluatorState`: evaluations under way. Written by the evaluator. */
+  /** `EvaluatorState`: open evaluations. Written by the evaluator. */
   evaluator: (run: string) => `${run}.evaluator`,
 } as const;
 

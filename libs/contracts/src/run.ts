@@ -25,17 +25,17 @@ export interface PolicyState {
   /** `uirl://<run>/sampler_weights/000080`. */
   checkpoint: string;
   /**
-   * Training groups the learner has asked for since the start. The task-loader releases groups until it has released
+   * Training groups the learner has requested since the start. The task-loader releases groups until it has released
    * as many: `(version + 1 + max_steps_off_policy) · groups_per_batch` plus refills for groups without signal.
    */
-  groupsWanted: number;
+  groupsRequested: number;
 }
 
 export interface LoaderState {
   groupsReleased: number;
 }
 
-/** One evaluation of one set of goals that is under way. */
+/** One evaluation of one set of goals that is not finished. */
 export interface OpenEvaluation {
   evaluationId: string;
   stage: 'baseline' | 'periodic' | 'final';
@@ -46,7 +46,7 @@ export interface OpenEvaluation {
   policyVersion: number;
   /** Every rollout is in the queue. */
   released: boolean;
-  /** One character per episode: `.` under way, `s` success, `f` none, `x` invalid in every attempt. */
+  /** One character per episode: `.` pending, `s` success, `f` none, `x` invalid in every attempt. */
   outcomes: string;
   /** Attempts behind the present one, of episodes that were refilled: index of the episode → attempts. */
   refills: Record<string, number>;
@@ -54,7 +54,7 @@ export interface OpenEvaluation {
 
 export interface EvaluatorState {
   open: OpenEvaluation[];
-  /** Evaluations whose result was told: `baseline`, `final`. */
+  /** Evaluations whose result was published: `baseline`, `final`. */
   stagesDone: string[];
   /** Step of the newest checkpoint whose periodic evaluation was begun; 0 before the first. */
   lastPeriodicStep: number;

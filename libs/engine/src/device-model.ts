@@ -18,7 +18,7 @@ import { Generator } from './generator';
 import { makeOptimizer } from './optimizer';
 import { SamplerModel } from './sampler-model';
 import { canMerge, MergedWeights, trainedWeights } from './sampling-weights';
-import { sayProgress, type Say } from './say';
+import { shareReporter, type ProgressReporter } from './progress';
 import { SPIN_BRIEFLY } from './spinning';
 import { Trainer } from './trainer';
 import { TrainerModel } from './trainer-model';
@@ -48,17 +48,17 @@ export class DeviceModel {
     private readonly memory: DeviceMemory,
   ) {}
 
-  static async create(options: EngineOptions, say: Say): Promise<DeviceModel> {
+  static async create(options: EngineOptions, onProgress: ProgressReporter): Promise<DeviceModel> {
     checkOptions(options);
     const folder = await loadModelFolder(options.modelDir, {
       ...(options.weights === undefined ? {} : { weights: options.weights }),
       ...(options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir }),
-      onProgress: sayProgress(say, `a copy of the weights in ${typeName(options.weights)} is made`),
+      onProgress: shareReporter(onProgress, `a copy of the weights in ${typeName(options.weights)} is made`),
     });
     const { family, weights } = folder;
     const { trainable } = options;
     const plan = trainable.mode === 'lora' ? planLora(family, trainable.lora) : undefined;
-    const quantized = await quantize(folder, options, say);
+    const quantized = await quantize(folder, options, onProgress);
     const parameters = (packed = false): ParameterSource =>
       new Parameters({
         weights,
@@ -185,7 +185,7 @@ function typeName(type: EngineOptions['weights'] = 'auto'): string {
 function quantize(
   { family, weights }: ModelFolder,
   { quantization = 'none', cacheDir = defaultCacheDir() }: EngineOptions,
-  say: Say,
+  onProgress: ProgressReporter,
 ): Promise<QuantizedWeights | undefined> {
   if (quantization === 'none') return Promise.resolve(undefined);
   const matrices = family
@@ -196,8 +196,8 @@ function quantize(
         ? [{ name: `${name}.weight`, shape: [outFeatures, inFeatures] }]
         : matricesOf(name, [stack.count, outFeatures, inFeatures]),
     );
-  const onProgress = sayProgress(say, `a copy of the weights in ${quantization} is made`);
-  return QuantizedWeights.open(weights, matrices, quantization, cacheDir, onProgress);
+  const onShare = shareReporter(onProgress, `a copy of the weights in ${quantization} is made`);
+  return QuantizedWeights.open(weights, matrices, quantization, cacheDir, onShare);
 }
 
 /** Whether many sessions that each keep the memory of their last pass would take gigabytes: from half a billion weights on. */

@@ -15,7 +15,7 @@ import {
 } from '@ui-rl/graph';
 import type { FloatTensor } from '@ui-rl/models';
 import { EngineError } from './errors';
-import type { GradientSums } from './gradient-sums';
+import type { AccumulatedGradients } from './accumulated-gradients';
 import { momentNames, readMoments } from './moments';
 import type { Optimizer, OptimizerStep } from './optimizer';
 import type { OptimizerOptions } from './types';
@@ -44,7 +44,7 @@ export class DeviceOptimizer implements Optimizer {
 
   async step(
     weights: WeightSet,
-    gradients: GradientSums,
+    gradients: AccumulatedGradients,
     learningRate: number,
     maxNorm: number,
   ): Promise<OptimizerStep> {

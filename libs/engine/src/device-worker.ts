@@ -11,7 +11,7 @@ import type {
   TrainStepResult,
   WeightsInfo,
 } from './types';
-import type { Say } from './say';
+import type { ProgressReporter } from './progress';
 import type { WeightSet } from './weights';
 
 type Handler = (argument: never) => Promise<unknown>;
@@ -29,7 +29,7 @@ export class DeviceWorker {
   private readonly replaced = new Set<WeightSet>();
   private exclusive: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly say: Say = () => undefined) {}
+  constructor(private readonly onProgress: ProgressReporter = () => undefined) {}
 
   private readonly handlers: Record<string, Handler> = {
     start: (options: EngineOptions) => this.start(options),
@@ -77,7 +77,7 @@ export class DeviceWorker {
 
   private async start(options: EngineOptions): Promise<void> {
     this.options = options;
-    this.model = await DeviceModel.create(options, this.say);
+    this.model = await DeviceModel.create(options, this.onProgress);
     this.latest = await this.model.initialWeights();
   }
 

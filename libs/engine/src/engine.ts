@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { EngineError } from './errors';
-import { fromFailure, type CallMessage, type ReplyMessage, type SayMessage } from './rpc';
-import type { Say } from './say';
+import { fromFailure, type CallMessage, type ReplyMessage, type ProgressMessage } from './rpc';
+import type { ProgressReporter } from './progress';
 import type {
   EngineInfo,
   EngineOptions,
@@ -30,17 +30,17 @@ export class Engine {
   private readonly pending = new Map<number, PendingCall>();
   private nextId = 1;
   private gone: EngineError | undefined;
-  private tellGone: (error: EngineError) => void;
+  private resolveEnded: (error: EngineError) => void;
   /** Resolves when the thread is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
   readonly ended: Promise<EngineError>;
 
   private constructor(
     private readonly worker: Worker,
-    private readonly say: Say,
+    private readonly onProgress: ProgressReporter,
   ) {
-    this.ended = new Promise((resolve) => (this.tellGone = resolve));
-    worker.on('message', (message: ReplyMessage | SayMessage) => {
-      if ('say' in message) this.say(message.say);
+    this.ended = new Promise((resolve) => (this.resolveEnded = resolve));
+    worker.on('message', (message: ReplyMessage | ProgressMessage) => {
+      if ('progress' in message) this.onProgress(message.progress);
       else this.settle(message);
     });
     worker.on('error', (cause) => this.fail(`the device worker failed: ${cause.message}`, cause));
@@ -49,10 +49,13 @@ export class Engine {
 
   /**
    * Starts the worker and loads model and adapter.
-   * @param say told how far copies of weights are that have to be made first
+   * @param onProgress called with how far the copies of weights are that have to be made first
    */
-  static async start(options: EngineOptions, say: Say = () => undefined): Promise<Engine> {
-    const engine = new Engine(startWorker(), say);
+  static async start(
+    options: EngineOptions,
+    onProgress: ProgressReporter = () => undefined,
+  ): Promise<Engine> {
+    const engine = new Engine(startWorker(), onProgress);
     try {
       await engine.call('start', options);
     } catch (error) {
@@ -66,7 +69,7 @@ export class Engine {
     return this.call('generate', request);
   }
 
-  /** One optimizer step over all samples. Generation that is under way ends with the weights it began with. */
+  /** One optimizer step over all samples. Generation in flight ends with the weights it began with. */
   trainStep(request: TrainStepRequest): Promise<TrainStepResult> {
     return this.call('trainStep', request);
   }
@@ -95,7 +98,7 @@ export class Engine {
     return this.call('snapshot', { id, dir });
   }
 
-  /** Lets go of a snapshot; what is being generated with it ends normally. */
+  /** Releases a snapshot; what is being generated with it ends normally. */
   dropSnapshot(id: string): Promise<void> {
     return this.call('dropSnapshot', { id });
   }
@@ -104,7 +107,7 @@ export class Engine {
     return this.call('info', undefined);
   }
 
-  /** Ends the thread; calls under way are rejected. */
+  /** Ends the thread; calls in flight are rejected. */
   async stop(): Promise<void> {
     if (this.gone === undefined) await this.call('stop', undefined).catch(() => undefined);
     this.fail('the engine was stopped');
@@ -130,7 +133,7 @@ export class Engine {
 
   private fail(message: string, cause?: unknown): void {
     this.gone ??= new EngineError('worker', message, { cause });
-    this.tellGone(this.gone);
+    this.resolveEnded(this.gone);
     for (const call of this.pending.values()) call.reject(this.gone);
     this.pending.clear();
   }

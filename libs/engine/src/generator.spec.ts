@@ -15,9 +15,9 @@ class Counting implements TokenModel {
 
   constructor(private readonly memory: number) {}
 
-  newCache(room: number): HostKvCache {
-    if (room > this.memory) throw new RangeError(`no memory for ${room} tokens`);
-    return new HostKvCache({ rows: 4, kvHeads: 1, headDim: 1, room }, []);
+  newCache(maxLength: number): HostKvCache {
+    if (maxLength > this.memory) throw new RangeError(`no memory for ${maxLength} tokens`);
+    return new HostKvCache({ rows: 4, kvHeads: 1, headDim: 1, maxLength }, []);
   }
 
   nextPosition({ tokenIds }: GenerateRequest['prompt']): number {

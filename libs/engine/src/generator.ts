@@ -23,8 +23,8 @@ export interface TokenModel {
   readonly stopTokenIds: ReadonlySet<number>;
   /** Tokens that stand for something no response can hold, such as image placeholders. */
   readonly forbiddenTokenIds: readonly number[];
-  /** @param room tokens each row has memory for */
-  newCache(room: number): KvCache;
+  /** @param maxLength tokens each row has memory for */
+  newCache(maxLength: number): KvCache;
   /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
   nextPosition(prompt: GenerateRequest['prompt']): number;
   /** Reads prompts into rows from `firstRow` on; probabilities [prompts, vocab] of the token that follows each. */
@@ -78,14 +78,14 @@ interface Lane {
   cache: KvCache | undefined;
 }
 
-/** Caches have room for multiples of so many tokens, so that one that is done with often fits what comes next. */
-const ROOM_STEP = 32;
+/** Cache lengths are multiples of so many tokens, so that one that is done with often fits what comes next. */
+const LENGTH_STEP = 32;
 
 const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0, temperature: 1 };
 
 /**
  * Continuous batching: requests are read into free rows as they come, all rows advance by one token per iteration, rows
- * that end make room. Requests that name different weights run in lanes of their own, which take turns.
+ * that end free their slot. Requests that name different weights run in lanes of their own, which take turns.
  */
 export class Generator {
   private readonly lanes: Lane[] = [];
@@ -251,23 +251,23 @@ export class Generator {
     );
   }
 
-  /** The lane's cache with room for what the jobs may become; in deterministic mode always for the longest there may be. */
+  /** The lane's cache, long enough for what the jobs may become; in deterministic mode always for the longest there may be. */
   private cacheFor({ cache, rows }: Lane, jobs: readonly Job[]): KvCache {
     const lengths = jobs.map(({ request }) => request.prompt.tokenIds.length + request.maxTokens);
     const { deterministic, maxSequence } = this.options;
     const longest = deterministic ? maxSequence : Math.min(Math.max(...lengths), maxSequence);
-    const room = Math.ceil(longest / ROOM_STEP) * ROOM_STEP;
+    const maxLength = Math.ceil(longest / LENGTH_STEP) * LENGTH_STEP;
     if (cache === undefined) {
-      const spare = this.spare?.shape.room === room ? this.spare : undefined;
+      const spare = this.spare?.shape.maxLength === maxLength ? this.spare : undefined;
       if (spare !== undefined) this.spare = undefined;
-      return spare ?? this.model.newCache(room);
+      return spare ?? this.model.newCache(maxLength);
     }
-    return room <= cache.shape.room ? cache : cache.grown(room, rows.length);
+    return maxLength <= cache.shape.maxLength ? cache : cache.grown(maxLength, rows.length);
   }
 
-  /** Makes places for so many tokens in each row; in deterministic mode always for as many as there is room for. */
-  private makePlaces(cache: KvCache, tokens: number, rows: number): void {
-    cache.widen(this.options.deterministic ? cache.shape.room : tokens, rows);
+  /** Makes each row long enough for so many tokens; in deterministic mode always as long as it may become. */
+  private ensureCapacity(cache: KvCache, tokens: number, rows: number): void {
+    cache.ensureCapacity(this.options.deterministic ? cache.shape.maxLength : tokens, rows);
   }
 
   /**
@@ -275,12 +275,12 @@ export class Generator {
    * deterministic mode.
    */
   private takeTogether(lane: Lane): Job[] {
-    const room = this.options.deterministic ? 1 : this.options.maxRows - lane.rows.length;
+    const freeRows = this.options.deterministic ? 1 : this.options.maxRows - lane.rows.length;
     const jobs: Job[] = [];
     let longest = 0;
     let shortest = Number.POSITIVE_INFINITY;
     for (const job of lane.waiting) {
-      if (jobs.length === room) break;
+      if (jobs.length === freeRows) break;
       if (this.canShare(job) && jobs.some(({ promptKey }) => promptKey === job.promptKey)) continue;
       const length = job.request.prompt.tokenIds.length;
       longest = Math.max(longest, length);
@@ -300,7 +300,7 @@ export class Generator {
       temperature: scoringTemperature(request.temperature),
     }));
     const longest = Math.max(...prompts.map(({ prompt }) => prompt.tokenIds.length));
-    this.makePlaces(cache, longest, first);
+    this.ensureCapacity(cache, longest, first);
     const probabilities = await this.model.prefill(lane.weights, cache, first, prompts);
     const rows = jobs.map((job): Row => {
       const cached = job.request.prompt.tokenIds.length;
@@ -313,7 +313,7 @@ export class Generator {
 
   private async decode(lane: Lane): Promise<void> {
     const cache = lane.cache as KvCache;
-    this.makePlaces(cache, Math.max(...lane.rows.map(({ cached }) => cached + 1)), lane.rows.length);
+    this.ensureCapacity(cache, Math.max(...lane.rows.map(({ cached }) => cached + 1)), lane.rows.length);
     const inputs: DecodeInput[] = lane.rows.map((row) => ({
       tokenId: row.next,
       cached: row.cached,
@@ -342,7 +342,7 @@ export class Generator {
     this.generatedTokens += 1;
   }
 
-  /** Answers the rows that have ended and moves the last rows into their places. */
+  /** Answers the rows that have ended and moves the last rows into their slots. */
   private retire(lane: Lane, cache: KvCache): void {
     for (let index = lane.rows.length - 1; index >= 0; index -= 1) {
       const row = lane.rows[index];

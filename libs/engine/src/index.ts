@@ -1,7 +1,7 @@
 export { chooseDevice, type ChosenDevice } from './choose-device';
 export { Engine } from './engine';
 export { EngineError, type EngineErrorCategory } from './errors';
-export { sayProgress, type Say } from './say';
+export { shareReporter, type ProgressReporter } from './progress';
 export { estimateMemory, type MemoryEstimate, type MemoryQuestion } from './memory-estimate';
 export type {
   Device,

@@ -1,7 +1,7 @@
 import {
   keptGradientName,
   keptName,
-  keptSumName,
+  keptAccumulatedName,
   tensor,
   type Segment,
   type Session,
@@ -9,19 +9,19 @@ import {
   type Value,
 } from '@ui-rl/graph';
 import { EngineError } from './errors';
-import type { GradientSums } from './gradient-sums';
+import type { AccumulatedGradients } from './accumulated-gradients';
 import type { BackwardSession, LayerSessions } from './layer-sessions';
 import type { Feeds, PassResult } from './pass-runner';
 import { TRAINED_TOKENS } from './trainer-graph';
 
-/** A pass under way. */
+/** A pass in progress. */
 export interface PassState {
   sessions: LayerSessions;
   /** logits that may be in memory at once */
   headLogits: number;
   feeds: Feeds;
   /** gradients of trained weights so far; none where nothing is trained */
-  sums: GradientSums | undefined;
+  accumulated: AccumulatedGradients | undefined;
   /** what segments have handed to later ones */
   kept: Map<Value, Tensor>;
   /** derivatives of the loss by kept values */
@@ -54,8 +54,8 @@ export async function runHead(state: PassState, direction: 'forward' | 'backward
   for (let from = 0; from < count; from += step) {
     const to = Math.min(from + step, count);
     const cut = Object.fromEntries(perToken.map((name) => [name, rows(all[name], from, to)]));
-    const sums = sumFeeds(state, backward);
-    const outputs = await state.run(session, { ...all, ...sums, ...cut });
+    const accumulated = accumulatedFeeds(state, backward);
+    const outputs = await state.run(session, { ...all, ...accumulated, ...cut });
     result.logp.set(outputs.logp.data as Float32Array, from);
     if (backward === undefined) continue;
     result.entropy.set(outputs.entropy.data as Float32Array, from);
@@ -64,7 +64,7 @@ export async function runHead(state: PassState, direction: 'forward' | 'backward
       const into = rows(state.gradients.get(value)!, from, to);
       (into.data as Float32Array).set(outputs[keptGradientName(value)].data as Float32Array);
     }
-    takeSums(state, backward, outputs);
+    takeAccumulated(state, backward, outputs);
   }
   return result;
 }
@@ -85,14 +85,14 @@ export async function runBackward(state: PassState): Promise<void> {
         ...feeds,
         ...keptFeeds(state, segment),
         ...Object.fromEntries(takes),
-        ...Object.fromEntries(added.map((value) => [keptSumName(value), gradients.get(value)!])),
-        ...sumFeeds(state, backward),
+        ...Object.fromEntries(added.map((value) => [keptAccumulatedName(value), gradients.get(value)!])),
+        ...accumulatedFeeds(state, backward),
       };
       const fetches: Record<string, Tensor | null> = {};
       for (const value of built.trained) fetches[keptGradientName(value)] = null;
       for (const { value } of built.gives) fetches[keptGradientName(value)] = state.take(value);
       const outputs = await state.run(session, inputs, fetches);
-      takeSums(state, backward, outputs);
+      takeAccumulated(state, backward, outputs);
       for (const { value } of built.gives) {
         const before = gradients.get(value);
         if (before !== undefined) state.give(before);
@@ -145,11 +145,13 @@ function rows(whole: Tensor, from: number, to: number): Tensor {
   return tensor(whole.type as 'float32', data, [to - from, ...rest]);
 }
 
-function sumFeeds({ sums }: PassState, backward: BackwardSession | undefined): Feeds {
+function accumulatedFeeds({ accumulated }: PassState, backward: BackwardSession | undefined): Feeds {
   const trained = backward?.segment.trained ?? [];
-  return Object.fromEntries(trained.map((value) => [keptSumName(value), sums!.get(value.name)]));
+  return Object.fromEntries(
+    trained.map((value) => [keptAccumulatedName(value), accumulated!.get(value.name)]),
+  );
 }
 
-function takeSums({ sums }: PassState, { segment }: BackwardSession, outputs: Feeds): void {
-  for (const value of segment.trained) sums!.replace(value.name, outputs[keptGradientName(value)]);
+function takeAccumulated({ accumulated }: PassState, { segment }: BackwardSession, outputs: Feeds): void {
+  for (const value of segment.trained) accumulated!.replace(value.name, outputs[keptGradientName(value)]);
 }

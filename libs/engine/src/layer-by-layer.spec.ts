@@ -11,7 +11,7 @@ import {
   type ParameterSource,
   type ProcessedImage,
 } from '@ui-rl/models';
-import { GradientSums } from './gradient-sums';
+import { AccumulatedGradients } from './accumulated-gradients';
 import { LayerByLayer } from './layer-by-layer';
 import type { Feeds, PassRunner } from './pass-runner';
 import type { ImageMode } from './trainer-graph';
@@ -99,15 +99,15 @@ async function feedsOf({ folder, images, parameters, weights }: Case, mode: Imag
 }
 
 async function gradientsBy(runner: PassRunner, mode: ImageMode, feeds: Feeds, { weights }: Case) {
-  const sums = await GradientSums.create(weights, memory);
-  const first = await runner.train(mode, loss, feeds, sums);
-  const second = await runner.train(mode, loss, feeds, sums);
+  const accumulated = await AccumulatedGradients.create(weights, memory);
+  const first = await runner.train(mode, loss, feeds, accumulated);
+  const second = await runner.train(mode, loss, feeds, accumulated);
   const scored = await runner.score(mode, feeds);
   await runner.release();
-  const gradients = [...sums.names].map((name): [string, Float32Array] => {
-    return [name, sums.get(name).data as Float32Array];
+  const gradients = [...accumulated.names].map((name): [string, Float32Array] => {
+    return [name, accumulated.get(name).data as Float32Array];
   });
-  return { first, second, scored, sums: new Map(gradients) };
+  return { first, second, scored, accumulated: new Map(gradients) };
 }
 
 function largest(values: Iterable<number>): number {
@@ -147,8 +147,8 @@ describe.each([
     }
     expect(largest(layers.scored.map((value, i) => value - whole.scored[i]))).toBeLessThan(2e-5);
     let reached = 0;
-    for (const [weight, expected] of whole.sums) {
-      const found = layers.sums.get(weight)!;
+    for (const [weight, expected] of whole.accumulated) {
+      const found = layers.accumulated.get(weight)!;
       const size = largest(expected);
       if (size > 0) reached++;
       expect([weight, largest(expected.map((value, i) => value - found[i])) <= 1e-4 * size + 1e-7]).toEqual([

@@ -2,7 +2,7 @@ import type { PolicyLoss } from '@ui-rl/algorithms';
 import { evaluateDim, extentsOf, keptName, type FeedDType, type Value } from '@ui-rl/graph';
 import { LayerSessions, type PassGraph } from './layer-sessions';
 import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
-import type { GradientSums } from './gradient-sums';
+import type { AccumulatedGradients } from './accumulated-gradients';
 import type { Feeds, PassResult, PassRunner } from './pass-runner';
 import { TensorPool } from './tensor-pool';
 import { buildLossGraph, buildScoringGraph, type ImageMode } from './trainer-graph';
@@ -25,13 +25,18 @@ export class LayerByLayer implements PassRunner {
     private readonly headLogits = HEAD_LOGITS,
   ) {}
 
-  async train(mode: ImageMode, loss: PolicyLoss, feeds: Feeds, sums: GradientSums): Promise<PassResult> {
+  async train(
+    mode: ImageMode,
+    loss: PolicyLoss,
+    feeds: Feeds,
+    accumulated: AccumulatedGradients,
+  ): Promise<PassResult> {
     const sessions = this.sessionsOf(`${mode} ${JSON.stringify(loss)}`, () => {
       const { family, parameters } = this.options;
       const { graph, trained, ...results } = buildLossGraph(family, parameters(), mode, loss, 'blocks');
       return { graph, trained, results: new Map(Object.entries(results)) };
     });
-    const state = this.begin(sessions, feeds, sums);
+    const state = this.begin(sessions, feeds, accumulated);
     await this.forward(state);
     const result = await runHead(state, 'backward');
     await runBackward(state);
@@ -67,7 +72,11 @@ export class LayerByLayer implements PassRunner {
     return sessions;
   }
 
-  private begin(sessions: LayerSessions, feeds: Feeds, sums: GradientSums | undefined): PassState {
+  private begin(
+    sessions: LayerSessions,
+    feeds: Feeds,
+    accumulated: AccumulatedGradients | undefined,
+  ): PassState {
     const { pool } = this;
     const extents = extentsOf(sessions.plan.graph.inputs, feeds);
     const kept: PassState['kept'] = new Map();
@@ -75,7 +84,7 @@ export class LayerByLayer implements PassRunner {
       sessions,
       headLogits: this.headLogits,
       feeds,
-      sums,
+      accumulated,
       kept,
       gradients: new Map(),
       take: ({ dtype, shape }: Value) =>

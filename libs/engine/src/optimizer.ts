@@ -2,7 +2,7 @@ import { AdamW, GraphError, type DeviceMemory } from '@ui-rl/graph';
 import type { FloatTensor } from '@ui-rl/models';
 import { DeviceOptimizer } from './device-optimizer';
 import { EngineError } from './errors';
-import type { GradientSums } from './gradient-sums';
+import type { AccumulatedGradients } from './accumulated-gradients';
 import { momentNames, readMoments } from './moments';
 import type { OptimizerOptions } from './types';
 import type { WeightSet } from './weights';
@@ -24,7 +24,7 @@ export interface Optimizer {
    */
   step(
     weights: WeightSet,
-    gradients: GradientSums,
+    gradients: AccumulatedGradients,
     learningRate: number,
     maxNorm: number,
   ): Promise<OptimizerStep>;
@@ -54,17 +54,17 @@ class HostOptimizer implements Optimizer {
 
   step(
     weights: WeightSet,
-    gradients: GradientSums,
+    gradients: AccumulatedGradients,
     learningRate: number,
     maxNorm: number,
   ): Promise<OptimizerStep> {
     const next = weights.next();
     const arrays = new Map([...next.tensors].map(([name, { data }]) => [name, data]));
-    const sums = [...gradients.names].map((name): [string, Float32Array] => {
+    const arraysByName = [...gradients.names].map((name): [string, Float32Array] => {
       return [name, gradients.get(name).data as Float32Array];
     });
     try {
-      const norm = this.adamw.step(arrays, new Map(sums), { learningRate, maxNorm });
+      const norm = this.adamw.step(arrays, new Map(arraysByName), { learningRate, maxNorm });
       return Promise.resolve({ weights: next, norm });
     } catch (cause) {
       if (cause instanceof GraphError)

@@ -15,8 +15,8 @@ export interface FailureMessage {
 }
 
 /** What a caller may want to read while it waits. */
-export interface SayMessage {
-  say: string;
+export interface ProgressMessage {
+  progress: string;
 }
 
 export type ReplyMessage =

@@ -77,9 +77,9 @@ export class SamplerModel implements TokenModel {
     return [this.options.family.shape.imageTokenId];
   }
 
-  newCache(room: number): KvCache {
+  newCache(maxLength: number): KvCache {
     const { kvHeads, headDim } = this.options.family.shape;
-    const shape = { kvHeads, headDim, rows: this.options.rows, room };
+    const shape = { kvHeads, headDim, rows: this.options.rows, maxLength };
     return this.onDevice === undefined
       ? new HostKvCache(shape, this.caches)
       : new DeviceKvCache(shape, this.caches, this.onDevice);

@@ -11,7 +11,7 @@ export const TOKEN_INPUTS = ['old_logp', 'advantage', 'weight'] as const;
 export const TRAINED_TOKENS = 'M';
 
 /** The gradient of the passes before: an input of its weight's shape. */
-export function sumName(weight: string): string {
+export function accumulatedName(weight: string): string {
   return `sum.${weight}`;
 }
 
@@ -67,7 +67,7 @@ export function buildTrainingGraph(
   const derivatives = gradients(loss, [...trained.values()]);
   names.forEach((name, index) => {
     const derivative = derivatives[index];
-    const before = graph.input(sumName(name), derivative.dtype, derivative.shape);
+    const before = graph.input(accumulatedName(name), derivative.dtype, derivative.shape);
     graph.output(gradientName(name), ops.add(before, derivative));
   });
   return graph;

@@ -9,7 +9,7 @@ import {
 } from '@ui-rl/models';
 import { chooseRunner, type GradientCheckpointing } from './choose-runner';
 import { DropoutSeeds } from './dropout-seeds';
-import { GradientSums } from './gradient-sums';
+import { AccumulatedGradients } from './accumulated-gradients';
 import type { Feeds, PassResult, PassRunner, Pause } from './pass-runner';
 import { TOKEN_INPUTS, type ImageMode } from './trainer-graph';
 import type { TrainSample } from './types';
@@ -85,8 +85,8 @@ export class TrainerModel {
   }
 
   /** Zeros to add the gradients of passes to. */
-  gradientSums(weights: WeightSet): Promise<GradientSums> {
-    return GradientSums.create(weights, this.options.memory);
+  accumulatedGradients(weights: WeightSet): Promise<AccumulatedGradients> {
+    return AccumulatedGradients.create(weights, this.options.memory);
   }
 
   /** Loss and gradients of one pass, see `PassRunner.train`. */
@@ -95,7 +95,7 @@ export class TrainerModel {
     pass: Pass,
     loss: PolicyLoss,
     tokens: TokenData,
-    sums: GradientSums,
+    accumulated: AccumulatedGradients,
   ): Promise<PassResult> {
     const [oldLogp, advantage, weight] = TOKEN_INPUTS;
     const feeds = {
@@ -105,7 +105,7 @@ export class TrainerModel {
       [weight]: tensor('float32', tokens.weight),
       [DROPOUT_SEED]: tensor('int64', [this.dropoutSeeds.next(weights.version)], []),
     };
-    return this.choose(pass.mode, feeds).train(pass.mode, loss, feeds, sums);
+    return this.choose(pass.mode, feeds).train(pass.mode, loss, feeds, accumulated);
   }
 
   /** Log-probabilities [M] of the selected tokens. */

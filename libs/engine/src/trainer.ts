@@ -1,6 +1,6 @@
 import { addToken, noStatistics, tokenWeights, toMetrics, type PolicyLoss } from '@ui-rl/algorithms';
 import { EngineError } from './errors';
-import { GradientSums } from './gradient-sums';
+import { AccumulatedGradients } from './accumulated-gradients';
 import { planMicroBatches } from './micro-batches';
 import type { Optimizer } from './optimizer';
 import type { TokenData, TrainerModel } from './trainer-model';
@@ -14,7 +14,7 @@ export interface StepResult {
 
 /** Gradient accumulation over micro-batches, one optimizer step at their end. */
 export class Trainer {
-  private sums: Promise<GradientSums> | undefined;
+  private accumulated: Promise<AccumulatedGradients> | undefined;
   trainMs = 0;
 
   constructor(
@@ -48,7 +48,7 @@ export class Trainer {
     const kept = trained.map((index) => samples[index]);
     const plan = planMicroBatches(kept, this.limits, request.minibatches);
 
-    const gradients = await this.gradientSums(weights);
+    const gradients = await this.accumulatedGradients(weights);
     gradients.clear();
     const statistics = noStatistics();
     const policyLoss = lossOf(loss);
@@ -89,16 +89,16 @@ export class Trainer {
     return { metrics, weights: next };
   }
 
-  private gradientSums(weights: WeightSet): Promise<GradientSums> {
-    this.sums ??= this.model.gradientSums(weights).catch((error: unknown) => {
-      this.sums = undefined;
+  private accumulatedGradients(weights: WeightSet): Promise<AccumulatedGradients> {
+    this.accumulated ??= this.model.accumulatedGradients(weights).catch((error: unknown) => {
+      this.accumulated = undefined;
       throw error;
     });
-    return this.sums;
+    return this.accumulated;
   }
 
   async release(): Promise<void> {
-    (await this.sums)?.release();
+    (await this.accumulated)?.release();
     await this.optimizer.release();
   }
 

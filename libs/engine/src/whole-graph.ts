@@ -1,13 +1,13 @@
 import type { PolicyLoss } from '@ui-rl/algorithms';
 import { Session, type DeviceMemory, type Graph, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { Family, ParameterSource } from '@ui-rl/models';
-import type { GradientSums } from './gradient-sums';
+import type { AccumulatedGradients } from './accumulated-gradients';
 import type { Feeds, PassResult, PassRunner, Pause } from './pass-runner';
 import {
   buildScoringGraph,
   buildTrainingGraph,
   gradientName,
-  sumName,
+  accumulatedName,
   type ImageMode,
 } from './trainer-graph';
 
@@ -32,15 +32,20 @@ export class WholeGraph implements PassRunner {
 
   constructor(private readonly options: RunnerOptions) {}
 
-  async train(mode: ImageMode, loss: PolicyLoss, feeds: Feeds, sums: GradientSums): Promise<PassResult> {
+  async train(
+    mode: ImageMode,
+    loss: PolicyLoss,
+    feeds: Feeds,
+    accumulated: AccumulatedGradients,
+  ): Promise<PassResult> {
     const { family } = this.options;
     const { session, trained } = await this.sessionOf(`${mode} ${JSON.stringify(loss)}`, (parameters) =>
       buildTrainingGraph(family, parameters, mode, loss),
     );
     const before: Record<string, Tensor> = {};
-    for (const name of trained) before[sumName(name)] = sums.get(name);
+    for (const name of trained) before[accumulatedName(name)] = accumulated.get(name);
     const outputs = await this.run(session, { ...feeds, ...before });
-    for (const name of trained) sums.replace(name, outputs[gradientName(name)]);
+    for (const name of trained) accumulated.replace(name, outputs[gradientName(name)]);
     return {
       loss: Number(outputs.loss.data[0]),
       logp: outputs.logp.data as Float32Array,

@@ -1,13 +1,13 @@
 /** Entry of the device worker's thread: calls arrive as messages, each is answered by one message; others tell of progress. */
 import { parentPort } from 'node:worker_threads';
 import { DeviceWorker } from './device-worker';
-import { toFailure, type CallMessage, type ReplyMessage, type SayMessage } from './rpc';
+import { toFailure, type CallMessage, type ReplyMessage, type ProgressMessage } from './rpc';
 
 const port = parentPort;
 if (port === null)
   throw new Error('worker.ts is the entry of a worker thread; start it through Engine.start');
 
-const worker = new DeviceWorker((say) => port.postMessage({ say } satisfies SayMessage));
+const worker = new DeviceWorker((progress) => port.postMessage({ progress } satisfies ProgressMessage));
 port.on('message', (call: CallMessage) => {
   const reply = (message: ReplyMessage): void => port.postMessage(message);
   worker.handle(call.method, call.argument).then(

@@ -7,7 +7,7 @@ import type { KvCache } from '../src/kv-cache/kv-cache';
 import { KvSessions } from '../src/kv-cache/kv-sessions';
 
 const names = ['key.0', 'value.0', 'key.1'].map((name) => ({ past: `past_${name}`, added: `new_${name}` }));
-const shape = { rows: 8, kvHeads: 2, room: 64, headDim: 3 };
+const shape = { rows: 8, kvHeads: 2, maxLength: 64, headDim: 3 };
 const memory = deviceMemory('webgpu');
 
 /** Results of a pass, other numbers for each. */
@@ -44,14 +44,14 @@ async function exercise(first: KvCache): Promise<number[][]> {
     cache.extend(added(positions.length, 1, seed), positions);
 
   let cache = first;
-  cache.widen(5, 0);
+  cache.ensureCapacity(5, 0);
   await cache.append(added(3, 5, 1), [5, 3, 4], 0);
   await note(cache, [5, 3, 4]);
   cache.copyRow(1, 3, 2);
-  cache.widen(6, 4);
+  cache.ensureCapacity(6, 4);
   await decode(cache, [5, 3, 4, 2], 2);
   await note(cache, [6, 4, 5, 3]);
-  cache.widen(33, 4);
+  cache.ensureCapacity(33, 4);
   await decode(cache, [6, 4, 5, 3], 3);
   await note(cache, [7, 5, 6, 4]);
   // The first row ends, the last one takes its place; two more prompts come.
@@ -59,12 +59,12 @@ async function exercise(first: KvCache): Promise<number[][]> {
   await cache.append(added(2, 7, 4), [7, 6], 3);
   await note(cache, [4, 5, 6, 7, 6]);
   cache = cache.grown(128, 5);
-  cache.widen(70, 5);
+  cache.ensureCapacity(70, 5);
   await decode(cache, [4, 5, 6, 7, 6], 5);
   await note(cache, [5, 6, 7, 8, 7]);
   await note(cache, [5, 6]);
   cache.clear();
-  cache.widen(2, 0);
+  cache.ensureCapacity(2, 0);
   await cache.append(added(1, 2, 6), [2], 0);
   await note(cache, [2]);
   return states;

@@ -15,7 +15,7 @@ export {
   forwardSegment,
   keptGradientName,
   keptName,
-  keptSumName,
+  keptAccumulatedName,
   planSegments,
   type BackwardSegment,
   type Segment,

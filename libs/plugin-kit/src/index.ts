@@ -1,5 +1,3 @@
-export * from './kinds';
-export * from './options';
 export * from './plugins';
 export * from '@ui-rl/actions';
 export {

@@ -211,7 +211,7 @@ describe.each(backends)('records on %s', (_name, start) => {
         'x',
       ),
       keyed({ type: 'warning', service: 'learner', code: 'kl', message: 'high' } as never, 'w'),
-      keyed({ type: 'set_aside', service: 'actor', subject: 's', key: 'k', reason: 'bad' } as never, 'sa'),
+      keyed({ type: 'dead_letter', service: 'actor', subject: 's', key: 'k', reason: 'bad' } as never, 'sa'),
       evaluation('baseline', 1, '2026-11-20T10:14:30.000Z'),
       evaluation('final', 3, '2026-11-20T10:19:30.000Z'),
     ];
@@ -232,9 +232,9 @@ describe.each(backends)('records on %s', (_name, start) => {
       ['final', 0.75],
     ]);
     expect(run?.log.map((entry) => entry.type).toSorted()).toEqual([
+      'dead_letter',
       'phase',
       'phase',
-      'set_aside',
       'warning',
     ]);
     expect((await findEpisode(database.dataSource, 'r-once'))?.trainedInStep).toBe(4);

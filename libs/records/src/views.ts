@@ -157,8 +157,8 @@ export interface EpisodeDetail extends EpisodeSummary {
   turns: TurnView[];
 }
 
-/** A message no service could read, as the `set_aside` bucket holds it. */
-export interface SetAsideView {
+/** A message no service could read, as the `dead_letters` bucket holds it. */
+export interface DeadLetterView {
   /** Key in the bucket. */
   key: string;
   at: string;

@@ -114,9 +114,9 @@ async function ask(rolloutId: string, changes: Parameters<typeof makeRollout>[0]
   await world.publishJson(subjects.rollout(RUN, 'train'), request, rolloutId);
 }
 
-const setAsideReasons = async () => {
-  const keys = await world.setAsideBucket.keys();
-  const entries = await Promise.all(keys.map((key) => world.setAsideBucket.get<{ reason: string }>(key)));
+const deadLetterReasons = async () => {
+  const keys = await world.deadLetterBucket.keys();
+  const entries = await Promise.all(keys.map((key) => world.deadLetterBucket.get<{ reason: string }>(key)));
   return entries.map((entry) => entry?.value.reason).join('\n');
 };
 
@@ -133,15 +133,15 @@ test('rollouts are played as many at once as the run allows, and each published 
   });
 });
 
-test('a message that is no rollout, or for somebody else, is set aside and the next is played', async () => {
+test('a message that is no rollout, or for somebody else, becomes a dead letter and the next is played', async () => {
   published.length = 0;
   world.connection.publish(subjects.rollout(RUN, 'train'), 'not json');
   world.connection.publish(subjects.rollout(RUN, 'train'), JSON.stringify({ rolloutId: 'r', runId: RUN }));
   await ask('foreign', { runId: 'other-run' });
   await ask('good');
   await eventually('the good one', () => published.length === 1);
-  const reasons = await eventually('three set aside', async () => {
-    const text = await setAsideReasons();
+  const reasons = await eventually('three dead letters', async () => {
+    const text = await deadLetterReasons();
     return text.split('\n').length === 3 ? text : null;
   });
   expect(reasons).toMatch(/not JSON/);

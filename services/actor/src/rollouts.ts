@@ -49,7 +49,7 @@ export class Rollouts {
       ackWaitMs: ACK_WAIT_MS,
       maxDeliver: MAX_DELIVERIES,
       handle: (request, context) => this.play(request, context),
-      exhausted: (request, context) => this.giveUp(request, context),
+      exhausted: (request, context) => this.publishInvalid(request, context),
     });
   }
 
@@ -59,7 +59,7 @@ export class Rollouts {
     const played = await playRollout(request, {
       bus: this.bus,
       plan: this.plan.episode(request.purpose),
-      patience: this.plan.patience,
+      timeouts: this.plan.timeouts,
       actor: this.actor,
       delivery: context.delivery,
       stopping: context.signal,
@@ -83,17 +83,17 @@ export class Rollouts {
     try {
       await this.bus.event({ type: 'rollout_started', runId, rolloutId, actor: this.actor }, rolloutId);
     } catch (error) {
-      this.bus.logger.warn(`the start of ${rolloutId} could not be told: ${describeError(error)}`);
+      this.bus.logger.warn(`the start of ${rolloutId} could not be published: ${describeError(error)}`);
     }
   }
 
   /** Never silence: what no delivery could play is an invalid trajectory with the reason. */
-  private async giveUp(request: RolloutRequest, context: JetStreamContext): Promise<void> {
+  private async publishInvalid(request: RolloutRequest, context: JetStreamContext): Promise<void> {
     const why = context.error === undefined ? 'the actor ended each time' : describeError(context.error);
     await this.publish(
       trajectory(request, this.actor, new Date(), {
         status: 'invalid',
-        invalidReason: `actor: gave up after ${MAX_DELIVERIES} deliveries: ${why}`,
+        invalidReason: `actor: failed ${MAX_DELIVERIES} deliveries: ${why}`,
         turns: [],
       }),
     );

@@ -2,7 +2,7 @@ import { dialects } from '@ui-rl/actions';
 import type { EnvironmentSpec, Purpose, RunRecord } from '@ui-rl/contracts';
 import { loadPlugins } from '@ui-rl/plugin-kit';
 import { parseRunFile } from '@ui-rl/settings';
-import { type EpisodePlan, PATIENCE, type Patience } from './episode/plan';
+import { type EpisodePlan, TIMEOUTS, type Timeouts } from './episode/plan';
 
 /** What the actor needs to know of a run. */
 export interface RunPlan {
@@ -11,7 +11,7 @@ export interface RunPlan {
   concurrency: number;
   /** For tasks that name no environment. */
   environment: EnvironmentSpec;
-  patience: Patience;
+  timeouts: Timeouts;
   episode(purpose: Purpose): EpisodePlan;
 }
 
@@ -41,8 +41,8 @@ export async function planRun(record: RunRecord, furtherPlugins: readonly string
     runId: record.runId,
     concurrency: rollout.concurrency,
     environment: { kind: environment.kind, options: {} },
-    patience: {
-      ...PATIENCE,
+    timeouts: {
+      ...TIMEOUTS,
       openDeadlineMs: environment.deadline_ms,
       stepDeadlineMs: environment.deadline_ms,
       leaseMs: environment.lease_ms,

@@ -20,8 +20,8 @@ export function setOf(plan: EvaluationPlan, evaluation: OpenEvaluation): GoalSet
 }
 
 /** The task of an episode: neighbours in the queue play different ones. */
-export function taskOf(set: GoalSet, place: number): LoadedTask {
-  return set.tasks[place % set.tasks.length];
+export function taskOf(set: GoalSet, index: number): LoadedTask {
+  return set.tasks[index % set.tasks.length];
 }
 
 /**
@@ -31,18 +31,18 @@ export function taskOf(set: GoalSet, place: number): LoadedTask {
 export function episodeRollout(
   plan: EvaluationPlan,
   evaluation: OpenEvaluation,
-  place: number,
+  index: number,
   attempt: number,
 ): RolloutRequest {
   const set = setOf(plan, evaluation);
-  const task = taskOf(set, place);
-  const seeds = [plan.seed, set.name, task.id, Math.floor(place / set.tasks.length)];
-  const groupId = `${evaluation.evaluationId}-${String(place).padStart(4, '0')}`;
+  const task = taskOf(set, index);
+  const seeds = [plan.seed, set.name, task.id, Math.floor(index / set.tasks.length)];
+  const groupId = `${evaluation.evaluationId}-${String(index).padStart(4, '0')}`;
   return {
     rolloutId: attempt === 0 ? `${groupId}-r0` : `${groupId}-r0-a${attempt}`,
     runId: plan.runId,
     groupId,
-    groupIndex: place,
+    groupIndex: index,
     indexInGroup: 0,
     groupSize: 1,
     attempt,

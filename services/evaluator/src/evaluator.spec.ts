@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { BusService, type SetAsideRecord } from '@ui-rl/bus';
+import { BusService, type DeadLetter } from '@ui-rl/bus';
 import {
   ANY,
   type EvaluationEvent,
@@ -169,7 +169,7 @@ describe('evaluator', () => {
       episodes: 2 * EPISODES,
     });
 
-    const last = { version: 20, adapterDigest: 'd20', checkpoint: checkpoint(runId, 20), groupsWanted: 0 };
+    const last = { version: 20, adapterDigest: 'd20', checkpoint: checkpoint(runId, 20), groupsRequested: 0 };
     await bus.runs.putPolicy(runId, last);
     await bus.runs.changePhase(runId, 'final_eval');
     await inPhase(runId, 'finished');
@@ -355,15 +355,15 @@ describe('evaluator', () => {
     expect(asked).toHaveLength(0);
   });
 
-  it('sets aside what it cannot read and goes on', async () => {
+  it('makes a dead letter of what it cannot read and goes on', async () => {
     const runId = await createRun();
     await startEvaluator(runId);
     bus.connection.publish(subjects.trajectory(runId, 'baseline'), '{"status":"completed"}');
     bus.connection.publish(subjects.trajectory(runId, 'eval'), 'no JSON');
     bus.connection.publish(subjects.event(runId, 'checkpoint'), '{"step":"ten"}');
     const reasons = await eventually('3 records', async () => {
-      const keys = await bus.setAsideBucket.keys('*.*.evaluator');
-      const records = await Promise.all(keys.map((key) => bus.setAsideBucket.get<SetAsideRecord>(key)));
+      const keys = await bus.deadLetterBucket.keys('*.*.evaluator');
+      const records = await Promise.all(keys.map((key) => bus.deadLetterBucket.get<DeadLetter>(key)));
       return records.length >= 3 ? records.map((entry) => entry?.value.reason) : null;
     });
     expect(reasons).toEqual(

@@ -31,7 +31,7 @@ export function resultOf(
 function taskScores(plan: EvaluationPlan, evaluation: OpenEvaluation): TaskScore[] {
   const { tasks } = setOf(plan, evaluation);
   return tasks.map(({ id, description }, index) => {
-    const { successes, episodes } = tally(evaluation, (place) => place % tasks.length === index);
+    const { successes, episodes } = tally(evaluation, (episode) => episode % tasks.length === index);
     return { taskId: id, description, successes, episodes };
   });
 }

@@ -7,11 +7,11 @@ import {
   subjects,
   Trajectory,
 } from '@ui-rl/contracts';
-import { EvaluationBook } from './evaluation-book';
+import { EvaluationStore } from './evaluation-store';
 import type { EvaluationPlan } from './plan';
 import { StallWatch } from './stall-watch';
 import { Stages } from './stages';
-import { begin, judge, record } from './state';
+import { begin, classify, record } from './state';
 
 const STALL_MS = 120_000;
 /** Writing down takes milliseconds; what a process that ended had in its hands comes again after this long. */
@@ -22,7 +22,7 @@ const ACK_WAIT_MS = 5_000;
  * `Stages`, which starts from what is written down. So it goes on where it was, whenever the process ends.
  */
 export class RunEvaluator {
-  private readonly book: EvaluationBook;
+  private readonly store: EvaluationStore;
   private readonly stages: Stages;
   private readonly stall: StallWatch;
   private phase: RunPhase | null = null;
@@ -33,9 +33,9 @@ export class RunEvaluator {
     private readonly plan: EvaluationPlan,
     stallMs = STALL_MS,
   ) {
-    this.book = new EvaluationBook(bus, plan.runId);
-    this.stages = new Stages(bus, plan, this.book);
-    this.stall = new StallWatch(bus, plan.runId, this.book, stallMs);
+    this.store = new EvaluationStore(bus, plan.runId);
+    this.stages = new Stages(bus, plan, this.store);
+    this.stall = new StallWatch(bus, plan.runId, this.store, stallMs);
   }
 
   /** Works until the run has ended or the signal aborts. */
@@ -77,7 +77,7 @@ export class RunEvaluator {
   }
 
   private async followBook(signal: AbortSignal): Promise<void> {
-    for await (const _ of this.book.changes(signal)) this.changed();
+    for await (const _ of this.store.changes(signal)) this.changed();
   }
 
   private async consume(): Promise<Consumption[]> {
@@ -107,15 +107,15 @@ export class RunEvaluator {
     const { maxAttempts } = this.plan;
     const { request } = trajectory;
     this.stall.sign();
-    const state = await this.book.read();
-    const verdict = judge(state, trajectory, maxAttempts);
+    const state = await this.store.read();
+    const verdict = classify(state, trajectory, maxAttempts);
     if (verdict === 'ignore') return;
     const evaluation = state.open.find((open) => open.evaluationId === request.evaluationId);
     if (verdict === 'refill' && evaluation !== undefined) {
       this.bus.logger.warn(`${request.rolloutId} is played again: ${trajectory.invalidReason}`);
       await this.stages.ask(evaluation, request.groupIndex, request.attempt + 1);
     }
-    await this.book.change((current) => record(current, trajectory, maxAttempts));
+    await this.store.change((current) => record(current, trajectory, maxAttempts));
   }
 
   private async takeCheckpoint({ step, name }: CheckpointEvent): Promise<void> {
@@ -129,6 +129,6 @@ export class RunEvaluator {
     const state = await this.bus.runs.state(runId);
     if (state?.phase !== 'training') return;
     const start = { stage: 'periodic' as const, policy: name, policyVersion: step };
-    await this.book.change((current) => begin(current, this.plan, start));
+    await this.store.change((current) => begin(current, this.plan, start));
   }
 }

@@ -1,10 +1,10 @@
 import type { BusService } from '@ui-rl/bus';
 import { type EvaluatorState, type OpenEvaluation, type RunPhase, subjects } from '@ui-rl/contracts';
 import { episodeRollout } from './episodes';
-import type { EvaluationBook } from './evaluation-book';
+import type { EvaluationStore } from './evaluation-store';
 import type { EvaluationPlan } from './plan';
 import { resultOf } from './result';
-import { attemptAt, begin, close, markReleased, pendingPlaces, type StageStart } from './state';
+import { attemptAt, begin, close, markReleased, pendingEpisodes, type StageStart } from './state';
 
 /** Publishing at the same time. */
 const RELEASE_AT_ONCE = 16;
@@ -14,17 +14,18 @@ export class Stages {
   constructor(
     private readonly bus: BusService,
     private readonly plan: EvaluationPlan,
-    private readonly book: EvaluationBook,
+    private readonly store: EvaluationStore,
   ) {}
 
   /** Does all that can be done now. Every part may run twice. */
   async advance(phase: RunPhase): Promise<void> {
     const start = await this.startOf(phase);
-    if (start !== null) await this.book.change((state) => begin(state, this.plan, start));
-    const { open } = await this.book.read();
+    if (start !== null) await this.store.change((state) => begin(state, this.plan, start));
+    const { open } = await this.store.read();
     await Promise.all(open.filter(({ released }) => !released).map((evaluation) => this.release(evaluation)));
-    for (const evaluation of open) if (pendingPlaces(evaluation).length === 0) await this.finish(evaluation);
-    await this.leave(phase, await this.book.read());
+    for (const evaluation of open)
+      if (pendingEpisodes(evaluation).length === 0) await this.finish(evaluation);
+    await this.leave(phase, await this.store.read());
   }
 
   private async startOf(phase: RunPhase): Promise<StageStart | null> {
@@ -42,18 +43,18 @@ export class Stages {
 
   private async release(evaluation: OpenEvaluation): Promise<void> {
     const { evaluationId, outcomes } = evaluation;
-    const places = pendingPlaces(evaluation);
-    for (let first = 0; first < places.length; first += RELEASE_AT_ONCE) {
-      const some = places.slice(first, first + RELEASE_AT_ONCE);
-      await Promise.all(some.map((place) => this.ask(evaluation, place, attemptAt(evaluation, place))));
+    const pending = pendingEpisodes(evaluation);
+    for (let first = 0; first < pending.length; first += RELEASE_AT_ONCE) {
+      const some = pending.slice(first, first + RELEASE_AT_ONCE);
+      await Promise.all(some.map((index) => this.ask(evaluation, index, attemptAt(evaluation, index))));
     }
-    await this.book.change((state) => markReleased(state, evaluationId));
+    await this.store.change((state) => markReleased(state, evaluationId));
     this.bus.logger.log(`${evaluationId}: released ${outcomes.length} episodes`);
   }
 
   /** Asks an actor for one episode; asked for twice, it is played once. */
-  async ask(evaluation: OpenEvaluation, place: number, attempt: number): Promise<void> {
-    const rollout = episodeRollout(this.plan, evaluation, place, attempt);
+  async ask(evaluation: OpenEvaluation, index: number, attempt: number): Promise<void> {
+    const rollout = episodeRollout(this.plan, evaluation, index, attempt);
     const subject = subjects.rollout(this.plan.runId, rollout.purpose);
     await this.bus.publishJson(subject, rollout, rollout.rolloutId);
   }
@@ -62,7 +63,7 @@ export class Stages {
     const { evaluationId } = evaluation;
     const result = resultOf(this.plan, evaluation, await this.checkpointOf(evaluation));
     await this.bus.event(result, evaluationId);
-    await this.book.change((state) => close(state, evaluationId));
+    await this.store.change((state) => close(state, evaluationId));
     const [low, high] = result.interval.map((bound) => (100 * bound).toFixed(0));
     this.bus.logger.log(
       `${evaluationId}: ${(100 * result.successRate).toFixed(1)} % of ${result.episodes} episodes succeeded ` +

@@ -1,23 +1,23 @@
 import type { BusService } from '@ui-rl/bus';
-import type { EvaluationBook } from './evaluation-book';
-import { pendingPlaces } from './state';
+import type { EvaluationStore } from './evaluation-store';
+import { pendingEpisodes } from './state';
 
-/** Tells where an evaluation waits for episodes and none comes in. Once per silence. */
+/** Warns where an evaluation waits for episodes and none comes in. Once per silence. */
 export class StallWatch {
   private lastSign = Date.now();
-  private told = false;
+  private warned = false;
 
   constructor(
     private readonly bus: BusService,
     private readonly runId: string,
-    private readonly book: EvaluationBook,
+    private readonly store: EvaluationStore,
     private readonly stallMs: number,
   ) {}
 
   /** Something went on. */
   sign(): void {
     this.lastSign = Date.now();
-    this.told = false;
+    this.warned = false;
   }
 
   /** Looks now and then, until the signal aborts. */
@@ -30,14 +30,14 @@ export class StallWatch {
 
   private async look(): Promise<void> {
     const since = this.lastSign;
-    if (this.told || Date.now() - since < this.stallMs) return;
-    const { open } = await this.book.read();
+    if (this.warned || Date.now() - since < this.stallMs) return;
+    const { open } = await this.store.read();
     if (open.length === 0) return this.sign();
     if (since !== this.lastSign) return;
-    this.told = true;
+    this.warned = true;
     const waiting = open.map(
       (evaluation) =>
-        `${evaluation.evaluationId} waits for ${pendingPlaces(evaluation).length} of ${evaluation.outcomes.length} episodes`,
+        `${evaluation.evaluationId} waits for ${pendingEpisodes(evaluation).length} of ${evaluation.outcomes.length} episodes`,
     );
     const message =
       `no episode came in for ${Math.round((Date.now() - since) / 1000)} s while ${waiting.join(', ')}: ` +

@@ -1,7 +1,7 @@
 import type { EvaluatorState, Trajectory } from '@ui-rl/contracts';
 import { makeRollout, makeTask, makeTrajectory } from '@ui-rl/testkit';
 import type { EvaluationPlan } from './plan';
-import { begin, close, EMPTY, judge, pendingPlaces, record, tally } from './state';
+import { begin, close, EMPTY, classify, pendingEpisodes, record, tally } from './state';
 
 const task = (id: string) => Object.assign(makeTask({ description: id }), { id });
 const plan: EvaluationPlan = {
@@ -25,9 +25,9 @@ const PERIODIC = {
 } as const;
 const ID = 'run-baseline-train_goals';
 
-function episode(place: number, changes: Partial<Trajectory> & { attempt?: number } = {}): Trajectory {
+function episode(index: number, changes: Partial<Trajectory> & { attempt?: number } = {}): Trajectory {
   const { attempt = 0, ...rest } = changes;
-  const request = makeRollout({ evaluationId: ID, groupIndex: place, attempt, purpose: 'baseline' });
+  const request = makeRollout({ evaluationId: ID, groupIndex: index, attempt, purpose: 'baseline' });
   return makeTrajectory({ request, ...rest });
 }
 
@@ -71,9 +71,9 @@ describe('the state of evaluations', () => {
       makeTrajectory(),
     );
     expect(state.open[0].outcomes).toBe('s.ff');
-    expect(pendingPlaces(state.open[0])).toEqual([1]);
+    expect(pendingEpisodes(state.open[0])).toEqual([1]);
     expect(tally(state.open[0])).toEqual({ successes: 1, episodes: 3, invalid: 0 });
-    expect(tally(state.open[0], (place) => place % 2 === 1)).toEqual({
+    expect(tally(state.open[0], (index) => index % 2 === 1)).toEqual({
       successes: 0,
       episodes: 1,
       invalid: 0,
@@ -83,15 +83,15 @@ describe('the state of evaluations', () => {
 
   it('refills an invalid episode until its attempts are used up', () => {
     const invalid = (attempt: number) => episode(1, { attempt, status: 'invalid', success: null });
-    expect(judge(begun, invalid(0), 3)).toBe('refill');
+    expect(classify(begun, invalid(0), 3)).toBe('refill');
     const once = after(invalid(0));
-    expect(judge(once, invalid(0), 3)).toBe('ignore');
-    expect(judge(once, invalid(1), 3)).toBe('refill');
+    expect(classify(once, invalid(0), 3)).toBe('ignore');
+    expect(classify(once, invalid(1), 3)).toBe('refill');
     const twice = after(invalid(0), invalid(1));
-    expect(judge(twice, invalid(2), 3)).toBe('count');
+    expect(classify(twice, invalid(2), 3)).toBe('count');
     expect(after(invalid(0), invalid(1), invalid(2)).open[0].outcomes).toBe('.x..');
     expect(after(invalid(0), invalid(1), episode(1, { attempt: 2 })).open[0].outcomes).toBe('.s..');
-    expect(judge(begun, invalid(0), 1)).toBe('count');
+    expect(classify(begun, invalid(0), 1)).toBe('count');
   });
 
   it('is done with a stage when its last set is closed', () => {

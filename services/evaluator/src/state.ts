@@ -40,12 +40,12 @@ export function begin(state: EvaluatorState, plan: EvaluationPlan, start: StageS
 export type Verdict = 'count' | 'refill' | 'ignore';
 
 /** What a trajectory is to an evaluation. One that was counted already, or whose refill was asked for, is ignored. */
-export function judge(state: EvaluatorState, trajectory: Trajectory, maxAttempts: number): Verdict {
+export function classify(state: EvaluatorState, trajectory: Trajectory, maxAttempts: number): Verdict {
   const { request, status } = trajectory;
   const evaluation = find(state, request.evaluationId);
-  const place = request.groupIndex;
-  if (evaluation === undefined || evaluation.outcomes[place] !== PENDING) return 'ignore';
-  if (request.attempt !== attemptAt(evaluation, place)) return 'ignore';
+  const index = request.groupIndex;
+  if (evaluation === undefined || evaluation.outcomes[index] !== PENDING) return 'ignore';
+  if (request.attempt !== attemptAt(evaluation, index)) return 'ignore';
   return status === 'invalid' && request.attempt + 1 < maxAttempts ? 'refill' : 'count';
 }
 
@@ -55,13 +55,13 @@ export function record(
   trajectory: Trajectory,
   maxAttempts: number,
 ): EvaluatorState | null {
-  const verdict = judge(state, trajectory, maxAttempts);
+  const verdict = classify(state, trajectory, maxAttempts);
   if (verdict === 'ignore') return null;
-  const { evaluationId: id, groupIndex: place, attempt } = trajectory.request;
+  const { evaluationId: id, groupIndex: index, attempt } = trajectory.request;
   return update(state, id, (evaluation) =>
     verdict === 'refill'
-      ? { ...evaluation, refills: { ...evaluation.refills, [place]: attempt + 1 } }
-      : { ...evaluation, outcomes: replaceAt(evaluation.outcomes, place, outcomeOf(trajectory)) },
+      ? { ...evaluation, refills: { ...evaluation.refills, [index]: attempt + 1 } }
+      : { ...evaluation, outcomes: replaceAt(evaluation.outcomes, index, outcomeOf(trajectory)) },
   );
 }
 
@@ -69,7 +69,7 @@ export function markReleased(state: EvaluatorState, id: string): EvaluatorState 
   return update(state, id, (evaluation) => ({ ...evaluation, released: true }));
 }
 
-/** Forgets an evaluation whose result was told; a stage is done with the last of its sets. */
+/** Forgets an evaluation whose result was published; a stage is done with the last of its sets. */
 export function close(state: EvaluatorState, id: string): EvaluatorState | null {
   const evaluation = find(state, id);
   if (evaluation === undefined) return null;
@@ -79,13 +79,13 @@ export function close(state: EvaluatorState, id: string): EvaluatorState | null 
   return { ...state, open, stagesDone: stageGoesOn ? state.stagesDone : [...state.stagesDone, stage] };
 }
 
-export function attemptAt(evaluation: OpenEvaluation, place: number): number {
-  return evaluation.refills[place] ?? 0;
+export function attemptAt(evaluation: OpenEvaluation, index: number): number {
+  return evaluation.refills[index] ?? 0;
 }
 
-/** Places of the episodes that are still to come. */
-export function pendingPlaces(evaluation: OpenEvaluation): number[] {
-  return Array.from(evaluation.outcomes).flatMap((outcome, place) => (outcome === PENDING ? [place] : []));
+/** Indices of the episodes that are still to come. */
+export function pendingEpisodes(evaluation: OpenEvaluation): number[] {
+  return Array.from(evaluation.outcomes).flatMap((outcome, index) => (outcome === PENDING ? [index] : []));
 }
 
 export interface Tally {
@@ -96,8 +96,8 @@ export interface Tally {
 }
 
 /** Counts the episodes `of` an evaluation. */
-export function tally(evaluation: OpenEvaluation, of: (place: number) => boolean = () => true): Tally {
-  const outcomes = Array.from(evaluation.outcomes).filter((_, place) => of(place));
+export function tally(evaluation: OpenEvaluation, of: (index: number) => boolean = () => true): Tally {
+  const outcomes = Array.from(evaluation.outcomes).filter((_, index) => of(index));
   const count = (outcome: string) => outcomes.filter((found) => found === outcome).length;
   const successes = count(SUCCESS);
   return { successes, episodes: successes + count(FAILURE), invalid: count(INVALID) };
@@ -108,8 +108,8 @@ function outcomeOf({ status, success }: Trajectory): string {
   return success === true ? SUCCESS : FAILURE;
 }
 
-function replaceAt(text: string, place: number, character: string): string {
-  return text.slice(0, place) + character + text.slice(place + 1);
+function replaceAt(text: string, index: number, character: string): string {
+  return text.slice(0, index) + character + text.slice(index + 1);
 }
 
 function find(state: EvaluatorState, id: string | undefined): OpenEvaluation | undefined {

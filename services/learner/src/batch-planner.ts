@@ -1,4 +1,4 @@
-import type { Group, GroupBook } from './groups';
+import type { Group, GroupBuffer } from './groups';
 
 export interface BatchOptions {
   groupsPerBatch: number;
@@ -7,10 +7,10 @@ export interface BatchOptions {
   /** Groups without signal that are replaced by others per batch; 0 = all are taken as they are. */
   maxReplacedGroups: number;
   /** Whether training on the group would change anything. */
-  hasSignal(group: Group): boolean;
+  hasLearningSignal(group: Group): boolean;
 }
 
-/** Groups for one step, and those that were set aside on the way because they teach nothing. */
+/** Groups for one step, and those that were dropped on the way because they carry no learning signal. */
 export interface BatchPlan {
   kept: Group[];
   /** Without signal, or without a single valid episode. */
@@ -20,14 +20,14 @@ export interface BatchPlan {
 }
 
 /** Chooses the groups of the next step among the complete ones. The same groups give the same plan. */
-export function planBatch(book: GroupBook, firstIndex: number, options: BatchOptions): BatchPlan {
+export function planBatch(buffer: GroupBuffer, firstIndex: number, options: BatchOptions): BatchPlan {
   const kept: Group[] = [];
   const replaced: Group[] = [];
   let withoutSignal = 0;
-  for (const group of candidates(book, firstIndex, options.inOrder)) {
+  for (const group of candidates(buffer, firstIndex, options.inOrder)) {
     if (group.trajectories.length === 0) {
       replaced.push(group);
-    } else if (!options.hasSignal(group) && withoutSignal < options.maxReplacedGroups) {
+    } else if (!options.hasLearningSignal(group) && withoutSignal < options.maxReplacedGroups) {
       withoutSignal += 1;
       replaced.push(group);
     } else {
@@ -38,13 +38,13 @@ export function planBatch(book: GroupBook, firstIndex: number, options: BatchOpt
   return { kept, replaced, ready: kept.length === options.groupsPerBatch };
 }
 
-function* candidates(book: GroupBook, firstIndex: number, inOrder: boolean): Generator<Group> {
+function* candidates(buffer: GroupBuffer, firstIndex: number, inOrder: boolean): Generator<Group> {
   if (!inOrder) {
-    yield* book.complete();
+    yield* buffer.complete();
     return;
   }
   for (let index = firstIndex; ; index += 1) {
-    const group = book.completeAt(index);
+    const group = buffer.completeAt(index);
     if (group === undefined) return;
     yield group;
   }

@@ -9,7 +9,7 @@ export interface LearnerState {
   step: number;
   /** Digest of the weights that sampled at each step, by step; a trajectory with any other is refused. */
   digests: Record<string, string>;
-  /** Group indices whose episodes are trained or set aside, as ranges: `0-79,81`. */
+  /** Group indices whose episodes are trained or dropped, as ranges: `0-79,81`. */
   settledGroups: string;
   /** Groups replaced so far, on top of `groups_per_batch` per step. */
   replacedGroups: number;

@@ -1,7 +1,7 @@
 import type { Trajectory } from '@ui-rl/contracts';
 import { makeRollout } from '@ui-rl/testkit';
 import { planBatch } from './batch-planner';
-import { GroupBook, strangeRequest } from './groups';
+import { GroupBuffer, unsolicitedRequest } from './groups';
 import { IndexSet } from './index-set';
 
 function trajectory(groupIndex: number, indexInGroup: number, reward = 0, attempt = 0): Trajectory {
@@ -18,86 +18,86 @@ function trajectory(groupIndex: number, indexInGroup: number, reward = 0, attemp
   return { request, reward, status: 'completed', turns: [] } as unknown as Trajectory;
 }
 
-function bookWith(...trajectories: Trajectory[]): GroupBook {
-  const book = new GroupBook({ maxAttempts: 2, isSettled: () => false });
-  for (const each of trajectories) book.place(each, true);
-  return book;
+function bufferWith(...trajectories: Trajectory[]): GroupBuffer {
+  const buffer = new GroupBuffer({ maxAttempts: 2, isSettled: () => false });
+  for (const each of trajectories) buffer.add(each, true);
+  return buffer;
 }
 
 const plan = {
   groupsPerBatch: 1,
   inOrder: false,
   maxReplacedGroups: 0,
-  hasSignal: (group: { rewards: number[] }) => new Set(group.rewards).size > 1,
+  hasLearningSignal: (group: { rewards: number[] }) => new Set(group.rewards).size > 1,
 };
 
 describe('groups', () => {
   it('are complete when every place is taken, whatever the order', () => {
-    const book = bookWith(trajectory(0, 1, 5));
-    expect(book.complete()).toEqual([]);
-    book.place(trajectory(0, 0, 3), true);
-    expect(book.complete().map((group) => group.rewards)).toEqual([[3, 5]]);
+    const buffer = bufferWith(trajectory(0, 1, 5));
+    expect(buffer.complete()).toEqual([]);
+    buffer.add(trajectory(0, 0, 3), true);
+    expect(buffer.complete().map((group) => group.rewards)).toEqual([[3, 5]]);
   });
 
   it('keep a message that comes twice waiting with the first, and need it once', async () => {
-    const book = bookWith(trajectory(0, 0));
-    const again = book.place(trajectory(0, 0), true);
+    const buffer = bufferWith(trajectory(0, 0));
+    const again = buffer.add(trajectory(0, 0), true);
     expect(again.kind).toBe('waiting');
-    expect(book.complete()).toEqual([]);
-    book.place(trajectory(0, 1), true);
-    book.settle(book.complete());
+    expect(buffer.complete()).toEqual([]);
+    buffer.add(trajectory(0, 1), true);
+    buffer.settle(buffer.complete());
     if (again.kind === 'waiting') await again.settled;
-    expect(book.complete()).toEqual([]);
+    expect(buffer.complete()).toEqual([]);
   });
 
   it('play an invalid episode again under a new id, but not for ever', () => {
-    const book = bookWith(trajectory(0, 0));
-    const first = book.place(trajectory(0, 1), false);
+    const buffer = bufferWith(trajectory(0, 0));
+    const first = buffer.add(trajectory(0, 1), false);
     expect(first).toMatchObject({ kind: 'refill', request: { rolloutId: 'g0-r1-a1', attempt: 1 } });
-    expect(book.place(trajectory(0, 1, 0, 1), false).kind).toBe('waiting');
-    const [group] = book.complete();
+    expect(buffer.add(trajectory(0, 1, 0, 1), false).kind).toBe('waiting');
+    const [group] = buffer.complete();
     expect(group.trajectories).toHaveLength(1);
     expect(group.invalid).toBe(2);
   });
 
   it('take the first valid attempt and find the later one superfluous', () => {
-    const book = bookWith(trajectory(0, 0, 1, 1));
-    expect(book.place(trajectory(0, 0, 9), true).kind).toBe('superfluous');
+    const buffer = bufferWith(trajectory(0, 0, 1, 1));
+    expect(buffer.add(trajectory(0, 0, 9), true).kind).toBe('redundant');
   });
 
   it('find what belongs to a settled group superfluous', () => {
-    const book = new GroupBook({ maxAttempts: 2, isSettled: (index) => index === 3 });
-    expect(book.place(trajectory(3, 0), true).kind).toBe('superfluous');
+    const buffer = new GroupBuffer({ maxAttempts: 2, isSettled: (index) => index === 3 });
+    expect(buffer.add(trajectory(3, 0), true).kind).toBe('redundant');
   });
 });
 
 describe('the batch', () => {
   it('takes groups in order of completion', () => {
-    const book = bookWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0), trajectory(0, 1, 1));
-    expect(planBatch(book, 0, plan).kept.map(({ index }) => index)).toEqual([1]);
+    const buffer = bufferWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0), trajectory(0, 1, 1));
+    expect(planBatch(buffer, 0, plan).kept.map(({ index }) => index)).toEqual([1]);
   });
 
   it('takes groups by index where order matters, and waits for the first missing one', () => {
     const inOrder = { ...plan, inOrder: true };
-    const book = bookWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0));
-    expect(planBatch(book, 0, inOrder).ready).toBe(false);
-    book.place(trajectory(0, 1, 1), true);
-    expect(planBatch(book, 0, inOrder).kept.map(({ index }) => index)).toEqual([0]);
+    const buffer = bufferWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0));
+    expect(planBatch(buffer, 0, inOrder).ready).toBe(false);
+    buffer.add(trajectory(0, 1, 1), true);
+    expect(planBatch(buffer, 0, inOrder).kept.map(({ index }) => index)).toEqual([0]);
   });
 
   it('replaces groups without signal up to the limit, then takes them', () => {
     const same = [0, 1, 2].flatMap((index) => [trajectory(index, 0), trajectory(index, 1)]);
-    const book = bookWith(...same);
-    const chosen = planBatch(book, 0, { ...plan, maxReplacedGroups: 2 });
+    const buffer = bufferWith(...same);
+    const chosen = planBatch(buffer, 0, { ...plan, maxReplacedGroups: 2 });
     expect(chosen.replaced.map(({ index }) => index)).toEqual([0, 1]);
     expect(chosen.kept.map(({ index }) => index)).toEqual([2]);
   });
 
   it('replaces a group of which no episode is valid, even where nothing else is replaced', () => {
-    const book = new GroupBook({ maxAttempts: 1, isSettled: () => false });
-    book.place(trajectory(0, 0), false);
-    book.place(trajectory(0, 1), false);
-    expect(planBatch(book, 0, plan)).toMatchObject({ ready: false, replaced: [{ index: 0 }] });
+    const buffer = new GroupBuffer({ maxAttempts: 1, isSettled: () => false });
+    buffer.add(trajectory(0, 0), false);
+    buffer.add(trajectory(0, 1), false);
+    expect(planBatch(buffer, 0, plan)).toMatchObject({ ready: false, replaced: [{ index: 0 }] });
   });
 });
 
@@ -114,9 +114,9 @@ describe('an index set', () => {
   });
 });
 
-describe('episodes nobody asked for', () => {
+describe('episodes nobody requested', () => {
   const found = (changes: Parameters<typeof makeRollout>[0]) =>
-    strangeRequest(makeRollout({ groupIndex: 2, indexInGroup: 1, groupSize: 2, ...changes }), {
+    unsolicitedRequest(makeRollout({ groupIndex: 2, indexInGroup: 1, groupSize: 2, ...changes }), {
       runId: 'run',
       groupSize: 2,
       groups: 3,
@@ -124,7 +124,7 @@ describe('episodes nobody asked for', () => {
 
   it('are told from those of the groups there are', () => {
     expect(found({})).toBeUndefined();
-    expect(found({ groupIndex: 3 })).toBe('it is of group 3, but only 3 were asked for so far (0 to 2)');
+    expect(found({ groupIndex: 3 })).toBe('it is of group 3, but only 3 were requested so far (0 to 2)');
     expect(found({ groupSize: 4 })).toContain('a group of 4');
     expect(found({ indexInGroup: 2 })).toContain('number 2');
     expect(found({ runId: 'other' })).toContain('run "other"');

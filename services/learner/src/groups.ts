@@ -1,9 +1,9 @@
 import { RolloutRequest, type Trajectory } from '@ui-rl/contracts';
 
 /** What becomes of a trajectory that has arrived. */
-export type Placement =
-  /** It belongs to a group that is settled, or another attempt already took its place: nothing is left to do. */
-  | { kind: 'superfluous' }
+export type AddResult =
+  /** It belongs to a group that is settled, or another attempt already took its slot: nothing is left to do. */
+  | { kind: 'redundant' }
   /** It waits in its group until the group is settled. */
   | { kind: 'waiting'; settled: Promise<void> }
   /** The episode does not count; it is to be played again under the new id. */
@@ -33,7 +33,7 @@ export class Group {
     return this.members.size + this.abandoned.size >= this.size;
   }
 
-  /** Valid episodes, in order of their place in the group. */
+  /** Valid episodes, in order of their index in the group. */
   get trajectories(): Trajectory[] {
     return [...this.members.values()]
       .map(({ trajectory }) => trajectory)
@@ -44,8 +44,8 @@ export class Group {
     return this.trajectories.map(({ reward }) => reward);
   }
 
-  find(place: number): Member | undefined {
-    return this.members.get(place) ?? this.abandoned.get(place);
+  find(indexInGroup: number): Member | undefined {
+    return this.members.get(indexInGroup) ?? this.abandoned.get(indexInGroup);
   }
 
   add(trajectory: Trajectory, valid: boolean): Member {
@@ -62,29 +62,29 @@ export class Group {
   }
 }
 
-export interface GroupBookOptions {
-  /** Attempts at one episode, the first included, before its place in the group stays empty. */
+export interface GroupBufferOptions {
+  /** Attempts at one episode, the first included, before its slot in the group stays empty. */
   maxAttempts: number;
   isSettled(groupIndex: number): boolean;
 }
 
-/** The groups that are under way. Messages that arrive twice find their place by rollout id. */
-export class GroupBook {
+/** Groups that are not yet trained. A message that arrives twice is recognised by its rollout id. */
+export class GroupBuffer {
   private readonly open = new Map<number, Group>();
   /** Indices of complete groups, in order of completion. */
   private readonly completed: number[] = [];
 
-  constructor(private readonly options: GroupBookOptions) {}
+  constructor(private readonly options: GroupBufferOptions) {}
 
   /** @param valid whether the episode may be trained on */
-  place(trajectory: Trajectory, valid: boolean): Placement {
+  add(trajectory: Trajectory, valid: boolean): AddResult {
     const { request } = trajectory;
-    if (this.options.isSettled(request.groupIndex)) return { kind: 'superfluous' };
+    if (this.options.isSettled(request.groupIndex)) return { kind: 'redundant' };
     const group = this.groupOf(request);
     const known = group.find(request.indexInGroup);
     if (known !== undefined) {
       const same = known.trajectory.request.rolloutId === request.rolloutId;
-      return same ? { kind: 'waiting', settled: known.settled } : { kind: 'superfluous' };
+      return same ? { kind: 'waiting', settled: known.settled } : { kind: 'redundant' };
     }
     if (!valid) group.invalid += 1;
     if (!valid && request.attempt + 1 < this.options.maxAttempts) {
@@ -114,7 +114,7 @@ export class GroupBook {
     }
   }
 
-  /** Episodes and invalid ones of the groups under way. */
+  /** Episodes and invalid ones of the groups that are not settled. */
   get counts(): { trajectories: number; invalid: number } {
     let [trajectories, invalid] = [0, 0];
     for (const group of this.open.values()) {
@@ -149,21 +149,21 @@ export function nextAttempt(request: RolloutRequest): RolloutRequest {
 }
 
 /** What a run's training episodes have in common. */
-export interface Asked {
+export interface RequestedGroups {
   runId: string;
   groupSize: number;
-  /** Groups that were asked for; their indices are below. */
+  /** Groups requested so far; their indices are below. */
   groups: number;
 }
 
-/** Why nobody asked for an episode; undefined where somebody did. */
-export function strangeRequest(request: RolloutRequest, asked: Asked): string | undefined {
+/** Why an episode was not requested by this run; undefined where it was. */
+export function unsolicitedRequest(request: RolloutRequest, requested: RequestedGroups): string | undefined {
   const { runId, purpose, groupIndex, groupSize, indexInGroup } = request;
-  if (runId !== asked.runId) return `it is of run "${runId}", this learner serves ${asked.runId}`;
+  if (runId !== requested.runId) return `it is of run "${runId}", this learner serves ${requested.runId}`;
   if (purpose !== 'train') return `its purpose is "${purpose}", expected "train"`;
-  if (groupSize !== asked.groupSize || indexInGroup >= groupSize) {
-    return `it is number ${indexInGroup} of a group of ${groupSize}, groups of this run have ${asked.groupSize}`;
+  if (groupSize !== requested.groupSize || indexInGroup >= groupSize) {
+    return `it is number ${indexInGroup} of a group of ${groupSize}, groups of this run have ${requested.groupSize}`;
   }
-  if (groupIndex < asked.groups) return undefined;
-  return `it is of group ${groupIndex}, but only ${asked.groups} were asked for so far (0 to ${asked.groups - 1})`;
+  if (groupIndex < requested.groups) return undefined;
+  return `it is of group ${groupIndex}, but only ${requested.groups} were requested so far (0 to ${requested.groups - 1})`;
 }

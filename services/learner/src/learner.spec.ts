@@ -244,13 +244,13 @@ it('serves the policy: tokens, log-probabilities and what was read; the same req
 
 it('trains complete groups, saves a checkpoint, tells it, and serves the new policy', async () => {
   const runId = await startRun();
-  expect(await bus.runs.policy(runId)).toMatchObject({ version: 0, groupsWanted: 2 });
+  expect(await bus.runs.policy(runId)).toMatchObject({ version: 0, groupsRequested: 2 });
   await playGroup(runId, 0, [1, 0]);
   await playGroup(runId, 1, [0, 1]);
   await reached(runId, 1);
   expect(await bus.runs.policy(runId)).toMatchObject({
     checkpoint: `uirl://${runId}/sampler_weights/000001`,
-    groupsWanted: 4,
+    groupsRequested: 4,
   });
   const said = valueOf(await act(runId, 'later/0'));
   expect(said.policyVersion).toBe(1);
@@ -330,7 +330,7 @@ it('has invalid episodes played again, a bounded number of times, and keeps them
   const [step] = await events(runId, 'train_step');
   expect(step.rolloutIds).toEqual([`${runId}-g0-r0`, `${runId}-g0-r1-a1`]);
   expect(step.metrics['env/all/invalid_share']).toBeCloseTo(1 / 3, 6);
-  // Twice invalid: the place stays empty.
+  // Twice invalid: the slot stays empty.
   await play(runId, { group: 1, member: 0, reward: 1 });
   await play(runId, { group: 1, member: 1, reward: 0, changes: invalid });
   await play(runId, { group: 1, member: 1, reward: 0, attempt: 1, changes: invalid });
@@ -351,44 +351,44 @@ it('refuses what was sampled by weights it never had, and says so', async () => 
   expect((await events(runId, 'train_step'))[0].rolloutIds).toEqual([`${runId}-g0-r0-a1`, `${runId}-g0-r1`]);
 });
 
-it('sets aside episodes nobody asked for, and trains the others', async () => {
+it('makes dead letters of episodes nobody requested, and trains the others', async () => {
   const runId = await startRun({ groupsPerBatch: 1 });
   // As many as it takes in at the same time: they must not keep the others waiting.
   await playGroup(runId, 5, [1, 0]);
   await playGroup(runId, 0, [1, 0]);
   await reached(runId, 1);
-  const told = await events(runId, 'set_aside');
+  const told = await events(runId, 'dead_letter');
   expect(told.map(({ service, subject }) => [service, subject])).toEqual([
     ['learner', subjects.trajectory(runId, 'train')],
     ['learner', subjects.trajectory(runId, 'train')],
   ]);
-  expect(told[0].reason).toContain('group 5, but only 1 were asked for');
+  expect(told[0].reason).toContain('group 5, but only 1 were requested');
   expect((await events(runId, 'train_step'))[0].rolloutIds).toEqual([`${runId}-g0-r0`, `${runId}-g0-r1`]);
 });
 
 it('asks for other groups where one teaches nothing, up to the limit', async () => {
   const runId = await startRun({ groupsPerBatch: 1, maxReplacedGroups: 1 });
   await playGroup(runId, 0, [1, 1]);
-  await eventually('one more group', async () => (await bus.runs.policy(runId))?.groupsWanted === 2);
+  await eventually('one more group', async () => (await bus.runs.policy(runId))?.groupsRequested === 2);
   expect(await version(runId)).toBe(0);
   await playGroup(runId, 1, [0, 0]);
   await reached(runId, 1);
   const [step] = await events(runId, 'train_step');
   expect(step.rolloutIds).toEqual([`${runId}-g1-r0`, `${runId}-g1-r1`]);
   expect(step.metrics).toMatchObject({ 'env/all/groups_replaced': 1, 'optim/substeps': 0 });
-  expect(await bus.runs.policy(runId)).toMatchObject({ groupsWanted: 3 });
+  expect(await bus.runs.policy(runId)).toMatchObject({ groupsRequested: 3 });
 });
 
 it('ends after its last step, with a checkpoint, and goes on serving', async () => {
   const runId = await startRun({ groupsPerBatch: 1, maxSteps: 1, keepEvery: [50] });
-  expect(await bus.runs.policy(runId)).toMatchObject({ groupsWanted: 1 });
+  expect(await bus.runs.policy(runId)).toMatchObject({ groupsRequested: 1 });
   await playGroup(runId, 0, [1, 0]);
   await eventually(
     'the final evaluation',
     async () => (await bus.runs.state(runId))?.phase === 'final_eval',
     20_000,
   );
-  expect((await bus.runs.policy(runId))?.groupsWanted).toBe(1);
+  expect((await bus.runs.policy(runId))?.groupsRequested).toBe(1);
   expect((await events(runId, 'checkpoint')).map(({ step }) => step)).toEqual([0, 1]);
   expect(valueOf(await act(runId, 'end/0', { temperature: 0 })).policyVersion).toBe(1);
 });

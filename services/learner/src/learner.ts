@@ -12,7 +12,7 @@ import {
 import { chooseDevice, Engine } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer } from '@ui-rl/models';
 import { CheckpointFolder, type LearnerState } from './checkpoint-folder';
-import { GroupBook, strangeRequest } from './groups';
+import { GroupBuffer, unsolicitedRequest } from './groups';
 import { ImageStore } from './image-store';
 import { MetricsFile } from './metrics-file';
 import { withModelFolder } from './model-source';
@@ -20,7 +20,7 @@ import type { LearnerOptions } from './options';
 import { openTrajectories } from './run-options';
 import { PolicyServer } from './policy-server';
 import { Progress } from './progress';
-import { findFlaw } from './samples';
+import { findDefect } from './samples';
 import { BatchTrainer } from './trainer';
 import { TrainingLoop } from './training-loop';
 
@@ -45,7 +45,7 @@ export class Learner {
     private readonly engine: Engine,
     private readonly options: LearnerOptions,
     private readonly imageTokenId: number,
-    private readonly book: GroupBook,
+    private readonly buffer: GroupBuffer,
     private readonly progress: Progress,
     private readonly policy: PolicyServer,
     private readonly loop: TrainingLoop,
@@ -54,16 +54,16 @@ export class Learner {
 
   /**
    * Loads the model and goes on where the run's newest checkpoint stands, or begins with checkpoint 0.
-   * @param onFailure told of what cannot be handled: the process should end, a new one goes on from the last checkpoint
+   * @param onFailure called with what cannot be handled: the process should end, a new one goes on from the last checkpoint
    */
   static async start(
     bus: BusService,
     run: RunSnapshot,
-    asked: LearnerOptions,
+    requested: LearnerOptions,
     onFailure: (error: unknown) => void,
   ): Promise<Learner> {
     const { runId } = run.record;
-    const options = await withModelFolder(asked, runId);
+    const options = await withModelFolder(requested, runId);
     const { device, reason } = await chooseDevice(options.engine.device);
     const logger = new Logger('learner');
     logger.log(`the model runs on ${device}: ${reason}`);
@@ -91,7 +91,7 @@ export class Learner {
     const checkpoints = checkpointsOf(runId);
     const state = await checkpoints.newest();
     const progress = state === undefined ? new Progress(runId) : Progress.from(state);
-    const book = new GroupBook({
+    const buffer = new GroupBuffer({
       maxAttempts: options.maxAttempts,
       isSettled: (index) => progress.settled.has(index),
     });
@@ -100,7 +100,18 @@ export class Learner {
     const policy = new PolicyServer(engine, folder, renderer, images, { runId, checkpointsOf });
     const trainer = new BatchTrainer(engine, images, options);
     const metricsFile = new MetricsFile(join(options.runsDir, runId, 'metrics.jsonl'));
-    const parts = { runId, bus, engine, options, book, progress, policy, trainer, checkpoints, metricsFile };
+    const parts = {
+      runId,
+      bus,
+      engine,
+      options,
+      buffer,
+      progress,
+      policy,
+      trainer,
+      checkpoints,
+      metricsFile,
+    };
     const loop = new TrainingLoop(parts);
     const { imageTokenId } = folder.family.shape;
     const learner = new Learner(
@@ -109,7 +120,7 @@ export class Learner {
       engine,
       options,
       imageTokenId,
-      book,
+      buffer,
       progress,
       policy,
       loop,
@@ -137,23 +148,24 @@ export class Learner {
 
   /**
    * Takes in one episode; resolves when nothing more needs its message.
-   * @throws UnacceptableMessage for one that nobody asked for: its group would never be complete, and keep others waiting
+   * @throws UnacceptableMessage for one that nobody requested: its group would never be complete, and keep others waiting
    */
   async accept(trajectory: Trajectory, signal: AbortSignal): Promise<void> {
     if (this.loop.finished) return;
     const { runId, options, loop } = this;
-    const strange = strangeRequest(trajectory.request, {
+    const unsolicited = unsolicitedRequest(trajectory.request, {
       runId,
       groupSize: options.groupSize,
-      groups: loop.groupsAsked,
+      groups: loop.groupsRequested,
     });
-    if (strange !== undefined) throw new UnacceptableMessage(`nobody asked for this episode: ${strange}`);
-    const problem = await this.judge(trajectory);
-    const placement = this.book.place(trajectory, problem === undefined);
-    if (placement.kind === 'superfluous') return;
+    if (unsolicited !== undefined)
+      throw new UnacceptableMessage(`nobody requested this episode: ${unsolicited}`);
+    const problem = await this.validate(trajectory);
+    const added = this.buffer.add(trajectory, problem === undefined);
+    if (added.kind === 'redundant') return;
     this.watchInvalidShare();
-    if (placement.kind === 'refill') {
-      const { request } = placement;
+    if (added.kind === 'refill') {
+      const { request } = added;
       this.logger.warn(
         `episode ${trajectory.request.rolloutId} does not count (${problem}); asking for ${request.rolloutId}`,
       );
@@ -161,10 +173,10 @@ export class Learner {
       return;
     }
     this.advance();
-    await untilSettled(placement.settled, signal);
+    await untilSettled(added.settled, signal);
   }
 
-  /** Serves no more and lets go of the device. */
+  /** Serves no more and releases the device. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearTimeout(this.timer);
@@ -179,14 +191,14 @@ export class Learner {
     const { progress, engine, policy, loop } = this;
     const info = await (state === undefined ? engine.info() : engine.load(checkpoints.pathOf(state.step)));
     progress.produced(progress.step, info.digest);
-    await policy.hold(progress.step);
+    await policy.snapshot(progress.step);
     if (state === undefined) await loop.save();
-    await policy.serve(progress.step, info.digest);
+    await policy.activate(progress.step, info.digest);
     const last = state?.lastStep ?? null;
     const line = last === null ? null : { step: progress.step, at: state!.savedAt, metrics: last.metrics };
     await metricsFile.resume(line, progress.step);
     await loop.announce();
-    await loop.tellLastStep();
+    await loop.reportLastStep();
     this.logger.log(
       state === undefined
         ? `run ${this.runId} begins with ${this.options.engine.modelDir}`
@@ -195,23 +207,23 @@ export class Learner {
   }
 
   /** Why an episode does not count; undefined where it does. */
-  private async judge(trajectory: Trajectory): Promise<string | undefined> {
+  private async validate(trajectory: Trajectory): Promise<string | undefined> {
     if (trajectory.status === 'invalid') return trajectory.invalidReason ?? 'no reason given';
-    const digest = this.progress.strangeDigest(trajectory);
-    const flaw =
+    const digest = this.progress.unknownDigest(trajectory);
+    const defect =
       digest === undefined
-        ? findFlaw(trajectory, this.imageTokenId)
+        ? findDefect(trajectory, this.imageTokenId)
         : `it was sampled with adapter ${digest}, which this learner never produced`;
-    if (flaw === undefined) return undefined;
+    if (defect === undefined) return undefined;
     const { rolloutId } = trajectory.request;
-    const message = `trajectory ${rolloutId} is not trained: ${flaw}`;
-    await this.warn(digest === undefined ? 'flawed_trajectory' : 'unknown_adapter', message, rolloutId);
-    return flaw;
+    const message = `trajectory ${rolloutId} is not trained: ${defect}`;
+    await this.warn(digest === undefined ? 'defective_trajectory' : 'unknown_adapter', message, rolloutId);
+    return defect;
   }
 
   private watchInvalidShare(): void {
     const settled = this.progress.counts;
-    const open = this.book.counts;
+    const open = this.buffer.counts;
     const counts = {
       trajectories: settled.trajectories + open.trajectories,
       invalid: settled.invalid + open.invalid,

@@ -22,7 +22,7 @@ export async function withModelFolder(options: LearnerOptions, runId: string): P
   const begun = await readModelFile(join(runDir, FILE));
   const pinned = begun?.name === name ? `${name.replace(/@.*/, '')}@${begun.commit}` : name;
   const logger = new Logger('learner');
-  const { dir, hub } = await resolveModel(pinned, { ...options.hub, say: (line) => logger.log(line) });
+  const { dir, hub } = await resolveModel(pinned, { ...options.hub, onProgress: (line) => logger.log(line) });
   if (hub !== undefined) {
     logger.log(`${hub.id} at commit ${hub.commit} is taken from ${dir}`);
     const file: ModelFile = { name, commit: hub.commit };

@@ -30,7 +30,7 @@ export interface LearnerOptions {
   maxStepsOffPolicy: number;
   /** Groups without signal that are replaced by others per batch; 0 = none. */
   maxReplacedGroups: number;
-  /** Tries at one episode before its place in the group stays empty. */
+  /** Tries at one episode before its slot in the group stays empty. */
   maxAttempts: number;
   /** The run ends after so many steps, unless 0. */
   maxSteps: number;

@@ -7,7 +7,7 @@ import { CheckpointFolder, folderName, parseCheckpointName } from './checkpoint-
 import type { ImageStore } from './image-store';
 
 /** The policy that answers `latest`. */
-export interface Serving {
+export interface PolicySnapshot {
   step: number;
   digest: string;
   /** Id of its weights in the engine. */
@@ -23,14 +23,14 @@ export interface PolicyServerOptions {
 type ActReply = PolicyActReply | { ok: false; error: RequestFailure };
 
 /** Other checkpoints whose weights stay in memory. */
-const KEPT_CHECKPOINTS = 2;
-const REMEMBERED_REPLIES = 1024;
+const MAX_LOADED_CHECKPOINTS = 2;
+const MAX_CACHED_REPLIES = 1024;
 
 /** Answers what the policy would do: messages → prompt → tokens. */
 export class PolicyServer {
-  private serving: Serving | undefined;
-  /** Checkpoints that were asked for, least recently used first. */
-  private readonly loaded = new Map<string, Promise<Serving>>();
+  private active: PolicySnapshot | undefined;
+  /** Checkpoints that were requested, least recently used first. */
+  private readonly loaded = new Map<string, Promise<PolicySnapshot>>();
   private readonly replies = new Map<string, Promise<ActReply>>();
 
   constructor(
@@ -41,21 +41,21 @@ export class PolicyServer {
     private readonly options: PolicyServerOptions,
   ) {}
 
-  get current(): Serving {
-    if (this.serving === undefined) throw new Error('no policy is served yet');
-    return this.serving;
+  get current(): PolicySnapshot {
+    if (this.active === undefined) throw new Error('no policy is served yet');
+    return this.active;
   }
 
   /** Makes the engine's newest weights the policy that answers `latest`, once they are safe on disk. */
-  async serve(step: number, digest: string): Promise<void> {
-    const old = this.serving;
-    this.serving = { step, digest, snapshot: `step-${folderName(step)}` };
-    if (old !== undefined && old.snapshot !== this.serving.snapshot)
+  async activate(step: number, digest: string): Promise<void> {
+    const old = this.active;
+    this.active = { step, digest, snapshot: `step-${folderName(step)}` };
+    if (old !== undefined && old.snapshot !== this.active.snapshot)
       await this.engine.dropSnapshot(old.snapshot);
   }
 
-  /** The id the engine's newest weights get for a step. */
-  async hold(step: number): Promise<void> {
+  /** Keeps the engine's newest weights as the snapshot of a step. */
+  async snapshot(step: number): Promise<void> {
     await this.engine.snapshot(`step-${folderName(step)}`);
   }
 
@@ -72,17 +72,17 @@ export class PolicyServer {
     let reply = this.replies.get(key);
     if (reply === undefined) {
       reply = this.answer(request, prompt);
-      this.remember(key, reply);
+      this.cache(key, reply);
     }
     return reply;
   }
 
-  private remember(key: string, reply: Promise<ActReply>): void {
+  private cache(key: string, reply: Promise<ActReply>): void {
     this.replies.set(key, reply);
-    const forget = (): void => void this.replies.delete(key);
-    reply.then((value) => ('ok' in value ? forget() : undefined), forget);
+    const evict = (): void => void this.replies.delete(key);
+    reply.then((value) => ('ok' in value ? evict() : undefined), evict);
     const [oldest] = this.replies.keys();
-    if (this.replies.size > REMEMBERED_REPLIES && oldest !== undefined) this.replies.delete(oldest);
+    if (this.replies.size > MAX_CACHED_REPLIES && oldest !== undefined) this.replies.delete(oldest);
   }
 
   private async answer(request: PolicyActRequest, prompt: RenderedPrompt): Promise<ActReply> {
@@ -107,7 +107,7 @@ export class PolicyServer {
     }
   }
 
-  private toReply(prompt: RenderedPrompt, result: GenerateResult, policy: Serving): PolicyActReply {
+  private toReply(prompt: RenderedPrompt, result: GenerateResult, policy: PolicySnapshot): PolicyActReply {
     return {
       promptTokenIds: prompt.tokenIds,
       promptImages: prompt.images.map(({ sha256 }) => sha256),
@@ -121,7 +121,7 @@ export class PolicyServer {
     };
   }
 
-  private async find(policy: string): Promise<Serving | { ok: false; error: RequestFailure }> {
+  private async find(policy: string): Promise<PolicySnapshot | { ok: false; error: RequestFailure }> {
     if (policy === 'latest') return this.current;
     const name = parseCheckpointName(policy);
     if (name === undefined) {
@@ -142,7 +142,7 @@ export class PolicyServer {
     return this.loadCheckpoint(policy, checkpoints.pathOf(name.step), name.step);
   }
 
-  private loadCheckpoint(name: string, dir: string, step: number): Promise<Serving> {
+  private loadCheckpoint(name: string, dir: string, step: number): Promise<PolicySnapshot> {
     const known = this.loaded.get(name);
     const loading =
       known ?? this.engine.snapshot(name, dir).then(({ digest }) => ({ step, digest, snapshot: name }));
@@ -150,7 +150,7 @@ export class PolicyServer {
     this.loaded.set(name, loading);
     if (known === undefined) loading.catch(() => this.loaded.delete(name));
     for (const oldest of this.loaded.keys()) {
-      if (this.loaded.size <= KEPT_CHECKPOINTS) break;
+      if (this.loaded.size <= MAX_LOADED_CHECKPOINTS) break;
       this.loaded.delete(oldest);
       void this.engine.dropSnapshot(oldest).catch(() => undefined);
     }

@@ -2,8 +2,8 @@ import type { Trajectory } from '@ui-rl/contracts';
 import type { LearnerState } from './checkpoint-folder';
 import { IndexSet } from './index-set';
 
-/** Digests of so many steps are remembered; older policies cannot be sampling any more. */
-const REMEMBERED_DIGESTS = 1000;
+/** Digests of so many steps are kept; older policies cannot be sampling any more. */
+const KEPT_DIGESTS = 1000;
 
 /** How far a run has come: what has to survive the end of the process. */
 export class Progress {
@@ -32,12 +32,12 @@ export class Progress {
   produced(step: number, digest: string): void {
     this.digests[step] = digest;
     for (const old of Object.keys(this.digests)) {
-      if (Number(old) <= step - REMEMBERED_DIGESTS) delete this.digests[old];
+      if (Number(old) <= step - KEPT_DIGESTS) delete this.digests[old];
     }
   }
 
   /** A digest in the trajectory that no policy of this run ever had; undefined where there is none. */
-  strangeDigest(trajectory: Trajectory): string | undefined {
+  unknownDigest(trajectory: Trajectory): string | undefined {
     const known = new Set(Object.values(this.digests));
     return trajectory.turns.map(({ adapterDigest }) => adapterDigest).find((digest) => !known.has(digest));
   }

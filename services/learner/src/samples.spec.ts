@@ -3,7 +3,7 @@ import type { ProcessedImage } from '@ui-rl/models';
 import { readRunFile } from '@ui-rl/settings';
 import { Group } from './groups';
 import { learnerOptions, openTrajectories } from './run-options';
-import { advantagesOf, findFlaw, samplesOf, teaches } from './samples';
+import { advantagesOf, findDefect, samplesOf, hasLearningSignal } from './samples';
 import { environmentMetrics, joinSubsteps } from './step-metrics';
 import { split } from './trainer';
 
@@ -37,12 +37,12 @@ describe('samples', () => {
   it('are refused where images and placeholders do not add up', async () => {
     const bad = makeTrajectory({ turns: [makeTurn({ ...said, promptImages: ['a', 'b'] })] });
     await expect(samplesOf(bad, 1, images)).rejects.toThrow('its images have 4 features, its prompt 2');
-    expect(findFlaw(makeTrajectory({ turns: [makeTurn(said)] }), PLACEHOLDER)).toBeUndefined();
+    expect(findDefect(makeTrajectory({ turns: [makeTurn(said)] }), PLACEHOLDER)).toBeUndefined();
     expect(
-      findFlaw(makeTrajectory({ turns: [makeTurn({ ...said, imageTokens: 3 })] }), PLACEHOLDER),
+      findDefect(makeTrajectory({ turns: [makeTurn({ ...said, imageTokens: 3 })] }), PLACEHOLDER),
     ).toContain('2 image placeholders but 3 image features');
     expect(
-      findFlaw(makeTrajectory({ turns: [makeTurn({ ...said, logprobs: [1] })] }), PLACEHOLDER),
+      findDefect(makeTrajectory({ turns: [makeTurn({ ...said, logprobs: [1] })] }), PLACEHOLDER),
     ).toContain('2 tokens but 1 log-probabilities');
   });
 
@@ -52,9 +52,9 @@ describe('samples', () => {
     expect(advantagesOf([1, 0], rejection)).toEqual([1, null]);
     expect(advantagesOf([1, 0], centred)).toEqual([0.5, -0.5]);
     // Where all succeed there is nothing to compare, but something to imitate.
-    expect(teaches([1, 1], centred)).toBe(false);
-    expect(teaches([1, 1], rejection)).toBe(true);
-    expect(teaches([0, 0], rejection)).toBe(false);
+    expect(hasLearningSignal([1, 1], centred)).toBe(false);
+    expect(hasLearningSignal([1, 1], rejection)).toBe(true);
+    expect(hasLearningSignal([0, 0], rejection)).toBe(false);
   });
 });
 

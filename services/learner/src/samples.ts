@@ -1,11 +1,11 @@
-import { groupAdvantages, hasSignal, selectByReward } from '@ui-rl/algorithms';
+import { groupAdvantages, hasRewardSpread, selectByReward } from '@ui-rl/algorithms';
 import type { Trajectory, Turn } from '@ui-rl/contracts';
 import type { TrainSample } from '@ui-rl/engine';
 import type { ProcessedImage } from '@ui-rl/models';
 import type { Selection } from './options';
 
 /** What is wrong with a trajectory that says it is valid; undefined where nothing is. */
-export function findFlaw(trajectory: Trajectory, imageTokenId: number): string | undefined {
+export function findDefect(trajectory: Trajectory, imageTokenId: number): string | undefined {
   for (const turn of trajectory.turns) {
     const where = `turn ${turn.index}`;
     const placeholders = turn.promptTokenIds.filter((id) => id === imageTokenId).length;
@@ -21,9 +21,9 @@ export function findFlaw(trajectory: Trajectory, imageTokenId: number): string |
 }
 
 /** Whether training on episodes with these rewards would change anything. */
-export function teaches(rewards: readonly number[], selection: Selection): boolean {
+export function hasLearningSignal(rewards: readonly number[], selection: Selection): boolean {
   return selection.kind === 'advantage'
-    ? hasSignal(rewards)
+    ? hasRewardSpread(rewards)
     : selectByReward(rewards, selection).includes(true);
 }
 

@@ -1,4 +1,4 @@
-import { hasSignal, mean } from '@ui-rl/algorithms';
+import { hasRewardSpread, mean } from '@ui-rl/algorithms';
 import type { Trajectory } from '@ui-rl/contracts';
 import type { Group } from './groups';
 
@@ -42,12 +42,12 @@ function groupFractions(groups: readonly Group[]): Record<string, number> {
   const all = rewards.flat();
   const best = Math.max(...all);
   const worst = Math.min(...all);
-  const good = (own: number[]): boolean => !hasSignal(own) && own[0] === best && best > 0;
-  const bad = (own: number[]): boolean => !hasSignal(own) && own[0] === worst && !good(own);
+  const good = (own: number[]): boolean => !hasRewardSpread(own) && own[0] === best && best > 0;
+  const bad = (own: number[]): boolean => !hasRewardSpread(own) && own[0] === worst && !good(own);
   const share = (chosen: (own: number[]) => boolean): number =>
     mean(rewards.map((own) => (chosen(own) ? 1 : 0)));
   return {
-    'env/all/by_group/frac_mixed': share(hasSignal),
+    'env/all/by_group/frac_mixed': share(hasRewardSpread),
     'env/all/by_group/frac_all_good': share(good),
     'env/all/by_group/frac_all_bad': share(bad),
   };

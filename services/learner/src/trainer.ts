@@ -3,7 +3,7 @@ import { learningRateAt } from '@ui-rl/graph';
 import type { Group } from './groups';
 import type { ImageStore } from './image-store';
 import type { LearnerOptions } from './options';
-import { advantagesOf, samplesOf, teaches } from './samples';
+import { advantagesOf, samplesOf, hasLearningSignal } from './samples';
 import { joinSubsteps } from './step-metrics';
 
 export interface BatchResult {
@@ -28,7 +28,7 @@ export class BatchTrainer {
     const results: Record<string, number>[] = [];
     let [newest, tokens] = [digest, 0];
     for (const part of split(groups, substeps)) {
-      if (!part.some(({ rewards }) => teaches(rewards, selection))) continue;
+      if (!part.some(({ rewards }) => hasLearningSignal(rewards, selection))) continue;
       const samples = (await Promise.all(part.map((group) => this.samplesOfGroup(group)))).flat();
       if (samples.length === 0) continue;
       const result = await this.engine.trainStep({

@@ -4,16 +4,16 @@ import type { PolicyState } from '@ui-rl/contracts';
 import type { Engine } from '@ui-rl/engine';
 import { planBatch, type BatchPlan } from './batch-planner';
 import { checkpointName, type CheckpointFolder } from './checkpoint-folder';
-import type { Group, GroupBook } from './groups';
+import type { Group, GroupBuffer } from './groups';
 import type { MetricsFile } from './metrics-file';
 import type { LearnerOptions } from './options';
 import type { PolicyServer } from './policy-server';
 import type { Progress } from './progress';
-import { teaches } from './samples';
+import { hasLearningSignal } from './samples';
 import { environmentMetrics } from './step-metrics';
 import type { BatchTrainer } from './trainer';
 
-/** Newest checkpoints that are kept, whatever their step: an evaluation may be under way with one. */
+/** Newest checkpoints that are kept, whatever their step: a running evaluation may use one. */
 const KEPT_NEWEST = 3;
 /** A run whose KL between sampler and trainer stays below is stable. */
 const STABLE_KL = 0.01;
@@ -23,7 +23,7 @@ export interface TrainingLoopParts {
   bus: BusService;
   engine: Engine;
   options: LearnerOptions;
-  book: GroupBook;
+  buffer: GroupBuffer;
   progress: Progress;
   policy: PolicyServer;
   trainer: BatchTrainer;
@@ -39,9 +39,9 @@ export interface TrainingLoopParts {
 export class TrainingLoop {
   private readonly logger = new Logger('training');
   private running: Promise<void> | undefined;
-  private asked = false;
+  private advanceRequested = false;
   private done = false;
-  private wanted = 0;
+  private requested = 0;
   private lastStepEnded = Date.now();
 
   constructor(private readonly parts: TrainingLoopParts) {}
@@ -50,37 +50,37 @@ export class TrainingLoop {
     return this.done;
   }
 
-  /** Groups asked for since the run began. */
-  get groupsAsked(): number {
-    return this.wanted;
+  /** Groups requested since the run began. */
+  get groupsRequested(): number {
+    return this.requested;
   }
 
-  /** Looks whether there is something to train; resolves when there is nothing left. */
+  /** Trains what is complete; resolves when there is nothing left. */
   advance(): Promise<void> {
-    this.asked = true;
+    this.advanceRequested = true;
     this.running ??= this.run().finally(() => (this.running = undefined));
     return this.running;
   }
 
-  /** Trains no further batch; the newest checkpoint is the run's last, and what was not trained is let go. */
+  /** Trains no further batch; the newest checkpoint is the run's last, and what was not trained is released. */
   async finish(): Promise<void> {
     this.done = true;
     await this.running;
-    await this.tellCheckpoint();
-    this.parts.book.settleAll();
+    await this.reportCheckpoint();
+    this.parts.buffer.settleAll();
   }
 
-  /** Tells the others which policy samples and how many groups are wanted. */
+  /** Publishes which policy samples and how many groups are requested. */
   async announce(): Promise<void> {
     const { bus, runId, policy, progress } = this.parts;
     const { step, digest } = policy.current;
     const before = await bus.runs.policy(runId);
-    this.wanted = Math.max(this.groupsWanted(), before?.groupsWanted ?? 0);
+    this.requested = Math.max(this.groupsNeeded(), before?.groupsRequested ?? 0);
     const state: PolicyState = {
       version: step,
       adapterDigest: digest,
       checkpoint: checkpointName(runId, progress.step),
-      groupsWanted: this.wanted,
+      groupsRequested: this.requested,
     };
     await bus.runs.putPolicy(runId, state);
   }
@@ -92,17 +92,17 @@ export class TrainingLoop {
     await engine.save(checkpoints.pathOf(progress.step), { 'state.json': state });
   }
 
-  /** Tells the last step and its checkpoint; told again after a restart it is stored once. */
-  async tellLastStep(): Promise<void> {
+  /** Publishes the last step and its checkpoint; published again after a restart it is stored once. */
+  async reportLastStep(): Promise<void> {
     const { bus, runId, progress } = this.parts;
     const { step, lastStep } = progress;
     if (lastStep !== null) {
       await bus.event({ type: 'train_step', runId, step, ...lastStep }, String(step));
     }
-    if (this.keeps(step)) await this.tellCheckpoint();
+    if (this.keeps(step)) await this.reportCheckpoint();
   }
 
-  private async tellCheckpoint(): Promise<void> {
+  private async reportCheckpoint(): Promise<void> {
     const { bus, runId, progress, policy, checkpoints } = this.parts;
     const { step } = progress;
     await bus.event(
@@ -124,12 +124,12 @@ export class TrainingLoop {
   }
 
   private async run(): Promise<void> {
-    while (this.asked && !this.done) {
-      this.asked = false;
+    while (this.advanceRequested && !this.done) {
+      this.advanceRequested = false;
       for (let plan = this.plan(); plan !== null && !this.done; plan = this.plan()) {
         if (plan.ready) await this.trainBatch(plan);
         else {
-          await this.askForMore(plan);
+          await this.requestReplacements(plan);
           break;
         }
       }
@@ -138,30 +138,30 @@ export class TrainingLoop {
 
   private plan(): BatchPlan | null {
     if (this.reachedMaxSteps) return null;
-    const { book, progress, options } = this.parts;
-    return planBatch(book, progress.settled.firstMissing, {
+    const { buffer, progress, options } = this.parts;
+    return planBatch(buffer, progress.settled.firstMissing, {
       groupsPerBatch: options.groupsPerBatch,
       inOrder: options.engine.deterministic ?? false,
       maxReplacedGroups: options.maxReplacedGroups,
-      hasSignal: (group) => teaches(group.rewards, options.selection),
+      hasLearningSignal: (group) => hasLearningSignal(group.rewards, options.selection),
     });
   }
 
-  private groupsWanted(replacedNow = 0): number {
+  private groupsNeeded(replacedNow = 0): number {
     const { options, progress } = this.parts;
     const ahead = progress.step + 1 + options.maxStepsOffPolicy;
     const batches = options.maxSteps > 0 ? Math.min(ahead, options.maxSteps) : ahead;
     return batches * options.groupsPerBatch + progress.replacedGroups + replacedNow;
   }
 
-  /** Groups that teach nothing are replaced by others. */
-  private async askForMore(plan: BatchPlan): Promise<void> {
-    const wanted = this.groupsWanted(plan.replaced.length);
-    if (wanted <= this.wanted) return;
-    this.wanted = wanted;
+  /** Groups without a learning signal are replaced by others. */
+  private async requestReplacements(plan: BatchPlan): Promise<void> {
+    const needed = this.groupsNeeded(plan.replaced.length);
+    if (needed <= this.requested) return;
+    this.requested = needed;
     const { bus, runId } = this.parts;
     const state = await bus.runs.policy(runId);
-    if (state !== null) await bus.runs.putPolicy(runId, { ...state, groupsWanted: wanted });
+    if (state !== null) await bus.runs.putPolicy(runId, { ...state, groupsRequested: needed });
   }
 
   private async trainBatch(plan: BatchPlan): Promise<void> {
@@ -176,11 +176,11 @@ export class TrainingLoop {
     );
     const saveBegan = Date.now();
     progress.lastStep = { rolloutIds, metrics: this.withTimes(metrics, began, saveBegan) };
-    await policy.hold(progress.step);
+    await policy.snapshot(progress.step);
     await this.save();
-    await policy.serve(progress.step, trained.digest);
+    await policy.activate(progress.step, trained.digest);
     await this.announce();
-    await this.tell(settled, Date.now() - saveBegan);
+    await this.report(settled, Date.now() - saveBegan);
   }
 
   private advanceProgress(plan: BatchPlan, digest: string, tokens: number): void {
@@ -216,13 +216,13 @@ export class TrainingLoop {
     return { ...metrics, 'time/total': total, 'time/waiting_for_episodes': waiting };
   }
 
-  private async tell(settled: readonly Group[], saveMs: number): Promise<void> {
-    const { book, progress, metricsFile, checkpoints } = this.parts;
+  private async report(settled: readonly Group[], saveMs: number): Promise<void> {
+    const { buffer, progress, metricsFile, checkpoints } = this.parts;
     const { step, lastStep } = progress;
     const metrics: Record<string, number> = { ...lastStep?.metrics, 'time/checkpoint': saveMs / 1000 };
     await metricsFile.add({ step, at: new Date().toISOString(), metrics });
-    await this.tellLastStep();
-    book.settle(settled);
+    await this.reportLastStep();
+    buffer.settle(settled);
     await this.warnOfDrift(metrics);
     await checkpoints.prune((each) => this.keeps(each), KEPT_NEWEST);
     const reward = metrics['env/all/reward/total'] ?? 0;

@@ -4,7 +4,7 @@ import { BusModule, type BusService } from '@ui-rl/bus';
 import { DataSource } from 'typeorm';
 import { ApiController } from './http/api.controller';
 import { HealthController } from './http/health.controller';
-import { SetAsideController } from './http/set-aside.controller';
+import { DeadLetterController } from './http/dead-letter.controller';
 import { LiveChanges } from './live';
 import { Batcher } from './recording/batcher';
 import { RecordingController } from './recording/recording.controller';
@@ -18,7 +18,7 @@ export class MonitorModule {
     return {
       module: MonitorModule,
       imports: [BusModule.forRoot(bus), TerminusModule],
-      controllers: [RecordingController, ApiController, SetAsideController, HealthController],
+      controllers: [RecordingController, ApiController, DeadLetterController, HealthController],
       providers: [
         { provide: DataSource, useValue: dataSource },
         { provide: LiveChanges, useValue: live },

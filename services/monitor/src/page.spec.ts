@@ -302,12 +302,12 @@ test('an invalid episode tells why, and one from outside of the task list is sho
   await page.getByText('No turn was played.').waitFor();
 });
 
-test('messages that were set aside are listed with their reason and text', async () => {
+test('dead letters are listed with their reason and text', async () => {
   bus.connection.publish(subjects.event(RUN, 'phase'), 'not json');
-  await page.getByRole('link', { name: 'Set aside' }).click();
+  await page.getByRole('link', { name: 'Dead letters' }).click();
   await page.getByText(/not JSON/).click();
   await page.getByText('not json', { exact: true }).waitFor();
-  await shot('set-aside');
+  await shot('dead-letters');
 });
 
 test('details show log and run file, and text from outside stays text', async () => {

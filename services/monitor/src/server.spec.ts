@@ -74,7 +74,7 @@ test('what is published becomes rows, each rollout once, and the API shows it', 
   expect(episode).toMatchObject({ reward: 1, trainedInStep: 1, turns: [{ tokenIds: [4, 5] }] });
 });
 
-test('messages that cannot be recorded are set aside with the reason, and the others go on', async () => {
+test('messages that cannot be recorded become dead letters with the reason, and the others go on', async () => {
   const { connection } = publisher;
   connection.publish(
     subjects.event(RUN, 'checkpoint'),
@@ -87,8 +87,8 @@ test('messages that cannot be recorded are set aside with the reason, and the ot
   });
   await publisher.publishJson(subjects.trajectory(RUN, 'train'), huge, 'huge');
   await publishEpisode('after-the-bad-ones');
-  const reasons = await eventually('four messages set aside', async () => {
-    const list = await get<{ reason: string }[]>('/api/set-aside');
+  const reasons = await eventually('four dead letters', async () => {
+    const list = await get<{ reason: string }[]>('/api/dead-letters');
     return list.length === 4 ? list.map(({ reason }) => reason).join('\n') : null;
   });
   expect(reasons).toMatch(/checkpoint" event: step must be a whole number, found nothing/);

@@ -12,7 +12,7 @@ import { TaskOrder } from './task-order';
 export class GroupReleaser {
   private readonly order: TaskOrder<LoadedTask>;
   private phase: RunState['phase'] | null = null;
-  private wanted = 0;
+  private requested = 0;
   private releasing: Promise<void> = Promise.resolve();
   private signal: AbortSignal;
 
@@ -33,8 +33,8 @@ export class GroupReleaser {
       this.phase = phase;
       if (FINAL_PHASES.includes(phase)) ended.abort();
     });
-    const demand = this.follow(runs.watchPolicy(runId, this.signal), ({ groupsWanted }: PolicyState) => {
-      this.wanted = groupsWanted;
+    const demand = this.follow(runs.watchPolicy(runId, this.signal), ({ groupsRequested }: PolicyState) => {
+      this.requested = groupsRequested;
     });
     try {
       await Promise.all([phases, demand]);
@@ -56,7 +56,7 @@ export class GroupReleaser {
     const entry = await this.bus.runsBucket.get<LoaderState>(key);
     let released = entry?.value.groupsReleased ?? 0;
     let revision = entry?.revision ?? 0;
-    while (this.phase === 'training' && released < this.wanted && !this.signal.aborted) {
+    while (this.phase === 'training' && released < this.requested && !this.signal.aborted) {
       await this.publish(released);
       const state: LoaderState = { groupsReleased: released + 1 };
       const updated = await this.bus.runsBucket.update(key, state, revision);

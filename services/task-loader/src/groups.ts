@@ -13,18 +13,18 @@ export function groupId(runId: string, index: number): string {
  */
 export function groupRollouts(plan: LoaderPlan, index: number, task: LoadedTask): RolloutRequest[] {
   const id = groupId(plan.runId, index);
-  return Array.from({ length: plan.groupSize }, (_, place) => ({
-    rolloutId: `${id}-r${place}`,
+  return Array.from({ length: plan.groupSize }, (_, indexInGroup) => ({
+    rolloutId: `${id}-r${indexInGroup}`,
     runId: plan.runId,
     groupId: id,
     groupIndex: index,
-    indexInGroup: place,
+    indexInGroup,
     groupSize: plan.groupSize,
     attempt: 0,
     purpose: 'train' as const,
     task,
     seed: environmentSeed('training', plan.seed, index),
-    samplingSeed: samplingSeed(plan.seed, 'train', index, place),
+    samplingSeed: samplingSeed(plan.seed, 'train', index, indexInGroup),
     policy: 'latest',
   }));
 }

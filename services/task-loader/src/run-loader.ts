@@ -14,7 +14,7 @@ export class RunLoader {
     private readonly plan: LoaderPlan,
   ) {}
 
-  /** Works until the signal aborts, beyond the end of the run: a task that comes too late is set aside. */
+  /** Works until the signal aborts, beyond the end of the run: a task that comes too late becomes a dead letter. */
   async run(signal: AbortSignal): Promise<void> {
     const { runId } = this.plan;
     const consumption = await this.bus.consume<Task>({

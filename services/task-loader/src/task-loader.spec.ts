@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { BusService, type Consumption, type SetAsideRecord } from '@ui-rl/bus';
+import { BusService, type Consumption, type DeadLetter } from '@ui-rl/bus';
 import { ANY, type PolicyState, RolloutRequest, SEED_RANGES, STREAMS, subjects } from '@ui-rl/contracts';
 import { eventually, freePort, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
 import { TaskLoaderModule } from './task-loader.module';
@@ -58,8 +58,8 @@ describe('task-loader', () => {
     return runId;
   }
 
-  async function want(runId: string, groupsWanted: number): Promise<void> {
-    const policy: PolicyState = { version: 0, adapterDigest: 'base', checkpoint: 'latest', groupsWanted };
+  async function want(runId: string, groupsRequested: number): Promise<void> {
+    const policy: PolicyState = { version: 0, adapterDigest: 'base', checkpoint: 'latest', groupsRequested };
     await bus.runs.putPolicy(runId, policy);
   }
 
@@ -213,9 +213,9 @@ describe('task-loader', () => {
     });
 
     const publish = (text: string) => bus.connection.publish(subject(), text);
-    const asides = async () => {
-      const keys = await bus.setAsideBucket.keys('TASKS.*.task-loader');
-      const records = await Promise.all(keys.map((key) => bus.setAsideBucket.get<SetAsideRecord>(key)));
+    const deadLetters = async () => {
+      const keys = await bus.deadLetterBucket.keys('TASKS.*.task-loader');
+      const records = await Promise.all(keys.map((key) => bus.deadLetterBucket.get<DeadLetter>(key)));
       return records.flatMap((entry) => (entry?.value.subject === subject() ? [entry.value] : []));
     };
 
@@ -252,7 +252,7 @@ describe('task-loader', () => {
       expect(seen[0].task).toEqual({ ...task, source: 'published' });
     });
 
-    it('sets aside what is no task and goes on', async () => {
+    it('makes a dead letter of what is no task and goes on', async () => {
       publish('{"description":');
       publish('{}');
       publish('{"description":"   "}');
@@ -260,7 +260,7 @@ describe('task-loader', () => {
       publish('{"description":"Go home"}');
       await eventually('the good one', () => seen.length > 0);
       const records = await eventually('4 records', async () => {
-        const found = await asides();
+        const found = await deadLetters();
         return found.length >= 4 ? found : null;
       });
       expect(records.map(({ reason }) => reason).toSorted()).toEqual([
@@ -282,13 +282,13 @@ describe('task-loader', () => {
       expect(seen[0].rolloutId).not.toBe(seen[1].rolloutId);
     });
 
-    it('sets a task aside that comes after the end of the run', async () => {
+    it('makes a dead letter of a task that comes after the end of the run', async () => {
       publish('{"description":"Go home"}');
       await eventually('the rollout in time', () => seen.length > 0);
       await bus.runs.changePhase(runId, 'finished');
       publish('{"description":"Go home"}');
       const [record] = await eventually('the record', async () => {
-        const found = await asides();
+        const found = await deadLetters();
         return found.length > 0 ? found : null;
       });
       expect(record.reason).toContain(`run ${runId} has ended (finished)`);
@@ -308,7 +308,7 @@ describe('task-loader', () => {
     ends.push(() => other.close());
     await other.runs.create({ runId: 'late', createdAt: new Date().toISOString(), config }, 'training');
     await service.prints(/picked up run late, phase training/);
-    await other.runs.putPolicy('late', { version: 0, adapterDigest: '', checkpoint: '', groupsWanted: 1 });
+    await other.runs.putPolicy('late', { version: 0, adapterDigest: '', checkpoint: '', groupsRequested: 1 });
     await eventually('a group', async () => (await other.runs.loader('late'))?.groupsReleased === 1);
     expect(await service.stop()).toBe(0);
   });

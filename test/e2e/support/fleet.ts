@@ -65,7 +65,7 @@ export class TestFleet {
     const folder = mkdtempSync(join(tmpdir(), 'uirl-e2e-'));
     mkdirSync(join(folder, 'runs'));
     writeFileSync(join(folder, 'footprint.js'), REWARD);
-    // The log of this process repeats what the services set aside and wait for.
+    // The log of this process repeats the dead letters of the services and what they wait for.
     Logger.overrideLogger(['fatal']);
     const nats = await startNats();
     const postgres = options.database === 'postgres' ? await startPostgres() : null;

@@ -11,7 +11,7 @@ export class DeviceKvCache implements KvCache {
   private held: HeldRows | undefined;
   /** Which of the held rows each row is. */
   private order: number[] = [];
-  private places = 0;
+  private allocated = 0;
 
   constructor(
     readonly shape: KvCacheShape,
@@ -20,15 +20,15 @@ export class DeviceKvCache implements KvCache {
   ) {}
 
   get capacity(): number {
-    return this.places;
+    return this.allocated;
   }
 
   get fetches(): Record<string, null> {
     return Object.fromEntries(this.names.map(({ added }) => [added, null]));
   }
 
-  widen(tokens: number): void {
-    this.places = Math.max(this.places, capacityFor(tokens, this.shape.room));
+  ensureCapacity(tokens: number): void {
+    this.allocated = Math.max(this.allocated, capacityFor(tokens, this.shape.maxLength));
   }
 
   async view(count: number): Promise<Feeds> {
@@ -38,7 +38,7 @@ export class DeviceKvCache implements KvCache {
   async append(outputs: Feeds, tokens: readonly number[], firstRow: number): Promise<void> {
     if (firstRow === 0) this.drop();
     const before = firstRow === 0 ? undefined : await this.inOrder(firstRow);
-    this.hold(await this.sessions.append(before, this.addedOf(outputs), tokens.length, this.places));
+    this.hold(await this.sessions.append(before, this.addedOf(outputs), tokens.length, this.allocated));
   }
 
   async extend(outputs: Feeds, positions: readonly number[]): Promise<void> {
@@ -50,17 +50,17 @@ export class DeviceKvCache implements KvCache {
     this.order[to] = this.order[from];
   }
 
-  grown(room: number): DeviceKvCache {
-    const larger = new DeviceKvCache({ ...this.shape, room }, this.names, this.sessions);
+  grown(maxLength: number): DeviceKvCache {
+    const larger = new DeviceKvCache({ ...this.shape, maxLength }, this.names, this.sessions);
     larger.held = this.held;
     larger.order = this.order;
-    larger.places = this.places;
+    larger.allocated = this.allocated;
     return larger;
   }
 
   clear(): void {
     this.drop();
-    this.places = 0;
+    this.allocated = 0;
   }
 
   private drop(): void {
@@ -75,8 +75,8 @@ export class DeviceKvCache implements KvCache {
     if (held === undefined) throw new Error('the cache holds no rows');
     const order = rowsUpTo(count).map((row) => this.order[row] ?? 0);
     const isInOrder = order.every((from, row) => from === row) && held.rows === count;
-    if (isInOrder && held.capacity === this.places) return held;
-    return this.hold(await this.sessions.arrange(held, order, this.places));
+    if (isInOrder && held.capacity === this.allocated) return held;
+    return this.hold(await this.sessions.arrange(held, order, this.allocated));
   }
 
   private hold(rows: HeldRows): HeldRows {

@@ -2,8 +2,8 @@ import { tensor, type Tensor } from '@ui-rl/graph';
 import type { Feeds } from '../pass-runner';
 import { capacityFor, type KvCache, type KvCacheShape, type KvNames } from './kv-cache';
 
-/** Where the tokens of a row of a pass go: so many, from this place in the cache's row on. */
-interface KvPlace {
+/** Where the tokens of a row of a pass go: so many, from this position of the cache's row on. */
+interface KvSpan {
   tokens: number;
   position: number;
 }
@@ -11,44 +11,44 @@ interface KvPlace {
 /**
  * A cache on the host, one buffer per layer and kind. Rows lie one after the other, so that any range of rows is a tensor over
  * the same memory. Every pass reads the whole capacity, most of the memory traffic of many rows: it is no larger than the
- * longest row needs, and grows in place up to the room there is.
+ * longest row needs, and grows in place up to its maximum length.
  * Sessions only read the cache: the Node binding copies every result, so a pass gives what it adds (`new_*`) and that is
  * written here.
  */
 export class HostKvCache implements KvCache {
   private readonly buffers: { names: KvNames; data: Float32Array }[];
   private readonly views = new Map<number, Record<string, Tensor>>();
-  private places = 0;
+  private allocated = 0;
 
   constructor(
     readonly shape: KvCacheShape,
     private readonly names: readonly KvNames[],
   ) {
-    const size = shape.rows * shape.kvHeads * shape.room * shape.headDim;
+    const size = shape.rows * shape.kvHeads * shape.maxLength * shape.headDim;
     this.buffers = names.map((each) => ({ names: each, data: new Float32Array(size) }));
   }
 
   get capacity(): number {
-    return this.places;
+    return this.allocated;
   }
 
-  widen(tokens: number, rows: number): void {
-    const { kvHeads, headDim, room } = this.shape;
-    const capacity = capacityFor(tokens, room);
-    if (capacity <= this.places) return;
-    const [from, to] = [this.places * headDim, capacity * headDim];
+  ensureCapacity(tokens: number, rows: number): void {
+    const { kvHeads, headDim, maxLength } = this.shape;
+    const capacity = capacityFor(tokens, maxLength);
+    if (capacity <= this.allocated) return;
+    const [from, to] = [this.allocated * headDim, capacity * headDim];
     for (const { data } of this.buffers) {
       // From behind: what is in the way has been moved already.
       for (let head = rows * kvHeads - 1; head > 0; head -= 1) {
         data.copyWithin(head * to, head * from, (head + 1) * from);
       }
     }
-    this.places = capacity;
+    this.allocated = capacity;
     this.views.clear();
   }
 
   clear(): void {
-    this.places = 0;
+    this.allocated = 0;
     this.views.clear();
   }
 
@@ -59,7 +59,7 @@ export class HostKvCache implements KvCache {
       view = {};
       for (const { names, data } of this.buffers) {
         const rows = data.subarray(0, count * this.rowSize);
-        view[names.past] = tensor('float32', rows, [count, kvHeads, this.places, headDim]);
+        view[names.past] = tensor('float32', rows, [count, kvHeads, this.allocated, headDim]);
       }
       this.views.set(count, view);
     }
@@ -88,16 +88,16 @@ export class HostKvCache implements KvCache {
     return Promise.resolve();
   }
 
-  private write(outputs: Feeds, firstRow: number, places: readonly KvPlace[]): void {
+  private write(outputs: Feeds, firstRow: number, spans: readonly KvSpan[]): void {
     const { kvHeads, headDim } = this.shape;
     for (const { names, data } of this.buffers) {
       const added = outputs[names.added];
       const source = added.data as Float32Array;
       const width = added.dims[2] * headDim;
-      for (const [row, { tokens, position }] of places.entries()) {
+      for (const [row, { tokens, position }] of spans.entries()) {
         for (let head = 0; head < kvHeads; head += 1) {
           const from = (row * kvHeads + head) * width;
-          const to = ((firstRow + row) * kvHeads + head) * this.places * headDim + position * headDim;
+          const to = ((firstRow + row) * kvHeads + head) * this.allocated * headDim + position * headDim;
           copy(source, from, data, to, tokens * headDim);
         }
       }
@@ -106,7 +106,7 @@ export class HostKvCache implements KvCache {
 
   copyRow(from: number, to: number, tokens: number): void {
     const { kvHeads, headDim } = this.shape;
-    const headSize = this.places * headDim;
+    const headSize = this.allocated * headDim;
     for (const { data } of this.buffers) {
       for (let head = 0; head < kvHeads; head += 1) {
         const start = from * this.rowSize + head * headSize;
@@ -115,9 +115,9 @@ export class HostKvCache implements KvCache {
     }
   }
 
-  grown(room: number, rows: number): HostKvCache {
-    const larger = new HostKvCache({ ...this.shape, room }, this.names);
-    larger.places = this.places;
+  grown(maxLength: number, rows: number): HostKvCache {
+    const larger = new HostKvCache({ ...this.shape, maxLength }, this.names);
+    larger.allocated = this.allocated;
     this.buffers.forEach(({ data }, index) => {
       larger.buffers[index].data.set(data.subarray(0, rows * this.rowSize));
     });
@@ -125,7 +125,7 @@ export class HostKvCache implements KvCache {
   }
 
   private get rowSize(): number {
-    return this.shape.kvHeads * this.places * this.shape.headDim;
+    return this.shape.kvHeads * this.allocated * this.shape.headDim;
   }
 }
 

@@ -3,12 +3,12 @@ import type { Feeds } from '../pass-runner';
 export interface KvCacheShape {
   rows: number;
   kvHeads: number;
-  /** Tokens a row has memory for. */
-  room: number;
+  /** Tokens a row has memory for, the most its capacity can become. */
+  maxLength: number;
   headDim: number;
 }
 
-/** Places per row come in multiples of so many. */
+/** Capacities are multiples of so many. */
 const CAPACITY_STEP = 32;
 
 /** Names of one layer's keys or values in a graph: the cache it reads, and what it adds. */
@@ -20,12 +20,12 @@ export interface KvNames {
 /** Keys and values of all rows, one tensor per layer and kind, [rows, kvHeads, capacity, headDim]. */
 export interface KvCache {
   readonly shape: KvCacheShape;
-  /** Tokens each row has places for at present. */
+  /** Tokens each row can hold at present. */
   readonly capacity: number;
   /** What has to be asked of a session so that `append` and `extend` find it. */
   readonly fetches: Record<string, null>;
-  /** Makes places for so many tokens in each row; the first `rows` rows keep what they hold. */
-  widen(tokens: number, rows: number): void;
+  /** Makes each row long enough for so many tokens; the first `rows` rows keep what they hold. */
+  ensureCapacity(tokens: number, rows: number): void;
   /** The cache of the first `count` rows, as a session reads it; until the next `append` or `extend`. */
   view(count: number): Promise<Feeds>;
   /**
@@ -37,14 +37,15 @@ export interface KvCache {
   extend(outputs: Feeds, positions: readonly number[]): Promise<void>;
   /** Copies the first `tokens` tokens of one row over another. */
   copyRow(from: number, to: number, tokens: number): void;
-  /** A cache with room for more tokens that holds the same rows; this one is no longer used. */
-  grown(room: number, rows: number): KvCache;
+  /** A cache of longer rows that holds the same rows; this one is no longer used. */
+  grown(maxLength: number, rows: number): KvCache;
   /** Forgets all rows. */
   clear(): void;
 }
 
-/** Places for so many tokens, within the room there is. Throws where there is not enough. */
-export function capacityFor(tokens: number, room: number): number {
-  if (tokens > room) throw new Error(`the cache has room for ${room} tokens in a row, not for ${tokens}`);
-  return Math.min(Math.ceil(tokens / CAPACITY_STEP) * CAPACITY_STEP, room);
+/** Capacity for so many tokens. Throws where it would exceed `maxLength`. */
+export function capacityFor(tokens: number, maxLength: number): number {
+  if (tokens > maxLength)
+    throw new Error(`a row of the cache holds at most ${maxLength} tokens, not ${tokens}`);
+  return Math.min(Math.ceil(tokens / CAPACITY_STEP) * CAPACITY_STEP, maxLength);
 }

@@ -25,22 +25,22 @@ export class KvSessions {
     private readonly shape: Pick<KvCacheShape, 'kvHeads' | 'headDim'>,
   ) {}
 
-  /** These rows of the held ones, with places for so many tokens. */
+  /** These rows of the held ones, with capacity for so many tokens. */
   async arrange(held: HeldRows, order: readonly number[], capacity: number): Promise<HeldRows> {
     const session = await this.session('arrange', (graph) => {
-      const [rows, places] = [graph.input('order', 'int64', ['N']), graph.input('capacity', 'int64', [1])];
-      return (past) => ops.padEnd(ops.gather(past(), rows, 0), 2, places, 'D');
+      const [rows, length] = [graph.input('order', 'int64', ['N']), graph.input('capacity', 'int64', [1])];
+      return (past) => ops.padEnd(ops.gather(past(), rows, 0), 2, length, 'D');
     });
     const feeds = { order: tensor('int64', [...order]), capacity: tensor('int64', [capacity]) };
     return this.run(session, held, {}, feeds, { rows: order.length, capacity });
   }
 
-  /** The rows of a pass below those that are held; each row of the pass has T tokens, at most as many as there are places for. */
+  /** The rows of a pass below those that are held; each row of the pass has T tokens, at most the capacity. */
   async append(held: HeldRows | undefined, added: Feeds, rows: number, capacity: number): Promise<HeldRows> {
     const session = await this.session(held === undefined ? 'begin' : 'append', (graph) => {
-      const places = graph.input('capacity', 'int64', [1]);
+      const length = graph.input('capacity', 'int64', [1]);
       return (past, value) => {
-        const padded = ops.padEnd(value(), 2, places, 'C');
+        const padded = ops.padEnd(value(), 2, length, 'C');
         return held === undefined ? padded : ops.concat([past(), padded], 0);
       };
     });
@@ -53,13 +53,13 @@ export class KvSessions {
     const { rows, capacity } = held;
     const session = await this.session('extend', (graph) => {
       const at = graph.input('positions', 'float32', ['B', 1, 1, 1]);
-      const isHere = ops.equal(at, graph.input('places', 'float32', ['C', 1]));
+      const isHere = ops.equal(at, graph.input('slots', 'float32', ['C', 1]));
       return (past, value) => ops.where(isHere, value(), past());
     });
-    const order = Array.from({ length: capacity }, (_, place) => place);
+    const order = Array.from({ length: capacity }, (_, slot) => slot);
     const feeds = {
       positions: tensor('float32', [...positions], [rows, 1, 1, 1]),
-      places: tensor('float32', order, [capacity, 1]),
+      slots: tensor('float32', order, [capacity, 1]),
     };
     return this.run(session, held, added, feeds, { rows, capacity });
   }

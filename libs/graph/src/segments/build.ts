@@ -17,7 +17,7 @@ export function keptGradientName(value: Value): string {
 }
 
 /** Name of that derivative as far as later segments have added to it. */
-export function keptSumName(value: Value): string {
+export function keptAccumulatedName(value: Value): string {
   return `sum.${value.name}`;
 }
 
@@ -123,7 +123,7 @@ export function backwardSegment(
   by.forEach((value, i) => {
     const isAdded = i < weights.length || gives[i - weights.length].added;
     const derivative = derivatives[i];
-    const sum = (): Value => graph.input(keptSumName(value), derivative.dtype, derivative.shape);
+    const sum = (): Value => graph.input(keptAccumulatedName(value), derivative.dtype, derivative.shape);
     graph.output(keptGradientName(value), isAdded ? add(sum(), derivative) : derivative);
   });
   return { graph, trained: weights, takes, gives };

@@ -4,7 +4,7 @@ export {
   forwardSegment,
   keptGradientName,
   keptName,
-  keptSumName,
+  keptAccumulatedName,
   type BackwardOptions,
   type BackwardSegment,
 } from './build';

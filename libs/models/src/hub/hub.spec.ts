@@ -47,8 +47,8 @@ afterEach(async () => {
 });
 
 function options(more: Partial<SnapshotOptions> = {}): SnapshotOptions {
-  const say: HubOptions['say'] = (line) => said.push(line);
-  return { endpoint: hub.endpoint, cacheDir: join(dir, 'hub'), say, retryDelayMs: 1, ...more };
+  const onProgress: HubOptions['onProgress'] = (line) => said.push(line);
+  return { endpoint: hub.endpoint, cacheDir: join(dir, 'hub'), onProgress, retryDelayMs: 1, ...more };
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<HubError> {

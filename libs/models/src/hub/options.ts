@@ -11,7 +11,7 @@ export interface HubOptions {
   /** only what the cache holds */
   offline?: boolean;
   /** told what happens: progress, a fall back on the cache */
-  say?: (line: string) => void;
+  onProgress?: (line: string) => void;
   /** ends requests and downloads; what was received is kept and gone on with next time */
   signal?: AbortSignal;
   /** before the first repetition of a request that failed; doubled for each further one. Default 1,000 */

@@ -1,16 +1,16 @@
-const TELL_EVERY_MS = 5_000;
+const REPORT_EVERY_MS = 5_000;
 
 /** Tells how far a download is, every few seconds. */
 export class Progress {
   private received = 0;
   private arrived = 0;
   private readonly began = performance.now();
-  private told = this.began;
+  private reportedAt = this.began;
 
   constructor(
     private readonly name: string,
     private readonly totalBytes: number,
-    private readonly say: ((line: string) => void) | undefined,
+    private readonly onProgress: ((line: string) => void) | undefined,
   ) {}
 
   /** Bytes found of an earlier try, or taken back where it cannot be gone on with. */
@@ -22,12 +22,12 @@ export class Progress {
     this.received += bytes;
     this.arrived += bytes;
     const now = performance.now();
-    if (now - this.told < TELL_EVERY_MS) return;
-    this.told = now;
+    if (now - this.reportedAt < REPORT_EVERY_MS) return;
+    this.reportedAt = now;
     const rate = this.arrived / ((now - this.began) / 1000);
     const left = (this.totalBytes - this.received) / rate;
     const amount = `${gigabytes(this.received)} of ${gigabytes(this.totalBytes)} GB`;
-    this.say?.(`${this.name}: ${amount}, ${(rate / 1e6).toFixed(1)} MB/s, ${left.toFixed(0)} s left`);
+    this.onProgress?.(`${this.name}: ${amount}, ${(rate / 1e6).toFixed(1)} MB/s, ${left.toFixed(0)} s left`);
   }
 }
 

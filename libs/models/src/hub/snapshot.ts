@@ -29,7 +29,7 @@ const MAX_QUESTIONS = 3;
 
 /**
  * The files of a model as a folder: from the cache, or fetched into it. Without a connection what the cache holds is taken, and
- * `say` is told so.
+ * `onProgress` is called.
  * @throws HubError
  */
 export async function fetchSnapshot(model: HubModel, options: SnapshotOptions): Promise<Snapshot> {
@@ -48,7 +48,9 @@ export async function fetchSnapshot(model: HubModel, options: SnapshotOptions): 
   } catch (error) {
     const fallsBack = error instanceof HubError && ['unreachable', 'denied'].includes(error.kind);
     if (!fallsBack || cached === undefined) throw error;
-    options.say?.(`${error.message}; taking ${model.id} as it is in the cache, commit ${cached.commit}`);
+    options.onProgress?.(
+      `${error.message}; taking ${model.id} as it is in the cache, commit ${cached.commit}`,
+    );
     return cached;
   }
 }
@@ -171,9 +173,9 @@ class Fetcher {
     if (missing.length === 0) return;
     await this.checkRoom(commit, missing);
     const totalBytes = missing.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    const progress = new Progress(this.model.id, totalBytes, this.options.say);
+    const progress = new Progress(this.model.id, totalBytes, this.options.onProgress);
     if (totalBytes > NOTABLE_BYTES) {
-      this.options.say?.(
+      this.options.onProgress?.(
         `fetching ${this.model.id}: ${missing.length} files, ${(totalBytes / 1e9).toFixed(2)} GB`,
       );
     }
@@ -229,7 +231,7 @@ class Fetcher {
 
   /** Once for all files. */
   private tellWaiting(): void {
-    if (!this.waits) this.options.say?.(`waiting for another process that fetches ${this.model.id}`);
+    if (!this.waits) this.options.onProgress?.(`waiting for another process that fetches ${this.model.id}`);
     this.waits = true;
   }
 

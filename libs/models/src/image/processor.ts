@@ -36,7 +36,7 @@ export function asShownTogether(images: readonly ProcessedImage[]): ProcessedIma
 /** Makes of encoded images what a model takes. */
 export class ImageProcessor {
   private readonly cache: ByteBudgetCache<ProcessedImage>;
-  private readonly underway = new Map<string, Promise<ProcessedImage>>();
+  private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
 
   constructor(
     readonly preparation: ImagePreparation,
@@ -52,10 +52,10 @@ export class ImageProcessor {
    */
   async process(png: Uint8Array): Promise<ProcessedImage> {
     const sha256 = createHash('sha256').update(png).digest('hex');
-    const known = this.cache.get(sha256) ?? this.underway.get(sha256);
+    const known = this.cache.get(sha256) ?? this.inFlight.get(sha256);
     if (known !== undefined) return known;
-    const work = this.processNew(png, sha256).finally(() => this.underway.delete(sha256));
-    this.underway.set(sha256, work);
+    const work = this.processNew(png, sha256).finally(() => this.inFlight.delete(sha256));
+    this.inFlight.set(sha256, work);
     return work;
   }
 

@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { RunEntity } from './run.entity';
 
-/** Phases, services that became ready, warnings, messages set aside: what a person reads as a log. */
+/** Phases, services that became ready, warnings, dead letters: what a person reads as a log. */
 @Entity('events')
 @Index('events_run_type', ['runId', 'type', 'at'])
 export class EventEntity {

@@ -126,7 +126,7 @@ async function checkpointsOf(dataSource: DataSource, runId: string): Promise<Che
 async function logOf(dataSource: DataSource, runId: string): Promise<LogEntry[]> {
   const rows = await dataSource.query<{ type: string; at: Date; data: Record<string, unknown> }[]>(
     `SELECT type, at, data FROM events
-     WHERE run_id = $1 AND type IN ('phase', 'service_ready', 'warning', 'set_aside') ORDER BY at DESC LIMIT 100`,
+     WHERE run_id = $1 AND type IN ('phase', 'service_ready', 'warning', 'dead_letter') ORDER BY at DESC LIMIT 100`,
     [runId],
   );
   return rows.map((row) => ({ type: row.type, at: iso(row.at), data: row.data }));

@@ -10,7 +10,7 @@ import {
 } from '@ui-rl/contracts';
 import type { Clock } from './clock';
 import { EpisodeFailure } from './failure';
-import type { Patience } from './plan';
+import type { Timeouts } from './plan';
 
 /** Network time on top of the environment's own deadline. */
 const MARGIN_MS = 2_000;
@@ -23,7 +23,7 @@ const MAX_OPEN_PAUSE_MS = 2_000;
  * Failures of opening that pass: no room, not started yet, about to stop, a browser that is slow or crashed. Nothing was
  * played yet, so it can be tried again.
  */
-const PASSING = new Set([
+const TRANSIENT = new Set([
   'busy',
   'capacity',
   'crashed',
@@ -39,7 +39,7 @@ export class EnvironmentClient {
   private constructor(
     private readonly bus: BusService,
     private readonly clock: Clock,
-    private readonly patience: Patience,
+    private readonly timeouts: Timeouts,
     private readonly sessionId: string,
     private readonly instance: string,
     readonly firstFrame: Screenshot,
@@ -50,23 +50,23 @@ export class EnvironmentClient {
     bus: BusService,
     request: RolloutRequest,
     clock: Clock,
-    patience: Patience,
+    timeouts: Timeouts,
   ): Promise<EnvironmentClient> {
     const kind = request.task.environment?.kind;
     if (kind === undefined) throw new EpisodeFailure('bad_task', 'the task names no environment');
     const { runId, rolloutId, task, seed } = request;
-    const { openDeadlineMs: deadlineMs, leaseMs } = patience;
+    const { openDeadlineMs: deadlineMs, leaseMs } = timeouts;
     const message = { runId, rolloutId, task, seed, leaseMs, deadlineMs };
-    const until = Math.min(Date.now() + patience.openMs, clock.endsAt);
+    const until = Math.min(Date.now() + timeouts.openMs, clock.endsAt);
     for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_OPEN_PAUSE_MS)) {
       const reply = await clock.race(
         bus.request(subjects.envOpen(kind), message, deadlineMs + MARGIN_MS, EnvOpenReply),
       );
       if (reply.ok) {
         const { sessionId, instance, screenshot } = reply.value;
-        return new EnvironmentClient(bus, clock, patience, sessionId, instance, screenshot);
+        return new EnvironmentClient(bus, clock, timeouts, sessionId, instance, screenshot);
       }
-      if (!PASSING.has(reply.error.code) || Date.now() + pauseMs >= until) {
+      if (!TRANSIENT.has(reply.error.code) || Date.now() + pauseMs >= until) {
         throw new EpisodeFailure(
           reply.error.code,
           `the ${kind} environment did not open: ${reply.error.message}`,
@@ -78,7 +78,7 @@ export class EnvironmentClient {
 
   /** Executes an action once, however often it has to be asked for. */
   async step(stepId: string, action: object): Promise<EnvStepReply> {
-    const message = { sessionId: this.sessionId, stepId, action, deadlineMs: this.patience.stepDeadlineMs };
+    const message = { sessionId: this.sessionId, stepId, action, deadlineMs: this.timeouts.stepDeadlineMs };
     return this.ask('step', subjects.envStep(this.instance), message, EnvStepReply);
   }
 
@@ -95,11 +95,11 @@ export class EnvironmentClient {
   }
 
   /**
-   * Both operations are idempotent, so a lost answer is asked for again. A service that is silent beyond the patience
+   * Both operations are idempotent, so a lost answer is asked for again. A service that is silent beyond the timeouts
    * has died, and the session with it.
    */
   private async ask<T>(what: string, subject: string, message: object, schema: MessageClass<T>): Promise<T> {
-    const workMs = this.patience.stepDeadlineMs + MARGIN_MS;
+    const workMs = this.timeouts.stepDeadlineMs + MARGIN_MS;
     let silentSince: number | null = null;
     for (;;) {
       const askedAt = Date.now();
@@ -112,7 +112,7 @@ export class EnvironmentClient {
       }
       silentSince ??= askedAt;
       // Without an answer it may still be at work; without a listener it is not.
-      const limitMs = code === 'timeout' ? workMs : this.patience.sessionMs;
+      const limitMs = code === 'timeout' ? workMs : this.timeouts.sessionMs;
       if (silent && Date.now() - silentSince > limitMs) {
         throw new EpisodeFailure(code, `the env service that held the session is gone: ${why}`, true);
       }

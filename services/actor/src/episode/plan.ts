@@ -20,7 +20,7 @@ export interface EpisodePlan {
 }
 
 /** How long the actor puts up with services that do not answer. */
-export interface Patience {
+export interface Timeouts {
   /** For an environment that has no room or does not listen yet. */
   openMs: number;
   /** For one `env.open` that runs. */
@@ -37,7 +37,7 @@ export interface Patience {
   restarts: number;
 }
 
-export const PATIENCE: Patience = {
+export const TIMEOUTS: Timeouts = {
   openMs: 120_000,
   openDeadlineMs: 30_000,
   stepDeadlineMs: 15_000,

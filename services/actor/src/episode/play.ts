@@ -3,7 +3,7 @@ import type { PolicyActReply, RolloutRequest, Screenshot, Turn } from '@ui-rl/co
 import type { Clock } from './clock';
 import type { EnvironmentClient } from './environment';
 import { EpisodeFailure } from './failure';
-import type { EpisodePlan, Patience } from './plan';
+import type { EpisodePlan, Timeouts } from './plan';
 import { askPolicy } from './policy';
 import { buildPrompt, type PastTurn } from './prompt';
 
@@ -18,7 +18,7 @@ export interface EpisodeContext {
   bus: BusService;
   request: RolloutRequest;
   plan: EpisodePlan;
-  patience: Patience;
+  timeouts: Timeouts;
   clock: Clock;
   environment: EnvironmentClient;
   /** Part of the ids of policy requests; differs when the rollout is played again. */
@@ -59,7 +59,7 @@ export async function playTurns(
       context.bus,
       policyRequest(context, index, prompt),
       clock,
-      context.patience,
+      context.timeouts,
     );
     assertSeen(reply, screenshot);
     const turn = beginTurn(index, reply, screenshot, plan.temperature, performance.now() - asked);

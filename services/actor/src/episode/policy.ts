@@ -2,7 +2,7 @@ import { type BusService, sleep } from '@ui-rl/bus';
 import { PolicyActReply, type PolicyActRequest, subjects } from '@ui-rl/contracts';
 import type { Clock } from './clock';
 import { EpisodeFailure } from './failure';
-import type { Patience } from './plan';
+import type { Timeouts } from './plan';
 
 const PAUSE_MS = 250;
 const MAX_PAUSE_MS = 2_000;
@@ -20,11 +20,11 @@ export async function askPolicy(
   bus: BusService,
   request: PolicyActRequest,
   clock: Clock,
-  patience: Patience,
+  timeouts: Timeouts,
 ): Promise<PolicyActReply> {
   let last = 'it never answered';
   for (let pauseMs = PAUSE_MS; clock.leftMs > 0; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
-    const timeoutMs = Math.max(1, Math.min(patience.askMs, clock.leftMs));
+    const timeoutMs = Math.max(1, Math.min(timeouts.askMs, clock.leftMs));
     const reply = await clock.race(
       bus.request(subjects.policyAct(request.runId), request, timeoutMs, PolicyActReply),
     );

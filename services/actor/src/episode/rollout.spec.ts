@@ -10,12 +10,12 @@ import {
   Trajectory,
 } from '@ui-rl/contracts';
 import { eventually, makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
-import { type EpisodePlan, PATIENCE } from './plan';
+import { type EpisodePlan, TIMEOUTS } from './plan';
 import { turnSeed } from './play';
 import { playRollout, type RolloutContext } from './rollout';
 
 const RUN = 'actor-test';
-const patience = { ...PATIENCE, openMs: 600, sessionMs: 300, askMs: 400 };
+const timeouts = { ...TIMEOUTS, openMs: 600, sessionMs: 300, askMs: 400 };
 
 /** What the environment and the policy of a test answer; counts what they were asked. */
 interface World {
@@ -134,7 +134,7 @@ async function play(changes: Partial<EpisodePlan> = {}, context: Partial<Rollout
     actor: 'actor-1',
     delivery: 1,
     stopping: new AbortController().signal,
-    patience,
+    timeouts,
     ...context,
   });
   expect(instantiate(JSON.parse(JSON.stringify(played)) as object, Trajectory)).toMatchObject({ ok: true });
@@ -203,7 +203,7 @@ test('an env service that never answers makes the episode invalid after its rest
   const played = await play();
   expect(played.status).toBe('invalid');
   expect(played.invalidReason).toMatch(/no_responders/);
-  expect(world.opened).toBe(1 + patience.restarts);
+  expect(world.opened).toBe(1 + timeouts.restarts);
 });
 
 test('no room is waited for, but not for ever', async () => {

@@ -4,7 +4,7 @@ import { verify } from '@ui-rl/plugin-kit';
 import { Clock } from './clock';
 import { EnvironmentClient } from './environment';
 import { EpisodeFailure } from './failure';
-import { type EpisodePlan, PATIENCE, type Patience } from './plan';
+import { type EpisodePlan, TIMEOUTS, type Timeouts } from './plan';
 import { type EpisodeProgress, playTurns } from './play';
 
 export interface RolloutContext {
@@ -16,7 +16,7 @@ export interface RolloutContext {
   delivery: number;
   /** Aborts when the service stops. */
   stopping: AbortSignal;
-  patience?: Patience;
+  timeouts?: Timeouts;
 }
 
 /**
@@ -27,19 +27,19 @@ export interface RolloutContext {
  */
 export async function playRollout(request: RolloutRequest, context: RolloutContext): Promise<Trajectory> {
   const { plan, bus } = context;
-  const patience = context.patience ?? PATIENCE;
+  const timeouts = context.timeouts ?? TIMEOUTS;
   const startedAt = new Date();
   const clock = new Clock('the episode', plan.episodeTimeoutMs, context.stopping);
   const uploads = new Uploads(bus);
   for (let restart = 0; ; restart++) {
-    const attempt = new Attempt(request, context, patience, clock, uploads);
+    const attempt = new Attempt(request, context, timeouts, clock, uploads);
     try {
       const played = await attempt.play(restart);
       await clock.race(uploads.finish());
       return trajectory(request, context.actor, startedAt, played);
     } catch (error) {
       if (!(error instanceof EpisodeFailure)) throw error;
-      if (error.restartable && restart < patience.restarts) {
+      if (error.restartable && restart < timeouts.restarts) {
         bus.logger.warn(`${request.rolloutId} begins again: ${error.message}`);
         continue;
       }
@@ -83,15 +83,15 @@ class Attempt {
   constructor(
     private readonly request: RolloutRequest,
     private readonly context: RolloutContext,
-    private readonly patience: Patience,
+    private readonly timeouts: Timeouts,
     private readonly clock: Clock,
     private readonly uploads: Uploads,
   ) {}
 
   async play(restart: number): Promise<Played> {
-    const { request, patience, clock, uploads } = this;
+    const { request, timeouts, clock, uploads } = this;
     const { bus, plan, delivery } = this.context;
-    const environment = await EnvironmentClient.open(bus, request, clock, patience);
+    const environment = await EnvironmentClient.open(bus, request, clock, timeouts);
     let closed = false;
     try {
       uploads.add(environment.firstFrame);
@@ -99,7 +99,7 @@ class Attempt {
       this.progress = progress;
       const playId = delivery === 1 && restart === 0 ? '' : `~${delivery}.${restart}`;
       const status = await playTurns(
-        { bus, request, plan, patience, clock, environment, playId, keep: (image) => uploads.add(image) },
+        { bus, request, plan, timeouts, clock, environment, playId, keep: (image) => uploads.add(image) },
         progress,
       );
       const state = await environment.close();

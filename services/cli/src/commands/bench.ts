@@ -1,18 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deviceFor, modelFolder, projectRoot } from '@ui-rl/api';
-import {
-  EXTRA_PARTS,
-  PARTS,
-  runAllParts,
-  runPart,
-  type BenchOptions,
-  type BenchReport,
-  type PartName,
-} from '@ui-rl/bench';
-import type { Device } from '@ui-rl/engine';
 import { Command, Option } from 'commander';
-import { deviceOption, MODEL_HELP, quantizationOption, tell } from '../engine-flags';
+import type { Device } from '@ui-rl/engine';
+import { EXTRA_PARTS, PARTS, type BenchOptions, type PartName } from '../bench/parts';
+import { runAllParts, runPart, type BenchReport } from '../bench/run';
+import { projectRoot } from '../local/project';
+import { deviceFor, deviceOption, quantizationOption } from '../model/engine-flags';
+import { MODEL_HELP, modelFolder } from '../model/model-folder';
 
 interface BenchFlags {
   json?: string;
@@ -56,13 +50,13 @@ export function benchCommand(): Command {
           `--device ${device} is of --only generate and --only deep: the others compare with what the CPU does`,
         );
       }
-      const say = (line: string): void => console.log(line);
+      const onProgress = (line: string): void => console.log(line);
       const options = {
-        modelDir: await modelFolder(model, { onProgress: tell }),
+        modelDir: await modelFolder(model),
         quick: quick === true,
         quantization,
-        device: await deviceFor(device, tell),
-        say,
+        device: await deviceFor(device),
+        onProgress,
       };
       const report = only === undefined ? await runAllParts(options) : await runPart(only, options);
       if (only === undefined) console.log(`\n${table(report)}`);

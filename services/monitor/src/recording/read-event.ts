@@ -50,7 +50,7 @@ const FIELDS: Record<EventType, Record<string, [Check, string]>> = {
     tasks: [scores, 'a list of {taskId, description, successes, episodes}'],
   },
   warning: { service: [text, 'text'], code: [text, 'text'], message: [text, 'text'] },
-  set_aside: {
+  dead_letter: {
     service: [text, 'text'],
     subject: [text, 'text'],
     key: [text, 'text'],
@@ -68,14 +68,14 @@ export function readEvent(value: Record<string, unknown>): RunEvent {
   }
   if (typeof runId !== 'string' || !isRunId(runId)) throw wrong(type, 'runId', runId, 'a run id');
   if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) throw wrong(type, 'at', at, 'an ISO 8601 time');
-  for (const [field, [check, wanted]] of Object.entries(FIELDS[type as EventType])) {
-    if (!check(value[field])) throw wrong(type, field, value[field], wanted);
+  for (const [field, [check, expected]] of Object.entries(FIELDS[type as EventType])) {
+    if (!check(value[field])) throw wrong(type, field, value[field], expected);
   }
   return value as unknown as RunEvent;
 }
 
-function wrong(type: unknown, field: string, found: unknown, wanted: string): UnacceptableMessage {
-  return new UnacceptableMessage(`${show(type)} event: ${field} must be ${wanted}, found ${show(found)}`);
+function wrong(type: unknown, field: string, found: unknown, expected: string): UnacceptableMessage {
+  return new UnacceptableMessage(`${show(type)} event: ${field} must be ${expected}, found ${show(found)}`);
 }
 
 function show(value: unknown): string {

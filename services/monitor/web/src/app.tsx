@@ -3,7 +3,7 @@ import { EpisodeView } from './episode-view';
 import { links, type Route, useRoute } from './route';
 import { RunView } from './run-view';
 import { RunsView } from './runs-view';
-import { SetAsideView } from './set-aside-view';
+import { DeadLetterView } from './dead-letters-view';
 
 export function App() {
   const route = useRoute();
@@ -18,8 +18,8 @@ export function App() {
           <a href={links.runs} aria-current={route.view === 'runs' ? 'page' : undefined}>
             Runs
           </a>
-          <a href={links.setAside} aria-current={route.view === 'set-aside' ? 'page' : undefined}>
-            Set aside
+          <a href={links.deadLetters} aria-current={route.view === 'dead-letters' ? 'page' : undefined}>
+            Dead letters
           </a>
         </nav>
         <span className={`live ${connected ? 'on' : 'off'}`} role="status">
@@ -36,6 +36,6 @@ export function App() {
 function View({ route }: { route: Route }) {
   if (route.view === 'run') return <RunView key={route.run} id={route.run} tab={route.tab} />;
   if (route.view === 'episode') return <EpisodeView key={route.episode} id={route.episode} />;
-  if (route.view === 'set-aside') return <SetAsideView />;
+  if (route.view === 'dead-letters') return <DeadLetterView />;
   return <RunsView />;
 }

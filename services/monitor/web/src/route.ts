@@ -6,7 +6,7 @@ export type Route =
   | { view: 'runs' }
   | { view: 'run'; run: string; tab: RunTab }
   | { view: 'episode'; episode: string }
-  | { view: 'set-aside' };
+  | { view: 'dead-letters' };
 
 export function parseRoute(hash: string): Route {
   const [view, id, tab] = hash
@@ -15,7 +15,7 @@ export function parseRoute(hash: string): Route {
     .map(decodeURIComponent);
   if (view === 'runs' && id) return { view: 'run', run: id, tab: isTab(tab) ? tab : 'overview' };
   if (view === 'episodes' && id) return { view: 'episode', episode: id };
-  if (view === 'set-aside') return { view: 'set-aside' };
+  if (view === 'dead-letters') return { view: 'dead-letters' };
   return { view: 'runs' };
 }
 
@@ -25,7 +25,7 @@ function isTab(text: string | undefined): text is RunTab {
 
 export const links = {
   runs: '#/',
-  setAside: '#/set-aside',
+  deadLetters: '#/dead-letters',
   run: (id: string, tab: RunTab = 'overview') =>
     `#/runs/${encodeURIComponent(id)}${tab === 'overview' ? '' : `/${tab}`}`,
   episode: (id: string) => `#/episodes/${encodeURIComponent(id)}`,

@@ -26,7 +26,7 @@ const TONES: Record<string, Tone> = {
   phase: 'info',
   service_ready: 'plain',
   warning: 'warn',
-  set_aside: 'bad',
+  dead_letter: 'bad',
 };
 
 function Log({ entries }: { entries: LogEntry[] }) {

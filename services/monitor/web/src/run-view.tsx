@@ -61,7 +61,7 @@ function Overview({ run, version }: { run: RunDetail; version: number }) {
     <>
       <div className="stats">
         <Stat label="Steps" value={count(run.steps)} note="of the optimizer" />
-        <Stat label="Episodes" value={count(run.episodes)} note={`${count(run.inProgress)} under way`} />
+        <Stat label="Episodes" value={count(run.episodes)} note={`${count(run.inProgress)} in progress`} />
         <Stat
           label="Invalid"
           value={percent(invalid, 1)}

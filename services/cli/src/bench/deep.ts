@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { Engine, type EngineOptions, type TrainSample } from '@ui-rl/engine';
+import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
+import sharp from 'sharp';
+import { ownPeakRss, timed } from './measure';
+import type { BenchOptions, PartResult } from './parts';
+
+const SAMPLES = 2;
+const TEXT_TOKENS = 100;
+const TRAINED_TOKENS = 40;
+const SCREEN = { width: 1008, height: 700 };
+const LORA_RANK = 16;
+
+/**
+ * One training step of an adapter on every linear layer of a large model, over two samples with a screenshot of their own
+ * (about 1,000 tokens each at 28 pixels per token), from a standing start: sessions are made and files read within it.
+ */
+export async function benchDeep({
+  modelDir,
+  quantization,
+  device,
+  onProgress,
+}: BenchOptions): Promise<PartResult> {
+  const folder = await loadModelFolder(modelDir);
+  const samples = await makeSamples(folder);
+  const tokens = samples.map(({ tokenIds }) => tokenIds.length);
+  const memory = new MemoryWatch();
+  const options: EngineOptions = {
+    modelDir,
+    device,
+    trainable: {
+      mode: 'lora',
+      lora: { rank: LORA_RANK, alpha: 2 * LORA_RANK, targets: 'all-linear', dropout: 0 },
+    },
+    maxRows: 1,
+    maxSequence: Math.max(...tokens),
+    seed: 0,
+    quantization,
+  };
+  const engine = await Engine.start(options, onProgress);
+  try {
+    const stepMs = await timed(() =>
+      engine.trainStep({
+        samples,
+        loss: { name: 'cross_entropy', aggregation: 'token-mean' },
+        learningRate: 1e-4,
+        maxGradNorm: 1,
+      }),
+    );
+    const peakAnonBytes = memory.stop();
+    const peakRss = ownPeakRss();
+    onProgress(
+      `training step of ${folder.family.name} (${billions(folder)} billion weights, base ${quantization === 'none' ? 'as stored' : `in ${quantization}`}): ` +
+        `${(stepMs / 1000).toFixed(0)} s for samples of ${tokens.join(' and ')} tokens, ` +
+        `peak memory ${gib(peakRss)}, of it private ${gib(peakAnonBytes)}`,
+    );
+    return {
+      ratios: {},
+      details: {
+        quantization,
+        tokens,
+        stepMs,
+        peakAnonBytes,
+        trainedTokens: TRAINED_TOKENS,
+        rank: LORA_RANK,
+      },
+      peakRssBytes: { deep: peakRss },
+    };
+  } finally {
+    memory.stop();
+    await engine.stop();
+  }
+}
+
+async function makeSamples(folder: ModelFolder): Promise<TrainSample[]> {
+  const { imageTokenId } = folder.family.shape;
+  const samples: TrainSample[] = [];
+  for (let index = 0; index < SAMPLES; index += 1) {
+    const image = await makeScreen(folder, index);
+    const words = Array.from({ length: TEXT_TOKENS }, (_, i) => 100 + ((37 * i + index) % 500));
+    const tokenIds = [1, ...new Array<number>(image.tokens).fill(imageTokenId), ...words];
+    const mask = tokenIds.map((_, token) => Number(token >= tokenIds.length - TRAINED_TOKENS));
+    samples.push({ tokenIds, images: [image], mask, advantages: 1 });
+  }
+  return samples;
+}
+
+/** A screenshot of stripes, another one for each number. */
+async function makeScreen(folder: ModelFolder, number: number): Promise<ProcessedImage> {
+  const { width, height } = SCREEN;
+  const pixels = Buffer.from(
+    Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * (7 + number)) >> 4),
+  );
+  const png = await sharp(pixels, { raw: { width, height, channels: 3 } })
+    .png()
+    .toBuffer();
+  return folder.imageProcessor.process(png);
+}
+
+/** Follows the private memory of this process; 0 where the system has no /proc. */
+class MemoryWatch {
+  private peak = 0;
+  private readonly timer = setInterval(() => this.look(), 50);
+
+  stop(): number {
+    clearInterval(this.timer);
+    this.look();
+    return this.peak;
+  }
+
+  private look(): void {
+    try {
+      const kilobytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+      this.peak = Math.max(this.peak, Number(kilobytes ?? 0) * 1024);
+    } catch {
+      // Another system: nothing to read.
+    }
+  }
+}
+
+function billions({ family }: ModelFolder): string {
+  const count = family.parameters().reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  return (count / 1e9).toFixed(1);
+}
+
+function gib(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}

@@ -1,0 +1,109 @@
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Engine } from '@ui-rl/engine';
+import { loadModelFolder, type RenderedSample } from '@ui-rl/models';
+import { makeTurns } from './conversation';
+import { alternate, median, medianRatio, ownPeakRss, timed } from './measure';
+import type { BenchOptions, PartResult } from './parts';
+
+const MOST_ROWS = 64;
+const GROUP = 8;
+const NEW_TOKENS = 64;
+
+/** Requests at once, each with a prompt of its own or in groups of samples of the same prompt. */
+interface Load {
+  name: string;
+  rows: number;
+  group: number;
+}
+
+const LOADS: readonly Load[] = [
+  { name: '1', rows: 1, group: 1 },
+  { name: '8', rows: 8, group: 1 },
+  { name: '64', rows: MOST_ROWS, group: 1 },
+  { name: '64_in_groups', rows: MOST_ROWS, group: GROUP },
+];
+
+/**
+ * Tokens per second with 1, 8 and 64 requests at once, 64 new tokens each after a prompt with a screenshot: of its own, and
+ * for 64 requests also as a learner meets them, 8 samples of each prompt. The screenshots are encoded before the clock
+ * starts, the prompts are read within it.
+ */
+export async function benchGeneration({
+  modelDir,
+  quick,
+  device,
+  onProgress,
+}: BenchOptions): Promise<PartResult> {
+  const folder = await loadModelFolder(modelDir);
+  const turns = await makeTurns(folder, MOST_ROWS);
+  const endless = await withoutEnd(modelDir);
+  const engine = await Engine.start({
+    modelDir: endless,
+    device,
+    trainable: { mode: 'lora', lora: { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 } },
+    maxRows: MOST_ROWS,
+    maxSequence: Math.max(...turns.map(({ promptTokens }) => promptTokens)) + NEW_TOKENS,
+    seed: 0,
+  });
+  try {
+    await generate(engine, turns);
+    const rounds = quick ? 3 : 12;
+    const speed = ({ rows, group }: Load) => {
+      const requests = Array.from({ length: rows }, (_, row) => turns[Math.floor(row / group)]);
+      return async (): Promise<number> =>
+        (rows * NEW_TOKENS * 1000) / (await timed(() => generate(engine, requests)));
+    };
+    const speeds = await alternate(rounds, LOADS.map(speed));
+    const tokensPerSecond = Object.fromEntries(LOADS.map(({ name }, i) => [name, median(speeds[i])]));
+    const [one, , different, groups] = speeds;
+    const [ratio, ratioDifferent] = [medianRatio(groups, one), medianRatio(different, one)];
+    const rates = Object.entries(tokensPerSecond).map(([name, rate]) => `${name}: ${rate.toFixed(0)}`);
+    onProgress(
+      `generation: 64 rows in groups of ${GROUP} give ${ratio.toFixed(1)} times the tokens/s of one row, with 64 different ` +
+        `prompts ${ratioDifferent.toFixed(1)} times (tokens/s by rows: ${rates.join(', ')})`,
+    );
+    const { times } = await engine.info();
+    return {
+      ratios: { generate_64_vs_1: ratio },
+      details: { tokensPerSecond, differentPrompts: ratioDifferent, newTokens: NEW_TOKENS, times },
+      peakRssBytes: { generate: ownPeakRss() },
+    };
+  } finally {
+    await engine.stop();
+    await rm(endless, { recursive: true });
+  }
+}
+
+async function generate(engine: Engine, turns: readonly RenderedSample[]): Promise<void> {
+  const answers = await Promise.all(
+    turns.map(({ tokenIds, promptTokens, images }, seed) =>
+      engine.generate({
+        prompt: { tokenIds: tokenIds.slice(0, promptTokens), images },
+        maxTokens: NEW_TOKENS,
+        temperature: 1,
+        topP: 1,
+        seed,
+      }),
+    ),
+  );
+  const short = answers.find(({ tokenIds }) => tokenIds.length !== NEW_TOKENS);
+  if (short !== undefined)
+    throw new Error(`a response ended after ${short.tokenIds.length} of ${NEW_TOKENS} tokens`);
+}
+
+/** The same model with an end-of-turn token that is never sampled, the image placeholder: responses have one length. */
+async function withoutEnd(modelDir: string): Promise<string> {
+  const { family, tokenizer } = await loadModelFolder(modelDir);
+  const dir = await mkdtemp(join(tmpdir(), 'ui-rl-bench-'));
+  const config = 'tokenizer_config.json';
+  for (const name of await readdir(modelDir)) {
+    if (name === config || name === 'generation_config.json') continue;
+    await symlink(resolve(modelDir, name), join(dir, name));
+  }
+  const settings = JSON.parse(await readFile(join(modelDir, config), 'utf8')) as Record<string, unknown>;
+  const never = tokenizer.tokenOf(family.shape.imageTokenId);
+  await writeFile(join(dir, config), JSON.stringify({ ...settings, eos_token: never }));
+  return dir;
+}

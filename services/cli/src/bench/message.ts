@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BusService } from '@ui-rl/bus';
+import { subjects, type EnvOpenReply, type EnvStepReply, type Task } from '@ui-rl/contracts';
+import { readCliSettings } from '@ui-rl/settings';
+import { ManagedProcess } from '../local/managed-process';
+import { startLocalNats, type LocalNats } from '../local/nats-server';
+import { PluginPages, phoneTask, valueOf } from './environment';
+import { median, peakRssOf, timed } from './measure';
+import type { BenchOptions, PartResult } from './parts';
+import { placeOf } from './places';
+
+const RUN = 'bench';
+const DEADLINE_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
+
+/**
+ * What a step costs besides the browser's share: the median round trip of env.step over a real broker to a real env
+ * service, minus the median of the same steps asked of the environment directly, in turn. `replay` is the round trip of a
+ * step that is answered from memory, screenshot included.
+ */
+export async function benchMessages({ quick, onProgress }: BenchOptions): Promise<PartResult> {
+  const task = await phoneTask();
+  const services = await Services.start();
+  try {
+    const session = await services.openSession(task);
+    const direct = await PluginPages.open(task, 1);
+    try {
+      const figures = await measure(session, direct, quick ? 60 : 400);
+      onProgress(
+        `message overhead: ${figures.overheadMs.toFixed(2)} ms per step (${figures.overBusMs.toFixed(2)} ms over the bus, ` +
+          `${figures.directMs.toFixed(2)} ms directly; a step answered from memory: ${figures.replayMs.toFixed(2)} ms)`,
+      );
+      return {
+        ratios: { step_overhead_ms: figures.overheadMs },
+        details: { ...figures },
+        peakRssBytes: services.peakRss(),
+      };
+    } finally {
+      await direct.close();
+    }
+  } finally {
+    await services.stop();
+  }
+}
+
+interface MessageFigures {
+  overheadMs: number;
+  overBusMs: number;
+  directMs: number;
+  replayMs: number;
+}
+
+async function measure(session: BusSession, direct: PluginPages, steps: number): Promise<MessageFigures> {
+  const [overBus, directly, replayed]: number[][] = [[], [], []];
+  for (let index = 0; index < steps; index += 1) {
+    overBus.push(await timed(() => session.step(index)));
+    directly.push(await timed(() => direct.step(0, index)));
+    replayed.push(await timed(() => session.step(index)));
+  }
+  const [overBusMs, directMs, replayMs] = [overBus, directly, replayed].map(median);
+  return { overheadMs: overBusMs - directMs, overBusMs, directMs, replayMs };
+}
+
+/** A session that an env service holds, asked as an actor does. */
+class BusSession {
+  constructor(
+    private readonly bus: BusService,
+    private readonly opened: EnvOpenReply,
+  ) {}
+
+  /** Asked again with the same index, the service answers from memory. */
+  async step(index: number): Promise<void> {
+    const { sessionId, instance, screenshot } = this.opened;
+    const action = { action: 'click', ...placeOf(index, screenshot) };
+    const request = { sessionId, stepId: `step-${index}`, action, deadlineMs: DEADLINE_MS };
+    valueOf(await this.bus.request<EnvStepReply>(subjects.envStep(instance), request, DEADLINE_MS));
+  }
+}
+
+/** A private broker and an env service with a run to serve. */
+class Services {
+  private constructor(
+    private readonly dir: string,
+    private readonly nats: LocalNats,
+    private readonly env: ManagedProcess,
+    private readonly bus: BusService,
+  ) {}
+
+  static async start(): Promise<Services> {
+    const settings = readCliSettings();
+    const dir = await mkdtemp(join(tmpdir(), 'ui-rl-bench-'));
+    const trouble = (message: string): void => console.error(message);
+    const log = (name: string): string => join(dir, `${name}.log`);
+    const nats = await startLocalNats(settings.natsServer, join(dir, 'nats'), log('nats-server'), trouble);
+    const env = new ManagedProcess(
+      {
+        name: 'env',
+        command: process.execPath,
+        args: [join(__dirname, '../../../env/src/main.js')],
+        env: settings.environmentWith({ NATS_URL: nats.url, UIRL_RUN: undefined }),
+        logFile: log('env'),
+      },
+      trouble,
+    );
+    env.start();
+    const bus = await BusService.connect({ service: 'bench', servers: [nats.url] });
+    const config = {
+      model: { name: 'none' },
+      tasks: { source_type: 'demo_training' },
+      environment: { max_sessions: 1 },
+      training: { max_steps: 1 },
+    };
+    await bus.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config });
+    return new Services(dir, nats, env, bus);
+  }
+
+  async openSession(task: Task): Promise<BusSession> {
+    const request = {
+      runId: RUN,
+      rolloutId: 'bench',
+      task,
+      seed: 0,
+      leaseMs: 600_000,
+      deadlineMs: DEADLINE_MS,
+    };
+    const options = { retryForMs: START_TIMEOUT_MS };
+    const subject = subjects.envOpen('browser');
+    return new BusSession(
+      this.bus,
+      valueOf(await this.bus.request<EnvOpenReply>(subject, request, DEADLINE_MS, undefined, options)),
+    );
+  }
+
+  peakRss(): Record<string, number> {
+    return {
+      message_env_service: peakRssOf(this.env.pid),
+      message_nats_server: peakRssOf(this.nats.process.pid),
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.bus.close();
+    await this.env.stop();
+    await this.nats.process.stop();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}

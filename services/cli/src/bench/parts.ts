@@ -1,0 +1,29 @@
+import type { Device } from '@ui-rl/engine';
+
+export const PARTS = ['train', 'generate', 'env', 'message', 'memory'] as const;
+/** Only on demand: it needs a large model and minutes. */
+export const EXTRA_PARTS = ['deep'] as const;
+export type PartName = (typeof PARTS)[number] | (typeof EXTRA_PARTS)[number];
+
+export interface BenchOptions {
+  /** Hugging Face folder. */
+  modelDir: string;
+  /** Fewer repeats: for a first look, not for figures to keep. */
+  quick: boolean;
+  /** of the base in part `deep` */
+  quantization: 'none' | 'int8' | 'int4';
+  /** where the model runs in parts `generate` and `deep` */
+  device: Device;
+  onProgress: (line: string) => void;
+}
+
+/** What a part measures. */
+export interface PartResult {
+  /** Keys of the report, see README of test/bench. */
+  ratios: Partial<
+    Record<'train_vs_matmul' | 'generate_64_vs_1' | 'env_vs_playwright' | 'step_overhead_ms', number>
+  >;
+  details: Record<string, unknown>;
+  /** Highest resident set by process, bytes. */
+  peakRssBytes: Record<string, number>;
+}

@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { benchDeep } from './deep';
+import { benchEnvironment } from './environment';
+import { benchGeneration } from './generation';
+import { benchMemory } from './memory';
+import { benchMessages } from './message';
+import { PARTS, type BenchOptions, type PartName, type PartResult } from './parts';
+import { benchTraining } from './training';
+
+const RUN_PART: Record<PartName, (options: BenchOptions) => Promise<PartResult>> = {
+  train: benchTraining,
+  generate: benchGeneration,
+  env: benchEnvironment,
+  message: benchMessages,
+  memory: benchMemory,
+  deep: benchDeep,
+};
+
+/** What `--json` writes. */
+export interface BenchReport {
+  date: string;
+  machine: { cores: number; processor: string; memoryBytes: number; node: string };
+  /** Useful operations per second of a training step, of those of plain matrix products; null where not measured. */
+  train_vs_matmul: number | null;
+  /** Tokens per second of 64 rows, of those of one row. */
+  generate_64_vs_1: number | null;
+  /** Steps per second of the environment, of those of bare Playwright. */
+  env_vs_playwright: number | null;
+  /** Milliseconds of a step besides the browser's share. */
+  step_overhead_ms: number | null;
+  /** Highest resident set by process. */
+  peak_rss_bytes: Record<string, number>;
+  details: Partial<Record<PartName, Record<string, unknown>>>;
+}
+
+/** Measures one part in this process. */
+export async function runPart(part: PartName, options: BenchOptions): Promise<BenchReport> {
+  return report({ [part]: await RUN_PART[part](options) });
+}
+
+/** Measures all parts, each in a process of its own: none finds the memory, threads or browsers of another. */
+export async function runAllParts(options: BenchOptions): Promise<BenchReport> {
+  const reports: BenchReport[] = [];
+  for (const part of PARTS) reports.push(await inOwnProcess(part, options));
+  return merged(reports);
+}
+
+function report(results: Partial<Record<PartName, PartResult>>): BenchReport {
+  const all = Object.values(results);
+  const empty = {
+    train_vs_matmul: null,
+    generate_64_vs_1: null,
+    env_vs_playwright: null,
+    step_overhead_ms: null,
+  };
+  return {
+    date: new Date().toISOString(),
+    machine: machine(),
+    ...empty,
+    ...Object.assign({}, ...all.map(({ ratios }) => ratios)),
+    peak_rss_bytes: Object.assign({}, ...all.map(({ peakRssBytes }) => peakRssBytes)) as Record<
+      string,
+      number
+    >,
+    details: Object.fromEntries(Object.entries(results).map(([part, { details }]) => [part, details])),
+  };
+}
+
+/** Reports of single parts as one. */
+export function merged(reports: readonly BenchReport[]): BenchReport {
+  const measured = (key: 'train_vs_matmul' | 'generate_64_vs_1' | 'env_vs_playwright' | 'step_overhead_ms') =>
+    reports.map((each) => each[key]).find((value) => value !== null) ?? null;
+  return {
+    date: reports[0].date,
+    machine: reports[0].machine,
+    train_vs_matmul: measured('train_vs_matmul'),
+    generate_64_vs_1: measured('generate_64_vs_1'),
+    env_vs_playwright: measured('env_vs_playwright'),
+    step_overhead_ms: measured('step_overhead_ms'),
+    peak_rss_bytes: Object.assign({}, ...reports.map((each) => each.peak_rss_bytes)) as Record<
+      string,
+      number
+    >,
+    details: Object.assign({}, ...reports.map((each) => each.details)) as BenchReport['details'],
+  };
+}
+
+function machine(): BenchReport['machine'] {
+  return {
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model ?? 'unknown',
+    memoryBytes: totalmem(),
+    node: process.versions.node,
+  };
+}
+
+async function inOwnProcess(part: PartName, { modelDir, quick }: BenchOptions): Promise<BenchReport> {
+  const dir = await mkdtemp(join(tmpdir(), 'ui-rl-bench-'));
+  try {
+    const file = join(dir, 'part.json');
+    const flags = ['--only', part, '--model', modelDir, '--json', file, ...(quick ? ['--quick'] : [])];
+    const child = spawn(process.execPath, [process.argv[1], 'bench', ...flags], { stdio: 'inherit' });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', resolve);
+    });
+    if (code !== 0)
+      throw new Error(`bench --only ${part} ended with ${code === null ? 'a signal' : `code ${code}`}`);
+    return JSON.parse(await readFile(file, 'utf8')) as BenchReport;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}

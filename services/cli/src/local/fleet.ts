@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { ManagedProcess } from './managed-process';
+import { freePort, startLocalNats } from './nats-server';
+
+export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
+
+export interface FleetOptions {
+  /** nats-server to start when no broker is named. */
+  natsServer: string;
+  /** Broker to use instead of a private one. */
+  natsUrl?: string;
+  /** Holds the broker's store and the services' logs. */
+  workDir: string;
+  /** Environment of the services, on top of which NATS_URL and the monitor's port are set. */
+  env: Record<string, string | undefined>;
+  monitorPort?: number;
+  onTrouble: (message: string) => void;
+}
+
+const distRoot = join(__dirname, '../../../..');
+
+/** A broker and the six services, each its own process on this machine. */
+export class Fleet {
+  private constructor(
+    readonly natsUrl: string,
+    readonly monitorUrl: string,
+    private readonly nats: ManagedProcess | null,
+    private readonly services: ManagedProcess[],
+  ) {}
+
+  static async start(options: FleetOptions): Promise<Fleet> {
+    const log = (name: string) => join(options.workDir, 'logs', `${name}.log`);
+    const nats =
+      options.natsUrl === undefined
+        ? await startLocalNats(
+            options.natsServer,
+            join(options.workDir, 'nats'),
+            log('nats-server'),
+            options.onTrouble,
+          )
+        : null;
+    const natsUrl = nats?.url ?? options.natsUrl!;
+    const port = options.monitorPort ?? (await freePort());
+    const env = { ...options.env, NATS_URL: natsUrl, MONITOR_PORT: String(port) };
+    const services = SERVICES.map(
+      (name) =>
+        new ManagedProcess(
+          {
+            name,
+            command: process.execPath,
+            args: [join(distRoot, 'services', name, 'src', 'main.js')],
+            env,
+            logFile: log(name),
+            restart: true,
+          },
+          options.onTrouble,
+        ),
+    );
+    for (const service of services) service.start();
+    return new Fleet(natsUrl, `http://127.0.0.1:${port}`, nats?.process ?? null, services);
+  }
+
+  /** Highest resident set of each process so far, bytes. */
+  peakRss(): Record<string, number> {
+    const all = this.nats === null ? this.services : [...this.services, this.nats];
+    return Object.fromEntries(all.map((service) => [service.spec.name, service.peakRss]));
+  }
+
+  /** Ends the services, then the broker. */
+  async stop(): Promise<void> {
+    await Promise.all(this.services.map((service) => service.stop()));
+    await this.nats?.stop();
+  }
+}

@@ -1,0 +1,34 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { jsonDialect } from '@ui-rl/actions';
+import { loadModelFolder, type ModelFolder } from '@ui-rl/models';
+import { loadPlugins } from '@ui-rl/plugin-kit';
+import { projectRoot } from '../local/project';
+
+const dir = join(projectRoot, 'deploy/local/model');
+let folder: ModelFolder;
+
+beforeAll(async () => {
+  folder = await loadModelFolder(dir);
+});
+
+test('the shipped model is a small folder of the Qwen3-VL family', () => {
+  const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
+  expect(bytes).toBeLessThan(12_000_000);
+  expect(folder.family.shape.modelType).toBe('qwen3_vl');
+});
+
+test('an answer is a handful of tokens, and so is every goal', async () => {
+  const length = (text: string) => folder.tokenizer.encode(text).length;
+  expect(length(jsonDialect.format({ action: 'click', x: 83, y: 41 }))).toBe(7);
+  expect(length(jsonDialect.format({ action: 'finish', success: true }))).toBe(3);
+  const registry = await loadPlugins({});
+  for (const sourceType of ['demo_training', 'demo_eval']) {
+    for (const { description } of await registry.taskSource(sourceType).load({ source_type: sourceType })) {
+      const words = description.split(' ').length;
+      const numbers = description.match(/ \d/g)?.length ?? 0;
+      // A number is its space and itself.
+      expect({ description, tokens: length(description) }).toEqual({ description, tokens: words + numbers });
+    }
+  }
+});

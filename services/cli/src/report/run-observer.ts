@@ -1,0 +1,89 @@
+import type { EvaluationEvent, RunEvent, Trajectory, TrainStepEvent } from '@ui-rl/contracts';
+
+/** Episodes over which the success rate of training is shown. */
+const WINDOW = 200;
+
+/** What the command line knows of a run: built from its events and trajectories alone. */
+export class RunObserver {
+  phase = 'starting';
+  failure: string | undefined;
+  episodes = 0;
+  invalid = 0;
+  envSteps = 0;
+  trainSteps = 0;
+  maxKlSampleTrain = 0;
+  checkpoint: { name: string; path: string } | undefined;
+  readonly evaluations: EvaluationEvent[] = [];
+  readonly steps: TrainStepEvent[] = [];
+  readonly warnings: string[] = [];
+  /** Episodes since the present phase began, by which its progress is shown. */
+  phaseEpisodes = 0;
+  phaseSince = Date.now();
+  private readonly recent: boolean[] = [];
+
+  onEvent(event: RunEvent): void {
+    switch (event.type) {
+      case 'phase':
+        this.enterPhase(event.phase, event.reason);
+        break;
+      case 'train_step':
+        this.onTrainStep(event);
+        break;
+      case 'checkpoint':
+        this.checkpoint = { name: event.name, path: event.path };
+        break;
+      case 'evaluation':
+        if (!this.evaluations.some((e) => e.evaluationId === event.evaluationId))
+          this.evaluations.push(event);
+        break;
+      case 'warning':
+        this.warnings.push(`${event.service}: ${event.message}`);
+        break;
+      case 'dead_letter':
+        this.warnings.push(`dead letter of ${event.service} from ${event.subject}: ${event.reason}`);
+        break;
+    }
+  }
+
+  private enterPhase(phase: string, reason: string | undefined): void {
+    if (phase === this.phase) return;
+    this.phase = phase;
+    this.phaseSince = Date.now();
+    this.phaseEpisodes = 0;
+    if (phase === 'failed') this.failure = reason ?? 'no reason given';
+  }
+
+  private onTrainStep(event: TrainStepEvent): void {
+    this.steps.push(event);
+    this.trainSteps = Math.max(this.trainSteps, event.step);
+    const kl = Math.abs(event.metrics['optim/kl_sample_train_v1'] ?? 0);
+    this.maxKlSampleTrain = Math.max(this.maxKlSampleTrain, kl);
+  }
+
+  onTrajectory(trajectory: Trajectory): void {
+    this.episodes += 1;
+    this.phaseEpisodes += 1;
+    if (trajectory.status === 'invalid') {
+      this.invalid += 1;
+      return;
+    }
+    this.envSteps += trajectory.turns.length;
+    if (trajectory.request.purpose !== 'train') return;
+    this.recent.push(trajectory.success === true);
+    if (this.recent.length > WINDOW) this.recent.shift();
+  }
+
+  /** Success rate of the latest training episodes, or null before the first. */
+  recentSuccess(): number | null {
+    if (this.recent.length === 0) return null;
+    return this.recent.filter(Boolean).length / this.recent.length;
+  }
+
+  get invalidShare(): number {
+    return this.episodes === 0 ? 0 : this.invalid / this.episodes;
+  }
+
+  evaluation(stage: EvaluationEvent['stage'], set: string): EvaluationEvent | undefined {
+    return this.evaluations.find((e) => e.stage === stage && e.set === set);
+  }
+}

@@ -1,0 +1,29 @@
+import type { BusService } from '@ui-rl/bus';
+import { type EvaluatorState, runKeys } from '@ui-rl/contracts';
+import { EMPTY } from './state';
+
+/** The evaluations of a run that are open, in the `runs` bucket: what survives the end of the process. */
+export class EvaluationStore {
+  private readonly key: string;
+
+  constructor(
+    private readonly bus: BusService,
+    runId: string,
+  ) {
+    this.key = runKeys.evaluator(runId);
+  }
+
+  async read(): Promise<EvaluatorState> {
+    return (await this.bus.runsBucket.get<EvaluatorState>(this.key))?.value ?? EMPTY;
+  }
+
+  /** Durable when it resolves. A change that gives null changes nothing. */
+  async change(change: (state: EvaluatorState) => EvaluatorState | null): Promise<void> {
+    await this.bus.runsBucket.change<EvaluatorState>(this.key, (current) => change(current ?? EMPTY));
+  }
+
+  /** Yields when something has changed, until the signal aborts. */
+  async *changes(signal: AbortSignal): AsyncGenerator<void> {
+    for await (const _ of this.bus.runsBucket.watch(this.key, signal)) yield;
+  }
+}

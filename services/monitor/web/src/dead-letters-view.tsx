@@ -1,0 +1,28 @@
+import type { DeadLetterView as Message } from '@ui-rl/records';
+import { useApi, useVersion } from './api';
+import { day } from './format';
+import { Card, Empty, Problem } from './ui';
+
+export function DeadLetterView() {
+  const { data: messages, error } = useApi<Message[]>('/api/dead-letters', useVersion(null));
+  return (
+    <Card title="Dead letters">
+      <Problem error={error} />
+      {messages?.length === 0 && <Empty>Every message could be read.</Empty>}
+      {messages?.map((message) => (
+        <details className="dead-letter" key={message.key}>
+          <summary>
+            <span className="muted">{day(message.at)}</span> <strong>{message.service}</strong>{' '}
+            <code>{message.subject}</code>
+            <p>{message.reason}</p>
+          </summary>
+          <p className="muted">
+            <code>nats kv get dead_letters {message.key}</code> · {message.sizeBytes} bytes
+            {message.encoding === 'utf8' ? '' : `, ${message.encoding}`}
+          </p>
+          <pre className="json">{message.payload === '' ? '(empty)' : message.payload}</pre>
+        </details>
+      ))}
+    </Card>
+  );
+}
