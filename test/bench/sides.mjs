@@ -16,8 +16,8 @@ if (!existsSync(join(dist, 'libs/engine/src/worker.js'))) {
 const require = createRequire(import.meta.url);
 export const { Engine } = require(join(dist, 'libs/engine/src'));
 export const models = require(join(dist, 'libs/models/src'));
-export const { makeTurns } = require(join(dist, 'services/cli/src/bench/conversation'));
-export const { median, medianRatio, timed } = require(join(dist, 'services/cli/src/bench/measure'));
+export const { makeTurns } = require(join(dist, 'libs/bench/src/conversation'));
+export const { median, medianRatio, timed } = require(join(dist, 'libs/bench/src/measure'));
 
 export const LORA = { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 };
 export const LEARNING_RATE = 1e-6;

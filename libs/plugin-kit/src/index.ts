@@ -1,3 +1,5 @@
+export * from './kinds';
+export * from './options';
 export * from './plugins';
 export * from '@ui-rl/actions';
 export {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Action } from '@ui-rl/actions';
 import type { Reply } from '@ui-rl/contracts';
-import type { Environment, EnvironmentSession, StepOutcome } from './plugins';
+import type { Environment, EnvironmentSession, StepOutcome } from './kinds';
 import { Sessions } from './sessions';
 
 const screenshot = { png: new Uint8Array([1]), sha256: 'a', width: 1, height: 1 };

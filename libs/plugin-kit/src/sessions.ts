@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readAction } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
-import type { Deadline, Environment, EnvironmentSession, StepOutcome } from './plugins';
+import type { Deadline, Environment, EnvironmentSession, StepOutcome } from './kinds';
 
 export interface OpenSession {
   task: Task;

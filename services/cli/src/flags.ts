@@ -27,3 +27,20 @@ function checked(text: string, fits: (value: number) => boolean, expected: strin
   }
   return value;
 }
+
+const UNITS: Readonly<Record<string, number>> = {
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+};
+
+/** A size such as 2GB, in bytes. */
+export function byteSize(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*([KMG]i?B)$/i.exec(text.trim()) ?? [];
+  const bytes = Math.floor(Number(number) * (UNITS[unit?.toUpperCase() ?? ''] ?? Number.NaN));
+  if (bytes >= 1) return bytes;
+  throw new InvalidArgumentError(`expected a size such as 2GB or 500MB, found "${text}"`);
+}

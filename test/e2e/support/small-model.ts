@@ -13,10 +13,9 @@ import {
   type ModelFolder,
   saveModelFolder,
 } from '@ui-rl/models';
+import { ACTION_PIECES, Random, smallModelConfig } from '@ui-rl/pretraining';
 import sharp from 'sharp';
 import { pretraining, trainingTasks } from '../../../plugins/task-source-demo/src';
-import { Random } from '../../../services/cli/src/pretrain/random';
-import { ACTION_PIECES, smallModelConfig } from '../../../services/cli/src/pretrain/small-model';
 
 const SIZE = { visionWidth: 32, visionLayers: 1, textWidth: 64, textLayers: 1 };
 const SEED = 7;

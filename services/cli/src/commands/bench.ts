@@ -1,12 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
+import { deviceFor, modelFolder, projectRoot } from '@ui-rl/api';
+import {
+  EXTRA_PARTS,
+  PARTS,
+  runAllParts,
+  runPart,
+  type BenchOptions,
+  type BenchReport,
+  type PartName,
+} from '@ui-rl/bench';
 import type { Device } from '@ui-rl/engine';
-import { EXTRA_PARTS, PARTS, type BenchOptions, type PartName } from '../bench/parts';
-import { runAllParts, runPart, type BenchReport } from '../bench/run';
-import { projectRoot } from '../local/project';
-import { deviceFor, deviceOption, quantizationOption } from '../model/engine-flags';
-import { MODEL_HELP, modelFolder } from '../model/model-folder';
+import { Command, Option } from 'commander';
+import { deviceOption, MODEL_HELP, quantizationOption, printProgress } from '../engine-flags';
 
 interface BenchFlags {
   json?: string;
@@ -52,10 +58,10 @@ export function benchCommand(): Command {
       }
       const onProgress = (line: string): void => console.log(line);
       const options = {
-        modelDir: await modelFolder(model),
+        modelDir: await modelFolder(model, { onProgress: printProgress }),
         quick: quick === true,
         quantization,
-        device: await deviceFor(device),
+        device: await deviceFor(device, printProgress),
         onProgress,
       };
       const report = only === undefined ? await runAllParts(options) : await runPart(only, options);

@@ -1,9 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Scores } from '@ui-rl/api';
 import { FakeHub } from '@ui-rl/testkit';
 import { exportCommand } from './export';
-import { scoreCommand, type Scores } from './score';
+import { scoreCommand } from './score';
 
 interface Golden {
   images: { file: string }[];

@@ -1,13 +1,13 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Answer, ModelDescription, Scores } from '@ui-rl/api';
 import { Engine } from '@ui-rl/engine';
 import { knownConfig, loadModelFolder, supportedModelTypes } from '@ui-rl/models';
 import { FakeHub } from '@ui-rl/testkit';
-import type { ModelDescription } from '../model/describe-model';
-import { generateCommand, type Answer } from './generate';
+import { generateCommand } from './generate';
 import { modelsCommand } from './models';
-import { scoreCommand, type Scores } from './score';
+import { scoreCommand } from './score';
 
 const root = join(__dirname, '../../../..');
 const fixture = join(root, 'test/golden/fixtures/qwen2-vl-b');

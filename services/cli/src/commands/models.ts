@@ -1,22 +1,20 @@
+import {
+  bytesText,
+  countText,
+  describeNamedModel,
+  supportedFamilies,
+  withCleanup,
+  type ModelDescription,
+  type RunSize,
+  type SupportedFamily,
+} from '@ui-rl/api';
 import { Command } from 'commander';
-import { familyOf, HubError, knownConfig, knownModels, supportedModelTypes } from '@ui-rl/models';
+import { MODEL_HELP, printProgress } from '../engine-flags';
 import { positiveInteger } from '../flags';
-import { describeModel, describeShape, type ModelDescription, type RunSize } from '../model/describe-model';
-import { MODEL_HELP, modelFolder } from '../model/model-folder';
-import { bytesText, countText } from '../report/sizes';
-import { withCleanup } from '../local/cleanup';
 import { randomCommand } from './models-random';
 
 interface ModelsFlags extends RunSize {
   json?: boolean;
-}
-
-/** A family that can be loaded. */
-interface FamilyRow {
-  model_type: string;
-  family: string | null;
-  /** Well-known models of it. */
-  models: string[];
 }
 
 export function modelsCommand(): Command {
@@ -30,11 +28,11 @@ export function modelsCommand(): Command {
     .action(async (model: string | undefined, { json, ...size }: ModelsFlags) => {
       process.exitCode = await withCleanup(async (signal) => {
         if (model === undefined) {
-          const families = familyRows();
+          const families = supportedFamilies();
           console.log(json === true ? JSON.stringify(families, null, 2) : familyTable(families));
           return 0;
         }
-        const described = await describe(model, size, signal);
+        const described = await describeNamedModel(model, size, { signal, onProgress: printProgress });
         console.log(json === true ? JSON.stringify(described, null, 2) : descriptionText(described, size));
         return 0;
       });
@@ -42,26 +40,7 @@ export function modelsCommand(): Command {
     .addCommand(randomCommand());
 }
 
-/** A well-known model can be told of where the hub cannot be asked. */
-async function describe(model: string, size: RunSize, signal: AbortSignal): Promise<ModelDescription> {
-  const config = knownConfig(model);
-  const dir = await modelFolder(model, { weights: false, signal }).catch((error: unknown) => {
-    if (config === undefined || !(error instanceof HubError) || error.kind === 'stopped') throw error;
-    console.error(`${error.message}; its shape is known`);
-    return undefined;
-  });
-  return dir === undefined ? describeShape(familyOf(config, model), size) : describeModel(dir, size);
-}
-
-function familyRows(): FamilyRow[] {
-  const known = knownModels().map((id) => ({ id, family: familyOf(knownConfig(id), id) }));
-  return supportedModelTypes().map((type) => {
-    const models = known.filter(({ family }) => family.shape.modelType === type);
-    return { model_type: type, family: models[0]?.family.name ?? null, models: models.map(({ id }) => id) };
-  });
-}
-
-function familyTable(rows: readonly FamilyRow[]): string {
+function familyTable(rows: readonly SupportedFamily[]): string {
   const lines = rows.map(
     ({ model_type: type, family, models }) =>
       `${type.padEnd(18)} ${(family ?? '').padEnd(16)} ${models.join(', ')}`,

@@ -2,20 +2,25 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BusService } from '@ui-rl/bus';
-import { newRunId, readCliSettings, readRunFile, type CliSettings, type RunFile } from '@ui-rl/settings';
+import {
+  aborted,
+  beforeAfterTable,
+  clock,
+  evaluationEpisodes,
+  LocalRun,
+  percent,
+  phaseGoal,
+  ProgressDisplay,
+  progressLine,
+  projectRoot,
+  withCleanup,
+  type QuickstartReport,
+} from '@ui-rl/api';
+import type { RunEvent } from '@ui-rl/contracts';
+import { readCliSettings, readRunFile } from '@ui-rl/settings';
 import { Command } from 'commander';
-import { aborted, withCleanup } from '../local/cleanup';
-import { Fleet } from '../local/fleet';
-import { projectRoot } from '../local/project';
-import { followRun } from '../report/follow-run';
-import { evaluationEpisodes, phaseGoal } from '../report/goals';
-import { percent } from '../report/intervals';
-import { clock, ProgressDisplay, progressLine } from '../report/progress';
-import { beforeAfterTable, quickstartReport } from '../report/quickstart-report';
-import { RunObserver } from '../report/run-observer';
 
-export interface QuickstartOptions {
+interface QuickstartFlags {
   minutes: number;
   keepOpen?: boolean;
   json?: string;
@@ -34,12 +39,12 @@ export function quickstartCommand(): Command {
     .option('--config <file>', 'run file', join(projectRoot, 'deploy/config/quickstart.yaml'))
     .argument('[options...]', 'any option of the run file as a flag, such as --seed 1')
     .allowUnknownOption()
-    .action(async (flags: string[], options: QuickstartOptions) => {
+    .action(async (flags: string[], options: QuickstartFlags) => {
       process.exitCode = await quickstart(options, flags);
     });
 }
 
-async function quickstart(options: QuickstartOptions, flags: string[]): Promise<number> {
+async function quickstart(options: QuickstartFlags, flags: string[]): Promise<number> {
   if (!(options.minutes >= EVALUATION_MINUTES + 0.5)) {
     throw new Error(
       `--minutes must be at least ${EVALUATION_MINUTES + 0.5}: evaluation alone takes about ${EVALUATION_MINUTES}`,
@@ -56,110 +61,51 @@ async function quickstart(options: QuickstartOptions, flags: string[]): Promise<
   return withCleanup(async (signal, onEnd) => {
     const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
     onEnd(() => rm(workDir, { recursive: true, force: true }));
-    const session = new QuickstartSession(settings, run, options, evaluation, workDir);
-    onEnd(() => session.stop());
-    return session.play(signal);
-  });
-}
-
-class QuickstartSession {
-  private readonly observer = new RunObserver();
-  private readonly display = new ProgressDisplay(() => this.line(), process.stdout);
-  private readonly runId: string;
-  private fleet: Fleet | undefined;
-  private bus: BusService | undefined;
-
-  constructor(
-    private readonly settings: CliSettings,
-    private readonly run: RunFile,
-    private readonly options: QuickstartOptions,
-    private readonly evaluation: number,
-    private readonly workDir: string,
-  ) {
-    this.runId = newRunId(run.logging.run_name);
-  }
-
-  async play(signal: AbortSignal): Promise<number> {
-    const started = Date.now();
-    await this.startFleet();
-    const finished = this.follow();
-    await this.bus!.runs.create({
-      runId: this.runId,
-      createdAt: new Date().toISOString(),
-      config: this.run as unknown as Record<string, unknown>,
+    const display: ProgressDisplay = new ProgressDisplay(
+      () => progressLine(local.observer, phaseGoal(run, evaluation, local.observer)),
+      process.stdout,
+    );
+    const local = new LocalRun({
+      settings,
+      run,
+      workDir,
+      onTrouble: (message) => display.say(message),
+      onEvent: (event) => sayEvent(display, event),
     });
-    console.log(`run ${this.runId}\nmonitor ${this.fleet!.monitorUrl}\nlogs ${join(this.workDir, 'logs')}\n`);
-    this.display.start();
-    await Promise.race([finished, aborted(signal)]);
-    this.display.stop();
-    if (this.observer.failure !== undefined) throw new Error(`the run failed: ${this.observer.failure}`);
-    await this.report((Date.now() - started) / 1000);
-    if (this.options.keepOpen) {
+    onEnd(async () => {
+      display.stop();
+      await local.stop();
+      if (existsSync(workDir) && local.observer.failure !== undefined) console.log(`logs were in ${workDir}`);
+    });
+    const monitorUrl = await local.start();
+    console.log(`run ${local.runId}\nmonitor ${monitorUrl}\nlogs ${join(workDir, 'logs')}\n`);
+    display.start();
+    const report = await Promise.race([local.end(), aborted(signal)]).finally(() => display.stop());
+    console.log(beforeAfterTable(local.observer));
+    await printReport(report, options.json);
+    if (options.keepOpen) {
       console.log('\nThe monitor stays up. Ctrl-C ends it.');
       await aborted(signal).catch(() => undefined);
     }
     return 0;
-  }
+  });
+}
 
-  private async startFleet(): Promise<void> {
-    this.fleet = await Fleet.start({
-      natsServer: this.settings.natsServer,
-      workDir: this.workDir,
-      env: this.settings.environmentWith({
-        UIRL_RUN: this.runId,
-        UIRL_RUNS_DIR: this.run.logging.log_dir,
-        UIRL_PGLITE_DIR: join(this.run.logging.log_dir, this.runId, 'monitor-db'),
-      }),
-      onTrouble: (message) => this.display.say(message),
-    });
-    this.bus = await BusService.connect({ service: 'cli', servers: [this.fleet.natsUrl] });
+function sayEvent(display: ProgressDisplay, event: RunEvent): void {
+  if (event.type === 'warning') display.say(`warning  ${event.service}: ${event.message}`);
+  if (event.type === 'evaluation' && event.stage !== 'periodic') {
+    display.say(`${event.stage} ${event.set}: ${percent(event.successRate)} of ${event.episodes} episodes`);
   }
+}
 
-  /** Resolves when the run has ended. */
-  private follow(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      followRun(this.bus!, this.runId, this.observer, (event) => {
-        if (event.type === 'warning') this.display.say(`warning  ${event.service}: ${event.message}`);
-        if (event.type === 'evaluation' && event.stage !== 'periodic') {
-          this.display.say(
-            `${event.stage} ${event.set}: ${percent(event.successRate)} of ${event.episodes} episodes`,
-          );
-        }
-        if (event.type === 'phase' && ['finished', 'failed', 'stopped'].includes(event.phase)) resolve();
-      }).catch(reject);
-    });
-  }
-
-  private line(): string {
-    return progressLine(this.observer, phaseGoal(this.run, this.evaluation, this.observer));
-  }
-
-  private async report(wallSeconds: number): Promise<void> {
-    const { observer } = this;
-    const report = quickstartReport(observer, {
-      seed: this.run.training.seed,
-      wallSeconds,
-      setupSeconds: this.settings.setupSeconds,
-      peakRss: this.fleet!.peakRss(),
-    });
-    console.log(beforeAfterTable(observer));
-    console.log(
-      `\n${observer.episodes} episodes, ${observer.envSteps} environment steps, ${observer.trainSteps} training steps in ${clock(wallSeconds)}`,
-    );
-    console.log(`invalid episodes ${(100 * observer.invalidShare).toFixed(2)} %`);
-    console.log(`largest |KL| between sampler and trainer ${observer.maxKlSampleTrain.toExponential(1)}`);
-    console.log(`checkpoint ${report.checkpoint ?? 'none'}`);
-    if (this.options.json !== undefined) {
-      await writeFile(this.options.json, `${JSON.stringify(report, null, 2)}\n`);
-      console.log(`report ${this.options.json}`);
-    }
-  }
-
-  async stop(): Promise<void> {
-    this.display.stop();
-    await this.bus?.close();
-    await this.fleet?.stop();
-    if (existsSync(this.workDir) && this.observer.failure !== undefined)
-      console.log(`logs were in ${this.workDir}`);
-  }
+async function printReport(report: QuickstartReport, file: string | undefined): Promise<void> {
+  console.log(
+    `\n${report.episodes} episodes, ${report.env_steps} environment steps, ${report.train_steps} training steps in ${clock(report.wall_seconds)}`,
+  );
+  console.log(`invalid episodes ${(100 * report.invalid_share).toFixed(2)} %`);
+  console.log(`largest |KL| between sampler and trainer ${report.max_kl_sample_train.toExponential(1)}`);
+  console.log(`checkpoint ${report.checkpoint ?? 'none'}`);
+  if (file === undefined) return;
+  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
+  console.log(`report ${file}`);
 }

@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateCommand, type Answer } from './generate';
-import { scoreCommand, type Scores } from './score';
+import type { Answer, Scores } from '@ui-rl/api';
+import { generateCommand } from './generate';
+import { scoreCommand } from './score';
 
 interface Golden {
   images: { file: string }[];

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { publishTask, withCleanup } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import { loadPlugins } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
-import { withCleanup } from '../local/cleanup';
 
 export function tasksCommand(): Command {
   const tasks = new Command('tasks').description('list the tasks of a source, publish a task by hand');
@@ -28,21 +27,10 @@ export function tasksCommand(): Command {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         const bus = await BusService.connect({ ...settings.nats, signal });
         onEnd(() => bus.close());
-        const runId = options.run ?? settings.run ?? (await onlyOpenRun(bus));
-        const task: unknown = description.trim().startsWith('{') ? JSON.parse(description) : { description };
-        await bus.runs.publishTask(runId, task, randomUUID());
+        const runId = await publishTask(bus, description, options.run ?? settings.run);
         console.log(`published to run ${runId}`);
         return 0;
       });
     });
   return tasks;
-}
-
-const WAIT_MS = 3_000;
-
-async function onlyOpenRun(bus: BusService): Promise<string> {
-  const run = await bus.runs.waitForOpen(undefined, AbortSignal.timeout(WAIT_MS));
-  if (run === null)
-    throw new Error('no run is going on at this broker; start one (ui-rl train) or name one with --run');
-  return run.record.runId;
 }

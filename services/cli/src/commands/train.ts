@@ -1,13 +1,20 @@
+import {
+  aborted,
+  announceRun,
+  beforeAfterTable,
+  evaluationEpisodes,
+  percent,
+  phaseGoal,
+  ProgressDisplay,
+  progressLine,
+  runEnd,
+  RunObserver,
+  withCleanup,
+} from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
+import type { RunEvent } from '@ui-rl/contracts';
 import { newRunId, optionsHelp, readCliSettings, readRunFile, type RunFile } from '@ui-rl/settings';
 import { Command } from 'commander';
-import { withCleanup, aborted } from '../local/cleanup';
-import { followRun } from '../report/follow-run';
-import { evaluationEpisodes, phaseGoal } from '../report/goals';
-import { percent } from '../report/intervals';
-import { ProgressDisplay, progressLine } from '../report/progress';
-import { beforeAfterTable } from '../report/quickstart-report';
-import { RunObserver } from '../report/run-observer';
 
 export function trainCommand(): Command {
   return new Command('train')
@@ -21,50 +28,46 @@ export function trainCommand(): Command {
       const settings = readCliSettings();
       const run = readRunFile({ file: options.config, flags, runsDir: settings.runsDir });
       const evaluation = await evaluationEpisodes(run);
+      const runId = newRunId(run.logging.run_name);
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         const bus = await BusService.connect({ ...settings.nats, signal });
         onEnd(() => bus.close());
-        return train(bus, run, evaluation, options.detach === true, signal);
+        if (options.detach !== true) return train(bus, runId, run, evaluation, signal);
+        await announceRun(bus, runId, run);
+        console.log(`run ${runId}`);
+        return 0;
       });
     });
 }
 
 async function train(
   bus: BusService,
+  runId: string,
   run: RunFile,
   evaluation: number,
-  detach: boolean,
   signal: AbortSignal,
 ): Promise<number> {
-  const runId = newRunId(run.logging.run_name);
   const observer = new RunObserver();
   const display = new ProgressDisplay(
     () => progressLine(observer, phaseGoal(run, evaluation, observer)),
     process.stdout,
   );
-  const ended = new Promise<void>((resolve, reject) => {
-    if (detach) return resolve();
-    followRun(bus, runId, observer, (event) => {
-      if (event.type === 'warning') display.say(`warning  ${event.service}: ${event.message}`);
-      if (event.type === 'evaluation') {
-        display.say(
-          `${event.stage} ${event.set} at step ${event.policyVersion}: ${percent(event.successRate)} of ${event.episodes}`,
-        );
-      }
-      if (event.type === 'phase' && ['finished', 'failed', 'stopped'].includes(event.phase)) resolve();
-    }).catch(reject);
-  });
-  await bus.runs.create({
-    runId,
-    createdAt: new Date().toISOString(),
-    config: run as unknown as Record<string, unknown>,
-  });
+  const ended = runEnd(bus, runId, observer, (event) => sayEvent(display, event));
+  await announceRun(bus, runId, run);
   console.log(`run ${runId}`);
-  if (detach) return 0;
   display.start();
   await Promise.race([ended, aborted(signal)]).finally(() => display.stop());
   if (observer.failure !== undefined) throw new Error(`the run failed: ${observer.failure}`);
   console.log(beforeAfterTable(observer));
   console.log(`checkpoint ${observer.checkpoint?.path ?? 'none'}`);
   return 0;
+}
+
+function sayEvent(display: ProgressDisplay, event: RunEvent): void {
+  if (event.type === 'warning') display.say(`warning  ${event.service}: ${event.message}`);
+  if (event.type === 'evaluation') {
+    display.say(
+      `${event.stage} ${event.set} at step ${event.policyVersion}: ${percent(event.successRate)} of ${event.episodes}`,
+    );
+  }
 }

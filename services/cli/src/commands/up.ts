@@ -1,8 +1,7 @@
 import { join } from 'node:path';
+import { aborted, Fleet, withCleanup } from '@ui-rl/api';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
-import { aborted, withCleanup } from '../local/cleanup';
-import { Fleet } from '../local/fleet';
 
 export function upCommand(): Command {
   return new Command('up')

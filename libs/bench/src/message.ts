@@ -1,11 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ManagedProcess, serviceProgram, startLocalNats, type LocalNats } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import { subjects, type EnvOpenReply, type EnvStepReply, type Task } from '@ui-rl/contracts';
 import { readCliSettings } from '@ui-rl/settings';
-import { ManagedProcess } from '../local/managed-process';
-import { startLocalNats, type LocalNats } from '../local/nats-server';
 import { PluginPages, phoneTask, valueOf } from './environment';
 import { median, peakRssOf, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
@@ -98,7 +97,7 @@ class Services {
       {
         name: 'env',
         command: process.execPath,
-        args: [join(__dirname, '../../../env/src/main.js')],
+        args: [serviceProgram('env')],
         env: settings.environmentWith({ NATS_URL: nats.url, UIRL_RUN: undefined }),
         logFile: log('env'),
       },

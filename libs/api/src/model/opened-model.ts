@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Engine, shareReporter, type EngineOptions, type Trainable } from '@ui-rl/engine';
 import {
   loadAdapter,
@@ -7,8 +8,28 @@ import {
   type ProcessedImage,
   type Renderer,
 } from '@ui-rl/models';
-import { deviceFor, printProgress, type EngineFlags } from './engine-flags';
+import type { OnEnd } from '../local/cleanup';
 import { readConversation, type Conversation } from './conversation-file';
+import { deviceFor, type EngineChoice } from './engine-choice';
+import { modelFolder } from './model-folder';
+
+/** A model and the conversation it is asked about. */
+export interface ModelQuestion extends EngineChoice {
+  /** Hugging Face folder, or name on the hub. */
+  model: string;
+  /** Folder of a LoRA adapter in PEFT format. */
+  adapter?: string;
+  /** File with the conversation, see `readConversation`. */
+  input: string;
+}
+
+/** What accompanies a question until it is answered. */
+export interface QuestionScope {
+  signal: AbortSignal;
+  /** Takes the end of the engine. */
+  onEnd: OnEnd;
+  onProgress: (line: string) => void;
+}
 
 /** A model, a conversation for it, and what both need to meet. */
 export interface OpenedModel {
@@ -20,24 +41,20 @@ export interface OpenedModel {
 
 /** Reads a model folder and the conversation of a file, its images as the model takes them. */
 export async function openModel(
-  modelDir: string,
-  input: string,
-  { dtype }: Pick<EngineFlags, 'dtype'>,
+  { model, input, dtype }: ModelQuestion,
+  { signal, onProgress }: QuestionScope,
 ): Promise<OpenedModel> {
-  const onProgress = shareReporter(printProgress, 'a copy of the weights in another type is made');
-  const folder = await loadModelFolder(modelDir, { weights: dtype, onProgress });
-  const conversation = await readConversation(input);
+  const modelDir = await modelFolder(model, { signal, onProgress });
+  const onCopy = shareReporter(onProgress, 'a copy of the weights in another type is made');
+  const folder = await loadModelFolder(modelDir, { weights: dtype, onProgress: onCopy });
+  const conversation = await readConversation(resolve(input));
   const { messages } = conversation;
   const images: ProcessedImage[] = [];
   for (const [index, image] of conversation.images.entries()) {
     images.push(
       await folder.imageProcessor.process(image).catch((cause: unknown) => {
-        throw new Error(
-          `${input}: image ${index}: ${cause instanceof Error ? cause.message : String(cause)}`,
-          {
-            cause,
-          },
-        );
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new Error(`${resolve(input)}: image ${index}: ${reason}`, { cause });
       }),
     );
   }
@@ -48,21 +65,23 @@ export async function openModel(
 /** An engine that samples and scores sequences of up to so many tokens, and trains nothing. */
 export async function startFrozen(
   folder: ModelFolder,
-  adapterDir: string | undefined,
   maxSequence: number,
-  { device, dtype, quantization }: EngineFlags,
+  { adapter, device, dtype, quantization }: ModelQuestion,
+  { onEnd, onProgress }: QuestionScope,
 ): Promise<Engine> {
   const options: EngineOptions = {
     modelDir: folder.dir,
-    device: await deviceFor(device),
+    device: await deviceFor(device, onProgress),
     weights: dtype,
     quantization,
-    trainable: await weightsOf(folder, adapterDir),
+    trainable: await weightsOf(folder, adapter === undefined ? undefined : resolve(adapter)),
     maxRows: 1,
     maxSequence,
     seed: 0,
   };
-  return Engine.start(options, printProgress);
+  const engine = await Engine.start(options, onProgress);
+  onEnd(() => engine.stop());
+  return engine;
 }
 
 async function weightsOf(folder: ModelFolder, adapterDir: string | undefined): Promise<Trainable> {

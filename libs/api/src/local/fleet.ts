@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ManagedProcess } from './managed-process';
 import { freePort, startLocalNats } from './nats-server';
+import { serviceProgram } from './project';
 
 export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
 
@@ -16,8 +17,6 @@ export interface FleetOptions {
   monitorPort?: number;
   onTrouble: (message: string) => void;
 }
-
-const distRoot = join(__dirname, '../../../..');
 
 /** A broker and the six services, each its own process on this machine. */
 export class Fleet {
@@ -48,7 +47,7 @@ export class Fleet {
           {
             name,
             command: process.execPath,
-            args: [join(distRoot, 'services', name, 'src', 'main.js')],
+            args: [serviceProgram(name)],
             env,
             logFile: log(name),
             restart: true,

@@ -1,9 +1,12 @@
+/** Takes what is to be ended after some work, the latest first. */
+export type OnEnd = (cleanup: () => Promise<void>) => void;
+
 /**
  * Runs work that holds processes and files, and ends it in order: on success, on an error, and on Ctrl-C or SIGTERM, where
  * the signal given to `work` aborts. Resolves to the exit code.
  */
 export async function withCleanup(
-  work: (signal: AbortSignal, onEnd: (cleanup: () => Promise<void>) => void) => Promise<number>,
+  work: (signal: AbortSignal, onEnd: OnEnd) => Promise<number>,
 ): Promise<number> {
   const controller = new AbortController();
   const cleanups: (() => Promise<void>)[] = [];

@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
+import { fork } from 'node:child_process';
+import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { benchDeep } from './deep';
 import { benchEnvironment } from './environment';
@@ -35,6 +34,15 @@ export interface BenchReport {
   peak_rss_bytes: Record<string, number>;
   details: Partial<Record<PartName, Record<string, unknown>>>;
 }
+
+/** What the process of a part is asked. */
+export interface PartQuestion {
+  part: PartName;
+  options: Omit<BenchOptions, 'onProgress'>;
+}
+
+/** What it answers: lines while it measures, then the report. */
+export type PartMessage = { line: string } | { report: BenchReport };
 
 /** Measures one part in this process. */
 export async function runPart(part: PartName, options: BenchOptions): Promise<BenchReport> {
@@ -97,20 +105,17 @@ function machine(): BenchReport['machine'] {
   };
 }
 
-async function inOwnProcess(part: PartName, { modelDir, quick }: BenchOptions): Promise<BenchReport> {
-  const dir = await mkdtemp(join(tmpdir(), 'ui-rl-bench-'));
-  try {
-    const file = join(dir, 'part.json');
-    const flags = ['--only', part, '--model', modelDir, '--json', file, ...(quick ? ['--quick'] : [])];
-    const child = spawn(process.execPath, [process.argv[1], 'bench', ...flags], { stdio: 'inherit' });
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('exit', resolve);
+function inOwnProcess(part: PartName, { onProgress, ...options }: BenchOptions): Promise<BenchReport> {
+  const child = fork(join(__dirname, 'part-process.js'));
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: PartMessage) => {
+      if ('line' in message) onProgress(message.line);
+      else resolve(message.report);
     });
-    if (code !== 0)
-      throw new Error(`bench --only ${part} ended with ${code === null ? 'a signal' : `code ${code}`}`);
-    return JSON.parse(await readFile(file, 'utf8')) as BenchReport;
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the benchmark ${part} ended with ${signal ?? `code ${code}`}`)),
+    );
+    child.send({ part, options } satisfies PartQuestion);
+  });
 }

@@ -1,12 +1,7 @@
 import { Option, type Command } from 'commander';
-import { chooseDevice, type Device, type EngineOptions } from '@ui-rl/engine';
 
-/** How a command that runs a model is told to hold it. */
-export interface EngineFlags {
-  device: Device | 'auto';
-  dtype: NonNullable<EngineOptions['weights']>;
-  quantization: NonNullable<EngineOptions['quantization']>;
-}
+/** What `--model` takes, for `--help`. */
+export const MODEL_HELP = 'Hugging Face folder, or organisation/name[@revision] on the hub';
 
 export function deviceOption(): Option {
   return new Option('--device <device>', 'where the model runs; auto takes a GPU where one can be used')
@@ -18,6 +13,7 @@ export function quantizationOption(description: string): Option {
   return new Option('--quantization <kind>', description).choices(['none', 'int8', 'int4']).default('none');
 }
 
+/** How a command that runs a model is told to hold it: `EngineChoice`. */
 export function addEngineFlags(command: Command): Command {
   const dtype = new Option(
     '--dtype <type>',
@@ -31,14 +27,7 @@ export function addEngineFlags(command: Command): Command {
     .addOption(quantizationOption('linear layers in 8 or 4 bits'));
 }
 
-/** For what is not the result. */
+/** For what is not the result: standard error. */
 export function printProgress(line: string): void {
   process.stderr.write(`${line}\n`);
-}
-
-/** The device that is used; says on standard error which one `auto` came to. */
-export async function deviceFor(asked: Device | 'auto'): Promise<Device> {
-  const { device, reason } = await chooseDevice(asked);
-  if (asked === 'auto') printProgress(`device: ${device} (${reason})`);
-  return device;
 }

@@ -2,6 +2,9 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { estimateMemory, type MemoryEstimate } from '@ui-rl/engine';
 import {
+  familyOf,
+  HubError,
+  knownConfig,
   loadFamily,
   loraParameters,
   planLora,
@@ -9,6 +12,7 @@ import {
   type Family,
   type LoraConfig,
 } from '@ui-rl/models';
+import { modelFolder, type FetchOptions } from './model-folder';
 
 /** What a run is asked to hold, for the estimate of its memory. */
 export interface RunSize {
@@ -51,6 +55,25 @@ export interface ModelDescription {
 /** Of a number of a published model: bf16 or fp16. */
 const HALF_BYTES = 2;
 const TARGETS = ['attention', 'mlp', 'attention+mlp', 'all-linear'] as const;
+
+/**
+ * What a model holds that is named by folder or by name; its weights are not fetched. A well-known model can be told of
+ * where the hub cannot be asked.
+ */
+export async function describeNamedModel(
+  model: string,
+  size: RunSize,
+  { signal, onProgress }: Omit<FetchOptions, 'weights'>,
+): Promise<ModelDescription> {
+  const config = knownConfig(model);
+  const fetched = modelFolder(model, { weights: false, signal, onProgress });
+  const dir = await fetched.catch((error: unknown) => {
+    if (config === undefined || !(error instanceof HubError) || error.kind === 'stopped') throw error;
+    onProgress(`${error.message}; its shape is known`);
+    return undefined;
+  });
+  return dir === undefined ? describeShape(familyOf(config, model), size) : describeModel(dir, size);
+}
 
 /** What a model folder holds, what adapters for it have, and what a run with it needs. */
 export async function describeModel(dir: string, size: RunSize): Promise<ModelDescription> {

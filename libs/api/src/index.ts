@@ -1,0 +1,44 @@
+export { aborted, withCleanup, type OnEnd } from './local/cleanup';
+export { Fleet, SERVICES, type FleetOptions } from './local/fleet';
+export { ManagedProcess, type ProcessSpec } from './local/managed-process';
+export { freePort, startLocalNats, type LocalNats } from './local/nats-server';
+export { projectRoot, serviceProgram } from './local/project';
+export { readConversation, type Conversation } from './model/conversation-file';
+export {
+  describeModel,
+  describeNamedModel,
+  describeShape,
+  type AdapterSize,
+  type ModelDescription,
+  type RunSize,
+  type StoredWeights,
+} from './model/describe-model';
+export { deviceFor, type EngineChoice } from './model/engine-choice';
+export {
+  EXPORT_DTYPES,
+  exportCheckpoint,
+  type Exported,
+  type ExportOptions,
+} from './model/export-checkpoint';
+export { generate, type Answer, type GenerateOptions } from './model/generate';
+export { modelFolder, type FetchOptions } from './model/model-folder';
+export type { ModelQuestion, QuestionScope } from './model/opened-model';
+export { RANDOM_DTYPES, randomModel, type RandomOptions } from './model/random-model';
+export { score, type Scores } from './model/score';
+export { supportedFamilies, type SupportedFamily } from './model/supported-families';
+export { followRun } from './report/follow-run';
+export { evaluationEpisodes, phaseGoal } from './report/goals';
+export { percent, percentWithInterval, wilson } from './report/intervals';
+export { clock, ProgressDisplay, progressLine, type PhaseGoal } from './report/progress';
+export {
+  beforeAfterTable,
+  quickstartReport,
+  type QuickstartReport,
+  type ReportFacts,
+  type Score,
+} from './report/quickstart-report';
+export { RunObserver } from './report/run-observer';
+export { bytesText, countText } from './report/sizes';
+export { announceRun, runEnd } from './run/announce';
+export { LocalRun, type LocalRunOptions } from './run/local-run';
+export { publishTask } from './run/publish-task';

@@ -1,0 +1,15 @@
+import { chooseDevice, type Device, type EngineOptions } from '@ui-rl/engine';
+
+/** How a model that answers or scores is held. */
+export interface EngineChoice {
+  device: Device | 'auto';
+  dtype: NonNullable<EngineOptions['weights']>;
+  quantization: NonNullable<EngineOptions['quantization']>;
+}
+
+/** The device that is used; tells which one `auto` came to. */
+export async function deviceFor(asked: Device | 'auto', onProgress: (line: string) => void): Promise<Device> {
+  const { device, reason } = await chooseDevice(asked);
+  if (asked === 'auto') onProgress(`device: ${device} (${reason})`);
+  return device;
+}

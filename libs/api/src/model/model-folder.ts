@@ -1,0 +1,19 @@
+import { resolveModel } from '@ui-rl/models';
+import { readCliSettings } from '@ui-rl/settings';
+
+export interface FetchOptions {
+  /** False fetches configuration and tokenizer only. */
+  weights?: boolean;
+  signal?: AbortSignal;
+  /** Takes lines that tell what is fetched. */
+  onProgress: (line: string) => void;
+}
+
+/** The folder of a model that is named by folder or by name; one of the hub is fetched where the cache lacks it. */
+export async function modelFolder(
+  name: string,
+  { weights, signal, onProgress }: FetchOptions,
+): Promise<string> {
+  const { dir } = await resolveModel(name, { ...readCliSettings().hub, onProgress, weights, signal });
+  return dir;
+}

@@ -1,0 +1,117 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import {
+  familyOf,
+  knownConfig,
+  knownModels,
+  parseHubName,
+  writeRandomModel,
+  type FloatDtype,
+  type RandomModel,
+  type RandomModelOptions,
+} from '@ui-rl/models';
+import { projectRoot } from '../local/project';
+import { modelFolder, type FetchOptions } from './model-folder';
+
+export const RANDOM_DTYPES = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' } as const satisfies Record<
+  string,
+  FloatDtype
+>;
+
+interface RandomShapeOptions {
+  /** What to take the shape of: Hugging Face folder, config.json, well-known model, or name on the hub. */
+  like?: string;
+  /** Family it must be of; without `like` its smallest well-known shape is taken. */
+  family?: string;
+}
+
+export interface RandomOptions
+  extends RandomShapeOptions, Pick<RandomModelOptions, 'out' | 'seed' | 'maxShardBytes' | 'onBytes'> {
+  dtype: keyof typeof RANDOM_DTYPES;
+}
+
+/** Its tokenizer is extended where the model that is imitated brings none. */
+const SMALL_MODEL = join(projectRoot, 'deploy/local/model');
+
+/** Writes a model of a given shape with random weights: to measure speed and memory, to test. */
+export async function randomModel(
+  { like, family, dtype, ...options }: RandomOptions,
+  fetch: Omit<FetchOptions, 'weights'>,
+): Promise<RandomModel> {
+  return writeRandomModel({
+    ...(await shapeOf({ like, family }, fetch)),
+    ...options,
+    tokenizerFrom: SMALL_MODEL,
+    dtype: RANDOM_DTYPES[dtype],
+    signal: fetch.signal,
+  });
+}
+
+/** A shape, and the folder it comes from, where it does. */
+interface Shape {
+  config: Record<string, unknown>;
+  source: string;
+  filesFrom?: string;
+}
+
+async function shapeOf({ like, family }: RandomShapeOptions, fetch: FetchOptions): Promise<Shape> {
+  if (like === undefined) return smallestOf(family);
+  const shape = await shapeLike(like, fetch);
+  const found = familyOf(shape.config, shape.source);
+  if (family !== undefined && !isFamily(found, family)) {
+    throw new Error(
+      `${shape.source} is of the family ${found.name} (${found.shape.modelType}), not ${family}`,
+    );
+  }
+  return shape;
+}
+
+/** A folder, a file, a well-known model, or one of the hub with its tokenizer. */
+async function shapeLike(like: string, fetch: FetchOptions): Promise<Shape> {
+  const path = resolve(like);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return shapeIn(path);
+  if (found !== undefined) return readShape(path);
+  const config = knownConfig(like);
+  if (config !== undefined) return { config, source: like };
+  if (parseHubName(like) !== undefined) return shapeIn(await modelFolder(like, { ...fetch, weights: false }));
+  throw new Error(
+    `--like ${like}: expected a Hugging Face folder, a config.json, a name on the hub, or one of ${knownModels().join(', ')}`,
+  );
+}
+
+async function shapeIn(dir: string): Promise<Shape> {
+  return { ...(await readShape(join(dir, 'config.json'))), filesFrom: dir };
+}
+
+async function readShape(file: string): Promise<Shape> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new Error(`${file}: cannot be read`, { cause });
+  });
+  try {
+    return { config: JSON.parse(text) as Record<string, unknown>, source: file };
+  } catch (cause) {
+    throw new Error(`${file}: is not JSON`, { cause });
+  }
+}
+
+function isFamily(family: { name: string; shape: { modelType: string } }, wanted: string): boolean {
+  return family.name === wanted || family.shape.modelType === wanted;
+}
+
+/** The well-known shape of a family with the fewest weights. */
+function smallestOf(family: string | undefined): Shape {
+  if (family === undefined) throw new Error('which shape? Name it with --like, or a family with --family');
+  const shapes = knownModels().map((id) => ({ source: id, config: knownConfig(id)! }));
+  const sized = shapes.flatMap(({ config, source }) => {
+    const bound = familyOf(config, source);
+    if (!isFamily(bound, family)) return [];
+    const parameters = bound
+      .parameters()
+      .reduce((sum, spec) => sum + spec.shape.reduce((a, b) => a * b, 1), 0);
+    return [{ config, source, parameters }];
+  });
+  const [smallest] = sized.toSorted((a, b) => a.parameters - b.parameters);
+  if (smallest !== undefined) return smallest;
+  throw new Error(`--family ${family}: no well-known shape is of that family; name one with --like`);
+}

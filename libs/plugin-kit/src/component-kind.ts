@@ -1,0 +1,17 @@
+/** Everything a run file chooses by name. Version 1 of the contract between components and the services that use them. */
+export const COMPONENT_KINDS = [
+  'task-source',
+  'verifier',
+  'reward',
+  'environment',
+  'action-dialect',
+  'advantage',
+  'policy-loss',
+  'correction',
+  'optimizer',
+  'schedule',
+  'engine',
+  'sampler',
+  'tracker',
+] as const;
+export type ComponentKind = (typeof COMPONENT_KINDS)[number];

@@ -1,0 +1,70 @@
+import type { Task } from '@ui-rl/contracts';
+import type { ComponentBase } from './component';
+
+/** Arrays the learner can compute for sampled tokens before advantages are estimated. */
+export const ADVANTAGE_INPUTS = ['values', 'reference_logprobs'] as const;
+export type AdvantageInput = (typeof ADVANTAGE_INPUTS)[number];
+
+/** One turn of an episode: T sampled tokens. */
+export interface TurnExperience {
+  /** Reward of this turn. What the episode earned as a whole is added to its last turn. */
+  reward: number;
+  /** sha256 of the screenshot the policy saw. */
+  screenshot: string;
+  /** Log-probabilities [T] under the policy that sampled. */
+  logprobs: Float32Array;
+  /** What the estimator declared in `inputs`, [T] each. */
+  inputs: Readonly<Partial<Record<AdvantageInput, Float32Array>>>;
+}
+
+export interface EpisodeExperience {
+  rolloutId: string;
+  /** The return: the sum of all parts. */
+  reward: number;
+  /** Name of a part → its sum over the episode. */
+  rewards: Readonly<Record<string, number>>;
+  success: boolean | null;
+  status: 'completed' | 'truncated';
+  turns: readonly TurnExperience[];
+}
+
+/** Episodes of one task from one start. Invalid ones are not among them. */
+export interface EpisodeGroup {
+  task: Task;
+  episodes: readonly EpisodeExperience[];
+}
+
+export interface AdvantageEstimate {
+  /** [group][episode][turn]: one number per sampled token of the turn, or null: the episode is not trained on. */
+  advantages: (Float32Array[] | null)[][];
+  /** What a critic is trained towards, in the same form. */
+  returns?: (Float32Array[] | null)[][];
+  /** Name → value; published as `advantage/<name>`. */
+  metrics?: Record<string, number>;
+}
+
+export interface AdvantageEstimator {
+  /** The whole batch at once, in groups. Throws an error that names the episode whose reward makes no sense. */
+  estimate(groups: readonly EpisodeGroup[]): AdvantageEstimate;
+  /** Whether training on the group would change anything. Default: whether rewards of its episodes differ. */
+  hasLearningSignal?(group: EpisodeGroup): boolean;
+}
+
+export interface AdvantageComponent<Options = unknown> extends ComponentBase<
+  'advantage',
+  Options,
+  Record<string, never>,
+  AdvantageEstimator
+> {
+  /** Arrays it wants with each turn. */
+  readonly inputs?: readonly AdvantageInput[];
+  /**
+   * `advantages` (default): signed numbers, for losses that read `advantages`. `selection`: 1 for what is imitated, null for the
+   * rest, for losses that do not.
+   */
+  readonly gives?: 'advantages' | 'selection';
+  /** Loss of runs that name none. Default `importance_sampling`, for `selection` `cross_entropy`. */
+  readonly defaultLoss?: string;
+  /** Fewest episodes of a group, default 2 for `advantages`, 1 for `selection`. */
+  readonly minGroupSize?: number;
+}

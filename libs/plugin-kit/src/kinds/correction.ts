@@ -1,0 +1,26 @@
+import type { ComponentBase } from './component';
+
+/** One datum, N sampled tokens. */
+export interface CorrectionInput {
+  /** [N] under the policy that sampled. */
+  sampleLogprobs: Float32Array;
+  /** [N] under the policy as it was before this batch's first optimizer step, recomputed by the trainer. */
+  proximalLogprobs: Float32Array;
+}
+
+/** What is done about tokens that another policy (an older one, another engine) sampled. */
+export interface Correction {
+  /** A factor [N] on the weight of each token; 0 masks it. */
+  weights(datum: CorrectionInput): Float32Array;
+}
+
+/**
+ * Off-policy weights. With a correction other than `none`, the learner recomputes log-probabilities of the batch before the step;
+ * they are what ratios (`old_logprobs` of losses) compare with.
+ */
+export interface CorrectionComponent<Options = unknown> extends ComponentBase<
+  'correction',
+  Options,
+  Record<string, never>,
+  Correction | null
+> {}

@@ -1,0 +1,202 @@
+import type { ComponentBase, Log } from './component';
+import type { LossInput } from './policy-loss';
+
+/** A part of a model input, in order. Tokens of all chunks together are the sequence. */
+export type ModelInputChunk =
+  | { type: 'text'; tokens: ArrayLike<number> }
+  /** Takes `tokens` places of the sequence. Bytes are asked for by hash where the engine does not have them (any more). */
+  | { type: 'image'; sha256: string; tokens: number };
+
+export interface ModelInput {
+  chunks: readonly ModelInputChunk[];
+}
+
+/**
+ * One sequence to learn from or to score. Arrays have one element per position of `modelInput`; position i speaks of
+ * `targetTokens[i]`, the token that follows it (already shifted, as in Tinker's API).
+ */
+export interface Datum {
+  modelInput: ModelInput;
+  /** [L] what each position is to predict. */
+  targetTokens: ArrayLike<number>;
+  /** [L] weight of each position in the loss; 0: not trained. All aggregation (means over tokens, sequences) lies in here. */
+  weights: ArrayLike<number>;
+  /** [L] each, what the loss declares, besides the above. */
+  lossInputs?: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
+  /** Softmax temperature of its log-probabilities: the one it was sampled at. 0 and nothing count as 1. */
+  temperature?: number;
+  /** Data of the same sequence share one loss value where the scope is `sequence` or `pair`. Default: each datum is its own. */
+  sequence?: string;
+  /** For the scope `pair`: the pair this sequence belongs to, and on which side. Both sides go through one pass. */
+  pair?: { id: string; side: 'chosen' | 'rejected' };
+}
+
+/** A component by name, as it travels over threads and wires; options as its class has completed them. */
+export interface ComponentChoice {
+  name: string;
+  [option: string]: unknown;
+}
+
+/**
+ * Which weights a verb means: `policy` (the newest of what is trained), `base` (the adapter off), `critic`, the name of another
+ * trained model, or weights that `saveWeightsForSampler` or `loadWeights` named.
+ */
+export type ModelName = string;
+
+export interface SampleRequest {
+  model: ModelName;
+  prompt: ModelInput;
+  maxTokens: number;
+  /** 0 = greedy. */
+  temperature: number;
+  topP: number;
+  /** The same seed and prompt give the same tokens (bit for bit where the engine is deterministic). */
+  seed: number;
+  /** Tokens that end the answer besides the model's own. */
+  stop?: readonly number[];
+}
+
+export interface SampleResult {
+  /** Stop token included. */
+  tokens: number[];
+  /** Log-probability of each token under softmax(logits / temperature), at temperature 1 for greedy decoding. */
+  logprobs: number[];
+  stopReason: 'stop' | 'length';
+  /** Digest of the weights that sampled. */
+  digest: string;
+}
+
+export interface ForwardRequest {
+  model: ModelName;
+  data: readonly Datum[];
+}
+
+export interface ForwardResult {
+  /** Per datum [L]: log-probability of each target; NaN where the weight is 0. */
+  logprobs: Float32Array[];
+}
+
+export interface ForwardBackwardRequest extends ForwardRequest {
+  loss: ComponentChoice;
+  /** Passes the data goes through at least, 1 unless given. */
+  minPasses?: number;
+}
+
+export interface ForwardBackwardResult extends ForwardResult {
+  /** `loss` (Σ weight · loss), `entropy` (mean over trained tokens), `tokens`, `passes`, `loss/<name>` … */
+  metrics: Record<string, number>;
+}
+
+export interface OptimStepRequest {
+  model: ModelName;
+  optimizer: ComponentChoice;
+  learningRate: number;
+  /** Gradients are scaled down together to this norm; 0 = never. */
+  maxGradNorm: number;
+}
+
+export interface OptimStepResult {
+  /** `grad_norm` … */
+  metrics: Record<string, number>;
+  weights: WeightsInfo;
+}
+
+/** Which weights these are. */
+export interface WeightsInfo {
+  /** Optimizer steps behind them; 0 is the model as loaded. */
+  version: number;
+  /** sha256 of the trained weights, hex. */
+  digest: string;
+}
+
+export interface EngineInfo {
+  name: string;
+  /** Where it runs and why, in words. */
+  device: string;
+  trainedParameters: number;
+  /** Models and weights that verbs may name. */
+  models: readonly ModelName[];
+  maxSequence: number;
+  /** What there is to know besides, for people. */
+  [detail: string]: unknown;
+}
+
+/**
+ * Trains and samples: six verbs, named as in Tinker's API. The learner knows nothing else of training. Calls may overlap; verbs
+ * that change or write weights run one after the other. Every verb rejects with an error whose `category` is `request` (what was
+ * asked cannot be done), `checkpoint` (a folder does not hold what it should) or `worker` (the engine is gone).
+ */
+export interface Engine {
+  sample(request: SampleRequest): Promise<SampleResult>;
+  /** Log-probabilities, nothing is learned. */
+  forward(request: ForwardRequest): Promise<ForwardResult>;
+  /** Gradients of Σ weight · loss, added to those of calls before, until `optimStep`. A failed call adds nothing. */
+  forwardBackward(request: ForwardBackwardRequest): Promise<ForwardBackwardResult>;
+  /** Changes the weights by the accumulated gradients, and forgets these. Throws, and changes nothing, where they are not finite. */
+  optimStep(request: OptimStepRequest): Promise<OptimStepResult>;
+  /** Weights, optimizer state and further files into a folder that appears complete or not at all. */
+  saveState(request: {
+    model: ModelName;
+    dir: string;
+    files?: Readonly<Record<string, string>>;
+  }): Promise<WeightsInfo>;
+  /** Goes on from a folder that `saveState` wrote; without `optimizer` its state starts anew. */
+  loadState(request: { model: ModelName; dir: string; optimizer: boolean }): Promise<WeightsInfo>;
+  /** Keeps the newest weights of a model, or those of a folder that `saveState` wrote, under a name that `sample` understands. */
+  saveWeightsForSampler(request: { model: ModelName; name: string; dir?: string }): Promise<WeightsInfo>;
+  /** Lets go of such weights; what is being sampled with them ends normally. */
+  releaseWeights(name: string): Promise<void>;
+  /** Forgets accumulated gradients. */
+  discardGradients(model: ModelName): Promise<void>;
+  info(): Promise<EngineInfo>;
+  /** Resolves when the engine is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
+  readonly ended: Promise<Error>;
+  stop(): Promise<void>;
+}
+
+export interface EngineContext {
+  /** Hugging Face folder of the model, as resolved on this machine. */
+  modelDir: string;
+  /** Models to train over it. */
+  models: readonly TrainedModel[];
+  /** Sequences sampled at the same time. */
+  maxRows: number;
+  /** Longest sequence, prompt and answer, in tokens. */
+  maxSequence: number;
+  /** Whether a row's result depends neither on its neighbours nor on its place in the batch. */
+  deterministic: boolean;
+  /** Seeds fresh weights. */
+  seed: number;
+  /** Modules with further components, so that threads and processes of the engine can load losses and optimizers by name. */
+  componentFiles: readonly string[];
+  /** A screenshot's bytes by hash; null where nobody has them any more. */
+  fetchImage(sha256: string): Promise<Uint8Array | null>;
+  log: Log;
+  /** Told how far long preparations are. */
+  onProgress(line: string): void;
+}
+
+/** What is trained: an adapter over frozen weights, or all weights. */
+export interface TrainedModel {
+  /** `policy`, `critic` … */
+  name: ModelName;
+  role: 'policy' | 'critic';
+  trainable: { mode: 'lora'; lora: LoraOptions; adapterDir?: string } | { mode: 'full' } | { mode: 'frozen' };
+}
+
+export interface LoraOptions {
+  rank: number;
+  alpha: number;
+  /** Groups of layers (`all-linear`, `attention+mlp` …), a regular expression, or names of layers. */
+  targets: string | readonly string[];
+  dropout: number;
+  vision: boolean;
+  rslora: boolean;
+}
+
+export type EngineComponent<Options = unknown> = ComponentBase<
+  'engine',
+  Options,
+  EngineContext,
+  Promise<Engine>
+>;

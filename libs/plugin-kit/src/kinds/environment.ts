@@ -1,0 +1,56 @@
+import type { Action } from '@ui-rl/actions';
+import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
+import type { ComponentBase, Deadline, Log } from './component';
+
+export interface EnvironmentContext {
+  /** Page name → folder with its `index.html`, from all task sources. */
+  pages: Readonly<Record<string, string>>;
+  /** Sessions that may be open at once. */
+  maxSessions: number;
+  log: Log;
+}
+
+export interface OpenOptions {
+  task: Task;
+  /** Seeds the environment's initial state: the same seed gives the same first frame. */
+  seed: number;
+}
+
+/**
+ * A running environment. Expected failures of the world (a page that crashed, a deadline that passed) are values of
+ * `Reply`; after a failed `step` the session is over.
+ */
+export interface Environment {
+  open(options: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>>;
+  /** Ends every session and whatever runs behind them. */
+  close(): Promise<void>;
+}
+
+export interface StepOutcome {
+  screenshot: Screenshot;
+  /** `ok`, or what was wrong with the action (`outside_viewport`, `blocked_navigation` …). */
+  outcome: string;
+  /** The environment itself ended the episode. */
+  done: boolean;
+}
+
+/** One episode. The caller asks for one thing at a time. */
+export interface EnvironmentSession {
+  /** The first frame. */
+  readonly screenshot: Screenshot;
+  /** The state of the first frame; absent or null where the environment has none. */
+  readonly state?: Record<string, unknown> | null;
+  step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>>;
+  /** Reads the state verifiers judge (null where the environment has none) and ends the episode. */
+  close(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;
+  /** Ends the episode without asking for its state. Never throws. */
+  discard(): Promise<void>;
+}
+
+/** Makes environments: browsers, desktops, phones. `task.environment.kind` names the component. */
+export type EnvironmentComponent<Options = unknown> = ComponentBase<
+  'environment',
+  Options,
+  EnvironmentContext,
+  Promise<Environment>
+>;

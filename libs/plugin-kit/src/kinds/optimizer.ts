@@ -1,0 +1,48 @@
+import type { ops, Value } from '@ui-rl/graph';
+import type { ComponentBase } from './component';
+
+/** One weight as an optimizer changes it. All arrays have the weight's number of elements, in row-major order. */
+export interface OptimizedWeight {
+  name: string;
+  shape: readonly number[];
+  /** Changed in place. */
+  weight: Float32Array;
+  /** The gradient after clipping. */
+  gradient: Float32Array;
+  /** By the names in `state`; changed in place; zeros before the first step. */
+  state: Readonly<Record<string, Float32Array>>;
+}
+
+export interface OptimizerStep {
+  /** From 1. */
+  step: number;
+  learningRate: number;
+}
+
+/** The scalars of a step as values of a graph that runs on a device. */
+export interface OptimizerStepValues {
+  step: Value;
+  learningRate: Value;
+}
+
+export interface Optimizer {
+  /** Names of what is kept per weight between steps, in the weight's shape; saved in checkpoints as `<weight>.<name>`. */
+  readonly state: readonly string[];
+  update(weight: OptimizedWeight, step: OptimizerStep): void;
+  /**
+   * The same as a graph, for devices that keep weights and state in their own memory. Without it they are brought to the host
+   * for each step.
+   */
+  build?(
+    weight: { name: string; weight: Value; gradient: Value; state: Readonly<Record<string, Value>> },
+    step: OptimizerStepValues,
+    graph: { ops: typeof ops; scalar(value: number): Value },
+  ): { weight: Value; state: Record<string, Value> };
+}
+
+export type OptimizerComponent<Options = unknown> = ComponentBase<
+  'optimizer',
+  Options,
+  Record<string, never>,
+  Optimizer
+>;

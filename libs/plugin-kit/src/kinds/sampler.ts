@@ -1,0 +1,26 @@
+import type { ComponentBase, Log } from './component';
+import type { Engine, SampleRequest, SampleResult } from './engine';
+
+export interface SamplerContext {
+  /** The engine that trains. */
+  engine: Engine;
+  log: Log;
+}
+
+/** Where the policy is sampled from: by the engine that trains, or by processes of their own. */
+export interface Sampler {
+  /** Weights of `saveWeightsForSampler` that can be sampled from now on. Resolves once every sampler has them. */
+  publish(weights: string): Promise<void>;
+  /** `request.model` names published weights. */
+  sample(request: SampleRequest): Promise<SampleResult>;
+  /** No request will name these weights any more; what is being sampled with them ends normally. */
+  retire(weights: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export type SamplerComponent<Options = unknown> = ComponentBase<
+  'sampler',
+  Options,
+  SamplerContext,
+  Promise<Sampler>
+>;

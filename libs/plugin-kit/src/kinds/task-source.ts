@@ -1,0 +1,31 @@
+import type { Action } from '@ui-rl/actions';
+import type { Task } from '@ui-rl/contracts';
+import type { PretrainingSupport } from './pretraining';
+import type { ComponentBase, Log } from './component';
+
+export interface TaskSourceContext {
+  log: Log;
+}
+
+/** Tasks for a run. */
+export interface TaskSource {
+  /** Tasks with id, environment and checks. Throws a `PluginError` `option` that names what is wrong. */
+  load(): Promise<Task[]> | Task[];
+}
+
+/** Brings tasks into a run. `tasks: {source_type: <name>, …}`; what stands beside `source_type` are its options. */
+export interface TaskSourceComponent<Options = unknown> extends ComponentBase<
+  'task-source',
+  Options,
+  TaskSourceContext,
+  TaskSource
+> {
+  /** The whole task for a description published by hand, or null where the source knows none. */
+  resolve?(description: string): Task | null;
+  /** Page name → folder with its `index.html`; environments show it under the name. */
+  pages?: Readonly<Record<string, string>>;
+  /** The next right action for a task of this source in a state, for demonstrations and tests. */
+  oracle?(task: Task, state: unknown): Action;
+  /** What a small model is pre-trained on, where the source offers it. */
+  pretraining?: PretrainingSupport;
+}

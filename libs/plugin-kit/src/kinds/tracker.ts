@@ -1,0 +1,45 @@
+import type { ComponentBase, Log } from './component';
+
+export interface TrackerContext {
+  runId: string;
+  /** Folder of the run on the learner's machine; what a tracker writes locally belongs in there. */
+  runDir: string;
+  /** The run file, secrets hidden. */
+  config: Readonly<Record<string, unknown>>;
+  log: Log;
+}
+
+export interface TrackedStep {
+  /** Batches trained. */
+  step: number;
+  /** ISO 8601. */
+  at: string;
+  /** Metric name → value: `optim/loss`, `env/all/reward/total` … */
+  metrics: Readonly<Record<string, number>>;
+}
+
+export interface TrackedEvaluation {
+  /** Batches trained when it was taken. */
+  step: number;
+  at: string;
+  stage: string;
+  set: string;
+  successRate: number;
+  episodes: number;
+}
+
+/** Records a run somewhere. A failure is logged and does not end the run. */
+export interface Tracker {
+  /** Where the run goes on after a restart: whatever was recorded beyond `step` is to be forgotten or repeated. */
+  resume?(step: number): Promise<void>;
+  step(step: TrackedStep): Promise<void>;
+  evaluation?(evaluation: TrackedEvaluation): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type TrackerComponent<Options = unknown> = ComponentBase<
+  'tracker',
+  Options,
+  TrackerContext,
+  Promise<Tracker> | Tracker
+>;

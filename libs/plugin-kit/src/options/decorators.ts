@@ -1,0 +1,103 @@
+import { ValidateBy, type ValidationOptions } from 'class-validator';
+import type { ComponentKind } from '../component-kind';
+import type { OptionsClass } from './types';
+
+export interface DocExtras {
+  /**
+   * Other names: a bare word is a flag (`--seed`), a dotted path is an old place in the run file (`model.device`) and a flag, too.
+   */
+  aliases?: readonly string[];
+}
+
+/** What is known of a property besides its validators. */
+export interface PropertyNote {
+  doc?: string;
+  aliases?: readonly string[];
+  /** A nested class of options. */
+  group?: () => OptionsClass;
+  /** A component chosen by name. */
+  choice?: ChoiceNote;
+}
+
+export interface ChoiceNote {
+  kind: ComponentKind;
+  /** A list of components instead of one. */
+  many: boolean;
+  /** The key that names the component, `name` or `source_type`. */
+  key: string;
+  /** A key beside the choice whose value, an object, holds options of the component, too. */
+  optionsKey?: string;
+}
+
+/** Shared by all copies of this package, so that classes of a plugin with a copy of its own are understood. */
+const NOTES = Symbol.for('ui-rl:options');
+
+type Notes = Map<string, PropertyNote>;
+
+/** Notes of a class, those of its ancestors first. */
+export function notesOf(type: object): Notes {
+  const parent = Object.getPrototypeOf(type) as object | null;
+  const inherited: Notes = parent === null ? new Map() : notesOf(parent);
+  const own = Object.hasOwn(type, NOTES) ? (type as { [NOTES]: Notes })[NOTES] : new Map();
+  return new Map([...inherited, ...own]);
+}
+
+function note(prototype: object, property: string, add: PropertyNote): void {
+  const type = prototype.constructor as unknown as { [NOTES]?: Notes };
+  if (!Object.hasOwn(type, NOTES)) type[NOTES] = new Map();
+  const notes = type[NOTES]!;
+  notes.set(property, { ...notes.get(property), ...add });
+}
+
+/** The help of an option: what it does, with its unit. */
+export function Doc(text: string, { aliases = [] }: DocExtras = {}): PropertyDecorator {
+  return (prototype, property) => note(prototype, String(property), { doc: text, aliases });
+}
+
+/** A group of options: an instance of another class of options. */
+export function Group(type: () => OptionsClass): PropertyDecorator {
+  return (prototype, property) => note(prototype, String(property), { group: type });
+}
+
+/**
+ * A component chosen by name: `loss: ppo`, or `loss: {name: ppo, clip_high: 0.28}`. Its options are checked and completed by its
+ * own class; they may also be written beside the choice (`algorithm: {loss: ppo, clip_high: 0.28}`).
+ */
+export function Choice(
+  kind: ComponentKind,
+  { many = false, key = 'name', optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
+): PropertyDecorator {
+  return (prototype, property) =>
+    note(prototype, String(property), {
+      choice: { kind, many, key, ...(optionsKey === undefined ? {} : { optionsKey }) },
+    });
+}
+
+/** A number above a bound. */
+export function Above(bound: number, options?: ValidationOptions): PropertyDecorator {
+  return bounded('above', bound, (value) => value > bound, options);
+}
+
+/** A number below a bound. */
+export function Below(bound: number, options?: ValidationOptions): PropertyDecorator {
+  return bounded('below', bound, (value) => value < bound, options);
+}
+
+function bounded(
+  name: string,
+  bound: number,
+  fits: (value: number) => boolean,
+  options?: ValidationOptions,
+): PropertyDecorator {
+  return ValidateBy(
+    {
+      name,
+      constraints: [bound],
+      validator: {
+        validate: (value: unknown) => typeof value === 'number' && fits(value),
+        defaultMessage: () => `$property must be ${name} ${bound}`,
+      },
+    },
+    options,
+  );
+}
