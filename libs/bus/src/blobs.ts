@@ -1,16 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ObjectStore } from '@nats-io/obj';
+import { BUCKETS } from '@ui-rl/contracts';
+import type { Broker } from './broker';
 import { BusError } from './errors';
-import { withRetry, type RetryContext } from './retry';
-
-export interface ObjectContext extends RetryContext {
-  store(): Promise<ObjectStore>;
-}
-
-export interface BlobContext extends ObjectContext {
-  /** The last message of a subject of the store's stream, or null. */
-  lastMessage(subject: string): Promise<Uint8Array | null>;
-}
+import { withRetry } from './retry';
 
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
@@ -23,7 +16,10 @@ export class BlobStore {
   private readonly known = new Set<string>();
   private readonly inFlight = new Map<string, Promise<void>>();
 
-  constructor(private readonly context: BlobContext) {}
+  constructor(private readonly broker: Broker) {
+    // The broker may have come back without what was stored.
+    broker.onStoresLost(() => this.known.clear());
+  }
 
   /** Stores the bytes unless they are there; returns their hash, which a caller that knows it may pass. */
   async put(bytes: Uint8Array, hash = sha256(bytes)): Promise<string> {
@@ -39,7 +35,7 @@ export class BlobStore {
 
   /** The bytes, or null where nobody stored them (or they are older than the bucket keeps). */
   async get(hash: string): Promise<Uint8Array | null> {
-    const bytes = await withRetry(`read blob ${hash}`, this.context, () => this.read(hash));
+    const bytes = await withRetry(`read blob ${hash}`, this.broker, () => this.read(hash));
     if (bytes === null) return null;
     const found = sha256(bytes);
     if (found !== hash)
@@ -49,17 +45,23 @@ export class BlobStore {
 
   /** A blob of one chunk, as screenshots are, needs no consumer, which makes it several times as fast. */
   private async read(hash: string): Promise<Uint8Array | null> {
-    const store = await this.context.store();
+    const store = (await this.broker.stores()).blobs;
     const info = await store.info(hash);
     if (info === null || info.deleted) return null;
-    const chunk =
-      info.chunks === 1 ? await this.context.lastMessage(`$O.${info.bucket}.C.${info.nuid}`) : null;
+    const chunk = info.chunks === 1 ? await this.chunk(`$O.${info.bucket}.C.${info.nuid}`) : null;
     return chunk ?? store.getBlob(hash);
   }
 
+  /** The last message of a subject of the store's stream, or null. */
+  private async chunk(subject: string): Promise<Uint8Array | null> {
+    const stream = `OBJ_${BUCKETS.blobs}`;
+    const message = await this.broker.jsm.streams.getMessage(stream, { last_by_subj: subject });
+    return message?.data ?? null;
+  }
+
   private async upload(hash: string, bytes: Uint8Array): Promise<void> {
-    await withRetry(`store blob ${hash}`, this.context, async () => {
-      const store = await this.context.store();
+    await withRetry(`store blob ${hash}`, this.broker, async () => {
+      const store = (await this.broker.stores()).blobs;
       const info = await store.info(hash);
       if (info === null || info.deleted) await store.putBlob({ name: hash }, bytes);
     });
@@ -73,11 +75,6 @@ export class BlobStore {
     }
     this.known.add(hash);
   }
-
-  /** Forgets which hashes are stored: the broker may have come back without them. */
-  forgetKnown(): void {
-    this.known.clear();
-  }
 }
 
 export interface StoredFile {
@@ -87,7 +84,7 @@ export interface StoredFile {
 
 /** Named files, such as the parts of a checkpoint: `<run>/000080/adapter_model.safetensors`. */
 export class FileStore {
-  constructor(private readonly context: ObjectContext) {}
+  constructor(private readonly broker: Broker) {}
 
   /** Stores the bytes under the name, over what was there. */
   async put(name: string, bytes: Uint8Array): Promise<void> {
@@ -110,6 +107,6 @@ export class FileStore {
   }
 
   private run<T>(what: string, operation: (store: ObjectStore) => Promise<T>): Promise<T> {
-    return withRetry(what, this.context, async () => operation(await this.context.store()));
+    return withRetry(what, this.broker, async () => operation((await this.broker.stores()).checkpoints));
   }
 }

@@ -6,13 +6,12 @@ import {
   ReplayPolicy,
   type Consumer,
   type ConsumerMessages,
-  type JetStreamClient,
-  type JetStreamManager,
   type JsMsg,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import type { BusService } from './bus';
+import type { Broker } from './broker';
 import { readJson, type MessageClass } from './codec';
+import type { DeadLetters } from './dead-letter';
 import { BusError, describeError, UnacceptableMessage } from './errors';
 import { isClosed, isTransient, sleep, waitAtMost } from './retry';
 
@@ -74,12 +73,11 @@ const MAX_RETRY_DELAY_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
 
 export async function startConsumption<T>(
-  bus: BusService,
-  jsm: JetStreamManager,
-  js: JetStreamClient,
+  broker: Broker,
+  deadLetters: DeadLetters,
   options: ConsumeOptions<T>,
 ): Promise<Consumption> {
-  const loop = new ConsumptionLoop(bus, jsm, js, options);
+  const loop = new ConsumptionLoop(broker, deadLetters, options);
   await loop.start();
   return loop;
 }
@@ -98,12 +96,11 @@ class ConsumptionLoop<T> implements Consumption {
   private end: () => void;
 
   constructor(
-    private readonly bus: BusService,
-    private readonly jsm: JetStreamManager,
-    private readonly js: JetStreamClient,
+    private readonly broker: Broker,
+    private readonly deadLetters: DeadLetters,
     private readonly options: ConsumeOptions<T>,
   ) {
-    this.logger = bus.logger;
+    this.logger = broker.logger;
     this.ackWaitMs = options.ackWaitMs ?? 30_000;
     this.maxDeliver = options.maxDeliver ?? 5;
     this.ended = new Promise((resolve) => {
@@ -114,7 +111,7 @@ class ConsumptionLoop<T> implements Consumption {
   async start(): Promise<void> {
     await this.openConsumer();
     // A pull request dies with the connection it was made over: ask again at once instead of waiting for its expiry.
-    const forget = this.bus.onReconnect(() => {
+    const forget = this.broker.onReconnect(() => {
       this.consumer = null;
       for (const messages of this.waiting) messages.stop();
     });
@@ -149,7 +146,7 @@ class ConsumptionLoop<T> implements Consumption {
           );
         }
         this.consumer = null;
-        if (isTransient(error)) await this.bus.repair().catch(() => undefined);
+        if (isTransient(error)) await this.broker.repair().catch(() => undefined);
         await sleep(Math.min(200 * failures, 2_000), this.stopping.signal);
       }
     }
@@ -176,13 +173,13 @@ class ConsumptionLoop<T> implements Consumption {
     if (this.inFlight.has(identity)) return message.working();
     this.inFlight.add(identity);
     const heartbeat = setInterval(() => {
-      if (this.bus.connection.isClosed()) clearInterval(heartbeat);
+      if (this.broker.connection.isClosed()) clearInterval(heartbeat);
       else message.working();
     }, this.ackWaitMs / 3);
     try {
       await this.decide(message);
     } catch (error) {
-      if (isClosed(error) || this.bus.closing.aborted) return;
+      if (isClosed(error) || this.broker.closing.aborted) return;
       this.logger.error(
         `message ${describe(message)} stays unacknowledged: ${describeError(error)}`,
         stackOf(error),
@@ -241,8 +238,8 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   private async deadLetter(message: JsMsg, reason: string): Promise<void> {
-    const key = `${this.options.stream}.${message.info.streamSequence}.${this.bus.service}`;
-    await this.bus.deadLetter({ key, subject: message.subject, reason }, message.data);
+    const key = `${this.options.stream}.${message.info.streamSequence}.${this.broker.service}`;
+    await this.deadLetters.put({ key, subject: message.subject, reason }, message.data);
     message.term();
   }
 
@@ -271,7 +268,7 @@ class ConsumptionLoop<T> implements Consumption {
   private async ensureConsumer(): Promise<Consumer> {
     const { stream, durable, subject } = this.options;
     try {
-      await this.jsm.consumers.add(stream, {
+      await this.broker.jsm.consumers.add(stream, {
         durable_name: durable,
         filter_subject: subject,
         ack_policy: AckPolicy.Explicit,
@@ -289,7 +286,7 @@ class ConsumptionLoop<T> implements Consumption {
         { cause: error },
       );
     }
-    return this.js.consumers.get(stream, durable);
+    return this.broker.js.consumers.get(stream, durable);
   }
 }
 

@@ -1,4 +1,6 @@
-import { BUCKETS } from '@ui-rl/contracts';
+import { BUCKETS, isRunId } from '@ui-rl/contracts';
+import type { Broker } from './broker';
+import type { KvBucket } from './kv';
 
 /** What the `dead_letters` bucket holds for each message that could not be handled. */
 export interface DeadLetter {
@@ -17,7 +19,27 @@ export interface DeadLetter {
 
 const KEPT_BYTES = 64 * 1024;
 
-export function toDeadLetter(
+/** Where messages go that cannot be handled, so that a person finds them. */
+export class DeadLetters {
+  constructor(
+    private readonly broker: Broker,
+    private readonly bucket: KvBucket,
+  ) {}
+
+  /** Stores a message with the reason, and tells it in the events of its run. */
+  async put(message: { key: string; subject: string; reason: string }, payload: Uint8Array): Promise<void> {
+    const { service, logger } = this.broker;
+    const letter = toDeadLetter({ ...message, service }, payload);
+    await this.bucket.put(letter.key, letter);
+    const { subject, key, reason } = letter;
+    logger.error(`dead letter from ${subject}: ${reason}. See it with: ${howToFind(key)}`);
+    const runId = runOfSubject(subject);
+    if (runId === null || !isRunId(runId)) return;
+    await this.broker.event({ type: 'dead_letter', runId, service, subject, key, reason }, key);
+  }
+}
+
+function toDeadLetter(
   message: { key: string; service: string; subject: string; reason: string },
   payload: Uint8Array,
 ): DeadLetter {
@@ -37,12 +59,12 @@ export function toDeadLetter(
 }
 
 /** Run id of a subject (`uirl.<what>.<run>…`), or null where it names none. */
-export function runOfSubject(subject: string): string | null {
+function runOfSubject(subject: string): string | null {
   const [root, what, run] = subject.split('.');
   if (root !== 'uirl' || what === undefined || run === undefined) return null;
   return ['task', 'rollout', 'trajectory', 'event', 'policy'].includes(what) ? run : null;
 }
 
-export function howToFind(key: string): string {
+function howToFind(key: string): string {
   return `nats kv get ${BUCKETS.deadLetters} ${key}`;
 }

@@ -16,7 +16,8 @@ export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } f
 export { KvBucket, type KvChange, type KvEntry } from './kv';
 export { BusModule, onStopSignal, serveOnBus, type ServeOptions } from './module';
 export type { BusOptions } from './options';
-export { failure, isFailure, type RequestOptions } from './request';
+export { failure, isFailure } from './reply';
+export type { RequestOptions } from './request';
 export type { RequestContext, Responder, RespondOptions } from './respond';
 export { sleep } from './retry';
 export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';

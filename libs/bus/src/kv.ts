@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/transport-node';
-import { isTransient, withRetry, sleep, type RetryContext } from './retry';
+import { BUCKETS } from '@ui-rl/contracts';
+import type { Broker } from './broker';
+import { isTransient, sleep, withRetry } from './retry';
 
 export interface KvEntry<T> {
   key: string;
@@ -18,20 +20,13 @@ export interface KvChange<T> {
   revision: number;
 }
 
-export interface KvContext extends RetryContext {
-  /** The bucket, created anew after the broker lost its store. */
-  bucket(): Promise<KV>;
-  /** Calls back after every reconnection; returns how to stop that. */
-  onReconnect(callback: () => void): () => void;
-}
-
 const WRONG_REVISION = new Set([10071, 10164]);
 
 /** JSON values by key. Every operation waits for the broker to come back. Keys: letters, digits, `-_=./`. */
 export class KvBucket {
   constructor(
-    readonly name: string,
-    private readonly context: KvContext,
+    private readonly broker: Broker,
+    private readonly bucket: 'runs' | 'deadLetters',
   ) {}
 
   async get<T>(key: string): Promise<KvEntry<T> | null> {
@@ -104,21 +99,21 @@ export class KvBucket {
    */
   async *watch<T>(filter: string, signal?: AbortSignal): AsyncGenerator<KvChange<T>> {
     const seen = new Map<string, string>();
-    const stop = AbortSignal.any([this.context.closing, ...(signal === undefined ? [] : [signal])]);
+    const stop = AbortSignal.any([this.broker.closing, ...(signal === undefined ? [] : [signal])]);
     while (!stop.aborted) {
       let iterator: QueuedIterator<KvWatchEntry>;
       try {
-        const bucket = await this.context.bucket();
+        const bucket = await this.open();
         iterator = await bucket.watch({ key: filter, include: KvWatchInclude.LastValue });
       } catch (error) {
         if (stop.aborted) return;
         if (!isTransient(error)) throw error;
-        await this.context.repair().catch(() => undefined);
+        await this.broker.repair().catch(() => undefined);
         await sleep(500, stop);
         continue;
       }
       const end = () => iterator.stop();
-      const forget = this.context.onReconnect(end);
+      const forget = this.broker.onReconnect(end);
       stop.addEventListener('abort', end, { once: true });
       try {
         for await (const entry of iterator) {
@@ -140,14 +135,18 @@ export class KvBucket {
     }
   }
 
+  private async open(): Promise<KV> {
+    return (await this.broker.stores())[this.bucket];
+  }
+
   private async deletedRevision(key: string): Promise<number> {
     const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
     return entry?.revision ?? 0;
   }
 
   private run<T>(what: string, operation: (bucket: KV) => Promise<T>): Promise<T> {
-    return withRetry(`${what} in bucket ${this.name}`, this.context, async () =>
-      operation(await this.context.bucket()),
+    return withRetry(`${what} in bucket ${BUCKETS[this.bucket]}`, this.broker, async () =>
+      operation(await this.open()),
     );
   }
 }

@@ -1,8 +1,9 @@
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import type { Reply } from '@ui-rl/contracts';
-import type { BusService } from './bus';
+import type { Broker } from './broker';
 import { instantiate, readBinary, writeBinary, type MessageClass } from './codec';
 import { describeError, tooLarge } from './errors';
+import { failure, isFailure } from './reply';
 import { isClosed, sleep } from './retry';
 
 /**
@@ -23,7 +24,7 @@ export interface RequestOptions {
 const RETRY_PAUSE_MS = 200;
 
 export async function request<T>(
-  bus: BusService,
+  broker: Broker,
   subject: string,
   value: unknown,
   timeoutMs: number,
@@ -31,14 +32,14 @@ export async function request<T>(
   options: RequestOptions,
 ): Promise<Reply<T>> {
   const payload = writeBinary(value);
-  if (payload.byteLength > bus.maxPayloadBytes) {
-    return failure('too_large', tooLarge(subject, payload.byteLength, bus.maxPayloadBytes));
+  if (payload.byteLength > broker.maxPayloadBytes) {
+    return failure('too_large', tooLarge(subject, payload.byteLength, broker.maxPayloadBytes));
   }
   const retryUntil = Date.now() + (options.retryForMs ?? 0);
   for (;;) {
-    const reply = await ask(bus, subject, payload, timeoutMs, schema);
+    const reply = await ask(broker, subject, payload, timeoutMs, schema);
     const again = !reply.ok && mayAskAgain(reply.error.code, options);
-    if (!again || Date.now() >= retryUntil || options.signal?.aborted === true || bus.closing.aborted)
+    if (!again || Date.now() >= retryUntil || options.signal?.aborted === true || broker.closing.aborted)
       return reply;
     await sleep(RETRY_PAUSE_MS, options.signal);
   }
@@ -53,14 +54,14 @@ function mayAskAgain(code: string, options: RequestOptions): boolean {
 }
 
 async function ask<T>(
-  bus: BusService,
+  broker: Broker,
   subject: string,
   payload: Uint8Array,
   timeoutMs: number,
   schema: MessageClass<T> | undefined,
 ): Promise<Reply<T>> {
   try {
-    const message = await bus.connection.request(subject, payload, { timeout: timeoutMs });
+    const message = await broker.connection.request(subject, payload, { timeout: timeoutMs });
     return readReply(subject, message.data, schema);
   } catch (error) {
     return failureOf(subject, timeoutMs, error);
@@ -94,19 +95,4 @@ function readReply<T>(subject: string, bytes: Uint8Array, schema: MessageClass<T
   }
   const value = instantiate(reply.value, schema);
   return value.ok ? value : failure('bad_reply', `the reply from ${subject} is malformed: ${value.reason}`);
-}
-
-/** A failed reply as a value, for handlers to return. */
-export function failure(
-  code: string,
-  message: string,
-): { ok: false; error: { code: string; message: string } } {
-  return { ok: false, error: { code, message } };
-}
-
-/** Whether a value is a failed reply. */
-export function isFailure(value: unknown): value is ReturnType<typeof failure> {
-  if (typeof value !== 'object' || value === null) return false;
-  const { ok, error } = value as { ok?: unknown; error?: { code?: unknown; message?: unknown } | null };
-  return ok === false && typeof error?.code === 'string' && typeof error.message === 'string';
 }

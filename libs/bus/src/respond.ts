@@ -1,9 +1,11 @@
+import type { Logger } from '@nestjs/common';
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { Reply } from '@ui-rl/contracts';
-import type { BusService } from './bus';
+import type { Broker } from './broker';
 import { readBinary, writeBinary, type MessageClass } from './codec';
+import type { DeadLetters } from './dead-letter';
 import { describeError, tooLarge } from './errors';
-import { failure, isFailure } from './request';
+import { failure, isFailure } from './reply';
 import { waitAtMost } from './retry';
 
 export interface RequestContext {
@@ -29,83 +31,102 @@ export interface Responder {
 
 const STOP_TIMEOUT_MS = 10_000;
 
-export function startResponder<T>(bus: BusService, options: RespondOptions<T>): Responder {
-  const stopping = new AbortController();
-  const running = new Set<Promise<void>>();
-  const take = async (message: Msg) => {
-    const answering = answer(bus, options, message, stopping.signal);
-    running.add(answering);
+export function startResponder<T>(
+  broker: Broker,
+  deadLetters: DeadLetters,
+  options: RespondOptions<T>,
+): Responder {
+  const server = new RequestServer(broker, deadLetters, options);
+  server.start();
+  return server;
+}
+
+class RequestServer<T> implements Responder {
+  readonly ended: Promise<void>;
+  private readonly stopping = new AbortController();
+  private readonly running = new Set<Promise<void>>();
+  private readonly logger: Logger;
+  private subscription: Subscription;
+  private end: () => void;
+
+  constructor(
+    private readonly broker: Broker,
+    private readonly deadLetters: DeadLetters,
+    private readonly options: RespondOptions<T>,
+  ) {
+    this.logger = broker.logger;
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+
+  start(): void {
+    const { subject, queue } = this.options;
+    this.subscription = this.broker.connection.subscribe(subject, {
+      queue,
+      callback: (error, message) => {
+        if (error === null) void this.take(message);
+        else this.logger.error(`cannot serve ${subject}: ${describeError(error)}`);
+      },
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (!this.subscription.isClosed()) await this.subscription.drain().catch(() => undefined);
+    this.stopping.abort();
+    await waitAtMost(STOP_TIMEOUT_MS, Promise.allSettled(this.running));
+    this.end();
+  }
+
+  private async take(message: Msg): Promise<void> {
+    const answering = this.answer(message);
+    this.running.add(answering);
     try {
       await answering;
     } catch (error) {
-      bus.logger.error(`the reply to ${message.subject} could not be sent: ${describeError(error)}`);
+      this.logger.error(`the reply to ${message.subject} could not be sent: ${describeError(error)}`);
     }
-    running.delete(answering);
-  };
-  const subscription: Subscription = bus.connection.subscribe(options.subject, {
-    queue: options.queue,
-    callback: (error, message) => {
-      if (error === null) void take(message);
-      else bus.logger.error(`cannot serve ${options.subject}: ${describeError(error)}`);
-    },
-  });
-  let end: () => void;
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  const stop = async () => {
-    if (!subscription.isClosed()) await subscription.drain().catch(() => undefined);
-    stopping.abort();
-    await waitAtMost(STOP_TIMEOUT_MS, Promise.allSettled(running));
-    end();
-  };
-  return { stop, ended };
-}
-
-async function answer<T>(
-  bus: BusService,
-  options: RespondOptions<T>,
-  message: Msg,
-  signal: AbortSignal,
-): Promise<void> {
-  const reply = await replyTo(bus, options, message, signal);
-  if (message.reply === undefined || message.reply === '' || bus.connection.isClosed()) return;
-  let payload = writeBinary(reply);
-  if (payload.byteLength > bus.maxPayloadBytes) {
-    const text = tooLarge(`the reply of ${message.subject}`, payload.byteLength, bus.maxPayloadBytes);
-    bus.logger.error(text);
-    payload = writeBinary(failure('too_large', text));
+    this.running.delete(answering);
   }
-  message.respond(payload);
-}
 
-async function replyTo<T>(
-  bus: BusService,
-  options: RespondOptions<T>,
-  message: Msg,
-  signal: AbortSignal,
-): Promise<Reply<unknown>> {
-  const read = readBinary(message.data, options.schema);
-  if (!read.ok) {
-    const key = `${message.subject.replace(/[^A-Za-z0-9_.-]/g, '_')}.${Date.now()}`;
-    // Not awaited: whoever asked learns of it at once.
-    bus
-      .deadLetter({ key, subject: message.subject, reason: read.reason }, message.data)
-      .catch((error: unknown) => {
-        bus.logger.error(
-          `a message on ${message.subject} could not be stored as a dead letter: ${describeError(error)}`,
-        );
-      });
-    return failure('bad_request', read.reason);
+  private async answer(message: Msg): Promise<void> {
+    const reply = await this.replyTo(message);
+    const { connection, maxPayloadBytes } = this.broker;
+    if (message.reply === undefined || message.reply === '' || connection.isClosed()) return;
+    let payload = writeBinary(reply);
+    if (payload.byteLength > maxPayloadBytes) {
+      const text = tooLarge(`the reply of ${message.subject}`, payload.byteLength, maxPayloadBytes);
+      this.logger.error(text);
+      payload = writeBinary(failure('too_large', text));
+    }
+    message.respond(payload);
   }
-  try {
-    const value = await options.handle(read.value, { subject: message.subject, signal });
-    return isFailure(value) ? value : { ok: true, value: value ?? null };
-  } catch (error) {
-    bus.logger.error(
-      `${message.subject} failed: ${describeError(error)}`,
-      error instanceof Error ? error.stack : undefined,
-    );
-    return failure('internal', describeError(error));
+
+  private async replyTo({ subject, data }: Msg): Promise<Reply<unknown>> {
+    const read = readBinary(data, this.options.schema);
+    if (!read.ok) {
+      // Not awaited: whoever asked learns of it at once.
+      void this.deadLetter(subject, read.reason, data);
+      return failure('bad_request', read.reason);
+    }
+    try {
+      const value = await this.options.handle(read.value, { subject, signal: this.stopping.signal });
+      return isFailure(value) ? value : { ok: true, value: value ?? null };
+    } catch (error) {
+      const stack = error instanceof Error ? error.stack : undefined;
+      this.logger.error(`${subject} failed: ${describeError(error)}`, stack);
+      return failure('internal', describeError(error));
+    }
+  }
+
+  private async deadLetter(subject: string, reason: string, data: Uint8Array): Promise<void> {
+    const key = `${subject.replace(/[^A-Za-z0-9_.-]/g, '_')}.${Date.now()}`;
+    try {
+      await this.deadLetters.put({ key, subject, reason }, data);
+    } catch (error) {
+      this.logger.error(
+        `a message on ${subject} could not be stored as a dead letter: ${describeError(error)}`,
+      );
+    }
   }
 }

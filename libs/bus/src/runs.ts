@@ -8,9 +8,9 @@ import {
   type RunRecord,
   type RunState,
 } from '@ui-rl/contracts';
-import type { BusService } from './bus';
+import type { Broker } from './broker';
 import { BusError } from './errors';
-import type { KvChange } from './kv';
+import type { KvBucket, KvChange } from './kv';
 
 /** Phases after which nothing happens to a run any more. */
 export const FINAL_PHASES: readonly RunPhase[] = ['finished', 'failed', 'stopped'];
@@ -22,7 +22,10 @@ export interface RunSnapshot {
 
 /** The runs the broker knows: their run files, phases and what the services tell one another about them. */
 export class RunDirectory {
-  constructor(private readonly bus: BusService) {}
+  constructor(
+    private readonly broker: Broker,
+    private readonly bucket: KvBucket,
+  ) {}
 
   /**
    * Announces a run: every service that waits for one picks it up. Telling the same run twice changes nothing.
@@ -32,7 +35,7 @@ export class RunDirectory {
     const { runId, config } = record;
     if (!isRunId(runId))
       throw new BusError('configuration', `"${runId}" is no run id: letters, digits, - and _`);
-    const created = await this.bus.runsBucket.create(runKeys.record(runId), record);
+    const created = await this.bucket.create(runKeys.record(runId), record);
     const stored = created === null ? await this.record(runId) : record;
     if (stored?.createdAt !== record.createdAt) {
       throw new BusError(
@@ -40,7 +43,7 @@ export class RunDirectory {
         `there is a run ${runId} already, created ${stored?.createdAt}: choose another name`,
       );
     }
-    await this.bus.event({ type: 'run_created', runId, config }, 'created');
+    await this.broker.event({ type: 'run_created', runId, config }, 'created');
     if ((await this.state(runId)) === null) await this.changePhase(runId, phase, { from: [] });
   }
 
@@ -57,7 +60,7 @@ export class RunDirectory {
   }
 
   async putPolicy(runId: string, policy: PolicyState): Promise<void> {
-    await this.bus.runsBucket.put(runKeys.policy(runId), policy);
+    await this.bucket.put(runKeys.policy(runId), policy);
   }
 
   async loader(runId: string): Promise<LoaderState | null> {
@@ -75,12 +78,12 @@ export class RunDirectory {
   ): Promise<boolean> {
     const since = new Date().toISOString();
     const { from, reason } = options;
-    const entry = await this.bus.runsBucket.change<RunState>(runKeys.state(runId), (current) => {
+    const entry = await this.bucket.change<RunState>(runKeys.state(runId), (current) => {
       if (current?.phase === phase || !mayLeave(current, from)) return null;
       return { phase, since, ...(reason === undefined ? {} : { reason }) };
     });
     if (entry?.value.phase !== phase) return false;
-    await this.bus.event(
+    await this.broker.event(
       { type: 'phase', runId, phase, reason: entry.value.reason, at: entry.value.since },
       `${phase}.${entry.value.since}`,
     );
@@ -89,18 +92,18 @@ export class RunDirectory {
 
   /** The phase now and after each change, until the signal aborts. */
   async *watchState(runId: string, signal?: AbortSignal): AsyncGenerator<RunState> {
-    yield* present(this.bus.runsBucket.watch<RunState>(runKeys.state(runId), signal));
+    yield* present(this.bucket.watch<RunState>(runKeys.state(runId), signal));
   }
 
   /** The policy state now and after each change, until the signal aborts. */
   async *watchPolicy(runId: string, signal?: AbortSignal): AsyncGenerator<PolicyState> {
-    yield* present(this.bus.runsBucket.watch<PolicyState>(runKeys.policy(runId), signal));
+    yield* present(this.bucket.watch<PolicyState>(runKeys.policy(runId), signal));
   }
 
   /** Runs that have not ended, each once: those there are, then each new one. With `runId` only that one. */
   async *watchOpen(runId?: string, signal?: AbortSignal): AsyncGenerator<RunSnapshot> {
     const seen = new Set<string>();
-    for await (const change of this.bus.runsBucket.watch<RunState>(runKeys.state(runId ?? '*'), signal)) {
+    for await (const change of this.bucket.watch<RunState>(runKeys.state(runId ?? '*'), signal)) {
       const id = change.key.slice(0, -runKeys.state('').length);
       if (change.value === null || FINAL_PHASES.includes(change.value.phase) || seen.has(id)) continue;
       const record = await this.record(id);
@@ -118,11 +121,11 @@ export class RunDirectory {
 
   /** Puts a task into the queue of a run, as `nats pub uirl.task.<run>` does. */
   async publishTask(runId: string, task: unknown, id: string): Promise<void> {
-    await this.bus.publishJson(subjects.task(runId), task, id);
+    await this.broker.publishJson(subjects.task(runId), task, id);
   }
 
   private async read<T>(key: string): Promise<T | null> {
-    return (await this.bus.runsBucket.get<T>(key))?.value ?? null;
+    return (await this.bucket.get<T>(key))?.value ?? null;
   }
 }
 
