@@ -1,9 +1,12 @@
-// Makes a fresh clone ready: packages, nats-server, Chromium, build. Does only what is missing. `npm run setup`.
+// Makes a fresh clone ready: packages, nats-server, Chromium, build; with `--tests` also what only tests need. Does only what is
+// missing. `npm run setup`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { build } from './build.mjs';
-import { ensureChromium, ensureNatsServer, ensureVulkanLoader, root } from './tools.mjs';
+import { ensureTestTools } from './test-tools.mjs';
+import { ensureChromium, ensureNatsServer, root } from './tools.mjs';
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -27,20 +30,22 @@ function installPackages() {
   if (result.status !== 0) throw new Error('npm ci failed; see its output above');
 }
 
-/** Everything a run needs; with `forTests` also what only tests use. */
-export function setup({ forTests = false } = {}) {
+/** Makes sure of everything a run needs, with `tests` also of what only tests use; tells where the programs are. */
+export function setup({ tests = false } = {}) {
   checkNode();
   installPackages();
   const tools = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
-  if (forTests) ensureVulkanLoader();
+  const all = tests ? ensureTestTools(tools) : tools;
   build();
-  return tools;
+  return all;
 }
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    const tools = setup({ forTests: true });
-    console.log(`Ready. nats-server: ${tools.natsServer}; Chromium: ${tools.chromium}`);
+    const { values } = parseArgs({ options: { tests: { type: 'boolean' } } });
+    const tools = setup(values);
+    const places = Object.entries(tools).map(([name, path]) => `${name}: ${path}`);
+    console.log(`Ready. ${places.join('; ')}`);
   } catch (error) {
     console.error(error.message);
     process.exit(1);

@@ -2,23 +2,25 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   accessSync,
+  chmodSync,
   constants,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
-  copyFileSync,
-  chmodSync,
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const cache = join(root, '.cache', 'bin');
+/** Everything the set-up fetches lies here. */
+export const cache = resolve(process.env.UIRL_CACHE_DIR || join(root, '.cache'));
+const binaries = join(cache, 'bin');
 
-function isExecutable(path) {
+export function isExecutable(path) {
   try {
     accessSync(path, constants.X_OK);
     return true;
@@ -27,7 +29,7 @@ function isExecutable(path) {
   }
 }
 
-function onPath(...names) {
+export function onPath(...names) {
   const folders = (process.env.PATH ?? '')
     .split(delimiter)
     .concat('/usr/sbin', '/usr/local/sbin', '/usr/local/bin');
@@ -66,7 +68,7 @@ export function findNatsServer() {
   return (
     fromEnvironment('NATS_SERVER_BIN') ??
     onPath('nats-server') ??
-    [join(cache, 'nats-server')].find(isExecutable)
+    [join(binaries, 'nats-server')].find(isExecutable)
   );
 }
 
@@ -78,7 +80,7 @@ export function findChromium() {
   );
 }
 
-function run(command, args, options = {}) {
+export function run(command, args, options = {}) {
   const result = spawnSync(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',
@@ -96,29 +98,38 @@ function aptInstall(...packages) {
   return install() || (run('apt-get', ['update'], { env }) && install());
 }
 
-/** Unpacks the distribution's package into the cache; needs no root. */
-function aptUnpackNats() {
+/**
+ * Downloads the distribution's packages without what they depend on, unpacks them and lets `take` have the folder.
+ * Needs no root: where the lists of packages are missing or old, it fetches lists of its own.
+ */
+export function aptUnpack(packages, take) {
   if (!onPath('apt-get') || !onPath('dpkg')) return false;
-  const folder = mkdtempSync(join(tmpdir(), 'ui-rl-nats-'));
+  const folder = mkdtempSync(join(tmpdir(), 'ui-rl-apt-'));
   try {
-    if (!run('apt-get', ['download', 'nats-server'], { cwd: folder })) return false;
-    const archive = readdirSync(folder).find((name) => name.endsWith('.deb'));
-    if (!archive) return false;
-    execFileSync('dpkg', ['-x', archive, 'out'], { cwd: folder });
-    const binary = ['usr/sbin/nats-server', 'usr/bin/nats-server']
-      .map((p) => join(folder, 'out', p))
-      .find(existsSync);
-    if (!binary) return false;
-    mkdirSync(cache, { recursive: true });
-    copyFileSync(binary, join(cache, 'nats-server'));
-    chmodSync(join(cache, 'nats-server'), 0o755);
-    return true;
+    const own = [`Dir::State::Lists=${join(folder, 'lists')}`, `Dir::Cache=${join(folder, 'cache')}`];
+    const privately = own.flatMap((setting) => ['-o', setting]);
+    const download = (...options) => run('apt-get', [...options, 'download', ...packages], { cwd: folder });
+    if (!download() && !(run('apt-get', [...privately, 'update']) && download(...privately))) return false;
+    for (const archive of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
+      execFileSync('dpkg', ['-x', archive, 'out'], { cwd: folder });
+    }
+    return take(join(folder, 'out'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function ensure(name, find, fetchers, help) {
+function keepNatsServer(folder) {
+  const binary = ['usr/sbin/nats-server', 'usr/bin/nats-server'].map((p) => join(folder, p)).find(existsSync);
+  if (!binary) return false;
+  mkdirSync(binaries, { recursive: true });
+  copyFileSync(binary, join(binaries, 'nats-server'));
+  chmodSync(join(binaries, 'nats-server'), 0o755);
+  return true;
+}
+
+/** What `find` finds, at the latest after one of `fetchers`; throws with `help` where none brings it. */
+export function ensure(name, find, fetchers, help) {
   const found = find();
   if (found) return found;
   console.log(`${name} is not installed; fetching it …`);
@@ -133,7 +144,7 @@ export function ensureNatsServer() {
     'nats-server',
     findNatsServer,
     [
-      aptUnpackNats,
+      () => aptUnpack(['nats-server'], keepNatsServer),
       () => aptInstall('nats-server'),
       () => onPath('brew') !== undefined && run('brew', ['install', 'nats-server']),
     ],
@@ -151,26 +162,11 @@ export function ensureChromium() {
     findChromium,
     [
       () => run(process.execPath, [playwright, 'install', 'chromium'], { timeout: 300_000 }),
-      () => aptInstall('chromium', 'libvulkan1'),
+      () => aptInstall('chromium'),
     ],
     'Install it with one of\n' +
       '  npx playwright install --with-deps chromium\n' +
       '  sudo apt-get install chromium\n' +
       'or name an installed one: CHROMIUM_BIN=/path/to/chrome',
   );
-}
-
-/** The Vulkan loader lets the tests run the GPU code path in software; without it those tests say that they are skipped. */
-export function ensureVulkanLoader() {
-  const loaders = [
-    '/usr/lib/x86_64-linux-gnu/libvulkan.so.1',
-    '/usr/lib/aarch64-linux-gnu/libvulkan.so.1',
-    '/usr/lib64/libvulkan.so.1',
-  ];
-  if (loaders.some(existsSync) || process.platform !== 'linux') return;
-  if (!aptInstall('libvulkan1')) {
-    console.log(
-      'The Vulkan loader is missing, so the WebGPU tests will be skipped: sudo apt-get install libvulkan1',
-    );
-  }
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,6 +24,10 @@ afterAll(() => {
 
 /** Living processes with the mark. */
 function marked(): number[] {
+  return process.platform === 'linux' ? markedInProc() : markedByPs();
+}
+
+function markedInProc(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
@@ -34,6 +38,11 @@ function marked(): number[] {
       }
     })
     .map(Number);
+}
+
+function markedByPs(): number[] {
+  const lines = execFileSync('ps', ['-axEww', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
+  return lines.filter((line) => line.includes(MARK)).map((line) => Number.parseInt(line, 10));
 }
 
 function quickstart(flags: string[]): ChildProcess {
@@ -47,34 +56,28 @@ function quickstart(flags: string[]): ChildProcess {
   return child;
 }
 
-const onLinux = process.platform === 'linux' ? test : test.skip;
+test('Ctrl-C in the middle of the training ends quickstart and everything it started', async () => {
+  command = quickstart([
+    ...[
+      '--evaluation.episodes_per_task',
+      '1',
+      '--rollout.group_size',
+      '4',
+      '--training.groups_per_batch',
+      '2',
+    ],
+    ...['--environment.max_sessions', '4', '--rollout.concurrency', '4'],
+  ]);
+  const trains = () => /training .* step [1-9]/.test(output);
+  await eventually('training or an early end', () => trains() || command.exitCode !== null, 120_000, 100);
+  if (!trains()) throw new Error(output);
+  // The command, a broker, six services, and a browser.
+  expect(marked().length).toBeGreaterThan(9);
 
-onLinux(
-  'Ctrl-C in the middle of the training ends quickstart and everything it started',
-  async () => {
-    command = quickstart([
-      ...[
-        '--evaluation.episodes_per_task',
-        '1',
-        '--rollout.group_size',
-        '4',
-        '--training.groups_per_batch',
-        '2',
-      ],
-      ...['--environment.max_sessions', '4', '--rollout.concurrency', '4'],
-    ]);
-    const trains = () => /training .* step [1-9]/.test(output);
-    await eventually('training or an early end', () => trains() || command.exitCode !== null, 120_000, 100);
-    if (!trains()) throw new Error(output);
-    // The command, a broker, six services, and a browser.
-    expect(marked().length).toBeGreaterThan(9);
+  // As a terminal does: to every process in its foreground.
+  process.kill(-command.pid!, 'SIGINT');
+  const [code] = await once(command, 'exit');
 
-    // As a terminal does: to every process in its foreground.
-    process.kill(-command.pid!, 'SIGINT');
-    const [code] = await once(command, 'exit');
-
-    expect({ code, output: code === 130 ? '' : output }).toEqual({ code: 130, output: '' });
-    expect(marked()).toEqual([]);
-  },
-  180_000,
-);
+  expect({ code, output: code === 130 ? '' : output }).toEqual({ code: 130, output: '' });
+  expect(marked()).toEqual([]);
+}, 180_000);

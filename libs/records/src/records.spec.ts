@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunEvent, Trajectory } from '@ui-rl/contracts';
-import { findPostgres, type PostgresServer, startPostgres } from '@ui-rl/testkit';
+import { startPostgres } from '@ui-rl/testkit';
 import {
   type Database,
   findEpisode,
@@ -73,12 +73,6 @@ function keyed(event: Omit<RunEvent, 'runId' | 'at'> & { at?: string }, key: str
   return { key, event: { runId: RUN, at: '2026-11-20T10:16:00.000Z', ...event } as RunEvent };
 }
 
-async function startServer(): Promise<PostgresServer> {
-  const server = await startPostgres();
-  if (server === null) throw new Error('PostgreSQL is not installed');
-  return server;
-}
-
 const backends: [string, () => Promise<{ database: Database; stop: () => Promise<void> }>][] = [
   [
     'embedded',
@@ -88,17 +82,15 @@ const backends: [string, () => Promise<{ database: Database; stop: () => Promise
       return { database, stop: () => rm(folder, { recursive: true, force: true }) };
     },
   ],
-];
-if (findPostgres() !== null) {
-  backends.push([
+  [
     'PostgreSQL server',
     async () => {
-      const server = await startServer();
+      const server = await startPostgres();
       const database = await openDatabase({ kind: 'postgres', url: server.url });
       return { database, stop: () => server.stop() };
     },
-  ]);
-}
+  ],
+];
 
 describe.each(backends)('records on %s', (_name, start) => {
   let database: Database;
@@ -315,9 +307,8 @@ test('what was recorded before the process closed the embedded database is there
   await rm(folder, { recursive: true, force: true });
 });
 
-const whereServer = findPostgres() === null ? test.skip : test;
-whereServer('two services that migrate at the same time do not collide', async () => {
-  const server = await startServer();
+test('two services that migrate at the same time do not collide', async () => {
+  const server = await startPostgres();
   const both = await Promise.all([1, 2].map(() => openDatabase({ kind: 'postgres', url: server.url })));
   const done = await Promise.all(both.map(({ dataSource }) => migrate(dataSource)));
   expect(done.flat()).toEqual(await namesOf(both[0]));

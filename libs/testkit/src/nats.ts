@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findNatsServer } from './find';
 import { eventually, freePort, Launched } from './processes';
+import { findNatsServer } from './tools';
 
 export interface NatsOptions {
   /** Kept after `stop`; without it a temporary folder is used and removed. */

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findPostgres } from './find';
 import { eventually, freePort, Launched } from './processes';
+import { findPostgres } from './tools';
 
 /** A PostgreSQL cluster of its own, gone after `stop`. */
 export interface PostgresServer {
@@ -15,13 +15,19 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** Starts a temporary PostgreSQL on 127.0.0.1, or returns null where its binaries are not on this machine. */
-export async function startPostgres(): Promise<PostgresServer | null> {
-  const binaries = findPostgres();
-  if (binaries === null) return null;
+/** A user to run as; none where this process need not change it. */
+interface User {
+  uid?: number;
+  gid?: number;
+}
+
+/** Starts a temporary PostgreSQL on 127.0.0.1. */
+export async function startPostgres(): Promise<PostgresServer> {
   const user = process.getuid?.() === 0 ? unprivilegedUser() : {};
+  // Its folder holds a socket, whose path must be short.
   const folder = mkdtempSync('/tmp/uirl-pg-');
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
+  const binaries = binariesFor(user, folder);
   const data = join(folder, 'data');
   const options = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', HOME: folder } };
   execFileSync(
@@ -53,17 +59,21 @@ export async function startPostgres(): Promise<PostgresServer | null> {
 }
 
 /** PostgreSQL refuses to run as root. */
-function unprivilegedUser(): { uid?: number; gid?: number } {
+function unprivilegedUser(): User {
   for (const name of ['postgres', 'nobody']) {
-    try {
-      const id = (flag: string) =>
-        Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
-      return { uid: id('-u'), gid: id('-g') };
-    } catch {
-      continue;
-    }
+    const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }));
+    if (uid.status === 0 && gid.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
   }
   throw new Error(
     'running as root, and there is neither a user "postgres" nor "nobody" to run PostgreSQL as',
   );
+}
+
+/** PostgreSQL's binaries, or a copy in `folder` where they lie in a folder that `user` may not enter. */
+function binariesFor(user: User, folder: string): string {
+  const binaries = findPostgres();
+  const tried = spawnSync(join(binaries, 'postgres'), ['--version'], { ...user, cwd: folder });
+  if (tried.error === undefined) return binaries;
+  cpSync(join(binaries, '..'), join(folder, 'postgres'), { recursive: true, verbatimSymlinks: true });
+  return join(folder, 'postgres', 'bin');
 }

@@ -168,7 +168,7 @@ beforeAll(async () => {
   const webDir = join(folder, 'web');
   [bus, browser] = await Promise.all([
     BusService.connect({ service: 'test', servers: [nats.url] }),
-    chromium.launch({ executablePath: findChromium() ?? undefined, args: ['--no-sandbox'] }),
+    chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] }),
     buildPage(webDir),
     mkdir(SHOTS, { recursive: true }),
   ]);

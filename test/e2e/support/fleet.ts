@@ -41,7 +41,7 @@ const REWARD = `module.exports.default = {
 `;
 
 interface FleetOptions {
-  /** `postgres` takes a real server where its binaries are on this machine. Default PGlite, inside the monitor. */
+  /** `postgres` is a real server. Default PGlite, inside the monitor. */
   database?: 'postgres' | 'pglite';
 }
 
@@ -211,8 +211,7 @@ export class TestFleet {
   private launch(name: ServiceName): void {
     if (this.stopping) return;
     const env: Record<string, string> = { NATS_URL: this.nats.url, UIRL_RUNS_DIR: this.runsDir };
-    const chromium = findChromium();
-    if (name === 'env' && chromium !== null) env.CHROMIUM_BIN = chromium;
+    if (name === 'env') env.CHROMIUM_BIN = findChromium();
     if (name === 'monitor') {
       env.MONITOR_PORT = String(this.monitorPort);
       if (this.postgres === null) env.UIRL_PGLITE_DIR = this.databaseDir;

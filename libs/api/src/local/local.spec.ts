@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -31,7 +30,13 @@ function node(script: string, restart = false): ManagedProcess {
   );
 }
 
-const alive = (pid: number) => spawnSync('kill', ['-0', String(pid)]).status === 0;
+function alive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 test('a process that ends by itself is started again, and stop ends it for good', async () => {
   const child = node('console.log("up"); setInterval(() => {}, 1000)', true);

