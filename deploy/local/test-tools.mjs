@@ -75,7 +75,7 @@ export function ensureTestTools({ natsServer, chromium }) {
       'PostgreSQL',
       findPostgres,
       [fetchPostgres],
-      'Install it with one of\n' + '  sudo apt-get install postgresql\n' + '  brew install postgresql',
+      'Install it with one of\n  sudo apt-get install postgresql\n  brew install postgresql',
     ),
     vulkan: ensure(
       'A Vulkan driver in software',
