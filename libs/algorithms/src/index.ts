@@ -1,5 +1,8 @@
 export * from './advantages';
 export * from './aggregation';
+export { differ, mean } from './advantages/statistics';
+export { components } from './components';
+export * from './divergence';
 export * from './errors';
 export * from './losses';
 export * from './metrics';

@@ -7,7 +7,7 @@ export interface OptimizedWeight {
   shape: readonly number[];
   /** Changed in place. */
   weight: Float32Array;
-  /** The gradient after clipping. */
+  /** The gradient after clipping, unless the optimizer applies `gradientScale` itself. */
   gradient: Float32Array;
   /** By the names in `state`; changed in place; zeros before the first step. */
   state: Readonly<Record<string, Float32Array>>;
@@ -17,9 +17,11 @@ export interface OptimizerStep {
   /** From 1. */
   step: number;
   learningRate: number;
+  /** What gradients are still to be multiplied with; 1 unless the optimizer says `appliesGradientScale`. */
+  gradientScale: number;
 }
 
-/** The scalars of a step as values of a graph that runs on a device. */
+/** The scalars of a step as float32 values of a graph that runs on a device; gradients there are clipped. */
 export interface OptimizerStepValues {
   step: Value;
   learningRate: Value;
@@ -28,6 +30,8 @@ export interface OptimizerStepValues {
 export interface Optimizer {
   /** Names of what is kept per weight between steps, in the weight's shape; saved in checkpoints as `<weight>.<name>`. */
   readonly state: readonly string[];
+  /** `update` multiplies gradients by `gradientScale` itself, which saves a pass over them and a rounding. */
+  readonly appliesGradientScale?: boolean;
   update(weight: OptimizedWeight, step: OptimizerStep): void;
   /**
    * The same as a graph, for devices that keep weights and state in their own memory. Without it they are brought to the host

@@ -1,0 +1,100 @@
+import type { AdvantageEstimator, EpisodeGroup } from '@ui-rl/plugin-kit';
+import { drGrpo } from './dr-grpo';
+import { grpo } from './grpo';
+import { rejectionSampling } from './rejection-sampling';
+import { standardDeviation } from './statistics';
+
+/** Episodes with these returns and two turns of two tokens and one. */
+function group(...rewards_G: number[]): EpisodeGroup {
+  const turn = (tokens: number) => ({
+    reward: 0,
+    screenshot: 'a',
+    logprobs: new Float32Array(tokens),
+    inputs: {},
+  });
+  return {
+    task: {
+      id: 't',
+      description: 'Turn on Wi-Fi',
+      environment: { kind: 'browser' },
+      category: 'simple',
+    } as never,
+    episodes: rewards_G.map((reward, index) => ({
+      rolloutId: `r${index}`,
+      reward,
+      rewards: {},
+      success: null,
+      status: 'completed',
+      turns: [turn(2), turn(1)],
+    })),
+  };
+}
+
+/** The number of each episode, which all its tokens must have. */
+function perEpisode(estimator: AdvantageEstimator, ...rewards_G: number[]): (number | null)[] {
+  const { advantages } = estimator.estimate([group(...rewards_G)]);
+  return advantages[0].map((turns) => {
+    if (turns === null) return null;
+    const [first, second] = turns;
+    expect([...first, ...second]).toEqual([first[0], first[0], first[0]]);
+    return first[0];
+  });
+}
+
+describe('group advantages', () => {
+  it('are centred and scaled by the sample standard deviation for grpo', () => {
+    // mean 0.25, deviations .75, -.25 ×3, std sqrt(.75/3) = 0.5
+    const advantages = perEpisode(grpo.create({}, {}), 1, 0, 0, 0);
+    expect(advantages[0]).toBeCloseTo(0.75 / (0.5 + 1e-6), 6);
+    expect(advantages[1]).toBeCloseTo(-0.25 / (0.5 + 1e-6), 6);
+  });
+
+  it('are only centred for dr_grpo', () => {
+    expect(perEpisode(drGrpo.create({}, {}), 1, 0, 0, 0)).toEqual([0.75, -0.25, -0.25, -0.25]);
+  });
+
+  it('are exactly 0 where all episodes earned the same, also with rounding in the mean', () => {
+    for (const component of [grpo, drGrpo]) {
+      expect(perEpisode(component.create({}, {}), 0.1, 0.1, 0.1)).toEqual([0, 0, 0]);
+      expect(perEpisode(component.create({}, {}), 3)).toEqual([0]);
+    }
+  });
+
+  it('are those of each group by itself', () => {
+    const { advantages } = drGrpo.create({}, {}).estimate([group(1, 0), group(5, 3)]);
+    expect(advantages.map((episodes) => episodes.map((turns) => turns![0][0]))).toEqual([
+      [0.5, -0.5],
+      [1, -1],
+    ]);
+  });
+
+  it('refuse a reward that is no number, by the name of its episode', () => {
+    expect(() => perEpisode(grpo.create({}, {}), 1, Number.NaN)).toThrow('episode r1 has reward NaN');
+  });
+
+  it('use n − 1 in the standard deviation', () => {
+    expect(standardDeviation([1, 3])).toBeCloseTo(Math.SQRT2, 12);
+    expect(standardDeviation([5])).toBe(0);
+  });
+});
+
+describe('rejection sampling', () => {
+  const sampling = (reward_threshold: number, best_of_group = false): AdvantageEstimator =>
+    rejectionSampling.create({ reward_threshold, best_of_group }, {});
+
+  it('keeps what exceeds the threshold', () => {
+    expect(perEpisode(sampling(0), 0, 0.5, 1)).toEqual([null, 1, 1]);
+    expect(perEpisode(sampling(0.5), 0, 0.5, 1)).toEqual([null, null, 1]);
+  });
+
+  it('keeps only the best of a group where asked, and nothing below the threshold', () => {
+    expect(perEpisode(sampling(0, true), 0, 0.5, 1, 1)).toEqual([null, null, 1, 1]);
+    expect(perEpisode(sampling(0, true), 0, 0)).toEqual([null, null]);
+  });
+
+  it('learns from groups in which an episode is kept, also where all are', () => {
+    const learns = (...rewards: number[]): boolean | undefined =>
+      sampling(0).hasLearningSignal?.(group(...rewards));
+    expect([learns(0, 0), learns(0, 1), learns(1, 1)]).toEqual([false, true, true]);
+  });
+});

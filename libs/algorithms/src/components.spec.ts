@@ -1,0 +1,24 @@
+import { components } from './components';
+
+describe('the algorithms that come with the project', () => {
+  it('have names of their own within their kind', () => {
+    const names = components.map(({ kind, name }) => `${kind} ${name}`);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('describe themselves, and their options have the defaults they are documented with', () => {
+    for (const { description } of components) expect(description).toMatch(/^[A-Z].*\.$/);
+    const defaults = components.flatMap(({ name, options }) =>
+      typeof options === 'function' ? [[name, { ...new options() }]] : [],
+    );
+    expect(Object.fromEntries(defaults)).toEqual({
+      ppo: { clip_low: 0.2, clip_high: 0.2 },
+      rejection_sampling: { reward_threshold: 0, best_of_group: false },
+      tis: { importance_ratio_cap: 2 },
+      adamw: { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0 },
+      constant: { warmup_steps: 0 },
+      linear: { warmup_steps: 0, final_fraction: 0 },
+      cosine: { warmup_steps: 0, final_fraction: 0 },
+    });
+  });
+});

@@ -1,0 +1,12 @@
+import type { PolicyLossComponent } from '@ui-rl/plugin-kit';
+
+/** −log π_θ per token: imitates what is given, for supervised training and rejection sampling. */
+export const crossEntropy: PolicyLossComponent = {
+  kind: 'policy-loss',
+  name: 'cross_entropy',
+  description: 'Makes the tokens of the chosen episodes more probable, whatever their advantage.',
+  inputs: [],
+  scope: 'token',
+  defaultAdvantage: 'rejection_sampling',
+  create: () => ({ build: ({ ops, logprobs }) => ({ loss: ops.neg(logprobs) }) }),
+};

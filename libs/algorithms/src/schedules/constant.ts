@@ -1,0 +1,10 @@
+import type { ScheduleComponent } from '@ui-rl/plugin-kit';
+import { warmedUp, WarmupOptions } from './course';
+
+export const constant: ScheduleComponent<WarmupOptions> = {
+  kind: 'schedule',
+  name: 'constant',
+  description: 'The same learning rate after warm-up.',
+  options: WarmupOptions,
+  create: (options) => warmedUp(options, () => 1),
+};

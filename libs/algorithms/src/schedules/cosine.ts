@@ -1,0 +1,11 @@
+import type { ScheduleComponent } from '@ui-rl/plugin-kit';
+import { decaying, DecayOptions } from './course';
+
+export const cosine: ScheduleComponent<DecayOptions> = {
+  kind: 'schedule',
+  name: 'cosine',
+  description: 'Falls along half a cosine until training.max_steps.',
+  options: DecayOptions,
+  create: (options, context) =>
+    decaying('cosine', options, context, (progress) => (1 + Math.cos(Math.PI * progress)) / 2),
+};
