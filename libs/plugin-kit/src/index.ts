@@ -15,6 +15,10 @@ export {
   type TrajectoryStatus,
 } from '@ui-rl/contracts';
 export * from './errors';
+export { ComponentRegistry, type LoadedComponent } from './component-registry';
+export { loadComponents, type LoadComponentsOptions } from './load-components';
+export { didYouMean, nearest } from './nearest';
+export { isRecord, show } from './show';
 export { loadPlugins, type LoadOptions } from './load';
 export { PluginRegistry, type LoadedPlugin } from './registry';
 export { Sessions, type OpenSession, type SessionsOptions, type StepSession } from './sessions';

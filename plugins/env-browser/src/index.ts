@@ -1,4 +1,5 @@
-import type { EnvironmentPlugin } from '@ui-rl/plugin-kit';
+import type { EnvironmentComponent, EnvironmentPlugin } from '@ui-rl/plugin-kit';
+import { BrowserOptions } from './browser-options';
 import { BrowserEnvironment } from './environment';
 
 /** Pages in headless Chromium. See `README.md` beside `src` for the options of a task and what a page may offer. */
@@ -9,3 +10,14 @@ const browser: EnvironmentPlugin = {
 };
 
 export default browser;
+
+const component: EnvironmentComponent<BrowserOptions> = {
+  kind: 'environment',
+  name: 'browser',
+  description: 'pages in headless Chromium',
+  options: BrowserOptions,
+  create: (options, context) =>
+    BrowserEnvironment.create({ ...context, settings: Object.fromEntries(Object.entries(options)) }),
+};
+
+export const components = [component];

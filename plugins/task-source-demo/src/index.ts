@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Action, Task, TaskSourcePlugin } from '@ui-rl/plugin-kit';
+import type { Action, Task, TaskSourceComponent, TaskSourcePlugin } from '@ui-rl/plugin-kit';
 import { evaluationTasks, goals, PAGE, resolve, startingFrom, trainingTasks, VIEWPORT } from './catalogue';
 import { load, SOURCE_TYPES } from './load';
+import { CustomOptions, DemoOptions, IdsOptions } from './options';
 import { nextAction, type Observation } from './oracle';
 import { KINDS, sceneText, vocabulary } from './scene';
+import { customTasks, filtered, tasksByIds } from './sources';
 
 /** The page lies beside the sources; compiled code finds it from `dist/plugins/task-source-demo/src`. */
 function pageFolder(): string {
@@ -32,6 +34,49 @@ const plugin: TaskSourcePlugin & { pretraining: typeof pretraining } = {
 };
 
 export default plugin;
+
+const shared = {
+  kind: 'task-source' as const,
+  resolve,
+  oracle: (task: Task, state: unknown): Action => nextAction(task, state as Observation),
+};
+
+const training: TaskSourceComponent<DemoOptions> = {
+  ...shared,
+  name: 'demo_training',
+  description: 'training goals on a simulated phone',
+  options: DemoOptions,
+  pages: { [PAGE]: pageFolder() },
+  pretraining,
+  create: (options) => ({ load: () => filtered(trainingTasks, options) }),
+};
+
+const evaluation: TaskSourceComponent<DemoOptions> = {
+  ...shared,
+  name: 'demo_eval',
+  description: 'goals on the same phone that are never trained on nor demonstrated',
+  options: DemoOptions,
+  create: (options) => ({ load: () => filtered(evaluationTasks, options) }),
+};
+
+const ids: TaskSourceComponent<IdsOptions> = {
+  ...shared,
+  name: 'ids',
+  description: 'demo tasks by their ids',
+  options: IdsOptions,
+  create: (options) => ({ load: () => filtered(tasksByIds(options), options) }),
+};
+
+const custom: TaskSourceComponent<CustomOptions> = {
+  ...shared,
+  name: 'custom',
+  description: 'demo tasks by their goals in words',
+  options: CustomOptions,
+  create: (options) => ({ load: () => filtered(customTasks(options), options) }),
+};
+
+/** The demo tasks: a simulated phone and goals on it. */
+export const components = [training, evaluation, ids, custom];
 export { evaluationTasks, goals, nextAction, resolve, sceneText, startingFrom, trainingTasks, vocabulary };
 export type { GrammarGoal } from './catalogue';
 export type { Observation } from './oracle';

@@ -1,6 +1,6 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
 import type { ComponentKind } from '../component-kind';
-import type { OptionsClass } from './types';
+import type { ChoiceNote, OptionsClass } from './types';
 
 export interface DocExtras {
   /**
@@ -17,16 +17,8 @@ export interface PropertyNote {
   group?: () => OptionsClass;
   /** A component chosen by name. */
   choice?: ChoiceNote;
-}
-
-export interface ChoiceNote {
-  kind: ComponentKind;
-  /** A list of components instead of one. */
-  many: boolean;
-  /** The key that names the component, `name` or `source_type`. */
-  key: string;
-  /** A key beside the choice whose value, an object, holds options of the component, too. */
-  optionsKey?: string;
+  /** What fits, in words, and how the text of a flag is read: see `Fits`. */
+  fits?: { expected: string; fromText?: (text: string) => unknown };
 }
 
 /** Shared by all copies of this package, so that classes of a plugin with a copy of its own are understood. */
@@ -65,12 +57,33 @@ export function Group(type: () => OptionsClass): PropertyDecorator {
  */
 export function Choice(
   kind: ComponentKind,
-  { many = false, key = 'name', optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
+  { many = false, optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
 ): PropertyDecorator {
   return (prototype, property) =>
     note(prototype, String(property), {
-      choice: { kind, many, key, ...(optionsKey === undefined ? {} : { optionsKey }) },
+      choice: { kind, many, ...(optionsKey === undefined ? {} : { optionsKey }) },
     });
+}
+
+/**
+ * A check in words, for what no validator says: `@Fits('an odd number', (value) => …)`. `expected` is what messages and help
+ * show; `fromText` reads the text of a flag.
+ */
+export function Fits(
+  expected: string,
+  fits: (value: unknown) => boolean,
+  fromText?: (text: string) => unknown,
+): PropertyDecorator {
+  const validate = ValidateBy({
+    name: 'fits',
+    validator: { validate: fits, defaultMessage: () => `$property must be ${expected}` },
+  });
+  return (prototype, property) => {
+    validate(prototype, property);
+    note(prototype, String(property), {
+      fits: { expected, ...(fromText === undefined ? {} : { fromText }) },
+    });
+  };
 }
 
 /** A number above a bound. */

@@ -1,12 +1,29 @@
+export { choiceKey } from './choice-key';
+export {
+  completeOptions,
+  type Completed,
+  type CompletionContext,
+  type ComponentCatalogue,
+  type OptionProblem,
+} from './complete';
 export {
   Above,
   Below,
   Choice,
   Doc,
+  Fits,
   Group,
   notesOf,
-  type ChoiceNote,
   type DocExtras,
   type PropertyNote,
 } from './decorators';
-export type { OptionDescription, OptionsClass, OptionsDescription } from './types';
+export { describeOptions } from './describe';
+export { fromDescription } from './from-description';
+export type {
+  ChoiceNote,
+  OptionDescription,
+  OptionInfo,
+  OptionsClass,
+  OptionsDescription,
+  OptionType,
+} from './types';

@@ -1,3 +1,5 @@
+import type { ComponentKind } from '../component-kind';
+
 /** A class of options: class-validator decorators say what fits, initializers are the defaults, `@Doc` is the help. */
 export type OptionsClass<T extends object = object> = new () => T;
 
@@ -8,15 +10,53 @@ export interface OptionDescription {
   /** Value where the user gives none; left out: the option is absent then, unless it is required. */
   default?: unknown;
   required?: boolean;
-  /** Bounds of numbers. */
+  /** Bounds of numbers (of a number, or of each element of a list of them). */
   atLeast?: number;
   above?: number;
   atMost?: number;
   below?: number;
   /** The only values (of a text, or of each element of a list). */
   choices?: readonly string[];
+  /** What the elements of a list are; texts unless said. */
+  of?: 'number' | 'integer' | 'boolean' | 'text' | 'object';
   /** Other names, see `Doc`. */
   aliases?: readonly string[];
 }
 
 export type OptionsDescription = Readonly<Record<string, OptionDescription>>;
+
+export type OptionType =
+  'number' | 'integer' | 'boolean' | 'text' | 'list' | 'object' | 'any' | 'group' | 'choice';
+
+/** A component chosen by name. */
+export interface ChoiceNote {
+  kind: ComponentKind;
+  /** A list of components instead of one. */
+  many: boolean;
+  /** A key beside the choice whose value, an object, holds options of the component, too. */
+  optionsKey?: string;
+}
+
+/** What is known of one option, read off its class. */
+export interface OptionInfo {
+  name: string;
+  /** Other names, see `Doc`. */
+  aliases: readonly string[];
+  /** What it does. */
+  doc: string;
+  type: OptionType;
+  /** What fits, in words: `a whole number of at least 1`. */
+  expected: string;
+  /** Value where the user gives none; undefined: it is absent then. */
+  default?: unknown;
+  /** The user must give it. */
+  required: boolean;
+  /** The only values, where there are such. */
+  choices?: readonly unknown[];
+  /** Reads the text of a flag, where the type alone does not say how. */
+  fromText?: (text: string) => unknown;
+  /** The class of a group. */
+  group?: OptionsClass;
+  /** What a choice chooses from. */
+  choice?: ChoiceNote;
+}

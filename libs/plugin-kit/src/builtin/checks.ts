@@ -1,0 +1,10 @@
+import type { VerifierComponent } from '../kinds';
+import { verify } from '../verify';
+
+/** Judges the state at the end of an episode by the task's `checks`. */
+export const checks: VerifierComponent = {
+  kind: 'verifier',
+  name: 'checks',
+  description: "the checks of the task must hold in the environment's state at the end of the episode",
+  create: () => ({ verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) }),
+};

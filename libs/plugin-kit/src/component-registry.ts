@@ -1,0 +1,121 @@
+import type { Task } from '@ui-rl/contracts';
+import type { ComponentKind } from './component-kind';
+import { optionsClassOf } from './component-checks';
+import { PluginError } from './errors';
+import type { Component, ComponentChoice, ComponentsByKind } from './kinds';
+import { didYouMean } from './nearest';
+import { choiceKey, completeOptions, type ComponentCatalogue, type OptionsClass } from './options';
+
+export interface LoadedComponent<K extends ComponentKind = ComponentKind> {
+  component: ComponentsByKind[K];
+  /** The file it came from. */
+  file: string;
+}
+
+/** What `create` of a component of a kind is given besides its options, and what it makes. */
+type ContextOf<K extends ComponentKind> = Parameters<ComponentsByKind[K]['create']>[1];
+type MadeOf<K extends ComponentKind> = ReturnType<ComponentsByKind[K]['create']>;
+
+interface Creating<K extends ComponentKind> {
+  create(options: object, context: ContextOf<K>): MadeOf<K>;
+}
+
+/** All loaded components, by kind and name. Refuses duplicates when it is made. */
+export class ComponentRegistry implements ComponentCatalogue {
+  /** Page name → folder, from all task sources. */
+  readonly pages: Readonly<Record<string, string>>;
+  private readonly optionClasses = new WeakMap<object, OptionsClass>();
+
+  /** `files`: the modules a user named, for threads and processes that load them, too. */
+  constructor(
+    private readonly loaded: readonly LoadedComponent[],
+    readonly files: readonly string[] = [],
+  ) {
+    this.refuseDuplicates('component', ({ kind, name }) => [`${kind} "${name}"`]);
+    this.refuseDuplicates('page', (component) =>
+      component.kind === 'task-source'
+        ? Object.keys(component.pages ?? {}).map((page) => `page "${page}"`)
+        : [],
+    );
+    const sources = this.all('task-source').map(({ component }) => component);
+    this.pages = Object.fromEntries(sources.flatMap(({ pages }) => Object.entries(pages ?? {})));
+  }
+
+  all(): readonly LoadedComponent[];
+  all<K extends ComponentKind>(kind: K): readonly LoadedComponent<K>[];
+  all(kind?: ComponentKind): readonly LoadedComponent[] {
+    return this.loaded.filter(({ component }) => kind === undefined || component.kind === kind);
+  }
+
+  names(kind: ComponentKind): string[] {
+    return this.all(kind).map(({ component }) => component.name);
+  }
+
+  /** The component of that kind and name. Throws a `PluginError` `unknown` with the names nearest to it. */
+  get<K extends ComponentKind>(kind: K, name: string): ComponentsByKind[K] {
+    const found = this.all(kind).find(({ component }) => component.name === name);
+    return found?.component ?? this.unknown(kind, name);
+  }
+
+  /** The class of a component's options; made of its description where it has one, empty where it has no options. */
+  optionsOf(component: Component): OptionsClass {
+    const known = this.optionClasses.get(component);
+    if (known !== undefined) return known;
+    const type = optionsClassOf(component);
+    this.optionClasses.set(component, type);
+    return type;
+  }
+
+  optionsClass(kind: ComponentKind, name: string): OptionsClass {
+    return this.optionsOf(this.get(kind, name));
+  }
+
+  /**
+   * Checks the options of a choice by the component's class and makes what the component makes of them. Throws a `PluginError`
+   * `unknown` for a name nobody has, `option` with everything that is wrong with the options.
+   */
+  create<K extends ComponentKind>(
+    kind: K,
+    choice: ComponentChoice | Readonly<Record<string, unknown>>,
+    context: ContextOf<K>,
+  ): MadeOf<K> {
+    const { [choiceKey(kind)]: name, ...given } = choice;
+    const component = this.get(kind, String(name));
+    const { options, problems } = completeOptions(this.optionsOf(component), given, {
+      where: `${kind} ${component.name}`,
+      components: this,
+    });
+    if (problems.length > 0) {
+      throw new PluginError('option', problems.map(({ message }) => message).join('\n'));
+    }
+    return (component as unknown as Creating<K>).create(options, context);
+  }
+
+  /** The whole task for a sentence, from the first of the sources that knows one; null where none does. */
+  resolveTask(description: string, sources: readonly string[] = this.names('task-source')): Task | null {
+    for (const name of sources) {
+      const task = this.get('task-source', name).resolve?.(description) ?? null;
+      if (task !== null) return task;
+    }
+    return null;
+  }
+
+  private unknown(kind: ComponentKind, name: string): never {
+    const known = this.names(kind).toSorted();
+    const list = known.length === 0 ? 'none is loaded' : `known: ${known.join(', ')}`;
+    throw new PluginError('unknown', `no ${kind} is named "${name}" (${list}).${didYouMean(name, known)}`);
+  }
+
+  private refuseDuplicates(what: string, claims: (component: Component) => string[]): void {
+    const owners = new Map<string, string>();
+    for (const { component, file } of this.loaded) {
+      for (const claim of claims(component)) {
+        const other = owners.get(claim);
+        if (other !== undefined) {
+          throw new PluginError('duplicate', `${claim} comes twice, one ${what} in ${other}, one in ${file}`);
+        }
+        owners.set(claim, file);
+      }
+    }
+  }
+}

@@ -1,0 +1,282 @@
+import { isDeepStrictEqual } from 'node:util';
+import { validateSync } from 'class-validator';
+import type { ComponentKind } from '../component-kind';
+import { didYouMean } from '../nearest';
+import { isRecord, show } from '../show';
+import { choiceKey } from './choice-key';
+import { describeOptions } from './describe';
+import type { OptionInfo, OptionsClass } from './types';
+
+export interface OptionProblem {
+  /** `conflict`: the option belongs to a component that was not chosen; `unsupported`: see `CompletionContext.unknown`. */
+  category: 'unknown' | 'unsupported' | 'type' | 'missing' | 'conflict';
+  /** `algorithm.loss.clip_high`. */
+  path: string;
+  /** Where it was read, what was found and what was expected. */
+  message: string;
+}
+
+/** The components that choices within options may name. */
+export interface ComponentCatalogue {
+  names(kind: ComponentKind): readonly string[];
+  /** Throws an error that says which names there are. */
+  optionsClass(kind: ComponentKind, name: string): OptionsClass;
+}
+
+export interface CompletionContext {
+  /** Where a value was written: a file, a flag. */
+  where: string | ((path: string) => string);
+  /** Where the options stand themselves: `algorithm.loss`. */
+  path?: string;
+  components?: ComponentCatalogue;
+  /** What to say of an option nobody knows; by default names near it. */
+  unknown?: (path: string) => Pick<OptionProblem, 'category' | 'message'>;
+}
+
+/** Whose options are completed, where they are those of a component. */
+interface Owner {
+  kind: ComponentKind;
+  component: string;
+}
+
+export interface Completed<T> {
+  /** With every default; a valid instance where there are no problems. */
+  options: T;
+  problems: OptionProblem[];
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+/**
+ * Fills in defaults and checks what was given by the validators of its class: the checked instance, or every problem at once.
+ * Groups and components chosen within are completed by their own classes; an option of a chosen component may also stand beside
+ * the choice.
+ */
+export function completeOptions<T extends object>(
+  type: OptionsClass<T>,
+  given: Given,
+  context: string | CompletionContext,
+): Completed<T> {
+  const completion = new Completion(typeof context === 'string' ? { where: context } : context);
+  const path = typeof context === 'string' ? '' : (context.path ?? '');
+  return { options: completion.complete(type, given, path) as T, problems: completion.problems };
+}
+
+class Completion {
+  readonly problems: OptionProblem[] = [];
+  /** Where an option was written that was moved into its choice. */
+  private readonly writtenAt = new Map<string, string>();
+
+  constructor(private readonly context: CompletionContext) {}
+
+  complete(type: OptionsClass, given: Given, path: string, owner?: Owner): object {
+    const infos = describeOptions(type);
+    const instance = new type() as Record<string, unknown>;
+    const beside = this.distribute(infos, given, instance, path, owner);
+    const broken = new Set<string>();
+    for (const info of infos) {
+      const found = this.problems.length;
+      const value = this.valueOf(info, given[info.name], beside.get(info.name), join(path, info.name));
+      if (value !== undefined) instance[info.name] = value;
+      else if (instance[info.name] === undefined) delete instance[info.name];
+      if (this.problems.length > found) broken.add(info.name);
+    }
+    this.validate(instance, infos, broken, path);
+    return instance;
+  }
+
+  /** What stands for an option, or undefined where its default does. */
+  private valueOf(info: OptionInfo, value: unknown, beside: Given | undefined, path: string): unknown {
+    if (info.group !== undefined) return this.group(info.group, value, path);
+    if (info.choice !== undefined) return this.choice(info, value ?? info.default, beside ?? {}, path);
+    const optional = !info.required && info.default === undefined;
+    if (value === undefined || (value === null && optional)) {
+      if (info.required) this.missing(info, path);
+      return undefined;
+    }
+    return value;
+  }
+
+  private group(type: OptionsClass, value: unknown, path: string): object {
+    if (value === undefined || value === null || isRecord(value)) {
+      return this.complete(type, value ?? {}, path);
+    }
+    this.refuse('type', path, `${path} is a group of options, found ${show(value)}`);
+    return new type();
+  }
+
+  private choice(info: OptionInfo, value: unknown, beside: Given, path: string): unknown {
+    if (value === undefined) {
+      if (info.required) this.missing(info, path);
+      return undefined;
+    }
+    if (info.choice?.many !== true) return this.chosen(info, value, beside, path);
+    if (!Array.isArray(value)) return [this.chosen(info, value, {}, path)];
+    return value.map((entry, index) => this.chosen(info, entry, {}, `${path}[${index}]`));
+  }
+
+  /** One component with all of its options: `{name, …}`. */
+  private chosen(info: OptionInfo, value: unknown, beside: Given, path: string): unknown {
+    const { kind } = info.choice!;
+    const key = choiceKey(kind);
+    const given = isRecord(value) ? value : { [key]: value };
+    const { [key]: name, ...options } = given;
+    if (typeof name !== 'string' || name === '') {
+      this.refuse('type', path, `${path} is ${show(value)}, expected ${info.expected} (${info.doc})`);
+      return undefined;
+    }
+    const type = this.classOf(kind, name, path);
+    if (type === undefined) return undefined;
+    for (const option of Object.keys(options)) {
+      if (option in beside)
+        this.refuse('conflict', join(path, option), `${join(path, option)} is given twice`);
+    }
+    return {
+      [key]: name,
+      ...this.complete(type, { ...beside, ...options }, path, { kind, component: name }),
+    };
+  }
+
+  private classOf(kind: ComponentKind, name: string, path: string): OptionsClass | undefined {
+    try {
+      return this.context.components?.optionsClass(kind, name);
+    } catch (error) {
+      this.refuse('unknown', path, `${path}: ${(error as Error).message}`);
+      return undefined;
+    }
+  }
+
+  /** Options that stand beside a choice, by the choice they belong to; refuses those that belong nowhere. */
+  private distribute(
+    infos: readonly OptionInfo[],
+    given: Given,
+    defaults: Given,
+    path: string,
+    owner: Owner | undefined,
+  ): Map<string, Record<string, unknown>> {
+    const beside = new Map<string, Record<string, unknown>>();
+    const choices = infos.filter(({ choice }) => choice?.many === false);
+    const give = (choice: OptionInfo, key: string, option: string, value: unknown) => {
+      this.writtenAt.set(join(join(path, choice.name), option), join(path, key));
+      beside.set(choice.name, { ...beside.get(choice.name), [option]: value });
+    };
+    for (const [key, value] of Object.entries(given)) {
+      if (infos.some(({ name }) => name === key)) continue;
+      const container = choices.find(({ choice }) => choice?.optionsKey === key);
+      if (container !== undefined && isRecord(value)) {
+        for (const [option, each] of Object.entries(value)) give(container, `${key}.${option}`, option, each);
+        continue;
+      }
+      const owners = choices.flatMap((choice) => {
+        const option = this.optionOf(choice, given[choice.name] ?? defaults[choice.name], key);
+        return option === undefined ? [] : [{ choice, option }];
+      });
+      if (owners.length === 1) give(owners[0].choice, key, owners[0].option.name, value);
+      else if (owners.length > 1)
+        this.refuseAmbiguous(
+          owners.map(({ choice }) => choice),
+          key,
+          path,
+        );
+      else if (!this.refuseIdle(choices, key, value, path)) this.refuseUnknown(infos, key, path, owner);
+    }
+    return beside;
+  }
+
+  /** The option of that name of the component that a choice has chosen. */
+  private optionOf(info: OptionInfo, value: unknown, name: string): OptionInfo | undefined {
+    const { kind } = info.choice!;
+    const chosen = isRecord(value) ? value[choiceKey(kind)] : value;
+    const known = this.context.components?.names(kind) ?? [];
+    return typeof chosen === 'string' && known.includes(chosen) ? this.find(kind, chosen, name) : undefined;
+  }
+
+  private find(kind: ComponentKind, component: string, option: string): OptionInfo | undefined {
+    const type = this.context.components!.optionsClass(kind, component);
+    return describeOptions(type).find(({ name, aliases }) => name === option || aliases.includes(option));
+  }
+
+  private refuseAmbiguous(choices: readonly OptionInfo[], key: string, path: string): void {
+    const places = choices.map(({ name }) => join(join(path, name), key));
+    this.refuse('conflict', join(path, key), `${join(path, key)} may mean ${places.join(' or ')}: say which`);
+  }
+
+  /** Refuses an option of a component of the same kind as one that was chosen; false where no component has it. */
+  private refuseIdle(choices: readonly OptionInfo[], key: string, value: unknown, path: string): boolean {
+    for (const { name, choice } of choices) {
+      const { kind } = choice!;
+      const owners = this.having(kind, key);
+      if (owners.length === 0) continue;
+      // Written with its default it does no harm: a stored run file may name every option.
+      if (owners.some((owner) => isDeepStrictEqual(this.find(kind, owner, key)?.default, value))) return true;
+      const full = join(path, key);
+      const needs = `${join(path, name)} ${owners.join(' or ')}`;
+      this.refuse('conflict', full, `${full} would have no effect: it needs ${needs}`);
+      return true;
+    }
+    return false;
+  }
+
+  private having(kind: ComponentKind, option: string): string[] {
+    const names = this.context.components?.names(kind) ?? [];
+    return names.filter((component) => this.find(kind, component, option) !== undefined);
+  }
+
+  private refuseUnknown(
+    infos: readonly OptionInfo[],
+    key: string,
+    path: string,
+    owner: Owner | undefined,
+  ): void {
+    const full = join(path, key);
+    const names = infos.map(({ name }) => name);
+    if (owner === undefined) {
+      const said = this.context.unknown?.(full) ?? {
+        category: 'unknown',
+        message: `unknown option "${full}".${didYouMean(key, names) || ` ${knownOptions(names)}`}`,
+      };
+      this.refuse(said.category, full, said.message);
+      return;
+    }
+    const others = this.having(owner.kind, key);
+    const hint =
+      others.length > 0
+        ? ` It is one of ${others.join(' and ')}.`
+        : didYouMean(key, names) || ` ${knownOptions(names)}`;
+    this.refuse('unknown', full, `unknown option "${full}" of ${owner.kind} ${owner.component}.${hint}`);
+  }
+
+  private validate(
+    instance: object,
+    infos: readonly OptionInfo[],
+    broken: ReadonlySet<string>,
+    path: string,
+  ): void {
+    for (const { property } of validateSync(instance, { forbidUnknownValues: false })) {
+      const info = infos.find(({ name }) => name === property);
+      if (info === undefined || broken.has(property)) continue;
+      const found = show((instance as Record<string, unknown>)[property]);
+      const full = join(path, property);
+      this.refuse('type', full, `${full} is ${found}, expected ${info.expected} (${info.doc})`);
+    }
+  }
+
+  private missing(info: OptionInfo, path: string): void {
+    this.refuse('missing', path, `${path} is missing, expected ${info.expected} (${info.doc})`);
+  }
+
+  private refuse(category: OptionProblem['category'], path: string, message: string): void {
+    const { where } = this.context;
+    const written = this.writtenAt.get(path) ?? path;
+    const place = typeof where === 'string' ? where : where(written);
+    this.problems.push({ category, path, message: `${place}: ${message}` });
+  }
+}
+
+function knownOptions(names: readonly string[]): string {
+  return names.length === 0 ? 'It has no options' : `Known: ${names.join(', ')}`;
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
