@@ -7,6 +7,7 @@ export const importanceSampling: PolicyLossComponent = {
   description: 'The probability ratio times the advantage, never clipped.',
   inputs: ['advantages', 'old_logprobs'],
   scope: 'token',
+  skipsZeroAdvantages: true,
   create: () => ({
     build({ ops, logprobs, inputs }) {
       const ratio = ops.exp(ops.sub(logprobs, inputs.old_logprobs));

@@ -30,6 +30,7 @@ export const ppo: PolicyLossComponent<PpoOptions> = {
   options: PpoOptions,
   inputs: ['advantages', 'old_logprobs'],
   scope: 'token',
+  skipsZeroAdvantages: true,
   create: (options) => ({
     build(terms) {
       const ratio = terms.ops.exp(terms.ops.sub(terms.logprobs, terms.inputs.old_logprobs));

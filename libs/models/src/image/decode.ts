@@ -3,17 +3,26 @@ import { ModelError } from '../errors';
 import type { RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
+const OPTIONS = { ignoreIcc: true };
+
+/**
+ * Pixels of an encoded image, read from its header.
+ * @throws ModelError `bad-input` for what is no image.
+ */
+export async function sizeOf(png: Uint8Array): Promise<Size> {
+  const { width, height } = await readable(() => sharp(png, OPTIONS).metadata(), png);
+  return { width, height };
+}
+
 /**
  * 8-bit RGB as Pillow's `convert('RGB')` gives it: transparency and colour profile are dropped.
  * @param check sees the size before the pixels are decoded.
  * @throws ModelError `bad-input` for what is no image.
  */
 export async function decodeRgb(png: Uint8Array, check: (size: Size) => void): Promise<RgbImage> {
-  const options = { ignoreIcc: true };
-  const { width, height } = await readable(() => sharp(png, options).metadata(), png);
-  check({ width, height });
+  check(await sizeOf(png));
   const { data, info } = await readable(
-    () => sharp(png, options).removeAlpha().toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }),
+    () => sharp(png, OPTIONS).removeAlpha().toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }),
     png,
   );
   if (info.channels !== 3) {

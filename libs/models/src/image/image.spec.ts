@@ -17,6 +17,8 @@ import {
   parseQwenVlImages,
   QwenVlImages,
   smartResize,
+  type MeasuredImage,
+  type ProcessedImage,
 } from '.';
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
@@ -79,6 +81,23 @@ describe.each(readdirSync(fixtures))('images of %s', (name) => {
     );
     expect(patches.length).toBe(expected.length);
     expect(patches.findIndex((value, index) => value !== expected[index])).toBe(-1);
+  });
+
+  test('are measured without being processed, with the same result', async () => {
+    const family = await loadFamily(join(folder, 'model'));
+    const processor = await loadImageProcessor(join(folder, 'model'), family);
+    const withoutPatches = ({
+      patches: _patches,
+      amongOthers,
+      ...measured
+    }: ProcessedImage): MeasuredImage => ({
+      ...measured,
+      ...(amongOthers === undefined ? {} : { amongOthers: withoutPatches(amongOthers) }),
+    });
+    for (const { file } of images) {
+      const png = readFileSync(join(folder, file));
+      expect(await processor.measure(png)).toEqual(withoutPatches(await processor.process(png)));
+    }
   });
 });
 
@@ -152,6 +171,8 @@ describe('the image processor', () => {
       /20000×10.*aspect ratio of 2000\.0.*at most 200/,
     );
     await expect(processor.process(Buffer.from('no image'))).rejects.toThrow(/8 bytes cannot be decoded/);
+    await expect(processor.measure(Buffer.from('no image'))).rejects.toThrow(/8 bytes cannot be decoded/);
+    await expect(processor.measure(await blank(1, 1))).rejects.toThrow(/1×1 pixels; expected at least 2×2/);
     const png = await blank(64, 32);
     await expect(processor.process(png.subarray(0, png.length - 30))).rejects.toThrow(/cannot be decoded/);
   });

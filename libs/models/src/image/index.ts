@@ -2,6 +2,7 @@ export {
   asShownTogether,
   ImageProcessor,
   type ImageProcessorOptions,
+  type MeasuredImage,
   type ProcessedImage,
 } from './processor';
 export { loadImageProcessor, parsePreparation } from './load';

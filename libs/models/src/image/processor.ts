@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { ImageInput } from '../families/base';
+import type { ImageGeometry, ImageInput } from '../families/base';
 import { ByteBudgetCache } from './cache';
-import { decodeRgb } from './decode';
+import { decodeRgb, sizeOf } from './decode';
 import type { ImageModel, ImagePreparation } from './preparation';
 import type { RgbImage } from './resample';
 import { checkSize, type Size } from './smart-resize';
 
-/** An image as the model takes it. Shared between callers: read only. */
-export interface ProcessedImage extends ImageInput {
+/** All that has to be known of an image to write a prompt that shows it. */
+export interface MeasuredImage extends ImageGeometry {
   /** Tokens the image takes in a prompt, as many as it has features. */
   tokens: number;
   /** sha256 of the encoded image (PNG), hex. */
@@ -18,6 +18,11 @@ export interface ProcessedImage extends ImageInput {
   width: number;
   height: number;
   /** The same image as a prompt of several shows it, where that differs. */
+  amongOthers?: MeasuredImage;
+}
+
+/** An image as the model takes it. Shared between callers: read only. */
+export interface ProcessedImage extends MeasuredImage, ImageInput {
   amongOthers?: ProcessedImage;
 }
 
@@ -29,7 +34,7 @@ export interface ImageProcessorOptions {
 const DEFAULT_CACHE_BYTES = 256 * 2 ** 20;
 
 /** The images of a prompt in the form in which it shows them: some models show one alone otherwise than several. */
-export function asShownTogether(images: readonly ProcessedImage[]): ProcessedImage[] {
+export function asShownTogether<I extends MeasuredImage & { amongOthers?: I }>(images: readonly I[]): I[] {
   return images.length === 1 ? [...images] : images.map((image) => image.amongOthers ?? image);
 }
 
@@ -57,6 +62,22 @@ export class ImageProcessor {
     const work = this.processNew(png, sha256).finally(() => this.inFlight.delete(sha256));
     this.inFlight.set(sha256, work);
     return work;
+  }
+
+  /**
+   * What `process` would say of an image, without its patches: only its header is read.
+   * @throws ModelError `bad-input` for what is no image, or has a size that the model cannot take.
+   */
+  async measure(png: Uint8Array): Promise<MeasuredImage> {
+    const sha256 = createHash('sha256').update(png).digest('hex');
+    const size = await sizeOf(png);
+    const { amongOthers } = this.preparation;
+    return {
+      ...this.geometryOf(size, this.preparation, sha256, this.keyOf(sha256, 1)),
+      ...(amongOthers === undefined
+        ? {}
+        : { amongOthers: this.geometryOf(size, amongOthers, sha256, this.keyOf(sha256, 2)) }),
+    };
   }
 
   /** The key of an image in a prompt that shows so many. */
@@ -91,15 +112,27 @@ export class ImageProcessor {
     sha256: string,
     key: string,
   ): ProcessedImage {
-    const geometry = preparation.geometryOf(image);
+    return {
+      ...this.geometryOf(image, preparation, sha256, key),
+      patches: preparation.patchesOf(image),
+    };
+  }
+
+  private geometryOf(
+    size: Size,
+    preparation: ImagePreparation,
+    sha256: string,
+    key: string,
+  ): Omit<MeasuredImage, 'amongOthers'> {
+    checkSize(size);
+    const geometry = preparation.geometryOf(size);
     return {
       ...geometry,
-      patches: preparation.patchesOf(image),
       tokens: this.model.imageTokens(geometry),
       sha256,
       key,
-      width: image.width,
-      height: image.height,
+      width: size.width,
+      height: size.height,
     };
   }
 }

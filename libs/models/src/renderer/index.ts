@@ -1,5 +1,5 @@
+export { assertPlaceholders, promptChunks, type PromptChunk } from './placeholders';
 export {
-  assertPlaceholders,
   makeRenderer,
   Renderer,
   type RenderedConversation,

@@ -1,13 +1,14 @@
 import { ModelError } from '../errors';
 import type { ChatMessage, ChatTemplate } from '../chat';
 import type { Family } from '../families/base';
-import { asShownTogether, type ImageProcessor, type ProcessedImage } from '../image';
+import { asShownTogether, type ImageProcessor, type MeasuredImage, type ProcessedImage } from '../image';
 import type { Tokenizer } from '../tokenizer';
 import { answerFrame, withoutLead, type AnswerFrame } from './answer-frame';
 import { ControlTokens } from './control-tokens';
 import { cutHistory } from './history';
 import { ImageExpansion } from './image-expansion';
 import { imagesOf, numberImages, type NumberedMessage } from './images';
+import { assertPlaceholders } from './placeholders';
 
 /** What a renderer needs of a model folder. */
 export interface RendererParts {
@@ -24,18 +25,21 @@ export interface RendererOptions {
   tools?: readonly object[];
 }
 
+/** An image that a prompt shows: measured, or processed. */
+type Shown<I> = MeasuredImage & { amongOthers?: I };
+
 /** A prompt ready for the model. */
-export interface RenderedPrompt {
+export interface RenderedPrompt<I = ProcessedImage> {
   /** One placeholder per image feature. */
   tokenIds: number[];
   /** Images kept, in order of their placeholders. */
-  images: ProcessedImage[];
+  images: I[];
   /** Σ placeholders = Σ features of the images. */
   imageTokens: number;
 }
 
 /** A prompt with its response, to train on or to score. */
-export interface RenderedSample extends RenderedPrompt {
+export interface RenderedSample<I = ProcessedImage> extends RenderedPrompt<I> {
   /** [T], 1 for tokens of the response, end-of-turn token included. */
   mask: Uint8Array;
   /** Where the response begins. */
@@ -43,7 +47,7 @@ export interface RenderedSample extends RenderedPrompt {
 }
 
 /** A whole conversation, to score. */
-export interface RenderedConversation extends RenderedPrompt {
+export interface RenderedConversation<I = ProcessedImage> extends RenderedPrompt<I> {
   /** [T], 1 for tokens an assistant message consists of, end-of-turn token included. */
   assistantMask: Uint8Array;
 }
@@ -80,7 +84,7 @@ export class Renderer {
    * @param images all images of the conversation; image parts name theirs by index, or stand in the same order.
    * @throws ModelError `bad-input` when messages and images do not fit.
    */
-  render(messages: readonly ChatMessage[], images: readonly ProcessedImage[]): RenderedPrompt {
+  render<I extends Shown<I>>(messages: readonly ChatMessage[], images: readonly I[]): RenderedPrompt<I> {
     const kept = this.select(messages, images.length);
     return this.renderKept(
       kept,
@@ -99,11 +103,11 @@ export class Renderer {
   }
 
   /** The prompt and a response as the sampler would emit it: the text's tokens and the end-of-turn token. */
-  renderWithResponse(
+  renderWithResponse<I extends Shown<I>>(
     messages: readonly ChatMessage[],
-    images: readonly ProcessedImage[],
+    images: readonly I[],
     response: string,
-  ): RenderedSample {
+  ): RenderedSample<I> {
     return this.appendSampled(this.render(messages, images), this.responseIds(response));
   }
 
@@ -113,10 +117,10 @@ export class Renderer {
    * An earlier answer that the template changes in hindsight (drops its reasoning, for example) has no mask.
    * @throws ModelError `bad-input` when messages and images do not fit.
    */
-  renderConversation(
+  renderConversation<I extends Shown<I>>(
     messages: readonly ChatMessage[],
-    images: readonly ProcessedImage[],
-  ): RenderedConversation {
+    images: readonly I[],
+  ): RenderedConversation<I> {
     const kept = this.select(messages, images.length);
     const shown = asShownTogether(imagesOf(kept).map((index) => images[index]));
     const whole = this.renderKept(kept, shown, false);
@@ -155,7 +159,7 @@ export class Renderer {
   }
 
   /** The prompt and what was sampled after it. Nothing is tokenized again. */
-  appendSampled(prompt: RenderedPrompt, sampledIds: readonly number[]): RenderedSample {
+  appendSampled<I>(prompt: RenderedPrompt<I>, sampledIds: readonly number[]): RenderedSample<I> {
     const at = sampledIds.indexOf(this.imageTokenId);
     if (at !== -1) {
       throw new ModelError(
@@ -179,11 +183,11 @@ export class Renderer {
     return cutHistory(numberImages(messages, images), this.options.historyTurns);
   }
 
-  private renderKept(
+  private renderKept<I extends Shown<I>>(
     messages: readonly NumberedMessage[],
-    given: readonly ProcessedImage[],
+    given: readonly I[],
     addGenerationPrompt = true,
-  ): RenderedPrompt {
+  ): RenderedPrompt<I> {
     const text = this.parts.chat.render(this.control.markMessages(withoutLead(messages, this.frame.lead)), {
       addGenerationPrompt,
       tools: this.options.tools,
@@ -213,22 +217,4 @@ function textOf(content: NumberedMessage['content']): string {
 /** The renderer of a model folder, see {@link Renderer}. */
 export function makeRenderer(parts: RendererParts, options: RendererOptions): Renderer {
   return new Renderer(parts, options);
-}
-
-/**
- * Checks that a sequence holds as many placeholders as its images have features, and returns the number.
- * @throws ModelError `bad-input` otherwise.
- */
-export function assertPlaceholders(
-  tokenIds: readonly number[],
-  images: readonly { tokens: number }[],
-  imageTokenId: number,
-): number {
-  const placeholders = tokenIds.reduce((sum, id) => sum + (id === imageTokenId ? 1 : 0), 0);
-  const features = images.reduce((sum, { tokens }) => sum + tokens, 0);
-  if (placeholders === features) return features;
-  throw new ModelError(
-    'bad-input',
-    `the tokens hold ${placeholders} image placeholders, but their ${images.length} images have ${features} features`,
-  );
 }

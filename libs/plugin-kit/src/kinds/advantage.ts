@@ -46,7 +46,10 @@ export interface AdvantageEstimate {
 export interface AdvantageEstimator {
   /** The whole batch at once, in groups. Throws an error that names the episode whose reward makes no sense. */
   estimate(groups: readonly EpisodeGroup[]): AdvantageEstimate;
-  /** Whether training on the group would change anything. Default: whether rewards of its episodes differ. */
+  /**
+   * Whether training on the group would change anything. Default: whether rewards of its episodes differ. Asked as soon as a group
+   * is complete, without the arrays of `inputs`.
+   */
   hasLearningSignal?(group: EpisodeGroup): boolean;
 }
 
@@ -63,6 +66,8 @@ export interface AdvantageComponent<Options = unknown> extends ComponentBase<
    * rest, for losses that do not.
    */
   readonly gives?: 'advantages' | 'selection';
+  /** Whether estimates have `returns`, for losses that read them. Default false. */
+  readonly givesReturns?: boolean;
   /** Loss of runs that name none. Default `importance_sampling`, for `selection` `cross_entropy`. */
   readonly defaultLoss?: string;
   /** Fewest episodes of a group, default 2 for `advantages`, 1 for `selection`. */

@@ -4,8 +4,11 @@ import type { LossInput } from './policy-loss';
 /** A part of a model input, in order. Tokens of all chunks together are the sequence. */
 export type ModelInputChunk =
   | { type: 'text'; tokens: ArrayLike<number> }
-  /** Takes `tokens` places of the sequence. Bytes are asked for by hash where the engine does not have them (any more). */
-  | { type: 'image'; sha256: string; tokens: number };
+  /**
+   * Takes `tokens` places of the sequence. Bytes are asked for by hash where the engine does not have them (any more). Where text
+   * stands between the places of one image, further parts of it are chunks with `continues`.
+   */
+  | { type: 'image'; sha256: string; tokens: number; continues?: boolean };
 
 export interface ModelInput {
   chunks: readonly ModelInputChunk[];

@@ -75,6 +75,8 @@ export interface PolicyLossComponent<Options = unknown> extends ComponentBase<
 > {
   readonly inputs: readonly LossInput[];
   readonly scope: LossScope;
+  /** Tokens whose advantage is 0 have no gradient: data without any other need no pass. Default false. */
+  readonly skipsZeroAdvantages?: boolean;
   /** Advantage estimator of runs that name none. Default: the one of the run file's default. */
   readonly defaultAdvantage?: string;
 }
