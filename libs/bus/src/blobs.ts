@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ObjectStore } from '@nats-io/obj';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { BusError } from './errors';
@@ -74,39 +73,5 @@ export class BlobStore {
       if (oldest.done !== true) this.known.delete(oldest.value);
     }
     this.known.add(hash);
-  }
-}
-
-export interface StoredFile {
-  name: string;
-  sizeBytes: number;
-}
-
-/** Named files, such as the parts of a checkpoint: `<run>/000080/adapter_model.safetensors`. */
-export class FileStore {
-  constructor(private readonly broker: Broker) {}
-
-  /** Stores the bytes under the name, over what was there. */
-  async put(name: string, bytes: Uint8Array): Promise<void> {
-    await this.run(`store file ${name}`, (store) => store.putBlob({ name }, bytes));
-  }
-
-  async get(name: string): Promise<Uint8Array | null> {
-    return this.run(`read file ${name}`, (store) => store.getBlob(name));
-  }
-
-  async list(prefix = ''): Promise<StoredFile[]> {
-    const files = await this.run('list files', (store) => store.list());
-    return files
-      .filter((file) => !file.deleted && file.name.startsWith(prefix))
-      .map((file) => ({ name: file.name, sizeBytes: file.size }));
-  }
-
-  async delete(name: string): Promise<void> {
-    await this.run(`delete file ${name}`, (store) => store.delete(name));
-  }
-
-  private run<T>(what: string, operation: (store: ObjectStore) => Promise<T>): Promise<T> {
-    return withRetry(what, this.broker, async () => operation((await this.broker.stores()).checkpoints));
   }
 }

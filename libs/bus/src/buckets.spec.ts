@@ -54,13 +54,6 @@ describe('buckets', () => {
     await other.close();
   });
 
-  it('keeps files by name', async () => {
-    await bus.checkpoints.put('run/000080/state.json', Buffer.from('{}'));
-    await bus.checkpoints.put('other/000080/state.json', Buffer.from('{}'));
-    expect(await bus.checkpoints.list('run/')).toEqual([{ name: 'run/000080/state.json', sizeBytes: 2 }]);
-    expect(Buffer.from((await bus.checkpoints.get('run/000080/state.json')) ?? []).toString()).toBe('{}');
-  });
-
   it('leads a run through its phases and lets none leave its end', async () => {
     const controller = new AbortController();
     const opened: string[] = [];

@@ -3,11 +3,12 @@ import type { Logger } from '@nestjs/common';
 import type { PubAck } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Reply, RunEvent } from '@ui-rl/contracts';
-import { BlobStore, FileStore } from './blobs';
+import { BlobStore } from './blobs';
 import { Broker, type EventBody } from './broker';
 import type { MessageClass } from './codec';
 import { startConsumption, type ConsumeOptions, type Consumption } from './consume';
 import { DeadLetters } from './dead-letter';
+import { CheckpointArchive, FileStore, SharedFiles } from './files';
 import { KvBucket } from './kv';
 import type { BusOptions } from './options';
 import { request, type RequestOptions } from './request';
@@ -28,7 +29,8 @@ export class BusService {
   readonly runs: RunDirectory;
   readonly deadLetterBucket: KvBucket;
   readonly blobs: BlobStore;
-  readonly checkpoints: FileStore;
+  readonly checkpoints: CheckpointArchive;
+  readonly files: SharedFiles;
 
   private readonly deadLetters: DeadLetters;
   private readonly running = new Set<Consumption | Responder>();
@@ -41,7 +43,8 @@ export class BusService {
     this.runsBucket = new KvBucket(broker, 'runs');
     this.deadLetterBucket = new KvBucket(broker, 'deadLetters');
     this.blobs = new BlobStore(broker);
-    this.checkpoints = new FileStore(broker);
+    this.checkpoints = new CheckpointArchive(new FileStore(broker, 'checkpoints'));
+    this.files = new SharedFiles(new FileStore(broker, 'files'));
     this.runs = new RunDirectory(broker, this.runsBucket);
     this.deadLetters = new DeadLetters(broker, this.deadLetterBucket);
   }

@@ -1,5 +1,12 @@
 export type BusErrorCategory =
-  'authorization' | 'closed' | 'configuration' | 'conflict' | 'damaged' | 'handlers' | 'too_large';
+  | 'authorization'
+  | 'closed'
+  | 'configuration'
+  | 'conflict'
+  | 'damaged'
+  | 'handlers'
+  | 'missing'
+  | 'too_large';
 
 /** Root of what this lib throws. Failures of the other side of a request are `Reply` values, not exceptions. */
 export class BusError extends Error {

@@ -1,4 +1,4 @@
-export { BlobStore, FileStore, sha256, type StoredFile } from './blobs';
+export { BlobStore, sha256 } from './blobs';
 export { BusService } from './bus';
 export {
   instantiate,
@@ -13,6 +13,17 @@ export type { ConsumeOptions, Consumption, JetStreamContext } from './consume';
 export { ExhaustedHandler, JetStreamHandler, RequestHandler } from './decorators';
 export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorators';
 export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } from './errors';
+export {
+  CheckpointArchive,
+  isSharedFile,
+  MANIFEST_FILE,
+  manifestOf,
+  resolveCheckpoint,
+  SharedFiles,
+  writeManifest,
+  type CheckpointPlaces,
+  type FolderManifest,
+} from './files';
 export { KvBucket, type KvChange, type KvEntry } from './kv';
 export { BusModule, onStopSignal, serveOnBus, type ServeOptions } from './module';
 export type { BusOptions } from './options';

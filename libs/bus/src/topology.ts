@@ -9,9 +9,12 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { Kvm, type KV } from '@nats-io/kv';
-import { Objm, type ObjectStore } from '@nats-io/obj';
+import { Objm, setSha256Backend, type ObjectStore } from '@nats-io/obj';
 import { nanos } from '@nats-io/transport-node';
 import { ANY, BUCKETS, STREAMS, subjects } from '@ui-rl/contracts';
+
+// Digests of objects in JavaScript, the default, take most of the time of a large one.
+setSha256Backend('native');
 
 const MEBIBYTE = 1024 * 1024;
 const HOUR_MS = 3_600_000;
@@ -70,6 +73,7 @@ export interface Stores {
   deadLetters: KV;
   blobs: ObjectStore;
   checkpoints: ObjectStore;
+  files: ObjectStore;
 }
 
 /** Creates what is missing of streams and buckets; leaves existing ones as they are (an operator may have tuned them). */
@@ -87,6 +91,7 @@ export async function ensureTopology(
     deadLetters: await kvm.create(BUCKETS.deadLetters, { history: 1, storage, ttl: 30 * DAY_MS }),
     blobs: await objm.create(BUCKETS.blobs, { storage, ttl: nanos(BLOB_TTL_MS) }),
     checkpoints: await objm.create(BUCKETS.checkpoints, { storage }),
+    files: await objm.create(BUCKETS.files, { storage }),
   };
 }
 

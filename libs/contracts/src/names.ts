@@ -11,6 +11,8 @@ export const BUCKETS = {
   runs: 'runs',
   blobs: 'blobs',
   checkpoints: 'checkpoints',
+  /** What people named on their machines, by sha256. */
+  files: 'files',
   deadLetters: 'dead_letters',
 } as const;
 
@@ -53,4 +55,26 @@ const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,95}$/;
 
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
+}
+
+/** Which checkpoint: the weights of a run after so many steps. */
+export interface CheckpointId {
+  runId: string;
+  step: number;
+}
+
+/** Folder of a step's checkpoint: `000080`. */
+export function stepFolder(step: number): string {
+  return String(step).padStart(6, '0');
+}
+
+/** Address of a checkpoint: `uirl://<run>/sampler_weights/000080`. */
+export function checkpointName({ runId, step }: CheckpointId): string {
+  return `uirl://${runId}/sampler_weights/${stepFolder(step)}`;
+}
+
+/** Run and step of a checkpoint's address; undefined where it is none. */
+export function parseCheckpointName(name: string): CheckpointId | undefined {
+  const [, runId, step] = /^uirl:\/\/([^/]+)\/sampler_weights\/(\d{6,15})$/.exec(name) ?? [];
+  return runId === undefined || !isRunId(runId) ? undefined : { runId, step: Number(step) };
 }

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { Base64UrlPaddedCodec, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
+import { BUCKETS } from '@ui-rl/contracts';
+import type { Broker } from '../broker';
+import { BusError } from '../errors';
+import { withRetry } from '../retry';
+import { digestOfBytes, type Digest } from './manifest';
+
+export interface StoredFile {
+  name: string;
+  sizeBytes: number;
+}
+
+/** Measured: 128 KiB, the default of object stores, takes twice as long; more gains nothing. */
+const CHUNK_BYTES = 512 * 1024;
+/** For one chunk: half a megabyte in this time is 140 kbit/s. */
+const CHUNK_TIMEOUT_MS = 30_000;
+const SHA256 = 'SHA-256=';
+
+/** Files by name in an object store, of any size, in chunks. Every operation waits for a broker that is away. */
+export class FileStore {
+  constructor(
+    private readonly broker: Broker,
+    private readonly bucket: 'checkpoints' | 'files',
+  ) {}
+
+  /** Stores the bytes under the name, over what was there. */
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.run(`store file ${name}`, (store) =>
+      store.putBlob({ name }, bytes, { timeout: CHUNK_TIMEOUT_MS }),
+    );
+  }
+
+  /** Stores a file of this machine under the name, over what was there. A transfer that breaks off begins again. */
+  async putFile(name: string, path: string): Promise<Digest> {
+    const info = await this.run(`store ${path} as ${name}`, async (store) => {
+      const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+      try {
+        const meta = { name, options: { max_chunk_size: CHUNK_BYTES } };
+        return await store.put(meta, webStream(file), { timeout: CHUNK_TIMEOUT_MS });
+      } finally {
+        file.destroy();
+      }
+    });
+    return digestFrom(info);
+  }
+
+  /** The bytes of a file that fits into memory, or null where there is none. Throws `BusError` `damaged`. */
+  async get(name: string): Promise<Uint8Array | null> {
+    const info = await this.info(name);
+    if (info === null) return null;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of this.chunks(info)) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
+    this.compare(name, digestOfBytes(bytes), digestFrom(info));
+    return bytes;
+  }
+
+  /** What is stored under the name, or null. */
+  async digest(name: string): Promise<Digest | null> {
+    const info = await this.info(name);
+    return info === null ? null : digestFrom(info);
+  }
+
+  /**
+   * Writes a file of any size to `path`, which must not exist; goes on where it was when the broker was away.
+   * Throws `BusError` `missing`, or `damaged` where it has another content than expected.
+   */
+  async getFile(name: string, path: string, expected: Digest): Promise<void> {
+    const info = await this.info(name);
+    if (info === null) throw new BusError('missing', `bucket ${this.name} holds no file ${name}`);
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    const file = await open(path, 'wx');
+    try {
+      for await (const chunk of this.chunks(info)) {
+        hash.update(chunk);
+        sizeBytes += chunk.byteLength;
+        await file.writeFile(chunk);
+      }
+    } finally {
+      await file.close();
+    }
+    this.compare(name, { sizeBytes, sha256: hash.digest('hex') }, expected);
+  }
+
+  async list(prefix = ''): Promise<StoredFile[]> {
+    return (await this.infos())
+      .filter(({ name }) => name.startsWith(prefix))
+      .map(({ name, size }) => ({ name, sizeBytes: size }));
+  }
+
+  /** Leaves no trace of the file, so that what is pruned every step costs nothing later. */
+  async delete(name: string): Promise<void> {
+    const info = await this.info(name);
+    if (info === null) return;
+    await this.purge(`$O.${this.name}.M.${Base64UrlPaddedCodec.encode(name)}`);
+    await this.purge(this.chunksOf(info));
+  }
+
+  /**
+   * Frees what uploads left behind that were cut off by the end of their process. Uploads that go on have chunks that are younger.
+   * @returns how many there were
+   */
+  async sweep(olderThanMs = 3_600_000): Promise<number> {
+    const all = `$O.${this.name}.C.>`;
+    const { state } = await this.run('list chunks', () =>
+      this.broker.jsm.streams.info(this.stream, { subjects_filter: all }),
+    );
+    const named = new Set((await this.infos()).map((info) => this.chunksOf(info)));
+    const left = Object.keys(state.subjects ?? {}).filter((subject) => !named.has(subject));
+    let freed = 0;
+    for (const subject of left) {
+      const last = await this.run('read a chunk', () =>
+        this.broker.jsm.streams.getMessage(this.stream, { last_by_subj: subject }),
+      );
+      if (last === null || Date.now() - last.time.getTime() < olderThanMs) continue;
+      await this.purge(subject);
+      freed += 1;
+    }
+    return freed;
+  }
+
+  /** One request each, repeated by itself: the object store's own reader does not survive a broker that restarts. */
+  private async *chunks(info: ObjectInfo): AsyncGenerator<Uint8Array> {
+    let seq = 1;
+    for (let read = 0; read < info.chunks; read += 1) {
+      const query = { seq, next_by_subj: this.chunksOf(info) };
+      const message = await this.run(`read file ${info.name}`, () =>
+        this.broker.jsm.direct.getMessage(this.stream, query),
+      );
+      if (message === null) {
+        throw new BusError(
+          'missing',
+          `file ${info.name} of bucket ${this.name} was deleted while it was read`,
+        );
+      }
+      seq = message.seq + 1;
+      yield message.data;
+    }
+  }
+
+  private compare(name: string, found: Digest, expected: Digest): void {
+    if (found.sha256 === expected.sha256) return;
+    const say = ({ sizeBytes, sha256 }: Digest): string => `${sizeBytes} bytes with sha256 ${sha256}`;
+    throw new BusError(
+      'damaged',
+      `file ${name} of bucket ${this.name} has ${say(found)}, expected ${say(expected)}`,
+    );
+  }
+
+  private async info(name: string): Promise<ObjectInfo | null> {
+    const info = await this.run(`look for file ${name}`, (store) => store.info(name));
+    return info === null || info.deleted ? null : info;
+  }
+
+  private async infos(): Promise<ObjectInfo[]> {
+    const infos = await this.run('list files', (store) => store.list());
+    return infos.filter(({ deleted }) => !deleted);
+  }
+
+  private chunksOf({ nuid }: ObjectInfo): string {
+    return `$O.${this.name}.C.${nuid}`;
+  }
+
+  private async purge(subject: string): Promise<void> {
+    await this.run(`delete ${subject}`, () =>
+      this.broker.jsm.streams.purge(this.stream, { filter: subject }),
+    );
+  }
+
+  private get name(): string {
+    return BUCKETS[this.bucket];
+  }
+
+  private get stream(): string {
+    return `OBJ_${this.name}`;
+  }
+
+  private run<T>(what: string, operation: (store: ObjectStore) => Promise<T>): Promise<T> {
+    return withRetry(what, this.broker, async () => operation((await this.broker.stores())[this.bucket]));
+  }
+}
+
+function webStream(file: Readable): globalThis.ReadableStream<Uint8Array> {
+  return Readable.toWeb(file) as ReadableStream<Uint8Array> as globalThis.ReadableStream<Uint8Array>;
+}
+
+function digestFrom({ size, digest }: ObjectInfo): Digest {
+  return { sizeBytes: size, sha256: Buffer.from(digest.slice(SHA256.length), 'base64url').toString('hex') };
+}

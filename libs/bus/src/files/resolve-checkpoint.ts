@@ -1,0 +1,80 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseCheckpointName, stepFolder, type CheckpointId } from '@ui-rl/contracts';
+import { BusError } from '../errors';
+import type { CheckpointArchive } from './checkpoint-archive';
+import { digestOfBytes, MANIFEST_FILE, writeManifest } from './manifest';
+
+/** Where checkpoints are looked for. */
+export interface CheckpointPlaces {
+  /** Folder of all runs on this machine. */
+  runsDir: string;
+  /** Downloads are kept below it. */
+  cacheDir: string;
+  /** Those in the object store; null where no broker can be asked. */
+  archive: CheckpointArchive | null;
+}
+
+/**
+ * The folder of a checkpoint on this machine, by its address: that of the run where it was trained here, else a download, which
+ * is made where the cache has none. Uploaded files win over local ones with the same name and another content: those are what a
+ * learner left that ended before it told of them.
+ * Throws `BusError` `configuration` for what is no address, `missing` with what there is instead, or `damaged`.
+ */
+export async function resolveCheckpoint(name: string, places: CheckpointPlaces): Promise<string> {
+  const checkpoint = parseCheckpointName(name);
+  if (checkpoint === undefined) {
+    throw new BusError(
+      'configuration',
+      `"${name}" is no address of a checkpoint, such as uirl://<run>/sampler_weights/000080`,
+    );
+  }
+  const { archive, cacheDir, runsDir } = places;
+  const local = await findLocal(runsDir, checkpoint);
+  const manifest = (await archive?.manifest(checkpoint)) ?? null;
+  if (manifest === null) {
+    if (local !== undefined) return local.dir;
+    throw new BusError('missing', await missing(name, checkpoint, places));
+  }
+  const { sha256 } = digestOfBytes(writeManifest(manifest));
+  if (local?.sha256 === sha256) return local.dir;
+  const dir = join(cacheDir, 'checkpoints', sha256);
+  const isCached = await readFile(join(dir, MANIFEST_FILE)).then(
+    () => true,
+    () => false,
+  );
+  if (!isCached) await archive!.download(checkpoint, manifest, dir);
+  return dir;
+}
+
+/** A finished checkpoint of a run on this machine, whatever the run's folder is called. */
+async function findLocal(
+  runsDir: string,
+  { runId, step }: CheckpointId,
+): Promise<{ dir: string; sha256: string } | undefined> {
+  for (const folder of await foldersIn(runsDir, runId)) {
+    const dir = join(runsDir, folder, 'checkpoints', stepFolder(step));
+    const [state, manifest] = await Promise.all(
+      ['state.json', MANIFEST_FILE].map((file) => readFile(join(dir, file)).catch(() => undefined)),
+    );
+    if (state === undefined || manifest === undefined) continue;
+    const { runId: owner } = JSON.parse(state.toString('utf8')) as { runId?: string };
+    if (owner === runId) return { dir, sha256: digestOfBytes(manifest).sha256 };
+  }
+  return undefined;
+}
+
+/** Folders of runs, the likeliest first. */
+async function foldersIn(runsDir: string, likeliest: string): Promise<string[]> {
+  const entries = await readdir(runsDir, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return folders.toSorted((a, b) => Number(b === likeliest) - Number(a === likeliest));
+}
+
+async function missing(name: string, { runId }: CheckpointId, places: CheckpointPlaces): Promise<string> {
+  const here = `${name} is not in ${places.runsDir}`;
+  if (places.archive === null) return `${here}, and no broker was asked: NATS_URL names one`;
+  const steps = await places.archive.steps(runId);
+  const stored = steps.length === 0 ? 'none of this run' : steps.map(stepFolder).join(', ');
+  return `${here} and not in the object store, which has ${stored}`;
+}
