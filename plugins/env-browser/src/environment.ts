@@ -8,22 +8,22 @@ import type {
 } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 import { findBrowser } from './find-browser';
-import { BrowserFleet } from './fleet';
+import { BrowserPool } from './browser-pool';
 import { pageOrigin, readPageSpec, readSettings, type PageSpec } from './options';
 import { asReply, BrowserSession } from './session';
 import { settle } from './settle';
-import { Stage } from './stage';
+import { BrowserTab } from './browser-tab';
 
 /** A page that was gone before the episode began is replaced this often. */
 const ATTEMPTS = 2;
 
 /** Pages in headless browsers. Plugin pages that can reset themselves are kept for the next episode. */
 export class BrowserEnvironment implements Environment {
-  private readonly idle: Stage[] = [];
+  private readonly idle: BrowserTab[] = [];
   private playing = 0;
 
   private constructor(
-    private readonly fleet: BrowserFleet,
+    private readonly pool: BrowserPool,
     private readonly options: EnvironmentOptions,
   ) {}
 
@@ -34,9 +34,9 @@ export class BrowserEnvironment implements Environment {
     const { chromium } = await import('playwright');
     const executablePath = findBrowser(settings.executablePath, chromium.executablePath());
     const launch = { executablePath, trustedOrigins: Object.keys(options.pages).map(pageOrigin) };
-    const fleet = new BrowserFleet(chromium, launch, settings.pagesPerBrowser, options.log);
-    await fleet.start();
-    return new BrowserEnvironment(fleet, options);
+    const pool = new BrowserPool(chromium, launch, settings.pagesPerBrowser, options.log);
+    await pool.start();
+    return new BrowserEnvironment(pool, options);
   }
 
   async open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
@@ -53,8 +53,8 @@ export class BrowserEnvironment implements Environment {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.idle.splice(0).map((stage) => stage.destroy()));
-    await this.fleet.close();
+    await Promise.all(this.idle.splice(0).map((tab) => tab.destroy()));
+    await this.pool.close();
   }
 
   private async opened(spec: PageSpec, seed: number, deadline: Deadline): Promise<EnvironmentSession> {
@@ -70,47 +70,47 @@ export class BrowserEnvironment implements Environment {
 
   private async start(spec: PageSpec, seed: number, deadline: Deadline): Promise<EnvironmentSession> {
     const kept = this.takeIdle(spec);
-    const stage = kept ?? (await this.fresh(spec));
+    const tab = kept ?? (await this.fresh(spec));
     try {
-      const screenshot = await stage.during(deadline, async () => {
-        if (kept === null) await stage.load();
-        await stage.reset(seed);
-        await settle(stage, true);
-        return stage.capture();
+      const screenshot = await tab.during(deadline, async () => {
+        if (kept === null) await tab.load();
+        await tab.reset(seed);
+        await settle(tab, true);
+        return tab.capture();
       });
-      return new BrowserSession(screenshot, stage, (used, healthy) => this.takeBack(used, healthy));
+      return new BrowserSession(screenshot, tab, (used, healthy) => this.takeBack(used, healthy));
     } catch (error) {
-      await stage.destroy();
+      await tab.destroy();
       throw error;
     }
   }
 
   /** An idle page that differs in nothing but what its reset is told. */
-  private takeIdle(spec: PageSpec): Stage | null {
+  private takeIdle(spec: PageSpec): BrowserTab | null {
     const key = keyOf(spec);
     for (;;) {
-      const index = this.idle.findIndex((stage) => keyOf(stage.spec) === key);
+      const index = this.idle.findIndex((tab) => keyOf(tab.spec) === key);
       if (index < 0) return null;
-      const [stage] = this.idle.splice(index, 1);
-      if (stage.reusable) {
-        stage.spec = spec;
-        return stage;
+      const [tab] = this.idle.splice(index, 1);
+      if (tab.reusable) {
+        tab.spec = spec;
+        return tab;
       }
-      void stage.destroy();
+      void tab.destroy();
     }
   }
 
-  private async fresh(spec: PageSpec): Promise<Stage> {
+  private async fresh(spec: PageSpec): Promise<BrowserTab> {
     while (this.idle.length > 0 && this.idle.length + this.playing > this.options.maxSessions) {
       await this.idle.shift()?.destroy();
     }
-    return Stage.create(this.fleet, spec, this.options.pages, this.options.log);
+    return BrowserTab.create(this.pool, spec, this.options.pages, this.options.log);
   }
 
-  private async takeBack(stage: Stage, healthy: boolean): Promise<void> {
+  private async takeBack(tab: BrowserTab, healthy: boolean): Promise<void> {
     this.playing--;
-    if (healthy && stage.reusable) this.idle.push(stage);
-    else await stage.destroy();
+    if (healthy && tab.reusable) this.idle.push(tab);
+    else await tab.destroy();
   }
 }
 

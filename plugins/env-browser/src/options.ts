@@ -26,7 +26,7 @@ export interface PageSpec {
   origins: ReadonlySet<string>;
   /** Given to the page's `window.uirl.reset` together with the seed. */
   reset: Record<string, unknown>;
-  /** Whether places are touched by a finger or clicked with a mouse. */
+  /** Whether points are touched by a finger or clicked with a mouse. */
   input: 'mouse' | 'touch';
 }
 

@@ -10,7 +10,7 @@ import type {
 } from '@ui-rl/plugin-kit';
 import { isOnKeyboard, playwrightKey } from './keys';
 import { click, drag, hold, line, move, tap, touch, wheel } from './pointer';
-import type { Stage } from './stage';
+import type { BrowserTab } from './browser-tab';
 
 /** CSS pixels per notch, as in Chromium for a mouse wheel. */
 const NOTCH = 100;
@@ -23,40 +23,40 @@ const RESERVE_MS = 2000;
 const TOWARDS: Record<Direction, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
 
 /** Executes an action on the page. What is wrong with the action is noted as an outcome; nothing is done then. */
-export async function perform(stage: Stage, action: Action, deadline: Deadline): Promise<void> {
-  if (placesOf(action, stage).some((place) => !isInside(place, stage))) {
-    stage.note('outside_viewport');
+export async function perform(tab: BrowserTab, action: Action, deadline: Deadline): Promise<void> {
+  if (pointsOf(action, tab).some((point) => !isInside(point, tab))) {
+    tab.note('outside_viewport');
     return;
   }
   switch (action.action) {
     case 'click':
-      return press(stage, [action.x, action.y], 1);
+      return press(tab, [action.x, action.y], 1);
     case 'double_click':
-      return press(stage, [action.x, action.y], 2);
+      return press(tab, [action.x, action.y], 2);
     case 'triple_click':
-      return press(stage, [action.x, action.y], 3);
+      return press(tab, [action.x, action.y], 3);
     case 'right_click':
-      return click(stage, [action.x, action.y], 'right', 1);
+      return click(tab, [action.x, action.y], 'right', 1);
     case 'middle_click':
-      return click(stage, [action.x, action.y], 'middle', 1);
+      return click(tab, [action.x, action.y], 'middle', 1);
     case 'move':
-      return move(stage, [action.x, action.y]);
+      return move(tab, [action.x, action.y]);
     case 'long_press':
-      return longPress(stage, [action.x, action.y], action.seconds ?? LONG_PRESS_SECONDS, deadline);
+      return longPress(tab, [action.x, action.y], action.seconds ?? LONG_PRESS_SECONDS, deadline);
     case 'type':
-      return type(stage, action.text);
+      return type(tab, action.text);
     case 'key':
-      return chord(stage, action.keys);
+      return chord(tab, action.keys);
     case 'scroll':
-      return scroll(stage, action);
+      return scroll(tab, action);
     case 'drag':
-      return stroke(stage, action.from, action.to);
+      return stroke(tab, action.from, action.to);
     case 'swipe':
-      return stroke(stage, ...endsOf(action, stage));
+      return stroke(tab, ...endsOf(action, tab));
     case 'button':
-      return deviceButton(stage, action.button);
+      return deviceButton(tab, action.button);
     case 'wait':
-      await sleep(allowed(stage, action.seconds, deadline));
+      await sleep(allowed(tab, action.seconds, deadline));
       return;
     case 'finish':
       return;
@@ -69,39 +69,37 @@ export function isContinuous(action: Action): boolean {
 }
 
 /** Places the agent named itself; the end of a swipe by direction may lie outside. */
-function placesOf(action: Action, stage: Stage): Point[] {
-  if (action.action === 'swipe' && 'direction' in action) return [startOf(action, stage)];
+function pointsOf(action: Action, tab: BrowserTab): Point[] {
+  if (action.action === 'swipe' && 'direction' in action) return [startOf(action, tab)];
   if ('from' in action) return [action.from, action.to];
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
 }
 
-function isInside([x, y]: Point, { spec: { viewport } }: Stage): boolean {
+function isInside([x, y]: Point, { spec: { viewport } }: BrowserTab): boolean {
   return x >= 0 && y >= 0 && x < viewport.width && y < viewport.height;
 }
 
-async function press(stage: Stage, place: Point, count: number): Promise<void> {
-  await (stage.spec.input === 'touch' ? tap(stage, place, count) : click(stage, place, 'left', count));
+async function press(tab: BrowserTab, point: Point, count: number): Promise<void> {
+  await (tab.spec.input === 'touch' ? tap(tab, point, count) : click(tab, point, 'left', count));
 }
 
-async function longPress(stage: Stage, place: Point, seconds: number, deadline: Deadline): Promise<void> {
-  const milliseconds = allowed(stage, seconds, deadline);
-  await (stage.spec.input === 'touch'
-    ? touch(stage, [place], milliseconds)
-    : hold(stage, place, milliseconds));
+async function longPress(tab: BrowserTab, point: Point, seconds: number, deadline: Deadline): Promise<void> {
+  const milliseconds = allowed(tab, seconds, deadline);
+  await (tab.spec.input === 'touch' ? touch(tab, [point], milliseconds) : hold(tab, point, milliseconds));
 }
 
-async function stroke(stage: Stage, from: Point, to: Point): Promise<void> {
-  await (stage.spec.input === 'touch' ? touch(stage, line(from, to), 0) : drag(stage, from, to));
+async function stroke(tab: BrowserTab, from: Point, to: Point): Promise<void> {
+  await (tab.spec.input === 'touch' ? touch(tab, line(from, to), 0) : drag(tab, from, to));
 }
 
 /** The time an agent asks for, as far as the deadline allows: waiting too long is not the environment's failure. */
-function allowed(stage: Stage, seconds: number, { deadlineAt }: Deadline): number {
+function allowed(tab: BrowserTab, seconds: number, { deadlineAt }: Deadline): number {
   const milliseconds = Math.max(0, Math.min(seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
-  if (milliseconds < seconds * 1000) stage.note('wait_cut_short');
+  if (milliseconds < seconds * 1000) tab.note('wait_cut_short');
   return milliseconds;
 }
 
-async function type({ page }: Stage, text: string): Promise<void> {
+async function type({ page }: BrowserTab, text: string): Promise<void> {
   if (text.length <= MAX_KEYSTROKES) {
     await page.keyboard.type(text);
     return;
@@ -112,14 +110,14 @@ async function type({ page }: Stage, text: string): Promise<void> {
   }
 }
 
-async function chord(stage: Stage, keys: string[]): Promise<void> {
-  const { keyboard } = stage.page;
+async function chord(tab: BrowserTab, keys: string[]): Promise<void> {
+  const { keyboard } = tab.page;
   if (keys.length === 1 && !isOnKeyboard(keys[0])) {
     await keyboard.insertText(keys[0]);
     return;
   }
   if (!keys.every(isOnKeyboard)) {
-    stage.note('unsupported_action');
+    tab.note('unsupported_action');
     return;
   }
   const names = keys.map(playwrightKey);
@@ -127,25 +125,25 @@ async function chord(stage: Stage, keys: string[]): Promise<void> {
   for (const name of names.toReversed()) await keyboard.up(name);
 }
 
-async function scroll(stage: Stage, { direction, amount, x, y }: ScrollAction): Promise<void> {
-  const place: Point = x === undefined || y === undefined ? middle(stage) : [x, y];
+async function scroll(tab: BrowserTab, { direction, amount, x, y }: ScrollAction): Promise<void> {
+  const point: Point = x === undefined || y === undefined ? middle(tab) : [x, y];
   const [deltaX, deltaY] = TOWARDS[direction];
-  await wheel(stage, place, [deltaX * NOTCH, deltaY * NOTCH], amount);
+  await wheel(tab, point, [deltaX * NOTCH, deltaY * NOTCH], amount);
 }
 
-function middle({ spec: { viewport } }: Stage): Point {
+function middle({ spec: { viewport } }: BrowserTab): Point {
   return [Math.floor(viewport.width / 2), Math.floor(viewport.height / 2)];
 }
 
-function startOf(swipe: Extract<SwipeAction, { direction: Direction }>, stage: Stage): Point {
-  return swipe.x === undefined || swipe.y === undefined ? middle(stage) : [swipe.x, swipe.y];
+function startOf(swipe: Extract<SwipeAction, { direction: Direction }>, tab: BrowserTab): Point {
+  return swipe.x === undefined || swipe.y === undefined ? middle(tab) : [swipe.x, swipe.y];
 }
 
 /** A swipe by direction goes half of the screen unless it says how far, and ends at the edge. */
-function endsOf(swipe: SwipeAction, stage: Stage): [Point, Point] {
+function endsOf(swipe: SwipeAction, tab: BrowserTab): [Point, Point] {
   if ('from' in swipe) return [swipe.from, swipe.to];
-  const { width, height } = stage.spec.viewport;
-  const [fromX, fromY] = startOf(swipe, stage);
+  const { width, height } = tab.spec.viewport;
+  const [fromX, fromY] = startOf(swipe, tab);
   const [towardsX, towardsY] = TOWARDS[swipe.direction];
   const distance = swipe.distance ?? Math.floor((towardsX === 0 ? height : width) / 2);
   const clamp = (value: number, size: number) => Math.min(Math.max(value, 0), size - 1);
@@ -156,20 +154,20 @@ function endsOf(swipe: SwipeAction, stage: Stage): [Point, Point] {
 }
 
 /** A page with `uirl.button` decides itself; elsewhere only `back` means something. */
-async function deviceButton(stage: Stage, button: Button): Promise<void> {
-  if (stage.contract.button) {
-    const known = await stage.evaluate<unknown>(`window.uirl?.button?.(${JSON.stringify(button)})`);
-    if (known === false) stage.note('unsupported_action');
-  } else if (button === 'back' && stage.spec.page === null) {
-    await goBack(stage);
+async function deviceButton(tab: BrowserTab, button: Button): Promise<void> {
+  if (tab.contract.button) {
+    const known = await tab.evaluate<unknown>(`window.uirl?.button?.(${JSON.stringify(button)})`);
+    if (known === false) tab.note('unsupported_action');
+  } else if (button === 'back' && tab.spec.page === null) {
+    await goBack(tab);
   } else {
-    stage.note('unsupported_action');
+    tab.note('unsupported_action');
   }
 }
 
-async function goBack(stage: Stage): Promise<void> {
-  const { currentIndex } = await stage.cdp.send('Page.getNavigationHistory');
+async function goBack(tab: BrowserTab): Promise<void> {
+  const { currentIndex } = await tab.cdp.send('Page.getNavigationHistory');
   // The blank page that every context begins with is no place to go back to.
-  if (currentIndex <= 1) stage.note('nothing_to_go_back_to');
-  else await stage.evaluate('history.back()');
+  if (currentIndex <= 1) tab.note('nothing_to_go_back_to');
+  else await tab.evaluate('history.back()');
 }

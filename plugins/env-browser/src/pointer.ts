@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Point } from '@ui-rl/plugin-kit';
-import type { Stage } from './stage';
+import type { BrowserTab } from './browser-tab';
 
 type Button = 'left' | 'middle' | 'right';
 
@@ -8,7 +8,12 @@ const BUTTON_BITS: Record<Button, number> = { left: 1, right: 2, middle: 4 };
 const PATH_STEPS = 5;
 
 /** Clicks once or several times. The commands go out together; the browser takes them in order. */
-export async function click({ cdp }: Stage, [x, y]: Point, button: Button, count: number): Promise<void> {
+export async function click(
+  { cdp }: BrowserTab,
+  [x, y]: Point,
+  button: Button,
+  count: number,
+): Promise<void> {
   const sent: Promise<unknown>[] = [cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y })];
   for (let clickCount = 1; clickCount <= count; clickCount++) {
     const event = { x, y, button, clickCount };
@@ -19,11 +24,11 @@ export async function click({ cdp }: Stage, [x, y]: Point, button: Button, count
   await Promise.all(sent);
 }
 
-export async function move({ cdp }: Stage, [x, y]: Point): Promise<void> {
+export async function move({ cdp }: BrowserTab, [x, y]: Point): Promise<void> {
   await cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
 }
 
-export async function hold({ cdp }: Stage, [x, y]: Point, milliseconds: number): Promise<void> {
+export async function hold({ cdp }: BrowserTab, [x, y]: Point, milliseconds: number): Promise<void> {
   const event = { x, y, button: 'left', clickCount: 1 } as const;
   await cdp.send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event, buttons: 1 });
   await sleep(milliseconds);
@@ -31,7 +36,7 @@ export async function hold({ cdp }: Stage, [x, y]: Point, milliseconds: number):
 }
 
 /** Through Playwright, which also carries HTML drag and drop. */
-export async function drag({ page }: Stage, from: Point, to: Point): Promise<void> {
+export async function drag({ page }: BrowserTab, from: Point, to: Point): Promise<void> {
   await page.mouse.move(...from);
   await page.mouse.down();
   await page.mouse.move(...to, { steps: PATH_STEPS });
@@ -40,7 +45,7 @@ export async function drag({ page }: Stage, from: Point, to: Point): Promise<voi
 
 /** One event per notch, each taken before the next, so that none are merged. */
 export async function wheel(
-  { cdp }: Stage,
+  { cdp }: BrowserTab,
   [x, y]: Point,
   [deltaX, deltaY]: Point,
   notches: number,
@@ -50,12 +55,12 @@ export async function wheel(
   }
 }
 
-export async function tap(stage: Stage, point: Point, count: number): Promise<void> {
-  for (let i = 0; i < count; i++) await touch(stage, [point], 0);
+export async function tap(tab: BrowserTab, point: Point, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await touch(tab, [point], 0);
 }
 
 /** A finger goes down at the first place, along all of them, and up after a while at the last. */
-export async function touch({ cdp }: Stage, path: readonly Point[], holdMs: number): Promise<void> {
+export async function touch({ cdp }: BrowserTab, path: readonly Point[], holdMs: number): Promise<void> {
   for (const [index, [x, y]] of path.entries()) {
     const type = index === 0 ? 'touchStart' : 'touchMove';
     await cdp.send('Input.dispatchTouchEvent', { type, touchPoints: [{ x, y }] });
@@ -64,7 +69,7 @@ export async function touch({ cdp }: Stage, path: readonly Point[], holdMs: numb
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
 }
 
-/** Places on the straight line between two places, both included. */
+/** Points on the straight line between two points, both included. */
 export function line([fromX, fromY]: Point, [toX, toY]: Point): Point[] {
   return Array.from({ length: PATH_STEPS + 1 }, (_, i) => {
     const part = i / PATH_STEPS;

@@ -2,7 +2,7 @@ import type { Action, Deadline, EnvironmentSession, Reply, Screenshot, StepOutco
 import { BrowserError } from './errors';
 import { isContinuous, perform } from './perform';
 import { settle } from './settle';
-import type { Stage } from './stage';
+import type { BrowserTab } from './browser-tab';
 
 type State = Record<string, unknown> | null;
 
@@ -12,17 +12,17 @@ export class BrowserSession implements EnvironmentSession {
 
   constructor(
     readonly screenshot: Screenshot,
-    private readonly stage: Stage,
+    private readonly tab: BrowserTab,
     /** Takes the page back: for another episode, or to be closed. */
-    private readonly giveBack: (stage: Stage, healthy: boolean) => Promise<void>,
+    private readonly giveBack: (tab: BrowserTab, healthy: boolean) => Promise<void>,
   ) {}
 
   async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
-    return asReply(() => this.stage.during(deadline, () => this.play(action, deadline)));
+    return asReply(() => this.tab.during(deadline, () => this.play(action, deadline)));
   }
 
   async close(deadline: Deadline): Promise<Reply<State>> {
-    const reply = await asReply(() => this.stage.during(deadline, () => this.readState()));
+    const reply = await asReply(() => this.tab.during(deadline, () => this.readState()));
     if (reply.ok) await this.end(true);
     return reply;
   }
@@ -34,26 +34,26 @@ export class BrowserSession implements EnvironmentSession {
   private async end(healthy: boolean): Promise<void> {
     if (this.over) return;
     this.over = true;
-    await this.giveBack(this.stage, healthy);
+    await this.giveBack(this.tab, healthy);
   }
 
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
-    const { stage } = this;
-    await perform(stage, action, deadline);
-    await settle(stage, isContinuous(action));
-    const screenshot = await stage.capture();
-    const ended = stage.contract.done && (await stage.evaluate<unknown>('window.uirl?.done?.()')) === true;
-    return { screenshot, outcome: stage.takeOutcome(), done: ended || action.action === 'finish' };
+    const { tab } = this;
+    await perform(tab, action, deadline);
+    await settle(tab, isContinuous(action));
+    const screenshot = await tab.capture();
+    const ended = tab.contract.done && (await tab.evaluate<unknown>('window.uirl?.done?.()')) === true;
+    return { screenshot, outcome: tab.takeOutcome(), done: ended || action.action === 'finish' };
   }
 
   private async readState(): Promise<State> {
-    const { stage } = this;
-    if (!stage.contract.state) {
-      return stage.evaluate('({ url: location.href, title: document.title })');
+    const { tab } = this;
+    if (!tab.contract.state) {
+      return tab.evaluate('({ url: location.href, title: document.title })');
     }
-    const state = await stage.ask('window.uirl?.state?.()');
+    const state = await tab.evaluateWhenReady('window.uirl?.state?.()');
     if (typeof state === 'object' && state !== null && !Array.isArray(state)) return state as State;
-    throw new BrowserError('page_error', `uirl.state() of ${stage.spec.url} must return an object`);
+    throw new BrowserError('page_error', `uirl.state() of ${tab.spec.url} must return an object`);
   }
 }
 

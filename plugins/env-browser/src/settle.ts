@@ -1,4 +1,4 @@
-import type { Stage } from './stage';
+import type { BrowserTab } from './browser-tab';
 
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
 const ONE_FRAME = 'new Promise((done) => requestAnimationFrame(() => done()))';
@@ -12,32 +12,32 @@ const LOAD_TIMEOUT_MS = 10_000;
  * `uirl` is taken to draw within its event handlers, which the screenshot waits for anyway; wheel and movements reach
  * the handlers with the next frame. Any other page gets two frames, and the time to load what it navigates to.
  */
-export async function settle(stage: Stage, isContinuous: boolean): Promise<void> {
-  if (stage.contract.settled) await stage.evaluate('window.uirl?.settled?.()');
-  else if (stage.spec.page === null || !stage.contract.state) await settlePage(stage);
-  else await stage.evaluate(isContinuous ? ONE_FRAME : A_TURN);
+export async function settle(tab: BrowserTab, isContinuous: boolean): Promise<void> {
+  if (tab.contract.settled) await tab.evaluate('window.uirl?.settled?.()');
+  else if (tab.spec.page === null || !tab.contract.state) await settlePage(tab);
+  else await tab.evaluate(isContinuous ? ONE_FRAME : A_TURN);
 }
 
-async function settlePage(stage: Stage): Promise<void> {
+async function settlePage(tab: BrowserTab): Promise<void> {
   const until = Date.now() + LOAD_TIMEOUT_MS;
   do {
-    await loaded(stage, until);
+    await loaded(tab, until);
     try {
-      await stage.evaluate(TWO_FRAMES);
+      await tab.evaluate(TWO_FRAMES);
     } catch (error) {
       // A navigation in between takes the page's promise away.
       if (Date.now() >= until) throw error;
     }
-  } while (stage.isNavigating && Date.now() < until);
-  if (stage.isNavigating) stage.note('still_loading');
+  } while (tab.isNavigating && Date.now() < until);
+  if (tab.isNavigating) tab.note('still_loading');
 }
 
-async function loaded(stage: Stage, until: number): Promise<void> {
+async function loaded(tab: BrowserTab, until: number): Promise<void> {
   const timeout = Math.max(1, until - Date.now());
   try {
-    await stage.page.waitForLoadState('load', { timeout });
+    await tab.page.waitForLoadState('load', { timeout });
   } catch (error) {
     if (Date.now() < until) throw error;
-    stage.note('still_loading');
+    tab.note('still_loading');
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deadline, Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
 import { BrowserError } from './errors';
-import { messageOf, type BrowserFleet, type Lease } from './fleet';
+import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { closedNetwork, guardNetwork } from './network';
 import type { PageSpec } from './options';
 
@@ -23,11 +23,11 @@ const PROBE = `(() => {
   return { reset: has('reset'), state: has('state'), settled: has('settled'), button: has('button'), done: has('done') };
 })()`;
 
-/** A page that is still loading by then is asked again as it is. */
+/** A page that is still loading by then is evaluated as it is. */
 const RELOAD_TIMEOUT_MS = 5000;
 const RETRY_PAUSE_MS = 20;
-const ASK_ATTEMPTS = 5;
-/** A screenshot that takes longer is asked for again. */
+const EVALUATE_ATTEMPTS = 5;
+/** A screenshot that takes longer is requested again. */
 const CAPTURE_TIMEOUT_MS = 3000;
 
 const LOST = Symbol('the answer was lost by a navigation');
@@ -39,17 +39,17 @@ function lostByNavigation(error: unknown): typeof LOST {
   throw error;
 }
 
-export type StageLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
+export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
-/** One page in a context of its own, watched: what happens to it is noted, and its end is a rejected promise. */
-export class Stage {
+/** One page in a context of its own, watched: outcomes of steps are collected, and its end is a rejected promise. */
+export class BrowserTab {
   contract: PageContract = NO_CONTRACT;
   /** Documents the main frame has shown since the last `load`. */
   private navigations = 0;
   private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
   private readonly onNavigation = new Set<() => void>();
-  private readonly gone: Promise<never>;
+  private readonly failure: Promise<never>;
   private fail: (error: BrowserError) => void;
   private failed = false;
   private destroyed = false;
@@ -59,24 +59,24 @@ export class Stage {
     readonly page: Page,
     readonly cdp: CDPSession,
     private readonly lease: Lease,
-    private readonly log: StageLog,
+    private readonly log: TabLog,
   ) {
-    this.gone = new Promise((_resolve, reject) => {
+    this.failure = new Promise((_resolve, reject) => {
       this.fail = (error) => {
         this.failed = true;
         reject(error);
       };
     });
-    this.gone.catch(() => undefined);
+    this.failure.catch(() => undefined);
   }
 
   static async create(
-    fleet: BrowserFleet,
+    pool: BrowserPool,
     spec: PageSpec,
     pages: Readonly<Record<string, string>>,
-    log: StageLog,
-  ): Promise<Stage> {
-    const lease = await fleet.lease({
+    log: TabLog,
+  ): Promise<BrowserTab> {
+    const lease = await pool.lease({
       ...closedNetwork(spec),
       viewport: spec.viewport,
       deviceScaleFactor: 1,
@@ -87,11 +87,11 @@ export class Stage {
     });
     try {
       const page = await lease.context.newPage();
-      const stage = new Stage(spec, page, await lease.context.newCDPSession(page), lease, log);
-      stage.watch(lease.context);
-      await stage.cdp.send('Page.enable');
-      await guardNetwork(lease.context, spec, pages, (url, isNavigation) => stage.refused(url, isNavigation));
-      return stage;
+      const tab = new BrowserTab(spec, page, await lease.context.newCDPSession(page), lease, log);
+      tab.watch(lease.context);
+      await tab.cdp.send('Page.enable');
+      await guardNetwork(lease.context, spec, pages, (url, isNavigation) => tab.refused(url, isNavigation));
+      return tab;
     } catch (cause) {
       await lease.release();
       if (cause instanceof BrowserError) throw cause;
@@ -146,7 +146,7 @@ export class Stage {
 
   /** Runs an expression in the page and waits for its promise. Throws `BrowserError` with what the page threw. */
   async evaluate<T = void>(expression: string): Promise<T> {
-    const reply = await this.despiteNavigation(() =>
+    const reply = await this.retryAfterNavigation(() =>
       this.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }),
     );
     if (reply.exceptionDetails !== undefined) {
@@ -157,8 +157,8 @@ export class Stage {
   }
 
   /** Evaluates until there is a value: a page that navigates has none for a moment. Null where none comes. */
-  async ask(expression: string): Promise<unknown> {
-    for (let attempt = 1; attempt <= ASK_ATTEMPTS; attempt++) {
+  async evaluateWhenReady(expression: string): Promise<unknown> {
+    for (let attempt = 1; attempt <= EVALUATE_ATTEMPTS; attempt++) {
       const value = await this.evaluate<unknown>(expression);
       if (value !== undefined) return value;
       await this.page.waitForLoadState('load', { timeout: RELOAD_TIMEOUT_MS }).catch(() => undefined);
@@ -168,7 +168,7 @@ export class Stage {
   }
 
   async capture(): Promise<Screenshot> {
-    const { data } = await this.despiteNavigation(() =>
+    const { data } = await this.retryAfterNavigation(() =>
       this.unlessNavigated(
         this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true }),
       ),
@@ -178,33 +178,33 @@ export class Stage {
     return { png, sha256, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
   }
 
-  /** Asks the page again where a navigation took the question away. */
-  private async despiteNavigation<T>(ask: () => Promise<T | typeof LOST>): Promise<T> {
+  /** Repeats the call where a navigation lost its answer. */
+  private async retryAfterNavigation<T>(call: () => Promise<T | typeof LOST>): Promise<T> {
     for (;;) {
-      const answer = await ask().catch(lostByNavigation);
+      const answer = await call().catch(lostByNavigation);
       if (answer !== LOST) return answer;
       await this.page.waitForLoadState('load', { timeout: RELOAD_TIMEOUT_MS }).catch(() => undefined);
       await sleep(RETRY_PAUSE_MS);
     }
   }
 
-  /** Chromium never answers a question for a screenshot that a navigation overtakes. */
-  private async unlessNavigated<T>(asked: Promise<T>): Promise<T | typeof LOST> {
-    let tell = () => {};
+  /** Chromium never answers a screenshot request that a navigation overtakes. */
+  private async unlessNavigated<T>(request: Promise<T>): Promise<T | typeof LOST> {
+    let resolveLost = () => {};
     const navigated = new Promise<typeof LOST>((resolve) => {
-      tell = () => resolve(LOST);
+      resolveLost = () => resolve(LOST);
     });
-    this.onNavigation.add(tell);
-    const timer = setTimeout(tell, CAPTURE_TIMEOUT_MS);
+    this.onNavigation.add(resolveLost);
+    const timer = setTimeout(resolveLost, CAPTURE_TIMEOUT_MS);
     try {
-      return await Promise.race([asked, navigated]);
+      return await Promise.race([request, navigated]);
     } finally {
       clearTimeout(timer);
-      this.onNavigation.delete(tell);
+      this.onNavigation.delete(resolveLost);
     }
   }
 
-  /** Remembers something the episode should hear of, once. */
+  /** Records an outcome that the episode reports, once. */
   note(outcome: string): void {
     this.notes.add(outcome);
   }
@@ -229,7 +229,7 @@ export class Stage {
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
     try {
-      return await Promise.race([this.explained(work()), this.gone, passed]);
+      return await Promise.race([this.explained(work()), this.failure, passed]);
     } finally {
       signal.removeEventListener('abort', stop);
     }
@@ -272,7 +272,7 @@ export class Stage {
     this.cdp.on('Page.windowOpen', () => this.note('popup_blocked'));
     page.on('filechooser', () => this.note('file_chooser_blocked'));
     page.on('pageerror', (error) => this.log('debug', `${this.spec.url}: ${error.message}`));
-    page.on('console', (message) => this.noteRefusedByBrowser(message.text()));
+    page.on('console', (message) => this.noteNavigationRefusal(message.text()));
     context.on('page', (popup) => {
       if (popup !== page) popup.close().catch(() => undefined);
     });
@@ -289,7 +289,7 @@ export class Stage {
     page.on('framenavigated', (frame) => {
       if (frame !== page.mainFrame()) return;
       this.navigations++;
-      this.onNavigation.forEach((tell) => tell());
+      this.onNavigation.forEach((listener) => listener());
     });
   }
 
@@ -299,7 +299,7 @@ export class Stage {
   }
 
   /** Navigation to `file:` and `data:` never becomes a request; the browser only says so. */
-  private noteRefusedByBrowser(text: string): void {
+  private noteNavigationRefusal(text: string): void {
     if (/^Not allowed to (load local resource|navigate top frame)/.test(text))
       this.note('blocked_navigation');
   }

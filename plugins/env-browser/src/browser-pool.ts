@@ -15,7 +15,7 @@ const ARGS = [
 /** A context that cannot be closed in this time takes its browser with it. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** What a browser is told when it starts. */
+/** How a browser is launched. */
 export interface LaunchOptions {
   executablePath: string;
   /** Origins without TLS that count as secure: only secure pages may ask for hosts of the local network. */
@@ -24,21 +24,21 @@ export interface LaunchOptions {
 
 type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
-interface Member {
+interface PooledBrowser {
   browser: Browser;
   contexts: number;
 }
 
 export interface Lease {
   context: BrowserContext;
-  /** Closes the context and gives its place back. Never throws. */
+  /** Closes the context and frees its slot. Never throws. */
   release(): Promise<void>;
 }
 
 /** The browser processes: started when they are needed, several contexts in each, replaced when they die. */
-export class BrowserFleet {
-  private members: Member[] = [];
-  private starting: Promise<Member> | null = null;
+export class BrowserPool {
+  private browsers: PooledBrowser[] = [];
+  private starting: Promise<PooledBrowser> | null = null;
   private closed = false;
 
   constructor(
@@ -55,12 +55,12 @@ export class BrowserFleet {
 
   /** A fresh context with a profile of its own. Throws `BrowserError` where no browser starts. */
   async lease(options: BrowserContextOptions): Promise<Lease> {
-    const member = await this.place();
+    const pooled = await this.acquire();
     try {
-      const context = await member.browser.newContext(options);
-      return { context, release: () => this.release(member, context) };
+      const context = await pooled.browser.newContext(options);
+      return { context, release: () => this.release(pooled, context) };
     } catch (cause) {
-      member.contexts--;
+      pooled.contexts--;
       throw new BrowserError('crashed', `the browser could not open a context: ${messageOf(cause)}`, {
         cause,
       });
@@ -70,14 +70,14 @@ export class BrowserFleet {
   async close(): Promise<void> {
     this.closed = true;
     if (this.starting !== null) await this.starting.catch(() => undefined);
-    const members = this.members.splice(0);
-    await Promise.all(members.map(({ browser }) => browser.close().catch(() => undefined)));
+    const browsers = this.browsers.splice(0);
+    await Promise.all(browsers.map(({ browser }) => browser.close().catch(() => undefined)));
   }
 
-  /** A member with room; the place is taken before anyone else can take it. */
-  private async place(): Promise<Member> {
+  /** A browser with a free slot; the slot is taken before anyone else can take it. */
+  private async acquire(): Promise<PooledBrowser> {
     for (;;) {
-      const free = this.members.find(
+      const free = this.browsers.find(
         ({ browser, contexts }) => browser.isConnected() && contexts < this.contextsPerBrowser,
       );
       if (free !== undefined) {
@@ -89,7 +89,7 @@ export class BrowserFleet {
   }
 
   /** One launch at a time; those who wait share it. */
-  private async launched(): Promise<Member> {
+  private async launched(): Promise<PooledBrowser> {
     if (this.closed) throw new BrowserError('crashed', 'the environment is being stopped');
     this.starting ??= this.launch().finally(() => {
       this.starting = null;
@@ -97,15 +97,15 @@ export class BrowserFleet {
     return this.starting;
   }
 
-  private async launch(): Promise<Member> {
-    const member: Member = { browser: await this.launchBrowser(), contexts: 0 };
-    this.members.push(member);
-    member.browser.on('disconnected', () => {
-      if (!this.members.includes(member)) return;
-      this.members = this.members.filter((other) => other !== member);
-      this.log('warn', `a browser died with ${member.contexts} pages; the next page starts another one`);
+  private async launch(): Promise<PooledBrowser> {
+    const pooled: PooledBrowser = { browser: await this.launchBrowser(), contexts: 0 };
+    this.browsers.push(pooled);
+    pooled.browser.on('disconnected', () => {
+      if (!this.browsers.includes(pooled)) return;
+      this.browsers = this.browsers.filter((other) => other !== pooled);
+      this.log('warn', `a browser died with ${pooled.contexts} pages; the next page starts another one`);
     });
-    return member;
+    return pooled;
   }
 
   private async launchBrowser(): Promise<Browser> {
@@ -138,7 +138,7 @@ export class BrowserFleet {
     });
   }
 
-  private async release(member: Member, context: BrowserContext): Promise<void> {
+  private async release(pooled: PooledBrowser, context: BrowserContext): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => resolve(false), CLOSE_TIMEOUT_MS);
@@ -149,16 +149,16 @@ export class BrowserFleet {
     );
     const closed = await Promise.race([closing, late]);
     clearTimeout(timer);
-    member.contexts--;
-    if (closed && (member.contexts > 0 || this.members.length <= 1)) return;
-    await this.retire(member, closed);
+    pooled.contexts--;
+    if (closed && (pooled.contexts > 0 || this.browsers.length <= 1)) return;
+    await this.retire(pooled, closed);
   }
 
-  private async retire(member: Member, idle: boolean): Promise<void> {
-    if (!this.members.includes(member)) return;
-    this.members = this.members.filter((other) => other !== member);
+  private async retire(pooled: PooledBrowser, idle: boolean): Promise<void> {
+    if (!this.browsers.includes(pooled)) return;
+    this.browsers = this.browsers.filter((other) => other !== pooled);
     if (!idle) this.log('warn', 'a page could not be closed, so that its browser is ended');
-    await member.browser.close().catch(() => undefined);
+    await pooled.browser.close().catch(() => undefined);
   }
 }
 
