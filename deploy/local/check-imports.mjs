@@ -112,10 +112,10 @@ function pathTo(file, cameFrom) {
 
 /** Circles of files, each file in one of them at most. */
 function circles() {
-  const told = new Set();
+  const reported = new Set();
   return [...importsOf.keys()].flatMap((file) => {
-    const circle = told.has(file) ? undefined : circleThrough(file);
-    for (const each of circle ?? []) told.add(each);
+    const circle = reported.has(file) ? undefined : circleThrough(file);
+    for (const each of circle ?? []) reported.add(each);
     return circle === undefined ? [] : [circle];
   });
 }

@@ -30,7 +30,7 @@ function installPackages() {
   if (result.status !== 0) throw new Error('npm ci failed; see its output above');
 }
 
-/** Makes sure of everything a run needs, with `tests` also of what only tests use; tells where the programs are. */
+/** Makes sure of everything a run needs, with `tests` also of what only tests use; prints where the programs are. */
 export function setup({ tests = false } = {}) {
   checkNode();
   installPackages();
@@ -44,8 +44,8 @@ if (process.argv[1] === import.meta.filename) {
   try {
     const { values } = parseArgs({ options: { tests: { type: 'boolean' } } });
     const tools = setup(values);
-    const places = Object.entries(tools).map(([name, path]) => `${name}: ${path}`);
-    console.log(`Ready. ${places.join('; ')}`);
+    const locations = Object.entries(tools).map(([name, path]) => `${name}: ${path}`);
+    console.log(`Ready. ${locations.join('; ')}`);
   } catch (error) {
     console.error(error.message);
     process.exit(1);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { subjects } from '@ui-rl/contracts';
 import type { EpisodeDetail, EpisodePage, RunDetail, DeadLetterView } from '@ui-rl/records';
 import { eventually } from '@ui-rl/testkit';
-import { firstTries, firstTry, miscounted, mistrained, recordedEpisodes } from './support/accounting';
+import { firstAttempts, firstAttempt, miscounted, mistrained, recordedEpisodes } from './support/accounting';
 import { TestFleet } from './support/fleet';
 import type { RunLog } from './support/run-log';
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
   const { connection } = fleet.bus;
   connection.publish(subjects.task(RUN), '{"description":"Turn on Bluetooth"}');
   for (const { subject, payload } of MALFORMED) connection.publish(subject, payload);
-  await askNonsense();
+  await requestNonsense();
   await fleet.completes(log);
 }, 240_000);
 
@@ -80,8 +80,8 @@ afterAll(async () => {
   await fleet?.stop();
 }, 60_000);
 
-/** Requests of every kind while the run is under way, as nobody should send them. */
-async function askNonsense(): Promise<void> {
+/** Requests of every kind while the run is going on, as nobody should send them. */
+async function requestNonsense(): Promise<void> {
   const { instance } = await eventually(
     'the env service and the policy',
     () => {
@@ -90,14 +90,14 @@ async function askNonsense(): Promise<void> {
     },
     90_000,
   );
-  const asked = [
+  const endpoints = [
     subjects.envOpen('browser'),
     subjects.envStep(instance),
     subjects.envClose(instance),
     subjects.policyAct(RUN),
     subjects.policyInfo(RUN),
   ];
-  for (const subject of asked) {
+  for (const subject of endpoints) {
     const garbage = await fleet.bus.connection.request(subject, GARBAGE, { timeout: 20_000 });
     expect(Buffer.from(garbage.data).toString('latin1')).toContain('bad_request');
     replies.set(subject, await fleet.bus.request(subject, { runId: 7, sessionId: 7 }, 20_000));
@@ -209,8 +209,8 @@ describe('a run that makes no sense', () => {
     ['truncated weights', () => ({ model: truncated() }), /model-truncated\/model\.safetensors/],
   ])('fails with the reason: %s', async (name, changes, reason) => {
     const runId = `bad-${name.replaceAll(' ', '-')}`;
-    const told = await fleet.createRun(runId, changes());
-    await told.stop();
+    const publisher = await fleet.createRun(runId, changes());
+    await publisher.stop();
     const phase = async () => (await fleet.bus.runs.state(runId))?.phase;
     await fleet.until(`the end of ${runId}`, async () => (await phase()) === 'failed', 45_000);
     expect((await fleet.bus.runs.state(runId))?.reason).toMatch(reason);
@@ -220,14 +220,14 @@ describe('a run that makes no sense', () => {
 
 // Ends the monitor: last.
 it('records every episode exactly once', async () => {
-  const asked = firstTries(RUN, { evaluated: 3, groups: 4, groupSize: 2 });
+  const requested = firstAttempts(RUN, { evaluated: 3, groups: 4, groupSize: 2 });
   const byHand = log.trajectories
-    .map(({ request }) => firstTry(request.rolloutId))
+    .map(({ request }) => firstAttempt(request.rolloutId))
     .filter((id) => id.startsWith(`${RUN}-t`));
   const database = await fleet.openDatabase();
   try {
     const episodes = await recordedEpisodes(database, RUN);
-    expect(miscounted(episodes, [...asked, ...new Set(byHand)])).toEqual([]);
+    expect(miscounted(episodes, [...requested, ...new Set(byHand)])).toEqual([]);
     expect(mistrained(episodes, log.steps)).toEqual([]);
     const published = log.trajectories.map(({ request }) => request.rolloutId);
     expect(episodes.map(({ id }) => id)).toEqual(published.toSorted());

@@ -1,6 +1,6 @@
 import { type Database } from '@ui-rl/records';
 import {
-  firstTries,
+  firstAttempts,
   miscounted,
   mistrained,
   type RecordedEpisode,
@@ -110,7 +110,7 @@ it('goes on to the end, whatever was killed', () => {
 });
 
 it('counts every episode exactly once in the database', () => {
-  expect(miscounted(episodes, firstTries('torn', SIZE))).toEqual([]);
+  expect(miscounted(episodes, firstAttempts('torn', SIZE))).toEqual([]);
   const published = torn.trajectories.map(({ request }) => request.rolloutId);
   expect(episodes.map(({ id }) => id).toSorted()).toEqual(published.toSorted());
 });
@@ -130,7 +130,7 @@ it('learns the same as a run that nobody disturbed', () => {
   expect(new Set(digests(torn).map(([, digest]) => digest)).size).toBeGreaterThan(2);
 });
 
-it('leaves a run that can be told from the database alone', async () => {
+it('leaves a run that can be reconstructed from the database alone', async () => {
   const steps = await database.dataSource.query<{ step: number; trained: number }[]>(
     `SELECT step, cardinality(rollout_ids)::int AS trained FROM steps WHERE run_id = 'torn' ORDER BY step`,
   );

@@ -58,7 +58,7 @@ export const POINT_ACTIONS = [
   'move',
 ] as const;
 
-/** A pointer action at one place. */
+/** A pointer action at one point. */
 export interface PointAction {
   action: (typeof POINT_ACTIONS)[number];
   x: number;
@@ -103,7 +103,7 @@ export interface DragAction {
   to: Point;
 }
 
-/** A quick stroke of a finger: from one place to another, or in a direction from a place (default: the middle). */
+/** A quick stroke of a finger: from one point to another, or in a direction from a point (default: the middle). */
 export type SwipeAction =
   | { action: 'swipe'; from: Point; to: Point }
   | { action: 'swipe'; direction: Direction; distance?: number; x?: number; y?: number };

@@ -6,7 +6,8 @@ import { canonicalKey, MAX_COORDINATE, MAX_KEYS, type FieldRule } from './schema
 export type FieldValue = string | number | boolean | string[] | Point;
 
 export type FieldResult =
-  { ok: true; value: FieldValue } | { ok: false; reason: ParseFailureReason; node: JsonNode; wanted: string };
+  | { ok: true; value: FieldValue }
+  | { ok: false; reason: ParseFailureReason; node: JsonNode; expected: string };
 
 /** Checks one value against its rule. */
 export function checkField(node: JsonNode, rule: FieldRule): FieldResult {
@@ -27,8 +28,8 @@ export function checkField(node: JsonNode, rule: FieldRule): FieldResult {
   }
 }
 
-function wrongType(node: JsonNode, wanted: string): FieldResult {
-  return { ok: false, reason: 'wrong_type', node, wanted };
+function wrongType(node: JsonNode, expected: string): FieldResult {
+  return { ok: false, reason: 'wrong_type', node, expected };
 }
 
 function checkNumber(
@@ -36,27 +37,27 @@ function checkNumber(
   rule: { type: 'integer' | 'number'; min: number; max: number },
 ): FieldResult {
   const kind = rule.type === 'integer' ? 'a whole number' : 'a number';
-  const wanted = `${kind} from ${rule.min} to ${rule.max}`;
-  if (node.type !== 'number') return wrongType(node, wanted);
+  const expected = `${kind} from ${rule.min} to ${rule.max}`;
+  if (node.type !== 'number') return wrongType(node, expected);
   if (!Number.isFinite(node.value) || node.value < rule.min || node.value > rule.max) {
-    return { ok: false, reason: 'out_of_range', node, wanted };
+    return { ok: false, reason: 'out_of_range', node, expected };
   }
-  if (rule.type === 'integer' && !Number.isInteger(node.value)) return wrongType(node, wanted);
+  if (rule.type === 'integer' && !Number.isInteger(node.value)) return wrongType(node, expected);
   return { ok: true, value: node.value };
 }
 
 function checkString(node: JsonNode, rule: { maxLength: number }): FieldResult {
   if (node.type !== 'string') return wrongType(node, 'a string');
   if (node.value.length > rule.maxLength) {
-    return { ok: false, reason: 'out_of_range', node, wanted: `at most ${rule.maxLength} characters` };
+    return { ok: false, reason: 'out_of_range', node, expected: `at most ${rule.maxLength} characters` };
   }
   return { ok: true, value: node.value };
 }
 
 function checkOneOf(node: JsonNode, values: readonly string[]): FieldResult {
-  const wanted = `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
-  if (node.type !== 'string') return wrongType(node, wanted);
-  if (!values.includes(node.value)) return { ok: false, reason: 'unknown_value', node, wanted };
+  const expected = `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
+  if (node.type !== 'string') return wrongType(node, expected);
+  if (!values.includes(node.value)) return { ok: false, reason: 'unknown_value', node, expected };
   return { ok: true, value: node.value };
 }
 
@@ -82,16 +83,16 @@ function pointParts(node: JsonNode): JsonNode[] | null {
 }
 
 function checkKeys(node: JsonNode): FieldResult {
-  const wanted = `a list of 1 to ${MAX_KEYS} keys such as ["ctrl", "a"] or ["enter"]`;
-  if (node.type !== 'array') return wrongType(node, wanted);
+  const expected = `a list of 1 to ${MAX_KEYS} keys such as ["ctrl", "a"] or ["enter"]`;
+  if (node.type !== 'array') return wrongType(node, expected);
   if (node.items.length === 0 || node.items.length > MAX_KEYS) {
-    return { ok: false, reason: 'out_of_range', node, wanted };
+    return { ok: false, reason: 'out_of_range', node, expected };
   }
   const keys: string[] = [];
   for (const item of node.items) {
-    if (item.type !== 'string') return wrongType(item, wanted);
+    if (item.type !== 'string') return wrongType(item, expected);
     const key = canonicalKey(item.value);
-    if (key === null) return { ok: false, reason: 'unknown_value', node: item, wanted };
+    if (key === null) return { ok: false, reason: 'unknown_value', node: item, expected };
     keys.push(key);
   }
   return { ok: true, value: keys };

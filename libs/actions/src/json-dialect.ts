@@ -125,7 +125,7 @@ class Parser {
       const result = checkField(node, variant.fields[key].rule);
       if (!result.ok) {
         const found = shorten(this.text.slice(result.node.start, result.node.end));
-        const message = `${quote(key)} of ${name} must be ${result.wanted}, found ${found}.`;
+        const message = `${quote(key)} of ${name} must be ${result.expected}, found ${found}.`;
         return this.at(result.node, result.reason, message, name);
       }
       action[key] = result.value;

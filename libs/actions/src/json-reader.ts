@@ -142,17 +142,17 @@ class Reader {
     return found;
   }
 
-  private expect(character: string, wanted = `"${character}"`): void {
+  private expect(character: string, expected = `"${character}"`): void {
     this.space();
-    if (this.text[this.at] !== character) throw this.unexpected(wanted);
+    if (this.text[this.at] !== character) throw this.unexpected(expected);
     this.at++;
     this.space();
   }
 
-  private unexpected(wanted: string): Malformed {
+  private unexpected(expected: string): Malformed {
     const found =
       this.at < this.text.length ? `found ${JSON.stringify(this.text[this.at])}` : 'the text ended';
-    return new Malformed(this.at, Math.min(this.at + 1, this.text.length), `needs ${wanted}, but ${found}`);
+    return new Malformed(this.at, Math.min(this.at + 1, this.text.length), `needs ${expected}, but ${found}`);
   }
 
   private space(): void {

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { loadPlugins, type Task } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import type { Browser, Page } from 'playwright';
-import { placeOf } from './places';
+import { tapPointOf } from './tap-points';
 
 const ADDRESS = 'http://pocket.bench/';
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
@@ -51,7 +51,7 @@ export class BarePages {
   }
 
   async step(page: number, index: number): Promise<void> {
-    const { x, y } = placeOf(index, this.viewport);
+    const { x, y } = tapPointOf(index, this.viewport);
     await this.pages[page].mouse.click(x, y);
     await this.pages[page].screenshot();
   }

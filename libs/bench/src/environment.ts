@@ -3,12 +3,12 @@ import { readCliSettings } from '@ui-rl/settings';
 import { BarePages } from './bare-playwright';
 import { alternate, median, medianRatio, ownPeakRss, memoryBelow } from './measure';
 import type { BenchOptions, PartResult } from './parts';
-import { placeOf } from './places';
+import { tapPointOf } from './tap-points';
 
 const PAGES = [1, 4, 8];
 const DEADLINE_MS = 30_000;
 
-/** A number of pages that can each be asked for steps. */
+/** A number of pages that can each execute steps. */
 interface Pages {
   step(page: number, index: number): Promise<void>;
 }
@@ -99,7 +99,7 @@ export class PluginPages implements Pages {
   }
 
   async step(page: number, index: number): Promise<void> {
-    const action = { action: 'click', ...placeOf(index, this.viewport) };
+    const action = { action: 'click', ...tapPointOf(index, this.viewport) };
     const request = {
       sessionId: this.ids[page],
       stepId: `step-${this.steps++}`,

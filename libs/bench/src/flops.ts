@@ -30,7 +30,7 @@ export interface ModelCost {
 
 /** Sizes of one step. */
 export interface StepCost {
-  /** Tokens of each sample, and the places of those that are trained: token t is predicted from the t tokens before it. */
+  /** Tokens of each sample, and the positions of those that are trained: token t is predicted from the t tokens before it. */
   samples: readonly { tokens: number; trained: readonly number[] }[];
   /** Patches of each distinct image. */
   images: readonly { patches: number }[];

@@ -7,7 +7,7 @@ import { makeTurns } from './conversation';
 import { alternate, median, medianRatio, ownPeakRss, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 
-const MOST_ROWS = 64;
+const MAX_ROWS = 64;
 const GROUP = 8;
 const NEW_TOKENS = 64;
 
@@ -21,8 +21,8 @@ interface Load {
 const LOADS: readonly Load[] = [
   { name: '1', rows: 1, group: 1 },
   { name: '8', rows: 8, group: 1 },
-  { name: '64', rows: MOST_ROWS, group: 1 },
-  { name: '64_in_groups', rows: MOST_ROWS, group: GROUP },
+  { name: '64', rows: MAX_ROWS, group: 1 },
+  { name: '64_in_groups', rows: MAX_ROWS, group: GROUP },
 ];
 
 /**
@@ -37,13 +37,13 @@ export async function benchGeneration({
   onProgress,
 }: BenchOptions): Promise<PartResult> {
   const folder = await loadModelFolder(modelDir);
-  const turns = await makeTurns(folder, MOST_ROWS);
+  const turns = await makeTurns(folder, MAX_ROWS);
   const endless = await withoutEnd(modelDir);
   const engine = await Engine.start({
     modelDir: endless,
     device,
     trainable: { mode: 'lora', lora: { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 } },
-    maxRows: MOST_ROWS,
+    maxRows: MAX_ROWS,
     maxSequence: Math.max(...turns.map(({ promptTokens }) => promptTokens)) + NEW_TOKENS,
     seed: 0,
   });

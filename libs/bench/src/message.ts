@@ -8,7 +8,7 @@ import { readCliSettings } from '@ui-rl/settings';
 import { PluginPages, phoneTask, valueOf } from './environment';
 import { median, peakRssOf, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
-import { placeOf } from './places';
+import { tapPointOf } from './tap-points';
 
 const RUN = 'bench';
 const DEADLINE_MS = 30_000;
@@ -69,10 +69,10 @@ class BusSession {
     private readonly opened: EnvOpenReply,
   ) {}
 
-  /** Asked again with the same index, the service answers from memory. */
+  /** Requested again with the same index, the service answers from its cache of replies. */
   async step(index: number): Promise<void> {
     const { sessionId, instance, screenshot } = this.opened;
-    const action = { action: 'click', ...placeOf(index, screenshot) };
+    const action = { action: 'click', ...tapPointOf(index, screenshot) };
     const request = { sessionId, stepId: `step-${index}`, action, deadlineMs: DEADLINE_MS };
     valueOf(await this.bus.request<EnvStepReply>(subjects.envStep(instance), request, DEADLINE_MS));
   }

@@ -64,10 +64,10 @@ export class BlobStore {
       const info = await store.info(hash);
       if (info === null || info.deleted) await store.putBlob({ name: hash }, bytes);
     });
-    this.remember(hash);
+    this.markKnown(hash);
   }
 
-  private remember(hash: string): void {
+  private markKnown(hash: string): void {
     if (this.known.size >= KNOWN_HASHES) {
       const oldest = this.known.values().next();
       if (oldest.done !== true) this.known.delete(oldest.value);

@@ -21,7 +21,7 @@ describe('buckets', () => {
     await nats.stop();
   });
 
-  it('updates by revision and tells who was first', async () => {
+  it('updates by revision and reports who was first', async () => {
     const revision = await bus.runsBucket.create('a.b', { n: 1 });
     expect(await bus.runsBucket.create('a.b', { n: 2 })).toBeNull();
     expect(await bus.runsBucket.update('a.b', { n: 3 }, revision ?? 0)).toBeGreaterThan(revision ?? 0);

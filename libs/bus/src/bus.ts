@@ -66,7 +66,7 @@ export class BusService {
     return this.broker.publishJson(subject, value, id);
   }
 
-  /** Publishes an event of a run; `id` names what happened, so that telling it twice is stored once. */
+  /** Publishes an event of a run; `id` names what happened, so that publishing it twice stores it once. */
   async event(event: EventBody<RunEvent>, id: string): Promise<void> {
     return this.broker.event(event, id);
   }

@@ -62,9 +62,9 @@ describe('streams and durable consumers', () => {
     expect(most).toBeGreaterThan(1);
   });
 
-  it('tries a failed message again and tells the last attempt, then gives up in the open', async () => {
+  it('retries a failed message and marks the last attempt, then calls the exhausted handler', async () => {
     const deliveries: [number, boolean][] = [];
-    let givenUp: unknown;
+    let exhaustedError: unknown;
     await bus.consume({
       stream: STREAMS.rollouts,
       durable: 'actors',
@@ -77,17 +77,17 @@ describe('streams and durable consumers', () => {
         throw new Error('the browser is on fire');
       },
       exhausted: async (_, context) => {
-        givenUp = context.error;
+        exhaustedError = context.error;
       },
     });
     await bus.publishJson(subjects.rollout('run', 'train'), makeRollout(), 'one');
-    await eventually('giving up', () => givenUp);
+    await eventually('the exhausted handler', () => exhaustedError);
     expect(deliveries).toEqual([
       [1, false],
       [2, false],
       [3, true],
     ]);
-    expect(givenUp).toMatchObject({ message: 'the browser is on fire' });
+    expect(exhaustedError).toMatchObject({ message: 'the browser is on fire' });
     await eventually('an empty queue', async () => (await pending(bus, STREAMS.rollouts)) === 0);
   });
 
@@ -177,7 +177,7 @@ describe('streams and durable consumers', () => {
     );
   });
 
-  it('counts an attempt in which the process died, and gives up after the last', async () => {
+  it('counts an attempt in which the process died, and calls the exhausted handler after the last', async () => {
     const options = {
       stream: STREAMS.tasks,
       durable: 'loader',
@@ -200,17 +200,17 @@ describe('streams and durable consumers', () => {
       if (attempt === 1) await bus.publishJson(subjects.task('run'), makeTask(), 'one');
       await eventually('an attempt', () => started === attempt);
     }
-    let givenUp = 0;
+    let exhaustedCalls = 0;
     await bus.consume({
       ...options,
       handle: async () => {
         throw new Error('no third attempt');
       },
       exhausted: async () => {
-        givenUp += 1;
+        exhaustedCalls += 1;
       },
     });
-    await eventually('giving up', () => givenUp === 1);
+    await eventually('the exhausted handler', () => exhaustedCalls === 1);
   });
 });
 

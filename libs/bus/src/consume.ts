@@ -44,7 +44,7 @@ export interface ConsumeOptions<T> {
   schema?: MessageClass<T>;
   /** Messages at a time; nothing is fetched beyond that. Default 1. */
   concurrency?: number;
-  /** Silence after which the broker delivers again; while a handler runs it is told three times as often. Default 30,000. */
+  /** Silence after which the broker delivers again; while a handler runs, `working` is sent three times as often. Default 30,000. */
   ackWaitMs?: number;
   /** Attempts before `exhausted`. Default 5. */
   maxDeliver?: number;
@@ -110,18 +110,18 @@ class ConsumptionLoop<T> implements Consumption {
 
   async start(): Promise<void> {
     await this.openConsumer();
-    // A pull request dies with the connection it was made over: ask again at once instead of waiting for its expiry.
-    const forget = this.broker.onReconnect(() => {
+    // A pull request dies with the connection it was made over: pull again at once instead of waiting for its expiry.
+    const unsubscribe = this.broker.onReconnect(() => {
       this.consumer = null;
       for (const messages of this.waiting) messages.stop();
     });
     this.slots = Array.from({ length: this.options.concurrency ?? 1 }, () => this.runSlot());
-    void this.finish(forget);
+    void this.finish(unsubscribe);
   }
 
-  private async finish(forget: () => void): Promise<void> {
+  private async finish(unsubscribe: () => void): Promise<void> {
     await Promise.all(this.slots);
-    forget();
+    unsubscribe();
     this.end();
   }
 

@@ -26,13 +26,13 @@ export class DeadLetters {
     private readonly bucket: KvBucket,
   ) {}
 
-  /** Stores a message with the reason, and tells it in the events of its run. */
+  /** Stores a message with the reason, and publishes it as an event of its run. */
   async put(message: { key: string; subject: string; reason: string }, payload: Uint8Array): Promise<void> {
     const { service, logger } = this.broker;
     const letter = toDeadLetter({ ...message, service }, payload);
     await this.bucket.put(letter.key, letter);
     const { subject, key, reason } = letter;
-    logger.error(`dead letter from ${subject}: ${reason}. See it with: ${howToFind(key)}`);
+    logger.error(`dead letter from ${subject}: ${reason}. See it with: ${readCommand(key)}`);
     const runId = runOfSubject(subject);
     if (runId === null || !isRunId(runId)) return;
     await this.broker.event({ type: 'dead_letter', runId, service, subject, key, reason }, key);
@@ -65,6 +65,6 @@ function runOfSubject(subject: string): string | null {
   return ['task', 'rollout', 'trajectory', 'event', 'policy'].includes(what) ? run : null;
 }
 
-function howToFind(key: string): string {
+function readCommand(key: string): string {
   return `nats kv get ${BUCKETS.deadLetters} ${key}`;
 }

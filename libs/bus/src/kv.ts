@@ -113,7 +113,7 @@ export class KvBucket {
         continue;
       }
       const end = () => iterator.stop();
-      const forget = this.broker.onReconnect(end);
+      const unsubscribe = this.broker.onReconnect(end);
       stop.addEventListener('abort', end, { once: true });
       try {
         for await (const entry of iterator) {
@@ -127,7 +127,7 @@ export class KvBucket {
       } catch (error) {
         if (!isTransient(error)) throw error;
       } finally {
-        forget();
+        unsubscribe();
         stop.removeEventListener('abort', end);
         iterator.stop();
       }

@@ -12,11 +12,11 @@ import { isClosed, sleep } from './retry';
  */
 export interface RequestOptions {
   /**
-   * How long to ask again while nobody listens on the subject or the connection is away (a service that restarts).
+   * How long to retry while nobody listens on the subject or the connection is away (a service that restarts).
    * 0, the default, reports `no_responders` at once. The message may then arrive twice: for idempotent requests only.
    */
   retryForMs?: number;
-  /** Asks again after a `timeout` too, as often as fits into `retryForMs`. */
+  /** Retries after a `timeout` too, as often as fits into `retryForMs`. */
   retryTimeouts?: boolean;
   signal?: AbortSignal;
 }
@@ -37,15 +37,15 @@ export async function request<T>(
   }
   const retryUntil = Date.now() + (options.retryForMs ?? 0);
   for (;;) {
-    const reply = await ask(broker, subject, payload, timeoutMs, schema);
-    const again = !reply.ok && mayAskAgain(reply.error.code, options);
-    if (!again || Date.now() >= retryUntil || options.signal?.aborted === true || broker.closing.aborted)
+    const reply = await requestOnce(broker, subject, payload, timeoutMs, schema);
+    const retryable = !reply.ok && isRetryable(reply.error.code, options);
+    if (!retryable || Date.now() >= retryUntil || options.signal?.aborted === true || broker.closing.aborted)
       return reply;
     await sleep(RETRY_PAUSE_MS, options.signal);
   }
 }
 
-function mayAskAgain(code: string, options: RequestOptions): boolean {
+function isRetryable(code: string, options: RequestOptions): boolean {
   return (
     code === 'no_responders' ||
     code === 'disconnected' ||
@@ -53,7 +53,7 @@ function mayAskAgain(code: string, options: RequestOptions): boolean {
   );
 }
 
-async function ask<T>(
+async function requestOnce<T>(
   broker: Broker,
   subject: string,
   payload: Uint8Array,
@@ -78,8 +78,8 @@ function failureOf(subject: string, timeoutMs: number, error: unknown): Reply<ne
   ) {
     return failure('timeout', `no answer from ${subject} within ${timeoutMs} ms`);
   }
-  if (isClosed(error)) return failure('closed', `the bus closed while ${subject} was asked`);
-  return failure('disconnected', `asking ${subject} failed: ${describeError(error)}`);
+  if (isClosed(error)) return failure('closed', `the bus closed during a request to ${subject}`);
+  return failure('disconnected', `the request to ${subject} failed: ${describeError(error)}`);
 }
 
 function readReply<T>(subject: string, bytes: Uint8Array, schema: MessageClass<T> | undefined): Reply<T> {

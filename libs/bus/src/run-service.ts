@@ -26,7 +26,7 @@ export abstract class RunService<Plan> implements OnApplicationBootstrap, Before
   /** Reads what a run asks of this service. */
   protected abstract planRun(record: RunRecord): Promise<Plan>;
 
-  /** Ends when the run needs nothing more from this service, or the signal aborts. Others are told before that it is ready. */
+  /** Ends when the run needs nothing more from this service, or the signal aborts. Before that `service_ready` is published. */
   protected abstract work(plan: Plan, signal: AbortSignal): Promise<void>;
 
   onApplicationBootstrap(): void {

@@ -20,7 +20,7 @@ export interface RunSnapshot {
   state: RunState;
 }
 
-/** The runs the broker knows: their run files, phases and what the services tell one another about them. */
+/** The runs the broker knows: their run files, phases and what the services publish about them. */
 export class RunDirectory {
   constructor(
     private readonly broker: Broker,
@@ -68,7 +68,7 @@ export class RunDirectory {
   }
 
   /**
-   * Moves a run to a phase and tells it as an event. Where `from` is given, only out of one of these (an empty list:
+   * Moves a run to a phase and publishes that as an event. Where `from` is given, only out of one of these (an empty list:
    * only where the run has no phase yet); a run that has ended stays ended. Returns whether the run now is in `phase`.
    */
   async changePhase(

@@ -19,7 +19,7 @@ const STOP_TIMEOUT_MS = 5_000;
 
 /**
  * Serves every run that has not ended, several at the same time, and each new one, until the signal aborts. What
- * `serve` throws is logged and told as a warning of the run, and the run is tried again.
+ * `serve` throws is logged and published as a warning of the run, and the run is tried again.
  */
 export async function serveRuns(bus: BusService, options: ServeRunsOptions): Promise<void> {
   const { runId, signal } = options;

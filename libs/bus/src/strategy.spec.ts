@@ -68,7 +68,7 @@ class TwiceController {
 }
 
 @Controller()
-class UnknownStreamController {
+class ForeignController {
   @MessagePattern('elsewhere')
   async foreign(): Promise<void> {}
 
@@ -104,25 +104,26 @@ describe('the Nest transport', () => {
     await bus.publishJson(subjects.task('r1'), makeTask({ description: 'good' }), 'good');
     await eventually('both tasks', () => handled.length === 2);
     expect(handled.toSorted()).toEqual(['test exhausted bad: cannot do uirl.task.r1', 'test good']);
-    const ask = (description: string) => bus.request(`uirl.at.${bus.instance}.echo`, { description }, 1_000);
+    const request = (description: string) =>
+      bus.request(`uirl.at.${bus.instance}.echo`, { description }, 1_000);
     const subject = `uirl.at.${bus.instance}.echo`;
-    expect(await ask('hello')).toEqual({ ok: true, value: { echo: 'hello', subject } });
-    expect(await ask('refused')).toEqual(failure('capacity', 'full'));
-    expect(await ask('broken')).toEqual(failure('internal', 'the original message'));
+    expect(await request('hello')).toEqual({ ok: true, value: { echo: 'hello', subject } });
+    expect(await request('refused')).toEqual(failure('capacity', 'full'));
+    expect(await request('broken')).toEqual(failure('internal', 'the original message'));
     await app.close();
-    expect(await ask('hello')).toMatchObject({ ok: false, error: { code: 'no_responders' } });
+    expect(await request('hello')).toMatchObject({ ok: false, error: { code: 'no_responders' } });
   });
 
   it.each<[string, Type[], RegExp]>([
     ['two handlers for one subject', [TwiceController], /two handlers for uirl.twice/],
     [
       'a handler of another transport',
-      [UnknownStreamController],
+      [ForeignController],
       /the handler for elsewhere is none of this transport/,
     ],
     [
       'an exhausted handler on its own',
-      [UnknownStreamController],
+      [ForeignController],
       /exhausted:nobody belongs to no JetStreamHandler/,
     ],
     ['a placeholder without value', [LoaderController], /needs a value for {run}/],

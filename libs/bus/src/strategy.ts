@@ -8,7 +8,7 @@ import type { RequestContext, Responder } from './respond';
 
 /**
  * Nest transport over the bus: starts one consumer per `@JetStreamHandler` and one subscription per `@RequestHandler`.
- * The handlers are audited first; duplicates, strangers and placeholders without a value end the start.
+ * The handlers are audited first; duplicates, handlers of other transports and placeholders without a value end the start.
  */
 export class BusStrategy extends Server implements CustomTransportStrategy {
   override readonly propagatesEventHandlerErrors = true;

@@ -61,7 +61,7 @@ const STREAM_SPECS: StreamSpec[] = [
   },
 ];
 
-/** Message ids are remembered this long, so that what is published again after a crash is stored once. */
+/** Message ids are deduplicated this long, so that what is published again after a crash is stored once. */
 const DUPLICATE_WINDOW_MS = HOUR_MS;
 const BLOB_TTL_MS = 30 * DAY_MS;
 

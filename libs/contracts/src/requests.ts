@@ -97,7 +97,7 @@ export class EnvStepRequest {
   @IsNotEmpty()
   sessionId: string;
 
-  /** A step that is asked for again with the same id is answered from the last reply, not executed twice. */
+  /** A step that is requested again with the same id is answered from the last reply, not executed twice. */
   @IsString()
   @IsNotEmpty()
   stepId: string;

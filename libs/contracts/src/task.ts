@@ -31,7 +31,7 @@ export class StateCheck {
   value: unknown;
 }
 
-/** Which environment plugin plays the task, and what it is told when it opens. */
+/** Which environment plugin plays the task, and the options it opens with. */
 export class EnvironmentSpec {
   /** Name of an environment plugin: `browser`. */
   @IsString()

@@ -205,8 +205,8 @@ describe('forward operations', () => {
     const [rows, width] = [20_000, 16];
     const graph = new Graph('g');
     const updates = graph.input('updates', 'float32', [rows, width]);
-    const places = ops.mod(ops.range(graph, rows), 2);
-    graph.output('sum', ops.scatterRows(ops.full(graph, [2, width], 0), places, updates, 'add'));
+    const indices = ops.mod(ops.range(graph, rows), 2);
+    graph.output('sum', ops.scatterRows(ops.full(graph, [2, width], 0), indices, updates, 'add'));
     const session = await Session.create(graph, { threads: 4 });
     const feeds = { updates: tensor('float32', new Float32Array(rows * width).fill(1), [rows, width]) };
     for (let run = 0; run < 40; run++) {

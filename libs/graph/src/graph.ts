@@ -81,7 +81,7 @@ export interface RuleContext {
   readonly gradOf: (i: number) => Value | undefined;
 }
 
-/** How to build the gradient of one input; null where there is none. Called only for inputs that are wanted. */
+/** How to build the gradient of one input; null where there is none. Called only for inputs whose gradient is required. */
 export type InputGradient = (() => Value) | null;
 
 /** The derivative of an operation: one entry per input. */
@@ -96,7 +96,7 @@ export class Graph {
   readonly inputs: Value[] = [];
   readonly outputs: { readonly name: string; readonly value: Value }[] = [];
   readonly constants: Value[] = [];
-  /** places at which the graph can be run in parts, see `planSegments` */
+  /** points at which the graph can be run in parts, see `planSegments` */
   readonly cuts: Value[] = [];
   /** values of the graph around this one that a body reads, in order of first use */
   readonly captures: Value[] = [];
@@ -126,7 +126,7 @@ export class Graph {
     this.depth = outer === undefined ? 0 : outer.depth + 1;
   }
 
-  /** Marks a value as a place at which the graph can be run in parts: what follows it reads little else from before. */
+  /** Marks a value as a point at which the graph can be run in parts: what follows it reads little else from before. */
   cut(value: Value): Value {
     this.cuts.push(value);
     return value;

@@ -2,12 +2,12 @@ import { operandsOf, type Graph, type Node, type Value } from './graph';
 
 /** The nodes that given values depend on, in the order of the graph. */
 export function nodesBehind(graph: Graph, values: Iterable<Value>): Node[] {
-  const wanted = new Set(values);
+  const required = new Set(values);
   const live: Node[] = [];
   for (const node of graph.nodes.toReversed()) {
-    if (!node.outputs.some((output) => wanted.has(output))) continue;
+    if (!node.outputs.some((output) => required.has(output))) continue;
     live.push(node);
-    for (const operand of operandsOf(node)) if (operand !== null) wanted.add(operand);
+    for (const operand of operandsOf(node)) if (operand !== null) required.add(operand);
   }
   return live.toReversed();
 }

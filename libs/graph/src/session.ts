@@ -86,7 +86,7 @@ export class Session {
   }
 
   /**
-   * Runs the graph. `fetches` names the wanted results, each with a tensor to write into or null for a new one; without
+   * Runs the graph. `fetches` names the requested results, each with a tensor to write into or null for a new one; without
    * it all results are computed. Feeds must hold exactly the inputs of the graph.
    */
   async run(

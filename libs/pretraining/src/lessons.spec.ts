@@ -42,7 +42,7 @@ function words({ tokenIds, targets, mask }: TrainSample): (string | null)[] {
 const ask = (count: number, mix: LessonMix) =>
   maker.samples({ png, elements, demonstrations: [] }, count, mix, new Random(1));
 
-test('the goal is told before the screen is shown', async () => {
+test('the goal comes before the screen is shown', async () => {
   const [sample] = await ask(1, NAMED);
   expect(text(sample)).toMatch(/^<\|im_start\|>user\nTap (Wi-Fi|Night light)<\|vision_start\|>/);
 });

@@ -8,11 +8,11 @@ const RIDGE = 1e-3;
 
 /**
  * First weights of a patch embedding: the leading principal components of patches, scaled to unit variance. A new model then
- * begins with features that tell patches apart, instead of features that mostly tell their brightness. After the
+ * begins with features that separate patches, instead of features that mostly encode their brightness. After the
  * data-dependent whitening of Coates, Lee & Ng (AISTATS 2011, section 4).
  *
  * @param patches row-major [N, channels · area], each channel by channel
- * @param width components wanted, the width of the embedding
+ * @param width components to keep, the width of the embedding
  * @returns weight [width, channels · frames · area], the same for every frame, and bias [width]
  */
 export function whitenedEmbedding(

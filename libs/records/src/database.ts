@@ -14,7 +14,7 @@ export interface PostgresOptions {
   password?: string;
   database?: string;
   ssl?: boolean | { ca?: string; rejectUnauthorized?: boolean };
-  /** Connections of the pool; 4 unless told. */
+  /** Connections of the pool; 4 by default. */
   poolSize?: number;
 }
 
@@ -31,7 +31,7 @@ export interface Database {
   dataSource: DataSource;
   kind: DatabaseOptions['kind'];
   /** Where the data lies, without secrets: `postgres at db.example:5432/uirl`. */
-  place: string;
+  location: string;
   close(): Promise<void>;
 }
 
@@ -49,14 +49,14 @@ const shared = {
 /**
  * Opens the database; does not migrate (see `migrate`).
  *
- * @throws RecordsError `connection` where the server does not answer or refuses; the message names the place, never the password.
+ * @throws RecordsError `connection` where the server does not answer or refuses; the message names the location, never the password.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   return options.kind === 'pglite' ? openEmbedded(options) : openPostgres(options);
 }
 
 async function openPostgres(options: PostgresOptions): Promise<Database> {
-  const place = placeOf(options);
+  const location = locationOf(options);
   const dataSource = new DataSource({
     ...shared,
     ...(options.url === undefined
@@ -73,17 +73,17 @@ async function openPostgres(options: PostgresOptions): Promise<Database> {
     applicationName: 'ui-rl',
     poolSize: options.poolSize ?? 4,
   });
-  await initialize(dataSource, place);
-  return { dataSource, kind: 'postgres', place, close: () => dataSource.destroy() };
+  await initialize(dataSource, location);
+  return { dataSource, kind: 'postgres', location, close: () => dataSource.destroy() };
 }
 
 async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  const place = `embedded PostgreSQL in ${options.dataDir}`;
+  const location = `embedded PostgreSQL in ${options.dataDir}`;
   let server: EmbeddedServer;
   try {
     server = await startEmbedded(options.dataDir);
   } catch (cause) {
-    throw new RecordsError('connection', `cannot open the ${place}: ${messageOf(cause)}`, { cause });
+    throw new RecordsError('connection', `cannot open the ${location}: ${messageOf(cause)}`, { cause });
   }
   const dataSource = new DataSource({
     ...shared,
@@ -95,7 +95,7 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
     poolSize: 1,
   });
   try {
-    await initialize(dataSource, place);
+    await initialize(dataSource, location);
   } catch (error) {
     await server.stop();
     throw error;
@@ -103,7 +103,7 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   return {
     dataSource,
     kind: 'pglite',
-    place,
+    location,
     close: async () => {
       await dataSource.destroy();
       await server.stop();
@@ -111,19 +111,19 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   };
 }
 
-async function initialize(dataSource: DataSource, place: string): Promise<void> {
+async function initialize(dataSource: DataSource, location: string): Promise<void> {
   try {
     await dataSource.initialize();
   } catch (cause) {
     throw new RecordsError(
       'connection',
-      `cannot connect to ${place}: ${messageOf(cause)}. Check DATABASE_URL or POSTGRES_*, and that the server runs`,
+      `cannot connect to ${location}: ${messageOf(cause)}. Check DATABASE_URL or POSTGRES_*, and that the server runs`,
       { cause },
     );
   }
 }
 
-function placeOf(options: PostgresOptions): string {
+function locationOf(options: PostgresOptions): string {
   if (options.url === undefined) {
     return `postgres at ${options.host ?? 'localhost'}:${options.port ?? 5432}/${options.database ?? ''}`;
   }

@@ -108,7 +108,7 @@ describe.each(backends)('records on %s', (_name, start) => {
   const recordAll = (trajectories: Trajectory[], events: ReturnType<typeof keyed>[] = []) =>
     record(database.dataSource, { trajectories, events });
 
-  test('migrations go up, down and up again, and leave nothing for the entities to want', async () => {
+  test('migrations go up, down and up again, and leave no difference from the entities', async () => {
     expect(await pendingMigrations(database.dataSource)).not.toHaveLength(0);
     expect(await migrate(database.dataSource)).toEqual(await namesOf(database));
     expect(await schemaDifference(database.dataSource)).toEqual({ up: [], down: [] });

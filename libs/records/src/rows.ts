@@ -17,7 +17,7 @@ import type {
   TurnEntity,
 } from './entities';
 
-/** An event with the key that makes recording it idempotent: its message id, or its place in the stream. */
+/** An event with the key that makes recording it idempotent: its message id, or its sequence in the stream. */
 export interface KeyedEvent {
   key: string;
   event: RunEvent;

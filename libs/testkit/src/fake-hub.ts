@@ -35,7 +35,7 @@ export class FakeHub {
   cuts: number[] = [];
   /** the next answers of either server are of these statuses */
   failures: number[] = [];
-  /** the storage sends whole files, whatever part is asked for */
+  /** the storage sends whole files, whatever range is requested */
   ignoresRanges = false;
   /** the storage sends other bytes than the hub lists */
   damages = false;
@@ -78,7 +78,7 @@ export class FakeHub {
     return commit;
   }
 
-  /** Bytes of large files that were asked for, by path. */
+  /** Bytes of large files that were requested, by path. */
   downloads(path: string): HubRequest[] {
     return this.requests.filter(
       (request) => request.server === 'storage' && request.path.includes(`/${path}?`),

@@ -79,7 +79,7 @@ it('finds ports that nobody listens on', async () => {
   await expect(read(await freePort())).rejects.toThrow(/ECONNREFUSED/);
 });
 
-it('gives up waiting and tells what it saw last', async () => {
+it('stops waiting and reports what it saw last', async () => {
   await expect(eventually('a miracle', () => null, 50)).rejects.toThrow(
     /in vain for a miracle; last seen: null/,
   );

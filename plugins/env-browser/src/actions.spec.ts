@@ -48,11 +48,11 @@ describe('actions', () => {
     return { ...state, outcomes };
   }
 
-  it('give the page the seed and what the task tells its reset', async () => {
+  it('give the page the seed and the reset options of the task', async () => {
     expect((await play()).seed).toEqual({ seed: 7, start: 'home' });
   });
 
-  it('click where they are told', async () => {
+  it('click at their point', async () => {
     const { log, outcomes } = await play({ action: 'click', x: 83, y: 41 });
     expect(log.filter((line) => !line.startsWith('mousemove'))).toEqual([
       'pointerdown 83,41 0',
@@ -75,7 +75,7 @@ describe('actions', () => {
     expect((await play({ action, x: 83, y: 41 })).log).toContain(line);
   });
 
-  it('hold for as long as they are told', async () => {
+  it('hold for their duration', async () => {
     const begin = Date.now();
     const { log } = await play({ action: 'long_press', x: 10, y: 50, seconds: 0.3 });
     expect(Date.now() - begin).toBeGreaterThan(300);

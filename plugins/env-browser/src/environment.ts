@@ -85,7 +85,7 @@ export class BrowserEnvironment implements Environment {
     }
   }
 
-  /** An idle page that differs in nothing but what its reset is told. */
+  /** An idle page that differs in nothing but the options of its reset. */
   private takeIdle(spec: PageSpec): BrowserTab | null {
     const key = keyOf(spec);
     for (;;) {

@@ -7,7 +7,7 @@ export type BrowserErrorCode =
   | 'crashed'
   /** The page did not answer in time. */
   | 'deadline'
-  /** The page is there, but cannot be loaded, reset or asked for its state. */
+  /** The page is there, but cannot be loaded, reset or read its state from. */
   | 'page_error';
 
 /** Everything that can go wrong in this environment; `code` is what a caller of the environment gets to see. */

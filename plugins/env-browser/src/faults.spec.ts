@@ -143,7 +143,7 @@ describe('faults', () => {
 });
 
 describe('processes', () => {
-  it('hold several pages each, and are given up when they are not needed', async () => {
+  it('hold several pages each, and are closed when they are not needed', async () => {
     const lab = new Lab();
     lab.page('counter', COUNTER);
     await lab.start({ pages_per_browser: 2 }, 3);

@@ -16,7 +16,7 @@ const SYSTEM_PATHS = [
 
 const INSTALL = 'npx playwright install --with-deps chromium';
 
-/** The browser to use: the one asked for, the one `downloaded` by Playwright, or the system's. Throws `BrowserError`. */
+/** The browser to use: the one requested, the one `downloaded` by Playwright, or the system's. Throws `BrowserError`. */
 export function findBrowser(asked: string | null, downloaded: string): string {
   if (asked !== null) {
     if (existsSync(asked)) return asked;

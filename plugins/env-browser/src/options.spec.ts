@@ -87,7 +87,7 @@ describe('the settings of the plugin', () => {
 });
 
 describe('findBrowser', () => {
-  it('takes the browser asked for, then the one Playwright brought', () => {
+  it('takes the browser requested, then the one Playwright brought', () => {
     expect(findBrowser(process.execPath, __filename)).toBe(process.execPath);
     expect(findBrowser(null, __filename)).toBe(__filename);
   });

@@ -13,7 +13,7 @@ export function quantizationOption(description: string): Option {
   return new Option('--quantization <kind>', description).choices(['none', 'int8', 'int4']).default('none');
 }
 
-/** How a command that runs a model is told to hold it: `EngineChoice`. */
+/** Options of a command that runs a model: `EngineChoice`. */
 export function addEngineFlags(command: Command): Command {
   const dtype = new Option(
     '--dtype <type>',

@@ -18,7 +18,7 @@ export class EnvController {
 
   @RequestHandler(subjects.envStep('{instance}'), { schema: EnvStepRequest })
   async step(request: EnvStepRequest): Promise<EnvStepReply | Failure> {
-    const sessions = this.environments.holderOf(request.sessionId);
+    const sessions = this.environments.ofSession(request.sessionId);
     if (sessions === undefined) return noSession(request.sessionId);
     const reply = await sessions.step(request);
     return reply.ok ? reply.value : reply;
@@ -26,7 +26,7 @@ export class EnvController {
 
   @RequestHandler(subjects.envClose('{instance}'), { schema: EnvCloseRequest })
   async close({ sessionId }: EnvCloseRequest): Promise<EnvCloseReply | Failure> {
-    const sessions = this.environments.holderOf(sessionId);
+    const sessions = this.environments.ofSession(sessionId);
     if (sessions === undefined) return noSession(sessionId);
     const reply = await sessions.closeSession(sessionId);
     return reply.ok ? reply.value : reply;

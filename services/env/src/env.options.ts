@@ -1,4 +1,4 @@
-/** What the service itself is told when it starts; everything else says the run. */
+/** Configuration of the service itself; everything else is in the run file. */
 export class EnvOptions {
   /** Serves this run only; without it every run. */
   runId?: string;

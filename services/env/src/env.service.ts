@@ -90,7 +90,7 @@ export class EnvService implements OnApplicationBootstrap, OnModuleDestroy {
     }
     const reply = await sessions.open({ task, seed, owner: rolloutId, leaseMs, deadlineMs });
     if (!reply.ok) return reply;
-    this.environments.remember(reply.value.sessionId, sessions);
+    this.environments.register(reply.value.sessionId, sessions);
     return { ...reply.value, instance: this.bus.instance };
   }
 }

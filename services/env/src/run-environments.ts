@@ -3,13 +3,13 @@ import type { Sessions } from '@ui-rl/plugin-kit';
 import type { EnvOptions } from './env.options';
 import { openSessions, plansOf } from './open-sessions';
 
-/** Sessions whose holder is remembered, the ended ones included: their last replies may be asked for again. */
-const REMEMBERED = 10_000;
+/** Sessions whose environment is kept, the ended ones included: their last replies may be requested again. */
+const MAX_KEPT_SESSIONS = 10_000;
 
-/** The running environments, by run and kind, and which of them holds a session. */
+/** The running environments, by run and kind, and which of them has a session. */
 export class RunEnvironments {
   private readonly runs = new Map<string, Map<string, Sessions>>();
-  private readonly holders = new Map<string, Sessions>();
+  private readonly bySession = new Map<string, Sessions>();
 
   constructor(private readonly options: EnvOptions) {}
 
@@ -30,13 +30,13 @@ export class RunEnvironments {
     return this.runs.get(runId)?.get(kind);
   }
 
-  remember(sessionId: string, sessions: Sessions): void {
-    this.holders.set(sessionId, sessions);
-    if (this.holders.size > REMEMBERED) this.holders.delete(this.holders.keys().next().value!);
+  register(sessionId: string, sessions: Sessions): void {
+    this.bySession.set(sessionId, sessions);
+    if (this.bySession.size > MAX_KEPT_SESSIONS) this.bySession.delete(this.bySession.keys().next().value!);
   }
 
-  holderOf(sessionId: string): Sessions | undefined {
-    return this.holders.get(sessionId);
+  ofSession(sessionId: string): Sessions | undefined {
+    return this.bySession.get(sessionId);
   }
 
   /** Ends the environments of a run. */

@@ -1,4 +1,4 @@
-/** What the service itself is told when it starts. A class, so that it can be injected. */
+/** Configuration of the service itself. A class, so that it can be injected. */
 export abstract class EvaluatorOptions {
   /** The only run to serve; without it every run that has not ended. */
   readonly runId?: string;

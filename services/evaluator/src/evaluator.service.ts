@@ -18,7 +18,7 @@ export class EvaluatorService extends RunService<EvaluationPlan> {
 
   protected async planRun(record: RunSnapshot['record']): Promise<EvaluationPlan> {
     const plan = await planRun(record, this.plugins);
-    if (plan.unchecked.length > 0) await this.tellUnchecked(plan);
+    if (plan.unchecked.length > 0) await this.warnUnchecked(plan);
     return plan;
   }
 
@@ -26,9 +26,9 @@ export class EvaluatorService extends RunService<EvaluationPlan> {
     return new RunEvaluator(this.bus, plan).run(signal);
   }
 
-  private async tellUnchecked({ runId, unchecked }: EvaluationPlan): Promise<void> {
+  private async warnUnchecked({ runId, unchecked }: EvaluationPlan): Promise<void> {
     const names = unchecked.map(({ id }) => id).join(', ');
-    const message = `left out of the evaluation, since nothing tells whether they succeed (no checks): ${names}`;
+    const message = `left out of the evaluation, since nothing verifies whether they succeed (no checks): ${names}`;
     this.bus.logger.warn(message);
     const { service } = this.bus;
     await this.bus.event(

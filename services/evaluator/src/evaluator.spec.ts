@@ -76,22 +76,22 @@ describe('evaluator', () => {
     });
   }
 
-  /** Plays rollouts as it is told; null leaves one lying. Returns what it was asked for, twice what was asked for twice. */
+  /** Plays rollouts with the given outcomes; null leaves one unplayed. Returns all requests it received, repeated ones as often as they came. */
   async function startActor(runId: string, play: Play): Promise<RolloutRequest[]> {
-    const asked: RolloutRequest[] = [];
+    const requests: RolloutRequest[] = [];
     const consumption = await bus.consume<RolloutRequest>({
       stream: STREAMS.rollouts,
       durable: `actors-${runId}`,
       subject: subjects.rollout(runId, ANY),
       schema: RolloutRequest,
       handle: async (request) => {
-        asked.push(request);
+        requests.push(request);
         const played = play(request);
         if (played !== null) await publish(request, played);
       },
     });
     ends.push(() => consumption.stop());
-    return asked;
+    return requests;
   }
 
   async function publish(request: RolloutRequest, played: Partial<Trajectory>, id = request.rolloutId) {
@@ -118,7 +118,7 @@ describe('evaluator', () => {
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
   const succeeds = () => ({ success: true });
   const checkpoint = (runId: string, step: number) => `uirl://${runId}/sampler_weights/0000${step}`;
-  const tellCheckpoint = async (runId: string, step: number) => {
+  const announceCheckpoint = async (runId: string, step: number) => {
     const event = { path: `/runs/${step}`, adapterDigest: `d${step}`, name: checkpoint(runId, step) };
     await bus.event({ type: 'checkpoint', runId, step, ...event }, String(step));
   };
@@ -129,13 +129,13 @@ describe('evaluator', () => {
     const runId = await createRun();
     const evaluations = await follow<EvaluationEvent>(runId, 'evaluation');
     const ready = await follow(runId, 'service_ready');
-    const asked = await startActor(runId, ({ purpose, groupIndex }) => ({
+    const requests = await startActor(runId, ({ purpose, groupIndex }) => ({
       success: purpose === 'baseline' ? groupIndex === 1 : groupIndex !== 0,
     }));
     await startEvaluator(runId);
     await inPhase(runId, 'training');
-    expect(asked).toHaveLength(ALL);
-    expect(asked.every(({ purpose, policy }) => purpose === 'baseline' && policy === 'latest')).toBe(true);
+    expect(requests).toHaveLength(ALL);
+    expect(requests.every(({ purpose, policy }) => purpose === 'baseline' && policy === 'latest')).toBe(true);
     expect(ready).toHaveLength(1);
     await eventually('both results', () => evaluations.length >= 2);
     expect(byId(evaluations)[`${runId}-baseline-train_goals`]).toMatchObject({
@@ -153,13 +153,13 @@ describe('evaluator', () => {
       [1, EPISODES],
       [0, EPISODES],
     ]);
-    expect(tasks.map(({ taskId }) => taskId)).toEqual(asked.slice(0, 3).map(({ task }) => task.id));
+    expect(tasks.map(({ taskId }) => taskId)).toEqual(requests.slice(0, 3).map(({ task }) => task.id));
 
-    await tellCheckpoint(runId, 15);
-    await tellCheckpoint(runId, 10);
+    await announceCheckpoint(runId, 15);
+    await announceCheckpoint(runId, 10);
     await eventually('the periodic results', () => evaluations.length >= 4);
-    expect(asked).toHaveLength(2 * ALL);
-    const periodic = asked.slice(ALL);
+    expect(requests).toHaveLength(2 * ALL);
+    const periodic = requests.slice(ALL);
     expect(periodic.every(({ purpose }) => purpose === 'eval')).toBe(true);
     expect(new Set(periodic.map(({ policy }) => policy))).toEqual(new Set([checkpoint(runId, 10)]));
     expect(byId(evaluations)[`${runId}-periodic-000010-eval_goals`]).toMatchObject({
@@ -174,8 +174,8 @@ describe('evaluator', () => {
     await bus.runs.changePhase(runId, 'final_eval');
     await inPhase(runId, 'finished');
     await eventually('the final results', () => evaluations.length >= 6);
-    expect(asked).toHaveLength(3 * ALL);
-    expect(new Set(asked.slice(2 * ALL).map(({ policy }) => policy))).toEqual(new Set([last.checkpoint]));
+    expect(requests).toHaveLength(3 * ALL);
+    expect(new Set(requests.slice(2 * ALL).map(({ policy }) => policy))).toEqual(new Set([last.checkpoint]));
     expect(byId(evaluations)[`${runId}-final-train_goals`]).toMatchObject({
       stage: 'final',
       policyVersion: 20,
@@ -186,28 +186,28 @@ describe('evaluator', () => {
 
   it('plays the same starts before and after, none of them from the range of training', async () => {
     const runId = await createRun();
-    const asked = await startActor(runId, succeeds);
+    const requests = await startActor(runId, succeeds);
     await startEvaluator(runId);
     await inPhase(runId, 'training');
     await bus.runs.changePhase(runId, 'final_eval');
     await inPhase(runId, 'finished');
     const starts = (rollouts: RolloutRequest[]) =>
       new Set(rollouts.map(({ task, seed, samplingSeed }) => `${task.id} ${seed} ${samplingSeed}`));
-    expect(starts(asked.slice(0, ALL))).toEqual(starts(asked.slice(ALL)));
-    expect(starts(asked).size).toBe(ALL);
+    expect(starts(requests.slice(0, ALL))).toEqual(starts(requests.slice(ALL)));
+    expect(starts(requests).size).toBe(ALL);
     const { first, count } = SEED_RANGES.evaluation;
-    expect(asked.every(({ seed }) => seed >= first && seed < first + count)).toBe(true);
-    expect(new Set(asked.map(({ rolloutId }) => rolloutId)).size).toBe(2 * ALL);
-    const neighbours = asked.slice(0, ALL).map(({ task }) => task.id);
+    expect(requests.every(({ seed }) => seed >= first && seed < first + count)).toBe(true);
+    expect(new Set(requests.map(({ rolloutId }) => rolloutId)).size).toBe(2 * ALL);
+    const neighbours = requests.slice(0, ALL).map(({ task }) => task.id);
     expect(neighbours.every((id, index) => id !== neighbours[index + 1])).toBe(true);
   });
 
-  it('goes straight to training where no baseline is wanted', async () => {
+  it('goes straight to training where no baseline is configured', async () => {
     const runId = await createRun('baseline', { evaluation: { baseline: false } });
-    const asked = await startActor(runId, succeeds);
+    const requests = await startActor(runId, succeeds);
     await startEvaluator(runId);
     await inPhase(runId, 'training');
-    expect(asked).toHaveLength(0);
+    expect(requests).toHaveLength(0);
   });
 
   it('has invalid episodes played again, and counts those that stay invalid', async () => {
@@ -215,7 +215,7 @@ describe('evaluator', () => {
       evaluation: { episodes_per_task: 2, sets: ['train_goals'] },
     });
     const evaluations = await follow<EvaluationEvent>(runId, 'evaluation');
-    const asked = await startActor(runId, ({ groupIndex, attempt }) => {
+    const requests = await startActor(runId, ({ groupIndex, attempt }) => {
       const invalid = groupIndex === 1 || (groupIndex === 4 && attempt === 0);
       return invalid ? { status: 'invalid', invalidReason: 'crashed', success: null } : { success: true };
     });
@@ -223,11 +223,13 @@ describe('evaluator', () => {
     await inPhase(runId, 'training');
     await eventually('the result', () => evaluations.length > 0);
     expect(evaluations[0]).toMatchObject({ episodes: TRAIN - 1, invalid: 1, successRate: 1 });
-    const ids = asked.map(({ rolloutId }) => rolloutId.slice(`${runId}-baseline-train_goals-`.length));
+    const ids = requests.map(({ rolloutId }) => rolloutId.slice(`${runId}-baseline-train_goals-`.length));
     expect(ids.filter((id) => id.startsWith('0001'))).toEqual(['0001-r0', '0001-r0-a1', '0001-r0-a2']);
     expect(ids.filter((id) => id.startsWith('0004'))).toEqual(['0004-r0', '0004-r0-a1']);
-    expect(asked.at(-1)).toMatchObject({ attempt: 2, groupIndex: 1 });
-    expect(new Set(asked.filter(({ groupIndex }) => groupIndex === 1).map(({ seed }) => seed)).size).toBe(1);
+    expect(requests.at(-1)).toMatchObject({ attempt: 2, groupIndex: 1 });
+    expect(new Set(requests.filter(({ groupIndex }) => groupIndex === 1).map(({ seed }) => seed)).size).toBe(
+      1,
+    );
   });
 
   it('counts an episode once, however often its trajectory comes', async () => {
@@ -257,7 +259,7 @@ describe('evaluator', () => {
     const evaluations = await follow<EvaluationEvent>(runId, 'evaluation');
     let allowed = 0;
     const held: RolloutRequest[] = [];
-    const asked = await startActor(runId, (request) => {
+    const requests = await startActor(runId, (request) => {
       held.push(request);
       return null;
     });
@@ -300,15 +302,15 @@ describe('evaluator', () => {
       invalid: 0,
       successRate: 0.5,
     });
-    expect(asked).toHaveLength(67);
-    expect(new Set(asked.map(({ rolloutId }) => rolloutId)).size).toBe(67);
+    expect(requests).toHaveLength(67);
+    expect(new Set(requests.map(({ rolloutId }) => rolloutId)).size).toBe(67);
   });
 
   it('goes on where it was when nats-server is killed', async () => {
     const runId = await createRun('baseline', { evaluation: { episodes_per_task: 8 } });
     const evaluations = await follow<EvaluationEvent>(runId, 'evaluation');
     const held: RolloutRequest[] = [];
-    const asked = await startActor(runId, (request) => {
+    const requests = await startActor(runId, (request) => {
       held.push(request);
       return held.length > 12 ? null : { success: true };
     });
@@ -317,7 +319,7 @@ describe('evaluator', () => {
     await nats.restart(300);
     await eventually(
       'all rollouts',
-      () => new Set(asked.map(({ rolloutId }) => rolloutId)).size === 40,
+      () => new Set(requests.map(({ rolloutId }) => rolloutId)).size === 40,
       40_000,
     );
     for (const request of held.slice(12)) await publish(request, { success: false });
@@ -328,7 +330,7 @@ describe('evaluator', () => {
     expect(first.successRate * first.episodes + second.successRate * second.episodes).toBeCloseTo(12);
   });
 
-  it('tells a result that was complete when the process ended, and then moves on', async () => {
+  it('publishes a result that was complete when the process ended, and then moves on', async () => {
     const runId = await createRun();
     const complete = (set: string, outcomes: string): OpenEvaluation => ({
       evaluationId: `${runId}-baseline-${set}`,
@@ -343,7 +345,7 @@ describe('evaluator', () => {
     const open = [complete('train_goals', 'ssfsxs'), complete('eval_goals', 'ffff')];
     await bus.runsBucket.put(`${runId}.evaluator`, { open, stagesDone: [], lastPeriodicStep: 0 });
     const evaluations = await follow<EvaluationEvent>(runId, 'evaluation');
-    const asked = await startActor(runId, succeeds);
+    const requests = await startActor(runId, succeeds);
     await startEvaluator(runId);
     await inPhase(runId, 'training');
     await eventually('both results', () => evaluations.length >= 2);
@@ -352,7 +354,7 @@ describe('evaluator', () => {
       invalid: 1,
       successRate: 0.8,
     });
-    expect(asked).toHaveLength(0);
+    expect(requests).toHaveLength(0);
   });
 
   it('makes a dead letter of what it cannot read and goes on', async () => {
@@ -377,7 +379,7 @@ describe('evaluator', () => {
     await inPhase(runId, 'training');
   });
 
-  it('tells when no episode comes in', async () => {
+  it('warns when no episode comes in', async () => {
     const runId = await createRun();
     const warnings = await follow(runId, 'warning');
     const record = await bus.runs.record(runId);
@@ -397,7 +399,7 @@ describe('evaluator', () => {
     await running;
   });
 
-  it('leaves out tasks that nothing can judge, and says so', async () => {
+  it('leaves out tasks that nothing can verify, and warns', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'uirl-source-'));
     ends.push(async () => rmSync(folder, { recursive: true }));
     const tasks =

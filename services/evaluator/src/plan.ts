@@ -21,7 +21,7 @@ export interface EvaluationPlan {
   /** Tries at one episode, the first included, before it counts as invalid. */
   maxAttempts: number;
   seed: number;
-  /** Tasks that are left out, since nothing can tell whether they succeed. */
+  /** Tasks that are left out, since nothing can verify whether they succeed. */
   unchecked: LoadedTask[];
 }
 

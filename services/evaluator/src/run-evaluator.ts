@@ -102,7 +102,7 @@ export class RunEvaluator {
     return Promise.all([trajectories('eval'), trajectories('baseline'), checkpoints()]);
   }
 
-  /** A refill is asked for before it is written down: it may be asked for twice, but it is never forgotten. */
+  /** A refill is requested before it is recorded: it may be requested twice, but is never lost. */
   private async take(trajectory: Trajectory): Promise<void> {
     const { maxAttempts } = this.plan;
     const { request } = trajectory;
@@ -113,7 +113,7 @@ export class RunEvaluator {
     const evaluation = state.open.find((open) => open.evaluationId === request.evaluationId);
     if (verdict === 'refill' && evaluation !== undefined) {
       this.bus.logger.warn(`${request.rolloutId} is played again: ${trajectory.invalidReason}`);
-      await this.stages.ask(evaluation, request.groupIndex, request.attempt + 1);
+      await this.stages.requestEpisode(evaluation, request.groupIndex, request.attempt + 1);
     }
     await this.store.change((current) => record(current, trajectory, maxAttempts));
   }

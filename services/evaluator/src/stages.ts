@@ -46,14 +46,16 @@ export class Stages {
     const pending = pendingEpisodes(evaluation);
     for (let first = 0; first < pending.length; first += RELEASE_AT_ONCE) {
       const some = pending.slice(first, first + RELEASE_AT_ONCE);
-      await Promise.all(some.map((index) => this.ask(evaluation, index, attemptAt(evaluation, index))));
+      await Promise.all(
+        some.map((index) => this.requestEpisode(evaluation, index, attemptAt(evaluation, index))),
+      );
     }
     await this.store.change((state) => markReleased(state, evaluationId));
     this.bus.logger.log(`${evaluationId}: released ${outcomes.length} episodes`);
   }
 
-  /** Asks an actor for one episode; asked for twice, it is played once. */
-  async ask(evaluation: OpenEvaluation, index: number, attempt: number): Promise<void> {
+  /** Requests one episode from the actors; requested twice, it is played once. */
+  async requestEpisode(evaluation: OpenEvaluation, index: number, attempt: number): Promise<void> {
     const rollout = episodeRollout(this.plan, evaluation, index, attempt);
     const subject = subjects.rollout(this.plan.runId, rollout.purpose);
     await this.bus.publishJson(subject, rollout, rollout.rolloutId);

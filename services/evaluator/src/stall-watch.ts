@@ -2,7 +2,7 @@ import type { BusService } from '@ui-rl/bus';
 import type { EvaluationStore } from './evaluation-store';
 import { pendingEpisodes } from './state';
 
-/** Warns where an evaluation waits for episodes and none comes in. Once per silence. */
+/** Warns where an evaluation waits for episodes and none comes in. Once per stall. */
 export class StallWatch {
   private lastSign = Date.now();
   private warned = false;

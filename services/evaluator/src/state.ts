@@ -39,7 +39,7 @@ export function begin(state: EvaluatorState, plan: EvaluationPlan, start: StageS
 
 export type Verdict = 'count' | 'refill' | 'ignore';
 
-/** What a trajectory is to an evaluation. One that was counted already, or whose refill was asked for, is ignored. */
+/** What a trajectory is to an evaluation. One that was counted already, or whose refill was requested, is ignored. */
 export function classify(state: EvaluatorState, trajectory: Trajectory, maxAttempts: number): Verdict {
   const { request, status } = trajectory;
   const evaluation = find(state, request.evaluationId);
@@ -69,7 +69,7 @@ export function markReleased(state: EvaluatorState, id: string): EvaluatorState 
   return update(state, id, (evaluation) => ({ ...evaluation, released: true }));
 }
 
-/** Forgets an evaluation whose result was published; a stage is done with the last of its sets. */
+/** Removes an evaluation whose result was published; a stage is done with the last of its sets. */
 export function close(state: EvaluatorState, id: string): EvaluatorState | null {
   const evaluation = find(state, id);
   if (evaluation === undefined) return null;

@@ -21,19 +21,19 @@ export class LiveChanges {
     if (this.emitter.listenerCount('items') > 0) this.emitter.emit('items', items);
   }
 
-  /** Changes of one run, or of all; those of an interval are told together. */
+  /** Changes of one run, or of all; those of an interval are sent together. */
   follow(runId?: string): Observable<LiveChange[]> {
     return new Observable((subscriber) => {
       const changes = new Map<string, LiveChange>();
       let timer: NodeJS.Timeout | null = null;
-      const tell = () => {
+      const flush = () => {
         timer = null;
         subscriber.next([...changes.values()]);
         changes.clear();
       };
       const gather = (items: readonly Item[]) => {
         for (const item of items) add(changes, item, runId);
-        if (changes.size > 0) timer ??= setTimeout(tell, this.everyMs);
+        if (changes.size > 0) timer ??= setTimeout(flush, this.everyMs);
       };
       this.emitter.on('items', gather);
       return () => {

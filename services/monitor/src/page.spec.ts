@@ -279,7 +279,7 @@ test('an episode shows its screenshots with the actions drawn where they happene
   await shot('episode');
 });
 
-test('an invalid episode tells why, and one from outside of the task list is shown like any other', async () => {
+test('an invalid episode shows why, and one from outside of the task list is shown like any other', async () => {
   const request = makeRollout({
     rolloutId: 'by-hand-r0',
     runId: RUN,

@@ -143,15 +143,15 @@ test('answers carry security headers, and foreign names are turned away', async 
   expect(status).toBe(421);
 });
 
-test('open pages are told what was committed', async () => {
+test('open pages receive what was committed', async () => {
   const abort = new AbortController();
   const response = await fetch(`${monitor.url}/api/live?run=${RUN}`, { signal: abort.signal });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   await publishEpisode('other', 'other-run');
   await publishEpisode('live-1');
-  let told = '';
-  while (!told.includes('event: change')) told += (await reader.read()).value;
-  const line = told.split('\n').find((text) => text.startsWith('data: ['));
+  let received = '';
+  while (!received.includes('event: change')) received += (await reader.read()).value;
+  const line = received.split('\n').find((text) => text.startsWith('data: ['));
   expect(JSON.parse(line!.slice('data: '.length))).toEqual([{ runId: RUN, episodes: 1, events: [] }]);
   abort.abort();
 });

@@ -46,7 +46,7 @@ export async function startMonitor(options: MonitorOptions): Promise<Monitor> {
   let bus: BusService | null = null;
   try {
     const done = await migrate(database.dataSource);
-    logger.log(`${database.place}${done.length === 0 ? '' : `, migrated: ${done.join(', ')}`}`);
+    logger.log(`${database.location}${done.length === 0 ? '' : `, migrated: ${done.join(', ')}`}`);
     bus = await BusService.connect(options.bus);
     const app = await listen(options, database.dataSource, bus);
     const address = app.getHttpServer().address() as AddressInfo;

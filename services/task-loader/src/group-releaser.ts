@@ -6,7 +6,7 @@ import type { LoaderPlan } from './plan';
 import { TaskOrder } from './task-order';
 
 /**
- * Releases training groups, one after the other, as many as the learner wants. A group is published first and counted
+ * Releases training groups, one after the other, as many as the learner requests. A group is published first and counted
  * then; where the process dies in between, the group is published again under the same message ids and stored once.
  */
 export class GroupReleaser {

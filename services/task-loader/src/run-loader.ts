@@ -7,7 +7,7 @@ import { publishedRollout } from './published-task';
 /** What a process that ended had in its hands comes again after this long. */
 const ACK_WAIT_MS = 5_000;
 
-/** Feeds one run: groups for training as they are wanted, and tasks that people publish. */
+/** Feeds one run: groups for training as the learner requests them, and tasks that people publish. */
 export class RunLoader {
   constructor(
     private readonly bus: BusService,

@@ -58,7 +58,7 @@ describe('task-loader', () => {
     return runId;
   }
 
-  async function want(runId: string, groupsRequested: number): Promise<void> {
+  async function request(runId: string, groupsRequested: number): Promise<void> {
     const policy: PolicyState = { version: 0, adapterDigest: 'base', checkpoint: 'latest', groupsRequested };
     await bus.runs.putPolicy(runId, policy);
   }
@@ -85,10 +85,10 @@ describe('task-loader', () => {
     );
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it('releases groups only in training, and only as many as the learner wants', async () => {
+  it('releases groups only in training, and only as many as the learner requests', async () => {
     const runId = await createRun('baseline');
     const seen = await collect(runId);
-    await want(runId, 2);
+    await request(runId, 2);
     await startLoader(runId);
     await eventually('the service', async () => (await bus.runs.state(runId)) !== null);
     await pause(400);
@@ -97,13 +97,13 @@ describe('task-loader', () => {
     await eventually('2 groups', () => seen.length >= 2 * GROUP_SIZE);
     await pause(200);
     expect(seen).toHaveLength(2 * GROUP_SIZE);
-    await want(runId, 5);
+    await request(runId, 5);
     await eventually('5 groups', () => seen.length >= 5 * GROUP_SIZE);
     await pause(200);
     expect(seen).toHaveLength(5 * GROUP_SIZE);
     expect(await bus.runs.loader(runId)).toEqual({ groupsReleased: 5 });
     await bus.runs.changePhase(runId, 'final_eval');
-    await want(runId, 7);
+    await request(runId, 7);
     await pause(300);
     expect(seen).toHaveLength(5 * GROUP_SIZE);
   });
@@ -111,7 +111,7 @@ describe('task-loader', () => {
   it('gives a group one task and one start, and each of its rollouts a sampling seed', async () => {
     const runId = await createRun();
     const seen = await collect(runId);
-    await want(runId, 8);
+    await request(runId, 8);
     await startLoader(runId);
     await eventually('8 groups', () => seen.length >= 8 * GROUP_SIZE);
     const groups = groupsOf(seen);
@@ -141,7 +141,7 @@ describe('task-loader', () => {
     const what = async (training: object) => {
       const runId = await createRun('training', { training: { max_steps: 10, ...training } });
       const seen = await collect(runId);
-      await want(runId, 4);
+      await request(runId, 4);
       await startLoader(runId);
       await eventually('4 groups', () => seen.length >= 4 * GROUP_SIZE);
       return seen.map(({ task, seed, samplingSeed }) => [task.id, seed, samplingSeed]);
@@ -154,7 +154,7 @@ describe('task-loader', () => {
   it('neither loses nor doubles a group when it is killed over and over', async () => {
     const GROUPS = 800;
     const runId = await createRun();
-    await want(runId, GROUPS);
+    await request(runId, GROUPS);
     const consumer = await collect(runId);
     const released = async () => (await bus.runs.loader(runId))?.groupsReleased ?? 0;
     let before = 0;
@@ -177,7 +177,7 @@ describe('task-loader', () => {
   it('publishes a group that was not counted again under the same ids', async () => {
     const runId = await createRun();
     const seen = await collect(runId);
-    await want(runId, 3);
+    await request(runId, 3);
     await startLoader(runId);
     await eventually('3 groups', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
     await ends.pop()?.();
@@ -192,7 +192,7 @@ describe('task-loader', () => {
     const runId = await createRun();
     const seen = await collect(runId);
     await Promise.all([startLoader(runId), startLoader(runId)]);
-    for (let wanted = 1; wanted <= 20; wanted += 1) await want(runId, wanted);
+    for (let requested = 1; requested <= 20; requested += 1) await request(runId, requested);
     await eventually('20 groups', async () => (await bus.runs.loader(runId))?.groupsReleased === 20);
     await eventually('all rollouts', () => seen.length >= 20 * GROUP_SIZE);
     await pause(200);

@@ -18,8 +18,8 @@ export async function recordedEpisodes(database: Database, runId: string): Promi
   );
 }
 
-/** Rollout ids of the first tries a run asks for. */
-export function firstTries(
+/** Rollout ids of the first attempts a run requests. */
+export function firstAttempts(
   runId: string,
   run: { evaluated: number; groups: number; groupSize: number },
 ): string[] {
@@ -34,21 +34,21 @@ export function firstTries(
 }
 
 /** The id of an episode's first try. */
-export function firstTry(rolloutId: string): string {
+export function firstAttempt(rolloutId: string): string {
   return rolloutId.replace(/-a\d+$/, '');
 }
 
 /** What is wrong with how a run's episodes were counted: nothing lost, nothing twice, failures named and refilled. */
-export function miscounted(episodes: readonly RecordedEpisode[], asked: readonly string[]): string[] {
+export function miscounted(episodes: readonly RecordedEpisode[], requested: readonly string[]): string[] {
   const problems: string[] = [];
   const tries = new Map<string, RecordedEpisode[]>();
   for (const episode of episodes) {
-    const id = firstTry(episode.id);
+    const id = firstAttempt(episode.id);
     tries.set(id, [...(tries.get(id) ?? []), episode]);
   }
-  for (const id of asked) if (!tries.has(id)) problems.push(`${id} is lost`);
+  for (const id of requested) if (!tries.has(id)) problems.push(`${id} is lost`);
   for (const [id, found] of tries) {
-    if (!asked.includes(id)) problems.push(`nobody asked for ${id}`);
+    if (!requested.includes(id)) problems.push(`nobody requested `);
     const valid = found.filter(({ status }) => status !== 'invalid');
     if (valid.length !== 1) problems.push(`${id} has ${valid.length} valid episodes`);
     const expected = found.map((_, attempt) => (attempt === 0 ? id : `${id}-a${attempt}`));
@@ -61,17 +61,17 @@ export function miscounted(episodes: readonly RecordedEpisode[], asked: readonly
   return problems;
 }
 
-/** What is wrong with what was trained: every valid training episode exactly once, steps in order, each told once. */
+/** What is wrong with what was trained: every valid training episode exactly once, steps in order, each published once. */
 export function mistrained(episodes: readonly RecordedEpisode[], steps: readonly TrainStepEvent[]): string[] {
   const problems: string[] = [];
   const order = steps.map(({ step }) => step).join();
   const expected = steps.map((_, index) => index + 1).join();
-  if (order !== expected) problems.push(`steps were told as ${order}`);
+  if (order !== expected) problems.push(`steps were published as ${order}`);
   const trained = steps.flatMap(({ rolloutIds }) => rolloutIds);
   const times = (id: string) => trained.filter((other) => other === id).length;
   for (const { id, purpose, status } of episodes) {
-    const wanted = purpose === 'train' && status !== 'invalid' ? 1 : 0;
-    if (times(id) !== wanted) problems.push(`${id} (${status}) was trained ${times(id)} times`);
+    const expected = purpose === 'train' && status !== 'invalid' ? 1 : 0;
+    if (times(id) !== expected) problems.push(`${id} (${status}) was trained ${times(id)} times`);
   }
   for (const id of trained) {
     if (!episodes.some((episode) => episode.id === id))

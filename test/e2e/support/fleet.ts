@@ -131,16 +131,16 @@ export class TestFleet {
       return state?.phase === phase || failure !== undefined;
     };
     await this.until(`phase ${phase} of ${runId}`, reached, timeoutMs);
-    if (failure !== undefined) throw new Error(`${runId} has failed: ${failure}\n${this.said()}`);
+    if (failure !== undefined) throw new Error(`${runId} has failed: ${failure}\n${this.serviceLogs()}`);
   }
 
-  /** Waits for a condition; where it does not come true, the error tells what the broker holds and the services said. */
+  /** Waits for a condition; where it does not come true, the error shows what the broker holds and what the services logged. */
   async until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs: number): Promise<void> {
     try {
       await eventually(what, condition, timeoutMs, 20);
     } catch (error) {
       const held = await consumers(this.bus).catch(String);
-      throw new Error(`${(error as Error).message}\n${held}\n${this.said()}`, { cause: error });
+      throw new Error(`${(error as Error).message}\n${held}\n${this.serviceLogs()}`, { cause: error });
     }
   }
 
@@ -235,7 +235,7 @@ export class TestFleet {
     this.logs.set(name, (this.logs.get(name) ?? '') + service.output);
   }
 
-  private said(): string {
+  private serviceLogs(): string {
     return SERVICES.map((name) => `--- ${name}\n${this.output(name).slice(-3_000)}`).join('\n');
   }
 }

@@ -15,7 +15,7 @@ export interface FleetOptions {
   /** Environment of the services, on top of which NATS_URL and the monitor's port are set. */
   env: Record<string, string | undefined>;
   monitorPort?: number;
-  onTrouble: (message: string) => void;
+  onWarning: (message: string) => void;
 }
 
 /** A broker and the six services, each its own process on this machine. */
@@ -35,7 +35,7 @@ export class Fleet {
             options.natsServer,
             join(options.workDir, 'nats'),
             log('nats-server'),
-            options.onTrouble,
+            options.onWarning,
           )
         : null;
     const natsUrl = nats?.url ?? options.natsUrl!;
@@ -52,7 +52,7 @@ export class Fleet {
             logFile: log(name),
             restart: true,
           },
-          options.onTrouble,
+          options.onWarning,
         ),
     );
     for (const service of services) service.start();

@@ -8,12 +8,12 @@ import { ManagedProcess } from './managed-process';
 import { startLocalNats } from './nats-server';
 
 let dir: string;
-const troubles: string[] = [];
-const onTrouble = (message: string) => troubles.push(message);
+const warnings: string[] = [];
+const onWarning = (message: string) => warnings.push(message);
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'ui-rl-local-'));
-  troubles.length = 0;
+  warnings.length = 0;
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -26,7 +26,7 @@ function node(script: string, restart = false): ManagedProcess {
       logFile: join(dir, 'child.log'),
       restart,
     },
-    onTrouble,
+    onWarning,
   );
 }
 
@@ -45,17 +45,17 @@ test('a process that ends by itself is started again, and stop ends it for good'
   await eventually('the first start', () => readFileSync(join(dir, 'child.log'), 'utf8').includes('up'));
   process.kill(first, 'SIGKILL');
   await eventually('another start', () => child.pid !== undefined && child.pid !== first);
-  expect(troubles[0]).toContain('SIGKILL');
+  expect(warnings[0]).toContain('SIGKILL');
   const second = child.pid!;
   await child.stop();
   expect(alive(second)).toBe(false);
 });
 
-test('without restart the end is told with the tail of the log', async () => {
+test('without restart the end is reported with the tail of the log', async () => {
   const child = node('console.error("no such model"); process.exit(3)');
   child.start();
-  await eventually('the report', () => troubles.length > 0);
-  expect(troubles.join()).toMatch(/exit code 3.*no such model/s);
+  await eventually('the report', () => warnings.length > 0);
+  expect(warnings.join()).toMatch(/exit code 3.*no such model/s);
   await child.stop();
 });
 
@@ -78,7 +78,7 @@ test('what a process leaves behind goes with it, also when it ignores SIGTERM', 
 });
 
 test('a private nats-server listens on loopback and is gone after stop', async () => {
-  const nats = await startLocalNats(findNatsServer(), join(dir, 'nats'), join(dir, 'nats.log'), onTrouble);
+  const nats = await startLocalNats(findNatsServer(), join(dir, 'nats'), join(dir, 'nats.log'), onWarning);
   const port = Number(new URL(nats.url).port);
   const reachable = () =>
     new Promise<boolean>((resolve) => {

@@ -18,7 +18,7 @@ const RESTART_DELAY_MS = 1_000;
 const RSS_INTERVAL_MS = 2_000;
 const CRASH_LOOP = 5;
 
-/** The highest resident set of a process so far in bytes, or 0 where the system does not tell. */
+/** The highest resident set of a process so far in bytes, or 0 where the system does not report it. */
 function peakRssBytes(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -48,7 +48,7 @@ export class ManagedProcess {
 
   constructor(
     readonly spec: ProcessSpec,
-    private readonly onTrouble: (message: string) => void,
+    private readonly onWarning: (message: string) => void,
   ) {}
 
   start(): void {
@@ -63,7 +63,7 @@ export class ManagedProcess {
     });
     closeSync(log);
     this.child = child;
-    child.on('error', (error) => this.onTrouble(`${this.spec.name} could not be started: ${error.message}`));
+    child.on('error', (error) => this.onWarning(`${this.spec.name} could not be started: ${error.message}`));
     child.on('exit', (code, signal) => this.exited(child, code, signal));
     this.timer ??= setInterval(() => this.sampleMemory(), RSS_INTERVAL_MS);
     this.timer.unref();
@@ -84,10 +84,10 @@ export class ManagedProcess {
     if (this.stopping) return;
     const how = signal ?? `exit code ${code}`;
     if (!this.spec.restart || ++this.restarts > CRASH_LOOP) {
-      this.onTrouble(`${this.spec.name} ended (${how}); its log: ${this.spec.logFile}\n${this.logTail()}`);
+      this.onWarning(`${this.spec.name} ended (${how}); its log: ${this.spec.logFile}\n${this.logTail()}`);
       return;
     }
-    this.onTrouble(`${this.spec.name} ended (${how}) and is started again; its log: ${this.spec.logFile}`);
+    this.onWarning(`${this.spec.name} ended (${how}) and is started again; its log: ${this.spec.logFile}`);
     setTimeout(() => {
       if (!this.stopping) this.start();
     }, RESTART_DELAY_MS);

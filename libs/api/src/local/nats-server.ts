@@ -39,7 +39,7 @@ export async function startLocalNats(
   binary: string,
   storeDir: string,
   logFile: string,
-  onTrouble: (message: string) => void,
+  onWarning: (message: string) => void,
 ): Promise<LocalNats> {
   const port = await freePort();
   mkdirSync(storeDir, { recursive: true });
@@ -51,7 +51,7 @@ export async function startLocalNats(
   );
   const natsProcess = new ManagedProcess(
     { name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
-    onTrouble,
+    onWarning,
   );
   natsProcess.start();
   const deadline = Date.now() + 15_000;

@@ -57,7 +57,7 @@ const HALF_BYTES = 2;
 const TARGETS = ['attention', 'mlp', 'attention+mlp', 'all-linear'] as const;
 
 /**
- * What a model holds that is named by folder or by name; its weights are not fetched. A well-known model can be told of
+ * What a model holds that is named by folder or by name; its weights are not fetched. A well-known model can be described
  * where the hub cannot be asked.
  */
 export async function describeNamedModel(

@@ -7,7 +7,7 @@ export interface EngineChoice {
   quantization: NonNullable<EngineOptions['quantization']>;
 }
 
-/** The device that is used; tells which one `auto` came to. */
+/** The device that is used; reports which one `auto` chose. */
 export async function deviceFor(asked: Device | 'auto', onProgress: (line: string) => void): Promise<Device> {
   const { device, reason } = await chooseDevice(asked);
   if (asked === 'auto') onProgress(`device: ${device} (${reason})`);

@@ -5,7 +5,7 @@ export interface FetchOptions {
   /** False fetches configuration and tokenizer only. */
   weights?: boolean;
   signal?: AbortSignal;
-  /** Takes lines that tell what is fetched. */
+  /** Called with lines about what is fetched. */
   onProgress: (line: string) => void;
 }
 

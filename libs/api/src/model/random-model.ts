@@ -95,8 +95,8 @@ async function readShape(file: string): Promise<Shape> {
   }
 }
 
-function isFamily(family: { name: string; shape: { modelType: string } }, wanted: string): boolean {
-  return family.name === wanted || family.shape.modelType === wanted;
+function isFamily(family: { name: string; shape: { modelType: string } }, requested: string): boolean {
+  return family.name === requested || family.shape.modelType === requested;
 }
 
 /** The well-known shape of a family with the fewest weights. */

@@ -2,7 +2,7 @@ import type { BusService } from '@ui-rl/bus';
 import { ANY, STREAMS, subjects, type RunEvent, type Trajectory } from '@ui-rl/contracts';
 import type { RunObserver } from './run-observer';
 
-/** Feeds an observer with everything a run tells, from its beginning; returns how to stop that. */
+/** Feeds an observer with every event and trajectory of a run, from its beginning; returns a function that stops it. */
 export async function followRun(
   bus: BusService,
   runId: string,

@@ -3,7 +3,7 @@ import { loadPlugins, type Task } from '@ui-rl/plugin-kit';
 import type { RunObserver } from './run-observer';
 import type { PhaseGoal } from './progress';
 
-/** How many episodes one evaluation of all sets takes; reads the task sources, so that a wrong one is told at once. */
+/** How many episodes one evaluation of all sets takes; reads the task sources, so that a wrong one fails at once. */
 export async function evaluationEpisodes(run: RunFile): Promise<number> {
   const registry = await loadPlugins({ packages: run.plugins });
   const count = async (sources: RunFile['tasks']) => {

@@ -63,7 +63,7 @@ export class ProgressDisplay {
   }
 
   /** Writes a lasting line above the progress. */
-  say(text: string): void {
+  print(text: string): void {
     this.out.write(this.out.isTTY ? `\r\x1b[2K${text}\n` : `${text}\n`);
   }
 

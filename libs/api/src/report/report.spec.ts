@@ -51,7 +51,7 @@ test('the Wilson interval agrees with published values', () => {
 });
 
 describe('RunObserver', () => {
-  test('counts an evaluation told twice once, and keeps the largest KL whatever its sign', () => {
+  test('counts an evaluation published twice once, and keeps the largest KL whatever its sign', () => {
     const step = (n: number, kl: number): RunEvent => ({
       type: 'train_step',
       runId: 'r',

@@ -15,7 +15,7 @@ export async function announceRun(bus: BusService, runId: string, run: RunFile):
   });
 }
 
-/** Feeds an observer with everything a run tells; resolves when the run has ended. */
+/** Feeds an observer with every event and trajectory of a run; resolves when the run has ended. */
 export function runEnd(
   bus: BusService,
   runId: string,

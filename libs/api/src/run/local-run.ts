@@ -13,7 +13,7 @@ export interface LocalRunOptions {
   /** Holds the broker's store and the services' logs. */
   workDir: string;
   /** A service that ended, was started again, or could not be started. */
-  onTrouble: (message: string) => void;
+  onWarning: (message: string) => void;
   onEvent: (event: RunEvent) => void;
 }
 
@@ -33,7 +33,7 @@ export class LocalRun {
   /** Starts broker and services and announces the run; resolves to the address of the monitor. */
   async start(): Promise<string> {
     this.started = Date.now();
-    const { settings, run, workDir, onTrouble, onEvent } = this.options;
+    const { settings, run, workDir, onWarning, onEvent } = this.options;
     const runsDir = run.logging.log_dir;
     this.fleet = await Fleet.start({
       natsServer: settings.natsServer,
@@ -43,7 +43,7 @@ export class LocalRun {
         UIRL_RUNS_DIR: runsDir,
         UIRL_PGLITE_DIR: join(runsDir, this.runId, 'monitor-db'),
       }),
-      onTrouble,
+      onWarning,
     });
     this.bus = await BusService.connect({ service: 'cli', servers: [this.fleet.natsUrl] });
     this.ended = runEnd(this.bus, this.runId, this.observer, onEvent);

@@ -110,7 +110,7 @@ describe('gradients', () => {
     expect(await gradientsOf(graph, grads, feeds)).toEqual([[0, 0]]);
   });
 
-  it('adds nothing for inputs that are not wanted', () => {
+  it('adds nothing for inputs whose gradient is not requested', () => {
     const graph = new Graph('g');
     const x = graph.input('x', 'float32', ['B', 3]);
     const w = graph.input('w', 'float32', [4, 3]);

@@ -98,9 +98,9 @@ function differentiate(
   accumulated: Accumulator,
 ): void {
   const operands = operandsOf(node);
-  const wanted = operands.map((input) => input !== null && reached.has(input));
+  const required = operands.map((input) => input !== null && reached.has(input));
   const arrived = node.outputs.some((output) => reached.has(output) && accumulated.get(output) !== undefined);
-  if (!arrived || !wanted.includes(true)) return;
+  if (!arrived || !required.includes(true)) return;
   const rule = node.derivative ?? (Object.hasOwn(rules, node.opType) ? rules[node.opType] : undefined);
   if (rule === undefined) {
     throw new GraphError(
@@ -112,7 +112,7 @@ function differentiate(
   graph.scope(`gradient${node.name}`, () => {
     const entries = rule(contextOf(graph, node, accumulated));
     operands.forEach((input, i) => {
-      if (input === null || !wanted[i]) return;
+      if (input === null || !required[i]) return;
       const build = entries[i];
       if (build === null || build === undefined) {
         throw new GraphError(

@@ -48,12 +48,12 @@ function scatterElementsBack(c: RuleContext): readonly InputGradient[] {
   return [
     () => (adds(c) ? c.grad : scatterElements(c.grad, c.input(1), zerosLike(c, c.input(2)), axis)),
     null,
-    () => takeFromPlaces(c.grad, c.input(1), axis),
+    () => gatherAt(c.grad, c.input(1), axis),
   ];
 }
 
 /** As takeAlongAxis, for indices that may cover a part of the other axes. */
-function takeFromPlaces(x: Value, indices: Value, axis: number): Value {
+function gatherAt(x: Value, indices: Value, axis: number): Value {
   return single('GatherElements', [x, indices], x.dtype, indices.shape, { axis });
 }
 

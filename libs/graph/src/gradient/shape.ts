@@ -16,7 +16,7 @@ function transposeBack(c: RuleContext): Value {
   return transpose(c.grad, inverse);
 }
 
-/** From so many on, parts are cut in one operation, wanted or not, instead of one operation each. */
+/** From so many on, parts are cut in one operation, needed or not, instead of one operation each. */
 const manyParts = 8;
 
 function concatParts(c: RuleContext): readonly InputGradient[] {

@@ -26,15 +26,15 @@ export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
     throw new GraphError(
       'build',
       `rotary: x ${shapeText(x.shape)} with ${heads} heads does not fit cos ${shapeText(cos.shape)} and sin ` +
-        `${shapeText(sin.shape)}; wanted [B, T, heads*D] and [B, T, D/2] or [T, D/2]`,
+        `${shapeText(sin.shape)}; expected [B, T, heads*D] and [B, T, D/2] or [T, D/2]`,
     );
   }
   const count = productOf(rows);
   const tables = [cos, sin].map((table) => reshape(table, [count, half]));
-  const places = rotaryPlaces(x, rows, count);
+  const positions = rotaryPositions(x, rows, count);
   return single(
     'RotaryEmbedding',
-    [x, places, ...tables],
+    [x, positions, ...tables],
     x.dtype,
     x.shape,
     { num_heads: heads },
@@ -43,16 +43,16 @@ export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
 }
 
 /** Row of the table for each token: one row per token of the batch, or one per place in the sequence. */
-function rotaryPlaces(x: Value, rows: readonly Dim[], count: Dim): Value {
+function rotaryPositions(x: Value, rows: readonly Dim[], count: Dim): Value {
   const key = `rotary:${shapeText(x.shape.slice(0, 2))}:${rows.length}`;
   const known = x.graph.memo.get(key);
   if (known !== undefined) return known;
-  const places =
+  const positions =
     rows.length === 2
       ? reshape(range(x.graph, count), rows)
       : single('Expand', [range(x.graph, count), shapeTensorOf(x)], 'int64', x.shape.slice(0, 2));
-  x.graph.memo.set(key, places);
-  return places;
+  x.graph.memo.set(key, positions);
+  return positions;
 }
 
 function shapeTensorOf(x: Value): Value {

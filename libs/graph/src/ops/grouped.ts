@@ -100,14 +100,14 @@ export function gatherEvenly(x: Value, indices: Value): Value {
   return x.graph.node('Gather', [x, indices], { axis: 0 }, outputs, '', { derivative: gatherEvenlyBack })[0];
 }
 
-/** The places a row went to follow each other in the order of the indices. */
+/** Sorting the indices gives, one after the other, the rows that came from the same row. */
 const gatherEvenlyBack: Rule = (c) => [
   () => {
     const [x, indices] = [c.input(0), c.input(1)];
     const times = divideDims(indices.shape[0], x.shape[0]) as number;
-    const places = argSort(indices);
-    if (times === 1) return gather(c.grad, places);
-    return reduceSum(gather(c.grad, reshape(places, [x.shape[0], times])), [1]);
+    const order = argSort(indices);
+    if (times === 1) return gather(c.grad, order);
+    return reduceSum(gather(c.grad, reshape(order, [x.shape[0], times])), [1]);
   },
   null,
 ];

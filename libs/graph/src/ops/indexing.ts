@@ -7,22 +7,23 @@ import { dimValue, expand, full, range, unsqueeze } from './shape';
 
 /** Slices of `x` along `axis`, picked by integer `indices` of any shape (which takes the place of the axis). */
 export function gather(x: Value, indices: Value, axis = 0): Value {
-  const place = axisOf(x, axis, 'gather');
-  const shape = [...x.shape.slice(0, place), ...indices.shape, ...x.shape.slice(place + 1)];
-  return single('Gather', [x, indices], x.dtype, shape, { axis: place });
+  const normalized = axisOf(x, axis, 'gather');
+  const shape = [...x.shape.slice(0, normalized), ...indices.shape, ...x.shape.slice(normalized + 1)];
+  return single('Gather', [x, indices], x.dtype, shape, { axis: normalized });
 }
 
 /** One element per index along `axis`: result[i][j] = x[i][indices[i][j]] for axis 1 (numpy's take_along_axis). */
 export function takeAlongAxis(x: Value, indices: Value, axis: number): Value {
-  const place = axisOf(x, axis, 'takeAlongAxis');
-  const fits = indices.rank === x.rank && x.shape.every((dim, i) => i === place || dim === indices.shape[i]);
+  const normalized = axisOf(x, axis, 'takeAlongAxis');
+  const fits =
+    indices.rank === x.rank && x.shape.every((dim, i) => i === normalized || dim === indices.shape[i]);
   if (!fits) {
     throw new GraphError(
       'build',
-      `takeAlongAxis: indices ${shapeText(indices.shape)} must equal ${shapeText(x.shape)} but for axis ${place}`,
+      `takeAlongAxis: indices ${shapeText(indices.shape)} must equal ${shapeText(x.shape)} but for axis ${normalized}`,
     );
   }
-  return single('GatherElements', [x, indices], x.dtype, indices.shape, { axis: place });
+  return single('GatherElements', [x, indices], x.dtype, indices.shape, { axis: normalized });
 }
 
 /**
@@ -46,11 +47,11 @@ export function scatterRows(
     );
   }
   if (mode === 'add') {
-    const places = unsqueeze(
+    const rowIndices = unsqueeze(
       indices,
       x.shape.slice(1).map((_, i) => i + 1),
     );
-    return scatterElements(x, expand(places, updates.shape), updates, 0, 'add');
+    return scatterElements(x, expand(rowIndices, updates.shape), updates, 0, 'add');
   }
   return single('ScatterND', [x, unsqueeze(indices, [1]), updates], x.dtype, x.shape, { reduction: 'none' });
 }
@@ -77,7 +78,7 @@ export function scatterElements(
   return single('ScatterElements', [x, indices, updates], x.dtype, x.shape, attributes);
 }
 
-/** The places of a vector's elements in rising order, int64 [N]; equal elements keep their order. */
+/** The indices that sort a vector ascending, int64 [N]; equal elements keep their order. */
 export function argSort(x: Value): Value {
   if (x.rank !== 1) throw new GraphError('build', `argSort takes a vector, found ${shapeText(x.shape)}`);
   const outputs = [

@@ -4,7 +4,7 @@ import { shapeText } from '../dims';
 import type { Value } from '../graph';
 import { axisOf, ints, single } from './build';
 
-function places(opName: string, x: Value, axes: readonly number[]): number[] {
+function sortedAxes(opName: string, x: Value, axes: readonly number[]): number[] {
   return axes.map((axis) => axisOf(x, axis, opName)).toSorted((a, b) => a - b);
 }
 
@@ -13,7 +13,7 @@ function reducedShape(x: Value, axes: readonly number[], keepdims: boolean): Dim
 }
 
 function reduce(opType: string, x: Value, axes: readonly number[], keepdims: boolean): Value {
-  const over = places(opType, x, axes);
+  const over = sortedAxes(opType, x, axes);
   if (over.length === 0) return x;
   const attributes = { keepdims: Number(keepdims) };
   return single(opType, [x, ints(x.graph, over)], x.dtype, reducedShape(x, over, keepdims), attributes);
@@ -45,32 +45,32 @@ export function reduceMin(x: Value, axes: readonly number[] = allAxes(x), keepdi
 
 /** Index of the largest element of an axis (the first of equal ones), int64. */
 export function argMax(x: Value, axis: number, keepdims = false): Value {
-  const place = axisOf(x, axis, 'argMax');
-  const shape = reducedShape(x, [place], keepdims);
-  return single('ArgMax', [x], 'int64', shape, { axis: place, keepdims: Number(keepdims) });
+  const normalized = axisOf(x, axis, 'argMax');
+  const shape = reducedShape(x, [normalized], keepdims);
+  return single('ArgMax', [x], 'int64', shape, { axis: normalized, keepdims: Number(keepdims) });
 }
 
 /** The `k` largest elements of an axis in falling order, with their indices (int64). */
 export function topK(x: Value, k: number, axis = -1): { values: Value; indices: Value } {
-  const place = axisOf(x, axis, 'topK');
-  const extent = x.shape[place];
+  const normalized = axisOf(x, axis, 'topK');
+  const extent = x.shape[normalized];
   if (typeof extent === 'number' && k > extent) {
     throw new GraphError(
       'build',
-      `topK: axis ${place} of ${shapeText(x.shape)} has fewer than ${k} elements`,
+      `topK: axis ${normalized} of ${shapeText(x.shape)} has fewer than ${k} elements`,
     );
   }
-  const shape = x.shape.with(place, k);
+  const shape = x.shape.with(normalized, k);
   const outputs = [
     { dtype: x.dtype, shape },
     { dtype: 'int64' as const, shape },
   ];
-  const [values, indices] = x.graph.node('TopK', [x, ints(x.graph, [k])], { axis: place }, outputs);
+  const [values, indices] = x.graph.node('TopK', [x, ints(x.graph, [k])], { axis: normalized }, outputs);
   return { values, indices };
 }
 
 /** Running sum along an axis. */
 export function cumSum(x: Value, axis: number): Value {
-  const place = axisOf(x, axis, 'cumSum');
-  return single('CumSum', [x, ints(x.graph, [place])], x.dtype, x.shape);
+  const normalized = axisOf(x, axis, 'cumSum');
+  return single('CumSum', [x, ints(x.graph, [normalized])], x.dtype, x.shape);
 }

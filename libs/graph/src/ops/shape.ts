@@ -84,13 +84,13 @@ export function assumeShape(x: Value, shape: readonly Dim[]): Value {
   return sameShape(x.shape, shape.map(canonical)) ? x : single('Identity', [x], x.dtype, shape);
 }
 
-/** Fills in a -1 of a wanted shape and checks that the number of elements is kept. */
-function completeShape(x: Value, wanted: readonly Dim[]): Dim[] {
+/** Fills in a -1 of a requested shape and checks that the number of elements is kept. */
+function completeShape(x: Value, requested: readonly Dim[]): Dim[] {
   const total = productOf(x.shape);
-  const shape = wanted.map(canonical);
+  const shape = requested.map(canonical);
   const free = shape.indexOf(-1);
   const fail = (why: string): GraphError =>
-    new GraphError('build', `reshape: "${x.name}" ${shapeText(x.shape)} to ${shapeText(wanted)}: ${why}`);
+    new GraphError('build', `reshape: "${x.name}" ${shapeText(x.shape)} to ${shapeText(requested)}: ${why}`);
   if (free >= 0) {
     const rest = divideDims(total, productOf(shape.toSpliced(free, 1)));
     if (rest === undefined) throw fail(`the open dimension cannot be derived from ${total} elements`);
@@ -131,7 +131,7 @@ export function reshape(x: Value, shape: readonly Dim[] | Value, result?: readon
   return single('Reshape', [x, shape as Value], x.dtype, result);
 }
 
-/** What a chain of reshapes started from, or the link of it that has the wanted shape already. */
+/** What a chain of reshapes started from, or the link of it that has the requested shape already. */
 function beforeReshapes(x: Value, target: readonly Dim[]): Value {
   let value = x;
   while (
@@ -172,25 +172,25 @@ export function transpose(x: Value, perm: readonly number[] = x.shape.map((_, i)
   );
 }
 
-/** Adds axes of extent 1 at these places of the result. */
+/** Adds axes of extent 1 at these positions of the result. */
 export function unsqueeze(x: Value, axes: readonly number[]): Value {
   const rank = x.rank + axes.length;
-  const places = axes.map((axis) => axisOf(x, axis, 'unsqueeze', rank)).toSorted((a, b) => a - b);
+  const sorted = axes.map((axis) => axisOf(x, axis, 'unsqueeze', rank)).toSorted((a, b) => a - b);
   const shape = [...x.shape];
-  for (const place of places) shape.splice(place, 0, 1);
-  return single('Unsqueeze', [x, ints(x.graph, places)], x.dtype, shape);
+  for (const axis of sorted) shape.splice(axis, 0, 1);
+  return single('Unsqueeze', [x, ints(x.graph, sorted)], x.dtype, shape);
 }
 
 /** Removes axes of extent 1. */
 export function squeeze(x: Value, axes: readonly number[]): Value {
-  const places = axes.map((axis) => axisOf(x, axis, 'squeeze'));
-  for (const place of places) {
-    if (x.shape[place] !== 1) {
-      throw new GraphError('build', `squeeze: axis ${place} of "${x.name}" ${shapeText(x.shape)} is not 1`);
+  const normalized = axes.map((axis) => axisOf(x, axis, 'squeeze'));
+  for (const axis of normalized) {
+    if (x.shape[axis] !== 1) {
+      throw new GraphError('build', `squeeze: axis ${axis} of "${x.name}" ${shapeText(x.shape)} is not 1`);
     }
   }
-  const shape = x.shape.filter((_, i) => !places.includes(i));
-  return single('Squeeze', [x, ints(x.graph, places)], x.dtype, shape);
+  const shape = x.shape.filter((_, i) => !normalized.includes(i));
+  return single('Squeeze', [x, ints(x.graph, normalized)], x.dtype, shape);
 }
 
 /** Joins values along an axis; all other dimensions must agree. */
@@ -250,8 +250,8 @@ export function sliceAt(x: Value, axis: number, start: Value, end: Value, extent
 /** Zeros at the end of an axis until it has the extent of the dimension `to`, or of int64 [1] `to` with the result `extent`. */
 export function padEnd(x: Value, axis: number, to: Dim | Value, extent: Dim = to as Dim): Value {
   const place = axisOf(x, axis, 'padEnd');
-  const wanted = typeof to === 'object' ? to : dimValue(x.graph, to);
-  const missing = single('Sub', [wanted, extentOf(x, place)], 'int64', [1]);
+  const target = typeof to === 'object' ? to : dimValue(x.graph, to);
+  const missing = single('Sub', [target, extentOf(x, place)], 'int64', [1]);
   const pads = single('Concat', [ints(x.graph, [0]), missing], 'int64', [2], { axis: 0 });
   const inputs = [x, pads, scalar(x.graph, 0, x.dtype), ints(x.graph, [place])];
   return single('Pad', inputs, x.dtype, x.shape.with(place, extent));

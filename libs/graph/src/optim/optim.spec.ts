@@ -89,7 +89,7 @@ describe('learningRateAt', () => {
     found.forEach((rate, i) => expect(rate).toBeCloseTo(expected[i], 9));
   });
 
-  it('falls slowly first along a cosine, and ends at the wanted fraction', () => {
+  it('falls slowly first along a cosine, and ends at the given fraction', () => {
     expect(learningRateAt({ kind: 'cosine', peak: 1, totalSteps: 4 }, 1)).toBeCloseTo(0.853553, 5);
     expect(learningRateAt({ kind: 'linear', peak: 1, totalSteps: 4, finalFraction: 0.2 }, 9)).toBeCloseTo(
       0.2,

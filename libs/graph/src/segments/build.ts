@@ -72,7 +72,7 @@ export function forwardSegment(
 export interface BackwardOptions {
   /** value of the whole graph with one element */
   loss: Value;
-  /** inputs of the whole graph that derivatives are wanted by */
+  /** inputs of the whole graph to differentiate by */
   trained: ReadonlySet<Value>;
   /** results that are given out together with the loss, under these names */
   resultNames: ReadonlyMap<Value, string>;

@@ -24,7 +24,7 @@ export interface SegmentPlan {
 }
 
 /**
- * Cuts a graph at the places marked with `Graph.cut`. Every node belongs to the part in which it was built; light values
+ * Cuts a graph at the points marked with `Graph.cut`. Every node belongs to the part in which it was built; light values
  * belong to none. Nodes that `results` do not depend on are left out.
  * @throws GraphError where a cut is no result of a node.
  */

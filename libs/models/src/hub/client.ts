@@ -12,7 +12,7 @@ export interface HubFile {
 }
 
 const MAX_REDIRECTS = 10;
-/** What a server answers when it is asked for bytes behind the end. */
+/** What a server answers to a request for bytes behind the end. */
 export const RANGE_NOT_SATISFIABLE = 416;
 const redirects = new Set([301, 302, 303, 307, 308]);
 

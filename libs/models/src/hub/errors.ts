@@ -1,7 +1,7 @@
 import { ModelError } from '../errors';
 
 /**
- * Why the hub did not give what was asked for: `unreachable` (no connection, or the server has a problem of its own),
+ * Why the hub did not deliver what was requested: `unreachable` (no connection, or the server has a problem of its own),
  * `denied` (401, 403), `absent` (404), `offline` (not in the cache, and nothing may be fetched), `unusable` (it is there, but
  * no model that can be loaded), `damaged` (not the bytes that were announced), `disk`.
  */
@@ -24,7 +24,7 @@ export class HubError extends ModelError {
 export function diskError(path: string, cause: unknown): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    const message = `${path}: the disk is full; what has arrived is kept, so make room and start again`;
+    const message = `${path}: the disk is full; what has arrived is kept, so free some space and start again`;
     return new HubError('disk', message, { cause });
   }
   if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {

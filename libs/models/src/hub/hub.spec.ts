@@ -34,12 +34,12 @@ function fixtureFiles(): Record<string, Uint8Array> {
 
 let hub: FakeHub;
 let dir: string;
-let said: string[];
+let lines: string[];
 
 beforeEach(async () => {
   hub = await FakeHub.start();
   dir = mkdtempSync(join(tmpdir(), 'uirl-hub-'));
-  said = [];
+  lines = [];
 });
 afterEach(async () => {
   await hub.stop();
@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 function options(more: Partial<SnapshotOptions> = {}): SnapshotOptions {
-  const onProgress: HubOptions['onProgress'] = (line) => said.push(line);
+  const onProgress: HubOptions['onProgress'] = (line) => lines.push(line);
   return { endpoint: hub.endpoint, cacheDir: join(dir, 'hub'), onProgress, retryDelayMs: 1, ...more };
 }
 
@@ -112,7 +112,7 @@ describe('a model of the hub', () => {
     expect(hub.requests).toEqual([]);
   });
 
-  test('without weights, where only its shape is wanted', async () => {
+  test('without weights, where only its shape is needed', async () => {
     hub.put(ID, { files: fixtureFiles() });
     const { dir: folder } = await resolveModel(ID, options({ weights: false }));
     expect(readdirSync(folder)).toContain('config.json');
@@ -175,7 +175,7 @@ describe('a broken download', () => {
     expect(readFileSync(join(again.dir, WEIGHTS))).toEqual(big);
   });
 
-  test('gives up after some failures in a row and keeps what arrived', async () => {
+  test('stops after some failures in a row and keeps what arrived', async () => {
     const big = randomBytes(50_000);
     hub.put(ID, { files: { ...fixtureFiles(), [WEIGHTS]: big } });
     await resolveModel(ID, options({ weights: false }));
@@ -192,7 +192,7 @@ describe('a broken download', () => {
     await expect(resolveModel(ID, options())).resolves.toHaveProperty('hub');
   });
 
-  test('is given up when nothing arrives any more', async () => {
+  test('is dropped when nothing arrives any more', async () => {
     hub.put(ID, { files: fixtureFiles() });
     hub.delayMs = 2_000;
     const error = await failureOf(resolveModel(ID, options({ stallMs: 20 })));
@@ -213,7 +213,7 @@ describe('a broken download', () => {
     await expect(resolveModel(ID, options())).resolves.toHaveProperty('hub');
   });
 
-  test('ends when it is told to', async () => {
+  test('ends on abort', async () => {
     hub.put(ID, { files: fixtureFiles() });
     hub.delayMs = 60_000;
     const stop = new AbortController();
@@ -229,7 +229,7 @@ test('of several that ask at once one fetches, the others take what it brought',
   const found = await Promise.all([1, 2, 3].map(() => resolveModel(ID, options())));
   expect(new Set(found.map(({ dir: folder }) => folder)).size).toBe(1);
   expect(hub.downloads(WEIGHTS)).toHaveLength(1);
-  expect(said.some((line) => line.startsWith('waiting for another process'))).toBe(true);
+  expect(lines.some((line) => line.startsWith('waiting for another process'))).toBe(true);
   const locks = join(dir, 'hub/.locks/models--org--small-vl');
   expect(readdirSync(locks)).toEqual([]);
 });
@@ -264,7 +264,7 @@ describe('the token', () => {
       const whole = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
       expect(whole).not.toContain(TOKEN);
     }
-    expect(said.join()).not.toContain(TOKEN);
+    expect(lines.join()).not.toContain(TOKEN);
     const files = readdirSync(join(dir, 'hub'), { recursive: true, encoding: 'utf8' });
     for (const name of files
       .map((each) => join(dir, 'hub', each))
@@ -359,7 +359,7 @@ describe('without a connection', () => {
     writeFileSync(join(dir, repository, 'refs/main'), commit);
     const found = await resolveModel(ID, options(more));
     expect(found).toEqual({ dir: snapshot, hub: { id: ID, commit } });
-    expect(said.join()).toMatch(more.offline === true ? /^$/ : /cannot be reached.*as it is in the cache/);
+    expect(lines.join()).toMatch(more.offline === true ? /^$/ : /cannot be reached.*as it is in the cache/);
     rmSync(join(snapshot, WEIGHTS));
     await expect(resolveModel(ID, options(more))).rejects.toThrow(
       /not complete in the cache|cannot be reached/,
@@ -371,7 +371,7 @@ describe('without a connection', () => {
     await resolveModel(ID, options());
     hub.put(ID, { files: fixtureFiles(), privateFor: TOKEN });
     await expect(resolveModel(ID, options())).resolves.toHaveProperty('hub');
-    expect(said.join()).toMatch(/is private or gated.*as it is in the cache/);
+    expect(lines.join()).toMatch(/is private or gated.*as it is in the cache/);
   });
 });
 

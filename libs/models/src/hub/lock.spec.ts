@@ -59,7 +59,7 @@ test('a lock that is worked under for long is renewed', async () => {
   expect(order).toEqual(['first', 'second']);
 });
 
-test('waiting ends when it is told to', async () => {
+test('waiting ends on abort', async () => {
   await withLock(file, () => Promise.resolve(), quick);
   writeFileSync(file, `${hostname()} ${process.pid}`);
   const stop = new AbortController();
@@ -69,7 +69,7 @@ test('waiting ends when it is told to', async () => {
   );
 });
 
-test('a full disk and a folder that cannot be written are told in words', () => {
+test('a full disk and a folder that cannot be written are reported in words', () => {
   const failure = (code: string): unknown =>
     diskError('/cache/blob', Object.assign(new Error(code), { code }));
   expect(failure('ENOSPC')).toMatchObject({

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface LockOptions {
-  /** told once when another process has the lock */
+  /** called once when another process has the lock */
   onWait?: () => void;
   signal?: AbortSignal;
   /** a lock that was not renewed for so long is taken from its owner. Default 20,000 */

@@ -10,12 +10,12 @@ export interface HubOptions {
   tokenFile?: string;
   /** only what the cache holds */
   offline?: boolean;
-  /** told what happens: progress, a fall back on the cache */
+  /** called with lines about progress or a fall back on the cache */
   onProgress?: (line: string) => void;
   /** ends requests and downloads; what was received is kept and gone on with next time */
   signal?: AbortSignal;
   /** before the first repetition of a request that failed; doubled for each further one. Default 1,000 */
   retryDelayMs?: number;
-  /** a connection on which nothing arrives for so long is given up. Default 30,000 */
+  /** a connection on which nothing arrives for so long is dropped. Default 30,000 */
   stallMs?: number;
 }

@@ -16,7 +16,7 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions extends HubOptions {
-  /** whether weights are wanted too, default true */
+  /** whether weights are fetched too, default true */
   weights?: boolean;
 }
 
@@ -174,7 +174,7 @@ class Fetcher {
     await this.checkRoom(commit, missing);
     const totalBytes = missing.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     const progress = new Progress(this.model.id, totalBytes, this.options.onProgress);
-    if (totalBytes > NOTABLE_BYTES) {
+    if (totalBytes > MIN_REPORTED_BYTES) {
       this.options.onProgress?.(
         `fetching ${this.model.id}: ${missing.length} files, ${(totalBytes / 1e9).toFixed(2)} GB`,
       );
@@ -212,7 +212,7 @@ class Fetcher {
     const { cache, model, client } = this;
     const to = cache.blob(file.blob);
     if (!(await exists(to))) {
-      const onWait = (): void => this.tellWaiting();
+      const onWait = (): void => this.reportWaiting();
       const fetching = async (): Promise<void> => {
         if (await exists(to)) return progress.found(file.sizeBytes);
         await download(client, { id: model.id, commit, file, to, progress }, options);
@@ -230,7 +230,7 @@ class Fetcher {
   }
 
   /** Once for all files. */
-  private tellWaiting(): void {
+  private reportWaiting(): void {
     if (!this.waits) this.options.onProgress?.(`waiting for another process that fetches ${this.model.id}`);
     this.waits = true;
   }
@@ -248,13 +248,13 @@ class Fetcher {
     throw new HubError(
       'disk',
       `${this.model.id} needs ${gigabytes(needed)} more, but ${this.options.cacheDir} has ${gigabytes(bavail * bsize)} free; ` +
-        'make room, or name another cache folder with HF_HUB_CACHE',
+        'free some space, or name another cache folder with HF_HUB_CACHE',
     );
   }
 }
 
 /** What takes longer than a moment. */
-const NOTABLE_BYTES = 50e6;
+const MIN_REPORTED_BYTES = 50e6;
 
 function anySignal(given: AbortSignal | undefined, own: AbortSignal): AbortSignal {
   return given === undefined ? own : AbortSignal.any([given, own]);

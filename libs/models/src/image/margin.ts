@@ -38,16 +38,18 @@ export function toSquare(image: RgbImage, colour: Colour): RgbImage {
 
 /** The middle of an image; where it is too small, with a black margin around it (`center_crop` of transformers). */
 export function centreCrop(image: RgbImage, { width, height }: Size): RgbImage {
-  const room = { width: Math.max(width, image.width), height: Math.max(height, image.height) };
+  const canvas = { width: Math.max(width, image.width), height: Math.max(height, image.height) };
   const offset = {
-    x: Math.ceil((room.width - image.width) / 2),
-    y: Math.ceil((room.height - image.height) / 2),
+    x: Math.ceil((canvas.width - image.width) / 2),
+    y: Math.ceil((canvas.height - image.height) / 2),
   };
-  const roomy =
-    room.width === image.width && room.height === image.height ? image : withMargin(image, room, offset);
-  return crop(roomy, {
-    x: Math.floor((room.width - width) / 2),
-    y: Math.floor((room.height - height) / 2),
+  const padded =
+    canvas.width === image.width && canvas.height === image.height
+      ? image
+      : withMargin(image, canvas, offset);
+  return crop(padded, {
+    x: Math.floor((canvas.width - width) / 2),
+    y: Math.floor((canvas.height - height) / 2),
     width,
     height,
   });

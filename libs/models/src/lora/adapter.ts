@@ -73,8 +73,8 @@ export async function saveAdapter(
 }
 
 function checkTensors(plan: LoraPlan, tensors: ReadonlyMap<string, FloatTensor>, where: string): void {
-  const wanted = loraParameters(plan);
-  for (const { name, shape } of wanted) {
+  const expected = loraParameters(plan);
+  for (const { name, shape } of expected) {
     const found = tensors.get(name);
     if (found === undefined)
       throw new ModelError('bad-file', `${where}: adapter tensor "${name}" is missing`);
@@ -85,7 +85,7 @@ function checkTensors(plan: LoraPlan, tensors: ReadonlyMap<string, FloatTensor>,
       );
     }
   }
-  const known = new Set(wanted.map(({ name }) => name));
+  const known = new Set(expected.map(({ name }) => name));
   const other = [...tensors.keys()].find((name) => !known.has(name));
   if (other !== undefined) {
     throw new ModelError(

@@ -149,13 +149,13 @@ function unknownTarget(target: string, family: string, linears: LinearSpec[]): M
 export function planLora(family: Pick<Family, 'name' | 'linears'>, config: LoraConfig): LoraPlan {
   checkConfig(config);
   const linears = family.linears();
-  const wanted = new Set<LinearSpec>();
+  const selected = new Set<LinearSpec>();
   for (const [target, reaches] of filtersOf(config.targets, config.vision ?? false)) {
     const found = linears.filter(reaches);
     if (found.length === 0) throw unknownTarget(target, family.name, linears);
-    for (const linear of found) wanted.add(linear);
+    for (const linear of found) selected.add(linear);
   }
-  const chosen = linears.filter((linear) => wanted.has(linear));
+  const chosen = linears.filter((linear) => selected.has(linear));
   checkDropout(config, chosen);
   const keys = keysOf(chosen);
   return {

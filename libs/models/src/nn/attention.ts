@@ -55,7 +55,7 @@ export function groupedAttention(
   return back(ops.reshape(context, [B, kvHeads, groups, T, headDim]));
 }
 
-/** Keys and values that are in a cache, and which of its C places hold a token. */
+/** Keys and values that are in a cache, and which of its C positions hold a token. */
 export interface PastTokens {
   /** [B, kvHeads, C, d] */
   keys: Value;
@@ -84,11 +84,11 @@ export function cachedAttention(q: Value, k: Value, v: Value, past: PastTokens, 
   return ops.reshape(context, [B, 1, heads * headDim]);
 }
 
-/** Windows of up to so many places are never cut into blocks. */
+/** Windows of up to so many patches are never cut into blocks. */
 const SHORT = 512;
 
 /**
- * Attention of every place to every other, as in vision towers: q, k and v [N, h, P, d] → [N, h, P, d].
+ * Attention of every patch to every other, as in vision towers: q, k and v [N, h, P, d] → [N, h, P, d].
  * @param bias added to the scores, [N, 1, 1, P]
  */
 export function attendAll(

@@ -10,8 +10,8 @@ function plainAttention(q: Value, k: Value, v: Value, { causal, bias, scale }: B
   let scores = ops.matmul(q, keys, { transB: true, alpha: scale });
   if (bias !== undefined) scores = ops.add(scores, ops.unsqueeze(bias, [1]));
   if (causal) {
-    const places = ops.range(graph, 'T');
-    const later = ops.greater(ops.unsqueeze(places, [0]), ops.unsqueeze(places, [1]));
+    const positions = ops.range(graph, 'T');
+    const later = ops.greater(ops.unsqueeze(positions, [0]), ops.unsqueeze(positions, [1]));
     const [none, all] = [0, -1e9].map((value) => ops.scalar(graph, value, 'float32'));
     scores = ops.add(scores, ops.where(later, all, none));
   }

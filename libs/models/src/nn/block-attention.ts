@@ -42,22 +42,22 @@ export function blockAttention(q: Value, k: Value, v: Value, options: BlockAtten
   const T = q.shape[3];
   return graph.scope('block_attention', () => {
     const blocks = ops.div(ops.add(ops.dimValue(graph, T), BLOCK - 1), BLOCK);
-    let places: number[] = [];
+    let operandIndices: number[] = [];
     const derivative: Rule = (c) => {
       const { captures } = c.node.body!;
-      const [query, key, value, bias] = places.map((place) => captures[place]);
+      const [query, key, value, bias] = operandIndices.map((index) => captures[index]);
       const build = backward(c.grad, [query, key, value], { ...options, bias });
       const entries: (null | (() => Value))[] = [...c.node.inputs, ...captures].map(() => null);
-      build.forEach((gradient, i) => (entries[c.node.inputs.length + places[i]] = gradient));
+      build.forEach((gradient, i) => (entries[c.node.inputs.length + operandIndices[i]] = gradient));
       return entries;
     };
     const { collected } = ops.loop(graph, { count: blocks, turns: BLOCKS, derivative }, (body, index) => {
       const { context } = attend(body, index, [q, k, v], options);
       return { carried: [], collected: [ops.padEnd(context, 3, BLOCK)] };
     });
-    // A copy of the graph keeps the order of captures, so that the operands are found by their places there, too.
+    // A copy of the graph keeps the order of captures, so that the operands are found by their indices there, too.
     const { captures } = collected[0].producer!.body!;
-    places = [q, k, v, options.bias].flatMap((operand) =>
+    operandIndices = [q, k, v, options.bias].flatMap((operand) =>
       operand === undefined ? [] : [captures.indexOf(operand)],
     );
     return joinBlocks(collected[0], T);
@@ -88,8 +88,8 @@ function attend(
 
 /** [G·rows, keys]: a large negative number where a key comes after the query. */
 function laterKeys(body: Graph, start: Value, groups: number): Value {
-  const places = ops.unsqueeze(ops.add(ops.range(body, ROWS), start), [1]);
-  const later = ops.greater(ops.unsqueeze(ops.range(body, KEYS), [0]), places);
+  const positions = ops.unsqueeze(ops.add(ops.range(body, ROWS), start), [1]);
+  const later = ops.greater(ops.unsqueeze(ops.range(body, KEYS), [0]), positions);
   const [none, all] = [0, excluded].map((value) => ops.scalar(body, value, 'float32'));
   return ops.concat(Array<Value>(groups).fill(ops.where(later, all, none)), 0);
 }
@@ -102,7 +102,7 @@ function joinBlocks(blocks: Value, T: Value['shape'][number]): Value {
 }
 
 /**
- * Gradients of queries, keys and values, each built when it is first asked for.
+ * Gradients of queries, keys and values, each built when it is first needed.
  * @param grad [n, B, K, G, BLOCK, d] of what the loop collected
  */
 function backward(grad: Value, operands: readonly Value[], options: BlockAttentionOptions): (() => Value)[] {
@@ -119,8 +119,8 @@ function backward(grad: Value, operands: readonly Value[], options: BlockAttenti
         const block = attend(body, index, operands, options);
         const own = ops.reshape(ops.gather(grad, index, 0), grad.shape.slice(1));
         const rows = ops.sliceAt(own, 3, ops.ints(body, [0]), ops.extentOf(block.queries, 3), ROWS);
-        const wanted = [block.queries, block.keys, block.values];
-        const [dq, ...others] = vectorJacobianProducts([block.context], [rows], wanted);
+        const inputs = [block.queries, block.keys, block.values];
+        const [dq, ...others] = vectorJacobianProducts([block.context], [rows], inputs);
         const next = others.map((own, i) => ops.add(sums[i], options.causal ? ops.padEnd(own, 2, S) : own));
         return { carried: next, collected: [ops.padEnd(dq, 3, BLOCK)] };
       },

@@ -23,10 +23,10 @@ function shared(graph: Graph, key: string, build: () => Value): Value {
 function rowNumbers(graph: Graph, rows: Dim): Value {
   const seed = shared(graph, 'dropout seed', () => graph.input(DROPOUT_SEED, 'int64', []));
   return shared(graph, `dropout rows ${rows}`, () => {
-    const places = ops.add(ops.mul(ops.range(graph, rows), 48_271), seed);
+    const counters = ops.add(ops.mul(ops.range(graph, rows), 48_271), seed);
     const mixed = summands.reduce(
       (x, summand) => ops.mod(ops.add(ops.mul(x, x), summand), DROPOUT_SEEDS),
-      ops.mod(places, DROPOUT_SEEDS),
+      ops.mod(counters, DROPOUT_SEEDS),
     );
     return ops.unsqueeze(ops.cast(ops.sub(ops.mul(mixed, 2), DROPOUT_SEEDS), 'int32'), [1]);
   });

@@ -20,7 +20,7 @@ type Json = Record<string, unknown>;
 export interface RandomModelOptions {
   /** folder to write to; must be empty or not exist */
   out: string;
-  /** config.json of the shape wanted, and where it comes from, for messages */
+  /** config.json of the shape to write, and where it comes from, for messages */
   config: Json;
   source: string;
   /** folder whose tokenizer, template and processor files are copied, as far as it has them */

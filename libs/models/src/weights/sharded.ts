@@ -9,7 +9,7 @@ const indexFile = 'model.safetensors.index.json';
 export interface StreamedTensor {
   name: string;
   shape: readonly number[];
-  /** its numbers, row-major, in pieces of any length; a piece is not read again once the next one was asked for */
+  /** its numbers, row-major, in pieces of any length; a piece is not read again once the next one was requested */
   pieces: () => Iterable<Float32Array>;
 }
 
@@ -29,18 +29,18 @@ interface Shard {
   tensors: StreamedTensor[];
 }
 
-/** Puts tensors into files in order, none larger than asked for where that is possible. */
+/** Puts tensors into files in order, none larger than the limit where that is possible. */
 function planShards(tensors: readonly StreamedTensor[], { dtype, maxShardBytes }: ShardOptions): Shard[] {
   const groups: StreamedTensor[][] = [];
-  let room = 0;
+  let remaining = 0;
   for (const tensor of tensors) {
     const bytes = tensorBytes(tensor.shape, dtype);
-    if (groups.length === 0 || bytes > room) {
+    if (groups.length === 0 || bytes > remaining) {
       groups.push([]);
-      room = maxShardBytes;
+      remaining = maxShardBytes;
     }
     groups[groups.length - 1].push(tensor);
-    room -= bytes;
+    remaining -= bytes;
   }
   if (groups.length === 1) return [{ file: 'model.safetensors', tensors: groups[0] }];
   const padded = (number: number): string => String(number).padStart(5, '0');
@@ -135,10 +135,10 @@ export async function writeSharded(
 }
 
 function indexJson(shards: readonly Shard[], dtype: FloatDtype): string {
-  const places = shards.flatMap(({ file, tensors }) => tensors.map(({ name }) => [name, file] as const));
+  const weightMap = shards.flatMap(({ file, tensors }) => tensors.map(({ name }) => [name, file] as const));
   const size = shards
     .flatMap(({ tensors }) => tensors)
     .reduce((sum, { shape }) => sum + tensorBytes(shape, dtype), 0);
-  const index = { metadata: { total_size: size }, weight_map: Object.fromEntries(places) };
+  const index = { metadata: { total_size: size }, weight_map: Object.fromEntries(weightMap) };
   return `${JSON.stringify(index, null, 2)}\n`;
 }

@@ -12,7 +12,7 @@ import { WeightStore } from './store';
 export type WeightType = 'auto' | 'fp32' | 'bf16' | 'fp16';
 
 /** Models that take no more than this as float32 are converted in memory, where every session has a copy of its own. */
-const HOLD_LIMIT = 64 * 1024 ** 2;
+const IN_MEMORY_LIMIT = 64 * 1024 ** 2;
 /** Up to this size `auto` is float32. */
 const FLOAT32_LIMIT = 1024 ** 3;
 
@@ -20,13 +20,13 @@ const fileTypes: Record<Exclude<WeightType, 'auto'>, FloatDtype> = { fp32: 'F32'
 
 /** Whether `auto` converts the weights of a model to float32 in memory. */
 export function isHeldAsFloat32(family: Pick<Family, 'parameters'>): boolean {
-  return float32Bytes(family.parameters()) <= HOLD_LIMIT;
+  return float32Bytes(family.parameters()) <= IN_MEMORY_LIMIT;
 }
 
 /** Whether `auto` maps the weights of a model from a copy in float32, where they are stored in another type. */
 export function isMappedAsFloat32(family: Pick<Family, 'parameters'>): boolean {
   const bytes = float32Bytes(family.parameters());
-  return bytes > HOLD_LIMIT && bytes <= FLOAT32_LIMIT;
+  return bytes > IN_MEMORY_LIMIT && bytes <= FLOAT32_LIMIT;
 }
 
 function float32Bytes(parameters: readonly ParameterSpec[]): number {
@@ -34,7 +34,7 @@ function float32Bytes(parameters: readonly ParameterSpec[]): number {
 }
 
 /**
- * The weights of a model in the type that is wanted.
+ * The weights of a model in the requested type.
  * @param onProgress share of the copy that is written, where one has to be made
  */
 export async function holdWeights(
@@ -45,13 +45,13 @@ export async function holdWeights(
   onProgress: (share: number) => void = () => undefined,
 ): Promise<WeightStore> {
   const bytes = float32Bytes(parameters);
-  const wanted = type === 'auto' && bytes <= FLOAT32_LIMIT ? 'fp32' : type;
-  if (wanted === 'auto') return store;
-  if (wanted === 'fp32' && bytes <= HOLD_LIMIT) {
+  const target = type === 'auto' && bytes <= FLOAT32_LIMIT ? 'fp32' : type;
+  if (target === 'auto') return store;
+  if (target === 'fp32' && bytes <= IN_MEMORY_LIMIT) {
     await store.holdAsFloat32(parameters.map(({ name }) => name));
     return store;
   }
-  const dtype = fileTypes[wanted];
+  const dtype = fileTypes[target];
   if (parameters.every(({ name }) => store.entry(name).dtype === dtype)) return store;
   return convertedStore(store, parameters, dtype, cacheDir, onProgress);
 }

@@ -9,7 +9,7 @@ export class EventEntity {
   @PrimaryColumn({ name: 'run_id', type: 'text', primaryKeyConstraintName: 'events_pk' })
   runId: string;
 
-  /** Message id of the event, or its place in the stream. */
+  /** Message id of the event, or its sequence in the stream. */
   @PrimaryColumn({ name: 'event_key', type: 'text', primaryKeyConstraintName: 'events_pk' })
   eventKey: string;
 

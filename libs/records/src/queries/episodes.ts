@@ -50,17 +50,18 @@ export async function listEpisodes(dataSource: DataSource, filter: EpisodeFilter
 function conditions(filter: EpisodeFilter): { where: string[]; values: unknown[] } {
   const where = ['t.run_id = $1'];
   const values: unknown[] = [filter.runId];
-  const add = (condition: (place: string) => string, value: unknown) => {
+  const add = (condition: (placeholder: string) => string, value: unknown) => {
     values.push(value);
     where.push(condition(`$${values.length}`));
   };
-  if (filter.purpose !== undefined) add((place) => `t.purpose = ${place}`, filter.purpose);
-  if (filter.status !== undefined) add((place) => `t.status = ${place}`, filter.status);
+  if (filter.purpose !== undefined) add((placeholder) => `t.purpose = ${placeholder}`, filter.purpose);
+  if (filter.status !== undefined) add((placeholder) => `t.status = ${placeholder}`, filter.status);
   if (filter.success === 'unknown') where.push(`t.success IS NULL AND t.status <> 'invalid'`);
-  else if (filter.success !== undefined) add((place) => `t.success = ${place}`, filter.success === 'yes');
+  else if (filter.success !== undefined)
+    add((placeholder) => `t.success = ${placeholder}`, filter.success === 'yes');
   if (filter.task !== undefined && filter.task !== '') {
     const pattern = `%${filter.task.replace(/[\\%_]/g, '\\$&')}%`;
-    add((place) => `(t.task_id ILIKE ${place} OR t.description ILIKE ${place})`, pattern);
+    add((placeholder) => `(t.task_id ILIKE ${placeholder} OR t.description ILIKE ${placeholder})`, pattern);
   }
   const cursor = /^(\d{4}-[\dT:.-]+Z)~(.+)$/.exec(filter.before ?? '');
   if (cursor !== null && !Number.isNaN(Date.parse(cursor[1]))) {

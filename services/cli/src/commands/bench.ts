@@ -49,7 +49,7 @@ export function benchCommand(): Command {
     .option('--quick', 'fewer repeats: for a first look, the figures vary more')
     .action(async ({ json, model, only, quick, quantization, device }: BenchFlags) => {
       if (quantization !== 'none' && only !== 'deep') {
-        throw new Error(`--quantization ${quantization} is of --only deep, which was not asked for`);
+        throw new Error(`--quantization ${quantization} is of --only deep, which was not chosen`);
       }
       if (device !== 'cpu' && only !== 'deep' && only !== 'generate') {
         throw new Error(

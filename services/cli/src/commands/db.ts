@@ -18,18 +18,18 @@ export function dbCommand(): Command {
   db.command('migrate')
     .description('bring the schema up to date (the monitor does so by itself when it starts)')
     .action(() =>
-      withDatabase(async ({ dataSource, place }) => {
+      withDatabase(async ({ dataSource, location }) => {
         const done = await migrate(dataSource);
-        console.log(done.length === 0 ? `${place} is up to date` : `${place}: ran ${done.join(', ')}`);
+        console.log(done.length === 0 ? `${location} is up to date` : `${location}: ran ${done.join(', ')}`);
       }),
     );
   db.command('status')
     .description('name migrations that have not run')
     .action(() =>
-      withDatabase(async ({ dataSource, place }) => {
+      withDatabase(async ({ dataSource, location }) => {
         const pending = await pendingMigrations(dataSource);
         console.log(
-          pending.length === 0 ? `${place} is up to date` : `${place}: pending ${pending.join(', ')}`,
+          pending.length === 0 ? `${location} is up to date` : `${location}: pending ${pending.join(', ')}`,
         );
       }),
     );
@@ -37,10 +37,10 @@ export function dbCommand(): Command {
     .description('drop everything in the schema and create it anew; the records are lost')
     .requiredOption('--yes', 'confirm that the records may be lost')
     .action(() =>
-      withDatabase(async ({ dataSource, place }) => {
+      withDatabase(async ({ dataSource, location }) => {
         await dataSource.dropDatabase();
         await migrate(dataSource);
-        console.log(`${place} is empty and up to date`);
+        console.log(`${location} is empty and up to date`);
       }),
     );
   return db;

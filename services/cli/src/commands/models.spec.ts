@@ -46,7 +46,7 @@ describe('ui-rl models', () => {
     expect(await run()).toMatch(/qwen3_vl +qwen3-vl +Qwen\/Qwen3-VL-2B-Instruct/);
   });
 
-  it('tells what a folder holds', async () => {
+  it('describes what a folder holds', async () => {
     const described = JSON.parse(
       await run(join(fixture, 'model'), '--json', '--rank', '4'),
     ) as ModelDescription;

@@ -69,8 +69,8 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
       settings,
       run,
       workDir,
-      onTrouble: (message) => display.say(message),
-      onEvent: (event) => sayEvent(display, event),
+      onWarning: (message) => display.print(message),
+      onEvent: (event) => printEvent(display, event),
     });
     onEnd(async () => {
       display.stop();
@@ -91,10 +91,10 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
   });
 }
 
-function sayEvent(display: ProgressDisplay, event: RunEvent): void {
-  if (event.type === 'warning') display.say(`warning  ${event.service}: ${event.message}`);
+function printEvent(display: ProgressDisplay, event: RunEvent): void {
+  if (event.type === 'warning') display.print(`warning  ${event.service}: ${event.message}`);
   if (event.type === 'evaluation' && event.stage !== 'periodic') {
-    display.say(`${event.stage} ${event.set}: ${percent(event.successRate)} of ${event.episodes} episodes`);
+    display.print(`${event.stage} ${event.set}: ${percent(event.successRate)} of ${event.episodes} episodes`);
   }
 }
 

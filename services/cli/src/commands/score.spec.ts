@@ -64,8 +64,8 @@ async function run<T>(command: 'score' | 'generate', ...flags: string[]): Promis
   return JSON.parse(readFileSync(out, 'utf8')) as T;
 }
 
-function largestDifference(found: readonly (number | null)[], wanted: readonly number[]): number {
-  return Math.max(...wanted.map((value, index) => Math.abs(value - (found[index + 1] ?? Number.NaN))));
+function largestDifference(found: readonly (number | null)[], expected: readonly number[]): number {
+  return Math.max(...expected.map((value, index) => Math.abs(value - (found[index + 1] ?? Number.NaN))));
 }
 
 describe.each([

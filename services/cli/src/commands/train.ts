@@ -52,7 +52,7 @@ async function train(
     () => progressLine(observer, phaseGoal(run, evaluation, observer)),
     process.stdout,
   );
-  const ended = runEnd(bus, runId, observer, (event) => sayEvent(display, event));
+  const ended = runEnd(bus, runId, observer, (event) => printEvent(display, event));
   await announceRun(bus, runId, run);
   console.log(`run ${runId}`);
   display.start();
@@ -63,10 +63,10 @@ async function train(
   return 0;
 }
 
-function sayEvent(display: ProgressDisplay, event: RunEvent): void {
-  if (event.type === 'warning') display.say(`warning  ${event.service}: ${event.message}`);
+function printEvent(display: ProgressDisplay, event: RunEvent): void {
+  if (event.type === 'warning') display.print(`warning  ${event.service}: ${event.message}`);
   if (event.type === 'evaluation') {
-    display.say(
+    display.print(
       `${event.stage} ${event.set} at step ${event.policyVersion}: ${percent(event.successRate)} of ${event.episodes}`,
     );
   }

@@ -16,7 +16,7 @@ export function upCommand(): Command {
           natsUrl: settings.hasBroker ? settings.nats.servers.join(',') : undefined,
           workDir: join(settings.runsDir, 'local'),
           env: settings.environmentWith({ UIRL_RUNS_DIR: settings.runsDir }),
-          onTrouble: (message) => console.log(message),
+          onWarning: (message) => console.log(message),
         });
         onEnd(() => fleet.stop());
         console.log(`monitor ${fleet.monitorUrl}\nlogs ${join(settings.runsDir, 'local', 'logs')}`);

@@ -8,10 +8,10 @@ interface Size {
   height: number;
 }
 
-/** The action of a turn drawn on its screenshot: places, strokes, and words for what has no place. */
+/** The action of a turn drawn on its screenshot: points, strokes, and words for what has no point. */
 export function ActionOverlay({ action, size }: { action: Action; size: Size }) {
   const unit = Math.max(size.width, size.height) / 100;
-  const placed = placeOf(action) !== null || strokeOf(action, size) !== null;
+  const placed = pointOf(action) !== null || strokeOf(action, size) !== null;
   return (
     <>
       <svg className="overlay" viewBox={`0 0 ${size.width} ${size.height}`} aria-label={describe(action)}>
@@ -23,13 +23,13 @@ export function ActionOverlay({ action, size }: { action: Action; size: Size }) 
 }
 
 function Drawn({ action, size, unit }: { action: Action; size: Size; unit: number }) {
-  const at = placeOf(action);
+  const at = pointOf(action);
   const stroke = strokeOf(action, size);
   if (stroke !== null) return <Arrow from={stroke[0]} to={stroke[1]} unit={unit} />;
   if (at === null) return null;
   const double = action.action === 'double_click' || action.action === 'triple_click';
   return (
-    <g className="place">
+    <g className="point">
       <Cross at={at} unit={unit} />
       {(double || action.action === 'long_press') && (
         <circle cx={at[0]} cy={at[1]} r={unit * 5.5} strokeWidth={unit * 0.7} fill="none" />
@@ -56,7 +56,7 @@ function Arrow({ from, to, unit }: { from: Point; to: Point; unit: number }) {
   const head = useId();
   const path = `M${from[0]} ${from[1]}L${to[0]} ${to[1]}`;
   return (
-    <g className="place">
+    <g className="point">
       <marker id={head} viewBox="0 0 10 10" refX="7" refY="5" markerWidth="5" markerHeight="5" orient="auto">
         <path className="head" d="M0 0L10 5L0 10z" />
       </marker>
@@ -71,7 +71,7 @@ function isPoint(value: unknown): value is Point {
   return Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'number');
 }
 
-function placeOf({ x, y }: Action): Point | null {
+function pointOf({ x, y }: Action): Point | null {
   return typeof x === 'number' && typeof y === 'number' ? [x, y] : null;
 }
 
@@ -82,7 +82,7 @@ function strokeOf(action: Action, size: Size): [Point, Point] | null {
   if (isPoint(action.from) && isPoint(action.to)) return [action.from, action.to];
   const direction = DIRECTIONS[String(action.direction)];
   if (direction === undefined) return null;
-  const [x, y] = placeOf(action) ?? [size.width / 2, size.height / 2];
+  const [x, y] = pointOf(action) ?? [size.width / 2, size.height / 2];
   const length =
     typeof action.distance === 'number' ? action.distance : Math.min(size.width, size.height) * 0.35;
   return [
@@ -94,16 +94,16 @@ function strokeOf(action: Action, size: Size): [Point, Point] | null {
 /** An action in a few words: `click 83, 41`, `type “milk”`. */
 export function describe(action: Action): string {
   const { action: name, ...rest } = action;
-  const place = placeOf(action);
+  const point = pointOf(action);
   if (name === 'type') return `type “${String(rest.text)}”`;
   if (name === 'key' && Array.isArray(rest.keys)) return `key ${rest.keys.join(' + ')}`;
   if (name === 'button') return `button ${String(rest.button)}`;
   if (name === 'wait') return `wait ${String(rest.seconds)} s`;
-  if (name === 'finish') return `finish: ${rest.success === true ? 'done' : 'given up'}`;
+  if (name === 'finish') return `finish: ${rest.success === true ? 'done' : 'failed'}`;
   if (isPoint(rest.from) && isPoint(rest.to))
     return `${String(name)} ${rest.from.join(', ')} → ${rest.to.join(', ')}`;
   const words = [word(name).replace('_', ' '), word(rest.direction), word(rest.amount)].filter(Boolean);
-  return `${words.join(' ')}${place === null ? '' : ` ${place.join(', ')}`}`;
+  return `${words.join(' ')}${point === null ? '' : ` ${point.join(', ')}`}`;
 }
 
 function word(value: unknown): string {

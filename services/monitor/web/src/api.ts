@@ -63,7 +63,7 @@ class Live {
     source.addEventListener('open', () => this.become(true));
     source.addEventListener('error', () => {
       this.become(false);
-      // The browser gives up after an answer that is no stream, such as that of a proxy.
+      // The browser stops reconnecting after an answer that is no stream, such as that of a proxy.
       if (source.readyState !== EventSource.CLOSED) return;
       this.source = null;
       setTimeout(() => this.start(), 2_000);
@@ -78,7 +78,7 @@ class Live {
     const wasAway = !this.connected && connected;
     this.connected = connected;
     for (const listener of this.statusListeners) listener();
-    // What happened while the connection was away was not told.
+    // What happened while the connection was away was not sent.
     if (wasAway) for (const listener of this.changeListeners) listener([]);
   }
 }

@@ -148,9 +148,9 @@ function xRange(plot: uPlot, low: number, high: number): uPlot.Range.MinMax {
   return [low - margin, high + margin];
 }
 
-function yRange(wanted: ChartProps['yRange'], low: number | null, high: number | null): uPlot.Range.MinMax {
+function yRange(range: ChartProps['yRange'], low: number | null, high: number | null): uPlot.Range.MinMax {
   const [from, to] = uPlot.rangeNum(low ?? 0, high ?? 1, 0.1, true);
-  return [wanted?.[0] ?? from ?? 0, wanted?.[1] ?? to ?? 1];
+  return [range?.[0] ?? from ?? 0, range?.[1] ?? to ?? 1];
 }
 
 function drawIntervals(plot: uPlot, series: ChartSeries[], color: (name: string) => string): void {

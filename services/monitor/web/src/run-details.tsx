@@ -40,7 +40,7 @@ function Log({ entries }: { entries: LogEntry[] }) {
               <td>
                 <Badge tone={TONES[entry.type]}>{entry.type.replace('_', ' ')}</Badge>
               </td>
-              <td>{told(entry)}</td>
+              <td>{logText(entry)}</td>
             </tr>
           ))}
         </tbody>
@@ -49,7 +49,7 @@ function Log({ entries }: { entries: LogEntry[] }) {
   );
 }
 
-function told({ type, data }: LogEntry): string {
+function logText({ type, data }: LogEntry): string {
   const text = (name: string) => (typeof data[name] === 'string' ? data[name] : '');
   if (type === 'phase') return [text('phase'), text('reason')].filter(Boolean).join(': ');
   if (type === 'service_ready') return `${text('service')} ${text('instance')}`;

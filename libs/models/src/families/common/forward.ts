@@ -58,7 +58,7 @@ function promptAttention({ graph, attention }: LayerBuilder, text: DecoderConfig
   return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
-/** Attention of one token per row over caches with room for C tokens. */
+/** Attention of one token per row over caches of capacity C. */
 function tokenAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
   const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);

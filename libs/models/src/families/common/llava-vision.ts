@@ -5,7 +5,7 @@ import type { LayerBuilder } from '../../nn/layer-builder';
 import type { ImageInput, LinearSpec, ParameterSpec } from '../base';
 import { buildClipStates, clipParameters } from './clip-tower';
 import { linearParameters } from './parameters';
-import { roomFor } from './patch-feeds';
+import { bufferFor } from './patch-feeds';
 import {
   parseSiglip,
   siglipLinears,
@@ -179,7 +179,7 @@ export function stackPictures(
   const S = statesPerPicture(vision);
   const own = vision.tower.side ** 2 * size;
   const N = images.reduce((sum, { grid }) => sum + grid[0], 0);
-  const patches = roomFor(N * S * size, memory);
+  const patches = bufferFor(N * S * size, memory);
   let picture = 0;
   for (const image of images) {
     for (let from = 0; from < image.patches.length; from += own, picture++) {

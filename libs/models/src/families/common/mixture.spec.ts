@@ -150,11 +150,13 @@ describe.each(['int4', 'int8'] as const)('experts in %s', (kind) => {
   ])('from %s (transposed: %s), adapter on %s', async (dtype, transposed, targets) => {
     const { source, quantized, expected } = await both(dtype, transposed);
     for (const rows of [1, 3, 40]) {
-      const wanted = await compute(expected, rows, { targets, fewRows: false });
+      const expectedValues = await compute(expected, rows, { targets, fewRows: false });
       for (const packed of [false, true]) {
         for (const fewRows of [false, true]) {
           const found = await compute(source, rows, { targets, fewRows, quantized, packed });
-          expect(difference(found, wanted)).toBeLessThan(2e-5 * Math.max(...wanted.map(Math.abs)));
+          expect(difference(found, expectedValues)).toBeLessThan(
+            2e-5 * Math.max(...expectedValues.map(Math.abs)),
+          );
         }
       }
     }

@@ -81,7 +81,7 @@ interface Dispatched {
   rows: Value;
   groups: ops.RowGroups;
   /** int64 [k·R]: where in `rows` each token's experts found it, token by token */
-  places: Value;
+  positions: Value;
 }
 
 function dispatch(x: Value, experts: Value, { experts: count, expertsPerToken }: MixtureConfig): Dispatched {
@@ -90,7 +90,7 @@ function dispatch(x: Value, experts: Value, { experts: count, expertsPerToken }:
   return {
     rows: ops.gatherEvenly(x, ops.div(order, expertsPerToken)),
     groups: ops.rowGroups(ops.countEach(flat, count)),
-    places: ops.inversePermutation(order),
+    positions: ops.inversePermutation(order),
   };
 }
 
@@ -122,10 +122,10 @@ function compute(
 }
 
 /** Σ weight · result over the experts of each token: [k·R, hidden] → [R, hidden]. */
-function combine(results: Value, places: Value, weights: Value): Value {
+function combine(results: Value, positions: Value, weights: Value): Value {
   const [rows, k] = weights.shape;
   const [, width] = results.shape;
-  const byToken = ops.reshape(ops.gatherEvenly(results, places), [rows, k, width]);
+  const byToken = ops.reshape(ops.gatherEvenly(results, positions), [rows, k, width]);
   return ops.reshape(ops.matmul(ops.reshape(weights, [rows, 1, k]), byToken), [rows, width]);
 }
 
@@ -136,7 +136,7 @@ function combine(results: Value, places: Value, weights: Value): Value {
  */
 export function mixtureOfExperts(build: LayerBuilder, mixture: MixtureConfig, x: Value, name: string): Value {
   const { experts, weights } = build.graph.scope('router', () => route(build, mixture, x, name));
-  const { rows, groups, places } = build.graph.scope('dispatch', () => dispatch(x, experts, mixture));
+  const { rows, groups, positions } = build.graph.scope('dispatch', () => dispatch(x, experts, mixture));
   const results = build.graph.scope('experts', () => compute(build, mixture, rows, groups, name));
-  return build.graph.scope('combine', () => combine(results, places, weights));
+  return build.graph.scope('combine', () => combine(results, positions, weights));
 }

@@ -86,7 +86,7 @@ export function paddedPatches(images: readonly ImageInput[]): number {
 }
 
 /** Memory for so many numbers: the beginning of what is given where that is enough. */
-export function roomFor(count: number, memory: Float32Array | undefined): Float32Array {
+export function bufferFor(count: number, memory: Float32Array | undefined): Float32Array {
   return memory !== undefined && memory.length >= count ? memory.subarray(0, count) : new Float32Array(count);
 }
 
@@ -118,7 +118,7 @@ export class PatchFeeds implements VisionInputs {
     const N = images.length;
     const P = paddedPatches(images);
     images.forEach((image, index) => checkImage(image, index, size));
-    const patches = roomFor(N * P * size, memory);
+    const patches = bufferFor(N * P * size, memory);
     const cos = new Float32Array((N * P * headDim) / 2);
     const sin = new Float32Array((N * P * headDim) / 2);
     const bias = new Float32Array(N * P);

@@ -2,7 +2,7 @@ import { tensor } from '@ui-rl/graph';
 import { ModelError } from '../../errors';
 import type { Feeds, ImageGeometry, ImageInput } from '../base';
 import type { VisionInputs } from '../common/model';
-import { excluded, roomFor } from '../common/patch-feeds';
+import { excluded, bufferFor } from '../common/patch-feeds';
 import { siglipPatchLength } from '../common/siglip-config';
 import { bucketedPositionIds } from '../common/siglip-positions';
 import type { Idefics2Config } from './config';
@@ -43,7 +43,7 @@ export class Idefics2Feeds implements VisionInputs {
     const P = Math.max(
       ...images.flatMap((image) => picturesOf(image).map((picture) => patchesIn([picture]))),
     );
-    const patches = roomFor(N * P * size, memory).fill(0);
+    const patches = bufferFor(N * P * size, memory).fill(0);
     const ids = new BigInt64Array(N * P);
     const bias = new Float32Array(N * P).fill(excluded);
     let place = 0;

@@ -2,7 +2,7 @@ import { tensor } from '@ui-rl/graph';
 import { ModelError } from '../../errors';
 import type { Feeds, ImageGeometry, ImageInput } from '../base';
 import type { VisionInputs } from '../common/model';
-import { roomFor } from '../common/patch-feeds';
+import { bufferFor } from '../common/patch-feeds';
 import { imageTokensOf } from '../common/positions';
 import { siglipPatchLength } from '../common/siglip-config';
 import { bucketedPositionIds } from '../common/siglip-positions';
@@ -49,7 +49,7 @@ export class Idefics3Feeds implements VisionInputs {
     const order = blockOrder(rows, columns, scaleFactor);
     const size = siglipPatchLength(vision);
     const [N, P] = [images.reduce((tiles, { grid }) => tiles + grid[0], 0), order.length];
-    const patches = roomFor(N * P * size, memory);
+    const patches = bufferFor(N * P * size, memory);
     const ids = bucketedPositionIds(rows, columns, vision.side);
     const positionIds = BigInt64Array.from({ length: N * P }, (_, i) => BigInt(ids[order[i % P]]));
     let place = 0;

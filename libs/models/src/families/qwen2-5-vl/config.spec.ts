@@ -53,8 +53,8 @@ test('windows are counted in tokens', () => {
 });
 
 test('windows tile an image from the upper left; those at the edges are smaller, without gaps', () => {
-  // 3 rows and 5 columns of tokens in windows of 2 × 2 with room for 4 each.
-  const { count, places } = windowsOf([1, 6, 10], 2, 2);
+  // 3 rows and 5 columns of tokens in windows of 2 × 2 of up to 4 each.
+  const { count, positions } = windowsOf([1, 6, 10], 2, 2);
   expect(count).toBe(6);
-  expect(Array.from(places)).toEqual([...[0, 1, 4, 5, 8], ...[2, 3, 6, 7, 9], ...[12, 13, 16, 17, 20]]);
+  expect(Array.from(positions)).toEqual([...[0, 1, 4, 5, 8], ...[2, 3, 6, 7, 9], ...[12, 13, 16, 17, 20]]);
 });

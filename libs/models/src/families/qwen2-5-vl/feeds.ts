@@ -1,7 +1,7 @@
 import { tensor } from '@ui-rl/graph';
 import type { Feeds, ImageGeometry, ImageInput } from '../base';
 import type { VisionInputs } from '../common/model';
-import { checkImage, excluded, PerGrid, rotaryHalves, roomFor } from '../common/patch-feeds';
+import { checkImage, excluded, PerGrid, rotaryHalves, bufferFor } from '../common/patch-feeds';
 import { imageTokensOf } from '../common/positions';
 import { patchLength } from '../common/patch-attention';
 import type { Qwen25VisionConfig } from './config';
@@ -15,7 +15,7 @@ interface GridTables extends Windows {
 }
 
 /**
- * Feeds of the vision tower over windows: N images of W windows with room for L patches each. `patches` [N, W·L, patchLength],
+ * Feeds of the vision tower over windows: N images of W windows of up to L patches each. `patches` [N, W·L, patchLength],
  * `vision_cos` and `vision_sin` [N, W·L, headDim / 2], `patch_bias` [N, W·L] (0, or a large negative number where there is no
  * patch), `feature_rows` [N·Q] where each token of an image is found among the merged windows.
  */
@@ -55,20 +55,20 @@ export class Qwen25VisionFeeds implements VisionInputs {
     const tokens = Math.max(...tables.map(({ count }) => count)) * windowTokens ** 2;
     const P = tokens * block;
     const Q = this.longest(images);
-    const patches = roomFor(N * P * size, memory).fill(0);
+    const patches = bufferFor(N * P * size, memory).fill(0);
     const cos = new Float32Array((N * P * headDim) / 2);
     const sin = new Float32Array((N * P * headDim) / 2);
     const bias = new Float32Array(N * P).fill(excluded);
     const rows = new BigInt64Array(N * Q);
     images.forEach(({ patches: data }, n) => {
       const table = tables[n];
-      table.places.forEach((place, token) => {
-        const [from, to] = [token * block, n * P + place * block];
+      table.positions.forEach((position, token) => {
+        const [from, to] = [token * block, n * P + position * block];
         copy(data, from, patches, to, block, size);
         copy(table.cos, from, cos, to, block, headDim / 2);
         copy(table.sin, from, sin, to, block, headDim / 2);
         bias.fill(0, to, to + block);
-        rows[n * Q + token] = BigInt(n * tokens + place);
+        rows[n * Q + token] = BigInt(n * tokens + position);
       });
     });
     return {

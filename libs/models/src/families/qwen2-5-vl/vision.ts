@@ -7,7 +7,7 @@ import type { Qwen25VisionConfig } from './config';
 
 const normEps = 1e-6;
 
-/** N images of W windows with room for L patches each, see `Qwen25VisionFeeds`. */
+/** N images of W windows of up to L patches each, see `Qwen25VisionFeeds`. */
 interface WindowInputs {
   /** attention within an image: N rows of W·L patches */
   image: PatchInputs;

@@ -4,8 +4,8 @@ import type { Grid } from '../common/positions';
 export interface Windows {
   /** windows of the image, those at its right and lower edge smaller */
   count: number;
-  /** place of each token (row-major, of the merged grid): window · side² + place within the window */
-  places: Int32Array;
+  /** position of each token (row-major, of the merged grid): window · side² + position within the window */
+  positions: Int32Array;
 }
 
 /**
@@ -15,14 +15,14 @@ export interface Windows {
 export function windowsOf([, h, w]: Grid, mergeSize: number, side: number): Windows {
   const [rows, columns] = [h / mergeSize, w / mergeSize];
   const across = Math.ceil(columns / side);
-  const places = new Int32Array(rows * columns);
+  const positions = new Int32Array(rows * columns);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       const [windowRow, windowColumn] = [Math.floor(row / side), Math.floor(column / side)];
       const width = Math.min(side, columns - windowColumn * side);
       const within = (row % side) * width + (column % side);
-      places[row * columns + column] = (windowRow * across + windowColumn) * side * side + within;
+      positions[row * columns + column] = (windowRow * across + windowColumn) * side * side + within;
     }
   }
-  return { count: Math.ceil(rows / side) * across, places };
+  return { count: Math.ceil(rows / side) * across, positions };
 }

@@ -1,5 +1,5 @@
-/** Where a benchmark taps: places all over the screen, the same sequence every time. */
-export function placeOf(
+/** Where a benchmark taps: points all over the screen, the same sequence every time. */
+export function tapPointOf(
   step: number,
   { width, height }: { width: number; height: number },
 ): { x: number; y: number } {
