@@ -24,7 +24,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   HF_TOKEN: "token for the model hub (what 'hf auth login' left); sent to the hub's own host only",
   HF_TOKEN_PATH: 'file with the token (<HF_HOME>/token)',
   HF_HOME: 'folder of token and cache (~/.cache/huggingface)',
-  XDG_CACHE_HOME: 'folder of caches (~/.cache), where HF_HOME is not set',
+  XDG_CACHE_HOME: 'folder of caches (~/.cache), where HF_HOME or UIRL_CACHE_DIR are not set',
   HF_HUB_CACHE: "folder of models fetched from the hub, shared with Python's huggingface_hub (<HF_HOME>/hub)",
   HF_HUB_OFFLINE: '1 takes models from the cache only',
   HF_ENDPOINT: 'address of the model hub (https://huggingface.co)',
@@ -35,7 +35,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     'environment plugins an env service offers, separated by commas (the one of the run file)',
   UIRL_PLUGINS: 'further plugins, separated by commas: paths (./…) or npm packages',
   UIRL_LOG_LEVEL: 'error, warn, log, debug or verbose (log)',
-  UIRL_CACHE_DIR: 'folder of what the set-up fetched',
+  UIRL_CACHE_DIR:
+    'folder of downloads: checkpoints and files (~/.cache/ui-rl), what the set-up fetches (./.cache)',
   UIRL_SETUP_SECONDS: 'seconds the set-up took, for the report',
 };
 

@@ -35,6 +35,6 @@ function readEndpoint(reader: EnvironmentReader): string {
   );
 }
 
-function inHome(path: string): string {
+export function inHome(path: string): string {
   return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
 }

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
 import { EnvironmentReader, type Environment } from './environment-reader';
-import { readHub, type HubSettings } from './hub-settings';
+import { inHome, readHub, type HubSettings } from './hub-settings';
 import { redactUrl } from './redact';
 
 export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
@@ -29,6 +29,8 @@ export interface ServiceSettings {
   hub: HubSettings;
   /** Folder of all runs, absolute. */
   runsDir: string;
+  /** Folder of downloads and of what is made of them, absolute. */
+  cacheDir: string;
   /** The only run this process serves; absent = whichever there is. */
   run?: string;
   monitor: { host: string; port: number };
@@ -54,6 +56,7 @@ export function readServiceSettings(service: string, env: Environment = process.
     database: readDatabase(reader, runsDir),
     hub: readHub(reader),
     runsDir,
+    cacheDir: readCacheDir(reader),
     run: readRun(reader),
     monitor: {
       host: reader.text('MONITOR_HOST') ?? '127.0.0.1',
@@ -122,6 +125,11 @@ function readDatabase(reader: EnvironmentReader, runsDir: string): DatabaseSetti
   const port = reader.integer('POSTGRES_PORT', 5432, 1, 65_535);
   const database = encodeURIComponent(reader.text('POSTGRES_DB') ?? 'postgres');
   return { kind: 'postgres', url: `postgresql://${user}${secret}@${host}:${port}/${database}` };
+}
+
+function readCacheDir(reader: EnvironmentReader): string {
+  const home = join(reader.text('XDG_CACHE_HOME') ?? '~/.cache', 'ui-rl');
+  return resolve(inHome(reader.text('UIRL_CACHE_DIR') ?? home));
 }
 
 function readRun(reader: EnvironmentReader): string | undefined {

@@ -1,5 +1,6 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stepFolder } from '@ui-rl/contracts';
 
 /** What a checkpoint says about the run (`state.json`), besides weights and optimizer. */
 export interface LearnerState {
@@ -22,27 +23,12 @@ export interface LearnerState {
 
 const NAME = /^\d{6,}$/;
 
-export function folderName(step: number): string {
-  return String(step).padStart(6, '0');
-}
-
-/** Name of a checkpoint as other services know it. */
-export function checkpointName(runId: string, step: number): string {
-  return `uirl://${runId}/sampler_weights/${folderName(step)}`;
-}
-
-/** Run and step of a checkpoint's name; undefined where it is none. */
-export function parseCheckpointName(name: string): { runId: string; step: number } | undefined {
-  const match = /^uirl:\/\/([A-Za-z0-9][A-Za-z0-9_-]*)\/sampler_weights\/(\d{6,})$/.exec(name);
-  return match === null ? undefined : { runId: match[1], step: Number(match[2]) };
-}
-
 /** The checkpoints of one run on disk. */
 export class CheckpointFolder {
   constructor(readonly dir: string) {}
 
   pathOf(step: number): string {
-    return join(this.dir, folderName(step));
+    return join(this.dir, stepFolder(step));
   }
 
   /** Steps with a checkpoint, in order. Folders that are being written do not count. */

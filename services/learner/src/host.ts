@@ -8,6 +8,7 @@ import {
   type BusService,
   type RunSnapshot,
 } from '@ui-rl/bus';
+import { CheckpointElsewhere } from './checkpoint-store';
 import { Learner } from './learner';
 import { LearnerModule } from './learner.module';
 import type { LearnerOptions } from './options';
@@ -79,6 +80,7 @@ export class LearnerHost {
       );
       this.logger.log(`serving the policy of run ${runId}`);
     } catch (error) {
+      if (error instanceof CheckpointElsewhere) return onFailure(error);
       const reason = describeError(error);
       this.logger.error(`run ${runId} has failed: ${reason}`);
       await learner?.stop();

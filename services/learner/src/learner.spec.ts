@@ -9,6 +9,7 @@ import {
   subjects,
   type PolicyActReply,
   type PolicyInfoReply,
+  type PolicyState,
   type Reply,
   type RunEvent,
   type Trajectory,
@@ -65,6 +66,7 @@ function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
       seed: 1,
     },
     hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), offline: true },
+    cacheDir: join(runsDir, '.cache'),
     historyTurns: 1,
     selection: { kind: 'advantage', advantage: 'grpo' },
     loss: { name: 'ppo', aggregation: 'token-mean' },
@@ -80,6 +82,7 @@ function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
     maxSteps: 0,
     maxMinutes: 0,
     keepEvery: [2],
+    uploads: 'all',
     ...changes,
   };
 }
@@ -228,7 +231,7 @@ it('serves the policy: tokens, log-probabilities and what was read; the same req
   expect(named.adapterDigest).toBe(first.adapterDigest);
   expect(await act(runId, 'c/0', { policy: `uirl://${runId}/sampler_weights/000009` })).toMatchObject({
     ok: false,
-    error: { code: 'unknown_policy', message: expect.stringContaining('found: 000000') },
+    error: { code: 'unknown_policy', message: expect.stringContaining('object store, which has 000000') },
   });
   expect(await act(runId, 'd/0', { images: [] })).toMatchObject({
     ok: false,
@@ -314,6 +317,25 @@ it('goes on after its process ended: nothing is trained twice, nothing is lost',
   ]);
   const lines = (await readFile(join(runsDir, runId, 'metrics.jsonl'), 'utf8')).trim().split('\n');
   expect(lines).toHaveLength(2);
+});
+
+it('goes on in another folder where its machine is gone, with the same weights and optimizer', async () => {
+  const ends: PolicyState[] = [];
+  for (const folder of [runsDir, join(runsDir, 'other-machine')]) {
+    const base = optionsWith();
+    const changes = { groupsPerBatch: 1, engine: { ...base.engine, deterministic: true } };
+    const runId = await startRun(changes);
+    await playGroup(runId, 0, [1, 0]);
+    await reached(runId, 1);
+    await quit();
+    await begin(runId, optionsWith({ ...changes, runsDir: folder }));
+    await playGroup(runId, 1, [1, 0]);
+    await reached(runId, 2);
+    ends.push((await bus.runs.policy(runId))!);
+    await quit();
+    expect(await readdir(join(folder, runId, 'checkpoints'))).toContain('000002');
+  }
+  expect(ends[1].adapterDigest).toBe(ends[0].adapterDigest);
 });
 
 it('has invalid episodes played again, a bounded number of times, and keeps them out of the batch', async () => {

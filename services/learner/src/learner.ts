@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { join } from 'node:path';
-import { UnacceptableMessage, type BusService, type RunSnapshot } from '@ui-rl/bus';
+import { resolveCheckpoint, UnacceptableMessage, type BusService, type RunSnapshot } from '@ui-rl/bus';
 import {
   subjects,
   type PolicyActRequest,
@@ -12,12 +12,13 @@ import {
 import { chooseDevice, Engine } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer } from '@ui-rl/models';
 import { CheckpointFolder, type LearnerState } from './checkpoint-folder';
+import { CheckpointElsewhere, CheckpointStore } from './checkpoint-store';
 import { GroupBuffer, unsolicitedRequest } from './groups';
 import { ImageStore } from './image-store';
 import { MetricsFile } from './metrics-file';
 import { withModelFolder } from './model-source';
 import type { LearnerOptions } from './options';
-import { openTrajectories } from './run-options';
+import { keepsCheckpoint, openTrajectories } from './run-options';
 import { PolicyServer } from './policy-server';
 import { Progress } from './progress';
 import { findDefect } from './samples';
@@ -72,6 +73,7 @@ export class Learner {
       return await Learner.over(engine, bus, run, options, onFailure);
     } catch (error) {
       await engine.stop();
+      if (error instanceof CheckpointElsewhere) throw error;
       throw new Error(`the learner of run ${runId} cannot start`, { cause: error });
     }
   }
@@ -86,10 +88,14 @@ export class Learner {
     const { runId } = run.record;
     const { modelDir, weights } = options.engine;
     const folder = await loadModelFolder(modelDir, weights === undefined ? {} : { weights });
-    const checkpointsOf = (id: string): CheckpointFolder =>
-      new CheckpointFolder(join(options.runsDir, id, 'checkpoints'));
-    const checkpoints = checkpointsOf(runId);
-    const state = await checkpoints.newest();
+    const { runsDir, cacheDir, uploads } = options;
+    const archive = bus.checkpoints;
+    const checkpoints = new CheckpointStore(
+      new CheckpointFolder(join(runsDir, runId, 'checkpoints')),
+      archive,
+      { runId, uploads, keeps: (step) => keepsCheckpoint(options, step) },
+    );
+    const state = await checkpoints.resume((await bus.runs.policy(runId))?.version ?? 0);
     const progress = state === undefined ? new Progress(runId) : Progress.from(state);
     const buffer = new GroupBuffer({
       maxAttempts: options.maxAttempts,
@@ -97,7 +103,8 @@ export class Learner {
     });
     const images = new ImageStore(folder.imageProcessor, (sha256) => bus.blobs.get(sha256), IMAGE_BYTES);
     const renderer = makeRenderer(folder, { historyTurns: options.historyTurns });
-    const policy = new PolicyServer(engine, folder, renderer, images, { runId, checkpointsOf });
+    const locate = (name: string): Promise<string> => resolveCheckpoint(name, { runsDir, cacheDir, archive });
+    const policy = new PolicyServer(engine, folder, renderer, images, { runId, locate });
     const trainer = new BatchTrainer(engine, images, options);
     const metricsFile = new MetricsFile(join(options.runsDir, runId, 'metrics.jsonl'));
     const parts = {
@@ -184,15 +191,18 @@ export class Learner {
   }
 
   private async begin(
-    checkpoints: CheckpointFolder,
+    checkpoints: CheckpointStore,
     state: LearnerState | undefined,
     metricsFile: MetricsFile,
   ): Promise<void> {
     const { progress, engine, policy, loop } = this;
-    const info = await (state === undefined ? engine.info() : engine.load(checkpoints.pathOf(state.step)));
+    const info = await (state === undefined
+      ? engine.info()
+      : engine.load(checkpoints.folder.pathOf(state.step)));
     progress.produced(progress.step, info.digest);
     await policy.snapshot(progress.step);
     if (state === undefined) await loop.save();
+    else await checkpoints.publish(state.step);
     await policy.activate(progress.step, info.digest);
     const last = state?.lastStep ?? null;
     const line = last === null ? null : { step: progress.step, at: state!.savedAt, metrics: last.metrics };
@@ -202,7 +212,7 @@ export class Learner {
     this.logger.log(
       state === undefined
         ? `run ${this.runId} begins with ${this.options.engine.modelDir}`
-        : `run ${this.runId} goes on from checkpoint ${checkpoints.pathOf(state.step)}`,
+        : `run ${this.runId} goes on from checkpoint ${checkpoints.folder.pathOf(state.step)}`,
     );
   }
 

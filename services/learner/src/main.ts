@@ -13,8 +13,7 @@ async function main(): Promise<void> {
   const host = new LearnerHost({
     bus,
     runId: settings.run,
-    optionsOf: ({ record }) =>
-      learnerOptions(parseRunFile(record.config, `run ${record.runId}`), settings.hub),
+    optionsOf: ({ record }) => learnerOptions(parseRunFile(record.config, `run ${record.runId}`), settings),
     onFailure: endProcess,
   });
   onStopSignal(async () => {

@@ -2,6 +2,7 @@ import type { AdvantageKind } from '@ui-rl/algorithms';
 import type { Device, EngineOptions, LossOptions } from '@ui-rl/engine';
 import type { LearningRateSchedule } from '@ui-rl/graph';
 import type { HubOptions } from '@ui-rl/models';
+import type { Uploads } from './checkpoint-store';
 
 /** What becomes of a group's rewards. */
 export type Selection =
@@ -15,6 +16,8 @@ export interface LearnerOptions {
   /** `engine.modelDir` is a folder or the name of a model on the hub. */
   engine: Omit<EngineOptions, 'device'> & { device: Device | 'auto' };
   hub: HubOptions;
+  /** Folder of downloads. */
+  cacheDir: string;
   /** Turns of the conversation the policy sees. */
   historyTurns: number;
   selection: Selection;
@@ -38,4 +41,6 @@ export interface LearnerOptions {
   maxMinutes: number;
   /** Checkpoints of steps that are multiples of one of these are kept; 0 names none. */
   keepEvery: number[];
+  /** Checkpoints that other machines can have. */
+  uploads: Uploads;
 }

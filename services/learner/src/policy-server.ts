@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
-import { failure } from '@ui-rl/bus';
-import type { PolicyActReply, PolicyActRequest, RequestFailure } from '@ui-rl/contracts';
+import { BusError, failure } from '@ui-rl/bus';
+import {
+  parseCheckpointName,
+  stepFolder,
+  type PolicyActReply,
+  type PolicyActRequest,
+  type RequestFailure,
+} from '@ui-rl/contracts';
 import { EngineError, type Engine, type GenerateResult } from '@ui-rl/engine';
 import { ModelError, type ModelFolder, type RenderedPrompt, type Renderer } from '@ui-rl/models';
-import { CheckpointFolder, folderName, parseCheckpointName } from './checkpoint-folder';
 import type { ImageStore } from './image-store';
 
 /** The policy that answers `latest`. */
@@ -16,8 +21,8 @@ export interface PolicySnapshot {
 
 export interface PolicyServerOptions {
   runId: string;
-  /** Folder of a run's checkpoints. */
-  checkpointsOf(runId: string): CheckpointFolder;
+  /** Folder of a checkpoint by its address. @throws BusError */
+  locate(name: string): Promise<string>;
 }
 
 type ActReply = PolicyActReply | { ok: false; error: RequestFailure };
@@ -49,14 +54,14 @@ export class PolicyServer {
   /** Makes the engine's newest weights the policy that answers `latest`, once they are safe on disk. */
   async activate(step: number, digest: string): Promise<void> {
     const old = this.active;
-    this.active = { step, digest, snapshot: `step-${folderName(step)}` };
+    this.active = { step, digest, snapshot: `step-${stepFolder(step)}` };
     if (old !== undefined && old.snapshot !== this.active.snapshot)
       await this.engine.dropSnapshot(old.snapshot);
   }
 
   /** Keeps the engine's newest weights as the snapshot of a step. */
   async snapshot(step: number): Promise<void> {
-    await this.engine.snapshot(`step-${folderName(step)}`);
+    await this.engine.snapshot(`step-${stepFolder(step)}`);
   }
 
   /** A request that comes again with the same id and prompt gets the same answer. */
@@ -131,21 +136,18 @@ export class PolicyServer {
       );
     }
     if (name.runId === this.options.runId && name.step === this.current.step) return this.current;
-    const checkpoints = this.options.checkpointsOf(name.runId);
-    if (!(await checkpoints.steps()).includes(name.step)) {
-      const found = (await checkpoints.steps()).map(folderName).join(', ') || 'none';
-      return failure(
-        'unknown_policy',
-        `${checkpoints.dir} has no checkpoint ${folderName(name.step)}; found: ${found}`,
-      );
+    try {
+      return await this.loadCheckpoint(policy, name.step);
+    } catch (error) {
+      if (error instanceof BusError && error.category === 'missing')
+        return failure('unknown_policy', error.message);
+      throw error;
     }
-    return this.loadCheckpoint(policy, checkpoints.pathOf(name.step), name.step);
   }
 
-  private loadCheckpoint(name: string, dir: string, step: number): Promise<PolicySnapshot> {
+  private loadCheckpoint(name: string, step: number): Promise<PolicySnapshot> {
     const known = this.loaded.get(name);
-    const loading =
-      known ?? this.engine.snapshot(name, dir).then(({ digest }) => ({ step, digest, snapshot: name }));
+    const loading = known ?? this.snapshotOf(name, step);
     this.loaded.delete(name);
     this.loaded.set(name, loading);
     if (known === undefined) loading.catch(() => this.loaded.delete(name));
@@ -155,6 +157,11 @@ export class PolicyServer {
       void this.engine.dropSnapshot(oldest).catch(() => undefined);
     }
     return loading;
+  }
+
+  private async snapshotOf(name: string, step: number): Promise<PolicySnapshot> {
+    const { digest } = await this.engine.snapshot(name, await this.options.locate(name));
+    return { step, digest, snapshot: name };
   }
 }
 

@@ -1,18 +1,22 @@
 import type { RunFile } from '@ui-rl/settings';
 import type { LossOptions } from '@ui-rl/engine';
-import type { HubOptions, LoraConfig } from '@ui-rl/models';
+import type { LoraConfig } from '@ui-rl/models';
 import type { LearnerOptions, Selection } from './options';
 
 /** Unacknowledged messages the broker hands out to one consumer, and pull requests it lets wait: 512 by default. */
 const MAX_OPEN_TRAJECTORIES = 500;
 
+/** What the machine says, not the run. */
+export type MachineOptions = Pick<LearnerOptions, 'hub' | 'cacheDir'>;
+
 /** The learner's part of a run file. Throws where options do not go together. */
-export function learnerOptions(run: RunFile, hub: HubOptions): LearnerOptions {
+export function learnerOptions(run: RunFile, { hub, cacheDir }: MachineOptions): LearnerOptions {
   const { algorithm, training, rollout } = run;
   const options: LearnerOptions = {
     runsDir: run.logging.log_dir,
     engine: engineOptions(run),
     hub,
+    cacheDir,
     historyTurns: run.model.history_turns,
     selection: selectionOf(algorithm),
     loss: lossOf(algorithm),
@@ -33,9 +37,15 @@ export function learnerOptions(run: RunFile, hub: HubOptions): LearnerOptions {
     maxSteps: training.max_steps,
     maxMinutes: training.max_minutes,
     keepEvery: [training.save_every, training.eval_every],
+    uploads: 'all',
   };
   checkTogether(options);
   return options;
+}
+
+/** Whether a step's checkpoint stays, however old it is. */
+export function keepsCheckpoint({ keepEvery }: LearnerOptions, step: number): boolean {
+  return step === 0 || keepEvery.some((every) => every > 0 && step % every === 0);
 }
 
 /** Trajectories that may wait for their batch at the same time. */

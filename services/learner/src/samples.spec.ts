@@ -114,8 +114,8 @@ describe('the run file', () => {
     '--training.max_steps',
     '9',
   ];
-  const hub = { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' };
-  const read = (...flags: string[]) => learnerOptions(readRunFile({ flags: [...base, ...flags] }), hub);
+  const machine = { hub: { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' }, cacheDir: '/nowhere' };
+  const read = (...flags: string[]) => learnerOptions(readRunFile({ flags: [...base, ...flags] }), machine);
 
   it('becomes the options of learner and engine', () => {
     const options = read(

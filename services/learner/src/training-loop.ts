@@ -1,14 +1,15 @@
 import { Logger } from '@nestjs/common';
 import { describeError, type BusService } from '@ui-rl/bus';
-import type { PolicyState } from '@ui-rl/contracts';
+import { checkpointName, type PolicyState } from '@ui-rl/contracts';
 import type { Engine } from '@ui-rl/engine';
 import { planBatch, type BatchPlan } from './batch-planner';
-import { checkpointName, type CheckpointFolder } from './checkpoint-folder';
+import type { CheckpointStore } from './checkpoint-store';
 import type { Group, GroupBuffer } from './groups';
 import type { MetricsFile } from './metrics-file';
 import type { LearnerOptions } from './options';
 import type { PolicyServer } from './policy-server';
 import type { Progress } from './progress';
+import { keepsCheckpoint } from './run-options';
 import { hasLearningSignal } from './samples';
 import { environmentMetrics } from './step-metrics';
 import type { BatchTrainer } from './trainer';
@@ -27,14 +28,14 @@ export interface TrainingLoopParts {
   progress: Progress;
   policy: PolicyServer;
   trainer: BatchTrainer;
-  checkpoints: CheckpointFolder;
+  checkpoints: CheckpointStore;
   metricsFile: MetricsFile;
 }
 
 /**
  * Trains as soon as enough groups are complete. The order makes a step happen once, whenever the process ends: weights and
- * what they were trained on are saved together; then the new policy is served and announced; then the groups' messages are
- * acknowledged.
+ * what they were trained on are saved together, and uploaded; then the new policy is served and announced; then the groups'
+ * messages are acknowledged.
  */
 export class TrainingLoop {
   private readonly logger = new Logger('training');
@@ -43,6 +44,7 @@ export class TrainingLoop {
   private done = false;
   private requested = 0;
   private lastStepEnded = Date.now();
+  private publishMs = 0;
 
   constructor(private readonly parts: TrainingLoopParts) {}
 
@@ -66,6 +68,7 @@ export class TrainingLoop {
   async finish(): Promise<void> {
     this.done = true;
     await this.running;
+    await this.parts.checkpoints.publish(this.parts.progress.step, { last: true });
     await this.reportCheckpoint();
     this.parts.buffer.settleAll();
   }
@@ -79,17 +82,20 @@ export class TrainingLoop {
     const state: PolicyState = {
       version: step,
       adapterDigest: digest,
-      checkpoint: checkpointName(runId, progress.step),
+      checkpoint: checkpointName({ runId, step: progress.step }),
       groupsRequested: this.requested,
     };
     await bus.runs.putPolicy(runId, state);
   }
 
-  /** Saves weights, optimizer and progress under the present step. */
+  /** Saves weights, optimizer and progress under the present step, for this machine and others. */
   async save(): Promise<void> {
     const { engine, checkpoints, progress } = this.parts;
     const state = `${JSON.stringify(progress.toState(), null, 2)}\n`;
-    await engine.save(checkpoints.pathOf(progress.step), { 'state.json': state });
+    await engine.save(checkpoints.folder.pathOf(progress.step), { 'state.json': state });
+    const began = Date.now();
+    await checkpoints.publish(progress.step);
+    this.publishMs = Date.now() - began;
   }
 
   /** Publishes the last step and its checkpoint; published again after a restart it is stored once. */
@@ -99,7 +105,7 @@ export class TrainingLoop {
     if (lastStep !== null) {
       await bus.event({ type: 'train_step', runId, step, ...lastStep }, String(step));
     }
-    if (this.keeps(step)) await this.reportCheckpoint();
+    if (keepsCheckpoint(this.parts.options, step)) await this.reportCheckpoint();
   }
 
   private async reportCheckpoint(): Promise<void> {
@@ -110,8 +116,8 @@ export class TrainingLoop {
         type: 'checkpoint',
         runId,
         step,
-        name: checkpointName(runId, step),
-        path: checkpoints.pathOf(step),
+        name: checkpointName({ runId, step }),
+        path: checkpoints.folder.pathOf(step),
         adapterDigest: policy.current.digest,
       },
       String(step),
@@ -219,20 +225,20 @@ export class TrainingLoop {
   private async report(settled: readonly Group[], saveMs: number): Promise<void> {
     const { buffer, progress, metricsFile, checkpoints } = this.parts;
     const { step, lastStep } = progress;
-    const metrics: Record<string, number> = { ...lastStep?.metrics, 'time/checkpoint': saveMs / 1000 };
+    const metrics: Record<string, number> = {
+      ...lastStep?.metrics,
+      'time/checkpoint': saveMs / 1000,
+      'time/upload': this.publishMs / 1000,
+    };
     await metricsFile.add({ step, at: new Date().toISOString(), metrics });
     await this.reportLastStep();
     buffer.settle(settled);
     await this.warnOfDrift(metrics);
-    await checkpoints.prune((each) => this.keeps(each), KEPT_NEWEST);
+    await checkpoints.prune(KEPT_NEWEST);
     const reward = metrics['env/all/reward/total'] ?? 0;
     this.logger.log(
       `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${saveMs} ms`,
     );
-  }
-
-  private keeps(step: number): boolean {
-    return step === 0 || this.parts.options.keepEvery.some((every) => every > 0 && step % every === 0);
   }
 
   private async warnOfDrift(metrics: Record<string, number>): Promise<void> {
