@@ -1,4 +1,5 @@
 import type { Action } from './action';
+import type { ScreenSizes } from './sizes';
 
 export const PARSE_FAILURES = [
   /** There is no action in the text. */
@@ -33,15 +34,19 @@ export interface ParseFailure {
   correction: string;
 }
 
-export type ParseResult = { ok: true; action: Action } | ParseFailure;
+/** The actions of an answer in the order they are to be carried out, at least one. */
+export type ParseResult = { ok: true; actions: Action[] } | ParseFailure;
 
-/** How actions are written as text by a family of models. */
+/** How actions are written as text by a family of models. Coordinates of actions are pixels of the screenshot. */
 export interface Dialect {
-  readonly name: string;
   /** Reads a model's answer. Never throws: what cannot be read is a value. */
-  parse(text: string): ParseResult;
-  /** The canonical form; `parse(format(action))` gives the action back. */
-  format(action: Action): string;
-  /** The dialect explained to a model, for its system prompt. */
-  describe(): string;
+  parse(text: string, sizes: ScreenSizes): ParseResult;
+  /**
+   * The canonical form; `parse(format(actions, sizes), sizes)` gives the actions back, as exactly as the dialect writes points.
+   *
+   * @throws RangeError where the dialect cannot write so many actions in one answer
+   */
+  format(actions: readonly Action[], sizes: ScreenSizes): string;
+  /** What a model answers with and how, in sentences for its system prompt. */
+  describe(sizes: ScreenSizes): string;
 }

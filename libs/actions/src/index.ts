@@ -1,8 +1,9 @@
 export * from './action';
 export * from './dialect';
 export * from './dialects';
-export { jsonDialect, readAction } from './json-dialect';
+export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export * from './prompt';
+export type { ScreenSizes, Size } from './sizes';
 export {
   ACTION_NAMES,
   canonicalKey,

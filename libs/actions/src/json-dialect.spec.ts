@@ -4,6 +4,7 @@ import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS } from './action';
 import type { ParseFailure } from './dialect';
 import { dialects } from './dialects';
 import { jsonDialect, readAction } from './json-dialect';
+import type { ScreenSizes } from './sizes';
 import { ACTION_NAMES, MAX_COORDINATE, SCHEMA } from './schema';
 
 const coordinate = fc.integer({ min: 0, max: MAX_COORDINATE });
@@ -43,9 +44,17 @@ const action = fc.oneof(
   record({ action: fc.constant('finish'), success: fc.boolean(), message: text }, ['message']),
 ) as unknown as fc.Arbitrary<Action>;
 
+/** Its coordinates are pixels of the screenshot, whatever the model sees. */
+const sizes: ScreenSizes = {
+  screenshot: { width: 160, height: 224 },
+  modelImage: { width: 112, height: 112 },
+};
+const parse = (answer: string) => jsonDialect.parse(answer, sizes);
+const format = (value: Action) => jsonDialect.format([value], sizes);
+
 function failure(answer: string): ParseFailure {
-  const result = jsonDialect.parse(answer);
-  if (result.ok) throw new Error(`parsed ${answer} as ${JSON.stringify(result.action)}`);
+  const result = parse(answer);
+  if (result.ok) throw new Error(`parsed ${answer} as ${JSON.stringify(result.actions)}`);
   return result;
 }
 
@@ -61,23 +70,31 @@ describe('format', () => {
     [{ action: 'finish', success: true }, '{"action":"finish","success":true}'],
     [{ action: 'long_press', x: 1, y: 2, seconds: undefined }, '{"action":"long_press","x":1,"y":2}'],
   ])('writes %j compactly', (value, expected) => {
-    expect(jsonDialect.format(value)).toBe(expected);
+    expect(format(value)).toBe(expected);
   });
 
   it('is undone by parse, for every action', () => {
     fc.assert(
       fc.property(action, (value) => {
-        expect(jsonDialect.parse(jsonDialect.format(value))).toEqual({ ok: true, action: value });
+        expect(parse(format(value))).toEqual({ ok: true, actions: [value] });
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it('writes one action, no list of them', () => {
+    const two: Action[] = [
+      { action: 'wait', seconds: 1 },
+      { action: 'finish', success: true },
+    ];
+    expect(() => jsonDialect.format(two, sizes)).toThrow('one action per answer, found 2');
   });
 });
 
 describe('parse', () => {
   it('reads the example of every action of the vocabulary', () => {
     for (const { example } of ACTION_NAMES.flatMap((name) => SCHEMA[name])) {
-      expect(jsonDialect.parse(JSON.stringify(example, null, 2))).toEqual({ ok: true, action: example });
+      expect(parse(JSON.stringify(example, null, 2))).toEqual({ ok: true, actions: [example] });
     }
   });
 
@@ -86,22 +103,22 @@ describe('parse', () => {
     ['white space around', ' \n{ "action" : "click" ,\t"y":41, "x": 8.3e1 }\r\n'],
     ['a fence around', 'So:\n```json\n{"action":"click","x":83,"y":41}\n```\n'],
   ])('reads an action with %s', (_name, answer) => {
-    expect(jsonDialect.parse(answer)).toEqual({ ok: true, action: { action: 'click', x: 83, y: 41 } });
+    expect(parse(answer)).toEqual({ ok: true, actions: [{ action: 'click', x: 83, y: 41 }] });
   });
 
   it('reads braces, quotes and escapes inside of strings', () => {
-    const result = jsonDialect.parse('{"action":"type","text":"}{ \\"x\\": \\\\ \\u00e9 ```"}');
-    expect(result).toEqual({ ok: true, action: { action: 'type', text: '}{ "x": \\ é ```' } });
+    const result = parse('{"action":"type","text":"}{ \\"x\\": \\\\ \\u00e9 ```"}');
+    expect(result).toEqual({ ok: true, actions: [{ action: 'type', text: '}{ "x": \\ é ```' }] });
   });
 
   it('knows other names of keys and other forms of places', () => {
-    expect(jsonDialect.parse('{"action":"key","keys":["Control","ArrowUp"," "]}')).toEqual({
+    expect(parse('{"action":"key","keys":["Control","ArrowUp"," "]}')).toEqual({
       ok: true,
-      action: { action: 'key', keys: ['ctrl', 'up', 'space'] },
+      actions: [{ action: 'key', keys: ['ctrl', 'up', 'space'] }],
     });
-    expect(jsonDialect.parse('{"action":"drag","from":{"x":1,"y":2},"to":[3,4]}')).toEqual({
+    expect(parse('{"action":"drag","from":{"x":1,"y":2},"to":[3,4]}')).toEqual({
       ok: true,
-      action: { action: 'drag', from: [1, 2], to: [3, 4] },
+      actions: [{ action: 'drag', from: [1, 2], to: [3, 4] }],
     });
   });
 
@@ -196,14 +213,14 @@ describe('parse', () => {
       fc.json(),
       fc.array(pieces, { maxLength: 30 }).map((parts) => parts.join('')),
       fc.tuple(action, fc.nat(), fc.nat(), fc.string()).map(([value, i, n, insert]) => {
-        const whole = jsonDialect.format(value);
+        const whole = format(value);
         const from = i % whole.length;
         return whole.slice(0, from) + insert + whole.slice(from + (n % 5));
       }),
     );
     fc.assert(
       fc.property(hostile, (answer) => {
-        const result = jsonDialect.parse(answer);
+        const result = parse(answer);
         if (result.ok) return;
         expect(answer.slice(result.span.start, result.span.end)).toBe(result.span.text);
         expect(result.correction.length).toBeGreaterThan(20);
@@ -243,9 +260,11 @@ describe('readAction', () => {
 
 describe('the description for models', () => {
   it('shows every action in the form that parse reads', () => {
-    const shown = jsonDialect.describe().match(/^\{.*?\}(?= - )/gm) ?? [];
-    const actions = shown.map((line) => jsonDialect.parse(line));
-    const names = actions.map((result) => (result.ok ? result.action.action : result.correction));
+    const shown = jsonDialect.describe(sizes).match(/^\{.*?\}(?= - )/gm) ?? [];
+    const read = shown.map(parse);
+    const names = read.flatMap((result) =>
+      result.ok ? result.actions.map(({ action: name }) => name) : [result.correction],
+    );
     expect([...new Set(names)]).toEqual(ACTION_NAMES);
   });
 });

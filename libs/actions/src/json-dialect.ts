@@ -1,26 +1,35 @@
 import type { Action, ActionName } from './action';
 import { checkField, type FieldValue } from './check-field';
-import type { Dialect, ParseFailure, ParseFailureReason, ParseResult } from './dialect';
+import type { Dialect, ParseFailure, ParseFailureReason } from './dialect';
 import { readJson, type Entry, type JsonNode } from './json-reader';
 import { ACTION_NAMES, isActionName, SCHEMA, type Variant } from './schema';
 
 type ObjectNode = Extract<JsonNode, { type: 'object' }>;
 
 /**
- * One JSON object: `{"action":"click","x":83,"y":41}`. Text before the object is the model's reasoning and is passed
- * over; a Markdown fence around the object is, too. Anything behind it is a failure.
+ * One JSON object, one action: `{"action":"click","x":83,"y":41}`. Coordinates are pixels of the screenshot. Text before the
+ * object is the model's reasoning and is passed over; a Markdown fence around the object is, too. Anything behind it is a
+ * failure.
  */
 export const jsonDialect: Dialect = {
-  name: 'json',
-  parse: (text) => new Parser(text).parse(),
-  format: formatAction,
+  parse(text) {
+    const read = new Parser(text).parse();
+    return read.ok ? { ok: true, actions: [read.action] } : read;
+  },
+  format(actions) {
+    if (actions.length === 1) return formatAction(actions[0]);
+    throw new RangeError(`the json dialect writes one action per answer, found ${actions.length}`);
+  },
   describe,
 };
 
+/** One action of the vocabulary, or why there is none. */
+export type ActionResult = { ok: true; action: Action } | ParseFailure;
+
 /** Checks a plain object, e.g. one that came over the wire, against the vocabulary. Never throws. */
-export function readAction(value: unknown): ParseResult {
+export function readAction(value: unknown): ActionResult {
   const text = toJson(value);
-  if (text.startsWith('{')) return jsonDialect.parse(text);
+  if (text.startsWith('{')) return new Parser(text).parse();
   return new Parser(text).failure('no_action', 0, text.length, 'An action is an object.', 'click');
 }
 
@@ -35,7 +44,7 @@ function toJson(value: unknown): string {
 class Parser {
   constructor(private readonly text: string) {}
 
-  parse(): ParseResult {
+  parse(): ActionResult {
     const start = this.text.indexOf('{');
     if (start < 0) {
       return this.failure(
@@ -84,7 +93,7 @@ class Parser {
     );
   }
 
-  private action(node: ObjectNode): ParseResult {
+  private action(node: ObjectNode): ActionResult {
     const duplicate = node.entries.find(({ key }, i) => node.entries.findIndex((e) => e.key === key) < i);
     if (duplicate !== undefined) {
       return this.at(duplicate, 'duplicate_key', `The key ${quote(duplicate.key)} comes twice.`, 'click');
@@ -104,7 +113,7 @@ class Parser {
     return this.fields(node, name.node.value, rest);
   }
 
-  private fields(node: ObjectNode, name: ActionName, entries: Entry[]): ParseResult {
+  private fields(node: ObjectNode, name: ActionName, entries: Entry[]): ActionResult {
     const variant = bestVariant(SCHEMA[name], entries);
     const unknown = entries.find(({ key }) => !Object.hasOwn(variant.fields, key));
     if (unknown !== undefined) {
@@ -119,7 +128,7 @@ class Parser {
     return this.values(name, variant, entries);
   }
 
-  private values(name: ActionName, variant: Variant, entries: Entry[]): ParseResult {
+  private values(name: ActionName, variant: Variant, entries: Entry[]): ActionResult {
     const action: Record<string, FieldValue> = { action: name };
     for (const { key, node } of entries) {
       const result = checkField(node, variant.fields[key].rule);
@@ -184,6 +193,7 @@ function describe(): string {
     ({ example, meaning }) => `${formatAction(example)} - ${meaning}`,
   );
   return [
+    'You see a screenshot and answer with exactly one action.',
     'Answer with one JSON object. Coordinates are whole pixels of the screenshot, from its top left corner.',
     'The actions, by example:',
     ...lines,

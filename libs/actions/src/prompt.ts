@@ -14,11 +14,11 @@ export interface PromptTurn {
 
 /**
  * The system message, or null. `compact` has none: the small default model knows its dialect by training.
- * `describeActions` is the dialect's own description of its actions.
+ * `describeActions` is the dialect's own description of its actions and of how to answer.
  */
 export function systemText(style: PromptStyle, describeActions: () => string): string | null {
   if (style === 'compact') return null;
-  return `You operate a user interface. You see a screenshot and answer with exactly one action.\n${describeActions()}`;
+  return `You operate a user interface. ${describeActions()}`;
 }
 
 /** The text of a user turn. `compact` is the goal alone: a small model has no words for what was wrong with its last answer. */

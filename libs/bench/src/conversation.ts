@@ -17,6 +17,7 @@ export async function makeTurns(folder: ModelFolder, count: number): Promise<Ren
   const registry = await loadPlugins();
   const tasks = await registry.taskSource('demo_training').load({ source_type: 'demo_training' });
   const renderer = makeRenderer(folder, { historyTurns: 1 });
+  const sizes = { screenshot: SCREEN, modelImage: folder.imageProcessor.shownSize(SCREEN) };
   const turns: RenderedSample[] = [];
   for (let index = 0; index < count; index += 1) {
     const goal = tasks[index % tasks.length].description;
@@ -25,7 +26,8 @@ export async function makeTurns(folder: ModelFolder, count: number): Promise<Ren
       role: 'user' as const,
       content: turnContent<ContentPart>('compact', { type: 'text', text }, { type: 'image' }),
     };
-    const answer = jsonDialect.format({ action: 'click', x: (index * 37) % 160, y: (index * 53) % 224 });
+    const click = { action: 'click' as const, x: (index * 37) % 160, y: (index * 53) % 224 };
+    const answer = jsonDialect.format([click], sizes);
     turns.push(renderer.renderWithResponse([message], [await makeScreen(folder, index)], answer));
   }
   return turns;

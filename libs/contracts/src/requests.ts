@@ -90,6 +90,11 @@ export class EnvOpenReply {
   @ValidateNested()
   @Type(() => Screenshot)
   screenshot: Screenshot;
+
+  /** The state of the first frame; null where the environment has none. */
+  @IsOptional()
+  @IsObject()
+  state?: Record<string, unknown> | null;
 }
 
 export class EnvStepRequest {
@@ -238,18 +243,50 @@ export class PolicyActReply {
   adapterDigest: string;
 }
 
-/** Asks the learner of a run how it is doing. */
+/** Pixels. */
+export class ImageSize {
+  @IsInt()
+  @IsPositive()
+  width: number;
+
+  @IsInt()
+  @IsPositive()
+  height: number;
+}
+
+/** Asks the learner of a run how it is doing, and what becomes of a screenshot before its model sees it. */
 export class PolicyInfoRequest {
   @IsString()
   @IsNotEmpty()
   runId: string;
+
+  /** The size of a screenshot. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => ImageSize)
+  screenshot?: ImageSize;
 }
 
-export interface PolicyInfoReply {
+export class PolicyInfoReply {
+  @IsString()
+  @IsNotEmpty()
   runId: string;
+
   /** Batches trained. */
+  @IsInt()
+  @Min(0)
   step: number;
+
+  @IsString()
   adapterDigest: string;
+
   /** What the engine says of itself: rows active and waiting, generated tokens, times. */
+  @IsObject()
   engine: Record<string, unknown>;
+
+  /** The screenshot asked about as the model sees it, after resizing. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => ImageSize)
+  modelImage?: ImageSize;
 }

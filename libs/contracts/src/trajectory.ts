@@ -1,4 +1,4 @@
-import { Type } from 'class-transformer';
+import { Expose, Transform, Type } from 'class-transformer';
 import {
   IsArray,
   IsDefined,
@@ -17,6 +17,12 @@ import { RolloutRequest } from './rollout';
 
 export const TRAJECTORY_STATUSES = ['completed', 'truncated', 'invalid'] as const;
 export type TrajectoryStatus = (typeof TRAJECTORY_STATUSES)[number];
+
+/** Of a turn that was published when an answer held one `action` at most; streams keep such messages. */
+function earlierActions(turn: { action?: unknown }): unknown[] | undefined {
+  if (!('action' in turn)) return undefined;
+  return turn.action === null ? [] : [turn.action];
+}
 
 /** One turn of an episode: exactly what the policy read and what it sampled. Training never tokenizes again. */
 export class Turn {
@@ -57,17 +63,19 @@ export class Turn {
   @IsString()
   text: string;
 
-  /** The parsed action, or null where parsing failed. */
-  @IsOptional()
-  @IsObject()
-  action: Record<string, unknown> | null;
+  /** The actions of the answer that were carried out, in order; none where it could not be read. */
+  @Expose()
+  @Transform(({ value, obj }: { value: unknown; obj: object }) => value ?? earlierActions(obj))
+  @IsArray()
+  @IsObject({ each: true })
+  actions: Record<string, unknown>[];
 
   /** Why parsing failed. */
   @IsOptional()
   @IsString()
   parseError?: string;
 
-  /** What the environment said of the action: `ok`, or a problem such as a click outside of the viewport. */
+  /** What the environment said of the last action: `ok`, or a problem such as a click outside of the viewport. */
   @IsOptional()
   @IsString()
   outcome?: string;
@@ -81,6 +89,16 @@ export class Turn {
 
   @IsNumber()
   envMs: number;
+
+  /** What the rewards pay in this turn; absent where none pays by turns. */
+  @IsOptional()
+  @IsNumber()
+  reward?: number;
+
+  /** The same by part. */
+  @IsOptional()
+  @IsObject()
+  rewards?: Record<string, number>;
 }
 
 /** One episode. Published to `uirl.trajectory.<run>.<purpose>` with the rollout id as message id. */
@@ -103,11 +121,11 @@ export class Trajectory {
   @IsBoolean()
   success: boolean | null;
 
-  /** Sum of the reward plugins' parts. */
+  /** Sum of all that the rewards pay: for the episode and in its turns. */
   @IsNumber()
   reward: number;
 
-  /** Reward plugin → its part. */
+  /** Part of the reward → its sum over the episode. */
   @IsObject()
   rewards: Record<string, number>;
 
@@ -120,6 +138,11 @@ export class Trajectory {
   @IsOptional()
   @IsString()
   finalScreenshot?: string;
+
+  /** The state of the first frame. */
+  @IsOptional()
+  @IsObject()
+  initialState?: Record<string, unknown>;
 
   /** The state the verifier judged. */
   @IsOptional()

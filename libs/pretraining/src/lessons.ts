@@ -1,4 +1,4 @@
-import { type Action, jsonDialect, turnContent, turnText } from '@ui-rl/actions';
+import { type Action, jsonDialect, type ScreenSizes, turnContent, turnText } from '@ui-rl/actions';
 import type { TrainSample } from '@ui-rl/engine';
 import type { ContentPart, ModelFolder, ProcessedImage, Renderer } from '@ui-rl/models';
 import type { DescribedElement } from '@ui-rl/plugin-kit';
@@ -66,18 +66,24 @@ export class LessonMaker {
     const shown = scene === screen ? random.shuffled(screen.demonstrations) : [];
     const byName = Math.max(Math.round(count * mix.named), count - shown.length);
     const named = random.shuffled(taps(scene.elements)).slice(0, byName);
+    const image = await this.folder.imageProcessor.process(scene.png);
+    const sizes = this.sizesOf(image);
     const lessons = [...named, ...this.typings(scene.elements, random)].map((each) =>
-      lessonOf(each, each.action),
+      lessonOf(each, each.action, sizes),
     );
     for (const each of shown.slice(0, count - byName)) {
       const isStray = random.chance(mix.stray);
-      lessons.push(lessonOf(each, isStray ? strayAction(scene.elements, random) : each.action));
+      lessons.push(lessonOf(each, isStray ? strayAction(scene.elements, random) : each.action, sizes));
     }
     if (random.chance(mix.described)) {
       lessons.push({ ask: DESCRIBE, answer: this.sceneText(scene.elements) });
     }
-    const image = await this.folder.imageProcessor.process(scene.png);
     return lessons.map((lesson) => this.sample(lesson, image, scene.elements));
+  }
+
+  private sizesOf({ width, height }: ProcessedImage): ScreenSizes {
+    const screenshot = { width, height };
+    return { screenshot, modelImage: this.folder.imageProcessor.shownSize(screenshot) };
   }
 
   /** Where a field has the focus, which is rare: any words, to be typed as they are. */
@@ -151,9 +157,9 @@ function strayAction(elements: readonly DescribedElement[], random: Random): Act
 }
 
 /** A question with the answer that is trained. */
-function lessonOf({ goal, action: right }: Demonstration, answered: Action): Lesson {
+function lessonOf({ goal, action: right }: Demonstration, answered: Action, sizes: ScreenSizes): Lesson {
   const ask = turnText('compact', { goal, turn: 1, maxTurns: 1 });
-  return { ask, answer: jsonDialect.format(answered), right };
+  return { ask, answer: jsonDialect.format([answered], sizes), right };
 }
 
 function elementAt(

@@ -1,4 +1,4 @@
-import { jsonDialect, turnContent, turnText } from '@ui-rl/actions';
+import { jsonDialect, type ScreenSizes, turnContent, turnText } from '@ui-rl/actions';
 import type { Engine } from '@ui-rl/engine';
 import type { ContentPart, ModelFolder, Renderer } from '@ui-rl/models';
 import { verify, type Task } from '@ui-rl/plugin-kit';
@@ -25,13 +25,14 @@ export async function playEpisode(player: Player, phone: Phone, task: Task, seed
   let correction: string | undefined;
   let turns = 0;
   for (let turn = 1; turn <= maxTurns; turn++) {
-    const text = await answer(player, phone, task, { turn, maxTurns, correction, seed });
+    const { text, sizes } = await answer(player, phone, task, { turn, maxTurns, correction, seed });
     turns = turn;
-    const parsed = jsonDialect.parse(text);
+    const parsed = jsonDialect.parse(text, sizes);
     correction = parsed.ok ? undefined : parsed.correction;
     if (!parsed.ok) continue;
-    if (parsed.action.action === 'finish') break;
-    await phone.perform(parsed.action);
+    const [action] = parsed.actions;
+    if (action.action === 'finish') break;
+    await phone.perform(action);
   }
   const { state } = await phone.look();
   return { task, success: verify(task.checks, state) === true, turns };
@@ -42,7 +43,7 @@ async function answer(
   phone: Phone,
   task: Task,
   at: { turn: number; maxTurns: number; correction?: string; seed: number },
-): Promise<string> {
+): Promise<{ text: string; sizes: ScreenSizes }> {
   const image = await folder.imageProcessor.process(await phone.screenshot());
   const words = turnText('compact', { goal: task.description, ...at });
   const message = {
@@ -57,7 +58,11 @@ async function answer(
     topP: 1,
     seed: at.seed * 64 + at.turn,
   });
-  return folder.tokenizer.decode(result.tokenIds, { skipSpecialTokens: true });
+  const screenshot = { width: image.width, height: image.height };
+  return {
+    text: folder.tokenizer.decode(result.tokenIds, { skipSpecialTokens: true }),
+    sizes: { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) },
+  };
 }
 
 /** Success of every task over some seeds, several phones at once. */

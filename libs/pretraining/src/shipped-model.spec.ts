@@ -19,9 +19,11 @@ test('the shipped model is a small folder of the Qwen3-VL family', () => {
 });
 
 test('an answer is a handful of tokens, and so is every goal', async () => {
+  const screenshot = { width: 160, height: 224 };
+  const sizes = { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) };
   const length = (text: string) => folder.tokenizer.encode(text).length;
-  expect(length(jsonDialect.format({ action: 'click', x: 83, y: 41 }))).toBe(7);
-  expect(length(jsonDialect.format({ action: 'finish', success: true }))).toBe(3);
+  expect(length(jsonDialect.format([{ action: 'click', x: 83, y: 41 }], sizes))).toBe(7);
+  expect(length(jsonDialect.format([{ action: 'finish', success: true }], sizes))).toBe(3);
   const registry = await loadPlugins({});
   for (const sourceType of ['demo_training', 'demo_eval']) {
     for (const { description } of await registry.taskSource(sourceType).load({ source_type: sourceType })) {

@@ -55,7 +55,7 @@ function trajectory(id: string, changes: Partial<Trajectory> = {}, version = 3):
         policyVersion: version,
         adapterDigest: 'digest',
         text: '{"action":"click","x":1,"y":2}',
-        action: { action: 'click', x: 1, y: 2 },
+        actions: [{ action: 'click', x: 1, y: 2 }],
         outcome: 'ok',
         screenshot: 'a'.repeat(64),
         policyMs: 12.5,
@@ -120,6 +120,63 @@ describe.each(backends)('records on %s', (_name, start) => {
     await migrate(database.dataSource);
     expect(await migrate(database.dataSource)).toEqual([]);
     expect(await pendingMigrations(database.dataSource)).toEqual([]);
+  });
+
+  test('turns recorded before an answer could hold several actions are read like the others', async () => {
+    const { dataSource } = database;
+    const hasOneAction = async () => {
+      const columns = await dataSource.query<{ column_name: string }[]>(
+        `SELECT column_name FROM information_schema.columns WHERE table_name = 'turns'`,
+      );
+      return columns.some(({ column_name: name }) => name === 'action');
+    };
+    while (!(await hasOneAction())) await revertLast(dataSource);
+    const { runId, task } = trajectory('r-old').request;
+    await dataSource.query(`INSERT INTO runs (id) VALUES ($1)`, [runId]);
+    await dataSource.query(
+      `INSERT INTO trajectories (id, run_id, purpose, group_id, group_index, task_id, description, status, reward,
+         rewards, turn_count, token_count, request, actor, started_at, finished_at)
+       VALUES ('r-old', $1, 'train', 'g', 0, $2, $3, 'completed', 1, '{"task-success":1}', 3, 0, '{}', 'a', now(), now())`,
+      [runId, task.id, task.description],
+    );
+    for (const [index, action] of [`'{"action":"wait","seconds":1}'`, 'NULL', `'null'`].entries()) {
+      await dataSource.query(
+        `INSERT INTO turns (trajectory_id, index, prompt_token_ids, prompt_images, image_tokens, token_ids, logprobs,
+           temperature, policy_version, adapter_digest, text, action, screenshot, policy_ms, env_ms)
+         VALUES ('r-old', ${index}, '{}', '{}', 0, '{}', '{}', 1, 0, 'd', '', ${action}, 's', 1, 1)`,
+      );
+    }
+    await migrate(dataSource);
+    const turns = (await findEpisode(dataSource, 'r-old'))?.turns;
+    expect(turns?.map(({ actions }) => actions)).toEqual([[{ action: 'wait', seconds: 1 }], [], []]);
+    expect(turns?.[0]).toMatchObject({ reward: null, rewards: null });
+    while (!(await hasOneAction())) await revertLast(dataSource);
+    const rows = await dataSource.query<unknown[]>(`SELECT action FROM turns ORDER BY index`);
+    expect(rows).toEqual([{ action: { action: 'wait', seconds: 1 } }, { action: null }, { action: null }]);
+    await migrate(dataSource);
+    await dataSource.query(`DELETE FROM runs`);
+  });
+
+  test('a turn keeps its actions in order and what it was paid, an episode the state it began in', async () => {
+    const paid = trajectory('r-paid', {
+      initialState: { screen: 'home' },
+      finalState: { screen: 'settings' },
+      reward: 0.75,
+      rewards: { near: 0.25, done: 0.5 },
+    });
+    const actions = [
+      { action: 'click', x: 1, y: 2 },
+      { action: 'type', text: 'milk' },
+    ];
+    Object.assign(paid.turns[0], { actions, reward: 0.25, rewards: { near: 0.25 } });
+    await recordAll([paid]);
+    expect(await findEpisode(database.dataSource, 'r-paid')).toMatchObject({
+      initialState: { screen: 'home' },
+      finalState: { screen: 'settings' },
+      rewards: { near: 0.25, done: 0.5 },
+      turns: [{ actions, reward: 0.25, rewards: { near: 0.25 } }],
+    });
+    await database.dataSource.query(`DELETE FROM runs`);
   });
 
   test('a rollout id is recorded once, with the turns of its first version only', async () => {

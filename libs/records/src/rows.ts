@@ -55,6 +55,7 @@ export function trajectoryRow(source: Trajectory): Omit<TrajectoryEntity, 'recor
     tokenCount: turns.reduce((sum, turn) => sum + turn.tokenIds.length, 0),
     policyVersion: turns.at(-1)?.policyVersion ?? null,
     finalScreenshot: rest.finalScreenshot ?? null,
+    initialState: rest.initialState ?? null,
     finalState: rest.finalState ?? null,
     request,
     actor: rest.actor,
@@ -79,7 +80,9 @@ export function turnRows(source: Trajectory): TurnEntity[] {
     policyMs: turn.policyMs,
     envMs: turn.envMs,
     text: storable(turn.text),
-    action: storable(turn.action ?? null),
+    actions: storable(turn.actions),
+    reward: turn.reward ?? null,
+    rewards: storable(turn.rewards ?? null),
     parseError: storable(turn.parseError ?? null),
     outcome: storable(turn.outcome ?? null),
   }));

@@ -130,7 +130,8 @@ export interface EpisodePage {
 export interface TurnView {
   index: number;
   text: string;
-  action: Record<string, unknown> | null;
+  /** Those that were carried out, in order; none where the answer could not be read. */
+  actions: Record<string, unknown>[];
   parseError: string | null;
   outcome: string | null;
   /** sha256 of the screenshot the policy saw. */
@@ -144,13 +145,21 @@ export interface TurnView {
   adapterDigest: string;
   policyMs: number;
   envMs: number;
+  /** What the rewards paid in this turn; null where none pays by turns. */
+  reward: number | null;
+  /** The same by part. */
+  rewards: Record<string, number> | null;
 }
 
 export interface EpisodeDetail extends EpisodeSummary {
+  /** Part of the reward → its sum over the episode. */
   rewards: Record<string, number>;
   request: RolloutRequest;
   actor: string;
   finalScreenshot: string | null;
+  /** What the environment reported of its state when it opened. */
+  initialState: Record<string, unknown> | null;
+  /** And at the end. */
   finalState: Record<string, unknown> | null;
   /** Optimizer step that trained it. */
   trainedInStep: number | null;

@@ -6,6 +6,7 @@ import {
   EnvOpenRequest,
   EnvStepRequest,
   PolicyActRequest,
+  PolicyInfoRequest,
   STREAMS,
   subjects,
   Trajectory,
@@ -76,6 +77,17 @@ function serveWorld(): void {
         adapterDigest: 'base',
       };
     },
+  });
+  world.respond({
+    subject: subjects.policyInfo(RUN),
+    schema: PolicyInfoRequest,
+    handle: async ({ screenshot }) => ({
+      runId: RUN,
+      step: 0,
+      adapterDigest: 'base',
+      engine: {},
+      modelImage: screenshot,
+    }),
   });
 }
 

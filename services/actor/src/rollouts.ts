@@ -8,6 +8,7 @@ import {
   UnacceptableMessage,
 } from '@ui-rl/bus';
 import { ANY, RolloutRequest, STREAMS, subjects, type Trajectory } from '@ui-rl/contracts';
+import { ModelImages } from './episode/model-images';
 import { playRollout, trajectory } from './episode/rollout';
 import type { RunPlan } from './run-plan';
 
@@ -18,12 +19,14 @@ const ACK_WAIT_MS = 15_000;
 /** Plays the rollouts of one run: one message per free slot, acknowledged once its trajectory is stored. */
 export class Rollouts {
   private readonly actor: string;
+  private readonly modelImages: ModelImages;
 
   constructor(
     private readonly bus: BusService,
     private readonly plan: RunPlan,
   ) {
     this.actor = `${bus.service}-${bus.instance}`;
+    this.modelImages = new ModelImages(bus, plan.runId);
   }
 
   /** Plays until the run has ended or the signal aborts. */
@@ -59,6 +62,7 @@ export class Rollouts {
     const played = await playRollout(request, {
       bus: this.bus,
       plan: this.plan.episode(request.purpose),
+      modelImages: this.modelImages,
       timeouts: this.plan.timeouts,
       actor: this.actor,
       delivery: context.delivery,

@@ -32,7 +32,7 @@ export async function planRun(record: RunRecord, furtherPlugins: readonly string
     maxTokens: rollout.max_tokens,
     topP: rollout.top_p,
     promptStyle: model.prompt,
-    dialect: dialects[model.action_format],
+    dialect: { name: model.action_format, instance: dialects[model.action_format] },
     rewards: rewards.map((name) => registry.reward(name)),
     turnTimeoutMs: rollout.turn_timeout_ms,
     episodeTimeoutMs: rollout.episode_timeout_ms,

@@ -9,14 +9,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { BusService, RequestHandler, type Consumption } from '@ui-rl/bus';
-import {
-  PolicyActRequest,
-  PolicyInfoRequest,
-  STREAMS,
-  subjects,
-  Trajectory,
-  type PolicyInfoReply,
-} from '@ui-rl/contracts';
+import { PolicyActRequest, PolicyInfoRequest, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { Learner } from './learner';
 
 /** Silence after which the broker hands a trajectory to another learner: how long a killed one delays training. */
@@ -35,8 +28,8 @@ export class PolicyController {
   }
 
   @RequestHandler(subjects.policyInfo('{run}'), { schema: PolicyInfoRequest, queue: 'learner' })
-  info(_request: PolicyInfoRequest): Promise<PolicyInfoReply> {
-    return this.learner.info();
+  info({ screenshot }: PolicyInfoRequest): ReturnType<Learner['info']> {
+    return this.learner.info(screenshot);
   }
 }
 

@@ -8,7 +8,7 @@ import {
   STREAMS,
   subjects,
   type PolicyActReply,
-  type PolicyInfoReply,
+  PolicyInfoReply,
   type PolicyState,
   type Reply,
   type RunEvent,
@@ -243,6 +243,11 @@ it('serves the policy: tokens, log-probabilities and what was read; the same req
   });
   const info = await bus.request<PolicyInfoReply>(subjects.policyInfo(runId), { runId }, 5000);
   expect(valueOf(info)).toMatchObject({ runId, step: 0, adapterDigest: first.adapterDigest });
+  const modelImageOf = (width: number, height: number) =>
+    bus.request(subjects.policyInfo(runId), { runId, screenshot: { width, height } }, 5000, PolicyInfoReply);
+  // The model reads patches of 8 × 8 pixels, 2 × 2 of them a token.
+  expect(valueOf(await modelImageOf(60, 45)).modelImage).toEqual({ width: 64, height: 48 });
+  expect(await modelImageOf(1, 3000)).toMatchObject({ ok: false, error: { code: 'bad_request' } });
 });
 
 it('trains complete groups, saves a checkpoint, tells it, and serves the new policy', async () => {

@@ -1,8 +1,16 @@
 import { Logger } from '@nestjs/common';
 import { join } from 'node:path';
-import { resolveCheckpoint, UnacceptableMessage, type BusService, type RunSnapshot } from '@ui-rl/bus';
+import {
+  failure,
+  isFailure,
+  resolveCheckpoint,
+  UnacceptableMessage,
+  type BusService,
+  type RunSnapshot,
+} from '@ui-rl/bus';
 import {
   subjects,
+  type ImageSize,
   type PolicyActRequest,
   type PolicyInfoReply,
   type RunPhase,
@@ -143,9 +151,13 @@ export class Learner {
     return this.policy.act(request);
   }
 
-  async info(): Promise<PolicyInfoReply> {
+  /** @param screenshot a size to be told of what the model sees of it */
+  async info(screenshot?: ImageSize): Promise<PolicyInfoReply | ReturnType<typeof failure>> {
     const { step, digest } = this.policy.current;
-    return { runId: this.runId, step, adapterDigest: digest, engine: { ...(await this.engine.info()) } };
+    const modelImage = screenshot && this.policy.modelImage(screenshot);
+    if (isFailure(modelImage)) return modelImage;
+    const engine = { ...(await this.engine.info()) };
+    return { runId: this.runId, step, adapterDigest: digest, engine, modelImage };
   }
 
   /** Episodes that may wait for their batch at the same time. */

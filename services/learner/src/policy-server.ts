@@ -3,6 +3,7 @@ import { BusError, failure } from '@ui-rl/bus';
 import {
   parseCheckpointName,
   stepFolder,
+  type ImageSize,
   type PolicyActReply,
   type PolicyActRequest,
   type RequestFailure,
@@ -25,7 +26,8 @@ export interface PolicyServerOptions {
   locate(name: string): Promise<string>;
 }
 
-type ActReply = PolicyActReply | { ok: false; error: RequestFailure };
+type Refusal = { ok: false; error: RequestFailure };
+type ActReply = PolicyActReply | Refusal;
 
 /** Other checkpoints whose weights stay in memory. */
 const MAX_LOADED_CHECKPOINTS = 2;
@@ -62,6 +64,16 @@ export class PolicyServer {
   /** Keeps the engine's newest weights as the snapshot of a step. */
   async snapshot(step: number): Promise<void> {
     await this.engine.snapshot(`step-${stepFolder(step)}`);
+  }
+
+  /** A screenshot of this size as the model sees it. */
+  modelImage(screenshot: ImageSize): ImageSize | Refusal {
+    try {
+      return this.folder.imageProcessor.shownSize(screenshot);
+    } catch (error) {
+      if (error instanceof ModelError) return failure('bad_request', error.message);
+      throw error;
+    }
   }
 
   /** A request that comes again with the same id and prompt gets the same answer. */
@@ -126,7 +138,7 @@ export class PolicyServer {
     };
   }
 
-  private async find(policy: string): Promise<PolicySnapshot | { ok: false; error: RequestFailure }> {
+  private async find(policy: string): Promise<PolicySnapshot | Refusal> {
     if (policy === 'latest') return this.current;
     const name = parseCheckpointName(policy);
     if (name === undefined) {

@@ -55,20 +55,27 @@ async function buildPage(outDir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [vite, ...args], { cwd: ROOT });
 }
 
-const ACTIONS = [
-  { action: 'click', x: 40, y: 48 },
-  { action: 'swipe', from: [80, 180], to: [80, 60] },
-  { action: 'type', text: 'milk' },
+const ANSWERS = [
+  [{ action: 'click', x: 40, y: 48 }],
+  [{ action: 'swipe', from: [80, 180], to: [80, 60] }],
+  [
+    { action: 'click', x: 140, y: 20 },
+    { action: 'type', text: 'milk' },
+    { action: 'key', keys: ['enter'] },
+  ],
 ];
 
+/** By turns, from the second. */
+const PAID: Record<string, number>[] = [{ tidy: -0.1 }, { near: 0.25, tidy: 0.05 }];
+
 function turns(hashes: string[], version: number): Turn[] {
-  return ACTIONS.map((action, index) => {
-    const text = JSON.stringify(action);
+  return ANSWERS.map((actions, index) => {
+    const text = JSON.stringify(actions);
     const tokenIds = Array.from({ length: 14 }, (_, token) => token);
     return makeTurn({
       index,
       screenshot: hashes[index % hashes.length],
-      action,
+      actions,
       text,
       tokenIds,
       logprobs: tokenIds.map((token) => -0.02 - ((token * 7 + version) % 5) * 0.15),
@@ -76,6 +83,7 @@ function turns(hashes: string[], version: number): Turn[] {
       policyMs: 41.5,
       envMs: 18.2,
       outcome: index === 1 ? 'outside_viewport' : 'ok',
+      ...(index === 0 ? {} : { reward: index === 1 ? -0.1 : 0.3, rewards: PAID[index - 1] }),
     });
   });
 }
@@ -93,9 +101,11 @@ function episode(step: number, index: number, hashes: string[]): Trajectory {
       task: makeTask({ id: `train_0${index % 4}`, description: goals[index % 4] }),
     }),
     success,
-    reward: success ? 1 : 0,
+    reward: (success ? 1 : 0) + 0.2,
+    rewards: { 'task-success': success ? 1 : 0, near: 0.25, tidy: -0.05 },
     turns: turns(hashes, step),
     finalScreenshot: hashes.at(-1),
+    initialState: { screen: 'home', settings: { wifi: false } },
     finalState: { screen: 'settings', settings: { wifi: success } },
     startedAt: new Date(at - 900).toISOString(),
     finishedAt: new Date(at).toISOString(),
@@ -271,9 +281,20 @@ test('an episode shows its screenshots with the actions drawn where they happene
   expect(await text('.turn strong')).toEqual([
     'click 40, 48',
     'swipe 80, 180 → 80, 60',
-    'type “milk”',
+    '1. click 140, 20',
+    '2. type “milk”',
+    '3. key enter',
     'at the end',
   ]);
+  const third = page.locator('.turn').nth(2);
+  expect(await third.locator('.overlay .number').allTextContents()).toEqual(['1']);
+  expect(await third.locator('.words').innerText()).toBe('2. type “milk”\n3. key enter');
+  expect((await text('.turn .paid')).map((paid) => paid.replaceAll(/\s+/g, ' '))).toEqual([
+    'reward -0.10 tidy -0.10',
+    'reward +0.30 near 0.25, tidy 0.05',
+  ]);
+  expect(await text('.stat .note')).toContain('near 0.25, tidy -0.05, task-success 1.00');
+  expect(await text('.card h2')).toEqual(['What had to hold', 'State at the beginning', 'State at the end']);
   expect(await page.locator('.turn').first().locator('.bars i').count()).toBe(14);
   expect(await page.locator('.turn').nth(1).innerText()).toMatch(/outside viewport/);
   await shot('episode');

@@ -74,6 +74,21 @@ test('what is published becomes rows, each rollout once, and the API shows it', 
   expect(episode).toMatchObject({ reward: 1, trainedInStep: 1, turns: [{ tokenIds: [4, 5] }] });
 });
 
+test('episodes still in the stream from before an answer could hold several actions are recorded', async () => {
+  const runId = 'earlier-run';
+  const current = makeTrajectory({ request: makeRollout({ rolloutId: 'earlier', runId }) });
+  const { actions, ...turn } = current.turns[0];
+  const turns = [
+    { ...turn, action: actions[0] },
+    { ...turn, index: 1, action: null },
+  ];
+  await publisher.publishJson(subjects.trajectory(runId, 'train'), { ...current, turns }, 'earlier');
+  const episode = await eventually('the episode', () =>
+    get<EpisodeDetail>('/api/episodes/earlier').catch(() => null),
+  );
+  expect(episode.turns.map((each) => each.actions)).toEqual([actions, []]);
+});
+
 test('messages that cannot be recorded become dead letters with the reason, and the others go on', async () => {
   const { connection } = publisher;
   connection.publish(

@@ -64,6 +64,8 @@ async function teach(engine: Engine, folder: ModelFolder): Promise<void> {
   const random = new Random(SEED);
   const images = await Promise.all([1, 2, 3, 4].map(() => noise(folder, random)));
   const renderer = makeRenderer(folder, { historyTurns: 1 });
+  const screenshot = pretraining.viewport;
+  const sizes = { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) };
   const sample = (): TrainSample => {
     const goal = random.pick(trainingTasks).description;
     const text = turnText('compact', { goal, turn: 1, maxTurns: 1 });
@@ -77,7 +79,7 @@ async function teach(engine: Engine, folder: ModelFolder): Promise<void> {
       ],
       [image],
     );
-    const answer = renderer.responseIds(jsonDialect.format(someAction(random)));
+    const answer = renderer.responseIds(jsonDialect.format([someAction(random)], sizes));
     const mask = [...prompt.tokenIds.map(() => 0), ...answer.map(() => 1)];
     return { tokenIds: [...prompt.tokenIds, ...answer], images: [image], mask, advantages: 1 };
   };

@@ -77,9 +77,14 @@ export class ClipImages implements ImagePreparation {
   constructor(readonly config: ClipImageConfig) {}
 
   geometryOf(size: Size): ImageGeometry {
-    const { crop, patchSize } = this.config;
-    const { width, height } = crop ?? this.resizedSize(this.paddedSize(size));
+    const { patchSize } = this.config;
+    const { width, height } = this.shownSize(size);
     return { grid: [1, Math.floor(height / patchSize), Math.floor(width / patchSize)] };
+  }
+
+  /** Margins included, without what is cropped away. */
+  shownSize(size: Size): Size {
+    return this.config.crop ?? this.resizedSize(this.paddedSize(size));
   }
 
   patchesOf(image: RgbImage): Float32Array {

@@ -124,11 +124,16 @@ export class LlavaOneVisionImages implements ImagePreparation {
     return { grid: [1 + tiles[0] * tiles[1], side, side], tiles, shown };
   }
 
+  /** Without the black around it, which the model is not shown. */
+  shownSize(size: Size): Size {
+    return sizeWithin(size, this.roomFor(size));
+  }
+
   patchesOf(image: RgbImage): Float32Array {
     const { tileSize: edge, resample } = this.config;
     const [rows, columns] = bestTiling(image, this.config);
-    const room = { width: columns * edge, height: rows * edge };
-    const resized = resize(image, sizeWithin(image, room), resample);
+    const room = this.roomFor(image);
+    const resized = resize(image, this.shownSize(image), resample);
     const whole = withMargin(resized, room, {
       x: Math.floor((room.width - resized.width) / 2),
       y: Math.floor((room.height - resized.height) / 2),
@@ -144,6 +149,13 @@ export class LlavaOneVisionImages implements ImagePreparation {
     const overview = resize(image, { width: edge, height: edge }, resample);
     return toPatches([overview, ...tiles], cutOf(this.config));
   }
+
+  /** Pixels of the tiles together. */
+  private roomFor(size: Size): Size {
+    const { tileSize } = this.config;
+    const [rows, columns] = bestTiling(size, this.config);
+    return { width: columns * tileSize, height: rows * tileSize };
+  }
 }
 
 /** One picture per image: made square by a margin of the mean colour, and resized. */
@@ -153,6 +165,12 @@ class SquareImages implements ImagePreparation {
   geometryOf(): ImageGeometry {
     const side = sideOf(this.config);
     return { grid: [1, side, side] };
+  }
+
+  /** The margin included. */
+  shownSize(): Size {
+    const { tileSize } = this.config;
+    return { width: tileSize, height: tileSize };
   }
 
   patchesOf(image: RgbImage): Float32Array {

@@ -75,6 +75,10 @@ export class NativeSizeImages implements ImagePreparation {
     return joined(pictures);
   }
 
+  shownSize(size: Size): Size {
+    return this.limited(size);
+  }
+
   /** The parts of an image that are shown: its quarters and itself, or itself alone. */
   private boxesOf({ width, height }: Size): Box[] {
     if (Math.min(width, height) < (this.config.splits ? 2 : 1)) {

@@ -91,6 +91,15 @@ export class ImageProcessor {
     return this.model.imageTokens(this.preparation.geometryOf(size));
   }
 
+  /**
+   * Pixels of an image of this size as the model sees it in a prompt that shows no other.
+   * @throws ModelError `bad-input` for a size that the model cannot take.
+   */
+  shownSize(size: Size): Size {
+    checkSize(size);
+    return this.preparation.shownSize(size);
+  }
+
   private async processNew(png: Uint8Array, sha256: string): Promise<ProcessedImage> {
     const image = await decodeRgb(png, (size) => {
       checkSize(size);

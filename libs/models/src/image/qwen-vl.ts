@@ -49,16 +49,16 @@ export class QwenVlImages implements ImagePreparation {
   constructor(readonly config: QwenVlImageConfig) {}
 
   geometryOf(size: Size): ImageGeometry {
-    const { width, height } = this.resizedSize(size);
+    const { width, height } = this.shownSize(size);
     const { patchSize } = this.config;
     return { grid: [1, height / patchSize, width / patchSize] };
   }
 
   patchesOf(image: RgbImage): Float32Array {
-    return toPatches([resize(image, this.resizedSize(image), BICUBIC)], this.config);
+    return toPatches([resize(image, this.shownSize(image), BICUBIC)], this.config);
   }
 
-  private resizedSize(size: Size): Size {
+  shownSize(size: Size): Size {
     const { patchSize, mergeSize, minPixels, maxPixels } = this.config;
     return smartResize(size, { factor: patchSize * mergeSize, minPixels, maxPixels });
   }

@@ -77,7 +77,7 @@ export class TiledImages implements ImagePreparation {
       return toPatches([resize(first, { width: edge, height: edge }, resample)], this.cut);
     }
     const [rows, columns] = tiles;
-    const whole = resize(first, { width: columns * edge, height: rows * edge }, resample);
+    const whole = resize(first, this.shownSize(image), resample);
     const pictures = Array.from({ length: rows * columns }, (_, index) =>
       crop(whole, {
         x: (index % columns) * edge,
@@ -87,6 +87,12 @@ export class TiledImages implements ImagePreparation {
       }),
     );
     return toPatches([...pictures, resize(whole, { width: edge, height: edge }, resample)], this.cut);
+  }
+
+  shownSize(size: Size): Size {
+    const { tileSize } = this.config;
+    const [rows, columns] = this.tilesOf(this.firstSize(size)) ?? [1, 1];
+    return { width: columns * tileSize, height: rows * tileSize };
   }
 
   private get cut(): TiledImageConfig & { mergeSize: number } {

@@ -48,6 +48,7 @@ export class TrajectoryEntity {
   @Column({ type: 'double precision' })
   reward: number;
 
+  /** Part of the reward → its sum over the episode. */
   @Column({ type: 'jsonb' })
   rewards: Record<string, number>;
 
@@ -64,6 +65,10 @@ export class TrajectoryEntity {
 
   @Column({ name: 'final_screenshot', type: 'text', nullable: true })
   finalScreenshot: string | null;
+
+  /** The state of the first frame; null where the environment reports none. */
+  @Column({ name: 'initial_state', type: 'jsonb', nullable: true })
+  initialState: Record<string, unknown> | null;
 
   @Column({ name: 'final_state', type: 'jsonb', nullable: true })
   finalState: Record<string, unknown> | null;

@@ -38,8 +38,9 @@ export class TurnEntity {
   @Column({ type: 'text' })
   text: string;
 
-  @Column({ type: 'jsonb', nullable: true })
-  action: Record<string, unknown> | null;
+  /** Those that were carried out, in order. */
+  @Column({ type: 'jsonb' })
+  actions: Record<string, unknown>[];
 
   @Column({ name: 'parse_error', type: 'text', nullable: true })
   parseError: string | null;
@@ -56,4 +57,12 @@ export class TurnEntity {
 
   @Column({ name: 'env_ms', type: 'double precision' })
   envMs: number;
+
+  /** What the rewards pay in this turn; null where none pays by turns. */
+  @Column({ type: 'double precision', nullable: true })
+  reward: number | null;
+
+  /** The same by part. */
+  @Column({ type: 'jsonb', nullable: true })
+  rewards: Record<string, number> | null;
 }

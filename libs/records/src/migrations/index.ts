@@ -1,4 +1,5 @@
 import { CreateRecords1763596800000 } from './1763596800000-create-records';
+import { TurnsWithSeveralActions1795305600000 } from './1795305600000-turns-with-several-actions';
 
 /** In order; a new one goes to the end. */
-export const migrations = [CreateRecords1763596800000];
+export const migrations = [CreateRecords1763596800000, TurnsWithSeveralActions1795305600000];

@@ -99,6 +99,7 @@ interface DetailRow extends EpisodeRow {
   request: RolloutRequest;
   actor: string;
   final_screenshot: string | null;
+  initial_state: Record<string, unknown> | null;
   final_state: Record<string, unknown> | null;
   trained_in_step: number | null;
 }
@@ -106,7 +107,7 @@ interface DetailRow extends EpisodeRow {
 /** Null where no such rollout is recorded. */
 export async function findEpisode(dataSource: DataSource, id: string): Promise<EpisodeDetail | null> {
   const [row] = await dataSource.query<DetailRow[]>(
-    `SELECT ${COLUMNS}, t.rewards, t.request, t.actor, t.final_screenshot, t.final_state,
+    `SELECT ${COLUMNS}, t.rewards, t.request, t.actor, t.final_screenshot, t.initial_state, t.final_state,
        (SELECT min(s.step) FROM steps s WHERE s.run_id = t.run_id AND t.id = ANY(s.rollout_ids)) AS trained_in_step
      FROM trajectories t WHERE t.id = $1`,
     [id],
@@ -118,6 +119,7 @@ export async function findEpisode(dataSource: DataSource, id: string): Promise<E
     request: row.request,
     actor: row.actor,
     finalScreenshot: row.final_screenshot,
+    initialState: row.initial_state,
     finalState: row.final_state,
     trainedInStep: row.trained_in_step,
     turns: await turnsOf(dataSource, id),
@@ -127,7 +129,7 @@ export async function findEpisode(dataSource: DataSource, id: string): Promise<E
 interface TurnRow {
   index: number;
   text: string;
-  action: Record<string, unknown> | null;
+  actions: Record<string, unknown>[];
   parse_error: string | null;
   outcome: string | null;
   screenshot: string;
@@ -140,19 +142,21 @@ interface TurnRow {
   adapter_digest: string;
   policy_ms: number;
   env_ms: number;
+  reward: number | null;
+  rewards: Record<string, number> | null;
 }
 
 async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> {
   const rows = await dataSource.query<TurnRow[]>(
-    `SELECT index, text, action, parse_error, outcome, screenshot, cardinality(prompt_token_ids) AS prompt_tokens,
-       image_tokens, token_ids, logprobs, temperature, policy_version, adapter_digest, policy_ms, env_ms
+    `SELECT index, text, actions, parse_error, outcome, screenshot, cardinality(prompt_token_ids) AS prompt_tokens,
+       image_tokens, token_ids, logprobs, temperature, policy_version, adapter_digest, policy_ms, env_ms, reward, rewards
      FROM turns WHERE trajectory_id = $1 ORDER BY index`,
     [id],
   );
   return rows.map((row) => ({
     index: row.index,
     text: row.text,
-    action: row.action,
+    actions: row.actions,
     parseError: row.parse_error,
     outcome: row.outcome,
     screenshot: row.screenshot,
@@ -165,5 +169,7 @@ async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> 
     adapterDigest: row.adapter_digest,
     policyMs: row.policy_ms,
     envMs: row.env_ms,
+    reward: row.reward,
+    rewards: row.rewards,
   }));
 }

@@ -1,6 +1,12 @@
 import type { Dialect, PromptStyle } from '@ui-rl/actions';
 import type { RewardPlugin } from '@ui-rl/plugin-kit';
 
+/** A component that a run uses, and how messages name it. */
+export interface Named<Instance> {
+  name: string;
+  instance: Instance;
+}
+
 /** How the episodes of a run are played. */
 export interface EpisodePlan {
   /** Turns after which an episode is truncated, unless the task allows fewer. */
@@ -11,7 +17,7 @@ export interface EpisodePlan {
   temperature: number;
   topP: number;
   promptStyle: PromptStyle;
-  dialect: Dialect;
+  dialect: Named<Dialect>;
   rewards: readonly RewardPlugin[];
   /** For one turn: asking the policy and acting, retries included. */
   turnTimeoutMs: number;

@@ -1,106 +1,25 @@
-import { jsonDialect } from '@ui-rl/actions';
-import { BusService, failure, instantiate, sha256 } from '@ui-rl/bus';
-import {
-  EnvCloseRequest,
-  EnvOpenRequest,
-  EnvStepRequest,
-  PolicyActRequest,
-  type Screenshot,
-  subjects,
-  Trajectory,
-} from '@ui-rl/contracts';
+import { BusService, failure, instantiate } from '@ui-rl/bus';
+import { Trajectory } from '@ui-rl/contracts';
 import { eventually, makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
+import { frame, PLAN, World } from '../../test/world';
 import { type EpisodePlan, TIMEOUTS } from './plan';
-import { turnSeed } from './play';
+import { ModelImages } from './model-images';
 import { playRollout, type RolloutContext } from './rollout';
+import { turnSeed } from './turn';
 
 const RUN = 'actor-test';
 const timeouts = { ...TIMEOUTS, openMs: 600, sessionMs: 300, askMs: 400 };
-
-/** What the environment and the policy of a test answer; counts what they were asked. */
-interface World {
-  /** Answers of the policy, turn by turn. */
-  answers: string[];
-  open?: (attempt: number) => unknown;
-  step?: (attempt: number) => unknown;
-  act?: (attempt: number) => unknown;
-  state: Record<string, unknown>;
-  opened: number;
-  steps: EnvStepRequest[];
-  asked: PolicyActRequest[];
-  closed: string[];
-}
 
 let nats: NatsServer;
 let bus: BusService;
 let other: BusService;
 let world: World;
 
-function frame(name: string): Screenshot {
-  const png = new TextEncoder().encode(`png ${name}`);
-  return { png, sha256: sha256(png), width: 160, height: 224 };
-}
-
-/** The world's side of the protocol, over a connection of its own. */
-function serveWorld(service: BusService): void {
-  service.respond({
-    subject: subjects.envOpen('browser'),
-    schema: EnvOpenRequest,
-    handle: async () => {
-      world.opened++;
-      const answer = world.open?.(world.opened);
-      return answer ?? { sessionId: `s${world.opened}`, instance: 'one', screenshot: frame('first') };
-    },
-  });
-  service.respond({
-    subject: subjects.envStep('one'),
-    schema: EnvStepRequest,
-    handle: async (request) => {
-      world.steps.push(request);
-      const answer = world.step?.(world.steps.length);
-      return answer ?? { screenshot: frame(request.stepId), outcome: 'ok', done: false };
-    },
-  });
-  service.respond({
-    subject: subjects.envClose('one'),
-    schema: EnvCloseRequest,
-    handle: async ({ sessionId }) => {
-      world.closed.push(sessionId);
-      return { state: world.state };
-    },
-  });
-  service.respond({
-    subject: subjects.policyAct(RUN),
-    schema: PolicyActRequest,
-    handle: async (request) => {
-      world.asked.push(request);
-      const answer = world.act?.(world.asked.length);
-      return answer ?? act(request);
-    },
-  });
-}
-
-function act(request: PolicyActRequest) {
-  const turn = Number(request.requestId.split('/').at(-1));
-  const images = request.images.map((image) => sha256(image));
-  return {
-    promptTokenIds: [1, 2, 3],
-    promptImages: images,
-    imageTokens: 1,
-    tokenIds: [4, 5],
-    logprobs: [-0.1, -0.2],
-    text: world.answers[turn] ?? '{"action":"wait","seconds":0}',
-    finishReason: 'stop',
-    policyVersion: 2,
-    adapterDigest: 'digest',
-  };
-}
-
 beforeAll(async () => {
   nats = await startNats();
   bus = await BusService.connect({ service: 'actor', servers: [nats.url] });
   other = await BusService.connect({ service: 'world', servers: [nats.url] });
-  serveWorld(other);
+  World.serve(other, RUN, () => world);
 });
 
 afterAll(async () => {
@@ -110,27 +29,15 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  world = { answers: [], state: { screen: 'settings' }, opened: 0, steps: [], asked: [], closed: [] };
+  world = new World(RUN);
 });
-
-const plan: EpisodePlan = {
-  maxTurns: 3,
-  historyTurns: 1,
-  maxTokens: 16,
-  temperature: 1,
-  topP: 1,
-  promptStyle: 'compact',
-  dialect: jsonDialect,
-  rewards: [{ kind: 'reward', name: 'half', score: ({ success }) => (success === true ? 0.5 : 0) }],
-  turnTimeoutMs: 3_000,
-  episodeTimeoutMs: 8_000,
-};
 
 async function play(changes: Partial<EpisodePlan> = {}, context: Partial<RolloutContext> = {}) {
   const request = makeRollout({ runId: RUN, task: makeTask({ maxSteps: 10 }) });
   const played = await playRollout(request, {
     bus,
-    plan: { ...plan, ...changes },
+    plan: { ...PLAN, ...changes },
+    modelImages: new ModelImages(bus, RUN),
     actor: 'actor-1',
     delivery: 1,
     stopping: new AbortController().signal,
@@ -146,8 +53,8 @@ test('an episode is played until the policy finishes, judged by its state and sc
   const played = await play();
   expect(played).toMatchObject({ status: 'completed', success: true, reward: 0.5, rewards: { half: 0.5 } });
   expect(played.turns).toMatchObject([
-    { action: { action: 'click', x: 8, y: 9 }, outcome: 'ok', policyVersion: 2, tokenIds: [4, 5] },
-    { action: { action: 'finish', success: false }, outcome: 'ok' },
+    { actions: [{ action: 'click', x: 8, y: 9 }], outcome: 'ok', policyVersion: 2, tokenIds: [4, 5] },
+    { actions: [{ action: 'finish', success: false }], outcome: 'ok' },
   ]);
   const after = frame(world.steps[0].stepId);
   expect(played.finalScreenshot).toBe(after.sha256);
@@ -168,7 +75,7 @@ test('a text that is no action costs a turn and is explained in the next one', a
   world.answers = ['tap it', '{"action":"finish","success":true}'];
   const played = await play({ promptStyle: 'full' });
   expect(played.turns[0]).toMatchObject({
-    action: null,
+    actions: [],
     outcome: 'no_action',
     parseError: expect.stringContaining('no_action'),
   });
@@ -244,7 +151,7 @@ test('a policy that does not answer within the turn makes the episode invalid', 
 
 test('an answer for another screenshot than the one that was sent is refused', async () => {
   world.act = (attempt) =>
-    attempt === 1 ? { ...act(world.asked[0]), promptImages: ['f'.repeat(64)] } : undefined;
+    attempt === 1 ? { ...world.reply(world.asked[0]), promptImages: ['f'.repeat(64)] } : undefined;
   expect((await play()).invalidReason).toMatch(/bad_reply/);
 });
 

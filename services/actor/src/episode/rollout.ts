@@ -5,11 +5,13 @@ import { Clock } from './clock';
 import { EnvironmentClient } from './environment';
 import { EpisodeFailure } from './failure';
 import { type EpisodePlan, TIMEOUTS, type Timeouts } from './plan';
+import type { ModelImages } from './model-images';
 import { type EpisodeProgress, playTurns } from './play';
 
 export interface RolloutContext {
   bus: BusService;
   plan: EpisodePlan;
+  modelImages: ModelImages;
   /** Name of this actor. */
   actor: string;
   /** 1 for the first delivery of the request. */
@@ -90,7 +92,7 @@ class Attempt {
 
   async play(restart: number): Promise<Played> {
     const { request, timeouts, clock, uploads } = this;
-    const { bus, plan, delivery } = this.context;
+    const { bus, plan, modelImages, delivery } = this.context;
     const environment = await EnvironmentClient.open(bus, request, clock, timeouts);
     let closed = false;
     try {
@@ -99,7 +101,17 @@ class Attempt {
       this.progress = progress;
       const playId = delivery === 1 && restart === 0 ? '' : `~${delivery}.${restart}`;
       const status = await playTurns(
-        { bus, request, plan, timeouts, clock, environment, playId, keep: (image) => uploads.add(image) },
+        {
+          bus,
+          request,
+          plan,
+          timeouts,
+          clock,
+          environment,
+          modelImages,
+          playId,
+          keep: (image) => uploads.add(image),
+        },
         progress,
       );
       const state = await environment.close();

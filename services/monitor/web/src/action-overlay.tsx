@@ -8,17 +8,61 @@ interface Size {
   height: number;
 }
 
-/** The action of a turn drawn on its screenshot: points, strokes, and words for what has no point. */
-export function ActionOverlay({ action, size }: { action: Action; size: Size }) {
+/**
+ * The actions of a turn drawn on the screenshot they were decided on: points, strokes, and words for what has no point.
+ * Several are numbered in their order.
+ */
+export function ActionOverlay({ actions, size }: { actions: readonly Action[]; size: Size }) {
   const unit = Math.max(size.width, size.height) / 100;
-  const placed = pointOf(action) !== null || strokeOf(action, size) !== null;
+  const numbered = actions.map((action, index) => ({
+    action,
+    number: actions.length > 1 ? index + 1 : null,
+    start: pointOf(action) ?? strokeOf(action, size)?.[0] ?? null,
+  }));
+  const words = numbered.filter(({ start }) => start === null);
   return (
     <>
-      <svg className="overlay" viewBox={`0 0 ${size.width} ${size.height}`} aria-label={describe(action)}>
-        <Drawn action={action} size={size} unit={unit} />
+      <svg
+        className="overlay"
+        viewBox={`0 0 ${size.width} ${size.height}`}
+        aria-label={actions.map(describe).join(', ')}
+      >
+        {numbered.map(({ action, number, start }, index) => (
+          <g key={index}>
+            <Drawn action={action} size={size} unit={unit} />
+            {number !== null && start !== null && (
+              <Label number={number} at={start} size={size} unit={unit} />
+            )}
+          </g>
+        ))}
       </svg>
-      {!placed && <span className="words">{describe(action)}</span>}
+      {words.length > 0 && (
+        <span className="words">
+          {words.map(({ action, number }, index) => (
+            <span key={index}>
+              {number !== null && `${number}. `}
+              {describe(action)}
+            </span>
+          ))}
+        </span>
+      )}
     </>
+  );
+}
+
+/** The place of an action in the order, beside its mark and within the screen. */
+function Label({ number, at: [x, y], size, unit }: { number: number; at: Point; size: Size; unit: number }) {
+  const radius = unit * 3.4;
+  const offset = unit * 7.5;
+  const cx = x + offset + radius > size.width ? x - offset : x + offset;
+  const cy = y - offset - radius < 0 ? y + offset : y - offset;
+  return (
+    <g className="number">
+      <circle cx={cx} cy={cy} r={radius} />
+      <text x={cx} y={cy} fontSize={unit * 5} textAnchor="middle" dominantBaseline="central">
+        {number}
+      </text>
+    </g>
   );
 }
 

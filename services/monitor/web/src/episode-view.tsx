@@ -45,11 +45,10 @@ function Episode({ episode }: { episode: EpisodeDetail }) {
 }
 
 function Summary({ episode }: { episode: EpisodeDetail }) {
-  const parts = Object.entries(episode.rewards).map(([name, part]) => `${name} ${number(part)}`);
   const { request } = episode;
   return (
     <div className="stats">
-      <Stat label="Reward" value={number(episode.reward)} note={parts.join(', ') || 'not scored'} />
+      <Stat label="Reward" value={number(episode.reward)} note={partsOf(episode.rewards) || 'not scored'} />
       <Stat
         label="Turns"
         value={count(episode.turnCount)}
@@ -78,28 +77,58 @@ function trainedNote(episode: EpisodeDetail): string {
 function Turn({ turn }: { turn: TurnView }) {
   return (
     <figure className="turn">
-      <Screen hash={turn.screenshot} action={turn.action} />
+      <Screen hash={turn.screenshot} actions={turn.actions} />
       <figcaption>
         <p className="act">
           <span className="index">{turn.index + 1}</span>
-          {turn.action === null ? (
-            <Badge tone="bad">no action</Badge>
-          ) : (
-            <strong>{describe(turn.action)}</strong>
-          )}
-          {turn.action !== null && turn.outcome !== null && turn.outcome !== 'ok' && (
-            <Badge tone="warn">{turn.outcome.replaceAll('_', ' ')}</Badge>
-          )}
+          <Actions turn={turn} />
         </p>
         {turn.parseError !== null && <p className="problem">{turn.parseError}</p>}
         <code className="sampled">{turn.text}</code>
         <Logprobs turn={turn} />
+        <Paid turn={turn} />
         <p className="muted">
           policy {duration(turn.policyMs)} · env {duration(turn.envMs)}
         </p>
       </figcaption>
     </figure>
   );
+}
+
+function Actions({ turn: { actions, outcome } }: { turn: TurnView }) {
+  if (actions.length === 0) return <Badge tone="bad">no action</Badge>;
+  return (
+    <span className="actions">
+      {actions.map((action, index) => (
+        <strong key={index}>
+          {actions.length > 1 && `${index + 1}. `}
+          {describe(action)}
+        </strong>
+      ))}
+      {outcome !== null && outcome !== 'ok' && <Badge tone="warn">{outcome.replaceAll('_', ' ')}</Badge>}
+    </span>
+  );
+}
+
+/** What the rewards paid in this turn, where they pay by turns. */
+function Paid({ turn: { reward, rewards } }: { turn: TurnView }) {
+  if (reward === null) return null;
+  const tone = reward > 0 ? 'good' : reward < 0 ? 'bad' : 'plain';
+  return (
+    <p className="paid">
+      <Badge tone={tone}>
+        reward {reward > 0 ? '+' : ''}
+        {number(reward)}
+      </Badge>
+      <span className="muted">{partsOf(rewards ?? {})}</span>
+    </p>
+  );
+}
+
+function partsOf(rewards: Record<string, number>): string {
+  return Object.entries(rewards)
+    .map(([name, part]) => `${name} ${number(part)}`)
+    .join(', ');
 }
 
 /** One bar per sampled token, as high as its probability. */
@@ -124,7 +153,7 @@ function Logprobs({ turn }: { turn: TurnView }) {
   );
 }
 
-function Screen({ hash, action }: { hash: string; action: TurnView['action'] }) {
+function Screen({ hash, actions }: { hash: string; actions: TurnView['actions'] }) {
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);
   const [missing, setMissing] = useState(false);
   if (missing) return <div className="screen missing">The screenshot is no longer stored.</div>;
@@ -138,7 +167,7 @@ function Screen({ hash, action }: { hash: string; action: TurnView['action'] }) 
         }
         onError={() => setMissing(true)}
       />
-      {size !== null && action !== null && <ActionOverlay action={action} size={size} />}
+      {size !== null && actions.length > 0 && <ActionOverlay actions={actions} size={size} />}
     </div>
   );
 }
@@ -146,7 +175,7 @@ function Screen({ hash, action }: { hash: string; action: TurnView['action'] }) 
 function Final({ episode }: { episode: EpisodeDetail }) {
   return (
     <figure className="turn">
-      <Screen hash={episode.finalScreenshot!} action={null} />
+      <Screen hash={episode.finalScreenshot!} actions={[]} />
       <figcaption>
         <p className="act">
           <span className="index">■</span>
@@ -160,9 +189,10 @@ function Final({ episode }: { episode: EpisodeDetail }) {
 
 function Judged({ episode }: { episode: EpisodeDetail }): ReactNode {
   const checks = episode.request.task.checks ?? [];
-  if (checks.length === 0 && episode.finalState === null) return null;
+  const { initialState, finalState } = episode;
+  if (checks.length === 0 && initialState === null && finalState === null) return null;
   return (
-    <div className="columns">
+    <div className="columns judged">
       <Card title="What had to hold">
         {checks.length === 0 ? (
           <Empty>This task has no checks.</Empty>
@@ -177,11 +207,17 @@ function Judged({ episode }: { episode: EpisodeDetail }): ReactNode {
           </ul>
         )}
       </Card>
-      {episode.finalState !== null && (
-        <Card title="State at the end">
-          <pre className="json">{JSON.stringify(episode.finalState, null, 2)}</pre>
-        </Card>
-      )}
+      <State title="State at the beginning" state={initialState} />
+      <State title="State at the end" state={finalState} />
     </div>
+  );
+}
+
+function State({ title, state }: { title: string; state: Record<string, unknown> | null }) {
+  if (state === null) return null;
+  return (
+    <Card title={title}>
+      <pre className="json">{JSON.stringify(state, null, 2)}</pre>
+    </Card>
   );
 }

@@ -1,0 +1,79 @@
+import type { PolicyActReply, PolicyActRequest, RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
+import { EpisodeFailure } from './failure';
+import type { EpisodePlan } from './plan';
+import type { Prompt } from './prompt';
+
+/** @param playId part of the id; differs when the rollout is played again */
+export function policyRequest(
+  request: RolloutRequest,
+  plan: EpisodePlan,
+  playId: string,
+  index: number,
+  { messages, images }: Prompt,
+): PolicyActRequest {
+  return {
+    runId: request.runId,
+    requestId: `${request.rolloutId}${playId}/${index}`,
+    messages,
+    images,
+    policy: request.policy,
+    maxTokens: plan.maxTokens,
+    temperature: plan.temperature,
+    topP: plan.topP,
+    seed: turnSeed(request.samplingSeed, index),
+  };
+}
+
+/** Different random numbers in each turn, the same whenever the rollout is played. */
+export function turnSeed(samplingSeed: number, turn: number): number {
+  return mixed(mixed(samplingSeed) + turn) >>> 1;
+}
+
+/** Finalizer of MurmurHash3: every bit of the input moves half of the output's. */
+function mixed(value: number): number {
+  let hash = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/**
+ * The turn as far as the policy has come: what it read and what it answered.
+ *
+ * @throws EpisodeFailure where the sample does not hold the screen the actions are taken on: training would learn from another one
+ */
+export function beginTurn(
+  index: number,
+  reply: PolicyActReply,
+  screenshot: Screenshot,
+  temperature: number,
+  policyMs: number,
+): Turn {
+  const seen = reply.promptImages.at(-1);
+  if (seen !== screenshot.sha256) {
+    throw new EpisodeFailure(
+      'bad_reply',
+      `the policy answered for screenshot ${seen}, but was asked about ${screenshot.sha256}`,
+    );
+  }
+  return {
+    index,
+    promptTokenIds: reply.promptTokenIds,
+    promptImages: reply.promptImages,
+    imageTokens: reply.imageTokens,
+    tokenIds: reply.tokenIds,
+    logprobs: reply.logprobs,
+    temperature,
+    policyVersion: reply.policyVersion,
+    adapterDigest: reply.adapterDigest,
+    text: reply.text,
+    actions: [],
+    screenshot: screenshot.sha256,
+    policyMs: roundMs(policyMs),
+    envMs: 0,
+  };
+}
+
+/** To a tenth of a millisecond. */
+export function roundMs(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}
