@@ -8,12 +8,14 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
 const allowed = {
   contracts: [],
-  bus: ['contracts'],
+  retry: [],
+  bus: ['contracts', 'retry'],
+  service: ['contracts', 'bus', 'settings', 'plugin-kit', 'retry'],
   settings: ['contracts', 'plugin-kit'],
   'plugin-kit': ['contracts', 'actions', 'graph'],
   actions: [],
   graph: [],
-  models: ['graph'],
+  models: ['graph', 'retry'],
   engine: ['graph', 'models', 'algorithms', 'plugin-kit'],
   algorithms: ['graph', 'plugin-kit'],
   records: ['contracts'],

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManagedProcess, serviceProgram, startLocalNats, type LocalNats } from '@ui-rl/api';
-import { BusService } from '@ui-rl/bus';
+import { BusService, isUnanswered } from '@ui-rl/bus';
 import { subjects, type EnvOpenReply, type EnvStepReply, type Task } from '@ui-rl/contracts';
+import { RETRIES, retry } from '@ui-rl/retry';
 import { readCliSettings } from '@ui-rl/settings';
 import { PluginPages, phoneTask, valueOf } from './environment';
 import { median, peakRssOf, timed } from './measure';
@@ -124,12 +125,9 @@ class Services {
       leaseMs: 600_000,
       deadlineMs: DEADLINE_MS,
     };
-    const options = { retryForMs: START_TIMEOUT_MS };
-    const subject = subjects.envOpen('browser');
-    return new BusSession(
-      this.bus,
-      valueOf(await this.bus.request<EnvOpenReply>(subject, request, DEADLINE_MS, undefined, options)),
-    );
+    const open = () => this.bus.request<EnvOpenReply>(subjects.envOpen('browser'), request, DEADLINE_MS);
+    const options = { until: Date.now() + START_TIMEOUT_MS, isTransientResult: isUnanswered };
+    return new BusSession(this.bus, valueOf(await retry(RETRIES.request, open, options)));
   }
 
   peakRss(): Record<string, number> {

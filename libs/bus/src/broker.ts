@@ -9,15 +9,13 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { isRunId, subjects, type RunEvent } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
 import { writeJson } from './codec';
 import { openConnection } from './connect';
 import { BusError, describeError, tooLarge } from './errors';
 import type { BusOptions } from './options';
 import { withRetry, type RetryContext } from './retry';
 import { ensureTopology, type Stores } from './topology';
-
-const JETSTREAM_TIMEOUT_MS = 3_000;
-const CLOSE_TIMEOUT_MS = 15_000;
 
 export type EventBody<E> = E extends RunEvent ? Omit<E, 'at'> & { at?: string } : never;
 
@@ -49,8 +47,8 @@ export class Broker implements RetryContext {
    */
   static async connect(options: BusOptions): Promise<Broker> {
     const connection = await openConnection(options, new Logger(`bus:${options.service}`));
-    const js = jetstream(connection, { timeout: JETSTREAM_TIMEOUT_MS });
-    const jsm = await jetstreamManager(connection, { checkAPI: false, timeout: JETSTREAM_TIMEOUT_MS });
+    const js = jetstream(connection, { timeout: DEADLINES.publish.ms });
+    const jsm = await jetstreamManager(connection, { checkAPI: false, timeout: DEADLINES.publish.ms });
     const broker = new Broker(connection, js, jsm, options);
     void broker.followStatus();
     await withRetry('create the streams', broker, () => broker.stores());
@@ -83,7 +81,7 @@ export class Broker implements RetryContext {
       throw new BusError('too_large', tooLarge(subject, payload.byteLength, this.maxPayloadBytes));
     }
     return withRetry(`publish to ${subject}`, this, () =>
-      this.js.publish(subject, payload, { msgID: id, timeout: JETSTREAM_TIMEOUT_MS }),
+      this.js.publish(subject, payload, { msgID: id, timeout: DEADLINES.publish.ms }),
     );
   }
 
@@ -120,7 +118,7 @@ export class Broker implements RetryContext {
   async close(): Promise<void> {
     this.closingController.abort();
     if (this.connection.isClosed()) return;
-    const timeout = setTimeout(() => void this.connection.close(), CLOSE_TIMEOUT_MS);
+    const timeout = setTimeout(() => void this.connection.close(), DEADLINES.stopBus.ms);
     await this.connection.drain().catch(() => this.connection.close());
     clearTimeout(timeout);
   }

@@ -11,7 +11,7 @@ import { DeadLetters } from './dead-letter';
 import { CheckpointArchive, FileStore, SharedFiles } from './files';
 import { KvBucket } from './kv';
 import type { BusOptions } from './options';
-import { request, type RequestOptions } from './request';
+import { request } from './request';
 import { startResponder, type Responder, type RespondOptions } from './respond';
 import { RunDirectory } from './runs';
 
@@ -72,17 +72,17 @@ export class BusService {
   }
 
   /**
-   * Asks and waits for the answer; both ways MessagePack. Never throws for what the other side or the network does:
-   * failures are replies with a code, see `RequestOptions`.
+   * Asks once and waits for the answer; both ways MessagePack. Never throws for what the other side or the network does:
+   * failures are replies with a code, `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`, or one of
+   * the handler's.
    */
   async request<T>(
     subject: string,
     value: unknown,
     timeoutMs: number,
     schema?: MessageClass<T>,
-    options: RequestOptions = {},
   ): Promise<Reply<T>> {
-    return request(this.broker, subject, value, timeoutMs, schema, options);
+    return request(this.broker, subject, value, timeoutMs, schema);
   }
 
   /** Reads a stream with a durable consumer until stopped. Decorated Nest handlers come here too. */

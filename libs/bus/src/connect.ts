@@ -7,41 +7,36 @@ import {
   type NatsConnection,
   type NodeConnectionOptions,
 } from '@nats-io/transport-node';
+import { DEADLINES, everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
 import { BusError, describeError } from './errors';
 import type { BusOptions } from './options';
-import { sleep } from './retry';
-
-const FIRST_CONNECT_TIMEOUT_MS = 3_000;
-const RETRY_MS = 250;
 
 /** Opens the connection; waits as long as NATS is away and says so, ends where NATS refuses the credentials. */
 export async function openConnection(options: BusOptions, logger: Logger): Promise<NatsConnection> {
   const natsOptions = connectionOptions(options);
   const where = [natsOptions.servers].flat().join(', ');
-  const reportEveryMs = options.reportEveryMs ?? 5_000;
-  let reportedAt = -Infinity;
-  for (;;) {
-    try {
-      const connection = await connect(natsOptions);
-      if (reportedAt > -Infinity) logger.log(`NATS at ${where} answers`);
-      return connection;
-    } catch (error) {
-      if (error instanceof AuthorizationError) {
-        throw new BusError(
-          'authorization',
-          `NATS at ${where} refuses the credentials: ${error.message}. Check NATS_CREDS, NATS_USER and NATS_PASSWORD, NATS_TOKEN`,
-          { cause: error },
-        );
-      }
-      if (Date.now() - reportedAt >= reportEveryMs) {
-        logger.warn(`waiting for NATS at ${where}: ${describeError(error)}`);
-        reportedAt = Date.now();
-      }
-    }
-    await sleep(RETRY_MS, options.signal);
+  let waited = false;
+  const report = everyFewSeconds((error) => {
+    logger.warn(`waiting for NATS at ${where}: ${describeError(error)}`);
+    waited = true;
+  });
+  try {
+    const connection = await retry(RETRIES.connect, () => connect(natsOptions), {
+      signal: options.signal,
+      isTransient: (error) => !(error instanceof AuthorizationError),
+      onFailure: report,
+    });
+    if (waited) logger.log(`NATS at ${where} answers`);
+    return connection;
+  } catch (error) {
     if (options.signal?.aborted === true) {
-      throw new BusError('closed', `stopped while waiting for NATS at ${where}`);
+      throw new BusError('closed', `stopped while waiting for NATS at ${where}`, { cause: error });
     }
+    throw new BusError(
+      'authorization',
+      `NATS at ${where} refuses the credentials: ${describeError(error)}. Check NATS_CREDS, NATS_USER and NATS_PASSWORD, NATS_TOKEN`,
+      { cause: error },
+    );
   }
 }
 
@@ -58,10 +53,10 @@ function connectionOptions(options: BusOptions): NodeConnectionOptions {
     ...credentialsInAddresses(options.servers),
     servers: options.servers.map((server) => server.replace(USER_INFO, '$1')),
     name: options.service,
-    timeout: FIRST_CONNECT_TIMEOUT_MS,
+    timeout: DEADLINES.connect.ms,
     maxReconnectAttempts: -1,
-    reconnectTimeWait: RETRY_MS,
-    reconnectJitter: RETRY_MS,
+    reconnectTimeWait: RETRIES.connect.firstMs,
+    reconnectJitter: RETRIES.connect.firstMs,
     ignoreAuthErrorAbort: true,
     pingInterval: 5_000,
     maxPingOut: 2,

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { RolloutRequest, STREAMS, subjects, Task } from '@ui-rl/contracts';
+import { RETRIES } from '@ui-rl/retry';
 import { eventually, makeRollout, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService, type DeadLetter } from './index';
 
@@ -70,8 +71,7 @@ describe('streams and durable consumers', () => {
       durable: 'actors',
       subject: subjects.rollout('*', '*'),
       schema: RolloutRequest,
-      maxDeliver: 3,
-      retryDelayMs: 20,
+      retry: { firstMs: 20, maxMs: 1_000, attempts: 3 },
       handle: async (_, context) => {
         deliveries.push([context.delivery, context.lastAttempt]);
         throw new Error('the browser is on fire');
@@ -183,7 +183,7 @@ describe('streams and durable consumers', () => {
       durable: 'loader',
       subject: subjects.task('*'),
       ackWaitMs: 300,
-      maxDeliver: 2,
+      retry: { ...RETRIES.redelivery, attempts: 2 },
     };
     let started = 0;
     for (let attempt = 1; attempt <= 2; attempt += 1) {

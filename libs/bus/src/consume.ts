@@ -9,11 +9,20 @@ import {
   type JsMsg,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
+import {
+  DEADLINES,
+  everyFewSeconds,
+  pauseAfter,
+  RETRIES,
+  retry,
+  waitAtMost,
+  type RetryPolicy,
+} from '@ui-rl/retry';
 import type { Broker } from './broker';
 import { readJson, type MessageClass } from './codec';
 import type { DeadLetters } from './dead-letter';
 import { BusError, describeError, UnacceptableMessage } from './errors';
-import { isClosed, isTransient, sleep, waitAtMost } from './retry';
+import { isClosed, isTransient } from './retry';
 
 /** What a handler knows about the delivery. */
 export interface JetStreamContext {
@@ -34,6 +43,9 @@ export interface JetStreamContext {
   error?: unknown;
 }
 
+/** How often a message is delivered, and the pauses in between. */
+export type RedeliveryPolicy = Required<Pick<RetryPolicy, 'firstMs' | 'maxMs' | 'attempts'>>;
+
 export interface ConsumeOptions<T> {
   stream: string;
   /** Name of the durable consumer; processes that share it share the work. */
@@ -44,12 +56,10 @@ export interface ConsumeOptions<T> {
   schema?: MessageClass<T>;
   /** Messages at a time; nothing is fetched beyond that. Default 1. */
   concurrency?: number;
-  /** Silence after which the broker delivers again; while a handler runs, `working` is sent three times as often. Default 30,000. */
+  /** Silence after which the broker delivers again; while a handler runs, `working` is sent three times as often. Default `DEADLINES.message`. */
   ackWaitMs?: number;
-  /** Attempts before `exhausted`. Default 5. */
-  maxDeliver?: number;
-  /** Pause before the second attempt, doubled for each further one, at most 30 s. Default 1,000. */
-  retryDelayMs?: number;
+  /** Attempts before `exhausted`, and the pauses between them. Default `RETRIES.redelivery`. */
+  retry?: RedeliveryPolicy;
   /** Where a new durable starts. Default `all`. */
   deliver?: 'all' | 'new';
   /** Its effect is durable when it resolves: then the message is acknowledged. */
@@ -67,10 +77,6 @@ export interface Consumption {
   /** Resolves when it has stopped. */
   ended: Promise<void>;
 }
-
-const FETCH_EXPIRES_MS = 30_000;
-const MAX_RETRY_DELAY_MS = 30_000;
-const STOP_TIMEOUT_MS = 10_000;
 
 export async function startConsumption<T>(
   broker: Broker,
@@ -90,7 +96,7 @@ class ConsumptionLoop<T> implements Consumption {
   private readonly inFlight = new Set<string>();
   private readonly logger: Logger;
   private readonly ackWaitMs: number;
-  private readonly maxDeliver: number;
+  private readonly retry: RedeliveryPolicy;
   private consumer: Promise<Consumer> | null = null;
   private slots: Promise<void>[] = [];
   private end: () => void;
@@ -101,8 +107,8 @@ class ConsumptionLoop<T> implements Consumption {
     private readonly options: ConsumeOptions<T>,
   ) {
     this.logger = broker.logger;
-    this.ackWaitMs = options.ackWaitMs ?? 30_000;
-    this.maxDeliver = options.maxDeliver ?? 5;
+    this.ackWaitMs = options.ackWaitMs ?? DEADLINES.message.ms;
+    this.retry = options.retry ?? RETRIES.redelivery;
     this.ended = new Promise((resolve) => {
       this.end = resolve;
     });
@@ -128,34 +134,42 @@ class ConsumptionLoop<T> implements Consumption {
   async stop(): Promise<void> {
     this.stopping.abort();
     for (const messages of this.waiting) messages.stop();
-    await waitAtMost(STOP_TIMEOUT_MS, this.ended);
+    await waitAtMost(DEADLINES.stopHandlers.ms, this.ended);
   }
 
   private async runSlot(): Promise<void> {
-    for (let failures = 0; !this.stopping.signal.aborted;) {
+    while (!this.stopping.signal.aborted) {
+      let message: JsMsg | null;
       try {
-        const message = await this.next();
-        failures = 0;
-        if (message !== null) await this.process(message);
-      } catch (error) {
-        if (this.stopping.signal.aborted || isClosed(error)) return;
-        failures += 1;
-        if (failures % 10 === 3) {
-          this.logger.warn(
-            `cannot read ${this.options.stream} as ${this.options.durable}, trying again: ${describeError(error)}`,
-          );
-        }
+        message = await this.nextWithRetry();
+      } catch {
+        // Stopped or closed: nothing else ends the trying.
+        return;
+      }
+      if (message !== null) await this.process(message);
+    }
+  }
+
+  private nextWithRetry(): Promise<JsMsg | null> {
+    const { stream, durable } = this.options;
+    const report = everyFewSeconds((error) =>
+      this.logger.warn(`cannot read ${stream} as ${durable}, trying again: ${describeError(error)}`),
+    );
+    return retry(RETRIES.consume, () => this.next(), {
+      signal: this.stopping.signal,
+      isTransient: (error) => !isClosed(error),
+      onFailure: async (error, failures) => {
+        report(error, failures);
         this.consumer = null;
         if (isTransient(error)) await this.broker.repair().catch(() => undefined);
-        await sleep(Math.min(200 * failures, 2_000), this.stopping.signal);
-      }
-    }
+      },
+    });
   }
 
   /** One message, or null when none came within the waiting time. */
   private async next(): Promise<JsMsg | null> {
     const consumer = await this.openConsumer();
-    const messages = await consumer.fetch({ max_messages: 1, expires: FETCH_EXPIRES_MS });
+    const messages = await consumer.fetch({ max_messages: 1, expires: DEADLINES.fetch.ms });
     this.waiting.add(messages);
     if (this.stopping.signal.aborted) messages.stop();
     try {
@@ -170,7 +184,10 @@ class ConsumptionLoop<T> implements Consumption {
   private async process(message: JsMsg): Promise<void> {
     const identity = `${message.info.streamSequence}@${message.info.timestampNanos}`;
     // Delivered again since a heartbeat came late: whoever handles it answers for both, and this slot stays free.
-    if (this.inFlight.has(identity)) return message.working();
+    if (this.inFlight.has(identity)) {
+      if (!this.broker.connection.isClosed()) message.working();
+      return;
+    }
     this.inFlight.add(identity);
     const heartbeat = setInterval(() => {
       if (this.broker.connection.isClosed()) clearInterval(heartbeat);
@@ -195,7 +212,7 @@ class ConsumptionLoop<T> implements Consumption {
     if (!read.ok) return this.deadLetter(message, read.reason);
     const context = this.contextOf(message);
     // More deliveries than attempts: the process died in the last one.
-    if (context.delivery > this.maxDeliver) return this.exhaust(message, read.value, context);
+    if (context.delivery > this.retry.attempts) return this.exhaust(message, read.value, context);
     try {
       await this.options.handle(read.value, context);
     } catch (error) {
@@ -211,18 +228,17 @@ class ConsumptionLoop<T> implements Consumption {
       return;
     }
     this.logger.error(
-      `${this.options.durable} failed on ${describe(message)}, attempt ${context.delivery} of ${this.maxDeliver}: ${describeError(error)}`,
+      `${this.options.durable} failed on ${describe(message)}, attempt ${context.delivery} of ${this.retry.attempts}: ${describeError(error)}`,
       stackOf(error),
     );
     if (context.lastAttempt) return this.exhaust(message, value, { ...context, error });
-    const pause = (this.options.retryDelayMs ?? 1_000) * 2 ** (context.delivery - 1);
-    message.nak(Math.min(pause, MAX_RETRY_DELAY_MS));
+    message.nak(pauseAfter(this.retry, context.delivery));
   }
 
   private async exhaust(message: JsMsg, value: T, context: JetStreamContext): Promise<void> {
     const reason = context.error === undefined ? 'the process ended each time' : describeError(context.error);
     if (this.options.exhausted === undefined) {
-      return this.deadLetter(message, `failed ${this.maxDeliver} times, at last: ${reason}`);
+      return this.deadLetter(message, `failed ${this.retry.attempts} times, at last: ${reason}`);
     }
     try {
       await this.options.exhausted(value, context);
@@ -231,7 +247,7 @@ class ConsumptionLoop<T> implements Consumption {
         `handling the last failure of ${describe(message)} failed: ${describeError(error)}`,
         stackOf(error),
       );
-      message.nak(MAX_RETRY_DELAY_MS);
+      message.nak(this.retry.maxMs);
       return;
     }
     await acknowledge(message);
@@ -252,7 +268,7 @@ class ConsumptionLoop<T> implements Consumption {
       messageId: message.headers?.get('Nats-Msg-Id') || undefined,
       storedAt: new Date(info.timestampNanos / 1e6).toISOString(),
       delivery: info.deliveryCount,
-      lastAttempt: info.deliveryCount >= this.maxDeliver,
+      lastAttempt: info.deliveryCount >= this.retry.attempts,
       signal: this.stopping.signal,
     };
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { STREAMS, subjects, Task } from '@ui-rl/contracts';
+import { RETRIES, retry } from '@ui-rl/retry';
 import { eventually, FaultyProxy, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService } from './index';
 
@@ -50,9 +51,9 @@ describe('a broker that comes and goes', () => {
       makeTask({ description: 'meanwhile' }),
       'meanwhile',
     );
-    const asked = bus.request('uirl.test', makeTask(), 1_000, undefined, {
-      retryForMs: 20_000,
-      retryTimeouts: true,
+    const asked = retry(RETRIES.request, () => bus.request('uirl.test', makeTask(), 1_000), {
+      until: Date.now() + 20_000,
+      isTransientResult: ({ ok }) => !ok,
     });
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     await nats.launch();

@@ -9,7 +9,7 @@ export {
   type MessageClass,
   type Read,
 } from './codec';
-export type { ConsumeOptions, Consumption, JetStreamContext } from './consume';
+export type { ConsumeOptions, Consumption, JetStreamContext, RedeliveryPolicy } from './consume';
 export { ExhaustedHandler, JetStreamHandler, RequestHandler } from './decorators';
 export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorators';
 export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } from './errors';
@@ -25,14 +25,11 @@ export {
   type FolderManifest,
 } from './files';
 export { KvBucket, type KvChange, type KvEntry } from './kv';
-export { BusModule, onStopSignal, serveOnBus, type ServeOptions } from './module';
+export { BusModule } from './module';
 export type { BusOptions } from './options';
 export { failure, isFailure } from './reply';
-export type { RequestOptions } from './request';
+export { isUnanswered } from './request';
 export type { RequestContext, Responder, RespondOptions } from './respond';
-export { sleep } from './retry';
 export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
-export { RunService, type RunServiceOptions } from './run-service';
-export { serveRuns, type ServeRunsOptions } from './serve-runs';
 export type { DeadLetter } from './dead-letter';
 export { BusStrategy } from './strategy';

@@ -4,7 +4,8 @@ import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry }
 import type { QueuedIterator } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
-import { isTransient, sleep, withRetry } from './retry';
+import { RETRIES, sleep } from '@ui-rl/retry';
+import { isTransient, withRetry } from './retry';
 
 export interface KvEntry<T> {
   key: string;
@@ -101,37 +102,48 @@ export class KvBucket {
     const seen = new Map<string, string>();
     const stop = AbortSignal.any([this.broker.closing, ...(signal === undefined ? [] : [signal])]);
     while (!stop.aborted) {
-      let iterator: QueuedIterator<KvWatchEntry>;
-      try {
-        const bucket = await this.open();
-        iterator = await bucket.watch({ key: filter, include: KvWatchInclude.LastValue });
-      } catch (error) {
+      for await (const entry of this.entries(filter, stop)) {
+        // With the time, since a broker that lost its store counts revisions anew.
+        const identity = `${entry.revision}@${entry.created.getTime()}`;
+        if (seen.get(entry.key) === identity) continue;
+        seen.set(entry.key, identity);
+        yield toChange<T>(entry);
+      }
+      await sleep(RETRIES.broker.firstMs, stop);
+    }
+  }
+
+  /** Current values, then changes, until the connection is lost or the signal aborts. */
+  private async *entries(filter: string, stop: AbortSignal): AsyncGenerator<KvWatchEntry> {
+    const iterator = await this.openWatch(filter, stop);
+    if (iterator === null) return;
+    const end = () => iterator.stop();
+    const unsubscribe = this.broker.onReconnect(end);
+    stop.addEventListener('abort', end, { once: true });
+    try {
+      for await (const entry of iterator) {
         if (stop.aborted) return;
-        if (!isTransient(error)) throw error;
-        await this.broker.repair().catch(() => undefined);
-        await sleep(500, stop);
-        continue;
+        yield entry;
       }
-      const end = () => iterator.stop();
-      const unsubscribe = this.broker.onReconnect(end);
-      stop.addEventListener('abort', end, { once: true });
-      try {
-        for await (const entry of iterator) {
-          if (stop.aborted) return;
-          // With the time, since a broker that lost its store counts revisions anew.
-          const identity = `${entry.revision}@${entry.created.getTime()}`;
-          if (seen.get(entry.key) === identity) continue;
-          seen.set(entry.key, identity);
-          yield toChange<T>(entry);
-        }
-      } catch (error) {
-        if (!isTransient(error)) throw error;
-      } finally {
-        unsubscribe();
-        stop.removeEventListener('abort', end);
-        iterator.stop();
-      }
-      await sleep(100, stop);
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+    } finally {
+      unsubscribe();
+      stop.removeEventListener('abort', end);
+      iterator.stop();
+    }
+  }
+
+  private async openWatch(filter: string, stop: AbortSignal): Promise<QueuedIterator<KvWatchEntry> | null> {
+    const open = async () => {
+      const bucket = await this.open();
+      return bucket.watch({ key: filter, include: KvWatchInclude.LastValue });
+    };
+    try {
+      return await withRetry(`watch ${filter} in bucket ${BUCKETS[this.bucket]}`, this.broker, open, stop);
+    } catch (error) {
+      if (stop.aborted) return null;
+      throw error;
     }
   }
 

@@ -16,8 +16,6 @@ export interface BusOptions {
     /** false accepts any server certificate; for tests only. */
     rejectUnauthorized?: boolean;
   };
-  /** Milliseconds between two log lines while NATS cannot be reached. */
-  reportEveryMs?: number;
   /** Ends the waiting for the first connection. */
   signal?: AbortSignal;
 }

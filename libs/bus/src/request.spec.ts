@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { Task } from '@ui-rl/contracts';
+import { RETRIES, retry } from '@ui-rl/retry';
 import { eventually, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
-import { BusService, failure } from './index';
+import { BusService, failure, isUnanswered } from './index';
 
 Logger.overrideLogger(false);
 
@@ -67,8 +68,9 @@ describe('requests', () => {
     expect(await code('uirl.test', 'x'.repeat(9 * 1024 * 1024))).toBe('too_large');
   });
 
-  it('waits for a service that is not there yet, where asked to', async () => {
-    const asked = bus.request('uirl.late', makeTask(), 1_000, undefined, { retryForMs: 5_000 });
+  it('tells that nobody took a request, so that it can be sent again until the service is there', async () => {
+    const ask = () => bus.request('uirl.late', makeTask(), 1_000);
+    const asked = retry(RETRIES.request, ask, { until: Date.now() + 5_000, isTransientResult: isUnanswered });
     await new Promise((resolve) => setTimeout(resolve, 300));
     bus.respond({ subject: 'uirl.late', schema: Task, handle: async () => ({ here: true }) });
     expect(await asked).toEqual({ ok: true, value: { here: true } });

@@ -4,68 +4,34 @@ import type { Broker } from './broker';
 import { instantiate, readBinary, writeBinary, type MessageClass } from './codec';
 import { describeError, tooLarge } from './errors';
 import { failure, isFailure } from './reply';
-import { isClosed, sleep } from './retry';
+import { isClosed } from './retry';
 
 /**
- * Codes made on this side of a request: `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`.
- * All others come from the handler.
+ * Asks once. Codes made on this side: `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`; all others
+ * come from the handler.
  */
-export interface RequestOptions {
-  /**
-   * How long to retry while nobody listens on the subject or the connection is away (a service that restarts).
-   * 0, the default, reports `no_responders` at once. The message may then arrive twice: for idempotent requests only.
-   */
-  retryForMs?: number;
-  /** Retries after a `timeout` too, as often as fits into `retryForMs`. */
-  retryTimeouts?: boolean;
-  signal?: AbortSignal;
-}
-
-const RETRY_PAUSE_MS = 200;
-
 export async function request<T>(
   broker: Broker,
   subject: string,
   value: unknown,
   timeoutMs: number,
   schema: MessageClass<T> | undefined,
-  options: RequestOptions,
 ): Promise<Reply<T>> {
   const payload = writeBinary(value);
   if (payload.byteLength > broker.maxPayloadBytes) {
     return failure('too_large', tooLarge(subject, payload.byteLength, broker.maxPayloadBytes));
   }
-  const retryUntil = Date.now() + (options.retryForMs ?? 0);
-  for (;;) {
-    const reply = await requestOnce(broker, subject, payload, timeoutMs, schema);
-    const retryable = !reply.ok && isRetryable(reply.error.code, options);
-    if (!retryable || Date.now() >= retryUntil || options.signal?.aborted === true || broker.closing.aborted)
-      return reply;
-    await sleep(RETRY_PAUSE_MS, options.signal);
-  }
-}
-
-function isRetryable(code: string, options: RequestOptions): boolean {
-  return (
-    code === 'no_responders' ||
-    code === 'disconnected' ||
-    (code === 'timeout' && options.retryTimeouts === true)
-  );
-}
-
-async function requestOnce<T>(
-  broker: Broker,
-  subject: string,
-  payload: Uint8Array,
-  timeoutMs: number,
-  schema: MessageClass<T> | undefined,
-): Promise<Reply<T>> {
   try {
     const message = await broker.connection.request(subject, payload, { timeout: timeoutMs });
     return readReply(subject, message.data, schema);
   } catch (error) {
     return failureOf(subject, timeoutMs, error);
   }
+}
+
+/** Whether nobody took a request: nobody listens, or the connection is away. Such a one can be sent again. */
+export function isUnanswered(reply: Reply<unknown>): boolean {
+  return !reply.ok && (reply.error.code === 'no_responders' || reply.error.code === 'disconnected');
 }
 
 function failureOf(subject: string, timeoutMs: number, error: unknown): Reply<never> {

@@ -1,12 +1,12 @@
 import type { Logger } from '@nestjs/common';
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { Reply } from '@ui-rl/contracts';
+import { DEADLINES, waitAtMost } from '@ui-rl/retry';
 import type { Broker } from './broker';
 import { readBinary, writeBinary, type MessageClass } from './codec';
 import type { DeadLetters } from './dead-letter';
 import { describeError, tooLarge } from './errors';
 import { failure, isFailure } from './reply';
-import { waitAtMost } from './retry';
 
 export interface RequestContext {
   subject: string;
@@ -28,8 +28,6 @@ export interface Responder {
   stop(): Promise<void>;
   ended: Promise<void>;
 }
-
-const STOP_TIMEOUT_MS = 10_000;
 
 export function startResponder<T>(
   broker: Broker,
@@ -74,7 +72,7 @@ class RequestServer<T> implements Responder {
   async stop(): Promise<void> {
     if (!this.subscription.isClosed()) await this.subscription.drain().catch(() => undefined);
     this.stopping.abort();
-    await waitAtMost(STOP_TIMEOUT_MS, Promise.allSettled(this.running));
+    await waitAtMost(DEADLINES.stopHandlers.ms, Promise.allSettled(this.running));
     this.end();
   }
 

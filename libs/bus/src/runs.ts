@@ -95,6 +95,11 @@ export class RunDirectory {
     yield* present(this.bucket.watch<RunState>(runKeys.state(runId), signal));
   }
 
+  /** Waits until nothing happens to the run any more, or the signal aborts. */
+  async untilOver(runId: string, signal?: AbortSignal): Promise<void> {
+    for await (const { phase } of this.watchState(runId, signal)) if (FINAL_PHASES.includes(phase)) return;
+  }
+
   /** The policy state now and after each change, until the signal aborts. */
   async *watchPolicy(runId: string, signal?: AbortSignal): AsyncGenerator<PolicyState> {
     yield* present(this.bucket.watch<PolicyState>(runKeys.policy(runId), signal));

@@ -39,7 +39,7 @@ class Notes {
 class LoaderController {
   constructor(private readonly notes: Notes) {}
 
-  @JetStreamHandler({ ...TASKS, maxDeliver: 2, retryDelayMs: 10 })
+  @JetStreamHandler({ ...TASKS, retry: { firstMs: 10, maxMs: 10, attempts: 2 } })
   async onTask(task: Task, context: JetStreamContext): Promise<void> {
     if (task.description === 'bad') throw new Error(`cannot do ${context.subject}`);
     this.notes.take(task.description);

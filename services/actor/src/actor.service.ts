@@ -1,26 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { BusService, type RunSnapshot, RunService } from '@ui-rl/bus';
-import { PluginError } from '@ui-rl/plugin-kit';
-import { SettingsError } from '@ui-rl/settings';
+import { BusService, type RunSnapshot } from '@ui-rl/bus';
+import { RunService, type ServedRun } from '@ui-rl/service';
 import { ActorOptions } from './actor.options';
 import { Rollouts } from './rollouts';
-import { planRun, type RunPlan } from './run-plan';
+import { planRun } from './run-plan';
 
 /** Plays the rollouts of runs. */
 @Injectable()
-export class ActorService extends RunService<RunPlan> {
+export class ActorService extends RunService {
   private readonly plugins: ActorOptions['plugins'];
 
   constructor(bus: BusService, { runId, plugins }: ActorOptions) {
-    super(bus, { runId, faultsOfRun: [PluginError, SettingsError] });
+    super(bus, { runId });
     this.plugins = plugins;
   }
 
-  protected planRun(record: RunSnapshot['record']): Promise<RunPlan> {
-    return planRun(record, this.plugins);
-  }
-
-  protected work(plan: RunPlan, signal: AbortSignal): Promise<void> {
-    return new Rollouts(this.bus, plan).run(signal);
+  protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
+    return new Rollouts(this.bus, await planRun(record, this.plugins));
   }
 }

@@ -1,6 +1,5 @@
-import { NestFactory } from '@nestjs/core';
-import type { INestApplicationContext } from '@nestjs/common';
-import { BusService, sha256, sleep } from '@ui-rl/bus';
+import { Logger, type INestApplicationContext } from '@nestjs/common';
+import { BusService, sha256 } from '@ui-rl/bus';
 import {
   EnvCloseRequest,
   EnvOpenRequest,
@@ -11,9 +10,13 @@ import {
   subjects,
   Trajectory,
 } from '@ui-rl/contracts';
+import { sleep } from '@ui-rl/retry';
+import { openApplication } from '@ui-rl/service';
 import { parseRunFile } from '@ui-rl/settings';
 import { eventually, makeRollout, type NatsServer, startNats } from '@ui-rl/testkit';
 import { ActorModule } from './actor.module';
+
+Logger.overrideLogger(false);
 
 const RUN = 'actor-service';
 const CONFIG = {
@@ -107,9 +110,7 @@ beforeAll(async () => {
       seen.add(streamSequence);
     },
   });
-  actor = await NestFactory.createApplicationContext(ActorModule.forRoot(actorBus, { plugins: [] }), {
-    logger: false,
-  });
+  actor = await openApplication(actorBus, ActorModule.forRoot({ plugins: [] }));
   const config = { ...parseRunFile(CONFIG) };
   await world.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config });
 });
@@ -179,9 +180,7 @@ test('episodes go on after the broker was killed in the middle of them, none los
 test('an actor that waits for a run stops when it is told to', async () => {
   const empty = await startNats();
   const bus = await BusService.connect({ service: 'actor', servers: [empty.url] });
-  const waiting = await NestFactory.createApplicationContext(ActorModule.forRoot(bus, { plugins: [] }), {
-    logger: false,
-  });
+  const waiting = await openApplication(bus, ActorModule.forRoot({ plugins: [] }));
   await sleep(200);
   await waiting.close();
   await bus.close();

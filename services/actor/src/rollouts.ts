@@ -3,21 +3,18 @@ import {
   type BusService,
   type Consumption,
   describeError,
-  FINAL_PHASES,
   type JetStreamContext,
   UnacceptableMessage,
 } from '@ui-rl/bus';
 import { ANY, RolloutRequest, STREAMS, subjects, type Trajectory } from '@ui-rl/contracts';
+import { DEADLINES, RETRIES } from '@ui-rl/retry';
+import type { ServedRun } from '@ui-rl/service';
 import { ModelImages } from './episode/model-images';
 import { playRollout, trajectory } from './episode/rollout';
 import type { RunPlan } from './run-plan';
 
-/** Deliveries of a rollout; after the last one it becomes an invalid trajectory. */
-const MAX_DELIVERIES = 4;
-const ACK_WAIT_MS = 15_000;
-
 /** Plays the rollouts of one run: one message per free slot, acknowledged once its trajectory is stored. */
-export class Rollouts {
+export class Rollouts implements ServedRun {
   private readonly actor: string;
   private readonly modelImages: ModelImages;
 
@@ -30,12 +27,10 @@ export class Rollouts {
   }
 
   /** Plays until the run has ended or the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async work(signal: AbortSignal): Promise<void> {
     const consumption = await this.consume();
     try {
-      for await (const state of this.bus.runs.watchState(this.plan.runId, signal)) {
-        if (FINAL_PHASES.includes(state.phase)) return;
-      }
+      await this.bus.runs.untilOver(this.plan.runId, signal);
     } finally {
       await consumption.stop();
     }
@@ -49,8 +44,8 @@ export class Rollouts {
       subject: subjects.rollout(runId, ANY),
       schema: RolloutRequest,
       concurrency,
-      ackWaitMs: ACK_WAIT_MS,
-      maxDeliver: MAX_DELIVERIES,
+      ackWaitMs: DEADLINES.rollout.ms,
+      retry: RETRIES.rollout,
       handle: (request, context) => this.play(request, context),
       exhausted: (request, context) => this.publishInvalid(request, context),
     });
@@ -97,7 +92,7 @@ export class Rollouts {
     await this.publish(
       trajectory(request, this.actor, new Date(), {
         status: 'invalid',
-        invalidReason: `actor: failed ${MAX_DELIVERIES} deliveries: ${why}`,
+        invalidReason: `actor: failed ${RETRIES.rollout.attempts} deliveries: ${why}`,
         turns: [],
       }),
     );

@@ -1,8 +1,7 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { BusService, failure, FINAL_PHASES, type Responder, type RunSnapshot, serveRuns } from '@ui-rl/bus';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { BusService, failure, type Responder, type RunSnapshot } from '@ui-rl/bus';
 import { EnvOpenRequest, type EnvOpenReply, subjects } from '@ui-rl/contracts';
-import { PluginError } from '@ui-rl/plugin-kit';
-import { SettingsError } from '@ui-rl/settings';
+import { RunService, type ServedRun } from '@ui-rl/service';
 import { EnvOptions } from './env.options';
 import { RunEnvironments } from './run-environments';
 
@@ -11,59 +10,28 @@ const QUEUE = 'env';
 
 /** Starts environments for the runs there are and opens sessions in them, until the service ends. */
 @Injectable()
-export class EnvService implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly stopping = new AbortController();
+export class EnvService extends RunService implements OnModuleDestroy {
   private readonly offers = new Map<string, Responder>();
-  private serving: Promise<void> = Promise.resolve();
 
   constructor(
-    @Inject(BusService) private readonly bus: BusService,
-    @Inject(EnvOptions) private readonly options: EnvOptions,
+    @Inject(BusService) bus: BusService,
+    @Inject(EnvOptions) { runId }: EnvOptions,
     @Inject(RunEnvironments) private readonly environments: RunEnvironments,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    const { signal } = this.stopping;
-    const serve = (run: RunSnapshot) => this.serve(run, signal);
-    this.serving = serveRuns(this.bus, { runId: this.options.runId, signal, serve });
+  ) {
+    super(bus, { runId });
   }
 
   async onModuleDestroy(): Promise<void> {
     await Promise.all([...this.offers.values()].map((offer) => offer.stop()));
-    this.stopping.abort();
-    await this.serving;
   }
 
-  private async serve({ record }: RunSnapshot, signal: AbortSignal): Promise<void> {
-    const { runId } = record;
-    const kinds = await this.start(record);
-    if (kinds === null) return;
-    try {
-      kinds.forEach((kind) => this.offer(kind));
-      const { service, instance } = this.bus;
-      await this.bus.event({ type: 'service_ready', runId, service, instance }, `${service}.${instance}`);
-      await this.untilEnded(runId, signal);
-    } finally {
-      await this.environments.release(runId);
-    }
-  }
-
-  /** A run that names a plugin or option that does not exist has failed: no later attempt would go better. */
-  private async start(record: RunSnapshot['record']): Promise<string[] | null> {
-    try {
-      return await this.environments.start(record);
-    } catch (error) {
-      if (!(error instanceof PluginError || error instanceof SettingsError)) throw error;
-      this.bus.logger.error(`run ${record.runId} has failed: ${error.message}`);
-      await this.bus.runs.changePhase(record.runId, 'failed', { reason: error.message });
-      return null;
-    }
-  }
-
-  private async untilEnded(runId: string, signal: AbortSignal): Promise<void> {
-    for await (const { phase } of this.bus.runs.watchState(runId, signal)) {
-      if (FINAL_PHASES.includes(phase)) return;
-    }
+  protected async prepare({ record: { runId }, record }: RunSnapshot): Promise<ServedRun> {
+    const kinds = await this.environments.start(record);
+    kinds.forEach((kind) => this.offer(kind));
+    return {
+      work: (signal) => this.bus.runs.untilOver(runId, signal),
+      close: () => this.environments.release(runId),
+    };
   }
 
   private offer(kind: string): void {

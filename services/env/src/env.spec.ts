@@ -1,6 +1,5 @@
 import { Logger, type INestMicroservice } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
-import { BusModule, BusService, BusStrategy } from '@ui-rl/bus';
+import { BusService } from '@ui-rl/bus';
 import {
   type EnvCloseReply,
   type EnvOpenReply,
@@ -9,6 +8,7 @@ import {
   type Task,
 } from '@ui-rl/contracts';
 import { loadPlugins } from '@ui-rl/plugin-kit';
+import { openMicroservice } from '@ui-rl/service';
 import { eventually, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { EnvModule } from './env.module';
 
@@ -26,11 +26,7 @@ describe('the env service', () => {
     const connect = (service: string) =>
       BusService.connect({ service, servers: [`nats://127.0.0.1:${nats.port}`] });
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
-    const module = await Test.createTestingModule({
-      imports: [BusModule.forRoot(serviceBus), EnvModule.forRoot({ environments: [], plugins: [] })],
-    }).compile();
-    app = module.createNestMicroservice({ strategy: new BusStrategy(serviceBus), logger: false });
-    await app.listen();
+    app = await openMicroservice(serviceBus, EnvModule.forRoot({ environments: [], plugins: [] }));
     const source = (await loadPlugins()).taskSource('demo_training');
     [task] = await source.load({ source_type: 'demo_training', limit: 1, seed: 0 });
     await createRun('run', { max_sessions: 2, deadline_ms: 5000 });

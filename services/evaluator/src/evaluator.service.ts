@@ -1,29 +1,24 @@
 import { Injectable } from '@nestjs/common';
-import { BusService, type RunSnapshot, RunService } from '@ui-rl/bus';
-import { PluginError } from '@ui-rl/plugin-kit';
-import { SettingsError } from '@ui-rl/settings';
+import { BusService, type RunSnapshot } from '@ui-rl/bus';
+import { RunService, type ServedRun } from '@ui-rl/service';
 import { type EvaluationPlan, planRun } from './plan';
 import { RunEvaluator } from './run-evaluator';
 import { EvaluatorOptions } from './evaluator.options';
 
 /** Evaluates runs. */
 @Injectable()
-export class EvaluatorService extends RunService<EvaluationPlan> {
+export class EvaluatorService extends RunService {
   private readonly plugins: EvaluatorOptions['plugins'];
 
   constructor(bus: BusService, { runId, plugins }: EvaluatorOptions) {
-    super(bus, { runId, faultsOfRun: [PluginError, SettingsError] });
+    super(bus, { runId });
     this.plugins = plugins;
   }
 
-  protected async planRun(record: RunSnapshot['record']): Promise<EvaluationPlan> {
+  protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
     const plan = await planRun(record, this.plugins);
     if (plan.unchecked.length > 0) await this.warnUnchecked(plan);
-    return plan;
-  }
-
-  protected work(plan: EvaluationPlan, signal: AbortSignal): Promise<void> {
-    return new RunEvaluator(this.bus, plan).run(signal);
+    return new RunEvaluator(this.bus, plan);
   }
 
   private async warnUnchecked({ runId, unchecked }: EvaluationPlan): Promise<void> {

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { BusService, type DeadLetter } from '@ui-rl/bus';
 import {
   ANY,
@@ -17,6 +16,7 @@ import {
   subjects,
   type Trajectory,
 } from '@ui-rl/contracts';
+import { openApplication } from '@ui-rl/service';
 import { eventually, makeTrajectory, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
 import { EvaluatorModule } from './evaluator.module';
 import { planRun } from './plan';
@@ -67,9 +67,7 @@ describe('evaluator', () => {
 
   async function startEvaluator(runId: string): Promise<void> {
     const own = await BusService.connect({ service: 'evaluator', servers: [nats.url] });
-    const app = await NestFactory.createApplicationContext(
-      EvaluatorModule.forRoot(own, { runId, plugins: [] }),
-    );
+    const app = await openApplication(own, EvaluatorModule.forRoot({ runId, plugins: [] }));
     ends.push(async () => {
       await app.close();
       await own.close();
@@ -385,7 +383,7 @@ describe('evaluator', () => {
     const record = await bus.runs.record(runId);
     const plan = await planRun(record!);
     const stop = new AbortController();
-    const running = new RunEvaluator(bus, plan, 200).run(stop.signal);
+    const running = new RunEvaluator(bus, plan, 200).work(stop.signal);
     const [warning] = await eventually('a warning', () => (warnings.length > 0 ? warnings : null));
     expect(warning).toMatchObject({
       code: 'stall',

@@ -7,21 +7,19 @@ import {
   subjects,
   Trajectory,
 } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
+import type { ServedRun } from '@ui-rl/service';
 import { EvaluationStore } from './evaluation-store';
 import type { EvaluationPlan } from './plan';
 import { StallWatch } from './stall-watch';
 import { Stages } from './stages';
 import { begin, classify, record } from './state';
 
-const STALL_MS = 120_000;
-/** Writing down takes milliseconds; what a process that ended had in its hands comes again after this long. */
-const ACK_WAIT_MS = 5_000;
-
 /**
  * Evaluates one run. Consumers and watchers only write down what has happened; whatever follows from it is done by
  * `Stages`, which starts from what is written down. So it goes on where it was, whenever the process ends.
  */
-export class RunEvaluator {
+export class RunEvaluator implements ServedRun {
   private readonly store: EvaluationStore;
   private readonly stages: Stages;
   private readonly stall: StallWatch;
@@ -31,7 +29,7 @@ export class RunEvaluator {
   constructor(
     private readonly bus: BusService,
     private readonly plan: EvaluationPlan,
-    stallMs = STALL_MS,
+    stallMs: number = DEADLINES.stall.ms,
   ) {
     this.store = new EvaluationStore(bus, plan.runId);
     this.stages = new Stages(bus, plan, this.store);
@@ -39,7 +37,7 @@ export class RunEvaluator {
   }
 
   /** Works until the run has ended or the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async work(signal: AbortSignal): Promise<void> {
     const done = new AbortController();
     const both = AbortSignal.any([signal, done.signal]);
     const consumptions = await this.consume();
@@ -88,7 +86,7 @@ export class RunEvaluator {
         durable: `evaluator-${runId}-${purpose}`,
         subject: subjects.trajectory(runId, purpose),
         schema: Trajectory,
-        ackWaitMs: ACK_WAIT_MS,
+        ackWaitMs: DEADLINES.shortMessage.ms,
         handle: (trajectory) => this.take(trajectory),
       });
     const checkpoints = () =>
@@ -96,7 +94,7 @@ export class RunEvaluator {
         stream: STREAMS.events,
         durable: `evaluator-${runId}-checkpoints`,
         subject: subjects.event(runId, 'checkpoint'),
-        ackWaitMs: ACK_WAIT_MS,
+        ackWaitMs: DEADLINES.shortMessage.ms,
         handle: (event) => this.takeCheckpoint(event),
       });
     return Promise.all([trajectories('eval'), trajectories('baseline'), checkpoints()]);

@@ -1,78 +1,12 @@
-import {
-  Controller,
-  Inject,
-  Injectable,
-  Module,
-  type BeforeApplicationShutdown,
-  type DynamicModule,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import { BusService, RequestHandler, type Consumption } from '@ui-rl/bus';
-import { PolicyActRequest, PolicyInfoRequest, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
-import { Learner } from './learner';
-
-/** Silence after which the broker hands a trajectory to another learner: how long a killed one delays training. */
-const ACK_WAIT_MS = 10_000;
-/** A trajectory that waits for its batch comes again after every restart; that is no failure of the message. */
-const MAX_DELIVER = 1000;
-
-/** Answers requests for the run's policy. */
-@Controller()
-export class PolicyController {
-  constructor(@Inject(Learner) private readonly learner: Learner) {}
-
-  @RequestHandler(subjects.policyAct('{run}'), { schema: PolicyActRequest, queue: 'learner' })
-  act(request: PolicyActRequest): ReturnType<Learner['act']> {
-    return this.learner.act(request);
-  }
-
-  @RequestHandler(subjects.policyInfo('{run}'), { schema: PolicyInfoRequest, queue: 'learner' })
-  info({ screenshot }: PolicyInfoRequest): ReturnType<Learner['info']> {
-    return this.learner.info(screenshot);
-  }
-}
-
-/** Takes in the run's training episodes; each message is acknowledged when the checkpoint that trained it is saved. */
-@Injectable()
-export class TrajectoryIntake implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private consumption: Consumption | undefined;
-
-  constructor(
-    @Inject(Learner) private readonly learner: Learner,
-    @Inject(BusService) private readonly bus: BusService,
-  ) {}
-
-  async onApplicationBootstrap(): Promise<void> {
-    const { runId } = this.learner;
-    this.consumption = await this.bus.consume<Trajectory>({
-      stream: STREAMS.trajectories,
-      durable: `learner-${runId}`,
-      subject: subjects.trajectory(runId, 'train'),
-      schema: Trajectory,
-      concurrency: this.learner.openTrajectories,
-      ackWaitMs: ACK_WAIT_MS,
-      maxDeliver: MAX_DELIVER,
-      handle: (trajectory, { signal }) => this.learner.accept(trajectory, signal),
-    });
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    await this.consumption?.stop();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.learner.stop();
-  }
-}
+import { type DynamicModule, Module } from '@nestjs/common';
+import { LearnerService, LearnerServiceOptions } from './learner.service';
 
 @Module({})
 export class LearnerModule {
-  static of(learner: Learner): DynamicModule {
+  static forRoot(options: LearnerServiceOptions): DynamicModule {
     return {
       module: LearnerModule,
-      controllers: [PolicyController],
-      providers: [{ provide: Learner, useValue: learner }, TrajectoryIntake],
+      providers: [LearnerService, { provide: LearnerServiceOptions, useValue: options }],
     };
   }
 }

@@ -2,7 +2,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BusService } from '@ui-rl/bus';
+import type { INestApplicationContext } from '@nestjs/common';
+import { BusService, isUnanswered } from '@ui-rl/bus';
 import {
   RolloutRequest,
   STREAMS,
@@ -14,6 +15,8 @@ import {
   type RunEvent,
   type Trajectory,
 } from '@ui-rl/contracts';
+import { RETRIES, retry } from '@ui-rl/retry';
+import { openApplication } from '@ui-rl/service';
 import {
   eventually,
   makeRollout,
@@ -22,7 +25,7 @@ import {
   startNats,
   type NatsServer,
 } from '@ui-rl/testkit';
-import { LearnerHost } from './host';
+import { LearnerModule } from './learner.module';
 import type { LearnerOptions } from './options';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
@@ -31,7 +34,7 @@ const png = readFileSync(join(fixture, 'images/0.png'));
 let nats: NatsServer;
 let bus: BusService;
 let runsDir: string;
-let host: LearnerHost | undefined;
+let app: INestApplicationContext | undefined;
 let served: BusService | undefined;
 let runs = 0;
 const failures: unknown[] = [];
@@ -91,14 +94,13 @@ function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
 async function begin(runId: string | undefined, options: LearnerOptions): Promise<void> {
   served = await BusService.connect({ service: 'learner', servers: [nats.url] });
   const onFailure = (error: unknown): void => void failures.push(error);
-  host = new LearnerHost({ bus: served, runId, optionsOf: () => options, onFailure });
-  void host.serve();
+  app = await openApplication(served, LearnerModule.forRoot({ runId, optionsOf: () => options, onFailure }));
 }
 
 async function quit(): Promise<void> {
-  await host?.stop();
+  await app?.close();
   await served?.close();
-  host = served = undefined;
+  app = served = undefined;
 }
 
 /** A run whose training has begun, and its learner. */
@@ -128,9 +130,8 @@ async function act(runId: string, requestId: string, changes: object = {}): Prom
     seed: 7,
     ...changes,
   };
-  return bus.request<PolicyActReply>(subjects.policyAct(runId), request, 10_000, undefined, {
-    retryForMs: 10_000,
-  });
+  const ask = () => bus.request<PolicyActReply>(subjects.policyAct(runId), request, 10_000);
+  return retry(RETRIES.request, ask, { until: Date.now() + 10_000, isTransientResult: isUnanswered });
 }
 
 function valueOf<T>(reply: Reply<T>): T {

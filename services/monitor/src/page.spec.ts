@@ -27,6 +27,7 @@ const SHOTS = join(ROOT, '.cache', 'monitor-page');
 let nats: NatsServer;
 let bus: BusService;
 let folder: string;
+let monitorBus: BusService;
 let monitor: Monitor;
 let browser: Browser;
 let page: Page;
@@ -182,8 +183,8 @@ beforeAll(async () => {
     buildPage(webDir),
     mkdir(SHOTS, { recursive: true }),
   ]);
-  monitor = await startMonitor({
-    bus: { service: 'monitor', servers: [nats.url] },
+  monitorBus = await BusService.connect({ service: 'monitor', servers: [nats.url] });
+  monitor = await startMonitor(monitorBus, {
     database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
@@ -200,6 +201,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await monitor.close();
+  await monitorBus.close();
   await bus.close();
   await nats.stop();
   await rm(folder, { recursive: true, force: true });

@@ -14,6 +14,7 @@ let nats: NatsServer;
 let publisher: BusService;
 let folder: string;
 let options: MonitorOptions;
+let bus: BusService;
 let monitor: Monitor;
 
 beforeAll(async () => {
@@ -21,20 +22,30 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ui-rl-monitor-'));
   publisher = await BusService.connect({ service: 'test', servers: [nats.url] });
   options = {
-    bus: { service: 'monitor', servers: [nats.url] },
     database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
   };
-  monitor = await startMonitor(options);
+  await begin();
 });
 
 afterAll(async () => {
-  await monitor.close();
+  await quit();
   await publisher.close();
   await nats.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** A monitor over a connection of its own, as a process would be. */
+async function begin(): Promise<void> {
+  bus = await BusService.connect({ service: 'monitor', servers: [nats.url] });
+  monitor = await startMonitor(bus, options);
+}
+
+async function quit(): Promise<void> {
+  await monitor.close();
+  await bus.close();
+}
 
 async function get<T>(path: string): Promise<T> {
   const response = await fetch(`${monitor.url}${path}`);
@@ -172,11 +183,11 @@ test('open pages receive what was committed', async () => {
 });
 
 test('a monitor that was away records what was published meanwhile, without counting anything twice', async () => {
-  await monitor.close();
+  await quit();
   await publishEpisode('while-away');
   await nats.restart();
   await publishEpisode('after-restart');
-  monitor = await startMonitor(options);
+  await begin();
   await eventually('both episodes', async () => {
     await Promise.all(['while-away', 'after-restart'].map((id) => get(`/api/episodes/${id}`)));
     return true;

@@ -4,14 +4,13 @@ import { join, resolve } from 'node:path';
 import { Logger, ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { type BusOptions, BusService, BusStrategy } from '@ui-rl/bus';
+import { type BusService, BusStrategy } from '@ui-rl/bus';
 import { type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
 import { security } from './http/security';
 import { MonitorModule } from './monitor.module';
 import { Batcher } from './recording/batcher';
 
 export interface MonitorOptions {
-  bus: BusOptions;
   database: DatabaseOptions;
   /** Address the page listens on; anything but a loopback address makes it public. */
   host: string;
@@ -36,33 +35,29 @@ function builtPage(): string {
 }
 
 /**
- * Opens and migrates the database, connects to NATS (waiting for it), records what is published and serves the page.
+ * Opens and migrates the database, records what is published and serves the page.
  *
  * @throws RecordsError, BusError, or the system's error where the port is taken
  */
-export async function startMonitor(options: MonitorOptions): Promise<Monitor> {
+export async function startMonitor(bus: BusService, options: MonitorOptions): Promise<Monitor> {
   const logger = new Logger('monitor');
   const database = await openDatabase(options.database);
-  let bus: BusService | null = null;
   try {
     const done = await migrate(database.dataSource);
     logger.log(`${database.location}${done.length === 0 ? '' : `, migrated: ${done.join(', ')}`}`);
-    bus = await BusService.connect(options.bus);
     const app = await listen(options, database.dataSource, bus);
     const address = app.getHttpServer().address() as AddressInfo;
     const url = `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
-    const opened = bus;
+    logger.log(`listening at ${url}`);
     return {
       url,
       close: async () => {
         // At the same time: the consumers wait for their handlers, and these for the batcher.
         await Promise.all([app.get(Batcher).stop(), app.close()]);
-        await opened.close();
         await database.close();
       },
     };
   } catch (error) {
-    await bus?.close();
     await database.close();
     throw error;
   }

@@ -1,28 +1,27 @@
 import { type BusService, FINAL_PHASES, type JetStreamContext, UnacceptableMessage } from '@ui-rl/bus';
 import { STREAMS, subjects, Task } from '@ui-rl/contracts';
+import { aborted, DEADLINES } from '@ui-rl/retry';
+import type { ServedRun } from '@ui-rl/service';
 import { GroupReleaser } from './group-releaser';
 import type { LoaderPlan } from './plan';
 import { publishedRollout } from './published-task';
 
-/** What a process that ended had in its hands comes again after this long. */
-const ACK_WAIT_MS = 5_000;
-
 /** Feeds one run: groups for training as the learner requests them, and tasks that people publish. */
-export class RunLoader {
+export class RunLoader implements ServedRun {
   constructor(
     private readonly bus: BusService,
     private readonly plan: LoaderPlan,
   ) {}
 
   /** Works until the signal aborts, beyond the end of the run: a task that comes too late becomes a dead letter. */
-  async run(signal: AbortSignal): Promise<void> {
+  async work(signal: AbortSignal): Promise<void> {
     const { runId } = this.plan;
     const consumption = await this.bus.consume<Task>({
       stream: STREAMS.tasks,
       durable: `task-loader-${runId}`,
       subject: subjects.task(runId),
       schema: Task,
-      ackWaitMs: ACK_WAIT_MS,
+      ackWaitMs: DEADLINES.shortMessage.ms,
       handle: (task, context) => this.takeTask(task, context),
     });
     try {
@@ -45,9 +44,4 @@ export class RunLoader {
     await this.bus.publishJson(subjects.rollout(runId, rollout.purpose), rollout, rollout.rolloutId);
     this.bus.logger.log(`task "${task.description}" is rolled out as ${rollout.rolloutId}`);
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { BusService, type Consumption, type DeadLetter } from '@ui-rl/bus';
 import { ANY, type PolicyState, RolloutRequest, SEED_RANGES, STREAMS, subjects } from '@ui-rl/contracts';
+import { openApplication } from '@ui-rl/service';
 import { eventually, freePort, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
 import { TaskLoaderModule } from './task-loader.module';
 
@@ -38,9 +38,7 @@ describe('task-loader', () => {
 
   async function startLoader(runId: string): Promise<void> {
     const own = await BusService.connect({ service: 'task-loader', servers: [nats.url] });
-    const app = await NestFactory.createApplicationContext(
-      TaskLoaderModule.forRoot(own, { runId, plugins: [] }),
-    );
+    const app = await openApplication(own, TaskLoaderModule.forRoot({ runId, plugins: [] }));
     ends.push(async () => {
       await app.close();
       await own.close();

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { DEADLINES, RETRIES } from '@ui-rl/retry';
 
 export interface ProcessSpec {
   name: string;
@@ -13,10 +14,7 @@ export interface ProcessSpec {
   restart?: boolean;
 }
 
-const STOP_GRACE_MS = 8_000;
-const RESTART_DELAY_MS = 1_000;
 const RSS_INTERVAL_MS = 2_000;
-const CRASH_LOOP = 5;
 
 /** The highest resident set of a process so far in bytes, or 0 where the system does not report it. */
 function peakRssBytes(pid: number): number {
@@ -83,14 +81,14 @@ export class ManagedProcess {
     this.child = null;
     if (this.stopping) return;
     const how = signal ?? `exit code ${code}`;
-    if (!this.spec.restart || ++this.restarts > CRASH_LOOP) {
+    if (!this.spec.restart || ++this.restarts >= RETRIES.restart.attempts) {
       this.onWarning(`${this.spec.name} ended (${how}); its log: ${this.spec.logFile}\n${this.logTail()}`);
       return;
     }
     this.onWarning(`${this.spec.name} ended (${how}) and is started again; its log: ${this.spec.logFile}`);
     setTimeout(() => {
       if (!this.stopping) this.start();
-    }, RESTART_DELAY_MS);
+    }, RETRIES.restart.firstMs);
   }
 
   private logTail(): string {
@@ -106,7 +104,7 @@ export class ManagedProcess {
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill('SIGTERM');
-    const killer = setTimeout(() => killGroup(child), STOP_GRACE_MS);
+    const killer = setTimeout(() => killGroup(child), DEADLINES.stopProcess.ms);
     await ended;
     clearTimeout(killer);
     killGroup(child);

@@ -1,3 +1,4 @@
+import { DEADLINES } from '@ui-rl/retry';
 import { readOptionalText } from '../optional-file';
 import { HubError } from './errors';
 import type { HubModel } from './name';
@@ -160,13 +161,11 @@ export class HubClient {
   }
 
   private deadline(): AbortSignal {
-    const { signal, stallMs = DEFAULT_STALL_MS } = this.options;
+    const { signal, stallMs = DEADLINES.hubStall.ms } = this.options;
     const timeout = AbortSignal.timeout(stallMs);
     return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   }
 }
-
-export const DEFAULT_STALL_MS = 30_000;
 
 /** A token is put into a header: what does not fit there would be quoted in an error. */
 async function readToken({ token, tokenFile }: HubOptions): Promise<string | undefined> {

@@ -2,8 +2,8 @@ import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_STALL_MS, RANGE_NOT_SATISFIABLE, type HubClient, type HubFile } from './client';
+import { DEADLINES, pauseAfter, RETRIES, sleep } from '@ui-rl/retry';
+import { RANGE_NOT_SATISFIABLE, type HubClient, type HubFile } from './client';
 import { diskError, HubError } from './errors';
 import type { HubOptions } from './options';
 import type { Progress } from './progress';
@@ -18,8 +18,6 @@ export interface Download {
   progress: Progress;
 }
 
-/** Attempts in a row in which nothing arrived. */
-const MAX_FAILURES = 5;
 const SHA256_LENGTH = 64;
 
 /** What is there of a file so far, with the hash of it. */
@@ -136,20 +134,17 @@ async function receiveAll(
     const error: unknown = await receive(client, job, partial, options).catch((reason: unknown) => reason);
     const lost = error === undefined || (error instanceof HubError && error.kind === 'unreachable');
     failures = partial.received > before ? 0 : failures + 1;
-    if (!lost || failures > MAX_FAILURES) {
+    if (!lost || failures >= RETRIES.hubDownload.attempts) {
       throw error ?? new HubError('unreachable', `${job.id}: ${job.file.path} is sent without its end`);
     }
     if (partial.received < job.file.sizeBytes) await pause(failures, options);
   }
 }
 
-/** Waits before a repetition: longer each time. */
-export async function pause(failures: number, { retryDelayMs = 1_000, signal }: HubOptions): Promise<void> {
-  await sleep(retryDelayMs * 2 ** Math.max(0, failures - 1), undefined, { signal }).catch(
-    (cause: unknown) => {
-      throw new HubError('stopped', 'the download was stopped', { cause });
-    },
-  );
+/** Waits before a repetition: longer after each attempt in a row in which nothing arrived. */
+async function pause(failures: number, { retry = RETRIES.hubDownload, signal }: HubOptions): Promise<void> {
+  await sleep(pauseAfter(retry, Math.max(1, failures)), signal);
+  if (signal?.aborted === true) throw new HubError('stopped', 'the download was stopped');
 }
 
 /** One request: adds what arrives. */
@@ -223,7 +218,7 @@ class StallWatch {
   private readonly timer: NodeJS.Timeout;
   readonly signal: AbortSignal;
 
-  constructor({ signal, stallMs = DEFAULT_STALL_MS }: HubOptions) {
+  constructor({ signal, stallMs = DEADLINES.hubStall.ms }: HubOptions) {
     this.timer = setTimeout(() => this.controller.abort(new Error('no bytes in time')), stallMs);
     this.signal =
       signal === undefined ? this.controller.signal : AbortSignal.any([signal, this.controller.signal]);

@@ -48,7 +48,13 @@ afterEach(async () => {
 
 function options(more: Partial<SnapshotOptions> = {}): SnapshotOptions {
   const onProgress: HubOptions['onProgress'] = (line) => lines.push(line);
-  return { endpoint: hub.endpoint, cacheDir: join(dir, 'hub'), onProgress, retryDelayMs: 1, ...more };
+  return {
+    endpoint: hub.endpoint,
+    cacheDir: join(dir, 'hub'),
+    onProgress,
+    retry: { firstMs: 1, maxMs: 20 },
+    ...more,
+  };
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<HubError> {

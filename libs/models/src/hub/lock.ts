@@ -3,12 +3,13 @@ import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promise
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DEADLINES } from '@ui-rl/retry';
 
 export interface LockOptions {
   /** called once when another process has the lock */
   onWait?: () => void;
   signal?: AbortSignal;
-  /** a lock that was not renewed for so long is taken from its owner. Default 20,000 */
+  /** a lock that was not renewed for so long is taken from its owner. Default `DEADLINES.hubLock` */
   staleMs?: number;
   pollMs?: number;
 }
@@ -59,7 +60,7 @@ export async function withLock<T>(
   work: () => Promise<T>,
   options: LockOptions = {},
 ): Promise<T> {
-  const { onWait, signal, staleMs = 20_000, pollMs = 200 } = options;
+  const { onWait, signal, staleMs = DEADLINES.hubLock.ms, pollMs = 200 } = options;
   await mkdir(dirname(file), { recursive: true });
   let waited = false;
   while (!(await tryCreate(file))) {

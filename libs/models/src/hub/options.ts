@@ -1,3 +1,5 @@
+import type { RetryPolicy } from '@ui-rl/retry';
+
 /** How to reach a model hub and where its files are kept. */
 export interface HubOptions {
   /** `https://huggingface.co`, or a server that answers like it */
@@ -14,8 +16,8 @@ export interface HubOptions {
   onProgress?: (line: string) => void;
   /** ends requests and downloads; what was received is kept and gone on with next time */
   signal?: AbortSignal;
-  /** before the first repetition of a request that failed; doubled for each further one. Default 1,000 */
-  retryDelayMs?: number;
-  /** a connection on which nothing arrives for so long is dropped. Default 30,000 */
+  /** pauses before repetitions of what failed, in milliseconds. Default `RETRIES.hubQuestion` and `hubDownload` */
+  retry?: Pick<RetryPolicy, 'firstMs' | 'maxMs'>;
+  /** a connection on which nothing arrives for so long is dropped. Default `DEADLINES.hubStall` */
   stallMs?: number;
 }

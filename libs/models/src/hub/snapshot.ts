@@ -1,8 +1,9 @@
 import { mkdir, statfs } from 'node:fs/promises';
+import { RETRIES, retry } from '@ui-rl/retry';
 import { isCompanionFile } from '../model-files';
 import { HubCache, exists } from './cache';
 import { HubClient, type HubFile } from './client';
-import { download, pause } from './download';
+import { download } from './download';
 import { diskError, HubError } from './errors';
 import { withLock } from './lock';
 import { isCommit, type HubModel } from './name';
@@ -24,8 +25,6 @@ const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
 /** Downloads at once. */
 const PARALLEL = 4;
-/** Repetitions of a question to the hub where the cache has no answer. */
-const MAX_QUESTIONS = 3;
 
 /**
  * The files of a model as a folder: from the cache, or fetched into it. Without a connection what the cache holds is taken, and
@@ -155,14 +154,16 @@ class Fetcher {
 
   /** Asks the hub, again where it does not answer. */
   private async ask<T>(question: () => Promise<T>): Promise<T> {
-    for (let failures = 1; ; failures += 1) {
-      try {
-        return await question();
-      } catch (error) {
-        const lost = error instanceof HubError && error.kind === 'unreachable';
-        if (!lost || !this.patient || failures > MAX_QUESTIONS) throw error;
-        await pause(failures, this.options);
-      }
+    const { signal, retry: pauses } = this.options;
+    try {
+      return await retry({ ...RETRIES.hubQuestion, ...pauses }, question, {
+        signal,
+        isTransient: (error) => this.patient && error instanceof HubError && error.kind === 'unreachable',
+      });
+    } catch (error) {
+      if (signal?.aborted === true)
+        throw new HubError('stopped', 'the download was stopped', { cause: error });
+      throw error;
     }
   }
 

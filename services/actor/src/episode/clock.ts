@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 import { EpisodeFailure, Stopped } from './failure';
 
 /** Bounds everything an episode waits for: its own time, and the service's life. */
@@ -46,6 +47,24 @@ export class Clock {
     } finally {
       clearTimeout(timer);
       this.stopping.removeEventListener('abort', stop);
+    }
+  }
+
+  /**
+   * Tries an operation again as its policy says, but not beyond the limit.
+   * @throws EpisodeFailure `deadline`, or Stopped
+   */
+  async retry<T>(
+    policy: RetryPolicy,
+    operation: () => Promise<T>,
+    options: Omit<RetryOptions<T>, 'signal'>,
+  ): Promise<T> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.stopping, over.signal]);
+    try {
+      return await this.race(retry(policy, operation, { ...options, signal }));
+    } finally {
+      over.abort();
     }
   }
 }

@@ -1,23 +1,19 @@
-import { type BusService, type MessageClass, sleep } from '@ui-rl/bus';
+import type { BusService, MessageClass } from '@ui-rl/bus';
 import {
   EnvCloseReply,
   EnvOpenReply,
   EnvStepReply,
-  type Reply,
   type RolloutRequest,
   type Screenshot,
   subjects,
 } from '@ui-rl/contracts';
+import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { Clock } from './clock';
 import { EpisodeFailure } from './failure';
 import type { Timeouts } from './plan';
 
-/** Network time on top of the environment's own deadline. */
-const MARGIN_MS = 2_000;
-/** A lost answer is asked for again after this long; work that goes on is not begun again. */
-const ASK_MS = 5_000;
-const PAUSE_MS = 250;
-const MAX_OPEN_PAUSE_MS = 2_000;
+/** Failures after which nobody is known to be at work: an answer was lost, or nobody listens. */
+const SILENT = new Set(['disconnected', 'no_responders', 'timeout']);
 
 /**
  * Failures of opening that pass: no room, not started yet, about to stop, a browser that is slow or crashed. Nothing was
@@ -57,23 +53,20 @@ export class EnvironmentClient {
     const { runId, rolloutId, task, seed } = request;
     const { openDeadlineMs: deadlineMs, leaseMs } = timeouts;
     const message = { runId, rolloutId, task, seed, leaseMs, deadlineMs };
-    const until = Math.min(Date.now() + timeouts.openMs, clock.endsAt);
-    for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_OPEN_PAUSE_MS)) {
-      const reply = await clock.race(
-        bus.request(subjects.envOpen(kind), message, deadlineMs + MARGIN_MS, EnvOpenReply),
-      );
-      if (reply.ok) {
-        const { sessionId, instance, screenshot } = reply.value;
-        return new EnvironmentClient(bus, clock, timeouts, sessionId, instance, screenshot);
-      }
-      if (!TRANSIENT.has(reply.error.code) || Date.now() + pauseMs >= until) {
-        throw new EpisodeFailure(
-          reply.error.code,
-          `the ${kind} environment did not open: ${reply.error.message}`,
-        );
-      }
-      await clock.race(sleep(pauseMs));
+    const policy = { ...RETRIES.environmentOpen, withinMs: timeouts.openMs };
+    const limitMs = deadlineMs + DEADLINES.environmentMargin.ms;
+    const open = () => bus.request(subjects.envOpen(kind), message, limitMs, EnvOpenReply);
+    const reply = await clock.retry(policy, open, {
+      isTransientResult: (given) => !given.ok && TRANSIENT.has(given.error.code),
+    });
+    if (reply.ok) {
+      const { sessionId, instance, screenshot } = reply.value;
+      return new EnvironmentClient(bus, clock, timeouts, sessionId, instance, screenshot);
     }
+    throw new EpisodeFailure(
+      reply.error.code,
+      `the ${kind} environment did not open: ${reply.error.message}`,
+    );
   }
 
   /** Executes an action once, however often it has to be asked for. */
@@ -91,7 +84,11 @@ export class EnvironmentClient {
 
   /** Ends the session without interest in its state. Never throws and does not wait: the lease is the safety net. */
   discard(): void {
-    void this.bus.request(subjects.envClose(this.instance), { sessionId: this.sessionId }, MARGIN_MS);
+    void this.bus.request(
+      subjects.envClose(this.instance),
+      { sessionId: this.sessionId },
+      DEADLINES.environmentMargin.ms,
+    );
   }
 
   /**
@@ -99,24 +96,28 @@ export class EnvironmentClient {
    * has died, and the session with it.
    */
   private async ask<T>(what: string, subject: string, message: object, schema: MessageClass<T>): Promise<T> {
-    const workMs = this.timeouts.stepDeadlineMs + MARGIN_MS;
-    let silentSince: number | null = null;
-    for (;;) {
-      const askedAt = Date.now();
-      const reply: Reply<T> = await this.clock.race(this.bus.request<T>(subject, message, ASK_MS, schema));
-      if (reply.ok) return reply.value;
-      const { code, message: why } = reply.error;
-      const silent = code === 'no_responders' || code === 'disconnected' || code === 'timeout';
-      if (!silent && code !== 'busy') {
-        throw new EpisodeFailure(code, `env.${what} failed: ${why}`, code === 'no_session');
-      }
-      silentSince ??= askedAt;
+    const { bus, clock, timeouts } = this;
+    const askedAt = Date.now();
+    const isLost = (code: string) => {
       // Without an answer it may still be at work; without a listener it is not.
-      const limitMs = code === 'timeout' ? workMs : this.timeouts.sessionMs;
-      if (silent && Date.now() - silentSince > limitMs) {
-        throw new EpisodeFailure(code, `the env service that held the session is gone: ${why}`, true);
-      }
-      await this.clock.race(sleep(PAUSE_MS));
+      const limitMs =
+        code === 'timeout' ? timeouts.stepDeadlineMs + DEADLINES.environmentMargin.ms : timeouts.sessionMs;
+      return Date.now() - askedAt > limitMs;
+    };
+    const reply = await clock.retry(
+      RETRIES.environment,
+      () => bus.request<T>(subject, message, DEADLINES.environmentAnswer.ms, schema),
+      {
+        isTransientResult: (given) =>
+          !given.ok &&
+          (given.error.code === 'busy' || (SILENT.has(given.error.code) && !isLost(given.error.code))),
+      },
+    );
+    if (reply.ok) return reply.value;
+    const { code, message: why } = reply.error;
+    if (SILENT.has(code)) {
+      throw new EpisodeFailure(code, `the env service that held the session is gone: ${why}`, true);
     }
+    throw new EpisodeFailure(code, `env.${what} failed: ${why}`, code === 'no_session');
   }
 }

@@ -1,5 +1,6 @@
 import type { Dialect, PromptStyle } from '@ui-rl/actions';
 import type { RewardPlugin } from '@ui-rl/plugin-kit';
+import { DEADLINES, RETRIES } from '@ui-rl/retry';
 
 /** A component that a run uses, and how messages name it. */
 export interface Named<Instance> {
@@ -44,11 +45,11 @@ export interface Timeouts {
 }
 
 export const TIMEOUTS: Timeouts = {
-  openMs: 120_000,
+  openMs: RETRIES.environmentOpen.withinMs,
   openDeadlineMs: 30_000,
   stepDeadlineMs: 15_000,
-  sessionMs: 8_000,
-  askMs: 10_000,
+  sessionMs: DEADLINES.environmentGone.ms,
+  askMs: DEADLINES.policy.ms,
   leaseMs: 60_000,
-  restarts: 2,
+  restarts: RETRIES.episode.attempts - 1,
 };

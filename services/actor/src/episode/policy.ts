@@ -1,11 +1,9 @@
-import { type BusService, type MessageClass, sleep } from '@ui-rl/bus';
+import type { BusService, MessageClass } from '@ui-rl/bus';
 import { PolicyActReply, type PolicyActRequest, subjects } from '@ui-rl/contracts';
+import { RETRIES } from '@ui-rl/retry';
 import type { Clock } from './clock';
 import { EpisodeFailure } from './failure';
 import type { Timeouts } from './plan';
-
-const PAUSE_MS = 250;
-const MAX_PAUSE_MS = 2_000;
 
 /** Failures that no later answer could mend. */
 const FINAL = new Set(['bad_request', 'unknown_policy', 'too_large']);
@@ -43,16 +41,14 @@ export async function askLearner<T>(
   clock: Clock,
   timeouts: Timeouts,
 ): Promise<T> {
-  let last = 'it never answered';
-  for (let pauseMs = PAUSE_MS; clock.leftMs > 0; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
-    const timeoutMs = Math.max(1, Math.min(timeouts.askMs, clock.leftMs));
-    const reply = await clock.race(bus.request(subject, message, timeoutMs, schema));
-    if (reply.ok) return reply.value;
-    last = reply.error.message;
-    if (FINAL.has(reply.error.code)) {
-      throw new EpisodeFailure(reply.error.code, `the policy refused the request: ${last}`);
-    }
-    await clock.race(sleep(Math.min(pauseMs, Math.max(1, clock.leftMs))));
-  }
-  throw new EpisodeFailure('deadline', `the policy gave no answer in time: ${last}`);
+  const ask = () =>
+    bus.request(subject, message, Math.max(1, Math.min(timeouts.askMs, clock.leftMs)), schema);
+  const reply = await clock.retry(RETRIES.policy, ask, {
+    until: clock.endsAt,
+    isTransientResult: (given) => !given.ok && !FINAL.has(given.error.code),
+  });
+  if (reply.ok) return reply.value;
+  const { code, message: why } = reply.error;
+  if (FINAL.has(code)) throw new EpisodeFailure(code, `the policy refused the request: ${why}`);
+  throw new EpisodeFailure('deadline', `the policy gave no answer in time: ${why}`);
 }

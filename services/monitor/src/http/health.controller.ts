@@ -7,9 +7,10 @@ import {
   HealthIndicatorService,
 } from '@nestjs/terminus';
 import { BusService } from '@ui-rl/bus';
+import { DEADLINES } from '@ui-rl/retry';
 import { DataSource } from 'typeorm';
 
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = DEADLINES.health.ms;
 
 @Controller('health')
 export class HealthController {

@@ -44,7 +44,7 @@ describe('Batcher', () => {
   });
 
   it('waits for a database that crashed, and then writes what came meanwhile', async () => {
-    const batcher = new Batcher(database.dataSource, { retryDelayMs: 50 });
+    const batcher = new Batcher(database.dataSource, { retry: { firstMs: 50, maxMs: 5_000 } });
     await server.kill();
     let written = false;
     const waiting = batcher.add(item('f')).then(() => (written = true));
@@ -57,7 +57,7 @@ describe('Batcher', () => {
   });
 
   it('stops in time without a database, and says that it did not write', async () => {
-    const batcher = new Batcher(database.dataSource, { retryDelayMs: 50 });
+    const batcher = new Batcher(database.dataSource, { retry: { firstMs: 50, maxMs: 5_000 } });
     await server.kill();
     const outcome = batcher.add(item('g')).then(
       () => 'written',

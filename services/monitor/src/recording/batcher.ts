@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { describeError, sleep, UnacceptableMessage } from '@ui-rl/bus';
+import { describeError, UnacceptableMessage } from '@ui-rl/bus';
 import type { Trajectory } from '@ui-rl/contracts';
 import { type KeyedEvent, record } from '@ui-rl/records';
+import { everyFewSeconds, RETRIES, retry, type RetryPolicy } from '@ui-rl/retry';
 import type { DataSource } from 'typeorm';
 import { isDataError } from './data-error';
 
@@ -18,14 +19,11 @@ export interface BatcherOptions {
   maxItems?: number;
   /** How long the first item of a batch waits for company. */
   maxWaitMs?: number;
-  /** Pause before a database that does not answer is tried again; doubled up to 5 s. */
-  retryDelayMs?: number;
+  /** How a database that does not answer is tried again. */
+  retry?: Pick<RetryPolicy, 'firstMs' | 'maxMs'>;
   /** Called after each commit with what was new. */
   committed?(items: readonly Item[]): void;
 }
-
-const MAX_RETRY_DELAY_MS = 5_000;
-const REPORT_EVERY_MS = 10_000;
 
 /**
  * Gathers what arrives within a moment and writes it in one transaction. `add` resolves once the row is committed. A
@@ -34,10 +32,12 @@ const REPORT_EVERY_MS = 10_000;
 export class Batcher {
   private readonly logger = new Logger('recorder');
   private readonly stopping = new AbortController();
+  private readonly report = everyFewSeconds((error) =>
+    this.logger.warn(`the database does not take rows, trying again until it does: ${describeError(error)}`),
+  );
   private readonly queue: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
   private writing: Promise<void> | null = null;
-  private reportedAt = -Infinity;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -80,24 +80,17 @@ export class Batcher {
   }
 
   private async write(batch: Waiting[]): Promise<void> {
-    for (
-      let pauseMs = this.options.retryDelayMs ?? 250;
-      ;
-      pauseMs = Math.min(pauseMs * 2, MAX_RETRY_DELAY_MS)
-    ) {
-      try {
-        await this.commit(batch);
-        for (const { resolve } of batch) resolve();
-        return;
-      } catch (error) {
-        if (isDataError(error)) return this.refuse(batch, error);
-        this.report(error);
-      }
-      await sleep(pauseMs, this.stopping.signal);
-      if (this.stopping.signal.aborted) {
-        for (const { reject } of batch) reject(new Error('the recorder was stopped before it could write'));
-        return;
-      }
+    try {
+      await retry(this.options.retry ?? RETRIES.database, () => this.commit(batch), {
+        signal: this.stopping.signal,
+        isTransient: (error) => !isDataError(error),
+        onFailure: this.report,
+      });
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      if (isDataError(error)) return this.refuse(batch, error);
+      const stopped = new Error('the recorder was stopped before it could write', { cause: error });
+      for (const { reject } of batch) reject(stopped);
     }
   }
 
@@ -119,11 +112,5 @@ export class Batcher {
       events: items.flatMap((item) => ('event' in item ? [item.event] : [])),
     });
     this.options.committed?.(items);
-  }
-
-  private report(error: unknown): void {
-    if (Date.now() - this.reportedAt < REPORT_EVERY_MS) return;
-    this.reportedAt = Date.now();
-    this.logger.warn(`the database does not take rows, trying again until it does: ${describeError(error)}`);
   }
 }

@@ -1,0 +1,210 @@
+/** How something that failed is tried again. */
+export interface RetryPolicy {
+  /** who tries what again */
+  readonly what: string;
+  /** pause before the second attempt, in milliseconds; doubled for each further one */
+  readonly firstMs: number;
+  /** longest pause */
+  readonly maxMs: number;
+  /** attempts, the first among them; absent: no such limit */
+  readonly attempts?: number;
+  /** time after which no further attempt begins; absent: no such limit */
+  readonly withinMs?: number;
+  /** until when, where that is no number, and what follows then */
+  readonly then: string;
+}
+
+/**
+ * Who tries what again, how often, and until when. Everything else that fails is an error at once. Attempts are spaced by
+ * {@link RetryPolicy.firstMs}, doubled up to {@link RetryPolicy.maxMs}; what keeps failing is logged every 5 seconds.
+ */
+export const RETRIES = {
+  connect: {
+    what: 'every process: its connection to NATS, the first one and after each loss',
+    firstMs: 250,
+    maxMs: 250,
+    then: 'for as long as the process lives; credentials that are refused end the start',
+  },
+  broker: {
+    what: 'every service: an operation on a stream, a bucket or the object store while the broker is away, restarts, or has lost its store',
+    firstMs: 100,
+    maxMs: 2_000,
+    then: 'for as long as the bus is open; streams and buckets that are missing are created again in between',
+  },
+  consume: {
+    what: 'every service: reading the next message of its durable consumer',
+    firstMs: 200,
+    maxMs: 2_000,
+    then: 'for as long as the consumer runs',
+  },
+  redelivery: {
+    what: 'every service: a message whose handler failed, delivered again by the broker',
+    firstMs: 1_000,
+    maxMs: 30_000,
+    attempts: 5,
+    then: 'the message becomes a dead letter, unless its handler says otherwise',
+  },
+  rollout: {
+    what: 'actor: a rollout that could not be played, or whose actor ended (pauses as for any redelivery)',
+    firstMs: 1_000,
+    maxMs: 30_000,
+    attempts: 4,
+    then: 'an invalid trajectory with the reason',
+  },
+  trajectory: {
+    what: 'learner: an episode that waits for its batch and comes again after every restart (pauses as for any redelivery)',
+    firstMs: 1_000,
+    maxMs: 30_000,
+    attempts: 1_000,
+    then: 'the message becomes a dead letter',
+  },
+  request: {
+    what: 'whoever asks: a request that nobody listens to, or whose connection was lost',
+    firstMs: 200,
+    maxMs: 200,
+    then: 'as long as the caller wants, then the reply is a failure with the code `no_responders` or `disconnected`',
+  },
+  policy: {
+    what: 'actor: the policy, which is idempotent by request id, while the learner does not answer',
+    firstMs: 250,
+    maxMs: 2_000,
+    then: 'until the turn is over (rollout.turn_timeout_ms): the trajectory is invalid, `deadline`',
+  },
+  environmentOpen: {
+    what: 'actor: opening an environment that has no room, does not listen yet, is slow or crashed',
+    firstMs: 250,
+    maxMs: 2_000,
+    withinMs: 120_000,
+    then: 'the trajectory is invalid, with the code of the last reply',
+  },
+  environment: {
+    what: 'actor: a step or the end of a session, idempotent by step id, while its env service does not answer',
+    firstMs: 250,
+    maxMs: 250,
+    then: 'after 8 s without anybody listening, or 2 s beyond the deadline of the step without an answer: the session is lost',
+  },
+  episode: {
+    what: 'actor: an episode whose session was lost, from its first frame',
+    firstMs: 0,
+    maxMs: 0,
+    attempts: 3,
+    then: 'the trajectory is invalid, with the code of the last failure',
+  },
+  serveRun: {
+    what: 'every service: serving a run, where that failed by no fault of the run; published as a warning of the run',
+    firstMs: 5_000,
+    maxMs: 5_000,
+    then: 'until the service stops; a fault of the run itself ends the run at once, phase `failed`',
+  },
+  database: {
+    what: 'monitor: a transaction while the database does not answer',
+    firstMs: 250,
+    maxMs: 5_000,
+    then: 'until the monitor stops; a row that the database refuses becomes a dead letter at once',
+  },
+  hubQuestion: {
+    what: 'learner and command line: asking the model hub for a commit or its files, where the cache has no answer',
+    firstMs: 1_000,
+    maxMs: 16_000,
+    attempts: 4,
+    then: 'the start ends with what the hub said',
+  },
+  hubDownload: {
+    what: 'learner and command line: a download that broke off, gone on with where it stopped; counted are attempts in a row in which nothing arrived',
+    firstMs: 1_000,
+    maxMs: 16_000,
+    attempts: 6,
+    then: 'the start ends; what has arrived is kept for the next one',
+  },
+  restart: {
+    what: '`ui-rl up` and `quickstart`: a service that ended',
+    firstMs: 1_000,
+    maxMs: 1_000,
+    attempts: 6,
+    then: 'the service stays down, and the end of its log is shown',
+  },
+} as const satisfies Readonly<Record<string, RetryPolicy>>;
+
+/** How long one attempt, or one thing that is waited for, may take. */
+export interface Deadline {
+  /** what is waited for */
+  readonly what: string;
+  readonly ms: number;
+  /** what follows */
+  readonly then: string;
+}
+
+/** How long is waited for what. Those that a run file sets stand there: `rollout.*_timeout_ms`, `environment.deadline_ms`, `lease_ms`. */
+export const DEADLINES = {
+  connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
+  publish: { what: 'the broker, to answer one operation of JetStream', ms: 3_000, then: 'another attempt' },
+  fetch: { what: 'one pull for the next message', ms: 30_000, then: 'another pull' },
+  message: {
+    what: 'a handler of a message, to give a sign of life, which it does by itself three times as often',
+    ms: 30_000,
+    then: 'the broker delivers the message again, to whichever process asks for one',
+  },
+  shortMessage: {
+    what: 'the same, where handling takes milliseconds (task-loader, evaluator)',
+    ms: 5_000,
+    then: 'the same',
+  },
+  rollout: {
+    what: 'the same, for a rollout that an actor plays',
+    ms: 15_000,
+    then: 'another actor plays it',
+  },
+  trajectory: {
+    what: 'the same, for an episode that a learner holds until it is trained: how long a killed learner delays training',
+    ms: 10_000,
+    then: 'the next learner gets it',
+  },
+  policy: { what: 'one answer of the policy', ms: 10_000, then: 'the actor asks again' },
+  environmentAnswer: {
+    what: 'one answer of an env service, beyond which a lost one is asked for again',
+    ms: 5_000,
+    then: 'the actor asks again; work that goes on is not begun again',
+  },
+  environmentMargin: {
+    what: 'the network, on top of the deadline of an environment',
+    ms: 2_000,
+    then: 'the session is lost',
+  },
+  environmentGone: {
+    what: 'an env service that holds a session and does not listen',
+    ms: 8_000,
+    then: 'the session is lost',
+  },
+  stall: {
+    what: 'any sign of an evaluation (evaluator)',
+    ms: 120_000,
+    then: 'a warning of the run, `stall`; it goes on waiting',
+  },
+  stopHandlers: {
+    what: 'handlers that run while a service stops',
+    ms: 10_000,
+    then: 'their messages come again',
+  },
+  stopRun: {
+    what: 'the work for a run while a service stops',
+    ms: 5_000,
+    then: 'the bus closes, which ends it',
+  },
+  stopBus: { what: 'buffered messages while the bus closes', ms: 15_000, then: 'the connection is cut' },
+  stopProcess: {
+    what: 'a service that `ui-rl up` or `quickstart` ends',
+    ms: 8_000,
+    then: 'it is killed, with all that it started',
+  },
+  health: { what: 'database and broker, for `GET /health` of the monitor', ms: 2_000, then: 'status 503' },
+  hubLock: {
+    what: 'the process that fetches a file of a model, to renew its lock',
+    ms: 20_000,
+    then: 'another process takes the lock',
+  },
+  hubStall: {
+    what: 'bytes on a connection to the model hub',
+    ms: 30_000,
+    then: 'the attempt has failed',
+  },
+} as const satisfies Readonly<Record<string, Deadline>>;

@@ -1,0 +1,84 @@
+import type { RetryPolicy } from './policy';
+import { sleep } from './wait';
+
+export interface RetryOptions<T> {
+  /** Ends the trying: the last failure is what comes of it. */
+  signal?: AbortSignal;
+  /** Milliseconds since 1970 after which no attempt begins. */
+  until?: number;
+  /** Whether a later attempt can succeed after this error; by default after any. */
+  isTransient?: (error: unknown) => boolean;
+  /** Whether a result is a failure that passes, such as a reply with a code; by default none is. */
+  isTransientResult?: (result: T) => boolean;
+  /** Runs after each failed attempt that is followed by another; `error` is undefined where a result was the failure. */
+  onFailure?: (error: unknown, failures: number) => unknown;
+}
+
+type Outcome<T> = { ok: true; value: T } | { ok: false; error: unknown };
+
+/**
+ * Tries an operation again as its policy says. Gives its result, or what the last attempt ended with: that error, or the
+ * result that `isTransientResult` took for a failure. Only for operations that may run twice.
+ */
+export async function retry<T>(
+  policy: Pick<RetryPolicy, 'firstMs' | 'maxMs' | 'attempts' | 'withinMs'>,
+  operation: () => Promise<T>,
+  options: RetryOptions<T> = {},
+): Promise<T> {
+  const { signal, onFailure, until = Infinity } = options;
+  const end = Math.min(until, Date.now() + (policy.withinMs ?? Infinity));
+  for (let failures = 1; ; failures += 1) {
+    const outcome = await outcomeOf(operation);
+    const pauseMs = pauseAfter(policy, failures);
+    const mayGoOn = failures < (policy.attempts ?? Infinity) && Date.now() + pauseMs < end;
+    if (!hasFailed(outcome, options) || !mayGoOn || isAborted(signal)) return resultOf(outcome);
+    await onFailure?.(outcome.ok ? undefined : outcome.error, failures);
+    await sleep(pauseMs, signal);
+    if (isAborted(signal)) return resultOf(outcome);
+  }
+}
+
+/** The pause after so many failures in a row, in milliseconds: doubled for each, up to the policy's largest. */
+export function pauseAfter(
+  { firstMs, maxMs }: Pick<RetryPolicy, 'firstMs' | 'maxMs'>,
+  failures: number,
+): number {
+  return Math.min(firstMs * 2 ** (failures - 1), maxMs);
+}
+
+/** How often at most something that keeps failing is reported. */
+export const REPORT_EVERY_MS = 5_000;
+
+/** For `onFailure`: reports failures from the second in a row on (many are over with the first), every few seconds. */
+export function everyFewSeconds(
+  report: (error: unknown, failures: number) => void,
+): NonNullable<RetryOptions<unknown>['onFailure']> {
+  let reportedAt = -Infinity;
+  return (error, failures) => {
+    if (failures < 2 || Date.now() - reportedAt < REPORT_EVERY_MS) return;
+    reportedAt = Date.now();
+    report(error, failures);
+  };
+}
+
+async function outcomeOf<T>(operation: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { ok: true, value: await operation() };
+  } catch (error) {
+    return { ok: false, error };
+  }
+}
+
+function hasFailed<T>(outcome: Outcome<T>, { isTransient, isTransientResult }: RetryOptions<T>): boolean {
+  if (outcome.ok) return isTransientResult?.(outcome.value) ?? false;
+  return isTransient?.(outcome.error) ?? true;
+}
+
+function resultOf<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  throw outcome.error;
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}

@@ -1,0 +1,3 @@
+export { openApplication, openMicroservice } from './applications';
+export { RunService, type RunServiceOptions, type ServedRun } from './run-service';
+export { serviceMain, type RunningService, type ServiceContext } from './service-main';

@@ -1,0 +1,188 @@
+import { Injectable, Logger, Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
+import { BusService, type RunSnapshot } from '@ui-rl/bus';
+import type { RunEvent } from '@ui-rl/contracts';
+import { STREAMS, subjects } from '@ui-rl/contracts';
+import { PluginError } from '@ui-rl/plugin-kit';
+import { aborted } from '@ui-rl/retry';
+import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
+import { openApplication, RunService, type ServedRun } from './index';
+
+Logger.overrideLogger(false);
+
+let nats: NatsServer;
+let bus: BusService;
+let served: BusService;
+let app: INestApplicationContext | undefined;
+let runs = 0;
+/** What the service did, in order. */
+let log: string[];
+const events: RunEvent[] = [];
+
+beforeAll(async () => {
+  nats = await startNats();
+  bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+  await bus.consume<RunEvent>({
+    stream: STREAMS.events,
+    durable: 'test',
+    subject: subjects.event('*', '*'),
+    handle: async (event) => void events.push(event),
+  });
+});
+
+beforeEach(() => (log = []));
+
+afterEach(async () => {
+  await quit();
+  for (let run = 1; run <= runs; run++) await bus.runs.changePhase(`run-${run}`, 'stopped');
+});
+
+afterAll(async () => {
+  await bus.close();
+  await nats.stop();
+});
+
+/** What becomes of a run; by default it is served until it is told to end. */
+type Behaviour = (run: string, attempt: number) => ServedRun['work'];
+
+async function begin(behaviour: Behaviour, oneAtATime = false): Promise<void> {
+  const attempts = new Map<string, number>();
+
+  @Injectable()
+  class TestService extends RunService {
+    constructor(own: BusService) {
+      super(own, { oneAtATime });
+    }
+
+    protected async prepare({ record: { runId } }: RunSnapshot): Promise<ServedRun> {
+      const attempt = (attempts.get(runId) ?? 0) + 1;
+      attempts.set(runId, attempt);
+      log.push(`prepare ${runId}`);
+      const work = behaviour(runId, attempt);
+      return { work, close: async () => void log.push(`close ${runId}`) };
+    }
+  }
+
+  @Module({})
+  class TestModule {}
+  const module: DynamicModule = { module: TestModule, providers: [TestService] };
+  served = await BusService.connect({ service: 'worker', servers: [nats.url] });
+  app = await openApplication(served, module);
+}
+
+async function quit(): Promise<void> {
+  await app?.close();
+  await served.close();
+  app = undefined;
+}
+
+async function createRun(): Promise<string> {
+  const runId = `run-${(runs += 1)}`;
+  await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
+  return runId;
+}
+
+const logged = (line: string) => eventually(line, () => log.includes(line));
+const told = (runId: string, type: RunEvent['type'], code?: string) =>
+  events.filter(
+    (event) =>
+      event.runId === runId &&
+      event.type === type &&
+      (code === undefined || (event as { code?: string }).code === code),
+  );
+
+it('serves every run that has not ended, told when it is ready, and closes each when its work is done', async () => {
+  const [first, second] = [await createRun(), await createRun()];
+  let finish: () => void = () => undefined;
+  const done = new Promise<void>((resolve) => (finish = resolve));
+  await begin((run) => (run === first ? () => done : aborted));
+  await logged(`prepare ${second}`);
+  await eventually(
+    'both ready',
+    () => told(first, 'service_ready').length + told(second, 'service_ready').length === 2,
+  );
+  finish();
+  await logged(`close ${first}`);
+  expect(log).not.toContain(`close ${second}`);
+  await quit();
+  expect(log).toContain(`close ${second}`);
+});
+
+it('ends a run by whose fault it cannot be served', async () => {
+  const runId = await createRun();
+  await begin(() => {
+    throw new PluginError('option', 'there is no such reward');
+  });
+  const state = await eventually('the end', async () => {
+    const found = await bus.runs.state(runId);
+    return found?.phase === 'failed' ? found : null;
+  });
+  expect(state.reason).toBe('there is no such reward');
+  expect(log).toEqual([`prepare ${runId}`]);
+});
+
+it('serves a run again where that failed by no fault of the run, and warns once', async () => {
+  const runId = await createRun();
+  await begin((_, attempt) =>
+    attempt > 1
+      ? aborted
+      : async () => {
+          throw new Error('the disk was full');
+        },
+  );
+  await eventually('the second attempt', () => log.length >= 3);
+  expect(log).toEqual([`prepare ${runId}`, `close ${runId}`, `prepare ${runId}`]);
+  const [warning, ...more] = told(runId, 'warning');
+  expect(warning).toMatchObject({
+    service: 'worker',
+    code: 'failure',
+    message: expect.stringContaining('the disk was full'),
+  });
+  expect(more).toEqual([]);
+});
+
+describe('a service for one run at a time', () => {
+  it('tells a run that comes meanwhile to wait, and serves the first one on until the second begins', async () => {
+    const first = await createRun();
+    await begin(() => aborted, true);
+    await logged(`prepare ${first}`);
+    const second = await createRun();
+    const [warning] = await eventually('the warning', () => {
+      const found = told(second, 'warning', 'waiting');
+      return found.length > 0 ? found : null;
+    });
+    expect(warning).toMatchObject({
+      message: `the worker serves one run at a time: this one waits for the end of run ${first}`,
+    });
+    expect(log).toEqual([`prepare ${first}`]);
+    await bus.runs.changePhase(first, 'finished');
+    await logged(`prepare ${second}`);
+    expect(log).toEqual([`prepare ${first}`, `close ${first}`, `prepare ${second}`]);
+    await bus.runs.changePhase(second, 'finished');
+    const third = await createRun();
+    await logged(`prepare ${third}`);
+    expect(told(third, 'warning')).toEqual([]);
+  });
+
+  it('leaves out a run that ended while it waited', async () => {
+    const first = await createRun();
+    await begin(() => aborted, true);
+    await logged(`prepare ${first}`);
+    const second = await createRun();
+    await eventually('the warning', () => told(second, 'warning').length > 0);
+    await bus.runs.changePhase(second, 'stopped');
+    await bus.runs.changePhase(first, 'finished');
+    const third = await createRun();
+    await logged(`prepare ${third}`);
+    expect(log).toEqual([`prepare ${first}`, `close ${first}`, `prepare ${third}`]);
+  });
+
+  it('stops while a run waits', async () => {
+    const first = await createRun();
+    await begin(() => aborted, true);
+    await logged(`prepare ${first}`);
+    const second = await createRun();
+    await eventually('the warning', () => told(second, 'warning').length > 0);
+    await quit();
+    expect(log).toEqual([`prepare ${first}`, `close ${first}`]);
+  });
+});
