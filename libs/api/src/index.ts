@@ -2,7 +2,7 @@ export { aborted, withCleanup, type OnEnd } from './local/cleanup';
 export { Fleet, SERVICES, type FleetOptions } from './local/fleet';
 export { ManagedProcess, type ProcessSpec } from './local/managed-process';
 export { freePort, startLocalNats, type LocalNats } from './local/nats-server';
-export { projectRoot, serviceProgram } from './local/project';
+export { serviceProgram } from './local/project';
 export { readConversation, type Conversation } from './model/conversation-file';
 export {
   describeModel,
@@ -21,6 +21,8 @@ export {
   type ExportOptions,
 } from './model/export-checkpoint';
 export { generate, type Answer, type GenerateOptions } from './model/generate';
+export { locateCheckpoint } from './model/locate-checkpoint';
+export { chooseModel, type ChosenModel, type ModelChoice } from './model/model-choice';
 export { modelFolder, type FetchOptions } from './model/model-folder';
 export type { ModelQuestion, QuestionScope } from './model/opened-model';
 export { RANDOM_DTYPES, randomModel, type RandomOptions } from './model/random-model';

@@ -11,6 +11,14 @@ export interface RunRecord {
   config: Record<string, unknown>;
 }
 
+/** The model that a run trains over, by a name that other machines understand: part of a checkpoint's `state.json`. */
+export interface BaseModel {
+  /** As the run file says: `organisation/name` on the hub, or a name that services know by `UIRL_MODELS`. */
+  name: string;
+  /** The commit of the hub that was taken. */
+  commit?: string;
+}
+
 export interface RunState {
   phase: RunPhase;
   /** ISO 8601 time of the change. */

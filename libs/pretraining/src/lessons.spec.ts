@@ -3,7 +3,7 @@ import type { TrainSample } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer, type ModelFolder } from '@ui-rl/models';
 import type { DescribedElement } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
-import { projectRoot } from '@ui-rl/api';
+import { projectRoot } from '@ui-rl/settings';
 import { type LessonMix, LessonMaker } from './lessons';
 import { Random } from './random';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { jsonDialect } from '@ui-rl/actions';
 import { loadModelFolder, type ModelFolder } from '@ui-rl/models';
 import { loadPlugins } from '@ui-rl/plugin-kit';
-import { projectRoot } from '@ui-rl/api';
+import { projectRoot } from '@ui-rl/settings';
 
 const dir = join(projectRoot, 'deploy/local/model');
 let folder: ModelFolder;

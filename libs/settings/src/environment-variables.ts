@@ -28,6 +28,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   HF_HUB_CACHE: "folder of models fetched from the hub, shared with Python's huggingface_hub (<HF_HOME>/hub)",
   HF_HUB_OFFLINE: '1 takes models from the cache only',
   HF_ENDPOINT: 'address of the model hub (https://huggingface.co)',
+  UIRL_MODELS:
+    'models by name, separated by commas: name=folder; "small" is the one that comes with the project',
   UIRL_RUNS_DIR: 'folder of all runs (./runs)',
   UIRL_RUN: 'the only run this process serves; without it whichever there is',
   UIRL_PGLITE_DIR: "folder of the monitor's own database (<runs>/monitor-db)",

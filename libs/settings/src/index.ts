@@ -4,6 +4,8 @@ export { parseFlags, type FlagValue } from './flags';
 export { optionsHelp } from './help';
 export type { HubSettings } from './hub-settings';
 export { RUN_OPTIONS, UNSUPPORTED, type RunOption } from './options';
+export type { ModelNames } from './model-names';
+export { projectRoot } from './project-root';
 export { parseRunFile, readRunFile, type RunFileSource } from './read-run-file';
 export { redact, redactUrl } from './redact';
 export type { RunFile, RunTaskSource } from './run-file';

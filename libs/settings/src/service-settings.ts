@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
 import { EnvironmentReader, type Environment } from './environment-reader';
 import { inHome, readHub, type HubSettings } from './hub-settings';
+import { readModelNames, type ModelNames } from './model-names';
 import { redactUrl } from './redact';
 
 export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
@@ -27,6 +28,8 @@ export interface ServiceSettings {
   nats: NatsSettings;
   database: DatabaseSettings;
   hub: HubSettings;
+  /** Models by name, besides those of the hub. */
+  models: ModelNames;
   /** Folder of all runs, absolute. */
   runsDir: string;
   /** Folder of downloads and of what is made of them, absolute. */
@@ -55,6 +58,7 @@ export function readServiceSettings(service: string, env: Environment = process.
     nats: readNats(service, reader),
     database: readDatabase(reader, runsDir),
     hub: readHub(reader),
+    models: readModelNames(reader),
     runsDir,
     cacheDir: readCacheDir(reader),
     run: readRun(reader),

@@ -1,7 +1,11 @@
 import { Option, type Command } from 'commander';
 
 /** What `--model` takes, for `--help`. */
-export const MODEL_HELP = 'Hugging Face folder, or organisation/name[@revision] on the hub';
+export const MODEL_HELP =
+  'Hugging Face folder, organisation/name[@revision] on the hub, or a name of UIRL_MODELS';
+
+/** What `--checkpoint` takes, for `--help`. */
+export const CHECKPOINT_HELP = 'checkpoint of a run: uirl://<run>/sampler_weights/<step>, or its folder';
 
 export function deviceOption(): Option {
   return new Option('--device <device>', 'where the model runs; auto takes a GPU where one can be used')
@@ -11,6 +15,14 @@ export function deviceOption(): Option {
 
 export function quantizationOption(description: string): Option {
   return new Option('--quantization <kind>', description).choices(['none', 'int8', 'int4']).default('none');
+}
+
+/** Which model and which weights over it a command takes: `ModelChoice`. */
+export function addModelFlags(command: Command): Command {
+  return command
+    .option('--checkpoint <checkpoint>', CHECKPOINT_HELP)
+    .option('--model <model>', `${MODEL_HELP} (default: the one the checkpoint was trained over)`)
+    .option('--adapter <dir>', 'LoRA adapter in PEFT format');
 }
 
 /** Options of a command that runs a model: `EngineChoice`. */

@@ -1,5 +1,15 @@
 import 'reflect-metadata';
+import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { program } from './program';
+
+/** Standard output belongs to results. */
+class LogsAside extends ConsoleLogger {
+  protected override printMessages(messages: unknown[], context?: string, level?: LogLevel): void {
+    super.printMessages(messages, context, level, 'stderr');
+  }
+}
+
+Logger.overrideLogger(new LogsAside());
 
 program.parseAsync().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : String(error));

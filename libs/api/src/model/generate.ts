@@ -23,12 +23,13 @@ export interface Answer {
 /** The answer of a model to a conversation. Throws where the last message is the assistant's. */
 export async function generate(options: GenerateOptions, scope: QuestionScope): Promise<Answer> {
   const { input, maxTokens, temperature, topP, seed } = options;
-  const { folder, renderer, messages, images } = await openModel(options, scope);
+  const opened = await openModel(options, scope);
+  const { folder, renderer, messages, images } = opened;
   if (messages.at(-1)?.role === 'assistant') {
     throw new Error(`${input}: the last message is the assistant's; expected one that is to be answered`);
   }
   const prompt = renderer.render(messages, images);
-  const engine = await startFrozen(folder, prompt.tokenIds.length + maxTokens, options, scope);
+  const engine = await startFrozen(opened, prompt.tokenIds.length + maxTokens, options, scope);
   const { tokenIds, logprobs, finishReason } = await engine.generate({
     prompt,
     maxTokens,

@@ -14,6 +14,7 @@ export async function modelFolder(
   name: string,
   { weights, signal, onProgress }: FetchOptions,
 ): Promise<string> {
-  const { dir } = await resolveModel(name, { ...readCliSettings().hub, onProgress, weights, signal });
+  const { hub, models } = readCliSettings();
+  const { dir } = await resolveModel(name, { ...hub, models, onProgress, weights, signal });
   return dir;
 }

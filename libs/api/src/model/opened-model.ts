@@ -11,14 +11,10 @@ import {
 import type { OnEnd } from '../local/cleanup';
 import { readConversation, type Conversation } from './conversation-file';
 import { deviceFor, type EngineChoice } from './engine-choice';
-import { modelFolder } from './model-folder';
+import { chooseModel, type ModelChoice } from './model-choice';
 
 /** A model and the conversation it is asked about. */
-export interface ModelQuestion extends EngineChoice {
-  /** Hugging Face folder, or name on the hub. */
-  model: string;
-  /** Folder of a LoRA adapter in PEFT format. */
-  adapter?: string;
+export interface ModelQuestion extends ModelChoice, EngineChoice {
   /** File with the conversation, see `readConversation`. */
   input: string;
 }
@@ -34,6 +30,8 @@ export interface QuestionScope {
 /** A model, a conversation for it, and what both need to meet. */
 export interface OpenedModel {
   folder: ModelFolder;
+  /** Of an adapter over it. */
+  adapterDir?: string;
   renderer: Renderer;
   messages: Conversation['messages'];
   images: ProcessedImage[];
@@ -41,10 +39,10 @@ export interface OpenedModel {
 
 /** Reads a model folder and the conversation of a file, its images as the model takes them. */
 export async function openModel(
-  { model, input, dtype }: ModelQuestion,
+  { input, dtype, ...choice }: ModelQuestion,
   { signal, onProgress }: QuestionScope,
 ): Promise<OpenedModel> {
-  const modelDir = await modelFolder(model, { signal, onProgress });
+  const { modelDir, adapterDir } = await chooseModel(choice, { signal, onProgress });
   const onCopy = shareReporter(onProgress, 'a copy of the weights in another type is made');
   const folder = await loadModelFolder(modelDir, { weights: dtype, onProgress: onCopy });
   const conversation = await readConversation(resolve(input));
@@ -59,14 +57,14 @@ export async function openModel(
     );
   }
   const renderer = makeRenderer(folder, { historyTurns: Math.max(1, messages.length) });
-  return { folder, renderer, messages, images };
+  return { folder, adapterDir, renderer, messages, images };
 }
 
 /** An engine that samples and scores sequences of up to so many tokens, and trains nothing. */
 export async function startFrozen(
-  folder: ModelFolder,
+  { folder, adapterDir }: Pick<OpenedModel, 'folder' | 'adapterDir'>,
   maxSequence: number,
-  { adapter, device, dtype, quantization }: ModelQuestion,
+  { device, dtype, quantization }: EngineChoice,
   { onEnd, onProgress }: QuestionScope,
 ): Promise<Engine> {
   const options: EngineOptions = {
@@ -74,7 +72,7 @@ export async function startFrozen(
     device: await deviceFor(device, onProgress),
     weights: dtype,
     quantization,
-    trainable: await weightsOf(folder, adapter === undefined ? undefined : resolve(adapter)),
+    trainable: await weightsOf(folder, adapterDir),
     maxRows: 1,
     maxSequence,
     seed: 0,

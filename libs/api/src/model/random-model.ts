@@ -10,7 +10,7 @@ import {
   type RandomModel,
   type RandomModelOptions,
 } from '@ui-rl/models';
-import { projectRoot } from '../local/project';
+import { readCliSettings } from '@ui-rl/settings';
 import { modelFolder, type FetchOptions } from './model-folder';
 
 export const RANDOM_DTYPES = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' } as const satisfies Record<
@@ -30,9 +30,6 @@ export interface RandomOptions
   dtype: keyof typeof RANDOM_DTYPES;
 }
 
-/** Its tokenizer is extended where the model that is imitated brings none. */
-const SMALL_MODEL = join(projectRoot, 'deploy/local/model');
-
 /** Writes a model of a given shape with random weights: to measure speed and memory, to test. */
 export async function randomModel(
   { like, family, dtype, ...options }: RandomOptions,
@@ -41,7 +38,8 @@ export async function randomModel(
   return writeRandomModel({
     ...(await shapeOf({ like, family }, fetch)),
     ...options,
-    tokenizerFrom: SMALL_MODEL,
+    // It is extended where the model that is imitated brings none.
+    tokenizerFrom: readCliSettings().models.small,
     dtype: RANDOM_DTYPES[dtype],
     signal: fetch.signal,
   });

@@ -13,9 +13,10 @@ export interface Scores {
 
 /** Log-probabilities of a conversation, token by token, as they are trained. */
 export async function score(question: ModelQuestion, scope: QuestionScope): Promise<Scores> {
-  const { folder, renderer, messages, images } = await openModel(question, scope);
+  const opened = await openModel(question, scope);
+  const { renderer, messages, images } = opened;
   const { tokenIds, assistantMask, images: shown } = renderer.renderConversation(messages, images);
-  const engine = await startFrozen(folder, tokenIds.length, question, scope);
+  const engine = await startFrozen(opened, tokenIds.length, question, scope);
   const mask = new Uint8Array(tokenIds.length).fill(1, 1);
   const [logprobs] = await engine.logprobs([{ tokenIds, images: shown, mask, advantages: 0 }]);
   return {

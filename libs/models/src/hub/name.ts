@@ -19,6 +19,11 @@ export function parseHubName(name: string): HubModel | undefined {
   return { id, revision };
 }
 
+/** The name that means the same commit of a model of the hub ever after. */
+export function pinnedName(name: string, commit: string | undefined): string {
+  return commit === undefined ? name : `${name.replace(/@.*/, '')}@${commit}`;
+}
+
 /** Whether a revision is a whole commit id, which always means the same files. */
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);

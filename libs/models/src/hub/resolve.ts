@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { ModelError } from '../errors';
 import { HubError } from './errors';
 import { parseHubName } from './name';
 import { fetchSnapshot, type SnapshotOptions } from './snapshot';
@@ -11,18 +12,31 @@ export interface ResolvedModel {
   hub?: { id: string; commit: string };
 }
 
+export interface ResolveOptions extends SnapshotOptions {
+  /** Folders by name; these names come first. */
+  models?: Readonly<Record<string, string>>;
+  /** Whether a model may be named by its folder, default true: not where the name comes from another machine. */
+  folders?: boolean;
+}
+
 /**
- * The folder of a model named by the user: a folder, or `organisation/name` or `organisation/name@revision` on the hub, which
- * is fetched into the cache. A folder of that name comes first. Whether a folder holds a model is left to the loader.
- * @throws HubError
+ * The folder of a model named by the user: one of `models`, a folder, or `organisation/name` or `organisation/name@revision` on
+ * the hub, which is fetched into the cache. A folder of that name comes before the hub. Whether a folder holds a model is left to
+ * the loader.
+ * @throws HubError, or ModelError `unknown-model` where only a folder could be meant, and folders are not allowed
  */
-export async function resolveModel(name: string, options: SnapshotOptions): Promise<ResolvedModel> {
+export async function resolveModel(name: string, options: ResolveOptions): Promise<ResolvedModel> {
+  const { models = {}, folders = true } = options;
+  if (Object.hasOwn(models, name)) return { dir: models[name] };
   const dir = resolve(name);
-  const isFolder = await stat(dir).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+  const isFolder =
+    folders &&
+    (await stat(dir).then(
+      (found) => found.isDirectory(),
+      () => false,
+    ));
   const model = isFolder ? undefined : parseHubName(name);
+  if (model === undefined && !folders) throw unknownName(name, Object.keys(models));
   if (model === undefined) return { dir };
   try {
     const snapshot = await fetchSnapshot(model, options);
@@ -30,6 +44,15 @@ export async function resolveModel(name: string, options: SnapshotOptions): Prom
   } catch (error) {
     if (!(error instanceof HubError) || !['absent', 'denied', 'unreachable', 'offline'].includes(error.kind))
       throw error;
-    throw new HubError(error.kind, `there is no folder ${dir}, and ${error.message}`, { cause: error.cause });
+    const where = folders ? `there is no folder ${dir}, and ` : '';
+    throw new HubError(error.kind, `${where}${error.message}`, { cause: error.cause });
   }
+}
+
+function unknownName(name: string, known: readonly string[]): ModelError {
+  return new ModelError(
+    'unknown-model',
+    `no model is called "${name}" here: expected organisation/name[@revision] on the hub, or a name of UIRL_MODELS (${known.join(', ')}). ` +
+      'For a folder on the machine of the learner, start the learner with UIRL_MODELS=name=folder and give that name',
+  );
 }

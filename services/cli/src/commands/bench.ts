@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { deviceFor, modelFolder, projectRoot } from '@ui-rl/api';
+import { deviceFor, modelFolder } from '@ui-rl/api';
 import {
   EXTRA_PARTS,
   PARTS,
@@ -37,7 +36,7 @@ export function benchCommand(): Command {
       'measure training, generation, environment and messages on this machine, as ratios within one run where possible',
     )
     .option('--json <file>', 'write the figures there')
-    .option('--model <model>', MODEL_HELP, join(projectRoot, 'deploy/local/model'))
+    .option('--model <model>', MODEL_HELP, 'small')
     .addOption(
       new Option(
         '--only <part>',

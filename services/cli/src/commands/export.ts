@@ -1,13 +1,13 @@
 import { EXPORT_DTYPES, exportCheckpoint, type Exported, type ExportOptions } from '@ui-rl/api';
 import { Command, Option } from 'commander';
-import { MODEL_HELP, printProgress } from '../engine-flags';
+import { CHECKPOINT_HELP, MODEL_HELP, printProgress } from '../engine-flags';
 
 type ExportFlags = Omit<ExportOptions, 'onProgress'>;
 
 export function exportCommand(): Command {
   return new Command('export')
     .description('a checkpoint for other programs: a PEFT adapter, or a whole model (transformers, vLLM)')
-    .requiredOption('--checkpoint <dir>', 'checkpoint of a run, or any PEFT adapter')
+    .requiredOption('--checkpoint <checkpoint>', `${CHECKPOINT_HELP}, or that of any PEFT adapter`)
     .requiredOption('--out <dir>', 'folder to write to; must be empty or not exist')
     .option(
       '--model <model>',

@@ -1,6 +1,6 @@
 import { aborted, generate, withCleanup, type GenerateOptions } from '@ui-rl/api';
 import { Command } from 'commander';
-import { addEngineFlags, MODEL_HELP, printProgress } from '../engine-flags';
+import { addEngineFlags, addModelFlags, printProgress } from '../engine-flags';
 import { nonNegativeNumber, positiveInteger, shareOfOne, wholeNumber } from '../flags';
 import { writeResult } from '../result-file';
 
@@ -9,10 +9,8 @@ interface GenerateFlags extends GenerateOptions {
 }
 
 export function generateCommand(): Command {
-  const command = new Command('generate')
+  const command = addModelFlags(new Command('generate'))
     .description('the answer of a model to a conversation')
-    .requiredOption('--model <model>', MODEL_HELP)
-    .option('--adapter <dir>', 'LoRA adapter in PEFT format')
     .requiredOption(
       '--input <file>',
       'JSON: {"messages":[{"role","content":[{"type":"text","text"} or {"type":"image","path"}]}]}',

@@ -12,12 +12,11 @@ import {
   phaseGoal,
   ProgressDisplay,
   progressLine,
-  projectRoot,
   withCleanup,
   type QuickstartReport,
 } from '@ui-rl/api';
 import type { RunEvent } from '@ui-rl/contracts';
-import { readCliSettings, readRunFile } from '@ui-rl/settings';
+import { projectRoot, readCliSettings, readRunFile } from '@ui-rl/settings';
 import { Command } from 'commander';
 
 interface QuickstartFlags {

@@ -1,6 +1,6 @@
 import { aborted, score, withCleanup, type ModelQuestion } from '@ui-rl/api';
 import { Command } from 'commander';
-import { addEngineFlags, MODEL_HELP, printProgress } from '../engine-flags';
+import { addEngineFlags, addModelFlags, printProgress } from '../engine-flags';
 import { writeResult } from '../result-file';
 
 interface ScoreFlags extends ModelQuestion {
@@ -8,10 +8,8 @@ interface ScoreFlags extends ModelQuestion {
 }
 
 export function scoreCommand(): Command {
-  const command = new Command('score')
+  const command = addModelFlags(new Command('score'))
     .description('log-probabilities of a conversation, token by token, as they are trained')
-    .requiredOption('--model <model>', MODEL_HELP)
-    .option('--adapter <dir>', 'LoRA adapter in PEFT format')
     .requiredOption(
       '--input <file>',
       'JSON: {"messages":[{"role","content":[{"type":"text","text"} or {"type":"image","path"}]}]}',

@@ -1,0 +1,119 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { describeError } from '@ui-rl/bus';
+import { parseCheckpointName, type BaseModel } from '@ui-rl/contracts';
+import { parseHubName, pinnedName } from '@ui-rl/models';
+import { locateCheckpoint } from './locate-checkpoint';
+import { modelFolder, type FetchOptions } from './model-folder';
+
+/** Which model, and which weights over it. */
+export interface ModelChoice {
+  /**
+   * Hugging Face folder, name on the hub, or name of `UIRL_MODELS`. Where a checkpoint or adapter is named, the default is the
+   * model it was trained over.
+   */
+  model?: string;
+  /** Folder of a LoRA adapter in PEFT format. */
+  adapter?: string;
+  /** Checkpoint of a run: its address `uirl://<run>/sampler_weights/<step>`, or its folder. */
+  checkpoint?: string;
+}
+
+/** Folders on this machine. */
+export interface ChosenModel {
+  modelDir: string;
+  /** Of an adapter over the model. */
+  adapterDir?: string;
+}
+
+export const ADAPTER_CONFIG = 'adapter_config.json';
+
+/** Brings what was chosen to this machine. Throws an error that says what to name where something is missing. */
+export async function chooseModel(choice: ModelChoice, fetch: FetchOptions): Promise<ChosenModel> {
+  const { model, adapter, checkpoint } = choice;
+  if (adapter !== undefined && checkpoint !== undefined) {
+    throw new Error(
+      'an adapter and a checkpoint are named: a checkpoint has its own adapter, name one of them',
+    );
+  }
+  const named = adapter ?? checkpoint;
+  if (named === undefined) {
+    if (model === undefined) throw new Error('which model? Name a model or a checkpoint');
+    return { modelDir: await modelFolder(model, fetch) };
+  }
+  const weightsDir = await weightsFolder(named, fetch);
+  if (await holdsAdapter(weightsDir)) {
+    return { modelDir: await baseModelFolder(weightsDir, model, fetch), adapterDir: weightsDir };
+  }
+  if (model === undefined) return { modelDir: weightsDir };
+  throw new Error(`${weightsDir} holds a whole model, but the model ${model} is named, too: leave that out`);
+}
+
+/** Folder of an adapter or checkpoint that is named by address or folder. */
+export async function weightsFolder(name: string, fetch: FetchOptions): Promise<string> {
+  if (parseCheckpointName(name) !== undefined) return locateCheckpoint(name, fetch);
+  if (name.startsWith('uirl://')) {
+    throw new Error(`${name} is no address of a checkpoint, such as uirl://<run>/sampler_weights/000080`);
+  }
+  return resolve(name);
+}
+
+/** Whether a folder of weights is an adapter (else a whole model). Throws where it is neither. */
+export async function holdsAdapter(dir: string): Promise<boolean> {
+  const files = await readdir(dir).catch((cause: unknown) => {
+    throw new Error(`${dir}: no such checkpoint folder`, { cause });
+  });
+  if (files.includes(ADAPTER_CONFIG)) return true;
+  if (files.includes('config.json')) return false;
+  throw new Error(
+    `${dir}: holds neither ${ADAPTER_CONFIG} nor config.json; expected a checkpoint or an adapter`,
+  );
+}
+
+/** The folder of the model an adapter was made for: the one given, else what its checkpoint or configuration says. */
+export async function baseModelFolder(
+  adapterDir: string,
+  model: string | undefined,
+  fetch: FetchOptions,
+): Promise<string> {
+  if (model !== undefined) return modelFolder(model, fetch);
+  const { name, where } = (await stateModel(adapterDir)) ?? (await configuredModel(adapterDir));
+  const named = `${where} names the model ${name}`;
+  const dir = await modelFolder(name, fetch).catch((cause: unknown) => {
+    throw new Error(
+      `${named}, which cannot be had here (${describeError(cause)}); name the model with --model`,
+      { cause },
+    );
+  });
+  const isFolder = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
+  if (isFolder) return dir;
+  throw new Error(`${named}, which is no folder here and no name on the hub; name the model with --model`);
+}
+
+interface NamedBase {
+  name: string;
+  /** The file that says so. */
+  where: string;
+}
+
+/** What a learner wrote beside the adapter. */
+async function stateModel(adapterDir: string): Promise<NamedBase | undefined> {
+  const where = join(adapterDir, 'state.json');
+  const text = await readFile(where, 'utf8').catch(() => undefined);
+  const { model } = text === undefined ? {} : (JSON.parse(text) as { model?: BaseModel });
+  return model === undefined ? undefined : { name: pinnedName(model.name, model.commit), where };
+}
+
+/** What PEFT's configuration says. */
+async function configuredModel(adapterDir: string): Promise<NamedBase> {
+  const where = join(adapterDir, ADAPTER_CONFIG);
+  const { base_model_name_or_path: name, revision } = JSON.parse(await readFile(where, 'utf8')) as {
+    base_model_name_or_path?: string | null;
+    revision?: string | null;
+  };
+  if (typeof name !== 'string') {
+    throw new Error(`${where}: base_model_name_or_path is missing; name the model with --model`);
+  }
+  const onHub = typeof revision === 'string' && parseHubName(name) !== undefined;
+  return { name: onHub ? pinnedName(name, revision) : name, where };
+}

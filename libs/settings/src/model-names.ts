@@ -1,0 +1,25 @@
+import { join, resolve } from 'node:path';
+import type { EnvironmentReader } from './environment-reader';
+import { projectRoot } from './project-root';
+
+/** Name → folder of the models this machine has besides those of the hub. */
+export type ModelNames = Readonly<Record<string, string>>;
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** `UIRL_MODELS`, and the model that comes with the project. */
+export function readModelNames(reader: EnvironmentReader): ModelNames {
+  const names: Record<string, string> = { small: join(projectRoot, 'deploy/local/model') };
+  for (const entry of reader.list('UIRL_MODELS')) {
+    const [, name, folder] = /^([^=]*)=(.+)$/.exec(entry) ?? [];
+    if (name !== undefined && NAME.test(name)) names[name] = resolve(folder);
+    else
+      reader.refuse(
+        'UIRL_MODELS',
+        entry,
+        'name=folder, several separated by commas, names without "/"',
+        null,
+      );
+  }
+  return names;
+}
