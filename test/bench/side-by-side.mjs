@@ -1,6 +1,6 @@
 /**
  * ui-rl beside PyTorch with transformers and PEFT: the same weights, adapter, token ids and pixels, on the same processor, in
- * turn. See README.md; `node test/bench/side-by-side.mjs --help`.
+ * turn. See README.md beside it; `node test/bench/side-by-side.mjs --help`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';

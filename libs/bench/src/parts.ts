@@ -19,7 +19,7 @@ export interface BenchOptions {
 
 /** What a part measures. */
 export interface PartResult {
-  /** Keys of the report, see README of test/bench. */
+  /** Keys of the report, see docs/experiments/speed.md. */
   ratios: Partial<
     Record<'train_vs_matmul' | 'generate_64_vs_1' | 'env_vs_playwright' | 'step_overhead_ms', number>
   >;
