@@ -30,6 +30,13 @@ export interface SessionsOptions {
 }
 
 type State = Record<string, unknown> | null;
+interface OpenedSession {
+  sessionId: string;
+  screenshot: Screenshot;
+  /** Of the first frame; null where the environment reports none. */
+  state: State;
+}
+
 type CloseReply = Reply<{ state: State }>;
 
 interface Open {
@@ -80,7 +87,7 @@ export class Sessions {
     return this.active.size + this.opening;
   }
 
-  async open(request: OpenSession): Promise<Reply<{ sessionId: string; screenshot: Screenshot }>> {
+  async open(request: OpenSession): Promise<Reply<OpenedSession>> {
     if (this.size >= this.options.maxSessions) this.giveUp(request.owner);
     if (this.closed || this.size >= this.options.maxSessions) {
       return failure('capacity', `all ${this.options.maxSessions} sessions are in use`);
@@ -136,10 +143,7 @@ export class Sessions {
     await this.environment.close();
   }
 
-  private opened(
-    session: EnvironmentSession,
-    { owner, leaseMs }: OpenSession,
-  ): Reply<{ sessionId: string; screenshot: Screenshot }> {
+  private opened(session: EnvironmentSession, { owner, leaseMs }: OpenSession): Reply<OpenedSession> {
     const open: Open = {
       id: randomUUID(),
       owner,
@@ -154,7 +158,10 @@ export class Sessions {
     };
     this.active.set(open.id, open);
     this.renew(open);
-    return { ok: true, value: { sessionId: open.id, screenshot: session.screenshot } };
+    return {
+      ok: true,
+      value: { sessionId: open.id, screenshot: session.screenshot, state: session.state ?? null },
+    };
   }
 
   private async closing(open: Open): Promise<CloseReply> {

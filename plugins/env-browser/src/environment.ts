@@ -10,7 +10,7 @@ import { BrowserError } from './errors';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
 import { pageOrigin, readPageSpec, readSettings, type PageSpec } from './options';
-import { asReply, BrowserSession } from './session';
+import { asReply, BrowserSession, readState } from './session';
 import { settle } from './settle';
 import { BrowserTab } from './browser-tab';
 
@@ -72,13 +72,14 @@ export class BrowserEnvironment implements Environment {
     const kept = this.takeIdle(spec);
     const tab = kept ?? (await this.fresh(spec));
     try {
-      const screenshot = await tab.during(deadline, async () => {
+      const [screenshot, state] = await tab.during(deadline, async () => {
         if (kept === null) await tab.load();
         await tab.reset(seed);
         await settle(tab, true);
-        return tab.capture();
+        // Asked for while the screenshot is made, the state costs no time of its own.
+        return Promise.all([tab.capture(), readState(tab)]);
       });
-      return new BrowserSession(screenshot, tab, (used, healthy) => this.takeBack(used, healthy));
+      return new BrowserSession(screenshot, state, tab, (used, healthy) => this.takeBack(used, healthy));
     } catch (error) {
       await tab.destroy();
       throw error;

@@ -83,8 +83,12 @@ describe('faults', () => {
     expect(browsers()).toHaveLength(1);
   });
 
-  it('a page that hangs while its state is read fails the close in time', async () => {
-    lab.page('stuck', `<script>window.uirl = { reset() {}, state() { for (;;); } }</script>`);
+  it('a page that hangs while its state is read fails the open or the close in time', async () => {
+    const stuck = (reads: number) =>
+      `<script>let reads = 0; window.uirl = { reset() {}, state() { while (++reads > ${reads}); return {}; } }</script>`;
+    lab.page('stuck-at-first', stuck(0));
+    await expect(lab.open({ page: 'stuck-at-first' }, { deadlineMs: 2000 })).rejects.toThrow(/^deadline/);
+    lab.page('stuck', stuck(1));
     const player = await lab.open({ page: 'stuck' });
     expect(codeOf(await lab.sessions.closeSession(player.sessionId))).toBe('deadline');
   });
@@ -116,7 +120,7 @@ describe('faults', () => {
   it('plugin pages that can reset themselves are used again, others are not', async () => {
     lab.page(
       'plain',
-      '<script>window.uirl = { state: () => ({ visits: localStorage.visits = Number(localStorage.visits ?? 0) + 1 }) }</script>',
+      '<script>const visits = localStorage.visits = Number(localStorage.visits ?? 0) + 1; window.uirl = { state: () => ({ visits }) }</script>',
     );
     for (let episode = 1; episode <= 3; episode++) {
       const counter = await lab.open(page);

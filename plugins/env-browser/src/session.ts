@@ -12,6 +12,7 @@ export class BrowserSession implements EnvironmentSession {
 
   constructor(
     readonly screenshot: Screenshot,
+    readonly state: State,
     private readonly tab: BrowserTab,
     /** Takes the page back: for another episode, or to be closed. */
     private readonly giveBack: (tab: BrowserTab, healthy: boolean) => Promise<void>,
@@ -22,7 +23,7 @@ export class BrowserSession implements EnvironmentSession {
   }
 
   async close(deadline: Deadline): Promise<Reply<State>> {
-    const reply = await asReply(() => this.tab.during(deadline, () => this.readState()));
+    const reply = await asReply(() => this.tab.during(deadline, () => readState(this.tab)));
     if (reply.ok) await this.end(true);
     return reply;
   }
@@ -45,16 +46,16 @@ export class BrowserSession implements EnvironmentSession {
     const ended = tab.contract.done && (await tab.evaluate<unknown>('window.uirl?.done?.()')) === true;
     return { screenshot, outcome: tab.takeOutcome(), done: ended || action.action === 'finish' };
   }
+}
 
-  private async readState(): Promise<State> {
-    const { tab } = this;
-    if (!tab.contract.state) {
-      return tab.evaluate('({ url: location.href, title: document.title })');
-    }
-    const state = await tab.evaluateWhenReady('window.uirl?.state?.()');
-    if (typeof state === 'object' && state !== null && !Array.isArray(state)) return state as State;
-    throw new BrowserError('page_error', `uirl.state() of ${tab.spec.url} must return an object`);
+/** The state that verifiers judge, as the page tells it; where it has none to tell, its address and title. */
+export async function readState(tab: BrowserTab): Promise<State> {
+  if (!tab.contract.state) {
+    return tab.evaluate('({ url: location.href, title: document.title })');
   }
+  const state = await tab.evaluateWhenReady('window.uirl?.state?.()');
+  if (typeof state === 'object' && state !== null && !Array.isArray(state)) return state as State;
+  throw new BrowserError('page_error', `uirl.state() of ${tab.spec.url} must return an object`);
 }
 
 /** Failures of the world become values; everything else propagates. */

@@ -1,6 +1,6 @@
 import { dialects } from '@ui-rl/actions';
 import type { EnvironmentSpec, Purpose, RunRecord } from '@ui-rl/contracts';
-import { loadPlugins } from '@ui-rl/plugin-kit';
+import { loadPlugins, type Reward, type RewardPlugin, type Verifier, verify } from '@ui-rl/plugin-kit';
 import { parseRunFile } from '@ui-rl/settings';
 import { type EpisodePlan, TIMEOUTS, type Timeouts } from './episode/plan';
 
@@ -33,7 +33,8 @@ export async function planRun(record: RunRecord, furtherPlugins: readonly string
     topP: rollout.top_p,
     promptStyle: model.prompt,
     dialect: { name: model.action_format, instance: dialects[model.action_format] },
-    rewards: rewards.map((name) => registry.reward(name)),
+    verifier: { name: 'checks', instance: checks },
+    rewards: rewards.map((name) => ({ name, instance: asReward(registry.reward(name)) })),
     turnTimeoutMs: rollout.turn_timeout_ms,
     episodeTimeoutMs: rollout.episode_timeout_ms,
   };
@@ -51,5 +52,14 @@ export async function planRun(record: RunRecord, furtherPlugins: readonly string
       ...shared,
       temperature: purpose === 'train' ? rollout.temperature : evaluation.temperature,
     }),
+  };
+}
+
+const checks: Verifier = { verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) };
+
+function asReward(plugin: RewardPlugin): Reward {
+  return {
+    score: ({ task, success, status, turns, stateAfter: finalState }) =>
+      plugin.score({ task, success, status, turns: turns.length, finalState }),
   };
 }

@@ -9,6 +9,7 @@ import {
   type Screenshot,
   subjects,
 } from '@ui-rl/contracts';
+import { verify } from '@ui-rl/plugin-kit';
 import type { EpisodePlan } from '../src/episode/plan';
 
 /** Half of what is on the screen. */
@@ -122,7 +123,11 @@ export const PLAN: EpisodePlan = {
   topP: 1,
   promptStyle: 'compact',
   dialect: { name: 'json', instance: jsonDialect },
-  rewards: [{ kind: 'reward', name: 'half', score: ({ success }) => (success === true ? 0.5 : 0) }],
+  verifier: {
+    name: 'checks',
+    instance: { verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) },
+  },
+  rewards: [{ name: 'half', instance: { score: ({ success }) => (success === true ? 0.5 : 0) } }],
   turnTimeoutMs: 3_000,
   episodeTimeoutMs: 8_000,
 };

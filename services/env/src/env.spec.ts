@@ -82,7 +82,11 @@ describe('the env service', () => {
   afterEach(leaveAll);
 
   it('plays an episode of a demo task: open, step, close with the state', async () => {
-    const { sessionId, instance, screenshot } = await opened();
+    const { sessionId, instance, screenshot, state } = await opened();
+    expect(state).toMatchObject({
+      screen: expect.any(String) as string,
+      settings: expect.any(Object) as object,
+    });
     expect(instance).toBe(serviceBus.instance);
     expect(screenshot).toMatchObject({
       width: 160,

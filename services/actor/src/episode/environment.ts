@@ -39,6 +39,8 @@ export class EnvironmentClient {
     private readonly sessionId: string,
     private readonly instance: string,
     readonly firstFrame: Screenshot,
+    /** The state of the first frame; null where the environment has none. */
+    readonly initialState: Record<string, unknown> | null,
   ) {}
 
   /** Waits for room. @throws EpisodeFailure where there is none in time, or the environment cannot play the task. */
@@ -60,8 +62,8 @@ export class EnvironmentClient {
       isTransientResult: (given) => !given.ok && TRANSIENT.has(given.error.code),
     });
     if (reply.ok) {
-      const { sessionId, instance, screenshot } = reply.value;
-      return new EnvironmentClient(bus, clock, timeouts, sessionId, instance, screenshot);
+      const { sessionId, instance, screenshot, state } = reply.value;
+      return new EnvironmentClient(bus, clock, timeouts, sessionId, instance, screenshot, state ?? null);
     }
     throw new EpisodeFailure(
       reply.error.code,

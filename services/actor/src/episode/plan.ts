@@ -1,5 +1,5 @@
 import type { Dialect, PromptStyle } from '@ui-rl/actions';
-import type { RewardPlugin } from '@ui-rl/plugin-kit';
+import type { Reward, Verifier } from '@ui-rl/plugin-kit';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 
 /** A component that a run uses, and how messages name it. */
@@ -19,8 +19,9 @@ export interface EpisodePlan {
   topP: number;
   promptStyle: PromptStyle;
   dialect: Named<Dialect>;
-  rewards: readonly RewardPlugin[];
-  /** For one turn: asking the policy and acting, retries included. */
+  verifier: Named<Verifier>;
+  rewards: readonly Named<Reward>[];
+  /** For one turn: asking the policy and acting, retries included; and for one call of a verifier or reward. */
   turnTimeoutMs: number;
   /** For the whole episode. */
   episodeTimeoutMs: number;

@@ -155,9 +155,9 @@ test('an answer for another screenshot than the one that was sent is refused', a
   expect((await play()).invalidReason).toMatch(/bad_reply/);
 });
 
-test('a reward plugin that fails makes the episode invalid and is named', async () => {
+test('a reward that fails makes the episode invalid and is named', async () => {
   world.answers = ['{"action":"finish","success":true}'];
-  const broken = { kind: 'reward' as const, name: 'broken', score: () => Number.NaN };
+  const broken = { name: 'broken', instance: { score: () => Number.NaN } };
   expect((await play({ rewards: [broken] })).invalidReason).toMatch(/"broken" gave NaN/);
 });
 

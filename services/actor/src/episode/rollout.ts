@@ -1,12 +1,13 @@
-import { type BusService, describeError } from '@ui-rl/bus';
-import type { RolloutRequest, Screenshot, Trajectory } from '@ui-rl/contracts';
-import { verify } from '@ui-rl/plugin-kit';
+import type { BusService } from '@ui-rl/bus';
+import type { RolloutRequest, Trajectory } from '@ui-rl/contracts';
 import { Clock } from './clock';
 import { EnvironmentClient } from './environment';
 import { EpisodeFailure } from './failure';
+import { judge } from './judge';
 import { type EpisodePlan, TIMEOUTS, type Timeouts } from './plan';
 import type { ModelImages } from './model-images';
 import { type EpisodeProgress, playTurns } from './play';
+import { Screenshots } from './screenshots';
 
 export interface RolloutContext {
   bus: BusService;
@@ -32,12 +33,12 @@ export async function playRollout(request: RolloutRequest, context: RolloutConte
   const timeouts = context.timeouts ?? TIMEOUTS;
   const startedAt = new Date();
   const clock = new Clock('the episode', plan.episodeTimeoutMs, context.stopping);
-  const uploads = new Uploads(bus);
+  const screenshots = new Screenshots(bus);
   for (let restart = 0; ; restart++) {
-    const attempt = new Attempt(request, context, timeouts, clock, uploads);
+    const attempt = new Attempt(request, context, timeouts, clock, screenshots);
     try {
       const played = await attempt.play(restart);
-      await clock.race(uploads.finish());
+      await clock.race(screenshots.finish());
       return trajectory(request, context.actor, startedAt, played);
     } catch (error) {
       if (!(error instanceof EpisodeFailure)) throw error;
@@ -46,7 +47,7 @@ export async function playRollout(request: RolloutRequest, context: RolloutConte
         continue;
       }
       bus.logger.warn(`${request.rolloutId} is invalid: ${error.code}: ${error.message}`);
-      await uploads.finish();
+      await screenshots.finish();
       return trajectory(request, context.actor, startedAt, {
         status: 'invalid',
         invalidReason: `${error.code}: ${error.message}`,
@@ -87,16 +88,16 @@ class Attempt {
     private readonly context: RolloutContext,
     private readonly timeouts: Timeouts,
     private readonly clock: Clock,
-    private readonly uploads: Uploads,
+    private readonly screenshots: Screenshots,
   ) {}
 
   async play(restart: number): Promise<Played> {
-    const { request, timeouts, clock, uploads } = this;
+    const { request, timeouts, clock, screenshots } = this;
     const { bus, plan, modelImages, delivery } = this.context;
     const environment = await EnvironmentClient.open(bus, request, clock, timeouts);
     let closed = false;
     try {
-      uploads.add(environment.firstFrame);
+      screenshots.add(environment.firstFrame);
       const progress: EpisodeProgress = { turns: [], screenshot: environment.firstFrame };
       this.progress = progress;
       const playId = delivery === 1 && restart === 0 ? '' : `~${delivery}.${restart}`;
@@ -110,70 +111,33 @@ class Attempt {
           environment,
           modelImages,
           playId,
-          keep: (image) => uploads.add(image),
+          keep: (image) => screenshots.add(image),
         },
         progress,
       );
-      const state = await environment.close();
+      const stateAfter = await environment.close();
       closed = true;
-      return await this.judge(status, progress, state);
+      return await this.judged(status, progress, environment.initialState, stateAfter);
     } finally {
       if (!closed) environment.discard();
     }
   }
 
-  private async judge(
+  private async judged(
     status: 'completed' | 'truncated',
-    progress: EpisodeProgress,
-    state: Record<string, unknown> | null,
+    { turns, screenshot }: EpisodeProgress,
+    stateBefore: Record<string, unknown> | null,
+    stateAfter: Record<string, unknown> | null,
   ): Promise<Played> {
-    const { task } = this.request;
-    const success = verify(task.checks, state);
-    const input = { task, success, status, turns: progress.turns.length, finalState: state };
-    const rewards: Record<string, number> = {};
-    for (const plugin of this.context.plan.rewards) {
-      rewards[plugin.name] = await scored(plugin.name, async () => plugin.score(input));
-    }
+    const { request, screenshots, clock } = this;
+    const finalScreenshot = screenshot.sha256;
+    const played = { request, status, turns, finalScreenshot, stateBefore, stateAfter, screenshots };
     return {
       status,
-      success,
-      rewards,
-      reward: Object.values(rewards).reduce((sum, part) => sum + part, 0),
-      turns: progress.turns,
-      finalScreenshot: progress.screenshot.sha256,
-      ...(state === null ? {} : { finalState: state }),
+      ...(await judge(played, this.context.plan, clock)),
+      finalScreenshot,
+      ...(stateBefore === null ? {} : { initialState: stateBefore }),
+      ...(stateAfter === null ? {} : { finalState: stateAfter }),
     };
-  }
-}
-
-async function scored(name: string, score: () => Promise<number>): Promise<number> {
-  let part: unknown;
-  try {
-    part = await score();
-  } catch (error) {
-    throw new EpisodeFailure('reward', `reward plugin "${name}" failed: ${describeError(error)}`);
-  }
-  if (typeof part === 'number' && Number.isFinite(part)) return part;
-  throw new EpisodeFailure(
-    'reward',
-    `reward plugin "${name}" gave ${String(part)}, expected a finite number`,
-  );
-}
-
-/** Screenshots on their way into the blob store, while the episode goes on. */
-class Uploads {
-  private readonly pending = new Map<string, Promise<unknown>>();
-
-  constructor(private readonly bus: BusService) {}
-
-  add({ png, sha256 }: Screenshot): void {
-    if (this.pending.has(sha256)) return;
-    const upload = this.bus.blobs.put(png, sha256);
-    upload.catch(() => undefined);
-    this.pending.set(sha256, upload);
-  }
-
-  async finish(): Promise<void> {
-    await Promise.all(this.pending.values());
   }
 }

@@ -1,0 +1,184 @@
+import { BusService } from '@ui-rl/bus';
+import type { JudgedEpisode, Reward, RewardParts, RewardResult, Verifier } from '@ui-rl/plugin-kit';
+import { makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
+import { frame, PLAN, World } from '../../test/world';
+import { ModelImages } from './model-images';
+import type { EpisodePlan } from './plan';
+import { playRollout } from './rollout';
+import { Screenshots } from './screenshots';
+
+const RUN = 'actor-judge';
+
+let nats: NatsServer;
+let bus: BusService;
+let other: BusService;
+let world: World;
+
+beforeAll(async () => {
+  nats = await startNats();
+  bus = await BusService.connect({ service: 'actor', servers: [nats.url] });
+  other = await BusService.connect({ service: 'world', servers: [nats.url] });
+  World.serve(other, RUN, () => world);
+});
+
+afterAll(async () => {
+  await bus.close();
+  await other.close();
+  await nats.stop();
+});
+
+beforeEach(() => {
+  world = new World(RUN);
+  world.answers = ['{"action":"click","x":8,"y":9}', 'hm', '{"action":"finish","success":true}'];
+});
+
+const request = makeRollout({ runId: RUN, seed: 7, task: makeTask({ maxSteps: 10 }) });
+
+function play(changes: Partial<EpisodePlan>) {
+  return playRollout(request, {
+    bus,
+    plan: { ...PLAN, ...changes },
+    modelImages: new ModelImages(bus, RUN),
+    actor: 'actor-1',
+    delivery: 1,
+    stopping: new AbortController().signal,
+  });
+}
+
+const named = (rewards: Record<string, Reward['score']>) =>
+  Object.entries(rewards).map(([name, score]) => ({ name, instance: { score } }));
+
+test('a reward gets the whole episode: task, actions, parse errors, states, and screenshots on demand', async () => {
+  let seen: JudgedEpisode | undefined;
+  let lastPng = '';
+  const looks: Reward['score'] = async (episode, { deadlineAt, signal }) => {
+    seen = episode;
+    lastPng = new TextDecoder().decode(await episode.finalObservation.png());
+    expect(deadlineAt).toBeGreaterThan(Date.now());
+    expect(signal.aborted).toBe(false);
+    return lastPng.includes('/0.0') ? 2 : 0;
+  };
+  const played = await play({ rewards: named({ looks }) });
+  expect(played).toMatchObject({
+    status: 'completed',
+    reward: 2,
+    rewards: { looks: 2 },
+    initialState: { screen: 'home' },
+    finalState: { screen: 'settings' },
+  });
+  const after = frame(`${request.rolloutId}/0.0`);
+  expect(lastPng).toBe(new TextDecoder().decode(after.png));
+  const observed = ({ sha256, width, height }: typeof after) =>
+    expect.objectContaining({ sha256, width, height });
+  expect(seen).toEqual({
+    task: request.task,
+    seed: 7,
+    status: 'completed',
+    success: true,
+    turns: [
+      expect.objectContaining({
+        index: 0,
+        observation: observed(frame('first')),
+        actions: [{ action: 'click', x: 8, y: 9 }],
+        outcome: 'ok',
+      }),
+      expect.objectContaining({ actions: [], parseError: expect.stringContaining('no_action'), text: 'hm' }),
+      expect.objectContaining({ observation: observed(after), outcome: 'ok' }),
+    ],
+    finalObservation: observed(after),
+    stateBefore: { screen: 'home' },
+    stateAfter: { screen: 'settings' },
+  });
+});
+
+test('rewards pay named parts, for the episode and by turns, and the return is the sum of all', async () => {
+  const rewards = named({
+    success: ({ success }) => Number(success),
+    shaping: ({ turns }) => ({
+      episode: { tidy: 0.5 },
+      turns: turns.map(({ parseError }): RewardParts =>
+        parseError === undefined ? { near: 0.25 } : { tidy: -0.125, near: 0 },
+      ),
+    }),
+    steps: ({ turns }) => ({ turns: turns.map(() => -0.0625) }),
+  });
+  const played = await play({ rewards });
+  expect(played.rewards).toEqual({ success: 1, tidy: 0.375, near: 0.5, steps: -0.1875 });
+  expect(played.reward).toBe(1.6875);
+  expect(played.turns.map(({ reward, rewards: parts }) => ({ reward, parts }))).toEqual([
+    { reward: 0.1875, parts: { near: 0.25, steps: -0.0625 } },
+    { reward: -0.1875, parts: { tidy: -0.125, near: 0, steps: -0.0625 } },
+    { reward: 0.1875, parts: { near: 0.25, steps: -0.0625 } },
+  ]);
+});
+
+test('where no reward pays by turns, turns have none', async () => {
+  const { turns } = await play({});
+  expect(turns.some((turn) => 'reward' in turn || 'rewards' in turn)).toBe(false);
+});
+
+test('two rewards that pay a part of the same name are refused, both by name', async () => {
+  const rewards = named({ one: () => ({ bonus: 1 }), two: () => ({ turns: [0, { bonus: 1 }, 0] }) });
+  const { status, invalidReason, reward } = await play({ rewards });
+  expect({ status, reward }).toEqual({ status: 'invalid', reward: 0 });
+  expect(invalidReason).toBe('reward: rewards "one" and "two" both pay a part named "bonus"');
+});
+
+test.each<[string, unknown, string]>([
+  ['nothing', undefined, 'gave undefined, expected a number, parts by name, or {episode, turns}'],
+  ['a list', [1], 'gave [1], expected a number, parts'],
+  ['a part that is no number', { near: 'much' }, 'gave much as part "near", expected a finite number'],
+  ['too few turns', { turns: [1] }, 'pays for 1 turns, the episode has 3'],
+  ['something else beside turns', { turns: [0, 0, 0], total: 1 }, 'gave "total" beside "turns"'],
+])('a reward that gives %s makes the episode invalid', async (_what, result, problem) => {
+  const { invalidReason } = await play({ rewards: named({ odd: () => result as RewardResult }) });
+  expect(invalidReason).toContain('reward: reward "odd" ');
+  expect(invalidReason).toContain(problem);
+});
+
+test('a reward that hangs makes the episode invalid by its deadline, and is told to stop', async () => {
+  let signal: AbortSignal | undefined;
+  const hangs: Reward['score'] = (_episode, deadline) => {
+    ({ signal } = deadline);
+    return new Promise(() => undefined);
+  };
+  const { status, invalidReason, turns } = await play({ rewards: named({ hangs }), turnTimeoutMs: 500 });
+  expect({ status, invalidReason }).toEqual({
+    status: 'invalid',
+    invalidReason: 'deadline: reward "hangs" took longer than 500 ms',
+  });
+  expect(signal?.aborted).toBe(true);
+  expect(turns).toHaveLength(3);
+});
+
+test.each<[string, Verifier['verify'], string]>([
+  [
+    'fails',
+    () => {
+      throw new Error('no idea');
+    },
+    'verifier: verifier "strict" failed: no idea',
+  ],
+  ['says neither yes nor no', () => 'yes' as never, 'verifier: verifier "strict" says yes'],
+])('a verifier that %s makes the episode invalid', async (_what, verify, reason) => {
+  const { status, invalidReason } = await play({ verifier: { name: 'strict', instance: { verify } } });
+  expect(status).toBe('invalid');
+  expect(invalidReason).toContain(reason);
+});
+
+test('a verifier may judge by more than the state, and may not know', async () => {
+  const byTurns: Verifier = { verify: ({ turns }) => (turns.length === 3 ? null : true) };
+  const played = await play({ verifier: { name: 'by-turns', instance: byTurns } });
+  expect(played).toMatchObject({ status: 'completed', success: null, reward: 0 });
+});
+
+test('a screenshot that memory was too small for is read from the blobs', async () => {
+  const screenshots = new Screenshots(bus, 1);
+  const [first, second] = [frame('memory 1'), frame('memory 2')];
+  screenshots.add(first);
+  screenshots.add(second);
+  for (const { sha256, png } of [first, second]) {
+    expect(Buffer.compare(await screenshots.observation(sha256).png(), png)).toBe(0);
+  }
+  expect(() => screenshots.observation('0'.repeat(64))).toThrow('the episode has no screenshot 000');
+});

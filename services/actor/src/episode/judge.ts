@@ -1,0 +1,102 @@
+import { describeError } from '@ui-rl/bus';
+import type { RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
+import type { Action, Deadline, Episode, EpisodeTurn } from '@ui-rl/plugin-kit';
+import type { Clock } from './clock';
+import { EpisodeFailure, Stopped } from './failure';
+import type { EpisodePlan } from './plan';
+import { addUp, sum, type Scored } from './score';
+import type { Screenshots } from './screenshots';
+
+type State = Record<string, unknown> | null;
+
+/** An episode that is over. */
+export interface PlayedEpisode {
+  request: RolloutRequest;
+  status: Episode['status'];
+  turns: readonly Turn[];
+  /** sha256 of the screenshot after the last action. */
+  finalScreenshot: string;
+  stateBefore: State;
+  stateAfter: State;
+  screenshots: Screenshots;
+}
+
+/**
+ * Asks the verifier whether the task was done, and the rewards what they pay for it.
+ *
+ * @throws EpisodeFailure that names what failed or took too long, Stopped
+ */
+export async function judge(
+  played: PlayedEpisode,
+  { verifier, rewards, turnTimeoutMs }: Pick<EpisodePlan, 'verifier' | 'rewards' | 'turnTimeoutMs'>,
+  clock: Clock,
+): Promise<Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'turns'>> {
+  const episode = episodeOf(played);
+  const ask = <T>(kind: 'verifier' | 'reward', name: string, work: (deadline: Deadline) => T | Promise<T>) =>
+    inTime(kind, name, work, clock.part(`${kind} "${name}"`, turnTimeoutMs));
+  const said: unknown = await ask('verifier', verifier.name, (deadline) =>
+    verifier.instance.verify(episode, deadline),
+  );
+  const success = readVerdict(verifier.name, said);
+  const scored: Scored[] = [];
+  for (const { name, instance } of rewards) {
+    const result = await ask('reward', name, (deadline) => instance.score({ ...episode, success }, deadline));
+    scored.push({ name, result });
+  }
+  const score = addUp(scored, played.turns.length);
+  const turns = played.turns.map((turn, index) => {
+    const paid = score.turns?.[index];
+    return paid === undefined ? turn : { ...turn, reward: sum(paid), rewards: paid };
+  });
+  return { success, reward: score.reward, rewards: score.rewards, turns };
+}
+
+function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpisode): Episode {
+  return {
+    task: request.task,
+    seed: request.seed,
+    status,
+    turns: turns.map((turn): EpisodeTurn => {
+      const { index, text, parseError, outcome } = turn;
+      const actions = turn.actions as unknown as Action[];
+      return {
+        index,
+        observation: screenshots.observation(turn.screenshot),
+        text,
+        actions,
+        parseError,
+        outcome,
+      };
+    }),
+    finalObservation: screenshots.observation(played.finalScreenshot),
+    stateBefore: played.stateBefore,
+    stateAfter: played.stateAfter,
+  };
+}
+
+/** The signal aborts when the time is over or the service stops. */
+async function inTime<T>(
+  kind: string,
+  name: string,
+  work: (deadline: Deadline) => T | Promise<T>,
+  clock: Clock,
+): Promise<T> {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const working = async (): Promise<T> => work({ deadlineAt: clock.endsAt, signal });
+  try {
+    return await clock.race(working());
+  } catch (error) {
+    abort.abort();
+    if (error instanceof EpisodeFailure || error instanceof Stopped) throw error;
+    throw new EpisodeFailure(kind, `${kind} "${name}" failed: ${describeError(error)}`);
+  }
+}
+
+function readVerdict(name: string, said: unknown): boolean | null {
+  if (typeof said === 'boolean' || said === null) return said;
+  throw new EpisodeFailure(
+    'verifier',
+    `verifier "${name}" says ${String(said)}, expected true, false, or null where it cannot judge the task`,
+  );
+}

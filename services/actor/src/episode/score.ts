@@ -1,0 +1,98 @@
+import type { RewardParts, RewardResult } from '@ui-rl/plugin-kit';
+import { EpisodeFailure } from './failure';
+
+/** What a reward of the run gave for an episode. */
+export interface Scored {
+  /** Of the reward. */
+  name: string;
+  result: RewardResult;
+}
+
+/** What all rewards of a run pay for an episode. */
+export interface Score {
+  /** Sum of everything. */
+  reward: number;
+  /** Part → its sum over the episode. */
+  rewards: Record<string, number>;
+  /** The parts paid in each turn; none where no reward pays by turns. */
+  turns?: Record<string, number>[];
+}
+
+/**
+ * Adds up what the rewards gave. A part belongs to one reward.
+ *
+ * @throws EpisodeFailure that names the reward whose result makes no sense, or both that claim a part
+ */
+export function addUp(scored: readonly Scored[], turnCount: number): Score {
+  const rewards: Record<string, number> = {};
+  const turns: Record<string, number>[] = Array.from({ length: turnCount }, () => ({}));
+  const owners = new Map<string, string>();
+  let paysByTurns = false;
+  for (const { name, result } of scored) {
+    const { episode, byTurn } = readResult(name, result, turnCount);
+    paysByTurns ||= byTurn !== undefined;
+    for (const parts of [episode, ...(byTurn ?? [])]) {
+      for (const [part, value] of Object.entries(parts)) {
+        claim(owners, part, name);
+        rewards[part] = (rewards[part] ?? 0) + value;
+      }
+    }
+    byTurn?.forEach((parts, index) => Object.assign(turns[index], parts));
+  }
+  const reward = sum(rewards);
+  return paysByTurns ? { reward, rewards, turns } : { reward, rewards };
+}
+
+export function sum(parts: RewardParts): number {
+  return Object.values(parts).reduce((total, part) => total + part, 0);
+}
+
+function claim(owners: Map<string, string>, part: string, name: string): void {
+  const owner = owners.get(part) ?? name;
+  if (owner !== name) {
+    throw new EpisodeFailure('reward', `rewards "${owner}" and "${name}" both pay a part named "${part}"`);
+  }
+  owners.set(part, name);
+}
+
+interface Read {
+  episode: RewardParts;
+  byTurn?: RewardParts[];
+}
+
+function readResult(name: string, result: unknown, turnCount: number): Read {
+  if (!isRecord(result) || !Array.isArray(result.turns)) return { episode: readParts(name, result) };
+  const { episode = {}, turns, ...unknown } = result as { episode?: unknown; turns: unknown[] };
+  const [key] = Object.keys(unknown);
+  if (key !== undefined) throw wrong(name, `gave "${key}" beside "turns", expected "episode" alone`);
+  if (turns.length !== turnCount) {
+    throw wrong(name, `pays for ${turns.length} turns, the episode has ${turnCount}`);
+  }
+  return { episode: readParts(name, episode), byTurn: turns.map((parts) => readParts(name, parts)) };
+}
+
+/** A number alone is the part that bears the reward's own name. */
+function readParts(name: string, value: unknown): RewardParts {
+  if (typeof value === 'number') return readParts(name, { [name]: value });
+  if (!isRecord(value)) {
+    throw wrong(name, `gave ${show(value)}, expected a number, parts by name, or {episode, turns}`);
+  }
+  for (const [part, number] of Object.entries(value)) {
+    if (typeof number === 'number' && Number.isFinite(number)) continue;
+    const where = part === name ? '' : ` as part "${part}"`;
+    throw wrong(name, `gave ${show(number)}${where}, expected a finite number`);
+  }
+  return value as RewardParts;
+}
+
+function wrong(name: string, problem: string): EpisodeFailure {
+  return new EpisodeFailure('reward', `reward "${name}" ${problem}`);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function show(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}
