@@ -1,6 +1,7 @@
 export { knownConfig, knownModels } from './catalogue';
 export { ModelError, type ModelErrorCategory } from './errors';
 export * from './families/base';
+export { predictingNext } from './families/common/next-tokens';
 export { familyOf, supportedModelTypes } from './families/registry';
 export {
   loadFamily,

@@ -94,24 +94,24 @@ export interface DecodeRow {
   temperature?: number;
 }
 
-/** A sample to train on. */
+/** A sequence to train on or to score. */
 export interface TrainerRow {
   tokenIds: readonly number[];
   /** indices into the batch's images, in the order of their placeholders */
   images: readonly number[];
-  /** 1 where the token is trained (its log-probability given all before it); the first token cannot be */
-  mask: ArrayLike<number>;
-  /** what is to be predicted at each position, where that is not the token of the sequence itself */
-  targets?: ArrayLike<number>;
+  /** what each position is to predict: as a rule the token that follows it */
+  targets: ArrayLike<number>;
+  /** not 0 at the positions whose target's log-probability is wanted */
+  selected: ArrayLike<number>;
   /** softmax temperature of the log-probabilities, default 1 */
   temperature?: number;
 }
 
-/** The feeds of one training batch, and which token each log-probability belongs to. */
+/** The feeds of one training batch, and which position each log-probability belongs to. */
 export interface TrainerBatch {
   feeds: Feeds;
-  /** log-probability m belongs to token `token` of row `row` */
-  selected: { row: number; token: number }[];
+  /** log-probability m is that of the target of position `position` of row `row` */
+  selected: { row: number; position: number }[];
   /** rows of image features that each image takes, padding included; image follows image */
   featureRows: number[];
 }

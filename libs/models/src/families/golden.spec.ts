@@ -7,6 +7,7 @@ import type { FloatTensor } from '../weights/safetensors';
 import { WeightStore } from '../weights/store';
 import type { Family, Feeds, ImageGeometry, ImageInput, TrainerOptions } from './base';
 import { familyOf } from './registry';
+import { predictingNext } from './common/next-tokens';
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
 
@@ -227,8 +228,8 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
     const { graph, logProbs } = golden.family.buildForward({ kind: 'trainer', parameters, images });
     graph.output('log_probs', logProbs);
     const session = await Session.create(graph);
-    const mask = tokenIds.map((_, i) => (i === 0 ? 0 : 1));
-    const row = { tokenIds, mask, images: images === 'none' ? [] : golden.images.map((_, i) => i) };
+    const shown = images === 'none' ? [] : golden.images.map((_, i) => i);
+    const row = { ...predictingNext(tokenIds), images: shown };
     const batch = golden.family.trainerFeeds([row], golden.images, { images });
     const results = await session.run({ ...batch.feeds, ...feeds });
     await session.release();
@@ -279,8 +280,7 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
     values.forEach((value, i) => graph.output(`gradient:${names[i]}`, value));
     graph.output('loss', loss);
     const session = await Session.create(graph);
-    const mask = ids.map((_, i) => (i < expected.prompt_ids.length ? 0 : 1));
-    const row = { tokenIds: ids, mask, images: images.map((_, i) => i) };
+    const row = { ...predictingNext(ids, expected.prompt_ids.length), images: images.map((_, i) => i) };
     const batch = family.trainerFeeds([row], images, { images: 'patches' });
     const { loss: found, ...results } = await session.run({ ...batch.feeds, ...feeds });
     await session.release();

@@ -6,6 +6,7 @@ import { WeightStore } from '../weights/store';
 import type { Family } from '../families/base';
 import { loadAdapter } from './adapter';
 import { mergeAdapter } from './merge';
+import { predictingNext } from '../families/common/next-tokens';
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
 const tokenIds = [17, 42, 8, 99, 120, 3, 77, 61, 200, 5];
@@ -19,7 +20,7 @@ async function logProbs(
   const { graph, logProbs: values } = family.buildForward({ kind: 'trainer', parameters, images: 'none' });
   graph.output('log_probs', values);
   const session = await Session.create(graph);
-  const row = { tokenIds, images: [], mask: tokenIds.map((_, i) => (i === 0 ? 0 : 1)) };
+  const row = { ...predictingNext(tokenIds), images: [] };
   const { feeds } = family.trainerFeeds([row], [], { images: 'none' });
   const taken = [...parameters.inputs.keys()].map((name) => [name, adapter[name]] as const);
   const { log_probs: found } = await session.run({ ...feeds, ...Object.fromEntries(taken) });

@@ -6,6 +6,7 @@ import { loadAdapter } from '../lora/adapter';
 import { WeightStore } from '../weights/store';
 import { DROPOUT_SEED, dropOut } from './dropout';
 import { Parameters } from './parameters';
+import { predictingNext } from '../families/common/next-tokens';
 
 const goldens = join(__dirname, '../../../../test/golden');
 
@@ -103,7 +104,7 @@ describe('against PEFT with the same masks', () => {
     const tokenIds = [...conversation.prompt_ids, ...conversation.response_ids];
     const reference = await WeightStore.openFile(join(golden, 'expected.safetensors'));
     const images = conversation.images.map(({ grid }) => ({ grid, patches: new Float32Array(0) }));
-    const row = { tokenIds, mask: tokenIds.map((_, i) => Number(i > 0)), images: images.map((_, i) => i) };
+    const row = { ...predictingNext(tokenIds), images: images.map((_, i) => i) };
     const { feeds, featureRows } = family.trainerFeeds([row], images, { images: 'features' });
     const features: Record<string, Tensor> = {};
     for (const [input, name] of featureNames(family.shape.deepstack)) {

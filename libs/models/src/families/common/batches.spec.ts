@@ -5,6 +5,7 @@ import { Parameters } from '../../nn/parameters';
 import { normals } from '../../random';
 import { WeightStore } from '../../weights/store';
 import type { Family, ImageInput, TrainerRow } from '../base';
+import { predictingNext } from './next-tokens';
 
 const model = join(__dirname, '../../../../../test/golden/fixtures/qwen3-vl-a/model');
 
@@ -19,7 +20,7 @@ function image(grid: [number, number, number], seed: number): ImageInput {
 
 /** Every token after the first is trained. */
 function row(tokenIds: number[], own: number[], temperature?: number): TrainerRow {
-  return { tokenIds, images: own, mask: tokenIds.map((_, i) => (i === 0 ? 0 : 1)), temperature };
+  return { ...predictingNext(tokenIds), images: own, temperature };
 }
 
 beforeAll(async () => {
@@ -54,8 +55,8 @@ test('a padded batch of samples that share images gives what each sample alone g
   const together = await run(rows, { padTo: 16 });
   const alone: number[] = [];
   for (const single of rows) alone.push(...(await run([single])).logProbs);
-  expect(together.selected.map(({ row: r, token }) => [r, token])).toEqual(
-    rows.flatMap(({ tokenIds }, r) => tokenIds.slice(1).map((_, t) => [r, t + 1])),
+  expect(together.selected.map(({ row: r, position }) => [r, position])).toEqual(
+    rows.flatMap(({ tokenIds }, r) => tokenIds.slice(1).map((_, position) => [r, position])),
   );
   expect(together.logProbs).toHaveLength(alone.length);
   together.logProbs.forEach((value, i) => expect(value).toBeCloseTo(alone[i], 4));
@@ -73,7 +74,7 @@ test('what an image shows matters to the samples that have it, and to no other',
 });
 
 test('temperature: the distribution is that of the divided logits', async () => {
-  const trained = { ...rows[2], mask: [0, 1, 0] };
+  const trained = { ...rows[2], selected: [1, 0, 0] };
   const sharp = await run([{ ...trained, temperature: 0.25 }]);
   const flat = await run([{ ...trained, temperature: 1e6 }]);
   const size = family.shape.vocabSize;
@@ -82,16 +83,16 @@ test('temperature: the distribution is that of the divided logits', async () => 
   expect(sharp.entropy[0]).toBeLessThan((await run([trained])).entropy[0]);
 });
 
-test('a position can be trained to say another token than the one that stands there', async () => {
+test('a position can be trained to predict another token than the one that follows', async () => {
   const row = rows[2];
-  const mask = row.tokenIds.map((_, token) => (token === 1 ? 1 : 0));
+  const selected = row.tokenIds.map((_, position) => (position === 0 ? 1 : 0));
   const every = Array.from({ length: family.shape.vocabSize }, (_, id) => id);
   const said = async (id: number) =>
-    (await run([{ ...row, mask, targets: row.tokenIds.map(() => id) }])).logProbs[0];
+    (await run([{ ...row, selected, targets: row.tokenIds.map(() => id) }])).logProbs[0];
   const logProbs: number[] = [];
   for (const id of every) logProbs.push(await said(id));
   expect(logProbs.reduce((sum, logProb) => sum + Math.exp(logProb), 0)).toBeCloseTo(1, 4);
-  expect(logProbs[row.tokenIds[1]]).toBeCloseTo((await run([{ ...row, mask }])).logProbs[0], 5);
+  expect(logProbs[row.tokenIds[1]]).toBeCloseTo((await run([{ ...row, selected }])).logProbs[0], 5);
 });
 
 describe('a batch that does not fit is refused', () => {
@@ -99,9 +100,9 @@ describe('a batch that does not fit is refused', () => {
     family.trainerFeeds(batch, own, { images: 'patches' });
 
   test.each([
-    ['first token trained', () => feed([{ ...rows[2], mask: [1, 1, 1] }]), /first token cannot be trained/],
-    ['mask of another length', () => feed([{ ...rows[2], mask: [0] }]), /sample 0: 3 tokens but a mask of 1/],
-    ['nothing trained', () => feed([{ ...rows[2], mask: [0, 0, 0] }]), /no token of the batch/],
+    ['targets of another length', () => feed([{ ...rows[2], targets: [0] }]), /sample 0: 3 tokens but 1 targets/],
+    ['selection of another length', () => feed([{ ...rows[2], selected: [0] }]), /3 tokens but 1 selected places/],
+    ['nothing selected', () => feed([{ ...rows[2], selected: [0, 0, 0] }]), /no position of the batch is selected/],
     ['unknown image', () => feed([{ ...rows[3], images: [2] }]), /names image 2 of a batch of 2/],
     ['too few placeholders', () => feed([{ ...rows[3], images: [0] }]), /needs 6 placeholders/],
     ['an image too few', () => feed([{ ...rows[1], images: [0] }]), /placeholder/],

@@ -123,20 +123,13 @@ export function decodeFeeds(model: VisionLanguageModel, rows: readonly DecodeRow
   };
 }
 
-function selectTokens(rows: readonly TrainerRow[]): TrainerBatch['selected'] {
-  return rows.flatMap(({ tokenIds, mask }, row) => {
-    if (mask.length !== tokenIds.length) {
-      throw new ModelError(
-        'bad-input',
-        `sample ${row}: ${tokenIds.length} tokens but a mask of ${mask.length}`,
-      );
+function selectPositions(rows: readonly TrainerRow[]): TrainerBatch['selected'] {
+  return rows.flatMap(({ tokenIds, targets, selected }, row) => {
+    for (const [name, { length }] of Object.entries({ targets, 'selected places': selected })) {
+      if (length === tokenIds.length) continue;
+      throw new ModelError('bad-input', `sample ${row}: ${tokenIds.length} tokens but ${length} ${name}`);
     }
-    if (mask[0] === 1)
-      throw new ModelError(
-        'bad-input',
-        `sample ${row}: the first token cannot be trained, nothing precedes it`,
-      );
-    return tokenIds.flatMap((_, token) => (mask[token] === 1 ? [{ row, token }] : []));
+    return tokenIds.flatMap((_, position) => (selected[position] !== 0 ? [{ row, position }] : []));
   });
 }
 
@@ -182,8 +175,8 @@ export function trainerFeeds(
   images: readonly ImageInput[],
   { images: kind, padTo = 1, memory }: TrainerFeedOptions,
 ): TrainerBatch {
-  const selected = selectTokens(rows);
-  if (selected.length === 0) throw new ModelError('bad-input', 'no token of the batch is to be trained');
+  const selected = selectPositions(rows);
+  if (selected.length === 0) throw new ModelError('bad-input', 'no position of the batch is selected');
   const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
   const T = Math.ceil(longest / padTo) * padTo;
   const featureRows = kind === 'none' ? images.map(() => 0) : model.vision.inputs.featureRows(images);
@@ -193,13 +186,11 @@ export function trainerFeeds(
     ...textFeeds(model, placed, T),
     selected_rows: tensor(
       'int64',
-      BigInt64Array.from(selected, ({ row, token }) => BigInt(row * T + token - 1)),
+      BigInt64Array.from(selected, ({ row, position }) => BigInt(row * T + position)),
     ),
     targets: tensor(
       'int64',
-      BigInt64Array.from(selected, ({ row, token }) =>
-        BigInt((rows[row].targets ?? rows[row].tokenIds)[token]),
-      ),
+      BigInt64Array.from(selected, ({ row, position }) => BigInt(rows[row].targets[position])),
     ),
     inverse_temperature: tensor(
       'float32',
