@@ -1,47 +1,79 @@
-import { EngineError } from './errors';
-import { DeviceModel } from './device-model';
+import { initializeLora } from '@ui-rl/models';
 import type {
   EngineInfo,
-  EngineOptions,
-  GenerateRequest,
-  GenerateResult,
-  SampleLogprobs,
-  TrainSample,
-  TrainStepRequest,
-  TrainStepResult,
+  ForwardBackwardResult,
+  ForwardResult,
+  ModelName,
+  OptimStepRequest,
+  OptimStepResult,
   WeightsInfo,
-} from './types';
+} from '@ui-rl/plugin-kit';
+import { Device } from './device/device';
+import type { Network } from './device/network';
+import { EngineError } from './errors';
+import type { GenerationResult } from './generation/generator';
 import type { ProgressReporter } from './progress';
-import type { WeightSet } from './weights';
+import { Algorithms } from './training/algorithms';
+import { TrainedModel } from './training/trained-model';
+import { Trainer } from './training/trainer';
+import { WeightSet } from './weights/weight-set';
+import type {
+  WorkerForwardBackwardRequest,
+  WorkerForwardRequest,
+  WorkerOptions,
+  WorkerSampleRequest,
+} from './worker-api';
 
 type Handler = (argument: never) => Promise<unknown>;
 
+/** Weights that can be sampled from and scored with. */
+interface NamedWeights {
+  network: Network;
+  weights: WeightSet;
+}
+
+/** The weights as loaded, without an adapter. */
+const BASE: ModelName = 'base';
+
+interface Running {
+  device: Device;
+  options: WorkerOptions;
+  algorithms: Algorithms;
+  trainer: Trainer;
+  models: ReadonlyMap<ModelName, TrainedModel>;
+  base: NamedWeights;
+}
+
 /**
- * Owns one device: the sessions, the weights of the policy and their snapshots. Generation runs as requests come;
- * whatever changes or writes weights runs one after the other.
+ * Owns one device: its sessions, the models trained there and weights that were kept. Generation runs as requests come; whatever
+ * changes or writes weights runs one after the other.
  */
 export class DeviceWorker {
-  private model: DeviceModel | undefined;
-  private options: EngineOptions | undefined;
-  private latest: WeightSet | undefined;
-  private readonly snapshots = new Map<string, WeightSet>();
-  /** Weights that were replaced while responses were sampled with them. */
+  private started: Running | undefined;
+  /** Weights that were kept under a name. */
+  private readonly kept = new Map<ModelName, NamedWeights>();
+  /** Weights that were replaced while they were sampled from. */
   private readonly replaced = new Set<WeightSet>();
   private exclusive: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly onProgress: ProgressReporter = () => undefined) {}
 
   private readonly handlers: Record<string, Handler> = {
-    start: (options: EngineOptions) => this.start(options),
-    generate: (request: GenerateRequest) => this.generate(request),
-    trainStep: (request: TrainStepRequest) => this.inTurn(() => this.trainStep(request)),
-    logprobs: (samples: TrainSample[]) => this.inTurn(() => this.logprobs(samples)),
-    save: ({ dir, files }: { dir: string; files: Record<string, string> }) =>
-      this.inTurn(() => this.save(dir, files)),
-    load: ({ dir }: { dir: string }) => this.inTurn(() => this.load(dir)),
-    snapshot: ({ id, dir }: { id: string; dir?: string }) => this.inTurn(() => this.snapshot(id, dir)),
-    dropSnapshot: ({ id }: { id: string }) => this.dropSnapshot(id),
-    info: async () => this.info(),
+    start: (options: WorkerOptions) => this.start(options),
+    sample: (request: WorkerSampleRequest) => this.sample(request),
+    forward: (request: WorkerForwardRequest) => this.inTurn(() => this.forward(request)),
+    forwardBackward: (request: WorkerForwardBackwardRequest) =>
+      this.inTurn(() => this.forwardBackward(request)),
+    optimStep: (request: OptimStepRequest) => this.inTurn(() => this.optimStep(request)),
+    saveState: (request: { model: ModelName; dir: string; files?: Record<string, string> }) =>
+      this.inTurn(() => this.saveState(request)),
+    loadState: (request: { model: ModelName; dir: string; optimizer: boolean }) =>
+      this.inTurn(() => this.loadState(request)),
+    saveWeightsForSampler: (request: { model: ModelName; name: string; dir?: string }) =>
+      this.inTurn(() => this.saveWeights(request)),
+    releaseWeights: (name: ModelName) => this.inTurn(() => this.releaseWeights(name)),
+    discardGradients: (model: ModelName) => this.inTurn(() => this.trained(model).discardGradients()),
+    info: () => this.info(),
     stop: () => this.inTurn(() => this.stop()),
   };
 
@@ -57,126 +89,189 @@ export class DeviceWorker {
     return result;
   }
 
-  private get running(): { model: DeviceModel; latest: WeightSet; options: EngineOptions } {
-    const { model, latest, options } = this;
-    if (model === undefined || latest === undefined || options === undefined) {
-      throw new EngineError('worker', 'the engine has not been started');
+  private get running(): Running {
+    if (this.started !== undefined) return this.started;
+    throw new EngineError('worker', 'the engine has not been started');
+  }
+
+  private async start(options: WorkerOptions): Promise<void> {
+    const algorithms = await Algorithms.load(options.componentFiles);
+    const device = await Device.open(options, this.onProgress);
+    const models = new Map<ModelName, TrainedModel>();
+    for (const description of options.models) {
+      checkName(description.name, models);
+      const model = await TrainedModel.create(description, device, options.seed);
+      models.set(description.name, model);
+      // Ready before anybody waits for an answer.
+      if (description.role === 'policy') await model.network.sampler();
     }
-    return { model, latest, options };
+    const trainer = new Trainer(options.microBatch ?? {});
+    const base = baseOf(device, models, options.seed);
+    this.started = { device, options, algorithms, trainer, models, base };
   }
 
-  /** What is running, if it has weights of its own that can change. */
-  private get training(): { model: DeviceModel; latest: WeightSet } {
-    const { running } = this;
-    if (running.options.trainable.mode !== 'frozen') return running;
-    throw new EngineError(
-      'request',
-      'the engine was started with frozen weights: there is nothing to train or to save',
-    );
+  /** Weights by the name that a verb gives. */
+  private weightsOf(name: ModelName): NamedWeights {
+    const { models, base } = this.running;
+    if (name === BASE) return base;
+    const found = models.get(name) ?? this.kept.get(name);
+    if (found !== undefined) return found;
+    throw new EngineError('request', `there is no model "${name}"; known: ${this.names.join(', ')}`);
   }
 
-  private async start(options: EngineOptions): Promise<void> {
-    this.options = options;
-    this.model = await DeviceModel.create(options, this.onProgress);
-    this.latest = await this.model.initialWeights();
+  private get names(): ModelName[] {
+    return [...this.running.models.keys(), BASE, ...this.kept.keys()];
   }
 
-  private async generate(request: GenerateRequest): Promise<GenerateResult> {
-    return this.running.model.generate(this.weightsOf(request.policy ?? 'latest'), request);
+  /** A model that has weights of its own that can change. */
+  private trained(name: ModelName): TrainedModel {
+    const { models } = this.running;
+    const model = models.get(name);
+    if (model === undefined) {
+      const known = [...models.keys()].join(', ');
+      throw new EngineError('request', `no model "${name}" is trained; those that are: ${known}`);
+    }
+    model.mustBeTrained();
+    return model;
   }
 
-  private weightsOf(policy: string): WeightSet {
-    if (policy === 'latest') return this.running.latest;
-    const weights = this.snapshots.get(policy);
-    if (weights !== undefined) return weights;
-    const known = ['latest', ...this.snapshots.keys()].join(', ');
-    throw new EngineError('request', `there is no policy "${policy}"; known: ${known}`);
+  private async sample({ model, ...request }: WorkerSampleRequest): Promise<GenerationResult> {
+    const { network, weights } = this.weightsOf(model);
+    const sampler = await network.sampler();
+    return this.running.device.generator.generate(sampler, weights, request);
   }
 
-  private async trainStep(request: TrainStepRequest): Promise<TrainStepResult> {
-    const { model, latest } = this.training;
-    const { metrics, weights } = await model.trainer.step(request, latest);
-    await this.replaceLatest(weights);
-    return { metrics, version: weights.version, digest: weights.digest };
+  private async forward({ model, data }: WorkerForwardRequest): Promise<ForwardResult> {
+    const { network, weights } = this.weightsOf(model);
+    return { logprobs: await this.running.trainer.forward(network.passes, weights, data) };
   }
 
-  private async logprobs(samples: TrainSample[]): Promise<SampleLogprobs[]> {
-    const { model, latest } = this.running;
-    return model.trainer.logprobs(samples, latest);
+  private async forwardBackward(request: WorkerForwardBackwardRequest): Promise<ForwardBackwardResult> {
+    const { trainer, algorithms } = this.running;
+    const { data, minPasses } = request;
+    const loss = algorithms.loss(request.loss);
+    return trainer.forwardBackward(this.trained(request.model), { data, loss, minPasses });
   }
 
-  private async save(dir: string, files: Record<string, string>): Promise<WeightsInfo> {
-    const { model, latest } = this.training;
-    return model.checkpoints.save(dir, latest, files);
+  private async optimStep(request: OptimStepRequest): Promise<OptimStepResult> {
+    const model = this.trained(request.model);
+    const before = model.weights;
+    const { weights, norm } = await model.step({
+      chosen: this.running.algorithms.optimizer(request.optimizer),
+      learningRate: request.learningRate,
+      maxNorm: request.maxGradNorm,
+    });
+    await this.replace(before);
+    return { metrics: { grad_norm: norm }, weights: infoOf(weights) };
   }
 
-  private async load(dir: string): Promise<WeightsInfo> {
-    const { model } = this.running;
-    const weights = await model.checkpoints.load(dir, { optimizer: true });
-    await this.replaceLatest(weights);
-    return infoOf(weights);
+  private async saveState(request: {
+    model: ModelName;
+    dir: string;
+    files?: Record<string, string>;
+  }): Promise<WeightsInfo> {
+    const model = this.trained(request.model);
+    await model.save(request.dir, request.files ?? {});
+    return infoOf(model.weights);
   }
 
-  private async snapshot(id: string, dir: string | undefined): Promise<WeightsInfo> {
-    if (id === 'latest' || id === '')
-      throw new EngineError('request', `a snapshot cannot have the id "${id}"`);
-    const { model, latest } = this.running;
-    const weights = dir === undefined ? latest : await model.checkpoints.load(dir, { optimizer: false });
-    const before = this.snapshots.get(id);
-    this.snapshots.set(id, weights);
-    if (before !== undefined) this.replaced.add(before);
-    await this.freeReplaced();
-    return infoOf(weights);
+  private async loadState(request: {
+    model: ModelName;
+    dir: string;
+    optimizer: boolean;
+  }): Promise<WeightsInfo> {
+    const model = this.trained(request.model);
+    const before = model.weights;
+    await model.load(request.dir, request);
+    await this.replace(before);
+    return infoOf(model.weights);
   }
 
-  private async dropSnapshot(id: string): Promise<void> {
-    const weights = this.snapshots.get(id);
-    this.snapshots.delete(id);
-    if (weights !== undefined) this.replaced.add(weights);
-    await this.freeReplaced();
+  private async saveWeights(request: { model: ModelName; name: string; dir?: string }): Promise<WeightsInfo> {
+    const { model, name, dir } = request;
+    checkName(name, this.running.models);
+    const { network, weights } = this.weightsOf(model);
+    const kept =
+      dir === undefined
+        ? { network, weights }
+        : { network, weights: await this.trained(model).checkpoints.load(dir) };
+    const before = this.kept.get(name);
+    this.kept.set(name, kept);
+    if (before !== undefined) await this.replace(before.weights);
+    return infoOf(kept.weights);
   }
 
-  private async replaceLatest(weights: WeightSet): Promise<void> {
-    if (this.latest !== undefined) this.replaced.add(this.latest);
-    this.latest = weights;
-    await this.freeReplaced();
+  private async releaseWeights(name: ModelName): Promise<void> {
+    const released = this.kept.get(name);
+    this.kept.delete(name);
+    if (released !== undefined) await this.replace(released.weights);
   }
 
-  /** Frees the device's memory of weights that nothing can ask for any more. */
-  private async freeReplaced(): Promise<void> {
-    const known = new Set([this.latest, ...this.snapshots.values()]);
+  /** Frees the device's memory of weights that nothing can ask for any more, now or when they are no longer sampled from. */
+  private async replace(old: WeightSet): Promise<void> {
+    this.replaced.add(old);
+    const { device, models } = this.running;
+    const known = new Set([...models.values(), ...this.kept.values()].map(({ weights }) => weights));
     for (const weights of this.replaced) {
-      if (this.model?.samples(weights) === true) continue;
+      if (device.generator.uses(weights)) continue;
       this.replaced.delete(weights);
       if (!known.has(weights)) await weights.free();
     }
   }
 
   private async stop(): Promise<void> {
+    if (this.started === undefined) return;
+    const { device, models, base } = this.started;
     // Before the sessions: with the last of them goes the device.
-    for (const weights of [this.latest, ...this.snapshots.values(), ...this.replaced]) await weights?.free();
-    await this.model?.release();
-    this.model = undefined;
+    for (const model of models.values()) await model.release();
+    const kept = [...models.values(), ...this.kept.values(), base].map(({ weights }) => weights);
+    for (const weights of [...kept, ...this.replaced]) await weights.free();
+    await device.release();
+    this.started = undefined;
   }
 
-  private info(): EngineInfo {
-    const { model, latest, options } = this.running;
+  private async info(): Promise<EngineInfo> {
+    const { device, options, trainer, models } = this.running;
+    const { rowsActive, rowsWaiting, generatedTokens, sharedPrompts } = device.generator;
+    const [first] = models.values();
     return {
-      modelDir: options.modelDir,
-      family: model.familyName,
+      name: 'local',
       device: options.device,
-      mode: options.trainable.mode,
-      version: latest.version,
-      digest: latest.digest,
-      trainedParameters: latest.parameters,
-      snapshots: [...this.snapshots.keys()],
-      maxRows: options.maxRows,
+      trainedParameters: [...models.values()].reduce((sum, { weights }) => sum + weights.parameters, 0),
+      models: this.names,
       maxSequence: options.maxSequence,
-      ...model.load(),
+      modelDir: options.modelDir,
+      family: device.base.folder.family.name,
+      mode: first?.description.trainable.mode,
+      weights: Object.fromEntries(Array.from(models, ([name, { weights }]) => [name, infoOf(weights)])),
+      maxRows: options.maxRows,
+      rowsActive,
+      rowsWaiting,
+      generatedTokens,
+      sharedPrompts,
+      times: { ...(await device.samplingTimes()), trainMs: trainer.trainMs },
     };
   }
 }
 
-function infoOf(weights: WeightSet): WeightsInfo {
-  return { version: weights.version, digest: weights.digest };
+function infoOf({ version, digest }: WeightSet): WeightsInfo {
+  return { version, digest };
+}
+
+function checkName(name: ModelName, models: ReadonlyMap<ModelName, unknown>): void {
+  if (name !== '' && name !== BASE && !models.has(name)) return;
+  throw new EngineError('request', `"${name}" cannot be the name of weights: it means others already`);
+}
+
+/**
+ * The model without what is trained. From packed layers of 4 bits each sampling session has a copy of its own: there an adapter
+ * that changes nothing stands for none, over the sessions of the adapter that is trained.
+ */
+function baseOf(device: Device, models: ReadonlyMap<ModelName, TrainedModel>, seed: number): NamedWeights {
+  const adapted = [...models.values()].find(({ network }) => network.layout.mode === 'lora');
+  if (device.base.quantized?.kind === 'int4' && adapted?.network.layout.mode === 'lora') {
+    const { network } = adapted;
+    return { network, weights: new WeightSet(0, initializeLora(adapted.network.layout.plan, seed)) };
+  }
+  return { network: device.network({ mode: 'frozen' }), weights: WeightSet.none() };
 }

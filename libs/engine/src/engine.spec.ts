@@ -214,7 +214,7 @@ describe('generation', () => {
     const { tokenIds } = prompt(0);
     const unfed = { tokenIds: Array.from(tokenIds).slice(0, 10), images: [] };
     await expect(generate(engine, 0, { prompt: unfed })).rejects.toThrow('placeholder');
-    await expect(generate(engine, 0, { policy: 'nobody' })).rejects.toThrow('there is no policy "nobody"');
+    await expect(generate(engine, 0, { policy: 'nobody' })).rejects.toThrow('there is no model "nobody"');
     await expect(generate(engine, 0, { prompt: { tokenIds: [1], images: [] }, topP: 0 })).rejects.toThrow(
       'topP is 0',
     );
@@ -378,7 +378,7 @@ describe('checkpoints', () => {
     for (const policy of ['begin', 'read']) expect(await generate(engine, 3, { policy })).toEqual(begin);
     expect((await generate(engine, 3)).adapterDigest).not.toBe(begin.adapterDigest);
     await engine.dropSnapshot('begin');
-    await expect(generate(engine, 3, { policy: 'begin' })).rejects.toThrow('known: latest, read');
+    await expect(generate(engine, 3, { policy: 'begin' })).rejects.toThrow('known: policy, base, read');
   });
 
   it('that were changed, or belong to something else, are refused', async () => {

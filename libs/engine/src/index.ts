@@ -1,8 +1,14 @@
-export { chooseDevice, type ChosenDevice } from './choose-device';
+export { chooseDevice, type ChosenDevice } from './device/choose-device';
+export { components } from './components';
 export { Engine } from './engine';
 export { EngineError, type EngineErrorCategory } from './errors';
+export { modelInputOf } from './images/chunks';
+export type { FetchImage } from './images/image-store';
+export { LocalEngine, type LocalEngineSettings } from './local-engine';
+export { LocalEngineOptions } from './local-options';
 export { shareReporter, type ProgressReporter } from './progress';
-export { estimateMemory, type MemoryEstimate, type MemoryQuestion } from './memory-estimate';
+export { estimateMemory, type MemoryEstimate, type MemoryQuestion } from './device/memory-estimate';
+export type { MicroBatchLimits } from './training/micro-batches';
 export type {
   Device,
   EngineInfo,
@@ -10,7 +16,6 @@ export type {
   GenerateRequest,
   GenerateResult,
   LossOptions,
-  MicroBatchLimits,
   OptimizerOptions,
   Prompt,
   SampleLogprobs,

@@ -1,10 +1,12 @@
 // Child process of a spec: which inputs of sessions come from the host while an engine samples and trains on a device, as JSON.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadModelFolder, type ProcessedImage } from '@ui-rl/models';
+import { loadModelFolder } from '@ui-rl/models';
+import type { OptimStepRequest } from '@ui-rl/plugin-kit';
 import { InferenceSession, type Tensor } from 'onnxruntime-node';
-import type { EngineOptions, TrainSample } from '../src';
 import { DeviceWorker } from '../src/device-worker';
+import type { ResolvedInput, TrainingDatum } from '../src/training/data';
+import type { WorkerForwardBackwardRequest, WorkerOptions, WorkerSampleRequest } from '../src/worker-api';
 
 /** Names of inputs that were fed from the host, by what was going on. */
 const fromHost: Record<string, string[]> = {};
@@ -35,42 +37,68 @@ async function main([fixture, output]: string[]): Promise<void> {
   const { imageProcessor, family } = await loadModelFolder(modelDir);
   const image = await imageProcessor.process(readFileSync(join(fixture, 'images', '0.png')));
   const worker = new DeviceWorker();
-  const options: EngineOptions = {
+  const options: WorkerOptions = {
     modelDir,
     device: 'webgpu',
-    trainable: { mode: 'lora', lora: { rank: 4, alpha: 8, targets: 'all-linear', dropout: 0 } },
+    models: [
+      {
+        name: 'policy',
+        role: 'policy',
+        trainable: {
+          mode: 'lora',
+          lora: { rank: 4, alpha: 8, targets: 'all-linear', dropout: 0, vision: false, rslora: false },
+        },
+      },
+    ],
     maxRows: 4,
     maxSequence: 96,
     threads: 2,
     seed: 1,
+    deterministic: false,
+    componentFiles: [],
     gradientCheckpointing: 'off',
   };
   await worker.handle('start', options);
   const placeholders = new Array<number>(image.tokens).fill(family.shape.imageTokenId);
-  const promptOf = (first: number): { tokenIds: number[]; images: ProcessedImage[] } => ({
+  const promptOf = (first: number): ResolvedInput => ({
     tokenIds: [first, 90, ...placeholders, 91, 7],
     images: [image],
   });
   const generate = (first: number, seed: number): Promise<unknown> =>
-    worker.handle('generate', {
+    worker.handle('sample', {
+      model: 'policy',
       prompt: promptOf(first),
       maxTokens: 4 + seed,
       temperature: 1,
       topP: 1,
       seed,
-    });
-  const samples = [11, 12].map((first): TrainSample => {
+    } satisfies WorkerSampleRequest);
+  const data = [11, 12].map((first): TrainingDatum => {
     const { tokenIds, images } = promptOf(first);
-    const all = [...tokenIds, 20, 30];
-    return { tokenIds: all, images, mask: all.map((_, i) => Number(i >= tokenIds.length)), advantages: 1 };
+    const all = [...Array.from(tokenIds), 20];
+    return {
+      tokenIds: all,
+      images,
+      targets: [...all.slice(1), 30],
+      weights: all.map((_, i) => (i >= all.length - 2 ? 1 / 4 : 0)),
+      lossInputs: {},
+      temperature: 1,
+    };
   });
-  const train = (): Promise<unknown> =>
-    worker.handle('trainStep', {
-      samples,
-      loss: { name: 'cross_entropy', aggregation: 'token-mean' },
+  const train = async (): Promise<void> => {
+    const loss = { name: 'cross_entropy' };
+    await worker.handle('forwardBackward', {
+      model: 'policy',
+      data,
+      loss,
+    } satisfies WorkerForwardBackwardRequest);
+    await worker.handle('optimStep', {
+      model: 'policy',
+      optimizer: { name: 'adamw' },
       learningRate: 1e-2,
       maxGradNorm: 1,
-    });
+    } satisfies OptimStepRequest);
+  };
   const sample = (): Promise<unknown> => Promise.all([generate(5, 0), generate(6, 1), generate(5, 2)]);
   await sample();
   await train();

@@ -1,5 +1,5 @@
 import { freeTensors } from '@ui-rl/graph';
-import type { Feeds } from '../pass-runner';
+import type { Feeds } from '../feeds';
 import { capacityFor, type KvCache, type KvCacheShape, type KvNames } from './kv-cache';
 import type { HeldRows, KvSessions } from './kv-sessions';
 

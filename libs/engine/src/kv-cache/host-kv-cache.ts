@@ -1,5 +1,5 @@
 import { tensor, type Tensor } from '@ui-rl/graph';
-import type { Feeds } from '../pass-runner';
+import type { Feeds } from '../feeds';
 import { capacityFor, type KvCache, type KvCacheShape, type KvNames } from './kv-cache';
 
 /** Where the tokens of a row of a pass go: so many, from this position of the cache's row on. */

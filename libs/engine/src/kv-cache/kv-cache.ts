@@ -1,4 +1,4 @@
-import type { Feeds } from '../pass-runner';
+import type { Feeds } from '../feeds';
 
 export interface KvCacheShape {
   rows: number;

@@ -1,5 +1,5 @@
 import { freeTensors, Graph, ops, Session, tensor, type Tensor, type Value } from '@ui-rl/graph';
-import type { Feeds } from '../pass-runner';
+import type { Feeds } from '../feeds';
 import type { KvCacheShape, KvNames } from './kv-cache';
 
 /** Rows on a device: tensors [rows, kvHeads, capacity, headDim] by the names under which sessions read them. */

@@ -80,6 +80,11 @@ export class ImageProcessor {
     };
   }
 
+  /** An image that was processed before, by the hash of its bytes, while it is in memory. */
+  known(sha256: string): ProcessedImage | undefined {
+    return this.cache.get(sha256);
+  }
+
   /** The key of an image in a prompt that shows so many. */
   keyOf(sha256: string, images: number): string {
     return images === 1 || this.preparation.amongOthers === undefined ? sha256 : `${sha256}/among-others`;

@@ -100,9 +100,21 @@ describe('a batch that does not fit is refused', () => {
     family.trainerFeeds(batch, own, { images: 'patches' });
 
   test.each([
-    ['targets of another length', () => feed([{ ...rows[2], targets: [0] }]), /sample 0: 3 tokens but 1 targets/],
-    ['selection of another length', () => feed([{ ...rows[2], selected: [0] }]), /3 tokens but 1 selected places/],
-    ['nothing selected', () => feed([{ ...rows[2], selected: [0, 0, 0] }]), /no position of the batch is selected/],
+    [
+      'targets of another length',
+      () => feed([{ ...rows[2], targets: [0] }]),
+      /sample 0: 3 tokens but 1 targets/,
+    ],
+    [
+      'selection of another length',
+      () => feed([{ ...rows[2], selected: [0] }]),
+      /3 tokens but 1 selected places/,
+    ],
+    [
+      'nothing selected',
+      () => feed([{ ...rows[2], selected: [0, 0, 0] }]),
+      /no position of the batch is selected/,
+    ],
     ['unknown image', () => feed([{ ...rows[3], images: [2] }]), /names image 2 of a batch of 2/],
     ['too few placeholders', () => feed([{ ...rows[3], images: [0] }]), /needs 6 placeholders/],
     ['an image too few', () => feed([{ ...rows[1], images: [0] }]), /placeholder/],

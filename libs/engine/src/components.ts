@@ -1,0 +1,33 @@
+import type { EngineComponent, SamplerComponent } from '@ui-rl/plugin-kit';
+import type * as LocalEngineModule from './local-engine';
+import { LocalEngineOptions } from './local-options';
+
+/** ONNX Runtime in a thread of this process. */
+const local: EngineComponent<LocalEngineOptions> = {
+  kind: 'engine',
+  name: 'local',
+  description: 'Samples and trains on one device of this machine, with ONNX Runtime.',
+  options: LocalEngineOptions,
+  create(options, context) {
+    // oxlint-disable-next-line typescript/no-require-imports -- what runs models is loaded only by those who run them
+    const { startFromRunFile } = require('./local-engine') as typeof LocalEngineModule;
+    return startFromRunFile(options, context);
+  },
+};
+
+/** Weights that were saved for sampling lie in the engine already. */
+const engine: SamplerComponent = {
+  kind: 'sampler',
+  name: 'engine',
+  description: 'Samples from the engine that trains.',
+  create: (_options, { engine: training }) =>
+    Promise.resolve({
+      publish: () => Promise.resolve(),
+      sample: (request) => training.sample(request),
+      retire: (weights) => training.releaseWeights(weights),
+      stop: () => Promise.resolve(),
+    }),
+};
+
+/** What this lib brings. */
+export const components = [local, engine] as const;

@@ -1,0 +1,105 @@
+import { deviceMemory, type DeviceMemory } from '@ui-rl/graph';
+import { planLora, Parameters, type ParameterSource } from '@ui-rl/models';
+import type { TrainedModel } from '@ui-rl/plugin-kit';
+import { EngineError } from '../errors';
+import { Generator } from '../generation/generator';
+import type { ProgressReporter } from '../progress';
+import { VisionEncoder } from '../vision/vision-encoder';
+import type { WorkerOptions } from '../worker-api';
+import { openBase, sessionOptions, type Base } from './base';
+import { layoutKey, Network, type NetworkParts, type WeightLayout } from './network';
+
+const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
+// Passes of a size whose activations stay in the caches of a small model.
+const VISION_PASS_PATCHES = 4096;
+const PREFILL_TOKENS = 2048;
+
+/** A base on a device: the networks over it, and the generation that they share. */
+export class Device {
+  private readonly networks = new Map<string, Network>();
+
+  private constructor(
+    readonly base: Base,
+    readonly memory: DeviceMemory,
+    readonly generator: Generator,
+    private readonly parts: NetworkParts,
+  ) {}
+
+  static async open(options: WorkerOptions, onProgress: ProgressReporter): Promise<Device> {
+    checkOptions(options);
+    const base = await openBase(options, onProgress);
+    const { maxRows, maxSequence, deterministic } = options;
+    const session = sessionOptions(base, options);
+    const memory = deviceMemory(options.device);
+    const generator = new Generator({ maxRows, maxSequence, deterministic, prefillTokens: PREFILL_TOKENS });
+    const { folder, quantized } = base;
+    const createVision = (parameters: () => ParameterSource): VisionEncoder =>
+      new VisionEncoder(folder.family, parameters, {
+        session,
+        memory,
+        alone: deterministic,
+        patches: VISION_PASS_PATCHES,
+        cacheBytes: FEATURE_CACHE_BYTES,
+      });
+    return new Device(base, memory, generator, {
+      folder,
+      quantized,
+      session,
+      memory,
+      frozenVision: createVision(() => new Parameters({ weights: folder.weights, quantized })),
+      createVision,
+      rows: maxRows,
+      maxSequence,
+      pause: (workedMs) => generator.share(workedMs),
+      gradientCheckpointing: options.gradientCheckpointing ?? 'auto',
+    });
+  }
+
+  layoutOf({ trainable }: Pick<TrainedModel, 'trainable'>): WeightLayout {
+    if (trainable.mode !== 'lora') return { mode: trainable.mode };
+    return { mode: 'lora', plan: planLora(this.base.folder.family, trainable.lora) };
+  }
+
+  /** The network of a layout; models whose layouts are equal share one. */
+  network(layout: WeightLayout): Network {
+    const key = layoutKey(layout);
+    let network = this.networks.get(key);
+    if (network === undefined) {
+      network = new Network(layout, this.parts);
+      this.networks.set(key, network);
+    }
+    return network;
+  }
+
+  /** Milliseconds spent in sampling by its parts, and how many iterations of decoding there were. */
+  async samplingTimes(): Promise<Record<'decodeMs' | 'decodeIterations' | 'prefillMs' | 'visionMs', number>> {
+    const sum = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
+    for (const network of this.networks.values()) {
+      const times = (await network.madeSampler())?.times;
+      if (times === undefined) continue;
+      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += times[name];
+    }
+    return sum;
+  }
+
+  async release(): Promise<void> {
+    for (const network of this.networks.values()) await network.release();
+    await this.parts.frozenVision.release();
+    await this.memory.release();
+  }
+}
+
+function checkOptions({ maxRows, maxSequence, models, quantization = 'none' }: WorkerOptions): void {
+  const full = models.find(({ trainable }) => trainable.mode === 'full');
+  if (quantization !== 'none' && full !== undefined) {
+    throw new EngineError(
+      'request',
+      `quantization is ${quantization}, but all weights are trained; quantize only the frozen base of an adapter`,
+    );
+  }
+  for (const [name, value] of Object.entries({ maxRows, maxSequence })) {
+    if (!Number.isInteger(value) || value < 1) {
+      throw new EngineError('request', `${name} is ${value}, expected a whole number of at least 1`);
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import { totalmem } from 'node:os';
+import { activationBytes, evaluateDim, extentsOf, planSegments, type Graph, type Value } from '@ui-rl/graph';
+import {
+  isHeldAsFloat32,
+  isMappedAsFloat32,
+  loraParameters,
+  Parameters,
+  predictingNext,
+  WeightStore,
+  type Family,
+  type LoraPlan,
+} from '@ui-rl/models';
+import { ACTIVATION_SHARE } from '../passes/choose-runner';
+import { DEFAULT_LIMITS } from '../training/micro-batches';
+import { canMerge } from '../weights/sampling-weights';
+import { buildScoringGraph } from '../passes/graphs';
+
+/** A run whose memory is to be estimated: an adapter is trained over frozen weights, on the CPU. */
+export interface MemoryQuestion {
+  family: Family;
+  lora: LoraPlan;
+  /** weights as they lie on the disk: bytes, and how many numbers of them are not float32 */
+  weightBytes: number;
+  halfParameters: number;
+  /** sequences that are generated at once */
+  rows: number;
+  /** tokens of a sequence, prompt and answer */
+  sequence: number;
+}
+
+/** Bytes. How far they are off: README, "Look into a model". */
+export interface MemoryEstimate {
+  /** frozen weights: pages of their files, shared by all processes, and given back when memory is short */
+  mappedWeights: number;
+  /** weights of a tiny model that are not stored as float32: converted in memory, a copy for each session */
+  convertedWeights: number;
+  /** the adapter in two versions, its gradients in three, and the two moments of the optimizer */
+  adapter: number;
+  /** layers of the decoder with the adapter merged in, where they are small enough */
+  mergedWeights: number;
+  kvCachePerThousandTokens: number;
+  kvCache: number;
+  /** the largest training pass */
+  activations: number;
+  layerByLayer: boolean;
+  /** what reading prompts and sampling adds */
+  sampling: number;
+  /** Node, ONNX Runtime, code, sessions, images */
+  process: number;
+  /** all but the mapped weights */
+  privateBytes: number;
+}
+
+const FLOAT = 4;
+const HALF = 2;
+/** Of converted weights: in the store, and in the sessions that sample and train. */
+const CONVERTED_COPIES = 5;
+/** Weights now and next, gradients before, added and their zeros, two moments. */
+const ADAPTER_COPIES = 7;
+/** A process that has loaded a model of a few megabytes. */
+const PROCESS_BYTES = 250e6;
+/** Of a sequence, the tokens that are trained. */
+const ANSWER_SHARE = 1 / 8;
+/** What a training pass holds at most, derivatives included, as a multiple of the results of its forward pass. */
+const WHOLE_FACTOR = 1.2;
+const LAYER_FACTOR = 1.5;
+/** Logits that a pass layer by layer holds at once, and that with their softmax and derivative. */
+const HEAD_LOGITS_BYTES = 128 * 2 ** 20;
+const HEAD_FACTOR = 3;
+/** Prompt tokens that are read in one pass. */
+const PREFILL_TOKENS = 2048;
+
+function mergedParameters({ modules }: LoraPlan): number {
+  return modules
+    .filter(({ part }) => part === 'text')
+    .reduce((sum, { inFeatures, outFeatures }) => sum + inFeatures * outFeatures, 0);
+}
+
+/** What a run needs, from the shapes of its graphs. */
+export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
+  const { family, lora, weightBytes, halfParameters, rows, sequence } = question;
+  const { layers, kvHeads, headDim } = family.shape;
+  const tokenBytes = layers * kvHeads * headDim * 2 * FLOAT;
+  const adapted = loraParameters(lora).reduce((sum, { shape }) => sum + shape[0] * shape[1], 0);
+  const training = trainingBytes(family, lora, sequence);
+  const converted = isHeldAsFloat32(family) ? halfParameters : 0;
+  const parts = {
+    convertedWeights: CONVERTED_COPIES * FLOAT * converted,
+    adapter: ADAPTER_COPIES * FLOAT * adapted,
+    mergedWeights: canMerge(lora) ? 2 * FLOAT * mergedParameters(lora) : 0,
+    kvCache: tokenBytes * rows * sequence,
+    activations: training.bytes,
+    sampling: samplingBytes(family, rows, tokenBytes),
+    process: PROCESS_BYTES,
+  };
+  return {
+    // Those of a small model are mapped from a copy in float32.
+    mappedWeights: weightBytes + HALF * ((isMappedAsFloat32(family) ? halfParameters : 0) - converted),
+    ...parts,
+    kvCachePerThousandTokens: 1_000 * tokenBytes,
+    layerByLayer: training.layerByLayer,
+    privateBytes: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+/** Of the largest pass over rows of that length: all activations, or one layer's and what goes from layer to layer. */
+function trainingBytes(
+  family: Family,
+  lora: LoraPlan,
+  sequence: number,
+): { bytes: number; layerByLayer: boolean } {
+  const weights = WeightStore.ofShapes(family.parameters());
+  const parameters = new Parameters({ weights, lora });
+  const { graph, logprobs } = buildScoringGraph({ family, parameters, images: 'none' });
+  const count = Math.max(1, Math.min(DEFAULT_LIMITS.rows, Math.floor(DEFAULT_LIMITS.tokens / sequence)));
+  const answer = Math.ceil(sequence * ANSWER_SHARE);
+  const tokenIds = Array.from({ length: sequence }, () => 0);
+  const row = { ...predictingNext(tokenIds, sequence - answer), images: [] };
+  const { feeds } = family.trainerFeeds(
+    Array.from({ length: count }, () => row),
+    [],
+    { images: 'none' },
+  );
+  const extents = extentsOf(graph.inputs, feeds);
+  const all = activationBytes(graph, extents);
+  if (all <= totalmem() * ACTIVATION_SHARE) return { bytes: all * WHOLE_FACTOR, layerByLayer: false };
+  const logits = FLOAT * family.shape.vocabSize * count * answer;
+  return { bytes: layerBytes(graph, logprobs, extents, logits), layerByLayer: true };
+}
+
+function layerBytes(
+  graph: Graph,
+  logprobs: Value,
+  extents: ReadonlyMap<string, number>,
+  logits: number,
+): number {
+  const { segments } = planSegments(graph, [logprobs]);
+  const sizeOf = ({ shape }: Value): number =>
+    shape.reduce<number>((size, dim) => size * evaluateDim(dim, extents), FLOAT);
+  const bodies = segments.slice(0, -1);
+  const kept = bodies.flatMap(({ writes }) => writes).reduce((sum, value) => sum + sizeOf(value), 0);
+  const inside = Math.max(0, ...bodies.map((segment) => activationBytes(segment, extents)));
+  return kept + inside * LAYER_FACTOR + Math.min(HEAD_LOGITS_BYTES, logits) * HEAD_FACTOR;
+}
+
+/** Logits and their softmax, and one layer of the largest pass over prompts, whose keys and values are copied once. */
+function samplingBytes(family: Family, rows: number, tokenBytes: number): number {
+  const widest = family
+    .linears()
+    .filter(({ part }) => part === 'text')
+    .reduce((most, { inFeatures, outFeatures }) => Math.max(most, inFeatures + outFeatures), 0);
+  const logits = 2 * FLOAT * rows * family.shape.vocabSize;
+  return logits + PREFILL_TOKENS * (2 * FLOAT * widest + 2 * tokenBytes);
+}

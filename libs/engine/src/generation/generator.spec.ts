@@ -1,0 +1,92 @@
+import { Generator, type TokenModel } from './generator';
+import type { ResolvedInput } from '../training/data';
+import { HostKvCache } from '../kv-cache/host-kv-cache';
+import { WeightSet } from '../weights/weight-set';
+
+const VOCABULARY = 8;
+const weights = new WeightSet(0, new Map());
+
+/** Says the token behind the last one, and has memory for caches of so many tokens. */
+class Counting implements TokenModel {
+  readonly vocabSize = VOCABULARY;
+  readonly stopTokenIds = new Set<number>();
+  readonly forbiddenTokenIds = [7];
+  readonly prefills: number[] = [];
+
+  constructor(private readonly memory: number) {}
+
+  newCache(maxLength: number): HostKvCache {
+    if (maxLength > this.memory) throw new RangeError(`no memory for ${maxLength} tokens`);
+    return new HostKvCache({ rows: 4, kvHeads: 1, headDim: 1, maxLength }, []);
+  }
+
+  nextPosition({ tokenIds }: ResolvedInput): number {
+    return tokenIds.length;
+  }
+
+  prefill(...[, , , prompts]: Parameters<TokenModel['prefill']>): Promise<Float32Array> {
+    this.prefills.push(prompts.length);
+    return Promise.resolve(after(prompts.map(({ prompt }) => Array.from(prompt.tokenIds).at(-1)!)));
+  }
+
+  decode(...[, , rows]: Parameters<TokenModel['decode']>): Promise<Float32Array> {
+    return Promise.resolve(after(rows.map(({ tokenId }) => tokenId)));
+  }
+}
+
+function after(tokens: readonly number[]): Float32Array {
+  const probabilities = new Float32Array(tokens.length * VOCABULARY);
+  tokens.forEach((token, row) => (probabilities[row * VOCABULARY + ((token + 1) % VOCABULARY)] = 1));
+  return probabilities;
+}
+
+/** A generator, and the model it is asked for. */
+class Asked {
+  readonly generator = new Generator({
+    maxRows: 4,
+    maxSequence: 1000,
+    deterministic: false,
+    prefillTokens: 64,
+  });
+
+  constructor(readonly model: Counting) {}
+
+  ask(tokenIds: number[], maxTokens: number): Promise<number[]> {
+    const request = { prompt: { tokenIds, images: [] }, maxTokens, temperature: 0, topP: 1, seed: 0 };
+    return this.generator.generate(this.model, weights, request).then(({ tokens }) => tokens);
+  }
+}
+
+test('a request without memory for its cache is rejected, alone, and generation goes on', async () => {
+  const asked = new Asked(new Counting(64));
+  await expect(asked.ask([1, 2], 500)).rejects.toThrow('no memory for 512 tokens');
+  expect(await asked.ask([1, 2], 3)).toEqual([3, 4, 5]);
+});
+
+test('samples of one prompt are read once, in whatever order they come', async () => {
+  const model = new Counting(64);
+  const asked = new Asked(model);
+  const answers = [asked.ask([1, 2], 3), asked.ask([4, 4], 2), asked.ask([1, 2], 5), asked.ask([1, 2], 2)];
+  expect(await Promise.all(answers)).toEqual([
+    [3, 4, 5],
+    [5, 6],
+    [3, 4, 5, 6, 0],
+    [3, 4],
+  ]);
+  expect(model.prefills).toEqual([2]);
+  expect(asked.generator.sharedPrompts).toBe(2);
+});
+
+test('prompts that no row can pass on are read together: answers of one token, and those after a placeholder', async () => {
+  const model = new Counting(64);
+  const asked = new Asked(model);
+  const single = Promise.all([1, 2, 3].map(() => asked.ask([1, 2], 1)));
+  expect(await single).toEqual([[3], [3], [3]]);
+  const placeholder = Promise.all([1, 2].map(() => asked.ask([5, 7], 2)));
+  expect(await placeholder).toEqual([
+    [0, 1],
+    [0, 1],
+  ]);
+  expect(model.prefills).toEqual([3, 2]);
+  expect(asked.generator.sharedPrompts).toBe(0);
+});

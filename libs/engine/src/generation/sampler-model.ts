@@ -1,0 +1,209 @@
+import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import type { Family, PlacedImage, ProcessedImage, SamplerOptions } from '@ui-rl/models';
+import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from '../vision/vision-encoder';
+import { attentionFor } from '../passes/attention-kind';
+import type { ImageFeatures } from '../vision/feature-cache';
+import type { DecodeInput, PrefillInput, TokenModel } from './generator';
+import { DeviceKvCache } from '../kv-cache/device-kv-cache';
+import { HostKvCache } from '../kv-cache/host-kv-cache';
+import type { KvCache, KvNames } from '../kv-cache/kv-cache';
+import { KvSessions } from '../kv-cache/kv-sessions';
+import { SPIN_BRIEFLY } from '../device/spinning';
+import type { ResolvedInput } from '../training/data';
+import type { SamplingWeights } from '../weights/sampling-weights';
+import type { WeightSet } from '../weights/weight-set';
+
+export interface SamplerModelOptions {
+  family: Family;
+  vision: VisionEncoder;
+  weights: SamplingWeights;
+  stopTokenIds: ReadonlySet<number>;
+  session: SessionOptions;
+  memory: DeviceMemory;
+  rows: number;
+  capacity: number;
+}
+
+/** From so many rows on there is work for a second thread in most operations, and threads wait for each other awake. */
+const MANY_ROWS = 32;
+
+interface SamplerSession {
+  session: Session;
+  weightNames: string[];
+}
+
+export interface SamplerTimes {
+  decodeMs: number;
+  decodeIterations: number;
+  prefillMs: number;
+  visionMs: number;
+}
+
+/** The decoder with its cache: sessions that read prompts, with and without images, and one that adds a token per row. */
+export class SamplerModel implements TokenModel {
+  readonly times: SamplerTimes = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
+
+  private readonly prompts = new Map<string, Promise<SamplerSession>>();
+  private manyTokens: Promise<SamplerSession> | undefined;
+
+  private constructor(
+    private readonly options: SamplerModelOptions,
+    private readonly tokens: SamplerSession,
+    private readonly caches: readonly KvNames[],
+    /** where caches lie in the memory of a device */
+    private readonly onDevice: KvSessions | undefined,
+  ) {}
+
+  static async create(options: SamplerModelOptions): Promise<SamplerModel> {
+    const tokens = await buildSession(options, { pass: 'token', images: false });
+    const past = tokens.session.inputNames.filter((name) => /^past_(key|value)\./.test(name));
+    const caches = past.map((name) => ({ past: name, added: name.replace('past_', 'new_') }));
+    const { family, memory } = options;
+    const onDevice = memory.location === 'cpu' ? undefined : new KvSessions(caches, family.shape);
+    return new SamplerModel(options, tokens, caches, onDevice);
+  }
+
+  get vocabSize(): number {
+    return this.options.family.shape.vocabSize;
+  }
+
+  get stopTokenIds(): ReadonlySet<number> {
+    return this.options.stopTokenIds;
+  }
+
+  get forbiddenTokenIds(): readonly number[] {
+    return [this.options.family.shape.imageTokenId];
+  }
+
+  newCache(maxLength: number): KvCache {
+    const { kvHeads, headDim } = this.options.family.shape;
+    const shape = { kvHeads, headDim, rows: this.options.rows, maxLength };
+    return this.onDevice === undefined
+      ? new HostKvCache(shape, this.caches)
+      : new DeviceKvCache(shape, this.caches, this.onDevice);
+  }
+
+  nextPosition({ tokenIds, images }: ResolvedInput): number {
+    return this.options.family.nextPosition(Array.from(tokenIds), images);
+  }
+
+  async prefill(
+    weights: WeightSet,
+    cache: KvCache,
+    firstRow: number,
+    prompts: readonly PrefillInput[],
+  ): Promise<Float32Array> {
+    const images = prompts.flatMap(({ prompt }) => prompt.images);
+    const began = performance.now();
+    const encoded = await this.options.vision.encode(weights, images);
+    const read = performance.now();
+    this.times.visionMs += read - began;
+    const { placed, feeds, featureRows } = this.place(images, encoded);
+    let next = 0;
+    const rows = prompts.map(({ prompt, temperature }) => ({
+      tokenIds: Array.from(prompt.tokenIds),
+      images: placed.slice(next, (next += prompt.images.length)),
+      temperature,
+    }));
+    const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
+    const sampler = await this.promptSession(featureRows !== null, longest);
+    const outputs = await sampler.session.run(
+      {
+        ...this.options.family.prefillFeeds(rows, featureRows),
+        ...feeds,
+        ...(await this.options.weights.feeds(weights, sampler.weightNames)),
+      },
+      { probabilities: null, ...cache.fetches },
+    );
+    const lengths = rows.map(({ tokenIds }) => tokenIds.length);
+    await cache.append(outputs, lengths, firstRow);
+    this.times.prefillMs += performance.now() - read;
+    return outputs.probabilities.data as Float32Array;
+  }
+
+  async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array> {
+    const began = performance.now();
+    const { session, weightNames } = rows.length < MANY_ROWS ? this.tokens : await this.manyTokensSession();
+    const outputs = await session.run(
+      {
+        ...this.options.family.decodeFeeds(rows, cache.capacity),
+        ...(await cache.view(rows.length)),
+        ...(await this.options.weights.feeds(weights, weightNames)),
+      },
+      { probabilities: null, ...cache.fetches },
+    );
+    const positions = rows.map(({ cached }) => cached);
+    await cache.extend(outputs, positions);
+    this.times.decodeMs += performance.now() - began;
+    this.times.decodeIterations += 1;
+    return outputs.probabilities.data as Float32Array;
+  }
+
+  async release(): Promise<void> {
+    for (const prompts of this.prompts.values()) await (await prompts).session.release();
+    await this.tokens.session.release();
+    await this.onDevice?.release();
+    await this.options.weights.release();
+    await (await this.manyTokens)?.session.release();
+  }
+
+  /** Sessions for prompts are made when the first of their kind comes. */
+  private promptSession(images: boolean, longest: number): Promise<SamplerSession> {
+    const attention = attentionFor(longest);
+    const key = `${images} ${attention}`;
+    let session = this.prompts.get(key);
+    if (session === undefined) {
+      session = buildSession(this.options, { pass: 'prompt', images, attention });
+      this.prompts.set(key, session);
+    }
+    return session;
+  }
+
+  /** Few engines ever have so many rows: their session is made when they do. */
+  private manyTokensSession(): Promise<SamplerSession> {
+    const session = { ...this.options.session, ...SPIN_BRIEFLY };
+    this.manyTokens ??= buildSession({ ...this.options, session }, { pass: 'token', images: false });
+    return this.manyTokens;
+  }
+
+  /** Puts the features of the distinct images below each other. */
+  private place(
+    images: readonly ProcessedImage[],
+    encoded: readonly ImageFeatures[],
+  ): { placed: PlacedImage[]; feeds: Record<string, Tensor>; featureRows: number | null } {
+    if (images.length === 0) return { placed: [], feeds: {}, featureRows: null };
+    const firstRows = new Map<ImageFeatures, number>();
+    let total = 0;
+    for (const features of encoded) {
+      if (firstRows.has(features)) continue;
+      firstRows.set(features, total);
+      total += features.tokens;
+    }
+    const { hiddenSize, deepstack } = this.options.family.shape;
+    const stack = (pick: (features: ImageFeatures) => Float32Array): Tensor => {
+      const data = new Float32Array(total * hiddenSize);
+      for (const [features, row] of firstRows) data.set(pick(features), row * hiddenSize);
+      return tensor('float32', data, [total, hiddenSize]);
+    };
+    const feeds: Record<string, Tensor> = { [IMAGE_FEATURES]: stack(({ features }) => features) };
+    for (let layer = 0; layer < deepstack; layer += 1) {
+      feeds[deepstackName(layer)] = stack((features) => features.deepstack[layer]);
+    }
+    const placed = images.map((image, index) => ({ ...image, firstRow: firstRows.get(encoded[index]) ?? 0 }));
+    return { placed, feeds, featureRows: total };
+  }
+}
+
+async function buildSession(
+  { family, weights, session, memory }: SamplerModelOptions,
+  kind: Omit<SamplerOptions, 'kind' | 'parameters'>,
+): Promise<SamplerSession> {
+  const parameters = weights.parameters();
+  const { graph, parameterInputs } = family.buildForward({ kind: 'sampler', parameters, ...kind });
+  const keys = graph.outputs.map(({ name }) => name).filter((name) => name.startsWith('new_'));
+  const outputLocation = Object.fromEntries(keys.map((name) => [name, memory.location]));
+  return {
+    session: await Session.create(graph, { ...session, outputLocation }),
+    weightNames: [...parameterInputs.keys()],
+  };
+}

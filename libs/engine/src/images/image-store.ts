@@ -1,0 +1,37 @@
+import type { ImageProcessor, ProcessedImage } from '@ui-rl/models';
+import { EngineError } from '../errors';
+
+/** A screenshot's bytes by hash; null where nobody has them any more. */
+export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
+
+/** Images as the model takes them, by hash: from the processor's memory, or fetched and processed again. */
+export class ImageStore {
+  private readonly underway = new Map<string, Promise<ProcessedImage>>();
+
+  constructor(
+    private readonly processor: ImageProcessor,
+    private readonly fetchImage: FetchImage,
+  ) {}
+
+  /** Throws an `EngineError` of category `request` where nobody has the image, or it is none. */
+  async get(sha256: string): Promise<ProcessedImage> {
+    const known = this.processor.known(sha256) ?? this.underway.get(sha256);
+    if (known !== undefined) return known;
+    const loading = this.load(sha256).finally(() => this.underway.delete(sha256));
+    this.underway.set(sha256, loading);
+    return loading;
+  }
+
+  private async load(sha256: string): Promise<ProcessedImage> {
+    const bytes = await this.fetchImage(sha256);
+    if (bytes === null) {
+      throw new EngineError(
+        'request',
+        `the image ${sha256} is not in memory, and nobody has its bytes any more`,
+      );
+    }
+    const image = await this.processor.process(bytes);
+    if (image.sha256 === sha256) return image;
+    throw new EngineError('request', `asked for the image ${sha256}, found one of hash ${image.sha256}`);
+  }
+}

@@ -1,0 +1,40 @@
+import { IsIn, IsInt, Min } from 'class-validator';
+import { Doc } from '@ui-rl/plugin-kit';
+
+export const DEVICES = ['auto', 'cpu', 'webgpu', 'cuda'] as const;
+export const DTYPES = ['auto', 'fp32', 'bf16', 'fp16'] as const;
+export const QUANTIZATIONS = ['none', 'int8', 'int4'] as const;
+export const CHECKPOINTING = ['auto', 'on', 'off'] as const;
+
+/** Options of the engine `local` as a run file gives them. */
+export class LocalEngineOptions {
+  @Doc('where the model runs; auto takes a GPU where one can be used, and the log says which', {
+    aliases: ['model.device', 'device'],
+  })
+  @IsIn(DEVICES)
+  device: (typeof DEVICES)[number] = 'auto';
+
+  @Doc('type frozen weights are held in; auto leaves large models as they are stored; computed is fp32', {
+    aliases: ['model.dtype'],
+  })
+  @IsIn(DTYPES)
+  dtype: (typeof DTYPES)[number] = 'auto';
+
+  @Doc('frozen linear layers in 8 or 4 bits, under an adapter (QLoRA)', {
+    aliases: ['model.quantization', 'quantization'],
+  })
+  @IsIn(QUANTIZATIONS)
+  quantization: (typeof QUANTIZATIONS)[number] = 'none';
+
+  @Doc('threads of the device; 0 takes one per core', { aliases: ['model.threads'] })
+  @IsInt()
+  @Min(0)
+  threads = 0;
+
+  @Doc(
+    'computes activations again, layer by layer, instead of keeping them; auto where they would fill memory',
+    { aliases: ['training.gradient_checkpointing', 'gradient_checkpointing'] },
+  )
+  @IsIn(CHECKPOINTING)
+  gradient_checkpointing: (typeof CHECKPOINTING)[number] = 'auto';
+}

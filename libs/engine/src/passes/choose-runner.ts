@@ -1,0 +1,37 @@
+import { totalmem } from 'node:os';
+import { activationBytes, extentsOf, type Graph } from '@ui-rl/graph';
+import type { Feeds } from '../feeds';
+import { buildScoringGraph, type ImageMode } from './graphs';
+import { LayerByLayer } from './layer-by-layer';
+import type { PassRunner, RunnerOptions } from './runner';
+import { WholeGraph } from './whole-graph';
+
+/** Whether passes run layer by layer: `auto` where the activations of a pass would take too much memory. */
+export type GradientCheckpointing = 'auto' | 'on' | 'off';
+
+/** The share of the machine's memory that activations of one pass may take. */
+export const ACTIVATION_SHARE = 1 / 8;
+
+/** Runners of passes, and which of them a pass is for. */
+export function chooseRunner(
+  options: RunnerOptions,
+  checkpointing: GradientCheckpointing,
+): { choose: (mode: ImageMode, feeds: Feeds) => PassRunner; runners: PassRunner[] } {
+  const whole = new WholeGraph(options);
+  const layers = new LayerByLayer(options);
+  const graphs = new Map<ImageMode, Graph>();
+  const fits = (mode: ImageMode, feeds: Feeds): boolean => {
+    let graph = graphs.get(mode);
+    if (graph === undefined) {
+      const { family, parameters } = options;
+      ({ graph } = buildScoringGraph({ family, parameters: parameters(), images: mode }));
+      graphs.set(mode, graph);
+    }
+    return activationBytes(graph, extentsOf(graph.inputs, feeds)) <= totalmem() * ACTIVATION_SHARE;
+  };
+  const choose = (mode: ImageMode, feeds: Feeds): PassRunner => {
+    const inLayers = checkpointing === 'on' || (checkpointing === 'auto' && !fits(mode, feeds));
+    return inLayers ? layers : whole;
+  };
+  return { choose, runners: [whole, layers] };
+}

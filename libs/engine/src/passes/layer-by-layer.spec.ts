@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deviceMemory, tensor, type SessionOptions } from '@ui-rl/graph';
+import {
+  loadModelFolder,
+  Parameters,
+  planLora,
+  predictingNext,
+  type LoraPlan,
+  type ModelFolder,
+  type ParameterSource,
+  type ProcessedImage,
+} from '@ui-rl/models';
+import { AccumulatedGradients } from '../training/accumulated-gradients';
+import { Algorithms } from '../training/algorithms';
+import { LayerByLayer } from './layer-by-layer';
+import { OBJECTIVE_INPUTS, type Loss } from './objective';
+import type { Feeds } from '../feeds';
+import type { PassRunner } from './runner';
+import type { ImageMode } from './graphs';
+import { initialWeights } from '../weights/initial-weights';
+import { VisionEncoder } from '../vision/vision-encoder';
+import type { WeightSet } from '../weights/weight-set';
+import { WholeGraph } from './whole-graph';
+
+const fixtures = join(__dirname, '../../../../test/golden/fixtures');
+const session: SessionOptions = { threads: 2, spinning: false };
+const memory = deviceMemory('cpu');
+const pause = () => Promise.resolve();
+
+let loss: Loss;
+beforeAll(async () => {
+  loss = (await Algorithms.load([])).loss({ name: 'ppo', clip_low: 0.2 });
+});
+
+interface Case {
+  folder: ModelFolder;
+  images: ProcessedImage[];
+  plan: LoraPlan | undefined;
+  weights: WeightSet;
+  parameters: () => ParameterSource;
+}
+
+/** Weights that are all trained, or adapters that do not start at zero. */
+async function load(name: string, trainable: 'full' | 'text' | 'all'): Promise<Case> {
+  const folder = await loadModelFolder(join(fixtures, name, 'model'));
+  const images = await Promise.all(
+    ['0.png', '1.png'].map((file) =>
+      folder.imageProcessor.process(readFileSync(join(fixtures, name, 'images', file))),
+    ),
+  );
+  const config = {
+    rank: 3,
+    alpha: 6,
+    targets: 'all-linear' as const,
+    dropout: 0,
+    vision: trainable === 'all',
+  };
+  const plan = trainable === 'full' ? undefined : planLora(folder.family, config);
+  const weights = await initialWeights(folder, plan, 7);
+  if (plan !== undefined) {
+    let i = 0;
+    for (const { data } of weights.tensors.values())
+      data.forEach((_, at) => (data[at] += Math.sin(i++) / 20));
+  }
+  const parameters = (): ParameterSource =>
+    new Parameters({ weights: folder.weights, inputs: plan === undefined ? 'all' : 'none', lora: plan });
+  return { folder, images, plan, weights, parameters };
+}
+
+/** Two rows of different length with an image each; some tokens trained. */
+async function feedsOf({ folder, images, parameters, weights }: Case, mode: ImageMode): Promise<Feeds> {
+  const { family } = folder;
+  const { imageTokenId } = family.shape;
+  const rows = images.map(({ tokens }, row) => {
+    const words = Array.from({ length: 9 + 4 * row }, (_, i) => 10 + ((11 * i + row) % 150));
+    const placeholders = mode === 'none' ? [] : new Array<number>(tokens).fill(imageTokenId);
+    const tokenIds = [5, ...placeholders, ...words];
+    const shown = mode === 'none' ? [] : [row];
+    return { ...predictingNext(tokenIds, tokenIds.length - 7), images: shown, temperature: 1 + row / 2 };
+  });
+  const batch = family.trainerFeeds(rows, mode === 'none' ? [] : images, { images: mode });
+  const count = batch.selected.length;
+  const per = (value: (i: number) => number) =>
+    tensor(
+      'float32',
+      Float32Array.from({ length: count }, (_, i) => value(i)),
+    );
+  const tokens = {
+    old_logprobs: per((i) => -5 - Math.sin(i)),
+    advantages: per((i) => Math.cos(i)),
+    [OBJECTIVE_INPUTS.weights]: per((i) => 0.1 + i / 100),
+  };
+  const feeds = { ...batch.feeds, ...(await weights.feeds(memory)), ...tokens };
+  if (mode !== 'features') return feeds;
+  const vision = new VisionEncoder(family, parameters, {
+    session,
+    memory,
+    alone: false,
+    patches: 4096,
+    cacheBytes: 0,
+  });
+  const encoded = await vision.featureFeeds(weights, images, batch.featureRows);
+  await vision.release();
+  return { ...feeds, ...encoded };
+}
+
+async function gradientsBy(runner: PassRunner, mode: ImageMode, feeds: Feeds, { weights }: Case) {
+  const accumulated = await AccumulatedGradients.create(weights, memory);
+  const first = await runner.train(mode, loss, feeds, accumulated);
+  const second = await runner.train(mode, loss, feeds, accumulated);
+  const scored = await runner.score(mode, feeds);
+  await runner.release();
+  const gradients = [...accumulated.names].map((name): [string, Float32Array] => {
+    return [name, accumulated.get(name).data as Float32Array];
+  });
+  return { first, second, scored, accumulated: new Map(gradients) };
+}
+
+function largest(values: Iterable<number>): number {
+  let most = 0;
+  for (const value of values) most = Math.max(most, Math.abs(value));
+  return most;
+}
+
+describe.each([
+  'qwen2-vl-a',
+  'qwen2-5-vl-b',
+  'qwen3-vl-a',
+  'qwen3-vl-b',
+  'llava-b',
+  'llava-onevision-c',
+  'idefics2-b',
+])('%s layer by layer', (name) => {
+  test.each([
+    ['full', 'patches'],
+    ['full', 'none'],
+    ['all', 'patches'],
+    ['text', 'features'],
+    ['text', 'none'],
+  ] as const)('with %s weights and %s gives what the whole graph gives', async (trainable, mode) => {
+    const subject = await load(name, trainable);
+    const options = { family: subject.folder.family, parameters: subject.parameters, session, memory, pause };
+    const feeds = await feedsOf(subject, mode);
+    const whole = await gradientsBy(new WholeGraph(options), mode, feeds, subject);
+    // Room for the logits of three tokens: the output layer runs in pieces.
+    const headLogits = 3 * subject.folder.family.shape.vocabSize;
+    const layers = await gradientsBy(new LayerByLayer(options, headLogits), mode, feeds, subject);
+    expect(layers.first.loss).toBeCloseTo(whole.first.loss, 4);
+    expect(layers.second.loss).toBeCloseTo(whole.first.loss, 4);
+    for (const key of ['logprobs', 'entropy'] as const) {
+      const gap = whole.first[key].map((value, i) => value - layers.first[key][i]);
+      expect(largest(gap)).toBeLessThan(2e-5);
+    }
+    expect(largest(layers.scored.map((value, i) => value - whole.scored[i]))).toBeLessThan(2e-5);
+    let reached = 0;
+    for (const [weight, expected] of whole.accumulated) {
+      const found = layers.accumulated.get(weight)!;
+      const size = largest(expected);
+      if (size > 0) reached++;
+      expect([weight, largest(expected.map((value, i) => value - found[i])) <= 1e-4 * size + 1e-7]).toEqual([
+        weight,
+        true,
+      ]);
+    }
+    expect(reached).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,205 @@
+import {
+  evaluateDim,
+  extentsOf,
+  keptName,
+  tensor,
+  type FeedDType,
+  type Tensor,
+  type Value,
+} from '@ui-rl/graph';
+import type { Feeds } from '../feeds';
+import type { AccumulatedGradients } from '../training/accumulated-gradients';
+import { buildObjectiveGraph, buildScoringGraph, type ImageMode } from './graphs';
+import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
+import { LayerSessions, type PassGraph } from './layer-sessions';
+import { LossSession } from './loss-session';
+import { linear, OBJECTIVE_INPUTS, weighted, type Loss, type Objective } from './objective';
+import { pick, type PassResult, type PassRunner, type RunnerOptions } from './runner';
+import { TensorPool } from './tensor-pool';
+
+/** Logits that are in memory at once: 128 MiB of float32. */
+const HEAD_LOGITS = 32 * 1024 * 1024;
+
+/** The sessions of a pass, and what it tells besides log-probabilities. */
+interface Prepared {
+  sessions: LayerSessions;
+  metrics: ReadonlyMap<string, string>;
+}
+
+/**
+ * Passes layer by layer, for models whose activations do not fit into memory: the forward pass keeps what goes from one
+ * layer to the next, the backward pass computes each layer's activations again (gradient checkpointing, arXiv:1604.06174).
+ * Memory stays near the size of the weights, at the cost of a second forward pass.
+ */
+export class LayerByLayer implements PassRunner {
+  private readonly passes = new Map<string, Prepared>();
+  private readonly losses = new Map<string, Promise<LossSession>>();
+  private readonly pool = new TensorPool();
+
+  constructor(
+    private readonly options: RunnerOptions,
+    private readonly headLogits = HEAD_LOGITS,
+  ) {}
+
+  train(mode: ImageMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult> {
+    return loss.scope === 'token'
+      ? this.trainTokens(mode, loss, feeds, accumulated)
+      : this.trainSequences(mode, loss, feeds, accumulated);
+  }
+
+  /** The loss is a sum over tokens: each piece of the head has its share. */
+  private async trainTokens(
+    mode: ImageMode,
+    loss: Loss,
+    feeds: Feeds,
+    accumulated: AccumulatedGradients,
+  ): Promise<PassResult> {
+    const state = this.begin(this.trainingSessions(mode, weighted(loss)), feeds, accumulated);
+    await this.forward(state);
+    const result = await runHead(state, 'backward');
+    await runBackward(state);
+    return result;
+  }
+
+  /**
+   * The loss needs all tokens of a sequence: first their log-probabilities, piece by piece; then the loss and its derivatives by
+   * those; then the derivatives' way back through the model.
+   */
+  private async trainSequences(
+    mode: ImageMode,
+    loss: Loss,
+    feeds: Feeds,
+    accumulated: AccumulatedGradients,
+  ): Promise<PassResult> {
+    const session = await this.lossSession(loss);
+    const prepared = this.trainingSessions(mode, linear(session.readsEntropy));
+    const count = feeds[OBJECTIVE_INPUTS.membership].dims[1];
+    const zeros = new Float32Array(count);
+    const state = this.begin(prepared, { ...feeds, ...derivativeFeeds(zeros, zeros) }, accumulated);
+    await this.forward(state);
+    const { logprobs, entropy } = await runHead(state, 'forward');
+    const derivatives = await session.run({ logprobs, entropy }, feeds);
+    state.feeds = { ...feeds, ...derivativeFeeds(derivatives.byLogprob, derivatives.byEntropy ?? zeros) };
+    await runHead(state, 'backward');
+    await runBackward(state);
+    return { loss: derivatives.loss, metrics: derivatives.metrics, logprobs, entropy };
+  }
+
+  async score(mode: ImageMode, feeds: Feeds): Promise<Float32Array> {
+    const prepared = this.prepared(mode, () => {
+      const { graph, logprobs } = buildScoringGraph(this.parts(mode));
+      return { pass: { graph, trained: new Map(), results: new Map([['logprobs', logprobs]]) } };
+    });
+    const state = this.begin(prepared, feeds, undefined);
+    await this.forward(state);
+    const { logprobs } = await runHead(state, 'forward');
+    for (const value of state.kept.keys()) state.drop(value);
+    return logprobs;
+  }
+
+  async release(): Promise<void> {
+    for (const { sessions } of this.passes.values()) await sessions.release();
+    for (const session of this.losses.values()) await (await session).release();
+    this.passes.clear();
+    this.losses.clear();
+    this.pool.clear();
+  }
+
+  private parts(images: ImageMode): Parameters<typeof buildScoringGraph>[0] {
+    const { family, parameters } = this.options;
+    return { family, parameters: parameters(), images, attention: 'blocks' };
+  }
+
+  private trainingSessions(mode: ImageMode, objective: Objective): Prepared {
+    return this.prepared(`${mode} ${objective.key}`, () => {
+      const built = buildObjectiveGraph(this.parts(mode), objective);
+      const { graph, total, logprobs, entropy, trained } = built;
+      const results = new Map(Object.entries({ total, logprobs, entropy }));
+      const metrics = new Map<string, string>();
+      for (const [name, value] of built.metrics) {
+        metrics.set(name, `metric ${name}`);
+        results.set(`metric ${name}`, value);
+      }
+      return { pass: { graph, trained, results, total }, metrics };
+    });
+  }
+
+  private prepared(key: string, build: () => { pass: PassGraph; metrics?: Map<string, string> }): Prepared {
+    let prepared = this.passes.get(key);
+    if (prepared === undefined) {
+      const { session, memory } = this.options;
+      const { pass, metrics = new Map() } = build();
+      prepared = {
+        sessions: new LayerSessions(pass, { ...session, arena: false }, memory.location),
+        metrics,
+      };
+      this.passes.set(key, prepared);
+    }
+    return prepared;
+  }
+
+  private lossSession(loss: Loss): Promise<LossSession> {
+    let session = this.losses.get(loss.key);
+    if (session === undefined) {
+      // It reads and gives a number per token: on the host, where these are.
+      session = LossSession.create(loss, { ...this.options.session, device: 'cpu' });
+      this.losses.set(loss.key, session);
+      session.catch(() => this.losses.delete(loss.key));
+    }
+    return session;
+  }
+
+  private begin(
+    { sessions, metrics }: Prepared,
+    feeds: Feeds,
+    accumulated: AccumulatedGradients | undefined,
+  ): PassState {
+    const { pool } = this;
+    const extents = extentsOf(sessions.plan.graph.inputs, feeds);
+    const kept: PassState['kept'] = new Map();
+    return {
+      sessions,
+      metrics,
+      headLogits: this.headLogits,
+      feeds,
+      accumulated,
+      kept,
+      gradients: new Map(),
+      take: ({ dtype, shape }: Value) =>
+        pool.take(
+          dtype as FeedDType,
+          shape.map((dim) => evaluateDim(dim, extents)),
+        ),
+      run: async (session, inputs, fetches) => {
+        const began = performance.now();
+        const outputs = await session.run(pick(inputs, session.inputNames), fetches);
+        await this.options.pause(performance.now() - began);
+        return outputs;
+      },
+      give: (used) => pool.give(used),
+      drop: (value) => {
+        const used = kept.get(value);
+        if (used !== undefined) pool.give(used);
+        kept.delete(value);
+      },
+    };
+  }
+
+  /** All segments but the last, which is the head. */
+  private async forward(state: PassState): Promise<void> {
+    const { sessions, feeds, kept } = state;
+    for (const segment of sessions.plan.segments.slice(0, -1)) {
+      const session = await sessions.forward(segment);
+      const fetches = Object.fromEntries(segment.writes.map((value) => [keptName(value), state.take(value)]));
+      const outputs = await state.run(session, { ...feeds, ...keptFeeds(state, segment) }, fetches);
+      for (const value of segment.writes) kept.set(value, outputs[keptName(value)]);
+    }
+  }
+}
+
+function derivativeFeeds(byLogprob: Float32Array, byEntropy: Float32Array): Record<string, Tensor> {
+  return {
+    [OBJECTIVE_INPUTS.logprobDerivatives]: tensor('float32', byLogprob),
+    [OBJECTIVE_INPUTS.entropyDerivatives]: tensor('float32', byEntropy),
+  };
+}

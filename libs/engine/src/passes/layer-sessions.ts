@@ -1,0 +1,89 @@
+import {
+  backwardSegment,
+  forwardSegment,
+  keptGradientName,
+  planSegments,
+  Session,
+  type BackwardSegment,
+  type Graph,
+  type Segment,
+  type SegmentPlan,
+  type SessionOptions,
+  type TensorLocation,
+  type Value,
+} from '@ui-rl/graph';
+
+/** A pass to be run by layers. */
+export interface PassGraph {
+  graph: Graph;
+  /** by the name it is given out under, a value of one element each but for log-probabilities and entropies */
+  results: ReadonlyMap<string, Value>;
+  /** what is differentiated; one of the results. None where nothing is trained */
+  total?: Value;
+  trained: ReadonlyMap<string, Value>;
+}
+
+/** The backward pass of a layer, ready to run. */
+export interface BackwardSession {
+  session: Session;
+  segment: BackwardSegment;
+}
+
+/** The sessions of a graph's segments. Each is made when first needed; over mapped weights that takes milliseconds. */
+export class LayerSessions {
+  readonly plan: SegmentPlan;
+  private readonly forwards = new Map<number, Promise<Session>>();
+  private readonly backwards = new Map<number, Promise<BackwardSession | undefined>>();
+  private readonly resultNames: ReadonlyMap<Value, string>;
+
+  constructor(
+    private readonly pass: PassGraph,
+    private readonly options: SessionOptions,
+    /** where gradients of weights stay */
+    private readonly gradients: TensorLocation,
+  ) {
+    this.plan = planSegments(pass.graph, [...pass.results.values()]);
+    this.resultNames = new Map([...pass.results].map(([name, value]) => [value, name]));
+  }
+
+  forward(segment: Segment): Promise<Session> {
+    return remember(this.forwards, segment.index, () =>
+      Session.create(forwardSegment(this.plan, segment, this.resultNames), this.options),
+    );
+  }
+
+  /** Undefined where nothing in the segment or before it is trained. */
+  backward(segment: Segment): Promise<BackwardSession | undefined> {
+    return remember(this.backwards, segment.index, async () => {
+      const built = backwardSegment(this.plan, segment, {
+        loss: this.pass.total!,
+        trained: new Set(this.pass.trained.values()),
+        resultNames: this.resultNames,
+      });
+      if (built === undefined) return undefined;
+      const outputLocation = Object.fromEntries(
+        built.trained.map((value) => [keptGradientName(value), this.gradients]),
+      );
+      return {
+        segment: built,
+        session: await Session.create(built.graph, { ...this.options, outputLocation }),
+      };
+    });
+  }
+
+  async release(): Promise<void> {
+    for (const session of this.forwards.values()) await (await session).release();
+    for (const backward of this.backwards.values()) await (await backward)?.session.release();
+    this.forwards.clear();
+    this.backwards.clear();
+  }
+}
+
+function remember<K, V>(known: Map<K, V>, key: K, make: () => V): V {
+  let value = known.get(key);
+  if (value === undefined) {
+    value = make();
+    known.set(key, value);
+  }
+  return value;
+}

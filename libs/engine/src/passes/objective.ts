@@ -1,0 +1,150 @@
+import { ops, type Graph, type Value } from '@ui-rl/graph';
+import type { LossInput, LossScope, LossTerms, LossValues, PairOps, SequenceOps } from '@ui-rl/plugin-kit';
+import { EngineError } from '../errors';
+
+/** The dimension of what there is one of per trained token. */
+export const TRAINED_TOKENS = 'M';
+const SEQUENCES = 'S';
+const PAIRS = 'P';
+
+/** A loss as training takes it. */
+export interface Loss {
+  readonly name: string;
+  /** Equal for losses that build equal graphs: sessions are kept by it. */
+  readonly key: string;
+  readonly scope: LossScope;
+  readonly inputs: readonly LossInput[];
+  build(terms: LossTerms): LossValues;
+}
+
+/** What a pass is differentiated by, in a graph that has log-probabilities. */
+export interface Objective {
+  readonly key: string;
+  /** @param logprobs [M] @param entropy builds [M] */
+  build(logprobs: Value, entropy: () => Value): BuiltObjective;
+}
+
+export interface BuiltObjective {
+  /** Scalar. */
+  total: Value;
+  /** Scalars: sums over all tokens, sequences or pairs. */
+  metrics: ReadonlyMap<string, Value>;
+}
+
+/** Inputs of an objective besides what the loss declares. */
+export const OBJECTIVE_INPUTS = {
+  /** [M], [S] or [P] by the loss's scope */
+  weights: 'loss_weights',
+  /** [S, M] 1 where a token belongs to a sequence, else 0 */
+  membership: 'sequence_membership',
+  /** [P, S] 1 at the pair's chosen sequence, else 0 */
+  chosen: 'chosen_sequences',
+  rejected: 'rejected_sequences',
+  /** [M] derivatives of a loss that was computed elsewhere */
+  logprobDerivatives: 'logprob_derivatives',
+  entropyDerivatives: 'entropy_derivatives',
+} as const;
+
+/** Σ weight · loss. */
+export function weighted(loss: Loss): Objective {
+  return {
+    key: loss.key,
+    build(logprobs, entropy) {
+      const { graph } = logprobs;
+      const weights = graph.input(OBJECTIVE_INPUTS.weights, 'float32', [unitsOf(loss.scope)]);
+      const values = buildValues(loss, logprobs, entropy);
+      const metrics = Object.entries(values.metrics ?? {}).map(
+        ([name, value]) => [name, ops.reduceSum(value)] as const,
+      );
+      return { total: ops.reduceSum(ops.mul(values.loss, weights)), metrics: new Map(metrics) };
+    },
+  };
+}
+
+/**
+ * Σ derivative · log-probability, and the same of entropies where the loss reads them: has the gradient of the loss whose
+ * derivatives are fed. With it a loss over whole sequences is taken through a model in pieces.
+ */
+export function linear(readsEntropy: boolean): Objective {
+  return {
+    key: readsEntropy ? 'linear in log-probabilities and entropies' : 'linear in log-probabilities',
+    build(logprobs, entropy) {
+      const { graph } = logprobs;
+      const fed = (name: string): Value => graph.input(name, 'float32', [TRAINED_TOKENS]);
+      const byLogprob = ops.mul(logprobs, fed(OBJECTIVE_INPUTS.logprobDerivatives));
+      if (!readsEntropy) return { total: ops.reduceSum(byLogprob), metrics: new Map() };
+      const byEntropy = ops.mul(entropy(), fed(OBJECTIVE_INPUTS.entropyDerivatives));
+      return { total: ops.reduceSum(ops.add(byLogprob, byEntropy)), metrics: new Map() };
+    },
+  };
+}
+
+/** @throws EngineError `request` that names a loss which cannot be built, or gives something else than its scope says */
+function buildValues(loss: Loss, logprobs: Value, entropy: () => Value): LossValues {
+  let values: LossValues;
+  try {
+    values = loss.build(termsOf(loss, logprobs, entropy));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EngineError('request', `loss ${loss.name} cannot be built: ${reason}`, { cause });
+  }
+  const unit = unitsOf(loss.scope);
+  for (const [name, { shape }] of Object.entries({ its: values.loss, ...values.metrics })) {
+    if (shape.length === 1 && shape[0] === unit) continue;
+    const what = name === 'its' ? 'its value' : `its metric ${name}`;
+    throw new EngineError(
+      'request',
+      `loss ${loss.name}: ${what} has shape [${shape.join(', ')}], expected [${unit}]: one number per ${loss.scope}`,
+    );
+  }
+  return values;
+}
+
+function unitsOf(scope: LossScope): string {
+  return { token: TRAINED_TOKENS, sequence: SEQUENCES, pair: PAIRS }[scope];
+}
+
+function termsOf({ scope, inputs: declared }: Loss, logprobs: Value, entropy: () => Value): LossTerms {
+  const { graph } = logprobs;
+  const inputs = declared.map((name) => [name, graph.input(name, 'float32', [TRAINED_TOKENS])] as const);
+  const sequences = scope === 'token' ? undefined : sequenceOps(graph);
+  const pairs = scope === 'pair' ? pairOps(graph) : undefined;
+  return {
+    ops,
+    scalar: (value) => ops.scalar(graph, value, 'float32'),
+    logprobs,
+    entropy,
+    inputs: Object.fromEntries(inputs) as LossTerms['inputs'],
+    get sequences() {
+      return sequences ?? absent('sequences', 'sequence');
+    },
+    get pairs() {
+      return pairs ?? absent('pairs', 'pair');
+    },
+  };
+}
+
+function absent(what: string, scope: LossScope): never {
+  throw new Error(`a loss that uses ${what} must declare the scope "${scope}"`);
+}
+
+/** Sums and copies along sequences are products with the matrix of who belongs where. */
+function sequenceOps(graph: Graph): SequenceOps {
+  const membership = graph.input(OBJECTIVE_INPUTS.membership, 'float32', [SEQUENCES, TRAINED_TOKENS]);
+  const times = (matrix: Value, vector: Value, transA = false): Value =>
+    ops.squeeze(ops.gemm(matrix, ops.unsqueeze(vector, [1]), null, { transA }), [1]);
+  const sum = (perToken: Value): Value => times(membership, perToken);
+  return {
+    sum,
+    mean: (perToken) => ops.div(sum(perToken), ops.reduceSum(membership, [1])),
+    spread: (perSequence) => times(membership, perSequence, true),
+  };
+}
+
+function pairOps(graph: Graph): PairOps {
+  const side = (name: string): ((perSequence: Value) => Value) => {
+    const matrix = graph.input(name, 'float32', [PAIRS, SEQUENCES]);
+    return (perSequence) => ops.squeeze(ops.gemm(matrix, ops.unsqueeze(perSequence, [1]), null), [1]);
+  };
+  return { chosen: side(OBJECTIVE_INPUTS.chosen), rejected: side(OBJECTIVE_INPUTS.rejected) };
+}

@@ -1,0 +1,117 @@
+import { tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import {
+  DROPOUT_SEED,
+  type Family,
+  type ParameterSource,
+  type ProcessedImage,
+  type TrainerBatch,
+} from '@ui-rl/models';
+import type { Feeds } from '../feeds';
+import type { AccumulatedGradients } from '../training/accumulated-gradients';
+import type { TrainingDatum } from '../training/data';
+import type { VisionEncoder } from '../vision/vision-encoder';
+import type { WeightSet } from '../weights/weight-set';
+import { chooseRunner, type GradientCheckpointing } from './choose-runner';
+import type { ImageMode } from './graphs';
+import type { Loss } from './objective';
+import type { PassResult, PassRunner, Pause } from './runner';
+
+export interface PassesOptions {
+  family: Family;
+  vision: VisionEncoder;
+  /** Whether the vision tower is trained; where it is frozen, its features come from the sampler's cache. */
+  trainsVision: boolean;
+  /** A fresh source for each graph. */
+  parameters: () => ParameterSource;
+  session: SessionOptions;
+  memory: DeviceMemory;
+  /** After parts of passes: lets generation have its turn. */
+  pause: Pause;
+  gradientCheckpointing: GradientCheckpointing;
+}
+
+/** Data made ready for one pass. */
+export interface Pass {
+  mode: ImageMode;
+  batch: TrainerBatch;
+  images: ProcessedImage[];
+}
+
+/** How a pass is trained. */
+export interface PassTraining {
+  loss: Loss;
+  /** Inputs of the loss. */
+  lossFeeds: Feeds;
+  /** Decides what is dropped out. */
+  dropoutSeed: number;
+  accumulated: AccumulatedGradients;
+}
+
+/** Forward passes over sequences, with and without gradients. */
+export class Passes {
+  private readonly choose: (mode: ImageMode, feeds: Feeds) => PassRunner;
+  private readonly runners: readonly PassRunner[];
+  private patchMemory: Float32Array = new Float32Array(0);
+
+  constructor(private readonly options: PassesOptions) {
+    const { choose, runners } = chooseRunner(options, options.gradientCheckpointing);
+    this.choose = choose;
+    this.runners = runners;
+  }
+
+  /** Makes a pass ready. The pass prepared before must be done with: patches are written over its own. */
+  prepare(data: readonly TrainingDatum[]): Pass {
+    const images = new Map<string, { index: number; image: ProcessedImage }>();
+    for (const image of data.flatMap((datum) => datum.images)) {
+      if (!images.has(image.key)) images.set(image.key, { index: images.size, image });
+    }
+    const rows = data.map((datum) => ({
+      tokenIds: Array.from(datum.tokenIds),
+      images: datum.images.map(({ key }) => images.get(key)!.index),
+      targets: datum.targets,
+      selected: datum.weights,
+      temperature: datum.temperature,
+    }));
+    const distinct = [...images.values()].map(({ image }) => image);
+    const mode = distinct.length === 0 ? 'none' : this.options.trainsVision ? 'patches' : 'features';
+    const batch = this.options.family.trainerFeeds(rows, distinct, {
+      images: mode,
+      memory: this.patchMemory,
+    });
+    const patches = batch.feeds.patches?.data as Float32Array | undefined;
+    if (patches !== undefined && patches.length > this.patchMemory.length) this.patchMemory = patches;
+    return { mode, images: distinct, batch };
+  }
+
+  /** Loss and gradients of one pass, see `PassRunner.train`. */
+  async train(
+    weights: WeightSet,
+    pass: Pass,
+    { loss, lossFeeds, dropoutSeed, accumulated }: PassTraining,
+  ): Promise<PassResult> {
+    const feeds = {
+      ...(await this.feeds(weights, pass)),
+      ...lossFeeds,
+      [DROPOUT_SEED]: tensor('int64', [dropoutSeed], []),
+    };
+    return this.choose(pass.mode, feeds).train(pass.mode, loss, feeds, accumulated);
+  }
+
+  /** Log-probabilities [M] of the selected tokens. */
+  async score(weights: WeightSet, pass: Pass): Promise<Float32Array> {
+    const feeds = await this.feeds(weights, pass);
+    return this.choose(pass.mode, feeds).score(pass.mode, feeds);
+  }
+
+  async release(): Promise<void> {
+    for (const runner of this.runners) await runner.release();
+  }
+
+  private async feeds(weights: WeightSet, pass: Pass): Promise<Record<string, Tensor>> {
+    const { vision, memory } = this.options;
+    const { images, batch } = pass;
+    const features =
+      pass.mode === 'features' ? await vision.featureFeeds(weights, images, batch.featureRows) : {};
+    return { ...batch.feeds, ...features, ...(await weights.feeds(memory)) };
+  }
+}

@@ -1,0 +1,49 @@
+import type { DeviceMemory, SessionOptions, Tensor } from '@ui-rl/graph';
+import type { Family, ParameterSource } from '@ui-rl/models';
+import type { Feeds } from '../feeds';
+import type { AccumulatedGradients } from '../training/accumulated-gradients';
+import type { ImageMode } from './graphs';
+import type { Loss } from './objective';
+
+/** After some work on the device: lets others that want it have their turn. */
+export type Pause = (workedMs: number) => Promise<void>;
+
+export interface PassResult {
+  /** Σ weight · loss */
+  loss: number;
+  /** [M] each */
+  logprobs: Float32Array;
+  entropy: Float32Array;
+  /** what the loss tells of itself: sums over tokens, sequences or pairs, by name */
+  metrics: Readonly<Record<string, number>>;
+}
+
+/** How passes over sequences are carried out, with pauses between parts of them. Feeds may hold more than a pass needs. */
+export interface PassRunner {
+  /**
+   * Loss and gradients of one pass, added to those accumulated. Those of weights that the pass does not reach stay as they are.
+   */
+  train(mode: ImageMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult>;
+  /** Log-probabilities [M] of the selected tokens. */
+  score(mode: ImageMode, feeds: Feeds): Promise<Float32Array>;
+  release(): Promise<void>;
+}
+
+export interface RunnerOptions {
+  family: Family;
+  /** A fresh source for each graph. */
+  parameters: () => ParameterSource;
+  session: SessionOptions;
+  memory: DeviceMemory;
+  pause: Pause;
+}
+
+/** The feeds of these names. */
+export function pick(feeds: Feeds, names: readonly string[]): Record<string, Tensor> {
+  return Object.fromEntries(names.map((name) => [name, feeds[name]]));
+}
+
+/** The number that a scalar result holds. */
+export function numberOf(result: Tensor): number {
+  return Number(result.data[0]);
+}

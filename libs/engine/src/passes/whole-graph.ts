@@ -1,0 +1,81 @@
+import { Session, type Tensor } from '@ui-rl/graph';
+import type { Feeds } from '../feeds';
+import type { AccumulatedGradients } from '../training/accumulated-gradients';
+import { buildScoringGraph, buildTrainingGraph, type ImageMode, type TrainingGraph } from './graphs';
+import { weighted, type Loss } from './objective';
+import { numberOf, pick, type PassResult, type PassRunner, type RunnerOptions } from './runner';
+
+type TrainingSession = Omit<TrainingGraph, 'graph'> & { session: Session };
+
+/** Each pass as one run of one graph: fastest, while all activations fit into memory. Sessions are made when first needed. */
+export class WholeGraph implements PassRunner {
+  private readonly training = new Map<string, Promise<TrainingSession>>();
+  private readonly scoring = new Map<ImageMode, Promise<Session>>();
+
+  constructor(private readonly options: RunnerOptions) {}
+
+  async train(
+    mode: ImageMode,
+    loss: Loss,
+    feeds: Feeds,
+    accumulated: AccumulatedGradients,
+  ): Promise<PassResult> {
+    const { session, gradients, metrics } = await this.trainingSession(mode, loss);
+    const before: Record<string, Tensor> = {};
+    for (const port of gradients) before[port.before] = accumulated.get(port.weight);
+    const outputs = await this.run(session, { ...feeds, ...before });
+    for (const { weight, after } of gradients) accumulated.replace(weight, outputs[after]);
+    return {
+      loss: numberOf(outputs.total),
+      logprobs: outputs.logprobs.data as Float32Array,
+      entropy: outputs.entropy.data as Float32Array,
+      metrics: Object.fromEntries(Array.from(metrics, ([name, output]) => [name, numberOf(outputs[output])])),
+    };
+  }
+
+  async score(mode: ImageMode, feeds: Feeds): Promise<Float32Array> {
+    let session = this.scoring.get(mode);
+    if (session === undefined) {
+      const { family, parameters } = this.options;
+      const { graph, logprobs } = buildScoringGraph({ family, parameters: parameters(), images: mode });
+      graph.output('logprobs', logprobs);
+      session = Session.create(graph, this.options.session);
+      this.scoring.set(mode, session);
+    }
+    return (await this.run(await session, feeds)).logprobs.data as Float32Array;
+  }
+
+  async release(): Promise<void> {
+    for (const prepared of this.training.values()) await (await prepared).session.release();
+    for (const session of this.scoring.values()) await (await session).release();
+    this.training.clear();
+    this.scoring.clear();
+  }
+
+  private async run(session: Session, feeds: Feeds): Promise<Feeds> {
+    const began = performance.now();
+    const outputs = await session.run(pick(feeds, session.inputNames));
+    await this.options.pause(performance.now() - began);
+    return outputs;
+  }
+
+  private trainingSession(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
+    const key = `${mode} ${loss.key}`;
+    let prepared = this.training.get(key);
+    if (prepared === undefined) {
+      prepared = this.prepare(mode, loss);
+      this.training.set(key, prepared);
+      // A loss that cannot be built is refused anew, not remembered.
+      prepared.catch(() => this.training.delete(key));
+    }
+    return prepared;
+  }
+
+  private async prepare(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
+    const { family, parameters, memory, session } = this.options;
+    const built = buildTrainingGraph({ family, parameters: parameters(), images: mode }, weighted(loss));
+    const { graph, gradients, metrics } = built;
+    const outputLocation = Object.fromEntries(gradients.map(({ after }) => [after, memory.location]));
+    return { session: await Session.create(graph, { ...session, outputLocation }), gradients, metrics };
+  }
+}

@@ -1,0 +1,59 @@
+import { components } from '@ui-rl/algorithms';
+import {
+  ComponentRegistry,
+  loadComponents,
+  PluginError,
+  type ComponentChoice,
+  type LoadedComponent,
+} from '@ui-rl/plugin-kit';
+import { EngineError } from '../errors';
+import type { Loss } from '../passes/objective';
+import type { ChosenOptimizer } from './optimizer-steps';
+
+/** Losses and optimizers by name: the project's own, and those of further modules. */
+export class Algorithms {
+  private constructor(private readonly registry: ComponentRegistry) {}
+
+  /** @param files modules with components, besides the project's own */
+  static async load(files: readonly string[]): Promise<Algorithms> {
+    const own = components.map((component): LoadedComponent => ({ component, file: '@ui-rl/algorithms' }));
+    const further = await loadComponents({ packages: files, builtin: null });
+    return new Algorithms(new ComponentRegistry([...own, ...further.all()]));
+  }
+
+  loss(choice: ComponentChoice): Loss {
+    return asRequest(() => {
+      const { scope, inputs } = this.registry.get('policy-loss', choice.name);
+      const made = this.registry.create('policy-loss', choice, {});
+      return {
+        name: choice.name,
+        key: keyOf(choice),
+        scope,
+        inputs,
+        build: (terms) => made.build(terms),
+      };
+    });
+  }
+
+  optimizer(choice: ComponentChoice): ChosenOptimizer {
+    return asRequest(() => {
+      const optimizer = this.registry.create('optimizer', choice, {});
+      return { name: choice.name, key: keyOf(choice), optimizer };
+    });
+  }
+}
+
+/** Equal for equal choices, whatever the order of their options. */
+function keyOf(choice: ComponentChoice): string {
+  return JSON.stringify(Object.entries(choice).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Runs `make`; what is wrong with a name or its options is wrong with the request. */
+function asRequest<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    if (cause instanceof PluginError) throw new EngineError('request', cause.message, { cause });
+    throw cause;
+  }
+}

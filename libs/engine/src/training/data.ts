@@ -1,0 +1,26 @@
+import type { LossInput } from '@ui-rl/plugin-kit';
+import type { ProcessedImage } from '@ui-rl/models';
+
+/** A model input with its images at hand. */
+export interface ResolvedInput {
+  /** Image placeholders included. */
+  tokenIds: ArrayLike<number>;
+  /** In order of their placeholders. */
+  images: readonly ProcessedImage[];
+}
+
+/** A datum as it is trained or scored; see `Datum` for its arrays, [L] each. */
+export interface TrainingDatum extends ResolvedInput {
+  targets: ArrayLike<number>;
+  weights: ArrayLike<number>;
+  lossInputs: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
+  /** Above 0. */
+  temperature: number;
+  sequence?: string;
+  pair?: { id: string; side: 'chosen' | 'rejected' };
+}
+
+/** Whether a position of a datum is trained. */
+export function isTrained({ weights }: Pick<TrainingDatum, 'weights'>): boolean {
+  return Array.prototype.some.call(weights, (weight: number) => weight !== 0);
+}

@@ -1,0 +1,103 @@
+import type { DeviceMemory } from '@ui-rl/graph';
+import type { Optimizer } from '@ui-rl/plugin-kit';
+import { EngineError } from '../errors';
+import type { WeightSet } from '../weights/weight-set';
+import type { AccumulatedGradients } from './accumulated-gradients';
+import { DeviceSteps } from './device-steps';
+import { HostSteps } from './host-steps';
+import { fromTensors, toTensors, type OptimizerArrays, type SavedOptimizer } from './optimizer-state';
+import type {
+  ChosenOptimizer,
+  OptimizerStepOptions,
+  OptimizerStepResult,
+  OptimizerSteps,
+} from './optimizer-steps';
+
+/** The optimizer of one trained model: its steps, and its state from one to the next. */
+export class ModelOptimizer {
+  private taken = 0;
+  /** whose state it is */
+  private owner: string | undefined;
+  private steps: OptimizerSteps | undefined;
+  /** a state that no step has gone on with yet */
+  private restored: OptimizerArrays | undefined;
+
+  constructor(private readonly memory: DeviceMemory) {}
+
+  async step(
+    weights: WeightSet,
+    gradients: AccumulatedGradients,
+    options: Omit<OptimizerStepOptions, 'step'>,
+  ): Promise<OptimizerStepResult> {
+    const steps = await this.stepsOf(weights, options.chosen);
+    const result = await steps.step(weights, gradients, { ...options, step: this.taken + 1 });
+    this.taken += 1;
+    return result;
+  }
+
+  async save(weights: WeightSet): Promise<SavedOptimizer> {
+    const arrays = this.restored ?? (await this.steps?.arrays()) ?? new Map<string, never>();
+    return { name: this.owner, steps: this.taken, tensors: toTensors(weights, arrays) };
+  }
+
+  /** Goes on from what `save` gave. */
+  restore(weights: WeightSet, saved: SavedOptimizer): void {
+    const arrays = fromTensors(weights, saved);
+    this.reset();
+    this.taken = saved.steps;
+    this.owner = saved.steps === 0 ? undefined : saved.name;
+    this.restored = arrays;
+  }
+
+  reset(): void {
+    this.steps?.reset();
+    this.restored = undefined;
+    this.owner = undefined;
+    this.taken = 0;
+  }
+
+  async release(): Promise<void> {
+    await this.steps?.release();
+  }
+
+  private async stepsOf(weights: WeightSet, chosen: ChosenOptimizer): Promise<OptimizerSteps> {
+    const { name, optimizer } = chosen;
+    if (this.owner !== undefined && this.owner !== name) {
+      throw new EngineError(
+        'request',
+        `${this.taken} steps were taken with the optimizer ${this.owner}, whose state ${name} cannot go on with; ` +
+          'load the weights without the state of the optimizer to start it anew',
+      );
+    }
+    const isFirst = this.owner === undefined || this.restored !== undefined;
+    if (isFirst) await this.choosePlace(optimizer);
+    this.owner = name;
+    const steps = this.steps!;
+    const { restored } = this;
+    if (restored !== undefined) {
+      checkNames(restored, chosen);
+      await steps.restore(weights, restored);
+      this.restored = undefined;
+    }
+    return steps;
+  }
+
+  /** Where the device has memory of its own, steps are taken there if the optimizer can. */
+  private async choosePlace(optimizer: Optimizer): Promise<void> {
+    const onDevice = this.memory.location !== 'cpu' && optimizer.build !== undefined;
+    if (this.steps !== undefined && this.steps instanceof DeviceSteps === onDevice) return;
+    await this.steps?.release();
+    this.steps = onDevice ? new DeviceSteps(this.memory) : new HostSteps(this.memory);
+  }
+}
+
+function checkNames(arrays: OptimizerArrays, { name, optimizer }: ChosenOptimizer): void {
+  const [own] = arrays.values();
+  if (own === undefined) return;
+  const [found, expected] = [Object.keys(own), optimizer.state].map((names) => names.toSorted().join(', '));
+  if (found === expected) return;
+  throw new EngineError(
+    'checkpoint',
+    `the checkpoint holds ${found} for each weight; ${name} keeps ${expected}`,
+  );
+}

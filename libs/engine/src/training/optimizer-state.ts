@@ -1,0 +1,62 @@
+import type { FloatTensor } from '@ui-rl/models';
+import { EngineError } from '../errors';
+import type { WeightSet } from '../weights/weight-set';
+
+/** What an optimizer keeps of each weight on the host, by the name of the weight and those it gives itself. */
+export type OptimizerArrays = Map<string, Record<string, Float32Array>>;
+
+/** An optimizer's state as checkpoints hold it. */
+export interface SavedOptimizer {
+  /** Its name; absent before its first step. */
+  name?: string | undefined;
+  /** Steps it has taken. */
+  steps: number;
+  /** `<weight>.<name of the state>` → numbers, in the shape of the weight */
+  tensors: ReadonlyMap<string, FloatTensor>;
+}
+
+export function toTensors(weights: WeightSet, arrays: OptimizerArrays): Map<string, FloatTensor> {
+  const tensors = new Map<string, FloatTensor>();
+  for (const [weight, states] of arrays) {
+    const { shape } = weights.tensors.get(weight)!;
+    for (const [state, data] of Object.entries(states)) tensors.set(`${weight}.${state}`, { shape, data });
+  }
+  return tensors;
+}
+
+/**
+ * What `toTensors` gave; nothing where no step was taken. Throws an `EngineError` of category `checkpoint` where something is
+ * missing for a weight or has another size.
+ */
+export function fromTensors(weights: WeightSet, { steps, tensors }: SavedOptimizer): OptimizerArrays {
+  const arrays: OptimizerArrays = new Map();
+  if (steps === 0) return arrays;
+  const states = new Set([...tensors.keys()].map((name) => name.slice(name.lastIndexOf('.') + 1)));
+  for (const [weight, { data }] of weights.tensors) {
+    const own = [...states].map((state) => {
+      const found = tensors.get(`${weight}.${state}`)?.data;
+      if (found?.length === data.length) return [state, found.slice()] as const;
+      throw new EngineError(
+        'checkpoint',
+        `the optimizer state holds ${found?.length ?? 'no'} numbers for "${weight}.${state}", expected ${data.length}`,
+      );
+    });
+    arrays.set(weight, Object.fromEntries(own));
+  }
+  return arrays;
+}
+
+/** Its arrays for a weight; zeros before the first step. */
+export function arraysOf(
+  arrays: OptimizerArrays,
+  weight: string,
+  states: readonly string[],
+  length: number,
+): Record<string, Float32Array> {
+  let own = arrays.get(weight);
+  if (own === undefined) {
+    own = Object.fromEntries(states.map((state) => [state, new Float32Array(length)]));
+    arrays.set(weight, own);
+  }
+  return own;
+}

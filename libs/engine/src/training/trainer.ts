@@ -1,0 +1,162 @@
+import { EngineError } from '../errors';
+import type { Pass, Passes } from '../passes/passes';
+import type { Loss } from '../passes/objective';
+import type { PassResult } from '../passes/runner';
+import type { WeightSet } from '../weights/weight-set';
+import { isTrained, type TrainingDatum } from './data';
+import { lossFeeds, sequenceOf, type TokenOrigin } from './loss-feeds';
+import { planMicroBatches, type MicroBatchLimits } from './micro-batches';
+import type { TrainedModel } from './trained-model';
+
+/** Log-probability of each position's target; NaN where its weight is 0. */
+export type DatumLogprobs = Float32Array;
+
+export interface TrainingResult {
+  logprobs: DatumLogprobs[];
+  /** `loss`, `entropy`, `tokens`, `passes`, and what the loss tells of itself as `loss/<name>` */
+  metrics: Record<string, number>;
+}
+
+/** Data that are trained or scored in passes of a size that fits into memory. */
+export class Trainer {
+  trainMs = 0;
+
+  constructor(private readonly limits: MicroBatchLimits) {}
+
+  /** Log-probability of every position with a weight; NaN elsewhere. */
+  async forward(
+    passes: Passes,
+    weights: WeightSet,
+    data: readonly TrainingDatum[],
+  ): Promise<DatumLogprobs[]> {
+    const results = data.map(blank);
+    const kept = data.map((_, index) => index).filter((index) => isTrained(data[index]));
+    const plan = planMicroBatches(
+      kept.map((index) => data[index]),
+      this.limits,
+    );
+    for (const indices of plan.map((rows) => rows.map((row) => kept[row]))) {
+      const pass = passes.prepare(indices.map((index) => data[index]));
+      const logprobs = await passes.score(weights, pass);
+      scatter(logprobs, pass, indices, results);
+    }
+    return results;
+  }
+
+  /**
+   * Gradients of Σ weight · loss, added to those accumulated; nothing is added where it fails. Throws an `EngineError` of category
+   * `request` where no token has a weight, data lack what the loss reads, or the loss is not finite.
+   */
+  async forwardBackward(
+    model: TrainedModel,
+    { data, loss, minPasses = 1 }: { data: readonly TrainingDatum[]; loss: Loss; minPasses?: number },
+  ): Promise<TrainingResult> {
+    const began = performance.now();
+    const { weights, dropoutSeeds } = model;
+    const { passes } = model.network;
+    const accumulated = await model.gradients();
+    const kept = data.map((_, index) => index).filter((index) => isTrained(data[index]));
+    if (kept.length === 0) {
+      throw new EngineError('request', `none of the ${data.length} data has a token with a weight`);
+    }
+    for (const index of kept) checkInputs(loss, data[index], index);
+    const bundle = bundleBy(
+      loss,
+      kept.map((index) => data[index]),
+    );
+    const rows = kept.map((index) => data[index]);
+    const plan = planMicroBatches(rows, this.limits, minPasses, bundle);
+    const logprobs = data.map(blank);
+    const sums = new Sums();
+    await accumulated.attempt(async () => {
+      for (const indices of plan.map((batch) => batch.map((row) => kept[row]))) {
+        const pass = passes.prepare(indices.map((index) => data[index]));
+        const origins = originsOf(pass, indices, data);
+        const { feeds, units } = lossFeeds(loss, origins);
+        const result = await passes.train(weights, pass, {
+          loss,
+          lossFeeds: feeds,
+          dropoutSeed: dropoutSeeds.next(weights.version),
+          accumulated,
+        });
+        sums.add(result, units);
+        scatter(result.logprobs, pass, indices, logprobs);
+      }
+      if (!Number.isFinite(sums.loss)) {
+        throw new EngineError('request', `the loss is ${sums.loss}; no gradient was added`);
+      }
+    });
+    this.trainMs += performance.now() - began;
+    return { logprobs, metrics: { ...sums.metrics(), passes: plan.length } };
+  }
+}
+
+/** Results of passes added up. */
+class Sums {
+  loss = 0;
+  private tokens = 0;
+  private entropy = 0;
+  private units = 0;
+  private readonly told = new Map<string, number>();
+
+  add({ loss, entropy, metrics }: PassResult, units: number): void {
+    this.loss += loss;
+    this.tokens += entropy.length;
+    this.units += units;
+    for (const each of entropy) this.entropy += each;
+    for (const [name, sum] of Object.entries(metrics)) {
+      this.told.set(name, (this.told.get(name) ?? 0) + sum);
+    }
+  }
+
+  metrics(): Record<string, number> {
+    const told = Array.from(this.told, ([name, sum]) => [`loss/${name}`, sum / this.units]);
+    return {
+      loss: this.loss,
+      entropy: this.entropy / this.tokens,
+      tokens: this.tokens,
+      ...Object.fromEntries(told),
+    };
+  }
+}
+
+function blank({ tokenIds }: TrainingDatum): DatumLogprobs {
+  return new Float32Array(tokenIds.length).fill(Number.NaN);
+}
+
+function originsOf(pass: Pass, indices: readonly number[], data: readonly TrainingDatum[]): TokenOrigin[] {
+  return pass.batch.selected.map(({ row, position }) => ({ datum: data[indices[row]], position }));
+}
+
+function scatter(
+  logprobs: Float32Array,
+  pass: Pass,
+  indices: readonly number[],
+  into: readonly DatumLogprobs[],
+): void {
+  pass.batch.selected.forEach(({ row, position }, index) => {
+    into[indices[row]][position] = logprobs[index];
+  });
+}
+
+function checkInputs({ name, inputs, scope }: Loss, datum: TrainingDatum, index: number): void {
+  for (const input of inputs) {
+    if (datum.lossInputs[input] !== undefined) continue;
+    throw new EngineError('request', `datum ${index} has no ${input}, which the loss ${name} reads`);
+  }
+  if (scope === 'pair' && datum.pair === undefined) {
+    throw new EngineError('request', `datum ${index} belongs to no pair; the loss ${name} compares pairs`);
+  }
+}
+
+/** What must go through one pass: the data of a sequence or of a pair, where the loss looks at those. */
+function bundleBy({ scope }: Loss, rows: readonly TrainingDatum[]): (index: number) => unknown {
+  switch (scope) {
+    case 'token':
+      return (index) => index;
+    case 'sequence':
+      return (index) => sequenceOf(rows[index]);
+    case 'pair':
+      return (index) => rows[index].pair!.id;
+  }
+}

@@ -1,0 +1,149 @@
+import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import type { AttentionKind, Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
+import { attentionFor } from '../passes/attention-kind';
+import { FeatureCache, type ImageFeatures } from './feature-cache';
+import { feedsOf, type WeightSet } from '../weights/weight-set';
+
+export interface VisionEncoderOptions {
+  session: SessionOptions;
+  memory: DeviceMemory;
+  /** Encode images one by one, so that none depends on its neighbours. */
+  alone: boolean;
+  /** Patches encoded in one pass. */
+  patches: number;
+  cacheBytes: number;
+}
+
+export const IMAGE_FEATURES = 'image_features';
+
+export function deepstackName(layer: number): string {
+  return `deepstack_features.${layer}`;
+}
+
+/** Turns images into features, each distinct image once as long as the weights that read it stay the same. */
+export class VisionEncoder {
+  private readonly cache: FeatureCache;
+  private readonly sessions = new Map<AttentionKind, Promise<Session>>();
+
+  private readonly weightNames: readonly string[];
+
+  /** @param parameters a fresh source for each graph */
+  constructor(
+    private readonly family: Family,
+    private readonly parameters: () => ParameterSource,
+    private readonly options: VisionEncoderOptions,
+  ) {
+    this.cache = new FeatureCache(options.cacheBytes);
+    const { parameterInputs } = family.buildForward({ kind: 'vision', parameters: parameters() });
+    this.weightNames = [...parameterInputs.keys()];
+  }
+
+  /** Features of each image, in order; equal images share one entry. */
+  async encode(weights: WeightSet, images: readonly ProcessedImage[]): Promise<ImageFeatures[]> {
+    const found = new Map<string, ImageFeatures>();
+    const missing = new Map<string, ProcessedImage>();
+    for (const image of images) {
+      const cached = this.cache.get(this.keyOf(weights, image));
+      if (cached === undefined) missing.set(image.key, image);
+      else found.set(image.key, cached);
+    }
+    for (const pass of this.passes([...missing.values()])) {
+      const features = await this.run(weights, pass);
+      pass.forEach((image, index) => {
+        found.set(image.key, features[index]);
+        this.cache.set(this.keyOf(weights, image), features[index]);
+      });
+    }
+    return images.map((image) => found.get(image.key) as ImageFeatures);
+  }
+
+  /**
+   * Features of images as inputs of a trainer's graph, below each other.
+   * @param rows rows that each image takes there, see `TrainerBatch.featureRows`
+   */
+  async featureFeeds(
+    weights: WeightSet,
+    images: readonly ProcessedImage[],
+    rows: readonly number[],
+  ): Promise<Record<string, Tensor>> {
+    const { hiddenSize, deepstack } = this.family.shape;
+    const encoded = await this.encode(weights, images);
+    const total = rows.reduce((sum, count) => sum + count, 0);
+    const stack = (parts: Float32Array[]): Tensor => {
+      const data = new Float32Array(total * hiddenSize);
+      let next = 0;
+      parts.forEach((part, index) => {
+        data.set(part, next * hiddenSize);
+        next += rows[index];
+      });
+      return tensor('float32', data, [total, hiddenSize]);
+    };
+    const layers = Array.from({ length: deepstack }, (_, layer) => [
+      deepstackName(layer),
+      stack(encoded.map((each) => each.deepstack[layer])),
+    ]);
+    return {
+      [IMAGE_FEATURES]: stack(encoded.map(({ features }) => features)),
+      ...Object.fromEntries(layers),
+    };
+  }
+
+  private keyOf(weights: WeightSet, image: ProcessedImage): string {
+    return this.weightNames.length === 0 ? image.key : `${weights.id}/${image.key}`;
+  }
+
+  /** Images of equal grid together, since passes pad to the longest. */
+  private passes(images: ProcessedImage[]): ProcessedImage[][] {
+    if (this.options.alone) return images.map((image) => [image]);
+    const sorted = images.toSorted((a, b) => patchCount(a) - patchCount(b));
+    const passes: ProcessedImage[][] = [];
+    for (const image of sorted) {
+      const pass = passes.at(-1);
+      const joins =
+        pass !== undefined &&
+        pass[0].grid.join() === image.grid.join() &&
+        (pass.length + 1) * patchCount(image) <= this.options.patches;
+      if (joins) pass.push(image);
+      else passes.push([image]);
+    }
+    return passes;
+  }
+
+  private async run(weights: WeightSet, images: ProcessedImage[]): Promise<ImageFeatures[]> {
+    const { feeds, firstRows } = this.family.visionFeeds(images);
+    const session = await this.session(Math.max(...images.map(patchCount)));
+    const trained = await feedsOf(weights, this.options.memory, this.weightNames);
+    const outputs = await session.run({ ...feeds, ...trained });
+    const { hiddenSize, deepstack } = this.family.shape;
+    return images.map((image, index) => {
+      const tokens = this.family.imageTokens(image);
+      const begin = firstRows[index] * hiddenSize;
+      const cut = (name: string): Float32Array =>
+        (outputs[name].data as Float32Array).slice(begin, begin + tokens * hiddenSize);
+      const layers = Array.from({ length: deepstack }, (_, layer) => cut(deepstackName(layer)));
+      return { tokens, features: cut(IMAGE_FEATURES), deepstack: layers };
+    });
+  }
+
+  /** Sessions are made when the first image of their kind comes. */
+  private session(longest: number): Promise<Session> {
+    const attention = attentionFor(longest);
+    let session = this.sessions.get(attention);
+    if (session === undefined) {
+      const parameters = this.parameters();
+      const { graph } = this.family.buildForward({ kind: 'vision', parameters, attention });
+      session = Session.create(graph, this.options.session);
+      this.sessions.set(attention, session);
+    }
+    return session;
+  }
+
+  async release(): Promise<void> {
+    for (const session of this.sessions.values()) await (await session).release();
+    this.sessions.clear();
+  }
+}
+
+function patchCount(image: ProcessedImage): number {
+  return image.grid[0] * image.grid[1] * image.grid[2];
+}

@@ -1,0 +1,161 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  loadAdapter,
+  loraParameters,
+  readSafetensors,
+  saveAdapter,
+  saveModelFolder,
+  WeightStore,
+  writeSafetensors,
+  type FloatTensor,
+  type LoraPlan,
+  type ModelFolder,
+} from '@ui-rl/models';
+import type { WeightsInfo } from '@ui-rl/plugin-kit';
+import { EngineError } from '../errors';
+import type { SavedOptimizer } from '../training/optimizer-state';
+import { WeightSet } from './weight-set';
+
+const INFO_FILE = 'engine.json';
+const OPTIMIZER_FILE = 'optimizer.safetensors';
+
+interface InfoFile extends WeightsInfo {
+  mode: 'lora' | 'full';
+  /** The optimizer whose state is there; absent before its first step. */
+  optimizer?: string | undefined;
+  /** Steps behind that state. */
+  optimizerSteps: number;
+}
+
+/**
+ * Checkpoint folders: an adapter in PEFT format or a whole Hugging Face folder, `optimizer.safetensors`, `engine.json`
+ * (version and digest), and what the caller adds. A folder is written aside and moved into place, so a process that is
+ * killed leaves either the whole folder or none.
+ */
+export class Checkpoints {
+  constructor(
+    private readonly folder: ModelFolder,
+    private readonly plan: LoraPlan | undefined,
+  ) {}
+
+  /** @param files further files, name → text */
+  async save(
+    dir: string,
+    weights: WeightSet,
+    optimizer: SavedOptimizer,
+    files: Readonly<Record<string, string>>,
+  ): Promise<WeightsInfo> {
+    const aside = `${dir}.writing`;
+    await rm(aside, { recursive: true, force: true });
+    await mkdir(aside, { recursive: true });
+    await this.saveWeights(aside, weights);
+    await writeSafetensors(join(aside, OPTIMIZER_FILE), optimizer.tensors);
+    const info: InfoFile = {
+      version: weights.version,
+      digest: weights.digest,
+      mode: this.mode,
+      optimizer: optimizer.name,
+      optimizerSteps: optimizer.steps,
+    };
+    await writeFile(join(aside, INFO_FILE), `${JSON.stringify(info, null, 2)}\n`);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(aside, name), text);
+    await replaceFolder(aside, dir);
+    return { version: weights.version, digest: weights.digest };
+  }
+
+  /** Reads weights from a folder that `save` wrote, or from any PEFT adapter or model folder (then of version 0). */
+  async load(dir: string): Promise<WeightSet> {
+    const info = await readInfo(dir);
+    if (info !== undefined && info.mode !== this.mode) {
+      throw new EngineError(
+        'checkpoint',
+        `${dir} holds ${info.mode} weights, but the engine trains ${this.mode} weights`,
+      );
+    }
+    const tensors =
+      this.plan === undefined ? await this.readModel(dir) : await this.readAdapter(dir, this.plan);
+    const weights = new WeightSet(info?.version ?? 0, tensors);
+    if (info !== undefined && info.digest !== weights.digest) {
+      throw new EngineError(
+        'checkpoint',
+        `${dir}: the weights' digest is ${weights.digest}, but ${INFO_FILE} says ${info.digest}: the files were changed or damaged`,
+      );
+    }
+    return weights;
+  }
+
+  /** The state of the optimizer in a folder; undefined where it has none. */
+  async loadOptimizer(dir: string): Promise<SavedOptimizer | undefined> {
+    const info = await readInfo(dir);
+    if (info === undefined) return undefined;
+    const tensors = await readSafetensors(join(dir, OPTIMIZER_FILE));
+    return { name: info.optimizer, steps: info.optimizerSteps, tensors };
+  }
+
+  private get mode(): 'lora' | 'full' {
+    return this.plan === undefined ? 'full' : 'lora';
+  }
+
+  private async saveWeights(dir: string, weights: WeightSet): Promise<void> {
+    if (this.plan === undefined) {
+      await saveModelFolder(dir, { tensors: weights.tensors, filesFrom: this.folder.dir });
+    } else {
+      await saveAdapter(dir, this.plan, weights.tensors, this.folder.dir);
+    }
+  }
+
+  private async readModel(dir: string): Promise<Map<string, FloatTensor>> {
+    const store = await WeightStore.open(dir, this.folder.family.checkpointName);
+    const tensors = new Map<string, FloatTensor>();
+    for (const { name, shape } of this.folder.family.parameters()) {
+      tensors.set(name, { shape: [...shape], data: await store.read(name, shape) });
+    }
+    return tensors;
+  }
+
+  private async readAdapter(dir: string, plan: LoraPlan): Promise<Map<string, FloatTensor>> {
+    const loaded = await loadAdapter(dir, this.folder.family);
+    const describe = ({ modules }: LoraPlan): string =>
+      modules
+        .map(({ name, rank, scale }) => `${name} (rank ${rank}, scale ${scale})`)
+        .toSorted()
+        .join(' ');
+    if (describe(loaded.plan) !== describe(plan)) {
+      throw new EngineError(
+        'checkpoint',
+        `${dir}: the adapter has ${describe(loaded.plan)}; the engine was started with ${describe(plan)}`,
+      );
+    }
+    // In the order in which a fresh adapter has them, so that sums over all of them are rounded alike.
+    return new Map(loraParameters(plan).map(({ name }) => [name, loaded.tensors.get(name)!]));
+  }
+}
+
+async function readInfo(dir: string): Promise<InfoFile | undefined> {
+  const file = join(dir, INFO_FILE);
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new EngineError('checkpoint', `${file} cannot be read`, { cause });
+  }
+  try {
+    return JSON.parse(text) as InfoFile;
+  } catch (cause) {
+    throw new EngineError('checkpoint', `${file} is not JSON`, { cause });
+  }
+}
+
+/** Puts a finished folder in the place of another, which disappears. */
+async function replaceFolder(finished: string, dir: string): Promise<void> {
+  await mkdir(dirname(dir), { recursive: true });
+  const old = `${dir}.old`;
+  await rm(old, { recursive: true, force: true });
+  await rename(dir, old).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  await rename(finished, dir);
+  await rm(old, { recursive: true, force: true });
+}

@@ -1,0 +1,104 @@
+import { Graph, ops, Session, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
+import {
+  Parameters,
+  type LinearSpec,
+  type LoraPlan,
+  type ParameterSource,
+  type WeightStore,
+} from '@ui-rl/models';
+import { feedsOf, type WeightSet } from './weight-set';
+
+/** Adapted layers of up to so many weights are sampled from with the adapter merged in: a quarter of a gigabyte. */
+const MERGE_LIMIT = 64 * 1024 * 1024;
+
+/** The weights as the decoder's sampling graphs take them. */
+export interface SamplingWeights {
+  /** A fresh source for each graph. */
+  parameters(): ParameterSource;
+  /** Inputs of a graph that was built with `parameters`. */
+  feeds(weights: WeightSet, names: readonly string[]): Promise<Record<string, Tensor>>;
+  release(): Promise<void>;
+}
+
+/** Weights as they are trained: all of them, or adapters beside frozen ones. */
+export function trainedWeights(parameters: () => ParameterSource, memory: DeviceMemory): SamplingWeights {
+  return {
+    parameters,
+    feeds: (weights, names) => feedsOf(weights, memory, names),
+    release: async () => undefined,
+  };
+}
+
+/**
+ * Whether a plan's layers of the decoder are small enough to keep a merged copy per policy version. Experts are not merged: a
+ * graph takes them from the file one by one.
+ */
+export function canMerge(plan: LoraPlan): boolean {
+  if (decoderModules(plan).some(({ stack }) => stack !== undefined)) return false;
+  const size = decoderModules(plan).reduce(
+    (sum, { inFeatures, outFeatures }) => sum + inFeatures * outFeatures,
+    0,
+  );
+  return size > 0 && size <= MERGE_LIMIT;
+}
+
+function decoderModules(plan: LoraPlan): LinearSpec[] {
+  return plan.modules.filter(({ part }) => part === 'text');
+}
+
+/**
+ * Frozen weights with the adapter merged in, W + scale · BA, computed once per policy version: decoding a token is then as
+ * cheap as without an adapter.
+ */
+export class MergedWeights implements SamplingWeights {
+  private constructor(
+    private readonly store: WeightStore,
+    private readonly names: ReadonlySet<string>,
+    private readonly session: Session,
+    private readonly memory: DeviceMemory,
+    private readonly adapterNames: readonly string[],
+  ) {}
+
+  static async create(
+    store: WeightStore,
+    plan: LoraPlan,
+    options: SessionOptions,
+    memory: DeviceMemory,
+  ): Promise<MergedWeights> {
+    const modules = decoderModules(plan);
+    const graph = new Graph('merge');
+    const source = new Parameters({ weights: store, lora: plan });
+    for (const { name, inFeatures, outFeatures } of modules) {
+      const weight = source.get(graph, weightName(name), [outFeatures, inFeatures]);
+      const { a, b, scale } = source.lora(graph, name, inFeatures, outFeatures)!;
+      graph.output(`merged.${weightName(name)}`, ops.gemm(b, a, weight, { alpha: scale }));
+    }
+    const session = await Session.create(graph, { ...options, outputLocation: memory.location });
+    const names = new Set(modules.map(({ name }) => weightName(name)));
+    return new MergedWeights(store, names, session, memory, [...source.inputs.keys()]);
+  }
+
+  parameters(): ParameterSource {
+    return new Parameters({ weights: this.store, inputs: (name) => this.names.has(name) });
+  }
+
+  async feeds(weights: WeightSet, names: readonly string[]): Promise<Record<string, Tensor>> {
+    const merged = await weights.derive(this, () => this.merge(weights));
+    return Object.fromEntries(names.map((name) => [name, merged[name]]));
+  }
+
+  async release(): Promise<void> {
+    await this.session.release();
+  }
+
+  private async merge(weights: WeightSet): Promise<Record<string, Tensor>> {
+    const outputs = await this.session.run(await feedsOf(weights, this.memory, this.adapterNames));
+    return Object.fromEntries(
+      Object.entries(outputs).map(([name, value]) => [name.slice('merged.'.length), value]),
+    );
+  }
+}
+
+function weightName(module: string): string {
+  return `${module}.weight`;
+}

@@ -1,0 +1,97 @@
+import { freeTensors, tensor, type DeviceMemory, type Tensor } from '@ui-rl/graph';
+import { tensorsDigest, type FloatTensor } from '@ui-rl/models';
+import type { Feeds } from '../feeds';
+
+let nextId = 1;
+
+/**
+ * The trained weights of one policy version, on the host and, once they are used, in the memory of a device. Sampler and
+ * trainer feed the same tensors, without copies. A set that generation or a snapshot may still read is never changed: a
+ * training step gives a new one.
+ */
+export class WeightSet {
+  /** Unique within the process. */
+  readonly id = nextId++;
+  private digestText: string | undefined;
+  private readonly derived = new Map<object, Promise<Feeds>>();
+
+  constructor(
+    readonly version: number,
+    readonly tensors: ReadonlyMap<string, FloatTensor>,
+  ) {}
+
+  /** Of a model whose weights are all frozen. */
+  static none(): WeightSet {
+    return new WeightSet(0, new Map());
+  }
+
+  /** sha256 of the safetensors file these weights are saved as, hex. */
+  get digest(): string {
+    this.digestText ??= tensorsDigest(this.tensors);
+    return this.digestText;
+  }
+
+  get parameters(): number {
+    let count = 0;
+    for (const { data } of this.tensors.values()) count += data.length;
+    return count;
+  }
+
+  /** A copy on the host to be changed, of the next version. */
+  next(): WeightSet {
+    const copies = [...this.tensors].map(([name, { shape, data }]): [string, FloatTensor] => [
+      name,
+      { shape, data: data.slice() },
+    ]);
+    return new WeightSet(this.version + 1, new Map(copies));
+  }
+
+  /** Graph inputs by weight name, in the memory of the device. */
+  feeds(memory: DeviceMemory): Promise<Feeds> {
+    return this.derive(memory, () => memory.upload(this.onHost()));
+  }
+
+  /** Says that the weights lie in the device's memory already, under the names of their inputs. */
+  liesIn(memory: DeviceMemory, feeds: Feeds): void {
+    this.derived.set(memory, Promise.resolve(feeds));
+  }
+
+  /** What `owner` makes of these weights for its graphs: made once, and kept as long as the set is. */
+  derive(owner: object, make: () => Promise<Feeds>): Promise<Feeds> {
+    let made = this.derived.get(owner);
+    if (made === undefined) {
+      made = make().catch((error: unknown) => {
+        this.derived.delete(owner);
+        throw error;
+      });
+      this.derived.set(owner, made);
+    }
+    return made;
+  }
+
+  /** Frees the device's memory. The set can be used again, at the cost of a new upload. */
+  async free(): Promise<void> {
+    const derived = [...this.derived.values()];
+    this.derived.clear();
+    for (const made of await Promise.allSettled(derived)) {
+      if (made.status === 'fulfilled') freeTensors(Object.values(made.value));
+    }
+  }
+
+  private onHost(): Record<string, Tensor> {
+    const entries = [...this.tensors].map(([name, { data, shape }]): [string, Tensor] => {
+      return [name, tensor('float32', data, shape)];
+    });
+    return Object.fromEntries(entries);
+  }
+}
+
+/** The weights a graph takes as inputs. */
+export async function feedsOf(
+  weights: WeightSet,
+  memory: DeviceMemory,
+  names: readonly string[],
+): Promise<Record<string, Tensor>> {
+  const all = await weights.feeds(memory);
+  return Object.fromEntries(names.map((name) => [name, all[name]]));
+}

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { EngineError } from './errors';
+import type { ProgressReporter } from './progress';
+import { fromFailure, type CallMessage, type ProgressMessage, type ReplyMessage } from './rpc';
+
+interface PendingCall {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** A device worker's thread, seen from outside: calls by name, each answered or rejected. */
+export class WorkerHandle {
+  private readonly pending = new Map<number, PendingCall>();
+  private nextId = 1;
+  private gone: EngineError | undefined;
+  private resolveEnded: (error: EngineError) => void;
+  /** Resolves when the thread is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
+  readonly ended: Promise<EngineError>;
+
+  private constructor(
+    private readonly worker: Worker,
+    private readonly onProgress: ProgressReporter,
+  ) {
+    this.ended = new Promise((resolve) => (this.resolveEnded = resolve));
+    worker.on('message', (message: ReplyMessage | ProgressMessage) => {
+      if ('progress' in message) this.onProgress(message.progress);
+      else this.settle(message);
+    });
+    worker.on('error', (cause) => this.fail(`the device worker failed: ${cause.message}`, cause));
+    worker.on('exit', (code) => this.fail(`the device worker ended with code ${code}`));
+  }
+
+  /** Starts a thread and makes it ready with the call `start`. */
+  static async start(options: unknown, onProgress: ProgressReporter): Promise<WorkerHandle> {
+    const handle = new WorkerHandle(startWorker(), onProgress);
+    try {
+      await handle.call('start', options);
+    } catch (error) {
+      await handle.stop();
+      throw error;
+    }
+    return handle;
+  }
+
+  /** Rejects with an `EngineError`; category `worker` after the thread has failed. */
+  call<T>(method: string, argument?: unknown): Promise<T> {
+    if (this.gone !== undefined) return Promise.reject(this.gone);
+    const id = this.nextId++;
+    return new Promise<T>((resolve, reject) => {
+      this.pending.set(id, { resolve, reject });
+      this.worker.postMessage({ id, method, argument } satisfies CallMessage);
+    });
+  }
+
+  /** Ends the thread; calls in progress are rejected. */
+  async stop(): Promise<void> {
+    if (this.gone === undefined) await this.call('stop').catch(() => undefined);
+    this.fail('the engine was stopped');
+    await this.worker.terminate();
+  }
+
+  private settle(reply: ReplyMessage): void {
+    const call = this.pending.get(reply.id);
+    if (call === undefined) return;
+    this.pending.delete(reply.id);
+    if (reply.ok) call.resolve(reply.value);
+    else call.reject(fromFailure(reply.error));
+  }
+
+  private fail(message: string, cause?: unknown): void {
+    this.gone ??= new EngineError('worker', message, { cause });
+    this.resolveEnded(this.gone);
+    for (const call of this.pending.values()) call.reject(this.gone);
+    this.pending.clear();
+  }
+}
+
+/** The compiled worker beside this file; where there is none (tests run the sources), a loader that compiles them. */
+function startWorker(): Worker {
+  const compiled = join(__dirname, 'worker.js');
+  const file = existsSync(compiled) ? compiled : join(__dirname, 'worker-from-source.cjs');
+  return new Worker(file, { name: 'device' });
+}

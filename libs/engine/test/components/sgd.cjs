@@ -1,0 +1,19 @@
+// Stochastic gradient descent with momentum, as somebody outside the project would write it.
+module.exports = {
+  components: [
+    {
+      kind: 'optimizer',
+      name: 'sgd',
+      options: { momentum: { type: 'number', description: 'share of the last change', default: 0.9 } },
+      create: ({ momentum }) => ({
+        state: ['velocity'],
+        update({ weight, gradient, state: { velocity } }, { learningRate }) {
+          for (let i = 0; i < weight.length; i += 1) {
+            velocity[i] = momentum * velocity[i] + gradient[i];
+            weight[i] -= learningRate * velocity[i];
+          }
+        },
+      }),
+    },
+  ],
+};
