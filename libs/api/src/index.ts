@@ -3,7 +3,8 @@ export { Fleet, SERVICES, type FleetOptions } from './local/fleet';
 export { ManagedProcess, type ProcessSpec } from './local/managed-process';
 export { freePort, startLocalNats, type LocalNats } from './local/nats-server';
 export { serviceProgram } from './local/project';
-export { readConversation, type Conversation } from './model/conversation-file';
+export type { Conversation, Screen } from './model/conversation';
+export { readConversation } from './model/conversation-file';
 export {
   describeModel,
   describeNamedModel,
@@ -20,14 +21,19 @@ export {
   type Exported,
   type ExportOptions,
 } from './model/export-checkpoint';
-export { generate, type Answer, type GenerateOptions } from './model/generate';
 export { locateCheckpoint } from './model/locate-checkpoint';
 export { chooseModel, type ChosenModel, type ModelChoice } from './model/model-choice';
 export { modelFolder, type FetchOptions } from './model/model-folder';
-export type { ModelQuestion, QuestionScope } from './model/opened-model';
 export { RANDOM_DTYPES, randomModel, type RandomOptions } from './model/random-model';
-export { score, type Scores } from './model/score';
 export { supportedFamilies, type SupportedFamily } from './model/supported-families';
+export {
+  VisionLanguageModel,
+  type Answer,
+  type LoadOptions,
+  type Prediction,
+  type SampleOptions,
+  type Scores,
+} from './model/vision-language-model';
 export { followRun } from './report/follow-run';
 export { evaluationEpisodes, phaseGoal } from './report/goals';
 export { percent, percentWithInterval, wilson } from './report/intervals';

@@ -1,12 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { ChatMessage, ContentPart } from '@ui-rl/models';
-
-/** A conversation read from a file, with its images as encoded, in order of appearance. */
-export interface Conversation {
-  messages: ChatMessage[];
-  images: Buffer[];
-}
+import type { Conversation } from './conversation';
 
 const ROLES: readonly string[] = ['system', 'user', 'assistant', 'tool'] satisfies ChatMessage['role'][];
 
@@ -33,7 +28,7 @@ export async function readConversation(file: string): Promise<Conversation> {
   for (const [index, message] of messages.entries()) {
     parsed.push(await readMessage(message, `${file}: messages[${index}]`, dirname(file), images));
   }
-  return { messages: parsed, images };
+  return { messages: parsed, images, source: file };
 }
 
 async function readMessage(

@@ -5,6 +5,7 @@ export {
   type MeasuredImage,
   type ProcessedImage,
 } from './processor';
+export { sizeOf as imageSize } from './decode';
 export { loadImageProcessor, parsePreparation } from './load';
 export { type ImageModel, type ImagePreparation } from './preparation';
 export { parseQwenVlImages, QwenVlImages, type QwenVlImageConfig } from './qwen-vl';

@@ -1,10 +1,11 @@
-import { aborted, generate, withCleanup, type GenerateOptions } from '@ui-rl/api';
+import type { SampleOptions } from '@ui-rl/api';
 import { Command } from 'commander';
-import { addEngineFlags, addModelFlags, printProgress } from '../engine-flags';
+import { askModel, type ModelQuestion } from '../ask-model';
+import { addEngineFlags, addModelFlags } from '../engine-flags';
 import { nonNegativeNumber, positiveInteger, shareOfOne, wholeNumber } from '../flags';
 import { writeResult } from '../result-file';
 
-interface GenerateFlags extends GenerateOptions {
+interface GenerateFlags extends ModelQuestion, SampleOptions {
   json?: string;
 }
 
@@ -20,12 +21,13 @@ export function generateCommand(): Command {
     .option('--top-p <x>', 'sample from the likeliest tokens with this share of probability', shareOfOne, 1)
     .option('--seed <n>', 'seeds the sampler', wholeNumber, 0)
     .option('--json <file>', 'write the result there (default: to standard output)');
-  return addEngineFlags(command).action(async ({ json, ...options }: GenerateFlags) => {
-    process.exitCode = await withCleanup(async (signal, onEnd) => {
-      const answered = generate(options, { signal, onEnd, onProgress: printProgress });
-      const answer = await Promise.race([answered, aborted(signal)]);
-      await writeResult(json, answer, answer.text);
-      return 0;
-    });
+  return addEngineFlags(command).action(async (flags: GenerateFlags) => {
+    const { json, maxTokens, temperature, topP, seed, ...question } = flags;
+    const sampling = { maxTokens, temperature, topP, seed };
+    process.exitCode = await askModel(
+      question,
+      (model, conversation) => model.generate(conversation, sampling),
+      (answer) => writeResult(json, answer, answer.text),
+    );
   });
 }

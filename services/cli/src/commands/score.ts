@@ -1,6 +1,7 @@
-import { aborted, score, withCleanup, type ModelQuestion } from '@ui-rl/api';
+import type { Scores } from '@ui-rl/api';
 import { Command } from 'commander';
-import { addEngineFlags, addModelFlags, printProgress } from '../engine-flags';
+import { askModel, type ModelQuestion } from '../ask-model';
+import { addEngineFlags, addModelFlags } from '../engine-flags';
 import { writeResult } from '../result-file';
 
 interface ScoreFlags extends ModelQuestion {
@@ -16,17 +17,13 @@ export function scoreCommand(): Command {
     )
     .option('--json <file>', 'write the result there (default: to standard output)');
   return addEngineFlags(command).action(async ({ json, ...question }: ScoreFlags) => {
-    process.exitCode = await withCleanup(async (signal, onEnd) => {
-      const scored = score(question, { signal, onEnd, onProgress: printProgress });
-      const scores = await Promise.race([scored, aborted(signal)]);
-      const trained = scores.logprobs.filter((_, place) => scores.assistant_mask[place] === 1);
-      const sum = trained.reduce<number>((total, each) => total + (each ?? 0), 0);
-      await writeResult(
-        json,
-        scores,
-        `${scores.token_ids.length} tokens, ${trained.length} of them in answers with log-probability ${sum.toFixed(4)}`,
-      );
-      return 0;
-    });
+    const write = async (scores: Scores): Promise<void> => writeResult(json, scores, summary(scores));
+    process.exitCode = await askModel(question, (model, conversation) => model.score(conversation), write);
   });
+}
+
+function summary({ token_ids: tokens, logprobs, assistant_mask: mask }: Scores): string {
+  const trained = logprobs.filter((_, place) => mask[place] === 1);
+  const sum = trained.reduce<number>((total, each) => total + (each ?? 0), 0);
+  return `${tokens.length} tokens, ${trained.length} of them in answers with log-probability ${sum.toFixed(4)}`;
 }

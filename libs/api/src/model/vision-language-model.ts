@@ -1,0 +1,198 @@
+import { dialects, type Action, type Dialect } from '@ui-rl/actions';
+import { Engine, shareReporter, type Trainable } from '@ui-rl/engine';
+import {
+  imageSize,
+  loadAdapter,
+  loadModelFolder,
+  makeRenderer,
+  type ModelFolder,
+  type ProcessedImage,
+  type Renderer,
+} from '@ui-rl/models';
+import { conversationOf, type Conversation, type Screen } from './conversation';
+import { deviceFor, type EngineChoice } from './engine-choice';
+import { chooseModel, type ModelChoice } from './model-choice';
+
+export interface LoadOptions extends Omit<ModelChoice, 'model'>, Partial<EngineChoice> {
+  /** Longest sequence, prompt and answer together, in tokens; default 4,096, or what the first question needs. */
+  maxSequence?: number;
+  /** Questions that are answered at the same time; more wait. Default 4. */
+  rows?: number;
+  /** Ends downloads. */
+  signal?: AbortSignal;
+  /** Called with lines about what takes long. */
+  onProgress?: (line: string) => void;
+}
+
+export interface SampleOptions {
+  /** Default 256. */
+  maxTokens?: number;
+  /** 0, the default, always takes the likeliest token. */
+  temperature?: number;
+  topP?: number;
+  /** The same seed gives the same answer. */
+  seed?: number;
+}
+
+/** An answer as it was sampled. */
+export interface Answer {
+  /** End-of-turn token included, where there is one. */
+  token_ids: number[];
+  /** Under softmax(logits / temperature), at temperature 1 for greedy decoding. */
+  logprobs: number[];
+  text: string;
+  finish_reason: 'stop' | 'length';
+  prompt_token_ids: number[];
+}
+
+/** An answer, and what it means. */
+export interface Prediction extends Answer {
+  /** In pixels of the screenshot; none where the answer cannot be read. */
+  actions: Action[];
+  /** What is wrong with an answer that cannot be read. */
+  parse_error?: string;
+}
+
+/** What a model says of a conversation, token by token. */
+export interface Scores {
+  token_ids: number[];
+  /** 1 for the tokens of assistant messages, end-of-turn token included. */
+  assistant_mask: number[];
+  /** Log-probability of each token given all before it; null for the first. */
+  logprobs: (number | null)[];
+  /** Tokens of each image, in order. */
+  image_tokens: number[];
+}
+
+const MAX_SEQUENCE = 4096;
+const ROWS = 4;
+
+/** A vision-language model on this machine, with or without an adapter: it answers and scores, and learns nothing. */
+export class VisionLanguageModel {
+  private engine: Promise<Engine> | undefined;
+  private readonly dialect: Dialect = dialects.json;
+
+  private constructor(
+    private readonly folder: ModelFolder,
+    private readonly adapterDir: string | undefined,
+    private readonly options: LoadOptions & { onProgress: (line: string) => void },
+  ) {}
+
+  /**
+   * Brings the model to this machine and reads it.
+   * @param model Hugging Face folder, `organisation/name[@revision]` on the hub, or a name of `UIRL_MODELS`, `small` among them;
+   *   may be undefined where a checkpoint or adapter says it
+   */
+  static async load(model: string | undefined, options: LoadOptions = {}): Promise<VisionLanguageModel> {
+    const { adapter, checkpoint, signal, dtype = 'auto', onProgress = () => undefined } = options;
+    const chosen = await chooseModel({ model, adapter, checkpoint }, { signal, onProgress });
+    const onCopy = shareReporter(onProgress, 'a copy of the weights in another type is made');
+    const folder = await loadModelFolder(chosen.modelDir, { weights: dtype, onProgress: onCopy });
+    return new VisionLanguageModel(folder, chosen.adapterDir, { ...options, onProgress });
+  }
+
+  /** The next actions on a screen, or the answer to a conversation and the actions in it. */
+  async predict(input: Screen | Conversation, options: SampleOptions = {}): Promise<Prediction> {
+    const isScreen = 'screenshot' in input;
+    const shown = isScreen ? input.screenshot : input.images.at(-1);
+    if (shown === undefined)
+      throw new Error('the conversation has no image: actions are pixels of the last one');
+    const { imageProcessor } = this.folder;
+    const size = await imageSize(shown);
+    const sizes = { screenshot: size, modelImage: imageProcessor.shownSize(size) };
+    const asked = isScreen ? conversationOf(input, this.dialect, sizes) : input;
+    const answer = await this.generate(asked, options);
+    const read = this.dialect.parse(answer.text, sizes);
+    return read.ok
+      ? { ...answer, actions: read.actions }
+      : { ...answer, actions: [], parse_error: `${read.reason}: ${read.correction}` };
+  }
+
+  /** The answer to a conversation. Throws where the last message is the assistant's. */
+  async generate(conversation: Conversation, options: SampleOptions = {}): Promise<Answer> {
+    const { messages, source = 'the conversation' } = conversation;
+    const { maxTokens = 256, temperature = 0, topP = 1, seed = 0 } = options;
+    if (messages.at(-1)?.role === 'assistant') {
+      throw new Error(`${source}: the last message is the assistant's; expected one that is to be answered`);
+    }
+    const prompt = this.rendererOf(conversation).render(messages, await this.imagesOf(conversation));
+    const engine = await this.started(prompt.tokenIds.length + maxTokens);
+    const result = await engine.generate({ prompt, maxTokens, temperature, topP, seed });
+    return {
+      token_ids: result.tokenIds,
+      logprobs: result.logprobs,
+      text: this.folder.tokenizer.decode(result.tokenIds, { skipSpecialTokens: true }),
+      finish_reason: result.finishReason,
+      prompt_token_ids: prompt.tokenIds,
+    };
+  }
+
+  /** Log-probabilities of a conversation, token by token, as they are trained. */
+  async score(conversation: Conversation): Promise<Scores> {
+    const images = await this.imagesOf(conversation);
+    const rendered = this.rendererOf(conversation).renderConversation(conversation.messages, images);
+    const { tokenIds, assistantMask } = rendered;
+    const engine = await this.started(tokenIds.length);
+    const mask = new Uint8Array(tokenIds.length).fill(1, 1);
+    const [logprobs] = await engine.logprobs([{ tokenIds, images: rendered.images, mask, advantages: 0 }]);
+    return {
+      token_ids: tokenIds,
+      assistant_mask: Array.from(assistantMask),
+      logprobs: Array.from(logprobs, (each, place) => (place === 0 ? null : each)),
+      image_tokens: rendered.images.map(({ tokens }) => tokens),
+    };
+  }
+
+  /** Releases the device. */
+  async stop(): Promise<void> {
+    const engine = await this.engine?.catch(() => undefined);
+    await engine?.stop();
+  }
+
+  private rendererOf({ messages }: Conversation): Renderer {
+    return makeRenderer(this.folder, { historyTurns: Math.max(1, messages.length) });
+  }
+
+  private async imagesOf({ images, source = 'the conversation' }: Conversation): Promise<ProcessedImage[]> {
+    const processed: ProcessedImage[] = [];
+    for (const [index, image] of images.entries()) {
+      processed.push(
+        await this.folder.imageProcessor.process(image).catch((cause: unknown) => {
+          const reason = cause instanceof Error ? cause.message : String(cause);
+          throw new Error(`${source}: image ${index}: ${reason}`, { cause });
+        }),
+      );
+    }
+    return processed;
+  }
+
+  /** The device is taken when it is needed, with room for what is asked of it. */
+  private started(tokens: number): Promise<Engine> {
+    this.engine ??= this.start(Math.max(tokens, this.options.maxSequence ?? MAX_SEQUENCE));
+    return this.engine;
+  }
+
+  private async start(maxSequence: number): Promise<Engine> {
+    const { device = 'auto', dtype = 'auto', quantization = 'none', rows = ROWS, onProgress } = this.options;
+    return Engine.start(
+      {
+        modelDir: this.folder.dir,
+        device: await deviceFor(device, onProgress),
+        weights: dtype,
+        quantization,
+        trainable: await this.weights(),
+        maxRows: rows,
+        maxSequence,
+        seed: 0,
+      },
+      onProgress,
+    );
+  }
+
+  private async weights(): Promise<Trainable> {
+    const { adapterDir, folder } = this;
+    if (adapterDir === undefined) return { mode: 'frozen' };
+    const { plan } = await loadAdapter(adapterDir, folder.family);
+    return { mode: 'lora', lora: plan.config, adapterDir };
+  }
+}
