@@ -60,9 +60,9 @@ describe('buckets', () => {
     const watching = (async () => {
       for await (const run of bus.runs.watchOpen(undefined, controller.signal)) opened.push(run.record.runId);
     })();
-    await bus.runs.create({ runId: 'a', createdAt: 'now', config: { x: 1 } });
-    await bus.runs.create({ runId: 'a', createdAt: 'now', config: { x: 1 } });
-    await expect(bus.runs.create({ runId: 'a', createdAt: 'later', config: {} })).rejects.toThrow(
+    await bus.runs.create({ runId: 'a', createdAt: '2026-11-20T10:00:00Z', config: { x: 1 } });
+    await bus.runs.create({ runId: 'a', createdAt: '2026-11-20T10:00:00Z', config: { x: 1 } });
+    await expect(bus.runs.create({ runId: 'a', createdAt: '2026-11-20T11:00:00Z', config: {} })).rejects.toThrow(
       /there is a run a already/,
     );
     expect(await bus.runs.changePhase('a', 'final_eval', { from: ['training'] })).toBe(false);
@@ -75,5 +75,17 @@ describe('buckets', () => {
     controller.abort();
     await watching;
     expect(opened).toEqual(['a']);
+  });
+
+  it('leaves out what nobody can read in the bucket of runs, and goes on with the others', async () => {
+    const createdAt = new Date().toISOString();
+    await bus.runsBucket.put('broken.record', { runId: 'broken', createdAt: 'yesterday', config: {} });
+    await bus.runsBucket.put('broken.state', { phase: 'baseline', since: createdAt });
+    await bus.runsBucket.put('odd.state', { phase: 'dreaming', since: createdAt });
+    await bus.runs.create({ runId: 'sound', createdAt, config: {} });
+    expect((await bus.runs.waitForOpen())?.record.runId).toBe('sound');
+    await expect(bus.runs.state('odd')).rejects.toThrow(
+      /bucket runs holds for odd.state cannot be read: phase: must be one of .*, found "dreaming"/,
+    );
   });
 });

@@ -5,12 +5,20 @@ import { validateSync, type ValidationError } from 'class-validator';
 /** A contracts class that says how a message looks. */
 export type MessageClass<T> = new () => T;
 
+/** Classes of messages of several kinds, by the value of a property that says which kind it is. */
+export interface MessageUnion<T> {
+  key: string;
+  classes: Readonly<Record<string, MessageClass<T>>>;
+}
+
+export type MessageSchema<T> = MessageClass<T> | MessageUnion<T>;
+
 export type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
 
 const text = new TextDecoder('utf-8', { fatal: true });
 
 /** JSON bytes → an instance that passed the class's validation. Without a class any JSON object is accepted. */
-export function readJson<T>(bytes: Uint8Array, schema?: MessageClass<T>): Read<T> {
+export function readJson<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
   let plain: unknown;
   try {
     plain = JSON.parse(text.decode(bytes));
@@ -25,7 +33,7 @@ export function writeJson(value: unknown): Uint8Array {
 }
 
 /** MessagePack bytes → an instance that passed the class's validation. */
-export function readBinary<T>(bytes: Uint8Array, schema?: MessageClass<T>): Read<T> {
+export function readBinary<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
   let plain: unknown;
   try {
     plain = decode(bytes);
@@ -39,7 +47,7 @@ export function writeBinary(value: unknown): Uint8Array {
   return encode(value, { ignoreUndefined: true });
 }
 
-function readPlain<T>(plain: unknown, schema?: MessageClass<T>): Read<T> {
+function readPlain<T>(plain: unknown, schema?: MessageSchema<T>): Read<T> {
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain) || ArrayBuffer.isView(plain)) {
     return { ok: false, reason: `expected an object, found ${nameOf(plain)}` };
   }
@@ -47,12 +55,20 @@ function readPlain<T>(plain: unknown, schema?: MessageClass<T>): Read<T> {
 }
 
 /** Turns a plain object into an instance of a contracts class; says every path that is wrong. */
-export function instantiate<T>(plain: object, schema: MessageClass<T>): Read<T> {
+export function instantiate<T>(plain: object, schema: MessageSchema<T>): Read<T> {
+  if (typeof schema === 'object') return instantiateOneOf(plain, schema);
   const value = plainToInstance(schema, withBuffers(plain) as object) as T & object;
   const problems = validateSync(value, { forbidUnknownValues: true, stopAtFirstError: true }).flatMap(
     (error) => problemsOf(error, ''),
   );
   return problems.length === 0 ? { ok: true, value } : { ok: false, reason: problems.join('; ') };
+}
+
+function instantiateOneOf<T>(plain: object, { key, classes }: MessageUnion<T>): Read<T> {
+  const kind: unknown = (plain as Record<string, unknown>)[key];
+  if (typeof kind === 'string' && Object.hasOwn(classes, kind)) return instantiate(plain, classes[kind]);
+  const known = Object.keys(classes).join(', ');
+  return { ok: false, reason: `${key}: must be one of ${known}, found ${nameOf(kind)}` };
 }
 
 function problemsOf(error: ValidationError, parent: string): string[] {

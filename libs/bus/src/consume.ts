@@ -19,7 +19,7 @@ import {
   type RetryPolicy,
 } from '@ui-rl/retry';
 import type { Broker } from './broker';
-import { readJson, type MessageClass } from './codec';
+import { readJson, type MessageSchema } from './codec';
 import type { DeadLetters } from './dead-letter';
 import { BusError, describeError, UnacceptableMessage } from './errors';
 import { isClosed, isTransient } from './retry';
@@ -53,7 +53,7 @@ export interface ConsumeOptions<T> {
   /** One subject filter. */
   subject: string;
   /** Messages that do not pass its validation become dead letters. Without it any JSON object is handed over. */
-  schema?: MessageClass<T>;
+  schema?: MessageSchema<T>;
   /** Messages at a time; nothing is fetched beyond that. Default 1. */
   concurrency?: number;
   /** Silence after which the broker delivers again; while a handler runs, `working` is sent three times as often. Default `DEADLINES.message`. */

@@ -1,7 +1,7 @@
 import { applyDecorators, Catch, UseFilters, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 import { throwError, type Observable } from 'rxjs';
-import type { MessageClass } from './codec';
+import type { MessageClass, MessageSchema } from './codec';
 import type { ConsumeOptions } from './consume';
 import type { RespondOptions } from './respond';
 
@@ -10,7 +10,7 @@ import type { RespondOptions } from './respond';
  * `{instance}`, which `BusStrategy` fills in.
  */
 export type JetStreamHandlerOptions = Omit<ConsumeOptions<unknown>, 'handle' | 'exhausted' | 'schema'> & {
-  schema?: MessageClass<unknown>;
+  schema?: MessageSchema<unknown>;
 };
 
 export type RequestHandlerOptions = Omit<RespondOptions<unknown>, 'handle' | 'subject' | 'schema'> & {

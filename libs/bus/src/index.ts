@@ -7,6 +7,8 @@ export {
   writeBinary,
   writeJson,
   type MessageClass,
+  type MessageSchema,
+  type MessageUnion,
   type Read,
 } from './codec';
 export type { ConsumeOptions, Consumption, JetStreamContext, RedeliveryPolicy } from './consume';

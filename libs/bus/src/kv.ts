@@ -4,6 +4,8 @@ import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry }
 import type { QueuedIterator } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
+import { readJson, type MessageClass, type Read } from './codec';
+import { BusError } from './errors';
 import { RETRIES, sleep } from '@ui-rl/retry';
 import { isTransient, withRetry } from './retry';
 
@@ -30,9 +32,13 @@ export class KvBucket {
     private readonly bucket: 'runs' | 'deadLetters',
   ) {}
 
-  async get<T>(key: string): Promise<KvEntry<T> | null> {
+  /** Throws `BusError` `damaged` where the value does not pass the validation of `schema`. */
+  async get<T>(key: string, schema?: MessageClass<T>): Promise<KvEntry<T> | null> {
     const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
-    return entry === null || entry.operation !== 'PUT' ? null : decodeEntry<T>(entry);
+    if (entry === null || entry.operation !== 'PUT') return null;
+    const read = valueOf(entry, schema);
+    if (read.ok) return { key, value: read.value, revision: entry.revision };
+    throw new BusError('damaged', this.damage(key, read.reason));
   }
 
   /** Writes whatever stands there; returns the new revision. */
@@ -70,9 +76,13 @@ export class KvBucket {
   }
 
   /** Reads, changes and writes until nobody interferes. `change` returns null to leave the value as it is. */
-  async change<T>(key: string, change: (current: T | null) => T | null): Promise<KvEntry<T> | null> {
+  async change<T>(
+    key: string,
+    change: (current: T | null) => T | null,
+    schema?: MessageClass<T>,
+  ): Promise<KvEntry<T> | null> {
     for (;;) {
-      const current = await this.get<T>(key);
+      const current = await this.get<T>(key, schema);
       const next = change(current?.value ?? null);
       if (next === null) return current;
       const revision = await this.update(key, next, current?.revision ?? (await this.deletedRevision(key)));
@@ -96,9 +106,13 @@ export class KvBucket {
   /**
    * Current values, then every change, in order per key and each revision once. Survives reconnections and a restarted
    * broker; ends when the signal aborts or the bus closes. A change that is overtaken by the next while the broker is
-   * away may be skipped.
+   * away may be skipped; a value that does not pass the validation of `schema` is logged and left out.
    */
-  async *watch<T>(filter: string, signal?: AbortSignal): AsyncGenerator<KvChange<T>> {
+  async *watch<T>(
+    filter: string,
+    signal?: AbortSignal,
+    schema?: MessageClass<T>,
+  ): AsyncGenerator<KvChange<T>> {
     const seen = new Map<string, string>();
     const stop = AbortSignal.any([this.broker.closing, ...(signal === undefined ? [] : [signal])]);
     while (!stop.aborted) {
@@ -107,7 +121,8 @@ export class KvBucket {
         const identity = `${entry.revision}@${entry.created.getTime()}`;
         if (seen.get(entry.key) === identity) continue;
         seen.set(entry.key, identity);
-        yield toChange<T>(entry);
+        const change = this.changeOf(entry, schema);
+        if (change !== null) yield change;
       }
       await sleep(RETRIES.broker.firstMs, stop);
     }
@@ -147,6 +162,20 @@ export class KvBucket {
     }
   }
 
+  /** A change as a watcher sees it; null, and logged, where its value cannot be read. */
+  private changeOf<T>(entry: KvWatchEntry, schema: MessageClass<T> | undefined): KvChange<T> | null {
+    const { key, revision } = entry;
+    if (entry.operation !== 'PUT') return { key, value: null, revision };
+    const read = valueOf(entry, schema);
+    if (read.ok) return { key, value: read.value, revision };
+    this.broker.logger.error(this.damage(key, read.reason));
+    return null;
+  }
+
+  private damage(key: string, reason: string): string {
+    return `what bucket ${BUCKETS[this.bucket]} holds for ${key} cannot be read: ${reason}`;
+  }
+
   private async open(): Promise<KV> {
     return (await this.broker.stores())[this.bucket];
   }
@@ -167,14 +196,6 @@ function parse(entry: NatsEntry): unknown {
   return entry.json();
 }
 
-function decodeEntry<T>(entry: NatsEntry): KvEntry<T> {
-  return { key: entry.key, value: entry.json<T>(), revision: entry.revision };
-}
-
-function toChange<T>(entry: KvWatchEntry): KvChange<T> {
-  return {
-    key: entry.key,
-    value: entry.operation === 'PUT' ? entry.json<T>() : null,
-    revision: entry.revision,
-  };
+function valueOf<T>(entry: NatsEntry | KvWatchEntry, schema: MessageClass<T> | undefined): Read<T> {
+  return schema === undefined ? { ok: true, value: entry.json<T>() } : readJson(entry.value, schema);
 }

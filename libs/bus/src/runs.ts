@@ -2,13 +2,14 @@ import {
   isRunId,
   runKeys,
   subjects,
-  type LoaderState,
-  type PolicyState,
+  LoaderState,
+  PolicyState,
+  RunRecord,
+  RunState,
   type RunPhase,
-  type RunRecord,
-  type RunState,
 } from '@ui-rl/contracts';
 import type { Broker } from './broker';
+import type { MessageClass } from './codec';
 import { BusError } from './errors';
 import type { KvBucket, KvChange } from './kv';
 
@@ -48,15 +49,15 @@ export class RunDirectory {
   }
 
   async record(runId: string): Promise<RunRecord | null> {
-    return this.read<RunRecord>(runKeys.record(runId));
+    return this.read(runKeys.record(runId), RunRecord);
   }
 
   async state(runId: string): Promise<RunState | null> {
-    return this.read<RunState>(runKeys.state(runId));
+    return this.read(runKeys.state(runId), RunState);
   }
 
   async policy(runId: string): Promise<PolicyState | null> {
-    return this.read<PolicyState>(runKeys.policy(runId));
+    return this.read(runKeys.policy(runId), PolicyState);
   }
 
   async putPolicy(runId: string, policy: PolicyState): Promise<void> {
@@ -64,7 +65,7 @@ export class RunDirectory {
   }
 
   async loader(runId: string): Promise<LoaderState | null> {
-    return this.read<LoaderState>(runKeys.loader(runId));
+    return this.read(runKeys.loader(runId), LoaderState);
   }
 
   /**
@@ -78,10 +79,11 @@ export class RunDirectory {
   ): Promise<boolean> {
     const since = new Date().toISOString();
     const { from, reason } = options;
-    const entry = await this.bucket.change<RunState>(runKeys.state(runId), (current) => {
+    const next = (current: RunState | null): RunState | null => {
       if (current?.phase === phase || !mayLeave(current, from)) return null;
       return { phase, since, ...(reason === undefined ? {} : { reason }) };
-    });
+    };
+    const entry = await this.bucket.change(runKeys.state(runId), next, RunState);
     if (entry?.value.phase !== phase) return false;
     await this.broker.event(
       { type: 'phase', runId, phase, reason: entry.value.reason, at: entry.value.since },
@@ -92,7 +94,7 @@ export class RunDirectory {
 
   /** The phase now and after each change, until the signal aborts. */
   async *watchState(runId: string, signal?: AbortSignal): AsyncGenerator<RunState> {
-    yield* present(this.bucket.watch<RunState>(runKeys.state(runId), signal));
+    yield* present(this.bucket.watch(runKeys.state(runId), signal, RunState));
   }
 
   /** Waits until nothing happens to the run any more, or the signal aborts. */
@@ -102,16 +104,16 @@ export class RunDirectory {
 
   /** The policy state now and after each change, until the signal aborts. */
   async *watchPolicy(runId: string, signal?: AbortSignal): AsyncGenerator<PolicyState> {
-    yield* present(this.bucket.watch<PolicyState>(runKeys.policy(runId), signal));
+    yield* present(this.bucket.watch(runKeys.policy(runId), signal, PolicyState));
   }
 
   /** Runs that have not ended, each once: those there are, then each new one. With `runId` only that one. */
   async *watchOpen(runId?: string, signal?: AbortSignal): AsyncGenerator<RunSnapshot> {
     const seen = new Set<string>();
-    for await (const change of this.bucket.watch<RunState>(runKeys.state(runId ?? '*'), signal)) {
+    for await (const change of this.bucket.watch(runKeys.state(runId ?? '*'), signal, RunState)) {
       const id = change.key.slice(0, -runKeys.state('').length);
       if (change.value === null || FINAL_PHASES.includes(change.value.phase) || seen.has(id)) continue;
-      const record = await this.record(id);
+      const record = await this.readableRecord(id);
       if (record === null) continue;
       seen.add(id);
       yield { record, state: change.value };
@@ -129,8 +131,19 @@ export class RunDirectory {
     await this.broker.publishJson(subjects.task(runId), task, id);
   }
 
-  private async read<T>(key: string): Promise<T | null> {
-    return (await this.bucket.get<T>(key))?.value ?? null;
+  /** A record that nobody can read is no run for anybody; the others go on. */
+  private async readableRecord(runId: string): Promise<RunRecord | null> {
+    try {
+      return await this.record(runId);
+    } catch (error) {
+      if (!(error instanceof BusError) || error.category !== 'damaged') throw error;
+      this.broker.logger.error(error.message);
+      return null;
+    }
+  }
+
+  private async read<T>(key: string, schema: MessageClass<T>): Promise<T | null> {
+    return (await this.bucket.get(key, schema))?.value ?? null;
   }
 }
 

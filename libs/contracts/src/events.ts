@@ -1,106 +1,211 @@
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  Equals,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsISO8601,
+  IsNumber,
+  IsObject,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { RUN_ID } from './names';
+
 /** Events on `uirl.event.<run>.<type>`. JSON; the message id makes publishing idempotent. */
 
-export const EVENT_TYPES = [
-  'run_created',
-  'phase',
-  'service_ready',
-  'rollout_started',
-  'train_step',
-  'checkpoint',
-  'evaluation',
-  'warning',
-  'dead_letter',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+/** A whole number from 0 on that fits into 32 bits, in which it is stored. */
+function Count(): PropertyDecorator {
+  return (target, property) => {
+    for (const check of [IsInt(), Min(0), Max(2 ** 31 - 1)]) check(target, property);
+  };
+}
 
-interface EventBase {
+/** Stages of a run at which it is evaluated. */
+export const EVALUATION_STAGES = ['baseline', 'periodic', 'final'] as const;
+export type EvaluationStage = (typeof EVALUATION_STAGES)[number];
+
+abstract class EventBase {
+  @Matches(RUN_ID, { message: 'runId must be a run id' })
   runId: string;
+
   /** ISO 8601. */
+  @IsISO8601()
   at: string;
 }
 
-export interface RunCreatedEvent extends EventBase {
+export class RunCreatedEvent extends EventBase {
+  @Equals('run_created')
   type: 'run_created';
+
+  @IsObject()
   config: Record<string, unknown>;
 }
 
-export interface PhaseEvent extends EventBase {
+export class PhaseEvent extends EventBase {
+  @Equals('phase')
   type: 'phase';
+
+  @IsString()
   phase: string;
+
+  @IsOptional()
+  @IsString()
   reason?: string;
 }
 
-export interface ServiceReadyEvent extends EventBase {
+export class ServiceReadyEvent extends EventBase {
+  @Equals('service_ready')
   type: 'service_ready';
+
+  @IsString()
   service: string;
+
+  @IsString()
   instance: string;
 }
 
-export interface RolloutStartedEvent extends EventBase {
+export class RolloutStartedEvent extends EventBase {
+  @Equals('rollout_started')
   type: 'rollout_started';
+
+  @IsString()
   rolloutId: string;
+
+  @IsString()
   actor: string;
 }
 
-/** One optimizer step (or a batch without signal, where `trained` is false). */
-export interface TrainStepEvent extends EventBase {
+/** One step: a batch was trained, in one optimizer step or several; or it was left out, having no signal. */
+export class TrainStepEvent extends EventBase {
+  @Equals('train_step')
   type: 'train_step';
+
   /** Policy version after the step. */
+  @Count()
   step: number;
+
   /** Rollouts whose tokens went into the step. */
+  @IsArray()
+  @IsString({ each: true })
   rolloutIds: string[];
+
   /** Metric name → value: `optim/loss`, `optim/kl_sample_train_v1`, `env/all/reward/total`, `time/train` … */
+  @IsObject()
   metrics: Record<string, number>;
 }
 
-export interface CheckpointEvent extends EventBase {
+export class CheckpointEvent extends EventBase {
+  @Equals('checkpoint')
   type: 'checkpoint';
+
+  @Count()
   step: number;
+
   /** `uirl://<run>/sampler_weights/000080`. */
+  @IsString()
   name: string;
+
   /** Folder on the learner's disk. */
+  @IsString()
   path: string;
+
+  @IsString()
   adapterDigest: string;
 }
 
-export interface TaskScore {
+export class TaskScore {
+  @IsString()
   taskId: string;
+
+  @IsString()
   description: string;
+
+  @Count()
   successes: number;
+
+  @Count()
   episodes: number;
 }
 
-export interface EvaluationEvent extends EventBase {
+export class EvaluationEvent extends EventBase {
+  @Equals('evaluation')
   type: 'evaluation';
+
+  @IsString()
   evaluationId: string;
-  /** `baseline`, `periodic` or `final`. */
-  stage: 'baseline' | 'periodic' | 'final';
+
+  @IsIn(EVALUATION_STAGES)
+  stage: EvaluationStage;
+
   /** `train_goals` (training goals, unseen seeds) or `eval_goals` (unseen goals). */
+  @IsString()
   set: string;
+
+  @Count()
   policyVersion: number;
+
+  @IsString()
   checkpoint: string;
+
+  @IsNumber()
   successRate: number;
+
   /** Wilson interval, 95 %. */
+  @IsArray()
+  @ArrayMinSize(2)
+  @ArrayMaxSize(2)
+  @IsNumber({}, { each: true })
   interval: [number, number];
+
+  @Count()
   episodes: number;
+
+  @Count()
   invalid: number;
+
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => TaskScore)
   tasks: TaskScore[];
 }
 
-export interface WarningEvent extends EventBase {
+export class WarningEvent extends EventBase {
+  @Equals('warning')
   type: 'warning';
+
+  @IsString()
   service: string;
+
   /** `invalid_share`, `kl`, `stall` … */
+  @IsString()
   code: string;
+
+  @IsString()
   message: string;
 }
 
 /** A message that could not be read was put into the `dead_letters` bucket. */
-export interface DeadLetterEvent extends EventBase {
+export class DeadLetterEvent extends EventBase {
+  @Equals('dead_letter')
   type: 'dead_letter';
+
+  @IsString()
   service: string;
+
+  @IsString()
   subject: string;
+
+  @IsString()
   key: string;
+
+  @IsString()
   reason: string;
 }
 
@@ -114,3 +219,21 @@ export type RunEvent =
   | EvaluationEvent
   | WarningEvent
   | DeadLetterEvent;
+
+export type EventType = RunEvent['type'];
+
+/** Which class an event is, by its type. */
+export const EVENTS = {
+  key: 'type',
+  classes: {
+    run_created: RunCreatedEvent,
+    phase: PhaseEvent,
+    service_ready: ServiceReadyEvent,
+    rollout_started: RolloutStartedEvent,
+    train_step: TrainStepEvent,
+    checkpoint: CheckpointEvent,
+    evaluation: EvaluationEvent,
+    warning: WarningEvent,
+    dead_letter: DeadLetterEvent,
+  } satisfies { [T in EventType]: new () => Extract<RunEvent, { type: T }> },
+} as const;

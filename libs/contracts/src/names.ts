@@ -51,7 +51,7 @@ export const runKeys = {
   evaluator: (run: string) => `${run}.evaluator`,
 } as const;
 
-const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,95}$/;
+export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,95}$/;
 
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);

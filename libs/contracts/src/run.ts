@@ -1,13 +1,35 @@
+import { Type } from 'class-transformer';
+import {
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsISO8601,
+  IsObject,
+  IsOptional,
+  IsString,
+  Matches,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { EVALUATION_STAGES, type EvaluationStage } from './events';
+import { RUN_ID } from './names';
+
 /** What the `runs` bucket holds, see `runKeys`. */
 
 export const RUN_PHASES = ['baseline', 'training', 'final_eval', 'finished', 'failed', 'stopped'] as const;
 export type RunPhase = (typeof RUN_PHASES)[number];
 
-export interface RunRecord {
+export class RunRecord {
+  @Matches(RUN_ID, { message: 'runId must be a run id' })
   runId: string;
+
   /** ISO 8601. */
+  @IsISO8601()
   createdAt: string;
+
   /** The validated run file, snake_case as users write it. Secrets are not part of it. */
+  @IsObject()
   config: Record<string, unknown>;
 }
 
@@ -19,51 +41,92 @@ export interface BaseModel {
   commit?: string;
 }
 
-export interface RunState {
+export class RunState {
+  @IsIn(RUN_PHASES)
   phase: RunPhase;
+
   /** ISO 8601 time of the change. */
+  @IsISO8601()
   since: string;
+
+  @IsOptional()
+  @IsString()
   reason?: string;
 }
 
-export interface PolicyState {
-  /** Optimizer steps behind the policy that samples now; 0 is the model as loaded. */
+export class PolicyState {
+  /** Steps behind the policy that samples now, a trained batch each; 0 is the model as loaded. */
+  @IsInt()
+  @Min(0)
   version: number;
+
+  @IsString()
   adapterDigest: string;
+
   /** `uirl://<run>/sampler_weights/000080`. */
+  @IsString()
   checkpoint: string;
+
   /**
    * Training groups the learner has requested since the start. The task-loader releases groups until it has released
    * as many: `(version + 1 + max_steps_off_policy) · groups_per_batch` plus refills for groups without signal.
    */
+  @IsInt()
+  @Min(0)
   groupsRequested: number;
 }
 
-export interface LoaderState {
+export class LoaderState {
+  @IsInt()
+  @Min(0)
   groupsReleased: number;
 }
 
 /** One evaluation of one set of goals that is not finished. */
-export interface OpenEvaluation {
+export class OpenEvaluation {
+  @IsString()
   evaluationId: string;
-  stage: 'baseline' | 'periodic' | 'final';
+
+  @IsIn(EVALUATION_STAGES)
+  stage: EvaluationStage;
+
+  @IsString()
   set: string;
+
   /** `latest`, or a checkpoint name. */
+  @IsString()
   policy: string;
+
   /** Policy version, where it is known before the first episode. */
+  @IsInt()
   policyVersion: number;
+
   /** Every rollout is in the queue. */
+  @IsBoolean()
   released: boolean;
+
   /** One character per episode: `.` pending, `s` success, `f` none, `x` invalid in every attempt. */
+  @Matches(/^[.sfx]*$/)
   outcomes: string;
+
   /** Attempts behind the present one, of episodes that were refilled: index of the episode → attempts. */
+  @IsObject()
   refills: Record<string, number>;
 }
 
-export interface EvaluatorState {
+export class EvaluatorState {
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => OpenEvaluation)
   open: OpenEvaluation[];
+
   /** Evaluations whose result was published: `baseline`, `final`. */
+  @IsArray()
+  @IsString({ each: true })
   stagesDone: string[];
+
   /** Step of the newest checkpoint whose periodic evaluation was begun; 0 before the first. */
+  @IsInt()
+  @Min(0)
   lastPeriodicStep: number;
 }

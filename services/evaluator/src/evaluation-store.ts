@@ -1,5 +1,5 @@
 import type { BusService } from '@ui-rl/bus';
-import { type EvaluatorState, runKeys } from '@ui-rl/contracts';
+import { EvaluatorState, runKeys } from '@ui-rl/contracts';
 import { EMPTY } from './state';
 
 /** The evaluations of a run that are open, in the `runs` bucket: what survives the end of the process. */
@@ -14,12 +14,13 @@ export class EvaluationStore {
   }
 
   async read(): Promise<EvaluatorState> {
-    return (await this.bus.runsBucket.get<EvaluatorState>(this.key))?.value ?? EMPTY;
+    return (await this.bus.runsBucket.get(this.key, EvaluatorState))?.value ?? EMPTY;
   }
 
   /** Durable when it resolves. A change that gives null changes nothing. */
   async change(change: (state: EvaluatorState) => EvaluatorState | null): Promise<void> {
-    await this.bus.runsBucket.change<EvaluatorState>(this.key, (current) => change(current ?? EMPTY));
+    const next = (current: EvaluatorState | null) => change(current ?? EMPTY);
+    await this.bus.runsBucket.change(this.key, next, EvaluatorState);
   }
 
   /** Yields when something has changed, until the signal aborts. */

@@ -370,7 +370,7 @@ describe('evaluator', () => {
       expect.arrayContaining([
         expect.stringContaining('request: '),
         expect.stringContaining('not JSON'),
-        expect.stringContaining('found step "ten"'),
+        expect.stringContaining('step: must be an integer number, found "ten"'),
       ]),
     );
     await startActor(runId, succeeds);

@@ -1,6 +1,6 @@
-import { type BusService, type Consumption, FINAL_PHASES, UnacceptableMessage } from '@ui-rl/bus';
+import { type BusService, type Consumption, FINAL_PHASES } from '@ui-rl/bus';
 import {
-  type CheckpointEvent,
+  CheckpointEvent,
   type Purpose,
   type RunPhase,
   STREAMS,
@@ -94,6 +94,7 @@ export class RunEvaluator implements ServedRun {
         stream: STREAMS.events,
         durable: `evaluator-${runId}-checkpoints`,
         subject: subjects.event(runId, 'checkpoint'),
+        schema: CheckpointEvent,
         ackWaitMs: DEADLINES.shortMessage.ms,
         handle: (event) => this.takeCheckpoint(event),
       });
@@ -117,11 +118,6 @@ export class RunEvaluator implements ServedRun {
   }
 
   private async takeCheckpoint({ step, name }: CheckpointEvent): Promise<void> {
-    if (!Number.isInteger(step) || step < 0 || typeof name !== 'string') {
-      throw new UnacceptableMessage(
-        `expected a checkpoint event with a whole number "step" and a "name", found step ${JSON.stringify(step)}, name ${JSON.stringify(name)}`,
-      );
-    }
     const { every, runId } = this.plan;
     if (every === 0 || step === 0 || step % every !== 0) return;
     const state = await this.bus.runs.state(runId);

@@ -117,7 +117,7 @@ test('messages that cannot be recorded become dead letters with the reason, and 
     const list = await get<{ reason: string }[]>('/api/dead-letters');
     return list.length === 4 ? list.map(({ reason }) => reason).join('\n') : null;
   });
-  expect(reasons).toMatch(/checkpoint" event: step must be a whole number, found nothing/);
+  expect(reasons).toMatch(/step: must be an integer number, found nothing/);
   expect(reasons).toMatch(/not JSON/);
   expect(reasons).toMatch(/request/);
   expect(reasons).toMatch(/the database refuses it.*out of range/);

@@ -1,5 +1,5 @@
 import { type BusService, FINAL_PHASES } from '@ui-rl/bus';
-import { type LoaderState, type PolicyState, runKeys, type RunState, subjects } from '@ui-rl/contracts';
+import { LoaderState, type PolicyState, runKeys, type RunState, subjects } from '@ui-rl/contracts';
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import { groupRollouts } from './groups';
 import type { LoaderPlan } from './plan';
@@ -53,7 +53,7 @@ export class GroupReleaser {
 
   private async release(): Promise<void> {
     const key = runKeys.loader(this.plan.runId);
-    const entry = await this.bus.runsBucket.get<LoaderState>(key);
+    const entry = await this.bus.runsBucket.get(key, LoaderState);
     let released = entry?.value.groupsReleased ?? 0;
     let revision = entry?.revision ?? 0;
     while (this.phase === 'training' && released < this.requested && !this.signal.aborted) {

@@ -1,5 +1,13 @@
-import { type BusService, type Consumption, FINAL_PHASES } from '@ui-rl/bus';
-import { ANY, type RunEvent, STREAMS, subjects, Trajectory, type TrainStepEvent } from '@ui-rl/contracts';
+import { type BusService, type Consumption, FINAL_PHASES, type MessageSchema } from '@ui-rl/bus';
+import {
+  ANY,
+  EVENTS,
+  type RunEvent,
+  STREAMS,
+  subjects,
+  Trajectory,
+  type TrainStepEvent,
+} from '@ui-rl/contracts';
 import { eventually } from '@ui-rl/testkit';
 
 /** Everything a run has published, in order, each message of a stream once. */
@@ -12,7 +20,7 @@ export class RunLog {
 
   static async follow(bus: BusService, runId: string): Promise<RunLog> {
     const log = new RunLog(runId);
-    const follow = <T>(stream: string, subject: string, into: Map<number, T>, schema?: new () => T) =>
+    const follow = <T>(stream: string, subject: string, into: Map<number, T>, schema: MessageSchema<T>) =>
       bus.consume<T>({
         stream,
         durable: `test-${runId}`,
@@ -22,7 +30,7 @@ export class RunLog {
         handle: async (message, { streamSequence }) => void into.set(streamSequence, message),
       });
     log.consumptions = await Promise.all([
-      follow(STREAMS.events, subjects.event(runId, ANY), log.storedEvents),
+      follow(STREAMS.events, subjects.event(runId, ANY), log.storedEvents, EVENTS),
       follow(STREAMS.trajectories, subjects.trajectory(runId, ANY), log.storedTrajectories, Trajectory),
     ]);
     return log;

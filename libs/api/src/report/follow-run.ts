@@ -1,5 +1,5 @@
 import type { BusService } from '@ui-rl/bus';
-import { ANY, STREAMS, subjects, type RunEvent, type Trajectory } from '@ui-rl/contracts';
+import { ANY, EVENTS, STREAMS, subjects, Trajectory, type RunEvent } from '@ui-rl/contracts';
 import type { RunObserver } from './run-observer';
 
 /** Feeds an observer with every event and trajectory of a run, from its beginning; returns a function that stops it. */
@@ -14,6 +14,7 @@ export async function followRun(
     stream: STREAMS.events,
     durable: durable('events'),
     subject: subjects.event(runId, ANY),
+    schema: EVENTS,
     handle: async (event) => {
       observer.onEvent(event);
       onEvent(event);
@@ -23,6 +24,7 @@ export async function followRun(
     stream: STREAMS.trajectories,
     durable: durable('trajectories'),
     subject: subjects.trajectory(runId, ANY),
+    schema: Trajectory,
     concurrency: 4,
     handle: async (trajectory) => observer.onTrajectory(trajectory),
   });

@@ -1,9 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { type JetStreamContext, JetStreamHandler } from '@ui-rl/bus';
-import { ANY, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
+import { ANY, EVENTS, type RunEvent, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { Batcher } from './batcher';
-import { readEvent } from './read-event';
 
 /** Messages on their way into one transaction. */
 const CONCURRENCY = 48;
@@ -28,10 +27,11 @@ export class RecordingController {
     stream: STREAMS.events,
     durable: 'monitor-events',
     subject: subjects.event(ANY, ANY),
+    schema: EVENTS,
     concurrency: CONCURRENCY,
   })
-  async event(@Payload() message: Record<string, unknown>, @Ctx() context: JetStreamContext): Promise<void> {
+  async event(@Payload() event: RunEvent, @Ctx() context: JetStreamContext): Promise<void> {
     const key = context.messageId ?? `${context.stream}.${context.streamSequence}.${context.storedAt}`;
-    await this.batcher.add({ event: { key, event: readEvent(message) } });
+    await this.batcher.add({ event: { key, event } });
   }
 }
