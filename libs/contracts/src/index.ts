@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 
 export * from './events';
+export * from './metrics';
 export * from './names';
 export * from './requests';
 export * from './rollout';

@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { page, type Page } from './markdown';
+import { root } from './sources';
+
+const RUN_OPTIONS = '\nOptions of the run file, each also a flag:';
+
+/** The help of every verb, as it prints it. */
+export function commandLinePage(program: Command): Page {
+  return page('command-line.md', 'Command line', '`services/cli`', [
+    'Every verb has `--help`, exits non-zero on failure, and has `--json` where it reports something.',
+    ...program.commands.flatMap((command) => sections(command, 'npx ui-rl')),
+  ]);
+}
+
+function sections(command: Command, parent: string): string[] {
+  const path = `${parent} ${command.name()}`;
+  const own = `## ${path.replace('npx ', '')}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``;
+  return [own, ...command.commands.flatMap((child) => sections(child, path))];
+}
+
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureHelp({ helpWidth: 110 }).configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  const [own, runFile] = text.replaceAll(`${root}/`, '').split(RUN_OPTIONS);
+  return `${own.trimEnd()}${runFile === undefined ? '' : '\n\nOptions of the run file, each also a flag: see run-file.md'}`;
+}

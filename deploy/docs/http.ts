@@ -1,0 +1,70 @@
+import ts from 'typescript';
+import { code, page, table, type Page } from './markdown';
+import { docOf, fieldsOf, nodes, parsed, sourcesIn } from './sources';
+
+/** Routes of the monitor, and the types they answer with. */
+export function httpPage(): Page {
+  const controllers = sourcesIn('services/monitor/src/http').map(parsed);
+  const rows = controllers.flatMap((file) => nodes(file, ts.isClassDeclaration).flatMap(routesOf));
+  const views = sourcesIn('libs/records/src')
+    .map(parsed)
+    .flatMap((file) => nodes(file, ts.isInterfaceDeclaration));
+  const live = nodes(parsed('services/monitor/src/live.ts'), ts.isInterfaceDeclaration);
+  const names = new Set<string>();
+  collect(rows.map(([, answers]) => answers).join(' '), [...views, ...live], names);
+  const types = [...views, ...live].filter(({ name }) => names.has(name.text));
+  return page('http.md', 'HTTP API of the monitor', '`services/monitor` and `libs/records`', [
+    'Everything is `GET` and changes nothing. An unknown query parameter is refused with status 400, an unknown id with 404.',
+    table(['route', 'answers with', 'what'], rows),
+    ...types.map(
+      (type) => `## ${type.name.text}\n\n${[docOf(type), fieldTable(type)].filter(Boolean).join('\n\n')}`,
+    ),
+  ]);
+}
+
+function routesOf(controller: ts.ClassDeclaration): string[][] {
+  const base = decoratorOf(controller, 'Controller');
+  if (base === undefined) return [];
+  return controller.members.filter(ts.isMethodDeclaration).flatMap((method) => {
+    const path = decoratorOf(method, 'Get') ?? decoratorOf(method, 'Sse');
+    if (path === undefined) return [];
+    const type = method.type?.getText().replace(/^(Promise|Observable)<(.*)>$/s, '$2') ?? '';
+    const query = method.parameters.flatMap((each) => decoratorOf(each, 'Query') ?? []);
+    const parameters = query.filter((name) => name !== '').map((name) => `?${name}=`);
+    return [
+      [code(`/${[base, path].filter(Boolean).join('/')}${parameters.join('')}`), code(type), docOf(method)],
+    ];
+  });
+}
+
+/** The argument of a decorator, '' where it has none; undefined where there is no such decorator. */
+function decoratorOf(node: ts.HasDecorators, name: string): string | undefined {
+  for (const { expression } of ts.getDecorators(node) ?? []) {
+    if (!ts.isCallExpression(expression) || expression.expression.getText() !== name) continue;
+    const [argument] = expression.arguments;
+    return argument !== undefined && ts.isStringLiteral(argument) ? argument.text : '';
+  }
+  return undefined;
+}
+
+/** Names of the types that a text mentions, and of those that they mention. */
+function collect(text: string, types: readonly ts.InterfaceDeclaration[], names: Set<string>): void {
+  for (const type of types) {
+    const name = type.name.text;
+    if (names.has(name) || !new RegExp(`\\b${name}\\b`).test(text)) continue;
+    names.add(name);
+    collect(type.getText(), types, names);
+  }
+}
+
+function fieldTable(type: ts.InterfaceDeclaration): string {
+  const base = type.heritageClauses?.[0]?.getText();
+  const rows = fieldsOf(type).map(({ name, type: kind, optional, doc }) => [
+    code(`${name}${optional ? '?' : ''}`),
+    code(kind),
+    doc,
+  ]);
+  return [base === undefined ? '' : `${base}.`, table(['field', 'type', 'what'], rows)]
+    .filter(Boolean)
+    .join('\n\n');
+}

@@ -1,0 +1,65 @@
+// Writes docs/reference from the code (`npm run docs`), or with `--check` says what is stale there, which links lead nowhere, and
+// where a table of imports differs from the one that is enforced (`npm run docs:check`).
+import './clean-environment';
+import 'reflect-metadata';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { program } from '../../services/cli/src/program';
+import { commandLinePage } from './command-line';
+import { httpPage } from './http';
+import { deadLinks, markdownFiles } from './links';
+import type { Page } from './markdown';
+import { messagesPage } from './messages';
+import { root } from './sources';
+import { environmentPage, metricsPage, retriesPage } from './tables';
+
+const folder = join(root, 'docs/reference');
+
+function pages(): Page[] {
+  return [
+    commandLinePage(program),
+    environmentPage(),
+    messagesPage(),
+    metricsPage(),
+    httpPage(),
+    retriesPage(),
+  ];
+}
+
+function write(all: readonly Page[]): void {
+  mkdirSync(folder, { recursive: true });
+  const names = new Set(all.map(({ file }) => file));
+  for (const old of readdirSync(folder)) if (!names.has(old)) rmSync(join(folder, old));
+  for (const { file, text } of all) writeFileSync(join(folder, file), text);
+}
+
+function problemsOf(all: readonly Page[]): string[] {
+  const stale = all.filter(({ file, text }) => contentOf(file) !== text).map(({ file }) => file);
+  const left = readdirSync(folder).filter((file) => !all.some((each) => each.file === file));
+  return [
+    ...stale.map((file) => `docs/reference/${file} is stale: run "npm run docs" and commit what it writes`),
+    ...left.map((file) => `docs/reference/${file} is written by nothing any more: run "npm run docs"`),
+    ...markdownFiles().flatMap(deadLinks),
+  ];
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(join(folder, file), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function main(): number {
+  const all = pages();
+  if (!process.argv.includes('--check')) {
+    write(all);
+    return 0;
+  }
+  const problems = problemsOf(all);
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0 ? 0 : 1;
+}
+
+process.exit(main());

@@ -1,0 +1,45 @@
+import { METRICS } from '@ui-rl/contracts';
+import { DEADLINES, RETRIES, type RetryPolicy } from '@ui-rl/retry';
+import { ENVIRONMENT_VARIABLES } from '@ui-rl/settings';
+import { code, page, table, type Page } from './markdown';
+
+export function environmentPage(): Page {
+  const rows = Object.entries(ENVIRONMENT_VARIABLES).map(([name, help]) => [code(name), help]);
+  return page('environment.md', 'Environment variables', '`libs/settings`', [
+    'How a service is configured from outside; everything else is in the run file. Defaults stand in brackets. A misspelt `UIRL_` variable ends the start with its name. Nothing listens beyond loopback unless `MONITOR_HOST` says so.',
+    table(['variable', 'what'], rows),
+  ]);
+}
+
+export function metricsPage(): Page {
+  const rows = METRICS.map(({ name, unit, meaning }) => [code(name), unit, meaning]);
+  return page('metrics.md', 'Metrics', '`libs/contracts/src/metrics.ts`', [
+    "What a `train_step` event tells of a batch: in the monitor, in `metrics.jsonl` of the run's folder, and in trackers. `<…>` stands for a name.",
+    table(['metric', 'unit', 'what it says'], rows),
+  ]);
+}
+
+export function retriesPage(): Page {
+  const policies = Object.values(RETRIES).map((policy: RetryPolicy) => [
+    policy.what,
+    policy.firstMs === policy.maxMs ? `${policy.firstMs}` : `${policy.firstMs} … ${policy.maxMs}`,
+    limitOf(policy),
+    policy.then,
+  ]);
+  const deadlines = Object.values(DEADLINES).map(({ what, ms, then }) => [what, String(ms), then]);
+  return page('retries.md', 'Retries and deadlines', '`libs/retry/src/policy.ts`', [
+    'Everything that is not here fails at once. Pauses double from the first to the longest. What a run file sets stands there: `rollout.*_timeout_ms`, `environment.deadline_ms`, `environment.lease_ms`.',
+    '## Who tries what again',
+    table(['who, what', 'pause, ms', 'attempts', 'until, and then'], policies),
+    '## How long is waited for what',
+    table(['for', 'ms', 'then'], deadlines),
+  ]);
+}
+
+function limitOf({ attempts, withinMs }: RetryPolicy): string {
+  const limits = [
+    ...(attempts === undefined ? [] : [String(attempts)]),
+    ...(withinMs === undefined ? [] : [`within ${withinMs / 1000} s`]),
+  ];
+  return limits.length === 0 ? '–' : limits.join(', ');
+}

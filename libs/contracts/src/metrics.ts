@@ -1,0 +1,96 @@
+/** A metric of a `train_step` event. */
+export interface MetricInfo {
+  /** `<…>` stands for a name: `env/all/reward/<part>`. */
+  name: string;
+  unit: string;
+  meaning: string;
+}
+
+const metric = (name: string, unit: string, meaning: string): MetricInfo => ({ name, unit, meaning });
+
+/** Every metric that is published of a batch, and what it says. Names follow Tinker's logs where those have one. */
+export const METRICS: readonly MetricInfo[] = [
+  metric(
+    'optim/loss',
+    'loss',
+    'weighted sum of the token losses; its sign and size depend on loss and aggregation',
+  ),
+  metric(
+    'optim/entropy',
+    'nats',
+    'mean entropy of the distribution at trained tokens; a fall to 0 means that nothing is tried any more',
+  ),
+  metric('optim/grad_norm', 'norm', 'norm of all gradients before clipping'),
+  metric('optim/lr', '', 'learning rate of the step'),
+  metric('optim/tokens', 'tokens', 'trained tokens'),
+  metric('optim/samples', 'turns', 'turns that went through a pass; turns whose advantage is 0 need none'),
+  metric('optim/micro_batches', 'passes', 'passes the batch was cut into'),
+  metric('optim/passes', 'passes', 'passes the batch was cut into'),
+  metric('optim/substeps', 'steps', 'optimizer steps of the batch'),
+  metric(
+    'optim/kl_sample_train_v1',
+    'nats',
+    'mean of log p(sampler) − log p(trainer) over trained tokens; near 0 where both compute the same',
+  ),
+  metric(
+    'optim/kl_sample_train_v2',
+    'nats',
+    'half the mean square of that difference; above 0.01 the run warns (`kl`)',
+  ),
+  metric('optim/logp_difference_max', 'nats', 'largest difference of one token'),
+  metric('optim/ratio_mean', '', 'mean probability ratio of trainer to sampler; 1 on-policy'),
+  metric('optim/ratio_max', '', 'largest ratio'),
+  metric('optim/clip_fraction', 'share', 'tokens whose gradient clipping took away (loss `ppo`)'),
+  metric('optim/<loss metric>', '', 'what a loss tells of itself'),
+  metric('advantage/<name>', '', 'what an advantage estimator tells of itself'),
+  metric('env/all/reward/total', 'reward', 'mean return of the trained episodes'),
+  metric('env/all/reward/<part>', 'reward', 'mean of one part of the reward'),
+  metric('env/all/success', 'share', 'episodes the verifier calls a success, of those it can judge'),
+  metric('env/all/episodes', 'episodes', 'trained episodes'),
+  metric('env/all/turns_per_episode', 'turns', 'mean'),
+  metric('env/all/ac_tokens_per_turn', 'tokens', 'mean length of an answer'),
+  metric('env/all/parse_failures', 'share', 'answers that are no action'),
+  metric('env/all/truncated', 'share', 'episodes that used up their turns'),
+  metric(
+    'env/all/by_group/frac_mixed',
+    'share',
+    'groups whose episodes differ in reward: those that can be learnt from',
+  ),
+  metric('env/all/by_group/frac_all_good', 'share', 'groups that all earned the most of the batch'),
+  metric('env/all/by_group/frac_all_bad', 'share', 'groups that all earned the least of the batch'),
+  metric(
+    'env/all/groups_replaced',
+    'groups',
+    'groups without a signal that others took the place of (algorithm.dynamic_sampling)',
+  ),
+  metric(
+    'env/all/invalid_share',
+    'share',
+    'episodes of the run that failed in the infrastructure; above 5 % the run warns (`invalid_share`)',
+  ),
+  metric('sampling_client/step_min', 'steps', 'oldest policy version that sampled a turn of the batch'),
+  metric('sampling_client/step_max', 'steps', 'newest'),
+  metric('sampling_client/step_mean', 'steps', 'mean'),
+  metric('async/steps_off_policy_max', 'steps', 'how far the oldest was behind the policy that was trained'),
+  metric('progress/batch', 'steps', 'batches trained'),
+  metric('progress/done_frac', 'share', 'of training.max_steps'),
+  metric('time/train', 's', 'passes and optimizer steps'),
+  metric('time/waiting_for_episodes', 's', 'from the end of the last batch until this one was complete'),
+  metric('time/total', 's', 'from the end of the last batch to the end of this one'),
+  metric('time/checkpoint', 's', 'saving, serving and announcing the new weights'),
+  metric('time/upload', 's', 'bringing the checkpoint into the object store'),
+  metric('time/policy_per_turn', 's', 'mean time an actor waited for an answer of the policy'),
+  metric('time/env_per_turn', 's', 'mean time an action and its screenshot took'),
+];
+
+/** What a metric says; undefined for one that is not in the catalogue. A name in full wins over a pattern. */
+export function metricInfo(name: string): MetricInfo | undefined {
+  return METRICS.find((each) => each.name === name) ?? METRICS.find((each) => matches(each.name, name));
+}
+
+function matches(pattern: string, name: string): boolean {
+  const [before, after] = pattern.split(/<[^>]+>/);
+  return (
+    after !== undefined && name.length > before.length && name.startsWith(before) && name.endsWith(after)
+  );
+}
