@@ -36,7 +36,7 @@ export {
 } from './model/vision-language-model';
 export { followRun } from './report/follow-run';
 export { evaluationEpisodes, phaseGoal } from './report/goals';
-export { percent, percentWithInterval, wilson } from './report/intervals';
+export { percent, percentWithInterval } from './report/intervals';
 export { clock, ProgressDisplay, progressLine, type PhaseGoal } from './report/progress';
 export {
   beforeAfterTable,

@@ -9,3 +9,4 @@ export * from './run';
 export * from './seeds';
 export * from './task';
 export * from './trajectory';
+export * from './wilson';

@@ -15,13 +15,13 @@ import {
   STREAMS,
   subjects,
   type Trajectory,
+  wilson,
 } from '@ui-rl/contracts';
 import { openApplication } from '@ui-rl/service';
 import { eventually, makeTrajectory, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
 import { EvaluatorModule } from './evaluator.module';
 import { planRun } from './plan';
 import { RunEvaluator } from './run-evaluator';
-import { wilson } from './wilson';
 
 Logger.overrideLogger(false);
 

@@ -1,8 +1,7 @@
-import type { EvaluationEvent, OpenEvaluation, TaskScore } from '@ui-rl/contracts';
+import { type EvaluationEvent, type OpenEvaluation, type TaskScore, wilson } from '@ui-rl/contracts';
 import { setOf } from './episodes';
 import type { EvaluationPlan } from './plan';
 import { tally } from './state';
-import { wilson } from './wilson';
 
 /** The score of an evaluation whose episodes are all in. Invalid episodes say nothing and count for nothing. */
 export function resultOf(

@@ -1,6 +1,5 @@
-import type { EvaluationEvent, RunEvent, Trajectory } from '@ui-rl/contracts';
+import { wilson, type EvaluationEvent, type RunEvent, type Trajectory } from '@ui-rl/contracts';
 import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
-import { wilson } from './intervals';
 import { clock, progressLine } from './progress';
 import { beforeAfterTable, quickstartReport } from './quickstart-report';
 import { RunObserver } from './run-observer';
@@ -34,21 +33,6 @@ function observed(...events: RunEvent[]): RunObserver {
   for (const event of events) observer.onEvent(event);
   return observer;
 }
-
-test('the Wilson interval agrees with published values', () => {
-  // Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
-  for (const [successes, n, low, high] of [
-    [81, 263, 0.2553, 0.3662],
-    [15, 148, 0.0624, 0.1605],
-    [0, 20, 0, 0.1611],
-    [1, 29, 0.0061, 0.1718],
-  ]) {
-    const interval = wilson(successes, n);
-    expect(interval[0]).toBeCloseTo(low, 4);
-    expect(interval[1]).toBeCloseTo(high, 4);
-  }
-  expect(wilson(0, 0)).toEqual([0, 1]);
-});
 
 describe('RunObserver', () => {
   test('counts an evaluation published twice once, and keeps the largest KL whatever its sign', () => {
