@@ -1,6 +1,7 @@
 export * from './database';
 export * from './entities';
 export * from './errors';
+export * from './generate';
 export * from './migrate';
 export * from './queries/curves';
 export * from './queries/episodes';

@@ -1,4 +1,11 @@
-import { migrate, openDatabase, pendingMigrations, type Database } from '@ui-rl/records';
+import {
+  draftMigration,
+  migrate,
+  openDatabase,
+  pendingMigrations,
+  writeMigration,
+  type Database,
+} from '@ui-rl/records';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 
@@ -41,6 +48,20 @@ export function dbCommand(): Command {
         await dataSource.dropDatabase();
         await migrate(dataSource);
         console.log(`${location} is empty and up to date`);
+      }),
+    );
+  db.command('generate')
+    .description('write a migration from the migrated database to what the entities say; for developers')
+    .argument('<name>', 'what changes, in lower-case words joined by "-": runs-with-owners')
+    .option('--out <dir>', 'folder to write it to', 'libs/records/src/migrations')
+    .action((name: string, { out }: { out: string }) =>
+      withDatabase(async ({ dataSource, location }) => {
+        const draft = await draftMigration(dataSource, name);
+        if (draft === null)
+          return console.log(`${location} is what the entities say: there is nothing to write`);
+        console.log(
+          `${await writeMigration(draft, out)}\nread it, then list ${draft.className} in index.ts beside it`,
+        );
       }),
     );
   return db;
