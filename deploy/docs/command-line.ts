@@ -2,8 +2,6 @@ import type { Command } from 'commander';
 import { page, type Page } from './markdown';
 import { root } from './sources';
 
-const RUN_OPTIONS = '\nOptions of the run file, each also a flag:';
-
 /** The help of every verb, as it prints it. */
 export function commandLinePage(program: Command): Page {
   return page('command-line.md', 'Command line', '`services/cli`', [
@@ -22,6 +20,5 @@ function helpOf(command: Command): string {
   let text = '';
   command.configureHelp({ helpWidth: 110 }).configureOutput({ writeOut: (part) => (text += part) });
   command.outputHelp();
-  const [own, runFile] = text.replaceAll(`${root}/`, '').split(RUN_OPTIONS);
-  return `${own.trimEnd()}${runFile === undefined ? '' : '\n\nOptions of the run file, each also a flag: see run-file.md'}`;
+  return text.replaceAll(`${root}/`, '').trimEnd();
 }

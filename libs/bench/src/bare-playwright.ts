@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { loadPlugins, type Task } from '@ui-rl/plugin-kit';
+import { loadComponents, type Task } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import type { Browser, Page } from 'playwright';
 import { tapPointOf } from './tap-points';
@@ -36,7 +36,7 @@ export class BarePages {
     const isRoot = process.getuid?.() === 0;
     const executablePath = findBrowser(chromium.executablePath());
     const browser = await chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: !isRoot });
-    const registry = await loadPlugins();
+    const registry = await loadComponents();
     const body = await readFile(join(registry.pages[options.page], 'index.html'));
     const open = async (seed: number): Promise<Page> => {
       const context = await browser.newContext({ viewport: options.viewport, deviceScaleFactor: 1 });

@@ -6,7 +6,7 @@ import {
   type ProcessedImage,
   type RenderedSample,
 } from '@ui-rl/models';
-import { loadPlugins } from '@ui-rl/plugin-kit';
+import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 
 const SCREEN = { width: 160, height: 224 };
@@ -14,8 +14,7 @@ const RECTANGLES = 12;
 
 /** Turns as a policy meets them: a screenshot of its own each, the goal of a demo task, an answer of one click. */
 export async function makeTurns(folder: ModelFolder, count: number): Promise<RenderedSample[]> {
-  const registry = await loadPlugins();
-  const tasks = await registry.taskSource('demo_training').load({ source_type: 'demo_training' });
+  const tasks = await loadTasks(await loadComponents(), [{ source_type: 'demo_training' }]);
   const renderer = makeRenderer(folder, { historyTurns: 1 });
   const sizes = { screenshot: SCREEN, modelImage: folder.imageProcessor.shownSize(SCREEN) };
   const turns: RenderedSample[] = [];

@@ -1,4 +1,4 @@
-import { loadPlugins, Sessions, type Reply, type Task } from '@ui-rl/plugin-kit';
+import { loadComponents, loadTasks, Sessions, type Reply, type Task } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import { BarePages } from './bare-playwright';
 import { alternate, median, medianRatio, ownPeakRss, memoryBelow } from './measure';
@@ -62,8 +62,8 @@ async function stepsPerSecond(on: Pages, pages: number, steps: number): Promise<
 
 /** A task of the demo source, without an end before the benchmark's. */
 export async function phoneTask(): Promise<Task> {
-  const registry = await loadPlugins();
-  const [task] = await registry.taskSource('demo_training').load({ source_type: 'demo_training', limit: 1 });
+  const registry = await loadComponents();
+  const [task] = await loadTasks(registry, [{ source_type: 'demo_training', limit: 1 }]);
   return task;
 }
 
@@ -78,14 +78,13 @@ export class PluginPages implements Pages {
   ) {}
 
   static async open(task: Task, count: number): Promise<PluginPages> {
-    const registry = await loadPlugins();
+    const registry = await loadComponents();
     const { chromiumBin } = readCliSettings();
-    const environment = await registry.environment('browser').create({
-      pages: registry.pages,
-      maxSessions: count,
-      settings: chromiumBin === undefined ? {} : { executable_path: chromiumBin },
-      log: () => undefined,
-    });
+    const environment = await registry.create(
+      'environment',
+      { name: 'browser', ...(chromiumBin === undefined ? {} : { executable_path: chromiumBin }) },
+      { pages: registry.pages, maxSessions: count, log: () => undefined },
+    );
     const sessions = new Sessions(environment, { maxSessions: count });
     const open = async (seed: number) =>
       valueOf(await sessions.open({ task, seed, leaseMs: 600_000, deadlineMs: DEADLINE_MS }));

@@ -8,6 +8,10 @@ const local: EngineComponent<LocalEngineOptions> = {
   name: 'local',
   description: 'Samples and trains on one device of this machine, with ONNX Runtime.',
   options: LocalEngineOptions,
+  conflicts: ({ quantization }, { model }) =>
+    quantization === 'none' || model.use_lora === true
+      ? []
+      : [`quantization ${quantization} needs model.use_lora true: what is trained cannot be quantized`],
   create(options, context) {
     // oxlint-disable-next-line typescript/no-require-imports -- what runs models is loaded only by those who run them
     const { startFromRunFile } = require('./local-engine') as typeof LocalEngineModule;

@@ -1,6 +1,5 @@
 export * from './kinds';
 export * from './options';
-export * from './plugins';
 export * from '@ui-rl/actions';
 export {
   CHECK_OPERATORS,
@@ -15,12 +14,10 @@ export {
   type TrajectoryStatus,
 } from '@ui-rl/contracts';
 export * from './errors';
-export { ComponentRegistry, type LoadedComponent } from './component-registry';
-export { loadComponents, type LoadComponentsOptions } from './load-components';
+export { ComponentRegistry, type LoadedComponent } from './registry';
+export { loadComponents, type LoadComponentsOptions } from './load';
 export { didYouMean, nearest } from './nearest';
 export { isRecord, show } from './show';
-export { loadPlugins, type LoadOptions } from './load';
-export { PluginRegistry, type LoadedPlugin } from './registry';
 export { Sessions, type OpenSession, type SessionsOptions, type StepSession } from './sessions';
 export { loadTasks, type LoadedTask } from './tasks';
 export { verify } from './verify';

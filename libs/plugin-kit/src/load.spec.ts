@@ -1,17 +1,26 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { loadPlugins } from './load';
+import type { JudgedEpisode, Log } from './kinds';
+import { loadComponents } from './load';
 
-const REWARD = `{ kind: 'reward', name: 'short', score: ({ success, turns }) => (success ? 1 : 0) - 0.01 * turns }`;
-const ENVIRONMENT = `{ kind: 'environment', name: 'toy', create: async () => ({}) }`;
-const source = (extra = '', type = 'toys', name = 'toys') =>
-  `{ kind: 'task-source', name: '${name}', sourceTypes: ['${type}'], load: async () => [], ${extra} }`;
+const log: Log = () => {};
+const REWARD = `{ kind: 'reward', name: 'short', create: () => ({ score: ({ turns }) => 1 / turns.length }) }`;
+const LOSS = `{ kind: 'policy-loss', name: 'mine', inputs: ['advantages'], scope: 'token',
+  options: { clip_high: { type: 'number', description: 'upper bound of the ratio', default: 0.28, above: 0 } },
+  create: (options) => ({ options, build: () => {} }) }`;
+const source = (extra = '', name = 'toys') =>
+  `{ kind: 'task-source', name: '${name}', create: () => ({ load: () => [] }), ${extra} }`;
+const component = (extra: string) => `exports.default = { kind: 'reward', name: 'x', create() {}, ${extra} }`;
+const options = (text: string) => component(`options: { clip: ${text} }`);
 
-describe('loadPlugins', () => {
+const episode = { turns: [{}, {}] } as unknown as JudgedEpisode;
+const deadline = { deadlineAt: Date.now() + 1000, signal: new AbortController().signal };
+
+describe('loadComponents', () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'plugins-'));
+    folder = mkdtempSync(join(tmpdir(), 'components-'));
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -22,58 +31,85 @@ describe('loadPlugins', () => {
   }
 
   function load(...packages: string[]) {
-    return loadPlugins({ builtin: null, from: folder, packages });
+    return loadComponents({ builtin: null, from: folder, packages });
   }
 
   it('loads a reward from one small file outside of the project', async () => {
-    write('short.js', `exports.default = ${REWARD};`);
+    const file = write('short.js', `exports.default = ${REWARD};`);
     const registry = await load('./short.js');
-    const score = registry.reward('short').score({
-      task: { description: 'x' },
-      success: true,
-      status: 'completed',
-      turns: 5,
-      finalState: null,
-    });
-    expect(score).toBeCloseTo(0.95);
+    expect(registry.create('reward', { name: 'short' }, { log }).score(episode, deadline)).toBe(0.5);
+    expect(registry.files).toEqual([file]);
   });
 
-  it('loads folders, absolute paths, npm packages, and several plugins of one module', async () => {
+  it('loads folders, absolute paths, npm packages, and several components of one module', async () => {
     write('folder/package.json', '{"main":"lib.js"}');
-    write('folder/lib.js', `module.exports = { plugins: [${REWARD}, ${ENVIRONMENT}] };`);
+    write('folder/lib.js', `module.exports = { components: [${REWARD}, ${LOSS}] };`);
     write('node_modules/uirl-toys/package.json', '{"main":"main.js"}');
-    write('node_modules/uirl-toys/main.js', `exports.default = [${source()}];`);
-    const single = write('single.js', `exports.default = ${source('', 'more', 'more')};`);
+    write('node_modules/uirl-toys/main.js', `exports.plugins = [${source()}];`);
+    const single = write('single.js', `exports.default = [${source('', 'more')}];`);
     const registry = await load('./folder', 'uirl-toys', single);
-    expect(registry.loaded.map(({ plugin }) => `${plugin.kind}/${plugin.name}`)).toEqual([
+    expect(registry.all().map((each) => `${each.component.kind}/${each.component.name}`)).toEqual([
       'reward/short',
-      'environment/toy',
+      'policy-loss/mine',
       'task-source/toys',
       'task-source/more',
     ]);
-    expect(registry.loaded.at(-1)?.file).toBe(single);
-    expect(registry.taskSource('more').name).toBe('more');
-    expect(registry.environment('toy').kind).toBe('environment');
+    expect(registry.all('task-source').map(({ file }) => file)).toContain(single);
+    expect(registry.get('task-source', 'more').kind).toBe('task-source');
+    expect(registry.names('policy-loss')).toEqual(['mine']);
   });
 
-  it('counts a plugin that is named twice once', async () => {
+  it('counts a module that is named twice once', async () => {
     write('short.js', `exports.default = ${REWARD};`);
-    expect((await load('./short.js', './short')).rewards).toHaveLength(1);
+    expect((await load('./short.js', './short')).all('reward')).toHaveLength(1);
   });
 
-  it('collects the pages of all sources', async () => {
-    write('page/index.html', '<p>');
-    write(
-      'a.js',
-      `exports.default = ${source(`pages: { phone: ${JSON.stringify(join(folder, 'page'))} }`)};`,
+  it('completes and checks the options of a component in plain JavaScript', async () => {
+    write('loss.js', `exports.default = ${LOSS}`);
+    const registry = await load('./loss.js');
+    const create = (given: object) => registry.create('policy-loss', { name: 'mine', ...given }, {});
+    expect(create({})).toMatchObject({ options: { clip_high: 0.28 } });
+    expect(create({ clip_high: 0.3 })).toMatchObject({ options: { clip_high: 0.3 } });
+    expect(() => create({ clip_high: 0, clip_hgih: 1 })).toThrow(
+      expect.objectContaining({
+        category: 'option',
+        message:
+          'policy-loss mine: unknown option "clip_hgih". Did you mean clip_high?\n' +
+          'policy-loss mine: clip_high is 0, expected a number above 0 (upper bound of the ratio)',
+      }),
     );
-    expect((await load('./a.js')).pages).toEqual({ phone: join(folder, 'page') });
+  });
+
+  it('collects pages, and asks sources for sentences in the order that is asked for', async () => {
+    write('page/index.html', '<p>');
+    const page = `pages: { phone: ${JSON.stringify(join(folder, 'page'))} }`;
+    const resolving = (name: string) =>
+      source(`resolve: (text) => text === 'go' ? { id: '${name}', description: 'go' } : null`, name);
+    write('a.js', `exports.default = [${source(page)}, ${resolving('one')}, ${resolving('two')}]`);
+    const registry = await load('./a.js');
+    expect(registry.pages).toEqual({ phone: join(folder, 'page') });
+    expect(registry.resolveTask('go')?.id).toBe('one');
+    expect(registry.resolveTask('go', ['toys', 'two'])?.id).toBe('two');
+    expect(registry.resolveTask('stay')).toBeNull();
+  });
+
+  it('brings its own components and those of libs and plugins of the project', async () => {
+    const registry = await loadComponents();
+    expect(registry.names('verifier')).toContain('checks');
+    expect(registry.names('action-dialect')).toContain('json');
+    expect(registry.names('task-source')).toEqual(
+      expect.arrayContaining(['demo_training', 'demo_eval', 'ids', 'custom']),
+    );
+    expect(registry.names('environment')).toContain('browser');
+    expect(registry.names('reward')).toContain('task-success');
+    expect(registry.files).toEqual([]);
+    for (const { component } of registry.all()) expect(component.description).toMatch(/\w/);
   });
 
   it.each([
     ['./none.js', /plugin "\.\/none\.js": there is no module at .*none\.js: expected a \.js file/],
     ['uirl-none', /plugin "uirl-none": no package of that name is installed in .* \(npm install uirl-none\)/],
-  ])('names a plugin that is not there: %s', async (name, message) => {
+  ])('names a module that is not there: %s', async (name, message) => {
     await expect(load(name)).rejects.toMatchObject({
       category: 'not_found',
       message: expect.stringMatching(message) as string,
@@ -83,33 +119,80 @@ describe('loadPlugins', () => {
   it.each([
     ['throw new Error("boom")', /bad\.js could not be loaded: boom/],
     ['exports.default = {', /bad\.js could not be loaded: /],
-    ['exports.other = 1', /bad\.js must export a plugin as "default", or a list of them as "plugins"/],
-    ['exports.plugins = []', /bad\.js must export a plugin/],
+    ['exports.other = 1', /bad\.js must export a component as "default", or a list of them as "components"/],
+    ['exports.components = []', /bad\.js must export a component/],
     ['exports.default = 3', /bad\.js must export an object, found 3/],
     [
       'exports.default = { kind: "rewards", name: "x" }',
-      /has kind "rewards", expected one of task-source, reward, env/,
+      /has kind "rewards", expected one of task-source, verifier, reward, .*\. Did you mean reward\?/,
     ],
     ['exports.default = { kind: "reward", name: "X y" }', /has name "X y", expected lower-case words/],
     [
       'exports.default = { kind: "reward", name: "x" }',
-      /\(reward "x"\) needs a function "score", found nothing/,
+      /\(reward "x"\) needs a function "create", found nothing/,
     ],
     [
-      'exports.plugins = [{ kind: "reward", name: "x", score() {} }, 3]',
-      /\(plugin 1\) must export an object/,
+      'exports.components = [{ kind: "reward", name: "x", create() {} }, 3]',
+      /\(component 1\) must export an object/,
     ],
     [
       'exports.default = { kind: "environment", name: "x", create: {} }',
       /needs a function "create", found \{\}/,
     ],
+    [component('description: 3'), /needs "description", a text, found 3/],
     [`exports.default = ${source('oracle: 3')}`, /needs a function "oracle", found 3/],
-    [`exports.default = ${source('sourceTypes: []')}`, /needs "sourceTypes", a list of names, found \[\]/],
     [
       `exports.default = ${source('pages: { p: "/none" }')}`,
       /has page "p" in \/none, but there is no index\.html/,
     ],
     [`exports.default = ${source('pages: { "a.b": "/none" }')}`, /has a page named "a\.b"/],
+    [`exports.default = ${source('pages: { p: 3 }')}`, /has page "p" with 3, expected a folder/],
+    [
+      'exports.default = { kind: "policy-loss", name: "x", create() {}, scope: "token" }',
+      /needs "inputs", a list of advantages, old_logprobs, .*, found nothing/,
+    ],
+    [
+      'exports.default = { kind: "policy-loss", name: "x", create() {}, inputs: ["advantage"], scope: "token" }',
+      /needs "inputs", .* found \["advantage"\]/,
+    ],
+    [
+      'exports.default = { kind: "policy-loss", name: "x", create() {}, inputs: [], scope: "tokens" }',
+      /needs "scope", one of token, sequence, pair, found "tokens"/,
+    ],
+    [
+      'exports.default = { kind: "advantage", name: "x", create() {}, gives: "weights" }',
+      /needs "gives", one of advantages, selection, found "weights"/,
+    ],
+    [
+      'exports.default = { kind: "advantage", name: "x", create() {}, minGroupSize: 0 }',
+      /needs "minGroupSize", a whole number of at least 1, found 0/,
+    ],
+    [
+      'exports.default = { kind: "advantage", name: "x", create() {}, defaultLoss: 3 }',
+      /needs "defaultLoss", the name of a component, found 3/,
+    ],
+    [component('options: 3'), /needs "options", a class or a description of its options, found 3/],
+    [component('options: class { clip = 3 }'), /has an option "clip" without validators/],
+    [
+      component('options: class { constructor() { throw new Error("no") } }'),
+      /has options that cannot be made: .*no/,
+    ],
+    [
+      options('{ type: "text" }'),
+      /\(reward "x"\) describes its option "clip" wrongly: it has no "description"/,
+    ],
+    [
+      options('{ type: "number", description: "d", default: 0, above: 0 }'),
+      /has an option "clip" whose default is 0, expected a number above 0/,
+    ],
+    [
+      component('options: { Clip: { type: "number", description: "d" } }'),
+      /has an option named "Clip", expected lower-case words joined by "_"/,
+    ],
+    [
+      component('options: { name: { type: "text", description: "d" } }'),
+      /has an option named "name", which names the component/,
+    ],
   ])('says what is wrong with %s', async (text, message) => {
     write('bad.js', text);
     const loading = load('./bad.js');
@@ -121,13 +204,8 @@ describe('loadPlugins', () => {
   });
 
   it.each([
-    [REWARD, REWARD, /reward "short" comes twice, one plugin in .*a\.js, one in .*b\.js/],
-    [
-      source(),
-      source('', 'toys', 'other'),
-      /source_type "toys" comes twice, one task source in .*a\.js, one in .*b\.js/,
-    ],
-    [source(`pages: { p: __dirname }`), source(`pages: { p: __dirname }`, 'm', 'm'), /page "p" comes twice/],
+    [REWARD, REWARD, /reward "short" comes twice, one component in .*a\.js, one in .*b\.js/],
+    [source(`pages: { p: __dirname }`), source(`pages: { p: __dirname }`, 'm'), /page "p" comes twice/],
   ])('refuses duplicates', async (a, b, message) => {
     write('index.html', '');
     write('a.js', `exports.default = ${a}`);
@@ -138,27 +216,29 @@ describe('loadPlugins', () => {
     });
   });
 
-  it('takes plugins of different kinds with the same name', async () => {
-    write('a.js', `exports.plugins = [${REWARD}, { ...${ENVIRONMENT}, name: 'short' }]`);
-    expect((await load('./a.js')).loaded).toHaveLength(2);
+  it('takes components of different kinds with the same name', async () => {
+    write('a.js', `exports.components = [${REWARD}, { ...${REWARD}, kind: 'verifier' }]`);
+    expect((await load('./a.js')).all()).toHaveLength(2);
   });
 
-  it('names an unknown plugin together with those it knows', async () => {
-    write('a.js', `exports.plugins = [${source()}, ${REWARD}]`);
+  it('names an unknown component together with those it knows', async () => {
+    write('a.js', `exports.components = [${source()}, ${REWARD}]`);
     const registry = await load('./a.js');
-    expect(() => registry.taskSource('toy')).toThrow(
-      'no task source answers source_type "toy" (known: toys)',
+    expect(() => registry.get('task-source', 'toy')).toThrow(
+      'no task-source is named "toy" (known: toys). Did you mean toys?',
     );
-    expect(() => registry.reward('shorter')).toThrow('no reward plugin is named "shorter" (known: short)');
-    expect(() => registry.environment('x')).toThrow('no environment plugin is named "x" (none is loaded)');
+    expect(() => registry.create('reward', { name: 'quick' }, { log })).toThrow(
+      expect.objectContaining({ category: 'unknown', message: 'no reward is named "quick" (known: short).' }),
+    );
+    expect(() => registry.get('environment', 'x')).toThrow('no environment is named "x" (none is loaded)');
   });
 
   it('finds the plugins of a folder, each with its src/index, and names one without', async () => {
     write('builtin/reward-short/src/index.js', `exports.default = ${REWARD};`);
     write('builtin/README.md', 'how to write one');
     const builtin = join(folder, 'builtin');
-    expect((await loadPlugins({ builtin })).reward('short').name).toBe('short');
+    expect((await loadComponents({ builtin })).get('reward', 'short').name).toBe('short');
     mkdirSync(join(builtin, 'reward-none'));
-    await expect(loadPlugins({ builtin })).rejects.toThrow(/reward-none has no src\/index/);
+    await expect(loadComponents({ builtin })).rejects.toThrow(/reward-none has no src\/index/);
   });
 });

@@ -1,44 +1,70 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { components as own } from './builtin';
+import { componentsOf } from './component-checks';
+import { ComponentRegistry, type LoadedComponent } from './registry';
 import { PluginError } from './errors';
-import { PluginRegistry, type LoadedPlugin } from './registry';
-import { pluginsOf } from './validate';
 
-export interface LoadOptions {
-  /** Further plugins: paths of files or folders (relative to `from`), or names of npm packages. */
+export interface LoadComponentsOptions {
+  /** Further modules with components: paths of files or folders (relative to `from`), or names of npm packages. */
   packages?: readonly string[];
   /** Where relative paths and packages are looked up. Default: the working directory. */
   from?: string;
-  /** Folder of the plugins that come with the project, or null for none of them. */
+  /** Folder of the plugins that come with the project, or null for nothing but `packages`. */
   builtin?: string | null;
+  /** The service that loads them, to be named with its host where a run chooses a component that is not here. */
+  service?: string;
 }
 
-/** `plugins/` beside `libs/`, in the sources as well as in the compiled tree. */
-const BUILTIN = resolve(__dirname, '../../../plugins');
+/** `plugins/` beside `libs/`, in the sources as well as in the compiled tree; not there where this package stands alone. */
+const PLUGINS = resolve(__dirname, '../../../plugins');
+
+/** Modules of the project's libs that hold components. */
+const LIBS = ['../../algorithms/src/components', '../../engine/src/components'];
 
 /**
- * Loads the plugins of the project and those a user names. A plugin is a module whose `default` is a plugin or a list
- * of plugins, or that exports such a list as `plugins`. ES modules work as long as they do not use top-level await.
- * Throws `PluginError` that names the file and what is wrong with it.
+ * Loads the components of the project and those a user names. A module exports a component, or a list of them, as `default`, or a
+ * list as `components` or `plugins`. ES modules work as long as they do not use top-level await. Throws a `PluginError` that names
+ * the file and what is wrong with it.
  */
-export async function loadPlugins(options: LoadOptions = {}): Promise<PluginRegistry> {
+export async function loadComponents(options: LoadComponentsOptions = {}): Promise<ComponentRegistry> {
   const from = options.from ?? process.cwd();
-  const builtin = options.builtin === null ? [] : builtinFiles(options.builtin ?? BUILTIN);
   const further = (options.packages ?? []).map((name) => locate(name, from));
-  const files = [...new Set([...builtin, ...further])];
-  return new PluginRegistry(files.flatMap(loadFile));
+  const files = [...new Set([...builtinFiles(options.builtin), ...further])];
+  const builtin = options.builtin === null ? [] : builtinComponents();
+  const place = options.service === undefined ? undefined : `the ${options.service} service on ${hostname()}`;
+  return new ComponentRegistry([...builtin, ...files.flatMap(loadFile)], [...new Set(further)], place);
 }
 
-function builtinFiles(folder: string): string[] {
+function builtinComponents(): LoadedComponent[] {
+  return componentsOf({ components: own }, '@ui-rl/plugin-kit').map((component) => ({
+    component,
+    file: join(__dirname, 'builtin'),
+  }));
+}
+
+function builtinFiles(folder: string | null = PLUGINS): string[] {
+  if (folder === null) return [];
+  const libs = LIBS.map((lib) => moduleAt(resolve(__dirname, lib))).filter((file) => file !== undefined);
+  return [...libs, ...(existsSync(folder) ? pluginFiles(folder) : [])];
+}
+
+function pluginFiles(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   return entries
     .map((entry) => entry.name)
     .toSorted()
     .map((name) => {
-      const index = ['index.js', 'index.ts'].map((file) => join(folder, name, 'src', file)).find(existsSync);
+      const index = moduleAt(join(folder, name, 'src/index'));
       if (index !== undefined) return index;
       throw new PluginError('not_found', `plugin ${join(folder, name)} has no src/index`);
     });
+}
+
+/** Sources in tests, compiled code elsewhere. */
+function moduleAt(path: string): string | undefined {
+  return [`${path}.js`, `${path}.ts`].find(existsSync);
 }
 
 function locate(name: string, from: string): string {
@@ -54,8 +80,8 @@ function locate(name: string, from: string): string {
   }
 }
 
-function loadFile(file: string): LoadedPlugin[] {
-  return pluginsOf(requireModule(file), file).map((plugin) => ({ plugin, file }));
+function loadFile(file: string): LoadedComponent[] {
+  return componentsOf(requireModule(file), file).map((component) => ({ component, file }));
 }
 
 function requireModule(file: string): unknown {

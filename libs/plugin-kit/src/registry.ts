@@ -1,60 +1,126 @@
+import type { Task } from '@ui-rl/contracts';
+import type { ComponentKind } from './component-kind';
+import { optionsClassOf } from './component-checks';
 import { PluginError } from './errors';
-import type { EnvironmentPlugin, Plugin, PluginKind, RewardPlugin, TaskSourcePlugin } from './plugins';
+import type { Component, ComponentChoice, ComponentsByKind } from './kinds';
+import { didYouMean } from './nearest';
+import { choiceKey, completeOptions, type ComponentCatalogue, type OptionsClass } from './options';
 
-export interface LoadedPlugin {
-  plugin: Plugin;
+export interface LoadedComponent<K extends ComponentKind = ComponentKind> {
+  component: ComponentsByKind[K];
   /** The file it came from. */
   file: string;
 }
 
-/** All loaded plugins, by kind and name. Refuses duplicates when it is made. */
-export class PluginRegistry {
-  readonly taskSources: readonly TaskSourcePlugin[];
-  readonly rewards: readonly RewardPlugin[];
-  readonly environments: readonly EnvironmentPlugin[];
+/** What `create` of a component of a kind is given besides its options, and what it makes. */
+type ContextOf<K extends ComponentKind> = Parameters<ComponentsByKind[K]['create']>[1];
+type MadeOf<K extends ComponentKind> = ReturnType<ComponentsByKind[K]['create']>;
+
+interface Creating<K extends ComponentKind> {
+  create(options: object, context: ContextOf<K>): MadeOf<K>;
+}
+
+/** All loaded components, by kind and name. Refuses duplicates when it is made. */
+export class ComponentRegistry implements ComponentCatalogue {
   /** Page name → folder, from all task sources. */
   readonly pages: Readonly<Record<string, string>>;
+  private readonly optionClasses = new WeakMap<object, OptionsClass>();
 
-  constructor(readonly loaded: readonly LoadedPlugin[]) {
-    this.taskSources = this.ofKind('task-source');
-    this.rewards = this.ofKind('reward');
-    this.environments = this.ofKind('environment');
-    this.refuseDuplicates('plugin', ({ kind, name }) => [`${kind} "${name}"`]);
-    this.refuseDuplicates('task source', (plugin) =>
-      plugin.kind === 'task-source' ? plugin.sourceTypes.map((type) => `source_type "${type}"`) : [],
+  /**
+   * `files`: the modules a user named, for threads and processes that load them, too. `place`: who loaded them, to be named where
+   * a component is missing.
+   */
+  constructor(
+    private readonly loaded: readonly LoadedComponent[],
+    readonly files: readonly string[] = [],
+    private readonly place?: string,
+  ) {
+    this.refuseDuplicates('component', ({ kind, name }) => [`${kind} "${name}"`]);
+    this.refuseDuplicates('page', (component) =>
+      component.kind === 'task-source'
+        ? Object.keys(component.pages ?? {}).map((page) => `page "${page}"`)
+        : [],
     );
-    this.refuseDuplicates('page', (plugin) =>
-      plugin.kind === 'task-source' ? Object.keys(plugin.pages ?? {}).map((page) => `page "${page}"`) : [],
+    const sources = this.all('task-source').map(({ component }) => component);
+    this.pages = Object.fromEntries(sources.flatMap(({ pages }) => Object.entries(pages ?? {})));
+  }
+
+  all(): readonly LoadedComponent[];
+  all<K extends ComponentKind>(kind: K): readonly LoadedComponent<K>[];
+  all(kind?: ComponentKind): readonly LoadedComponent[] {
+    return this.loaded.filter(({ component }) => kind === undefined || component.kind === kind);
+  }
+
+  names(kind: ComponentKind): string[] {
+    return this.all(kind).map(({ component }) => component.name);
+  }
+
+  /** The component of that kind and name. Throws a `PluginError` `unknown` with the names nearest to it. */
+  get<K extends ComponentKind>(kind: K, name: string): ComponentsByKind[K] {
+    const found = this.all(kind).find(({ component }) => component.name === name);
+    return found?.component ?? this.unknown(kind, name);
+  }
+
+  /** The class of a component's options; made of its description where it has one, empty where it has no options. */
+  optionsOf(component: Component): OptionsClass {
+    const known = this.optionClasses.get(component);
+    if (known !== undefined) return known;
+    const type = optionsClassOf(component);
+    this.optionClasses.set(component, type);
+    return type;
+  }
+
+  optionsClass(kind: ComponentKind, name: string): OptionsClass {
+    return this.optionsOf(this.get(kind, name));
+  }
+
+  /**
+   * Checks the options of a choice by the component's class and makes what the component makes of them. Throws a `PluginError`
+   * `unknown` for a name nobody has, `option` with everything that is wrong with the options.
+   */
+  create<K extends ComponentKind>(
+    kind: K,
+    choice: ComponentChoice | Readonly<Record<string, unknown>>,
+    context: ContextOf<K>,
+  ): MadeOf<K> {
+    const { [choiceKey(kind)]: name, ...given } = choice;
+    const component = this.get(kind, String(name));
+    const { options, problems } = completeOptions(this.optionsOf(component), given, {
+      where: `${kind} ${component.name}`,
+      components: this,
+    });
+    if (problems.length > 0) {
+      throw new PluginError('option', problems.map(({ message }) => message).join('\n'));
+    }
+    return (component as unknown as Creating<K>).create(options, context);
+  }
+
+  /** The whole task for a sentence, from the first of the sources that knows one; null where none does. */
+  resolveTask(description: string, sources: readonly string[] = this.names('task-source')): Task | null {
+    for (const name of sources) {
+      const task = this.get('task-source', name).resolve?.(description) ?? null;
+      if (task !== null) return task;
+    }
+    return null;
+  }
+
+  private unknown(kind: ComponentKind, name: string): never {
+    const known = this.names(kind).toSorted();
+    const list = known.length === 0 ? 'none is loaded' : `known: ${known.join(', ')}`;
+    const missing = `no ${kind} is named "${name}"`;
+    if (this.place === undefined) {
+      throw new PluginError('unknown', `${missing} (${list}).${didYouMean(name, known)}`);
+    }
+    throw new PluginError(
+      'unknown',
+      `${missing} in ${this.place} (${list}): add the module that has it to UIRL_PLUGINS there.${didYouMean(name, known)}`,
     );
-    this.pages = Object.fromEntries(this.taskSources.flatMap(({ pages }) => Object.entries(pages ?? {})));
   }
 
-  /** The task source that answers a `source_type`. Throws `PluginError` that lists the known ones. */
-  taskSource(sourceType: string): TaskSourcePlugin {
-    const found = this.taskSources.find(({ sourceTypes }) => sourceTypes.includes(sourceType));
-    const known = this.taskSources.flatMap(({ sourceTypes }) => sourceTypes);
-    return found ?? unknown('task source answers source_type', sourceType, known);
-  }
-
-  /** The reward of that name. Throws `PluginError` that lists the known ones. */
-  reward(name: string): RewardPlugin {
-    return named(this.rewards, 'reward plugin', name);
-  }
-
-  /** The environment of that name. Throws `PluginError` that lists the known ones. */
-  environment(name: string): EnvironmentPlugin {
-    return named(this.environments, 'environment plugin', name);
-  }
-
-  private ofKind<K extends PluginKind>(kind: K): Extract<Plugin, { kind: K }>[] {
-    const ofThatKind = this.loaded.map(({ plugin }) => plugin).filter((plugin) => plugin.kind === kind);
-    return ofThatKind as Extract<Plugin, { kind: K }>[];
-  }
-
-  private refuseDuplicates(what: string, claims: (plugin: Plugin) => string[]): void {
+  private refuseDuplicates(what: string, claims: (component: Component) => string[]): void {
     const owners = new Map<string, string>();
-    for (const { plugin, file } of this.loaded) {
-      for (const claim of claims(plugin)) {
+    for (const { component, file } of this.loaded) {
+      for (const claim of claims(component)) {
         const other = owners.get(claim);
         if (other !== undefined) {
           throw new PluginError('duplicate', `${claim} comes twice, one ${what} in ${other}, one in ${file}`);
@@ -63,21 +129,4 @@ export class PluginRegistry {
       }
     }
   }
-}
-
-function named<P extends { name: string }>(plugins: readonly P[], what: string, name: string): P {
-  const found = plugins.find((plugin) => plugin.name === name);
-  return (
-    found ??
-    unknown(
-      `${what} is named`,
-      name,
-      plugins.map((plugin) => plugin.name),
-    )
-  );
-}
-
-function unknown(what: string, name: string, known: string[]): never {
-  const list = known.length === 0 ? 'none is loaded' : `known: ${known.toSorted().join(', ')}`;
-  throw new PluginError('unknown', `no ${what} "${name}" (${list})`);
 }

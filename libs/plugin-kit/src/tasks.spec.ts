@@ -1,21 +1,21 @@
 import type { Task } from '@ui-rl/contracts';
-import type { TaskSourcePlugin } from './plugins';
-import { PluginRegistry } from './registry';
+import type { TaskSourceComponent } from './kinds';
+import { ComponentRegistry } from './registry';
 import { loadTasks } from './tasks';
 
 const task = (id: string | undefined, description: string): Task => ({ id, description });
 
 function source(type: string, tasks: Task[]) {
-  const plugin: TaskSourcePlugin = {
+  const component: TaskSourceComponent<{ limit?: number }> = {
     kind: 'task-source',
     name: type,
-    sourceTypes: [type],
-    load: async ({ limit }) => tasks.slice(0, limit as number | undefined),
+    options: { limit: { type: 'integer', description: 'so many at most', atLeast: 1 } },
+    create: ({ limit }) => ({ load: async () => tasks.slice(0, limit) }),
   };
-  return { plugin, file: type };
+  return { component: component as TaskSourceComponent, file: type };
 }
 
-const registry = new PluginRegistry([
+const registry = new ComponentRegistry([
   source('letters', [task('a', 'Open A'), task('b', 'Open B')]),
   source('vowels', [task('a', 'Open A'), task('e', 'Open E')]),
   source('other', [task('a', 'Close A')]),
@@ -34,7 +34,7 @@ describe('loadTasks', () => {
   it.each([
     [['letters', 'other'], 'two tasks have the id "a": "Open A" and "Close A"'],
     [['nameless'], 'source_type "nameless" gave a task without id: "Open X"'],
-    [['digits'], 'no task source answers source_type "digits" (known: letters, nameless, other, vowels)'],
+    [['digits'], 'no task-source is named "digits" (known: letters, nameless, other, vowels)'],
   ])('refuses %j', async (types, message) => {
     await expect(
       loadTasks(

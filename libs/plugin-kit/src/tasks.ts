@@ -1,7 +1,7 @@
 import type { Task } from '@ui-rl/contracts';
 import { PluginError } from './errors';
-import type { TaskSourceConfig } from './plugins';
-import type { PluginRegistry } from './registry';
+import type { Log, TaskSourceChoice } from './kinds';
+import type { ComponentRegistry } from './registry';
 
 /** A task that a source has loaded. */
 export type LoadedTask = Task & { id: string };
@@ -11,13 +11,14 @@ export type LoadedTask = Task & { id: string };
  * Throws `PluginError` for an unknown source, an option it refuses, a task without an id, or two that share one.
  */
 export async function loadTasks(
-  registry: PluginRegistry,
-  configs: readonly TaskSourceConfig[],
+  registry: ComponentRegistry,
+  choices: readonly TaskSourceChoice[],
+  log: Log = () => {},
 ): Promise<LoadedTask[]> {
   const tasks = new Map<string, LoadedTask>();
-  for (const config of configs) {
-    for (const task of await registry.taskSource(config.source_type).load(config)) {
-      const loaded = withId(task, config.source_type);
+  for (const choice of choices) {
+    for (const task of await registry.create('task-source', choice, { log }).load()) {
+      const loaded = withId(task, choice.source_type);
       const known = tasks.get(loaded.id);
       if (known !== undefined && known.description !== loaded.description) {
         throw new PluginError(

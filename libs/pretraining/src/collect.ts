@@ -7,7 +7,7 @@ import type {
   PretrainingGoal,
   PretrainingSupport,
   Task,
-  TaskSourcePlugin,
+  TaskSourceComponent,
 } from '@ui-rl/plugin-kit';
 import { Phone } from './phone';
 import { Random } from './random';
@@ -42,7 +42,7 @@ const NEAR_CANDIDATES = 14;
 const FAR_CANDIDATES = 8;
 const LONGEST_WALK = 7;
 
-export type Source = TaskSourcePlugin & { pretraining: PretrainingSupport };
+export type Source = TaskSourceComponent & { pretraining: PretrainingSupport };
 
 /** Walks over the source's screens and writes down what is right on each. Equal screens are kept once. */
 export async function collectScreens(

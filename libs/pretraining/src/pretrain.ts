@@ -13,7 +13,13 @@ import {
   makeRenderer,
   saveModelFolder,
 } from '@ui-rl/models';
-import { loadPlugins, type PretrainingGoal, type Task } from '@ui-rl/plugin-kit';
+import {
+  type ComponentRegistry,
+  loadComponents,
+  loadTasks,
+  type PretrainingGoal,
+  type Task,
+} from '@ui-rl/plugin-kit';
 import type { Browser } from 'playwright';
 import { collectScreens, type Screen, type Source } from './collect';
 import { ACTING, DESCRIBE, LessonMaker, LOOKING, SLIPPING, TAP, TYPE } from './lessons';
@@ -57,8 +63,9 @@ export async function pretrain(
   onEnd: OnEnd,
 ): Promise<void> {
   const started = Date.now();
-  const source = await demoSource();
-  const tasks = await catalogue(source);
+  const registry = await loadComponents();
+  const source = demoSource(registry);
+  const tasks = await catalogue(registry);
   const goals = demonstratedGoals(source);
   onProgress(
     `${goals.length} goals are demonstrated; none of the ${tasks.evaluation.length} evaluation goals`,
@@ -78,9 +85,8 @@ export async function pretrain(
   onProgress(`pre-trained in ${((Date.now() - started) / 60_000).toFixed(1)} minutes: ${options.out}`);
 }
 
-async function demoSource(): Promise<Source> {
-  const registry = await loadPlugins({});
-  const source = registry.taskSource('demo_training');
+function demoSource(registry: ComponentRegistry): Source {
+  const source = registry.get('task-source', 'demo_training');
   if (source.pretraining === undefined || source.oracle === undefined) {
     throw new Error(`the task source ${source.name} brings neither screens nor an oracle for pre-training`);
   }
@@ -92,10 +98,10 @@ interface Catalogue {
   evaluation: Task[];
 }
 
-async function catalogue(source: Source): Promise<Catalogue> {
+async function catalogue(registry: ComponentRegistry): Promise<Catalogue> {
   return {
-    training: await source.load({ source_type: 'demo_training' }),
-    evaluation: await source.load({ source_type: 'demo_eval' }),
+    training: await loadTasks(registry, [{ source_type: 'demo_training' }]),
+    evaluation: await loadTasks(registry, [{ source_type: 'demo_eval' }]),
   };
 }
 

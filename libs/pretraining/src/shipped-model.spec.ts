@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonDialect } from '@ui-rl/actions';
 import { loadModelFolder, type ModelFolder } from '@ui-rl/models';
-import { loadPlugins } from '@ui-rl/plugin-kit';
+import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { projectRoot } from '@ui-rl/settings';
 
 const dir = join(projectRoot, 'deploy/local/model');
@@ -24,9 +24,9 @@ test('an answer is a handful of tokens, and so is every goal', async () => {
   const length = (text: string) => folder.tokenizer.encode(text).length;
   expect(length(jsonDialect.format([{ action: 'click', x: 83, y: 41 }], sizes))).toBe(7);
   expect(length(jsonDialect.format([{ action: 'finish', success: true }], sizes))).toBe(3);
-  const registry = await loadPlugins({});
+  const registry = await loadComponents();
   for (const sourceType of ['demo_training', 'demo_eval']) {
-    for (const { description } of await registry.taskSource(sourceType).load({ source_type: sourceType })) {
+    for (const { description } of await loadTasks(registry, [{ source_type: sourceType }])) {
       const words = description.split(' ').length;
       const numbers = description.match(/ \d/g)?.length ?? 0;
       // A number is its space and itself.

@@ -1,104 +1,113 @@
-import { isDeepStrictEqual } from 'node:util';
+import {
+  describeOptions,
+  PluginError,
+  type AdvantageComponent,
+  type ComponentChoice,
+  type ComponentKind,
+  type ComponentRegistry,
+  type OptionsClass,
+  type PolicyLossComponent,
+  type RunView,
+} from '@ui-rl/plugin-kit';
 import type { SettingsProblem } from './errors';
-import { RUN_OPTIONS } from './options';
+import { join } from './option-index';
+import { RunFile } from './run-file';
 
-type Values = ReadonlyMap<string, unknown>;
+type Refuse = (message: string) => void;
 
-/** Options that exclude each other or would do nothing together. `given` = those the user wrote. */
-export function conflictsOf(values: Values, given: ReadonlySet<string>): SettingsProblem[] {
+/** Options that exclude each other, and what components refuse beside the rest of the run. */
+export function conflictsOf(run: RunFile, registry: ComponentRegistry): SettingsProblem[] {
   const problems: SettingsProblem[] = [];
-  const refuse = (message: string) => problems.push({ category: 'conflict', message });
-  refuseIdle(values, given, refuse);
-  const name = values.get('algorithm.name') as string;
-  const loss = values.get('algorithm.loss') as string | undefined;
-  const supervised = name === 'rejection_sampling';
-  if (loss !== undefined && supervised !== (loss === 'cross_entropy')) {
+  const refuse: Refuse = (message) => problems.push({ category: 'conflict', message });
+  checkAlgorithm(run, registry, refuse);
+  checkLength(run, refuse);
+  checkComponents(run, registry, refuse);
+  return problems;
+}
+
+function checkAlgorithm({ algorithm, rollout }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+  const advantage = registry.get('advantage', algorithm.advantage.name);
+  const loss = registry.get('policy-loss', algorithm.loss.name);
+  if (!goesWith(loss, advantage)) {
+    const others = registry.all('policy-loss').map(({ component }) => component);
+    const fitting = others.filter((other) => goesWith(other, advantage)).map(({ name }) => name);
+    const partners = fitting.length === 0 ? 'no loss there is' : fitting.join(' or ');
+    refuse(`algorithm.loss is ${loss.name}, but algorithm.advantage ${advantage.name} goes with ${partners}`);
+  }
+  const least = advantage.minGroupSize ?? (advantage.gives === 'selection' ? 1 : 2);
+  if (rollout.group_size < least) {
     refuse(
-      `algorithm.loss is ${loss}, but algorithm.name ${name} goes with ${supervised ? 'cross_entropy' : 'importance_sampling or ppo'}`,
+      `rollout.group_size is ${rollout.group_size}, but ${advantage.name} compares the episodes of a group: at least ${least}`,
     );
   }
-  const number = (path: string) => values.get(path) as number;
-  if (!supervised && number('rollout.group_size') < 2) {
-    refuse(`rollout.group_size is 1, but ${name} compares the episodes of a group: at least 2`);
+  if (algorithm.loss_aggregation === 'constant' && algorithm.constant_tokens === undefined) {
+    refuse('algorithm.loss_aggregation constant needs algorithm.constant_tokens');
   }
-  if (number('training.max_steps') === 0 && number('training.max_minutes') === 0) {
+}
+
+/** Signed advantages are for losses that read them, or form pairs by them; a selection is for those that imitate. */
+function goesWith(loss: PolicyLossComponent, advantage: AdvantageComponent): boolean {
+  const readsAdvantages = loss.inputs.includes('advantages') || loss.scope === 'pair';
+  return readsAdvantages === (advantage.gives !== 'selection');
+}
+
+function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
+  if (training.max_steps === 0 && training.max_minutes === 0) {
     refuse('the training has no end: give training.max_steps or training.max_minutes');
   }
-  if (
-    values.get('training.lr_schedule') !== 'constant' &&
-    number('training.max_steps') <= number('training.warmup_steps')
-  ) {
+  if (training.num_substeps > training.groups_per_batch) {
     refuse(
-      `training.lr_schedule ${String(values.get('training.lr_schedule'))} needs training.max_steps above training.warmup_steps`,
+      `training.num_substeps is ${training.num_substeps}, but a batch has only ${training.groups_per_batch} groups`,
     );
   }
-  if (number('training.num_substeps') > number('training.groups_per_batch')) {
-    refuse(
-      `training.num_substeps is ${number('training.num_substeps')}, but a batch has only ${number('training.groups_per_batch')} groups`,
-    );
-  }
-  if (values.get('training.deterministic') === true && number('async.max_steps_off_policy') > 0) {
+  if (training.deterministic && pace.max_steps_off_policy > 0) {
     refuse(
       'training.deterministic needs async.max_steps_off_policy 0: otherwise timing decides which policy samples',
     );
   }
-  if (values.get('algorithm.loss_aggregation') === 'constant' && !values.has('algorithm.constant_tokens')) {
-    refuse('algorithm.loss_aggregation constant needs algorithm.constant_tokens');
-  }
-  return problems;
 }
 
-interface Condition {
-  option: string;
-  needs: string;
-  holds: (values: Values) => boolean;
-}
+/** Kinds that are made of their options alone, so that what they refuse can be told before the run begins. */
+const MADE_OF_OPTIONS = ['action-dialect', 'advantage', 'policy-loss', 'correction', 'optimizer'] as const;
 
-const CONDITIONS: Condition[] = [
-  ...['rank', 'alpha', 'use_rslora', 'targets', 'dropout', 'vision'].map((key) => ({
-    option: `model.lora.${key}`,
-    needs: 'model.use_lora true',
-    holds: (values: Values) => values.get('model.use_lora') === true,
-  })),
-  {
-    option: 'model.quantization',
-    needs: 'model.use_lora true',
-    holds: (values: Values) => values.get('model.use_lora') === true,
-  },
-  ...['clip_low', 'clip_high', 'dual_clip'].map((key) => ({
-    option: `algorithm.${key}`,
-    needs: 'algorithm.loss ppo',
-    holds: (values: Values) => values.get('algorithm.loss') === 'ppo',
-  })),
-  ...['reward_threshold', 'best_of_group'].map((key) => ({
-    option: `algorithm.${key}`,
-    needs: 'algorithm.name rejection_sampling',
-    holds: (values: Values) => values.get('algorithm.name') === 'rejection_sampling',
-  })),
-  {
-    option: 'algorithm.constant_tokens',
-    needs: 'algorithm.loss_aggregation constant',
-    holds: (values) => values.get('algorithm.loss_aggregation') === 'constant',
-  },
-  {
-    option: 'algorithm.dynamic_sampling_limit',
-    needs: 'algorithm.dynamic_sampling true',
-    holds: (values) => values.get('algorithm.dynamic_sampling') === true,
-  },
-];
-
-/**
- * An option that is written but would do nothing is refused, unless it is written with its default: a stored run file
- * names every option.
- */
-function refuseIdle(values: Values, given: ReadonlySet<string>, refuse: (message: string) => void): void {
-  for (const { option, needs, holds } of CONDITIONS) {
-    if (given.has(option) && !isDefault(option, values.get(option)) && !holds(values)) {
-      refuse(`${option} would have no effect: it needs ${needs}`);
-    }
+function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+  for (const { path, kind, choice } of choicesOf(run)) {
+    const component = registry.get(kind, choice.name);
+    const made = () => {
+      const simple = MADE_OF_OPTIONS.find((each) => each === kind);
+      if (simple !== undefined) registry.create(simple, choice, {});
+      if (kind === 'schedule') registry.create(kind, choice, { totalSteps: run.training.max_steps });
+    };
+    const told = [...(component.conflicts?.(choice, run as unknown as RunView) ?? []), ...refusalOf(made)];
+    for (const message of told) refuse(`${path}: ${message}`);
   }
 }
 
-function isDefault(path: string, value: unknown): boolean {
-  return isDeepStrictEqual(RUN_OPTIONS.find((option) => option.path === path)?.default, value);
+function refusalOf(make: () => void): string[] {
+  try {
+    make();
+    return [];
+  } catch (error) {
+    if (error instanceof PluginError) return [error.message];
+    throw error;
+  }
+}
+
+interface Choice {
+  path: string;
+  kind: ComponentKind;
+  choice: ComponentChoice;
+}
+
+/** Every component that a run has chosen, task sources aside: those are asked for their tasks before a run begins. */
+function choicesOf(run: RunFile): Choice[] {
+  const visit = (type: OptionsClass, group: Record<string, unknown>, prefix: string): Choice[] =>
+    describeOptions(type).flatMap(({ name, group: inner, choice }) => {
+      const path = join(prefix, name);
+      if (inner !== undefined) return visit(inner, group[name] as Record<string, unknown>, path);
+      if (choice === undefined || choice.kind === 'task-source') return [];
+      const chosen = (choice.many ? group[name] : [group[name]]) as ComponentChoice[];
+      return chosen.map((each) => ({ path, kind: choice.kind, choice: each }));
+    });
+  return visit(RunFile, run as unknown as Record<string, unknown>, '');
 }

@@ -1,6 +1,6 @@
+import { didYouMean } from '@ui-rl/plugin-kit';
 import { ENVIRONMENT_VARIABLES } from './environment-variables';
 import { SettingsError, type SettingsProblem } from './errors';
-import { didYouMean } from './flags';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -56,7 +56,7 @@ export class EnvironmentReader {
     const known = Object.keys(ENVIRONMENT_VARIABLES);
     for (const name of Object.keys(this.env)) {
       if (!name.startsWith('UIRL_') || known.includes(name)) continue;
-      const message = `unknown environment variable ${name}${didYouMean(name, known)}`;
+      const message = `unknown environment variable ${name}.${didYouMean(name, known) || ' See --help for all'}`;
       this.problems.push({ category: 'unknown', message });
     }
     if (this.problems.length > 0) throw new SettingsError(this.problems);

@@ -1,58 +1,129 @@
+import { choiceKey, didYouMean, isRecord, type OptionInfo } from '@ui-rl/plugin-kit';
 import { settingsError } from './errors';
-import { nearest } from './nearest';
-import { RUN_OPTIONS, UNSUPPORTED, type RunOption } from './options';
+import type { GivenOptions } from './given-options';
+import { join, type IndexedOption, type OptionIndex } from './option-index';
+import { UNSUPPORTED } from './unsupported';
 
-/** Value of an option as a flag gave it. */
-export interface FlagValue {
-  /** As the user wrote it: `--seed`. */
-  flag: string;
-  value: unknown;
+/** `--training.learning_rate 1e-4`, as written. */
+export interface Flag {
+  /** Dashes count as underscores. */
+  name: string;
+  /** As the user wrote it: `--training.learning-rate`. */
+  written: string;
+  /** What stands behind it; none for a flag alone. */
+  text?: string;
 }
-
-const byFlag = new Map<string, RunOption>(
-  RUN_OPTIONS.flatMap((option) => [option.path, ...(option.aliases ?? [])].map((name) => [name, option])),
-);
 
 /**
- * Reads `--training.learning_rate 1e-4`, `--seed=3`, `--evaluation.baseline false`, `--tasks '{"source_type": …}'`;
- * dashes count as underscores, a boolean alone means true. Throws `SettingsError` for an unknown flag, a flag without
- * value and anything that is no flag.
+ * Takes `--seed 3`, `--seed=3`, `--baseline` apart. Throws a `SettingsError` for anything that is no flag.
  */
-export function parseFlags(argv: readonly string[]): Map<string, FlagValue> {
-  const values = new Map<string, FlagValue>();
+export function splitFlags(argv: readonly string[]): Flag[] {
+  const flags: Flag[] = [];
   for (let index = 0; index < argv.length; index += 1) {
-    const argument = argv[index];
-    const match = /^--([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(argument);
-    if (match === null)
-      throw settingsError('unknown', `expected an option such as --seed 1, found "${argument}"`);
-    const [, name, inline] = match;
-    const option = optionOf(name);
-    let text = inline;
+    const match = /^--([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(argv[index]);
+    if (match === null) {
+      throw settingsError('unknown', `expected an option such as --seed 1, found "${argv[index]}"`);
+    }
+    const flag: Flag = { name: match[1].replaceAll('-', '_'), written: `--${match[1]}` };
     const next = argv[index + 1];
-    if (text === undefined && next !== undefined && !next.startsWith('--')) {
-      text = next;
+    if (match[2] !== undefined) flag.text = match[2];
+    else if (next !== undefined && !next.startsWith('--')) {
+      flag.text = next;
       index += 1;
     }
-    if (text === undefined && option.type.expected === 'true or false') text = 'true';
-    if (text === undefined)
-      throw settingsError('missing', `--${name} needs a value: ${option.type.expected}`);
-    if (values.has(option.path))
-      throw settingsError('conflict', `${option.path} is given twice, at last by --${name}`);
-    values.set(option.path, { flag: `--${name}`, value: option.type.parse(text) });
+    flags.push(flag);
   }
-  return values;
+  return flags;
 }
 
-function optionOf(name: string): RunOption {
-  const plain = name.replaceAll('-', '_');
-  const option = byFlag.get(plain);
-  if (option !== undefined) return option;
-  const hint = UNSUPPORTED[plain];
-  if (hint !== undefined) throw settingsError('unsupported', `--${name}: ${hint}`);
-  throw settingsError('unknown', `unknown option --${name}${didYouMean(plain, [...byFlag.keys()], '--')}`);
+/**
+ * Puts what flags say in the place of what a file says. Throws a `SettingsError` for an unknown flag, one that may mean several
+ * options, one without value, and an option that is given twice.
+ */
+export function applyFlags(given: GivenOptions, index: OptionIndex, flags: readonly Flag[]): void {
+  const meant = flags.map((flag) => ({ flag, options: optionsOf(flag, index) }));
+  const seen = new Set<string>();
+  for (const { flag, options } of meant) {
+    const [{ path }] = options;
+    if (seen.has(path)) throw settingsError('conflict', `${path} is given twice, at last by ${flag.written}`);
+    seen.add(path);
+  }
+  // Which options there are depends on what is chosen.
+  const choicesFirst = meant.toSorted(
+    (a, b) => Number(isChoice(b.options[0])) - Number(isChoice(a.options[0])),
+  );
+  for (const { flag, options } of choicesFirst) apply(given, flag, options);
 }
 
-export function didYouMean(unknown: string, known: readonly string[], prefix = ''): string {
-  const names = nearest(unknown, known).map((name) => `${prefix}${name}`);
-  return names.length === 0 ? '. See --help for all' : `. Did you mean ${names.join(' or ')}?`;
+function apply(given: GivenOptions, flag: Flag, options: readonly IndexedOption[]): void {
+  const option = options.find(({ owner }) => owner?.component === chosenName(given, owner)) ?? options[0];
+  const value = valueOf(flag, option.info);
+  if (option.owner !== undefined) given.setOption(option, value, flag.written);
+  else if (isChoice(option)) given.set(option.path, choiceValue(given, option, value), flag.written);
+  else given.set(option.path, value, flag.written);
+}
+
+/** The options inside a choice stay where the flag names what was chosen already. */
+function choiceValue(given: GivenOptions, { path, info }: IndexedOption, value: unknown): unknown {
+  const before = given.get(path);
+  const same = isRecord(before) && before[choiceKey(info.choice!.kind)] === value;
+  return same ? before : value;
+}
+
+function chosenName(given: GivenOptions, owner: IndexedOption['owner']): unknown {
+  if (owner === undefined) return undefined;
+  const chosen = given.get(owner.choice);
+  return isRecord(chosen) ? given.get(join(owner.choice, choiceKey(owner.kind))) : chosen;
+}
+
+function isChoice({ info }: IndexedOption): boolean {
+  return info.choice !== undefined;
+}
+
+function optionsOf({ name, written }: Flag, index: OptionIndex): IndexedOption[] {
+  const found = index.named(name);
+  const paths = [...new Set(found.map(({ path }) => `--${path}`))];
+  if (paths.length === 1) return found;
+  if (paths.length > 1)
+    throw settingsError('unknown', `${written} may mean ${paths.join(' or ')}: say which`);
+  const hint = UNSUPPORTED[name];
+  if (hint !== undefined) throw settingsError('unsupported', `${written}: ${hint}`);
+  const near = didYouMean(name, index.flags, (flag) => `--${flag}`) || ' See --help for all';
+  throw settingsError('unknown', `unknown option ${written}.${near}`);
+}
+
+/** What the text of a flag stands for; a boolean alone means true. */
+function valueOf({ written, text }: Flag, info: OptionInfo): unknown {
+  if (text === undefined && info.type === 'boolean') return true;
+  if (text === undefined) throw settingsError('missing', `${written} needs a value: ${info.expected}`);
+  if (info.fromText !== undefined) return info.fromText(text);
+  switch (info.type) {
+    case 'number':
+    case 'integer':
+      return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : text;
+    case 'list':
+      return listFrom(text);
+    case 'object':
+      return parseJson(text);
+    case 'choice':
+      return /^\s*[[{]/.test(text) ? parseJson(text) : info.choice!.many ? listFrom(text) : text;
+    default:
+      return text;
+  }
+}
+
+/** Texts separated by commas, or a list as JSON. */
+function listFrom(text: string): unknown {
+  if (text.trim().startsWith('[')) return parseJson(text);
+  return text === '' ? [] : text.split(',');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }

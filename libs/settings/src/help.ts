@@ -1,16 +1,60 @@
-import { RUN_OPTIONS, type RunOption } from './options';
+import { COMPONENT_KINDS, type ComponentKind, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import {
+  describeComponents,
+  describeRunFile,
+  type DescribedComponent,
+  type DescribedOption,
+} from './describe-run-file';
 
-/** Every option of the run file with type, default and flags, as `--help` prints it. */
-export function optionsHelp(): string {
-  return RUN_OPTIONS.map(helpOf).join('\n');
+/** Every option of the run file by group, each choice with its components and their options, as `--help` prints them. */
+export function optionsHelp(registry: ComponentRegistry): string {
+  const { groups, components } = describeRunFile(registry);
+  return groups
+    .filter(({ options }) => options.length > 0)
+    .map(({ path, doc, options }) => {
+      const title = path === '' ? '' : `${path}: ${doc}\n`;
+      return `${title}${options.map((option) => optionHelp(option, components)).join('\n')}\n`;
+    })
+    .join('\n');
 }
 
-function helpOf(option: RunOption): string {
-  const flags = [option.path, ...(option.aliases ?? [])].map((name) => `--${name}`).join(', ');
-  return `  ${flags}\n      ${option.description}\n      ${option.type.expected}${defaultOf(option)}`;
+function optionHelp(option: DescribedOption, components: readonly DescribedComponent[]): string {
+  const own = lines(option, '  ', [option.doc, expectedOf(option)]);
+  const chosen = components.filter(({ kind }) => kind === option.choice?.kind);
+  return [own, ...chosen.map((component) => choiceHelp(component))].join('\n');
 }
 
-function defaultOf(option: RunOption): string {
-  if (option.required === true) return '; required';
-  return option.default === undefined ? '' : `; default ${JSON.stringify(option.default)}`;
+function choiceHelp({ name, description, options }: DescribedComponent): string {
+  const own = `      ${name}: ${description}`;
+  return [own, ...options.map((option) => lines(option, '        ', [option.doc, expectedOf(option)]))].join(
+    '\n',
+  );
+}
+
+function lines({ name, flags }: DescribedOption, indent: string, texts: readonly string[]): string {
+  const head = flags.length === 0 ? name : flags.map((flag) => `--${flag}`).join(', ');
+  return [`${indent}${head}`, ...texts.map((text) => `${indent}    ${text}`)].join('\n');
+}
+
+/** Components by kind with their options, as `ui-rl plugins` prints them. */
+export function componentsHelp(registry: ComponentRegistry, only?: ComponentKind): string {
+  const components = describeComponents(registry);
+  return COMPONENT_KINDS.filter((kind) => only === undefined || kind === only)
+    .map((kind) => ({ kind, own: components.filter((component) => component.kind === kind) }))
+    .filter(({ own }) => own.length > 0)
+    .map(({ kind, own }) => `${kind}\n${own.map(componentHelp).join('\n')}`)
+    .join('\n\n');
+}
+
+function componentHelp({ name, description, file, options }: DescribedComponent): string {
+  const head = [`  ${name}`, ...(description === '' ? [] : [`      ${description}`]), `      ${file}`];
+  const rows = options.map(
+    (option) => `      ${option.name}: ${option.doc}\n          ${expectedOf(option)}`,
+  );
+  return [...head, ...rows].join('\n');
+}
+
+function expectedOf({ expected, required, default: value }: DescribedOption): string {
+  if (required) return `${expected}; required`;
+  return value === undefined ? expected : `${expected}; default ${JSON.stringify(value)}`;
 }

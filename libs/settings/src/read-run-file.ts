@@ -1,12 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import {
+  completeOptions,
+  didYouMean,
+  isRecord,
+  loadComponents,
+  show,
+  type ComponentRegistry,
+} from '@ui-rl/plugin-kit';
 import { parseDocument } from 'yaml';
 import { conflictsOf } from './conflicts';
-import { SettingsError, settingsError, type SettingsProblem } from './errors';
-import { didYouMean, parseFlags, type FlagValue } from './flags';
-import { isObject } from './option-types';
-import { RUN_OPTIONS, UNSUPPORTED, type RunOption } from './options';
-import type { RunFile } from './run-file';
+import { chooseByOthers } from './dependent-choices';
+import { SettingsError, settingsError } from './errors';
+import { applyFlags, splitFlags } from './flags';
+import { GivenOptions } from './given-options';
+import { lastName, OptionIndex } from './option-index';
+import { RunFile } from './run-file';
+import { UNSUPPORTED } from './unsupported';
 
 export interface RunFileSource {
   /** Path of a YAML file. */
@@ -20,27 +30,71 @@ export interface RunFileSource {
 }
 
 /**
- * Reads the run file and the flags, fills in defaults and checks everything. Throws `SettingsError` with every problem:
- * unknown options (with the nearest known ones), wrong types (path, found, expected), options that exclude each other.
+ * Reads the run file and the flags, fills in defaults and checks everything by the metadata of `RunFile` and of the components that
+ * are chosen. Throws a `SettingsError` with every problem: unknown options and components (with the nearest known ones), wrong types
+ * (path, found, expected), options that exclude each other or would do nothing.
  */
-export function readRunFile(source: RunFileSource): RunFile {
-  const flags = parseFlags(source.flags ?? []);
+export function readRunFile(source: RunFileSource, registry: ComponentRegistry): RunFile {
   const plain = source.file === undefined ? {} : parseYaml(source.file);
-  const given = collect(plain, source.file ?? 'the run file');
-  for (const [path, flag] of flags) given.values.set(path, flag);
-  return complete(given, source);
+  const given = new GivenOptions(plain, source.file ?? 'the run file', registry);
+  return complete(given, registry, source);
 }
 
-/** Checks a run file that was stored, as in a `RunRecord`. Throws `SettingsError`. */
-export function parseRunFile(plain: unknown, where = 'the stored run file'): RunFile {
-  if (!isObject(plain)) throw settingsError('type', `${where} must be an object, found ${show(plain)}`);
-  return complete(collect(withoutNulls(plain), where), {});
+/** Checks a run file that was stored, as in a `RunRecord`. Loads no modules. Throws a `SettingsError`. */
+export function parseRunFile(
+  plain: unknown,
+  registry: ComponentRegistry,
+  where = 'the stored run file',
+): RunFile {
+  if (!isRecord(plain)) throw settingsError('type', `${where} must be an object, found ${show(plain)}`);
+  return complete(new GivenOptions(plain, where, registry), registry, {});
 }
 
-interface Given {
-  where: string;
-  values: Map<string, FlagValue>;
-  problems: SettingsProblem[];
+export interface LoadedRunFile {
+  run: RunFile;
+  registry: ComponentRegistry;
+}
+
+/** Loads the components of the project, `plugins` and those that the run file names under `plugins`; then reads the run file. */
+export async function loadRunFile(
+  source: RunFileSource,
+  plugins: readonly string[] = [],
+): Promise<LoadedRunFile> {
+  const registry = await loadRunFileComponents(source, plugins);
+  return { run: readRunFile(source, registry), registry };
+}
+
+/** What a run file may choose: the components of the project, of `plugins`, and of its own `plugins`. */
+export function loadRunFileComponents(
+  source: RunFileSource,
+  plugins: readonly string[] = [],
+): Promise<ComponentRegistry> {
+  return loadComponents({ packages: [...plugins, ...pluginsNamedBy(source)] });
+}
+
+/** What `plugins` says, before anything is checked; what is no list of texts is refused when it is. */
+function pluginsNamedBy(source: RunFileSource): string[] {
+  const flag = splitFlags(source.flags ?? []).find(({ name }) => name === 'plugins');
+  if (flag?.text !== undefined) {
+    return pathsOf(
+      flag.text.startsWith('[') ? jsonOf(flag.text) : flag.text.split(','),
+      workingDirOf(source),
+    );
+  }
+  return source.file === undefined ? [] : pathsOf(parseYaml(source.file).plugins, folderOf(source));
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return [];
+  }
+}
+
+function pathsOf(plugins: unknown, from: string): string[] {
+  if (!Array.isArray(plugins) || !plugins.every((name) => typeof name === 'string' && name !== '')) return [];
+  return (plugins as string[]).map((name) => (name.startsWith('.') ? resolve(from, name) : name));
 }
 
 function parseYaml(file: string): Record<string, unknown> {
@@ -52,126 +106,66 @@ function parseYaml(file: string): Record<string, unknown> {
     });
   }
   const plain = (document.toJS() as unknown) ?? {};
-  if (!isObject(plain))
+  if (!isRecord(plain))
     throw settingsError('type', `${file} must hold options by group, found ${show(plain)}`);
   return plain;
 }
 
-const GROUPS = new Set(RUN_OPTIONS.flatMap(({ path }) => parentsOf(path)));
-const PATHS = new Map(RUN_OPTIONS.map((option) => [option.path, option]));
-
-function parentsOf(path: string): string[] {
-  const parts = path.split('.');
-  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'));
-}
-
-/** Flattens groups into paths; an option whose value is an object stays whole. */
-function collect(plain: Record<string, unknown>, where: string): Given {
-  const given: Given = { where, values: new Map(), problems: [] };
-  const visit = (part: Record<string, unknown>, parent: string) => {
-    for (const [key, value] of Object.entries(part)) {
-      const path = parent === '' ? key : `${parent}.${key}`;
-      if (PATHS.has(path)) given.values.set(path, { flag: where, value });
-      else if (!GROUPS.has(path)) given.problems.push(unknownOption(path, where));
-      else if (isObject(value)) visit(value, path);
-      else if (value !== null && value !== undefined) {
-        given.problems.push({
-          category: 'type',
-          message: `${where}: ${path} is a group of options, found ${show(value)}`,
-        });
-      }
-    }
-  };
-  visit(plain, '');
-  return given;
-}
-
-function unknownOption(path: string, where: string): SettingsProblem {
-  const hint = UNSUPPORTED[path.slice(path.lastIndexOf('.') + 1)];
-  if (hint !== undefined) return { category: 'unsupported', message: `${where}: option "${path}": ${hint}` };
-  return {
-    category: 'unknown',
-    message: `${where}: unknown option "${path}"${didYouMean(path, [...PATHS.keys(), ...GROUPS])}`,
-  };
-}
-
-function complete(given: Given, source: RunFileSource): RunFile {
-  const problems = [...given.problems];
-  const values = new Map<string, unknown>();
-  for (const option of RUN_OPTIONS) {
-    const entry = given.values.get(option.path);
-    const value =
-      entry === undefined || entry.value === undefined ? option.default : read(option, entry, problems);
-    if (value !== undefined) values.set(option.path, value);
-    else if (option.required === true && entry === undefined) problems.push(missing(option, given.where));
-  }
+function complete(given: GivenOptions, registry: ComponentRegistry, source: RunFileSource): RunFile {
+  const index = new OptionIndex(registry);
+  moveOldPlaces(given, index);
+  applyFlags(given, index, splitFlags(source.flags ?? []));
+  chooseByOthers(given, registry);
+  const { options: run, problems } = completeOptions(RunFile, given.tree, {
+    where: (path) => given.where(path),
+    components: registry,
+    unknown: (path) => unknownOption(path, index),
+  });
   if (problems.length > 0) throw new SettingsError(problems);
-  const conflicts = conflictsOf(values, new Set(given.values.keys()));
+  const conflicts = conflictsOf(run, registry);
   if (conflicts.length > 0) throw new SettingsError(conflicts);
-  fill(values, given, source);
-  return nest(values) as unknown as RunFile;
+  resolvePaths(run, given, source);
+  return run;
 }
 
-function read(option: RunOption, entry: FlagValue, problems: SettingsProblem[]): unknown {
-  const value = option.type.read(entry.value);
-  if (value === undefined) {
-    const message = `${entry.flag}: ${option.path} is ${show(entry.value)}, expected ${option.type.expected}`;
-    problems.push({ category: 'type', message: `${message} (${option.description})` });
+/** Options that stand where they stood in earlier versions are put where they stand now. */
+function moveOldPlaces(given: GivenOptions, index: OptionIndex): void {
+  for (const option of index.options) {
+    for (const alias of option.info.aliases) {
+      if (alias.includes('.') && index.at(alias) === undefined) given.move(alias, option);
+    }
   }
-  return value;
 }
 
-function missing(option: RunOption, where: string): SettingsProblem {
-  return {
-    category: 'missing',
-    message: `${where}: ${option.path} is missing, expected ${option.type.expected} (${option.description})`,
-  };
+function unknownOption(
+  path: string,
+  index: OptionIndex,
+): { category: 'unknown' | 'unsupported'; message: string } {
+  const hint = UNSUPPORTED[lastName(path)];
+  if (hint !== undefined) return { category: 'unsupported', message: `option "${path}": ${hint}` };
+  const near = didYouMean(path, index.paths) || ' See --help for all';
+  return { category: 'unknown', message: `unknown option "${path}".${near}` };
 }
 
-/** Defaults that depend on other values, and paths made absolute, since services start elsewhere. */
-function fill(values: Map<string, unknown>, given: Given, source: RunFileSource): void {
-  if (!values.has('algorithm.loss')) {
-    const supervised = values.get('algorithm.name') === 'rejection_sampling';
-    values.set('algorithm.loss', supervised ? 'cross_entropy' : 'importance_sampling');
-  }
-  const workingDir = source.workingDir ?? process.cwd();
-  if (!values.has('logging.log_dir')) values.set('logging.log_dir', source.runsDir ?? 'runs');
-  values.set('logging.log_dir', resolve(workingDir, values.get('logging.log_dir') as string));
-  values.set('model.name', modelName(values.get('model.name') as string, workingDir));
-  const pluginsFrom =
-    given.values.get('plugins')?.flag === source.file && source.file !== undefined
-      ? dirname(resolve(workingDir, source.file))
-      : workingDir;
-  const plugins = values.get('plugins') as string[];
-  values.set(
-    'plugins',
-    plugins.map((name) => (name.startsWith('.') ? resolve(pluginsFrom, name) : name)),
-  );
+/** Paths are made absolute, since services start elsewhere. */
+function resolvePaths(run: RunFile, given: GivenOptions, source: RunFileSource): void {
+  const workingDir = workingDirOf(source);
+  run.logging.log_dir = resolve(workingDir, run.logging.log_dir ?? source.runsDir ?? 'runs');
+  run.model.name = modelName(run.model.name, workingDir);
+  const fromFile = source.file !== undefined && given.where('plugins') === source.file;
+  run.plugins = pathsOf(run.plugins, fromFile ? folderOf(source) : workingDir);
+}
+
+function workingDirOf(source: RunFileSource): string {
+  return source.workingDir ?? process.cwd();
+}
+
+function folderOf(source: RunFileSource): string {
+  return dirname(resolve(workingDirOf(source), source.file!));
 }
 
 /** A folder as an absolute path. What is no folder here and looks like `organisation/name[@revision]` stays, for the hub. */
 function modelName(name: string, workingDir: string): string {
   const path = resolve(workingDir, name);
   return !existsSync(path) && /^\w[\w.-]*\/\w[\w.-]*(@\S+)?$/.test(name) ? name : path;
-}
-
-function nest(values: Map<string, unknown>): Record<string, unknown> {
-  const root: Record<string, unknown> = {};
-  for (const [path, value] of values) {
-    const parts = path.split('.');
-    const last = parts.pop() as string;
-    let group = root;
-    for (const part of parts) group = (group[part] ??= {}) as Record<string, unknown>;
-    group[last] = value;
-  }
-  return root;
-}
-
-function withoutNulls(plain: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== null));
-}
-
-function show(value: unknown): string {
-  const shown = JSON.stringify(value) ?? String(value);
-  return shown.length > 80 ? `${shown.slice(0, 80)}…` : shown;
 }

@@ -5,7 +5,7 @@ import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { closedNetwork, guardNetwork } from './network';
-import type { PageSpec } from './options';
+import type { PageSpec } from './page-spec';
 
 /** What a page offers to the environment as functions of `window.uirl`. */
 export interface PageContract {

@@ -1,7 +1,7 @@
 import type {
   Deadline,
   Environment,
-  EnvironmentOptions,
+  EnvironmentContext,
   EnvironmentSession,
   OpenOptions,
   Reply,
@@ -9,7 +9,8 @@ import type {
 import { BrowserError } from './errors';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
-import { pageOrigin, readPageSpec, readSettings, type PageSpec } from './options';
+import type { BrowserOptions } from './options';
+import { pageOrigin, readPageSpec, type PageSpec } from './page-spec';
 import { asReply, BrowserSession, readState } from './session';
 import { settle } from './settle';
 import { BrowserTab } from './browser-tab';
@@ -24,24 +25,23 @@ export class BrowserEnvironment implements Environment {
 
   private constructor(
     private readonly pool: BrowserPool,
-    private readonly options: EnvironmentOptions,
+    private readonly context: EnvironmentContext,
   ) {}
 
-  /** Starts the first browser. Throws `BrowserError` where there is none, `PluginError` where a setting is wrong. */
-  static async create(options: EnvironmentOptions): Promise<BrowserEnvironment> {
-    const settings = readSettings(options.settings);
+  /** Starts the first browser. Throws `BrowserError` where there is none. */
+  static async create(options: BrowserOptions, context: EnvironmentContext): Promise<BrowserEnvironment> {
     // Loaded here: processes that only list plugins need no Playwright.
     const { chromium } = await import('playwright');
-    const executablePath = findBrowser(settings.executablePath, chromium.executablePath());
-    const launch = { executablePath, trustedOrigins: Object.keys(options.pages).map(pageOrigin) };
-    const pool = new BrowserPool(chromium, launch, settings.pagesPerBrowser, options.log);
+    const executablePath = findBrowser(options.executable_path ?? null, chromium.executablePath());
+    const launch = { executablePath, trustedOrigins: Object.keys(context.pages).map(pageOrigin) };
+    const pool = new BrowserPool(chromium, launch, options.pages_per_browser, context.log);
     await pool.start();
-    return new BrowserEnvironment(pool, options);
+    return new BrowserEnvironment(pool, context);
   }
 
   async open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
     return asReply(async () => {
-      const spec = readPageSpec(task, this.options.pages);
+      const spec = readPageSpec(task, this.context.pages);
       this.playing++;
       try {
         return await this.opened(spec, seed, deadline);
@@ -102,10 +102,10 @@ export class BrowserEnvironment implements Environment {
   }
 
   private async fresh(spec: PageSpec): Promise<BrowserTab> {
-    while (this.idle.length > 0 && this.idle.length + this.playing > this.options.maxSessions) {
+    while (this.idle.length > 0 && this.idle.length + this.playing > this.context.maxSessions) {
       await this.idle.shift()?.destroy();
     }
-    return BrowserTab.create(this.pool, spec, this.options.pages, this.options.log);
+    return BrowserTab.create(this.pool, spec, this.context.pages, this.context.log);
   }
 
   private async takeBack(tab: BrowserTab, healthy: boolean): Promise<void> {

@@ -1,23 +1,14 @@
-import type { EnvironmentComponent, EnvironmentPlugin } from '@ui-rl/plugin-kit';
-import { BrowserOptions } from './browser-options';
+import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
+import { BrowserOptions } from './options';
 import { BrowserEnvironment } from './environment';
 
 /** Pages in headless Chromium. See `README.md` beside `src` for the options of a task and what a page may offer. */
-const browser: EnvironmentPlugin = {
+const browser: EnvironmentComponent<BrowserOptions> = {
   kind: 'environment',
   name: 'browser',
-  create: (options) => BrowserEnvironment.create(options),
+  description: 'Pages in headless Chromium.',
+  options: BrowserOptions,
+  create: (options, context) => BrowserEnvironment.create(options, context),
 };
 
 export default browser;
-
-const component: EnvironmentComponent<BrowserOptions> = {
-  kind: 'environment',
-  name: 'browser',
-  description: 'pages in headless Chromium',
-  options: BrowserOptions,
-  create: (options, context) =>
-    BrowserEnvironment.create({ ...context, settings: Object.fromEntries(Object.entries(options)) }),
-};
-
-export const components = [component];

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import type { BrowserContext, BrowserContextOptions, Route } from 'playwright';
-import type { PageSpec } from './options';
+import type { PageSpec } from './page-spec';
 
 /** Nothing listens there: what goes past the interception (redirects, sockets) ends here. */
 const NOWHERE = 'http://127.0.0.1:1';

@@ -7,12 +7,10 @@ import browser from '../src/index';
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'page-'));
   writeFileSync(join(folder, 'index.html'), '<p>open');
-  const environment = await browser.create({
-    pages: { p: folder },
-    maxSessions: 1,
-    settings: {},
-    log: () => {},
-  });
+  const environment = await browser.create(
+    { pages_per_browser: 1 },
+    { pages: { p: folder }, maxSessions: 1, log: () => {} },
+  );
   const task = { description: 'stay', environment: { kind: 'browser', options: { page: 'p' } } };
   const deadline = { deadlineAt: Date.now() + 30_000, signal: AbortSignal.timeout(30_000) };
   const reply = await environment.open({ task, seed: 1 }, deadline);

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Sessions, type Environment, type Reply, type Screenshot, type Task } from '@ui-rl/plugin-kit';
 import browser from '../src/index';
+import type { BrowserOptions } from '../src/options';
 
 export const VIEWPORT = { width: 160, height: 224 };
 
@@ -17,9 +18,12 @@ export class Lab {
   environment: Environment;
   sessions: Sessions;
 
-  async start(settings: Record<string, unknown> = {}, maxSessions = 8): Promise<this> {
+  async start(options: Partial<BrowserOptions> = {}, maxSessions = 8): Promise<this> {
     const log = (level: string, message: string) => void this.log.push(`${level} ${message}`);
-    this.environment = await browser.create({ pages: this.pages, maxSessions, settings, log });
+    this.environment = await browser.create(
+      { pages_per_browser: 8, ...options },
+      { pages: this.pages, maxSessions, log },
+    );
     this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 3000 });
     return this;
   }

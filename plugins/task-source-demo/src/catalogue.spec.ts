@@ -1,5 +1,13 @@
-import { TASK_CATEGORIES, TASK_DIFFICULTIES } from '@ui-rl/plugin-kit';
-import plugin, {
+import {
+  ComponentRegistry,
+  loadTasks,
+  TASK_CATEGORIES,
+  TASK_DIFFICULTIES,
+  type TaskSourceComponent,
+  type TaskSourceChoice,
+} from '@ui-rl/plugin-kit';
+import {
+  components,
   evaluationTasks,
   goals,
   resolve,
@@ -105,9 +113,14 @@ describe('resolve()', () => {
   );
 });
 
-describe('load()', () => {
+const registry = new ComponentRegistry(
+  components.map((component) => ({ component: component as TaskSourceComponent, file: 'here' })),
+);
+const load = (choice: TaskSourceChoice) => loadTasks(registry, [choice]);
+
+describe('the sources', () => {
   it('filters by category and difficulty, draws by seed, cuts at the limit', async () => {
-    const settings = await plugin.load({
+    const settings = await load({
       source_type: 'demo_training',
       category: 'settings',
       difficulty: 'easy',
@@ -115,36 +128,36 @@ describe('load()', () => {
     expect(settings.length).toBeGreaterThan(5);
     expect(settings.every((task) => task.category === 'settings' && task.difficulty === 'easy')).toBe(true);
     const draw = async (seed: number) =>
-      (await plugin.load({ source_type: 'demo_eval', limit: 5, seed })).map(({ id }) => id);
+      (await load({ source_type: 'demo_eval', limit: 5, seed })).map(({ id }) => id);
     expect(await draw(1)).toHaveLength(5);
     expect(await draw(1)).toEqual(await draw(1));
     expect(await draw(1)).not.toEqual(await draw(2));
   });
 
   it('takes ids and sentences', async () => {
-    const byId = await plugin.load({
+    const byId = await load({
       source_type: 'ids',
       task_ids: ['eval_01_open_store', 'train_02_enable_wifi'],
     });
     expect(byId.map(({ id }) => id)).toEqual(['eval_01_open_store', 'train_02_enable_wifi']);
-    const custom = await plugin.load({ source_type: 'custom', custom_tasks: ['Enable Wi-Fi', 'Play Moon'] });
+    const custom = await load({ source_type: 'custom', custom_tasks: ['Enable Wi-Fi', 'Play Moon'] });
     expect(custom.map(({ description }) => description)).toEqual(['Turn on Wi-Fi', 'Play Moon']);
   });
 
   it.each([
-    [
-      { source_type: 'demo_training', colour: 'red' },
-      /unknown option "colour" of source_type "demo_training"/,
-    ],
+    [{ source_type: 'demo_training', colour: 'red' }, /task-source demo_training: unknown option "colour"/],
     [{ source_type: 'demo_training', category: 'games' }, /category is "games", expected one of system/],
     [{ source_type: 'demo_eval', limit: 0 }, /limit is 0/],
     [{ source_type: 'demo_eval', seed: 'x' }, /seed is "x"/],
-    [{ source_type: 'ids' }, /task_ids is undefined, expected a list/],
+    [{ source_type: 'ids' }, /task_ids is missing, expected a list/],
     [{ source_type: 'ids', task_ids: ['train_99'] }, /task_ids is "train_99"/],
     [{ source_type: 'custom', custom_tasks: ['Bake a cake'] }, /custom_tasks is "Bake a cake"/],
-    [{ source_type: 'demo' }, /source_type is "demo"/],
+    [
+      { source_type: 'demo' },
+      /no task-source is named "demo" \(known: custom, demo_eval, demo_training, ids\)/,
+    ],
   ])('refuses %j', async (config, message) => {
-    await expect(plugin.load(config)).rejects.toThrow(message);
+    await expect(load(config)).rejects.toThrow(message);
   });
 });
 

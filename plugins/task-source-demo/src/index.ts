@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Action, Task, TaskSourceComponent, TaskSourcePlugin } from '@ui-rl/plugin-kit';
+import type { Action, Task, TaskSourceComponent } from '@ui-rl/plugin-kit';
 import { evaluationTasks, goals, PAGE, resolve, startingFrom, trainingTasks, VIEWPORT } from './catalogue';
-import { load, SOURCE_TYPES } from './load';
 import { CustomOptions, DemoOptions, IdsOptions } from './options';
 import { nextAction, type Observation } from './oracle';
 import { KINDS, sceneText, vocabulary } from './scene';
@@ -21,20 +20,6 @@ function pageFolder(): string {
 /** What pre-training builds its screens and demonstrations from. */
 export const pretraining = { goals, startingFrom, sceneText, vocabulary, kinds: KINDS, viewport: VIEWPORT };
 
-/** The demo tasks: a simulated phone and goals on it. */
-const plugin: TaskSourcePlugin & { pretraining: typeof pretraining } = {
-  kind: 'task-source',
-  name: 'demo',
-  sourceTypes: SOURCE_TYPES,
-  load: async (config) => load(config),
-  resolve,
-  pages: { [PAGE]: pageFolder() },
-  oracle: (task: Task, state: unknown): Action => nextAction(task, state as Observation),
-  pretraining,
-};
-
-export default plugin;
-
 const shared = {
   kind: 'task-source' as const,
   resolve,
@@ -44,7 +29,7 @@ const shared = {
 const training: TaskSourceComponent<DemoOptions> = {
   ...shared,
   name: 'demo_training',
-  description: 'training goals on a simulated phone',
+  description: 'Training goals on a simulated phone.',
   options: DemoOptions,
   pages: { [PAGE]: pageFolder() },
   pretraining,
@@ -54,7 +39,7 @@ const training: TaskSourceComponent<DemoOptions> = {
 const evaluation: TaskSourceComponent<DemoOptions> = {
   ...shared,
   name: 'demo_eval',
-  description: 'goals on the same phone that are never trained on nor demonstrated',
+  description: 'Goals on the same phone that are never trained on nor demonstrated.',
   options: DemoOptions,
   create: (options) => ({ load: () => filtered(evaluationTasks, options) }),
 };
@@ -62,7 +47,7 @@ const evaluation: TaskSourceComponent<DemoOptions> = {
 const ids: TaskSourceComponent<IdsOptions> = {
   ...shared,
   name: 'ids',
-  description: 'demo tasks by their ids',
+  description: 'Demo tasks by their ids.',
   options: IdsOptions,
   create: (options) => ({ load: () => filtered(tasksByIds(options), options) }),
 };
@@ -70,13 +55,14 @@ const ids: TaskSourceComponent<IdsOptions> = {
 const custom: TaskSourceComponent<CustomOptions> = {
   ...shared,
   name: 'custom',
-  description: 'demo tasks by their goals in words',
+  description: 'Demo tasks by their goals in words.',
   options: CustomOptions,
   create: (options) => ({ load: () => filtered(customTasks(options), options) }),
 };
 
 /** The demo tasks: a simulated phone and goals on it. */
 export const components = [training, evaluation, ids, custom];
+
 export { evaluationTasks, goals, nextAction, resolve, sceneText, startingFrom, trainingTasks, vocabulary };
 export type { GrammarGoal } from './catalogue';
 export type { Observation } from './oracle';

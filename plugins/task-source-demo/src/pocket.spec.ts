@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { verify, type Action, type Task } from '@ui-rl/plugin-kit';
 import { findChromium } from '@ui-rl/testkit';
 import { chromium, type Browser, type Page } from 'playwright';
-import plugin, { evaluationTasks, goals, trainingTasks, vocabulary, type Observation } from './index';
+import { components, evaluationTasks, goals, trainingTasks, vocabulary, type Observation } from './index';
+
+const [source] = components;
 
 const TASKS = [...trainingTasks, ...evaluationTasks];
 const SCREENS = [
@@ -36,7 +38,7 @@ beforeAll(async () => {
     args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
   });
   page = await browser.newPage({ viewport: { width: 160, height: 224 } });
-  await page.goto(`file://${join(plugin.pages!.pocket, 'index.html')}`);
+  await page.goto(`file://${join(source.pages!.pocket, 'index.html')}`);
 });
 
 afterAll(() => browser?.close());
@@ -68,7 +70,7 @@ async function perform(action: Action): Promise<void> {
 async function play(task: Task, first: Observation, limit: number) {
   let now = first;
   for (let actions = 1; actions <= limit; actions++) {
-    const action = plugin.oracle!(task, now);
+    const action = source.oracle!(task, now);
     if (action.action === 'finish') return { actions, state: now.state };
     await perform(action);
     now = await look();
@@ -151,7 +153,7 @@ describe('demo tasks on Pocket', () => {
       const second = await reset(3, { screen, set: { ...on, ...milk } });
       if (JSON.stringify(first.elements) !== JSON.stringify(second.elements)) continue;
       const actions = ({ state, elements }: Observation) =>
-        all.map((task) => [screen, task.description, plugin.oracle!(task, { state, elements })]);
+        all.map((task) => [screen, task.description, source.oracle!(task, { state, elements })]);
       expect(actions(second)).toEqual(actions(first));
       compared++;
     }
@@ -161,7 +163,7 @@ describe('demo tasks on Pocket', () => {
   it('fail when what was done is undone', async () => {
     const task = trainingTasks.find(({ id }) => id === 'train_16_enable_hotspot')!;
     const now = await reset(5, startOf(task));
-    const action = plugin.oracle!(task, now);
+    const action = source.oracle!(task, now);
     await perform(action);
     expect(verify(task.checks, (await look()).state)).toBe(true);
     await perform(action);

@@ -1,7 +1,9 @@
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+
 /** A class, so that it can be injected. */
 export abstract class ActorOptions {
   /** The only run to play; without it every run that has not ended. */
   readonly runId?: string;
-  /** Plugins besides those the run file names. */
-  readonly plugins: readonly string[];
+  /** What runs may choose. */
+  readonly components: ComponentRegistry;
 }

@@ -12,7 +12,7 @@ import {
 } from '@ui-rl/contracts';
 import { sleep } from '@ui-rl/retry';
 import { openApplication } from '@ui-rl/service';
-import { parseRunFile } from '@ui-rl/settings';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { eventually, makeRollout, type NatsServer, startNats } from '@ui-rl/testkit';
 import { ActorModule } from './actor.module';
 
@@ -28,6 +28,7 @@ const CONFIG = {
 };
 
 let nats: NatsServer;
+let components: ComponentRegistry;
 let world: BusService;
 let actorBus: BusService;
 let actor: INestApplicationContext;
@@ -95,6 +96,7 @@ function serveWorld(): void {
 }
 
 beforeAll(async () => {
+  components = await loadComponents();
   nats = await startNats();
   const connect = (service: string) => BusService.connect({ service, servers: [nats.url] });
   [world, actorBus] = await Promise.all([connect('world'), connect('actor')]);
@@ -110,9 +112,8 @@ beforeAll(async () => {
       seen.add(streamSequence);
     },
   });
-  actor = await openApplication(actorBus, ActorModule.forRoot({ plugins: [] }));
-  const config = { ...parseRunFile(CONFIG) };
-  await world.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config });
+  actor = await openApplication(actorBus, ActorModule.forRoot({ components }));
+  await world.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config: CONFIG });
 });
 
 afterAll(async () => {
@@ -180,7 +181,7 @@ test('episodes go on after the broker was killed in the middle of them, none los
 test('an actor that waits for a run stops when it is told to', async () => {
   const empty = await startNats();
   const bus = await BusService.connect({ service: 'actor', servers: [empty.url] });
-  const waiting = await openApplication(bus, ActorModule.forRoot({ plugins: [] }));
+  const waiting = await openApplication(bus, ActorModule.forRoot({ components }));
   await sleep(200);
   await waiting.close();
   await bus.close();
@@ -189,11 +190,11 @@ test('an actor that waits for a run stops when it is told to', async () => {
 
 test('a run whose options make no sense has failed, and says why', async () => {
   const runId = 'no-such-reward';
-  const config = { ...parseRunFile(CONFIG), rewards: ['kindness'] };
+  const config = { ...CONFIG, rewards: ['kindness'] };
   await world.runs.create({ runId, createdAt: new Date().toISOString(), config });
   const state = await eventually('the end of the run', async () => {
     const found = await world.runs.state(runId);
     return found?.phase === 'failed' ? found : null;
   });
-  expect(state.reason).toMatch(/"kindness"/);
+  expect(state.reason).toMatch(/no reward is named "kindness"/);
 });

@@ -3,6 +3,6 @@ import { openApplication, serviceMain } from '@ui-rl/service';
 import { ActorModule } from './actor.module';
 
 /** Plays episodes. Waits for NATS and for a run. */
-serviceMain('actor', ({ bus, settings: { run: runId, plugins } }) =>
-  openApplication(bus, ActorModule.forRoot({ runId, plugins })),
+serviceMain('actor', ({ bus, components, settings }) =>
+  openApplication(bus, ActorModule.forRoot({ runId: settings.run, components })),
 );

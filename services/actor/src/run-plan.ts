@@ -1,6 +1,5 @@
-import { dialects } from '@ui-rl/actions';
 import type { EnvironmentSpec, Purpose, RunRecord } from '@ui-rl/contracts';
-import { loadPlugins, type Reward, type RewardPlugin, type Verifier, verify } from '@ui-rl/plugin-kit';
+import type { ComponentRegistry, Log } from '@ui-rl/plugin-kit';
 import { parseRunFile } from '@ui-rl/settings';
 import { type EpisodePlan, TIMEOUTS, type Timeouts } from './episode/plan';
 
@@ -16,32 +15,38 @@ export interface RunPlan {
 }
 
 /**
- * Reads a run's record and loads the reward plugins it names.
+ * Reads a run's record and makes the components it chooses.
  *
  * @throws SettingsError or PluginError that names what is wrong
  */
-export async function planRun(record: RunRecord, furtherPlugins: readonly string[] = []): Promise<RunPlan> {
-  const { model, rollout, environment, evaluation, rewards, plugins } = parseRunFile(
+export async function planRun(record: RunRecord, components: ComponentRegistry, log: Log): Promise<RunPlan> {
+  const { model, rollout, environment, evaluation, rewards, verifier } = parseRunFile(
     record.config,
+    components,
     `run ${record.runId}`,
   );
-  const registry = await loadPlugins({ packages: [...plugins, ...furtherPlugins] });
   const shared = {
     maxTurns: rollout.max_turns,
     historyTurns: model.history_turns,
     maxTokens: rollout.max_tokens,
     topP: rollout.top_p,
     promptStyle: model.prompt,
-    dialect: { name: model.action_format, instance: dialects[model.action_format] },
-    verifier: { name: 'checks', instance: checks },
-    rewards: rewards.map((name) => ({ name, instance: asReward(registry.reward(name)) })),
+    dialect: {
+      name: model.action_format.name,
+      instance: components.create('action-dialect', model.action_format, {}),
+    },
+    verifier: { name: verifier.name, instance: components.create('verifier', verifier, { log }) },
+    rewards: rewards.map((choice) => ({
+      name: choice.name,
+      instance: components.create('reward', choice, { log }),
+    })),
     turnTimeoutMs: rollout.turn_timeout_ms,
     episodeTimeoutMs: rollout.episode_timeout_ms,
   };
   return {
     runId: record.runId,
     concurrency: rollout.concurrency,
-    environment: { kind: environment.kind, options: {} },
+    environment: { kind: environment.kind.name, options: {} },
     timeouts: {
       ...TIMEOUTS,
       openDeadlineMs: environment.deadline_ms,
@@ -52,14 +57,5 @@ export async function planRun(record: RunRecord, furtherPlugins: readonly string
       ...shared,
       temperature: purpose === 'train' ? rollout.temperature : evaluation.temperature,
     }),
-  };
-}
-
-const checks: Verifier = { verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) };
-
-function asReward(plugin: RewardPlugin): Reward {
-  return {
-    score: ({ task, success, status, turns, stateAfter: finalState }) =>
-      plugin.score({ task, success, status, turns: turns.length, finalState }),
   };
 }

@@ -1,11 +1,13 @@
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+
 /** Configuration of the service itself; everything else is in the run file. */
 export class EnvOptions {
   /** Serves this run only; without it every run. */
   runId?: string;
-  /** Environment plugins to offer; empty = the one each run names. */
+  /** Environments to offer; empty = the one each run names. */
   environments: readonly string[];
-  /** Further plugins besides those of the run: paths or package names. */
-  plugins: readonly string[];
+  /** What runs may choose. */
+  components: ComponentRegistry;
   /** Chromium for the browser environment where the run names none. */
   chromiumBin?: string;
 }

@@ -1,3 +1,6 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Logger, type INestMicroservice } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
 import {
@@ -7,7 +10,7 @@ import {
   subjects,
   type Task,
 } from '@ui-rl/contracts';
-import { loadPlugins } from '@ui-rl/plugin-kit';
+import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { openMicroservice } from '@ui-rl/service';
 import { eventually, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { EnvModule } from './env.module';
@@ -22,13 +25,13 @@ describe('the env service', () => {
   let task: Task;
 
   beforeAll(async () => {
+    const components = await loadComponents({ service: 'env' });
     nats = await startNats();
     const connect = (service: string) =>
       BusService.connect({ service, servers: [`nats://127.0.0.1:${nats.port}`] });
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
-    app = await openMicroservice(serviceBus, EnvModule.forRoot({ environments: [], plugins: [] }));
-    const source = (await loadPlugins()).taskSource('demo_training');
-    [task] = await source.load({ source_type: 'demo_training', limit: 1, seed: 0 });
+    app = await openMicroservice(serviceBus, EnvModule.forRoot({ environments: [], components }));
+    [task] = await loadTasks(components, [{ source_type: 'demo_training', limit: 1, seed: 0 }]);
     await createRun('run', { max_sessions: 2, deadline_ms: 5000 });
     await eventually('the environment', async () => (await open()).ok);
     await leaveAll();
@@ -175,19 +178,31 @@ describe('the env service', () => {
     [
       'an unknown environment',
       { kind: 'desktop' },
-      {},
-      'no environment plugin is named "desktop" (known: browser)',
+      `no environment is named "desktop" in the env service on ${hostname()} (known: browser): add the module that has it to UIRL_PLUGINS there`,
     ],
-    ['an unknown option', { options: { headed: true } }, {}, 'environment browser: "headed" is unknown'],
-    ['an unknown plugin', {}, { plugins: ['/none.js'] }, 'plugin "/none.js": there is no module'],
-  ])('fails a run with %s, saying why, and stays up', async (name, environment, more, reason) => {
+    [
+      'an unknown option',
+      { options: { headed: true } },
+      'unknown option "environment.kind.headed" of environment browser',
+    ],
+  ])('fails a run with %s, saying why, and stays up', async (name, environment, reason) => {
     const runId = name.replaceAll(' ', '-');
-    await createRun(runId, environment, more);
+    await createRun(runId, environment);
     const state = await eventually('the failure', async () => {
       const found = await bus.runs.state(runId);
       return found?.phase === 'failed' ? found : null;
     });
     expect(state.reason).toContain(reason);
     await opened();
+  });
+
+  it('loads no module that a run names', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'env-plugins-'));
+    const file = join(folder, 'evil.js');
+    writeFileSync(file, `require('node:fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`);
+    await createRun('with-plugins', {}, { plugins: [file] });
+    await eventually('the environment', async () => (await open({ runId: 'with-plugins' })).ok);
+    expect(existsSync(join(folder, 'ran'))).toBe(false);
+    rmSync(folder, { recursive: true });
   });
 });

@@ -17,7 +17,9 @@ export class RunEnvironments {
   async start(record: RunRecord): Promise<string[]> {
     const started = new Map<string, Sessions>();
     try {
-      for (const plan of plansOf(record, this.options)) started.set(plan.kind, await openSessions(plan));
+      for (const plan of plansOf(record, this.options)) {
+        started.set(plan.choice.name, await openSessions(plan, this.options.components));
+      }
     } catch (error) {
       await closeAll(started);
       throw error;

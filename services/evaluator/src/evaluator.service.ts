@@ -8,15 +8,15 @@ import { EvaluatorOptions } from './evaluator.options';
 /** Evaluates runs. */
 @Injectable()
 export class EvaluatorService extends RunService {
-  private readonly plugins: EvaluatorOptions['plugins'];
+  private readonly components: EvaluatorOptions['components'];
 
-  constructor(bus: BusService, { runId, plugins }: EvaluatorOptions) {
+  constructor(bus: BusService, { runId, components }: EvaluatorOptions) {
     super(bus, { runId });
-    this.plugins = plugins;
+    this.components = components;
   }
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
-    const plan = await planRun(record, this.plugins);
+    const plan = await planRun(record, this.components);
     if (plan.unchecked.length > 0) await this.warnUnchecked(plan);
     return new RunEvaluator(this.bus, plan);
   }

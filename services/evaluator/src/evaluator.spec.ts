@@ -18,6 +18,7 @@ import {
   wilson,
 } from '@ui-rl/contracts';
 import { openApplication } from '@ui-rl/service';
+import { loadComponents } from '@ui-rl/plugin-kit';
 import { eventually, makeTrajectory, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
 import { EvaluatorModule } from './evaluator.module';
 import { planRun } from './plan';
@@ -65,9 +66,12 @@ describe('evaluator', () => {
     return runId;
   }
 
-  async function startEvaluator(runId: string): Promise<void> {
+  async function startEvaluator(runId: string, plugins: string[] = []): Promise<void> {
     const own = await BusService.connect({ service: 'evaluator', servers: [nats.url] });
-    const app = await openApplication(own, EvaluatorModule.forRoot({ runId, plugins: [] }));
+    const app = await openApplication(
+      own,
+      EvaluatorModule.forRoot({ runId, components: await loadComponents({ packages: plugins }) }),
+    );
     ends.push(async () => {
       await app.close();
       await own.close();
@@ -381,7 +385,7 @@ describe('evaluator', () => {
     const runId = await createRun();
     const warnings = await follow(runId, 'warning');
     const record = await bus.runs.record(runId);
-    const plan = await planRun(record!);
+    const plan = await planRun(record!, await loadComponents());
     const stop = new AbortController();
     const running = new RunEvaluator(bus, plan, 200).work(stop.signal);
     const [warning] = await eventually('a warning', () => (warnings.length > 0 ? warnings : null));
@@ -404,16 +408,13 @@ describe('evaluator', () => {
       "[{ id: 'free', description: 'Look around', environment: { kind: 'browser', options: {} } }]";
     writeFileSync(
       join(folder, 'free.js'),
-      `exports.default = { kind: 'task-source', name: 'free', sourceTypes: ['free'], load: async () => ${tasks} };`,
+      `exports.default = { kind: 'task-source', name: 'free', create: () => ({ load: () => ${tasks} }) };`,
     );
-    const runId = await createRun('baseline', {
-      plugins: [join(folder, 'free.js')],
-      eval_tasks: [{ source_type: 'free' }],
-    });
+    const runId = await createRun('baseline', { eval_tasks: [{ source_type: 'free' }] });
     const evaluations = await follow<EvaluationEvent>(runId, 'evaluation');
     const warnings = await follow(runId, 'warning');
     await startActor(runId, succeeds);
-    await startEvaluator(runId);
+    await startEvaluator(runId, [join(folder, 'free.js')]);
     await inPhase(runId, 'training');
     await eventually('the result', () => evaluations.length > 0);
     expect(evaluations.map(({ set }) => set)).toEqual(['train_goals']);

@@ -1,5 +1,5 @@
 import type { RunRecord } from '@ui-rl/contracts';
-import { loadPlugins, loadTasks, type LoadedTask, type PluginRegistry } from '@ui-rl/plugin-kit';
+import { type ComponentRegistry, loadTasks, type LoadedTask } from '@ui-rl/plugin-kit';
 import { parseRunFile, type RunFile } from '@ui-rl/settings';
 
 /** Goals that are scored together. */
@@ -32,11 +32,10 @@ export interface EvaluationPlan {
  */
 export async function planRun(
   { runId, config }: RunRecord,
-  furtherPlugins: readonly string[] = [],
+  components: ComponentRegistry,
 ): Promise<EvaluationPlan> {
-  const file = parseRunFile(config, `run ${runId}`);
-  const registry = await loadPlugins({ packages: [...file.plugins, ...furtherPlugins] });
-  const sets = await loadSets(registry, file);
+  const file = parseRunFile(config, components, `run ${runId}`);
+  const sets = await loadSets(components, file);
   const tasks = sets.flatMap((set) => set.tasks);
   return {
     runId,
@@ -52,11 +51,11 @@ export async function planRun(
   };
 }
 
-async function loadSets(registry: PluginRegistry, file: RunFile): Promise<GoalSet[]> {
+async function loadSets(components: ComponentRegistry, file: RunFile): Promise<GoalSet[]> {
   const sources = { train_goals: file.tasks, eval_goals: file.eval_tasks };
   const sets = file.evaluation.sets.map(async (name) => ({
     name,
-    tasks: await loadTasks(registry, sources[name]),
+    tasks: await loadTasks(components, sources[name]),
   }));
   return Promise.all(sets);
 }

@@ -1,3 +1,4 @@
+import type { ComponentChoice } from '@ui-rl/plugin-kit';
 import type { RunFile } from '@ui-rl/settings';
 import type { LossOptions } from '@ui-rl/engine';
 import type { LoraConfig } from '@ui-rl/models';
@@ -21,9 +22,8 @@ export function learnerOptions(run: RunFile, { hub, cacheDir }: MachineOptions):
     selection: selectionOf(algorithm),
     loss: lossOf(algorithm),
     learningRate: {
-      kind: training.lr_schedule,
+      ...scheduleOf(training.schedule),
       peak: training.learning_rate,
-      warmupSteps: training.warmup_steps,
       ...(training.max_steps > 0 ? { totalSteps: training.max_steps } : {}),
     },
     maxGradNorm: training.max_grad_norm,
@@ -62,46 +62,83 @@ function checkTogether(options: LearnerOptions): void {
         'training.groups_per_batch, rollout.group_size, async.max_steps_off_policy or algorithm.dynamic_sampling_limit',
     );
   }
-  const { kind, totalSteps } = options.learningRate;
-  if (kind !== 'constant' && totalSteps === undefined) {
-    throw new Error(`training.lr_schedule ${kind} needs training.max_steps, which is 0`);
-  }
 }
 
-function engineOptions({ model, rollout, training }: RunFile): LearnerOptions['engine'] {
+function engineOptions({ engine, model, rollout, training }: RunFile): LearnerOptions['engine'] {
+  const { device, dtype, quantization, threads, gradient_checkpointing } = optionsOf(engine, [
+    'local',
+  ]) as unknown as LocalOptions;
+  const { weight_decay } = optionsOf(training.optimizer, ['adamw']) as unknown as { weight_decay: number };
   return {
     modelDir: model.name,
-    device: model.device,
+    device,
     trainable: model.use_lora ? { mode: 'lora', lora: loraOf(model.lora) } : { mode: 'full' },
     maxRows: rollout.concurrency,
     maxSequence: model.max_sequence,
-    ...(model.threads > 0 ? { threads: model.threads } : {}),
+    ...(threads > 0 ? { threads } : {}),
     deterministic: training.deterministic,
     seed: training.seed,
-    optimizer: { weightDecay: training.weight_decay },
-    gradientCheckpointing: training.gradient_checkpointing,
-    weights: model.dtype,
-    quantization: model.quantization,
+    optimizer: { weightDecay: weight_decay },
+    gradientCheckpointing: gradient_checkpointing,
+    weights: dtype,
+    quantization,
   };
+}
+
+interface LocalOptions {
+  device: LearnerOptions['engine']['device'];
+  dtype: NonNullable<LearnerOptions['engine']['weights']>;
+  quantization: NonNullable<LearnerOptions['engine']['quantization']>;
+  threads: number;
+  gradient_checkpointing: 'auto' | 'on' | 'off';
 }
 
 function loraOf({ use_rslora: rslora, ...lora }: RunFile['model']['lora']): LoraConfig {
   return { ...lora, rslora };
 }
 
-function selectionOf(algorithm: RunFile['algorithm']): Selection {
-  const { name, reward_threshold: rewardThreshold, best_of_group: bestOfGroup } = algorithm;
-  if (name === 'rejection_sampling') return { kind: 'rejection', rewardThreshold, bestOfGroup };
-  return { kind: 'advantage', advantage: name };
+function scheduleOf(schedule: ComponentChoice): Pick<LearnerOptions['learningRate'], 'kind' | 'warmupSteps'> {
+  const { warmup_steps } = optionsOf(schedule, ['constant', 'linear', 'cosine']) as unknown as {
+    warmup_steps: number;
+  };
+  return { kind: schedule.name as 'constant' | 'linear' | 'cosine', warmupSteps: warmup_steps };
+}
+
+function selectionOf({ advantage, correction }: RunFile['algorithm']): Selection {
+  optionsOf(correction, ['none']);
+  const options = optionsOf(advantage, ['grpo', 'dr_grpo', 'rejection_sampling']) as unknown as {
+    reward_threshold: number;
+    best_of_group: boolean;
+  };
+  if (advantage.name === 'rejection_sampling') {
+    return {
+      kind: 'rejection',
+      rewardThreshold: options.reward_threshold,
+      bestOfGroup: options.best_of_group,
+    };
+  }
+  return { kind: 'advantage', advantage: advantage.name as 'grpo' | 'dr_grpo' };
 }
 
 function lossOf(algorithm: RunFile['algorithm']): LossOptions {
+  const { loss } = algorithm;
+  const options = optionsOf(loss, ['importance_sampling', 'ppo', 'cross_entropy']) as unknown as {
+    clip_low?: number;
+    clip_high?: number;
+    dual_clip?: number;
+  };
   return {
-    name: algorithm.loss,
-    clipLow: algorithm.clip_low,
-    clipHigh: algorithm.clip_high,
-    dualClip: algorithm.dual_clip,
+    name: loss.name as LossOptions['name'],
+    clipLow: options.clip_low,
+    clipHigh: options.clip_high,
+    dualClip: options.dual_clip,
     aggregation: algorithm.loss_aggregation,
     constantTokens: algorithm.constant_tokens,
   };
+}
+
+/** The options of a chosen component. Throws where it is none that this learner can train with. */
+function optionsOf(choice: ComponentChoice, known: readonly string[]): ComponentChoice {
+  if (known.includes(choice.name)) return choice;
+  throw new Error(`the learner cannot train with "${choice.name}" yet, expected ${known.join(' or ')}`);
 }

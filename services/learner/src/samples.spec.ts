@@ -1,5 +1,6 @@
 import { makeTrajectory, makeTurn } from '@ui-rl/testkit';
 import type { ProcessedImage } from '@ui-rl/models';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { readRunFile } from '@ui-rl/settings';
 import { Group } from './groups';
 import { learnerOptions, openTrajectories } from './run-options';
@@ -115,19 +116,17 @@ describe('the run file', () => {
     '9',
   ];
   const machine = { hub: { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' }, cacheDir: '/nowhere' };
-  const read = (...flags: string[]) => learnerOptions(readRunFile({ flags: [...base, ...flags] }), machine);
+  let components: ComponentRegistry;
+  beforeAll(async () => {
+    components = await loadComponents();
+  });
+  const read = (...flags: string[]) =>
+    learnerOptions(readRunFile({ flags: [...base, ...flags] }, components), machine);
 
   it('becomes the options of learner and engine', () => {
     const options = read(
-      ...['--algorithm.name', 'grpo', '--algorithm.loss', 'ppo', '--algorithm.clip_high', '0.28'],
-      ...[
-        '--training.lr_schedule',
-        'cosine',
-        '--rollout.concurrency',
-        '6',
-        '--training.deterministic',
-        'true',
-      ],
+      ...['--algorithm.advantage', 'grpo', '--algorithm.loss', 'ppo', '--clip_high', '0.28'],
+      ...['--training.schedule', 'cosine', '--rollout.concurrency', '6', '--training.deterministic', 'true'],
     );
     expect(options.selection).toEqual({ kind: 'advantage', advantage: 'grpo' });
     expect(options.loss).toMatchObject({ name: 'ppo', clipHigh: 0.28 });

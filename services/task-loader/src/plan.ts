@@ -1,10 +1,10 @@
 import type { RunRecord } from '@ui-rl/contracts';
 import {
-  loadPlugins,
+  type ComponentRegistry,
   loadTasks,
   type LoadedTask,
   PluginError,
-  type TaskSourcePlugin,
+  type TaskSourceComponent,
 } from '@ui-rl/plugin-kit';
 import { parseRunFile } from '@ui-rl/settings';
 
@@ -17,7 +17,7 @@ export interface LoaderPlan {
   /** Orders the tasks and seeds environments and samplers. */
   seed: number;
   /** Sources that are asked for tasks published by hand, in this order. */
-  sources: TaskSourcePlugin[];
+  sources: TaskSourceComponent[];
 }
 
 /**
@@ -27,13 +27,12 @@ export interface LoaderPlan {
  */
 export async function planRun(
   { runId, config }: RunRecord,
-  furtherPlugins: readonly string[] = [],
+  components: ComponentRegistry,
 ): Promise<LoaderPlan> {
-  const file = parseRunFile(config, `run ${runId}`);
-  const registry = await loadPlugins({ packages: [...file.plugins, ...furtherPlugins] });
+  const file = parseRunFile(config, components, `run ${runId}`);
   const configs = [...file.tasks, ...file.eval_tasks];
-  const sources = new Set(configs.map(({ source_type }) => registry.taskSource(source_type)));
-  const tasks = await loadTasks(registry, file.tasks);
+  const sources = new Set(configs.map(({ source_type }) => components.get('task-source', source_type)));
+  const tasks = await loadTasks(components, file.tasks);
   if (tasks.length === 0) throw new PluginError('option', 'tasks: the sources gave no task to train on');
   return {
     runId,

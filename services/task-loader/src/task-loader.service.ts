@@ -8,14 +8,14 @@ import { TaskLoaderOptions } from './task-loader.options';
 /** Feeds runs with tasks. */
 @Injectable()
 export class TaskLoaderService extends RunService {
-  private readonly plugins: TaskLoaderOptions['plugins'];
+  private readonly components: TaskLoaderOptions['components'];
 
-  constructor(bus: BusService, { runId, plugins }: TaskLoaderOptions) {
+  constructor(bus: BusService, { runId, components }: TaskLoaderOptions) {
     super(bus, { runId });
-    this.plugins = plugins;
+    this.components = components;
   }
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
-    return new RunLoader(this.bus, await planRun(record, this.plugins));
+    return new RunLoader(this.bus, await planRun(record, this.components));
   }
 }

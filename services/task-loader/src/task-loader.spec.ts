@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { BusService, type Consumption, type DeadLetter } from '@ui-rl/bus';
 import { ANY, type PolicyState, RolloutRequest, SEED_RANGES, STREAMS, subjects } from '@ui-rl/contracts';
 import { openApplication } from '@ui-rl/service';
+import { loadComponents } from '@ui-rl/plugin-kit';
 import { eventually, freePort, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
 import { TaskLoaderModule } from './task-loader.module';
 
@@ -38,7 +39,10 @@ describe('task-loader', () => {
 
   async function startLoader(runId: string): Promise<void> {
     const own = await BusService.connect({ service: 'task-loader', servers: [nats.url] });
-    const app = await openApplication(own, TaskLoaderModule.forRoot({ runId, plugins: [] }));
+    const app = await openApplication(
+      own,
+      TaskLoaderModule.forRoot({ runId, components: await loadComponents() }),
+    );
     ends.push(async () => {
       await app.close();
       await own.close();

@@ -32,11 +32,13 @@ const RESTART_MS = 200;
 const REWARD = `module.exports.default = {
   kind: 'reward',
   name: 'footprint',
-  score({ turns, finalState }) {
-    let hash = 0;
-    for (const char of JSON.stringify(finalState)) hash = (hash * 31 + char.charCodeAt(0)) % 9973;
-    return 1 / turns + hash / 9973;
-  },
+  create: () => ({
+    score({ turns, stateAfter }) {
+      let hash = 0;
+      for (const char of JSON.stringify(stateAfter)) hash = (hash * 31 + char.charCodeAt(0)) % 9973;
+      return 1 / turns.length + hash / 9973;
+    },
+  }),
 };
 `;
 
@@ -112,11 +114,7 @@ export class TestFleet {
       logging: { log_dir: this.runsDir },
     };
     for (const [name, options] of Object.entries(changes)) groups[name] = { ...groups[name], ...options };
-    const config = {
-      ...groups,
-      rewards: ['task-success', 'footprint'],
-      plugins: [join(this.folder, 'footprint.js')],
-    };
+    const config = { ...groups, rewards: ['task-success', 'footprint'] };
     const log = await RunLog.follow(this.bus, runId);
     await this.bus.runs.create({ runId, createdAt: new Date().toISOString(), config });
     return log;

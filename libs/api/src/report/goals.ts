@@ -1,17 +1,11 @@
 import type { RunFile } from '@ui-rl/settings';
-import { loadPlugins, type Task } from '@ui-rl/plugin-kit';
+import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import type { RunObserver } from './run-observer';
 import type { PhaseGoal } from './progress';
 
 /** How many episodes one evaluation of all sets takes; reads the task sources, so that a wrong one fails at once. */
-export async function evaluationEpisodes(run: RunFile): Promise<number> {
-  const registry = await loadPlugins({ packages: run.plugins });
-  const count = async (sources: RunFile['tasks']) => {
-    const tasks: Task[][] = await Promise.all(
-      sources.map(async (source) => registry.taskSource(source.source_type).load(source)),
-    );
-    return tasks.flat().length;
-  };
+export async function evaluationEpisodes(run: RunFile, registry: ComponentRegistry): Promise<number> {
+  const count = async (sources: RunFile['tasks']) => (await loadTasks(registry, sources)).length;
   const sets = run.evaluation.sets;
   const training = sets.includes('train_goals') ? await count(run.tasks) : 0;
   const unseen = sets.includes('eval_goals') ? await count(run.eval_tasks) : 0;

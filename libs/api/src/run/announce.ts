@@ -8,11 +8,9 @@ const ENDS: readonly string[] = ['finished', 'failed', 'stopped'];
 
 /** Announces a run to the services of a broker: those that wait for one begin with it. */
 export async function announceRun(bus: BusService, runId: string, run: RunFile): Promise<void> {
-  await bus.runs.create({
-    runId,
-    createdAt: new Date().toISOString(),
-    config: run as unknown as Record<string, unknown>,
-  });
+  // Which modules to load is the business of each service, not of a message.
+  const { plugins: _plugins, ...config } = run;
+  await bus.runs.create({ runId, createdAt: new Date().toISOString(), config });
 }
 
 /** Feeds an observer with every event and trajectory of a run; resolves when the run has ended. */

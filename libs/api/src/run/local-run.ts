@@ -41,6 +41,7 @@ export class LocalRun {
       env: settings.environmentWith({
         UIRL_RUN: this.runId,
         UIRL_RUNS_DIR: runsDir,
+        UIRL_PLUGINS: [...new Set([...settings.plugins, ...run.plugins])].join(','),
         UIRL_PGLITE_DIR: join(runsDir, this.runId, 'monitor-db'),
       }),
       onWarning,

@@ -5,6 +5,6 @@ import { verify } from '../verify';
 export const checks: VerifierComponent = {
   kind: 'verifier',
   name: 'checks',
-  description: "the checks of the task must hold in the environment's state at the end of the episode",
+  description: "The checks of the task must hold in the environment's state at the end of the episode.",
   create: () => ({ verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) }),
 };

@@ -5,6 +5,6 @@ import type { ActionDialectComponent } from '../kinds';
 export const json: ActionDialectComponent = {
   kind: 'action-dialect',
   name: 'json',
-  description: 'one JSON object per answer, coordinates in pixels of the screenshot',
+  description: 'One JSON object per answer, coordinates in pixels of the screenshot.',
   create: () => jsonDialect,
 };

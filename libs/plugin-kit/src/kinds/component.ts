@@ -16,8 +16,16 @@ export interface ComponentBase<Kind extends ComponentKind, Options, Context, Mad
    * plain description of the options, from which such a class is made. None: the component has no options.
    */
   readonly options?: OptionsClass<Options & object> | OptionsDescription;
+  /**
+   * Why these options do not go together with the rest of the run file, one sentence each; asked when a run file is read. Errors of
+   * `create` come later, when a service makes the component.
+   */
+  conflicts?(options: Options, run: RunView): readonly string[];
   create(options: Options, context: Context): Made;
 }
+
+/** A checked run file by groups, as `conflicts` may look at it: `run.model.use_lora`. */
+export type RunView = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** How long an operation may take: until `deadlineAt`, or until `signal` aborts. */
 export interface Deadline {

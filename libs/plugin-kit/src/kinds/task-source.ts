@@ -13,6 +13,12 @@ export interface TaskSource {
   load(): Promise<Task[]> | Task[];
 }
 
+/** A task source as a run file chooses it, with its options. */
+export interface TaskSourceChoice {
+  source_type: string;
+  [option: string]: unknown;
+}
+
 /** Brings tasks into a run. `tasks: {source_type: <name>, …}`; what stands beside `source_type` are its options. */
 export interface TaskSourceComponent<Options = unknown> extends ComponentBase<
   'task-source',

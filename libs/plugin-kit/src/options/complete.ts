@@ -80,6 +80,7 @@ class Completion {
       if (value !== undefined) instance[info.name] = value;
       else if (instance[info.name] === undefined) delete instance[info.name];
       if (this.problems.length > found) broken.add(info.name);
+      else this.refuseUnneeded(info, given[info.name], instance, path);
     }
     this.validate(instance, infos, broken, path);
     return instance;
@@ -97,9 +98,31 @@ class Completion {
     return value;
   }
 
+  /** Refuses what was written of an option, or of a group, that has no effect beside the others. */
+  private refuseUnneeded(info: OptionInfo, value: unknown, siblings: Given, path: string): void {
+    const { needs, group, name } = info;
+    if (needs === undefined || value === undefined || siblings[needs.option] === needs.value) return;
+    const full = join(path, name);
+    const inner = group === undefined ? [] : describeOptions(group);
+    const written: { full: string; fallback: unknown; value: unknown }[] =
+      group === undefined
+        ? [{ full, fallback: info.default, value }]
+        : inner.map((each) => ({
+            full: join(full, each.name),
+            fallback: each.default,
+            value: isRecord(value) ? value[each.name] : undefined,
+          }));
+    for (const each of written) {
+      // Written with its default it does no harm: a stored run file names every option.
+      if (each.value === undefined || isDeepStrictEqual(each.value, each.fallback)) continue;
+      const message = `${each.full} would have no effect: it needs ${join(path, needs.option)} ${String(needs.value)}`;
+      this.refuse('conflict', each.full, message);
+    }
+  }
+
   private group(type: OptionsClass, value: unknown, path: string): object {
     if (value === undefined || value === null || isRecord(value)) {
-      return this.complete(type, value ?? {}, path);
+      return this.complete(type, isRecord(value) ? value : {}, path);
     }
     this.refuse('type', path, `${path} is a group of options, found ${show(value)}`);
     return new type();
@@ -163,6 +186,10 @@ class Completion {
     for (const [key, value] of Object.entries(given)) {
       if (infos.some(({ name }) => name === key)) continue;
       const container = choices.find(({ choice }) => choice?.optionsKey === key);
+      if (container !== undefined && !isRecord(value)) {
+        this.refuse('type', join(path, key), `${join(path, key)} is ${show(value)}, expected an object`);
+        continue;
+      }
       if (container !== undefined && isRecord(value)) {
         for (const [option, each] of Object.entries(value)) give(container, `${key}.${option}`, option, each);
         continue;

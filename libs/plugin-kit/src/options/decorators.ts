@@ -1,22 +1,27 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
 import type { ComponentKind } from '../component-kind';
-import type { ChoiceNote, OptionsClass } from './types';
+import type { ChoiceNote, NeedsNote, OptionsClass } from './types';
 
 export interface DocExtras {
   /**
    * Other names: a bare word is a flag (`--seed`), a dotted path is an old place in the run file (`model.device`) and a flag, too.
    */
   aliases?: readonly string[];
+  /** Such as a password: it is shown nowhere. */
+  secret?: boolean;
 }
 
 /** What is known of a property besides its validators. */
 export interface PropertyNote {
   doc?: string;
   aliases?: readonly string[];
+  secret?: boolean;
   /** A nested class of options. */
   group?: () => OptionsClass;
   /** A component chosen by name. */
   choice?: ChoiceNote;
+  /** What the option needs to have an effect: see `Needs`. */
+  needs?: NeedsNote;
   /** What fits, in words, and how the text of a flag is read: see `Fits`. */
   fits?: { expected: string; fromText?: (text: string) => unknown };
 }
@@ -42,8 +47,8 @@ function note(prototype: object, property: string, add: PropertyNote): void {
 }
 
 /** The help of an option: what it does, with its unit. */
-export function Doc(text: string, { aliases = [] }: DocExtras = {}): PropertyDecorator {
-  return (prototype, property) => note(prototype, String(property), { doc: text, aliases });
+export function Doc(text: string, { aliases = [], secret = false }: DocExtras = {}): PropertyDecorator {
+  return (prototype, property) => note(prototype, String(property), { doc: text, aliases, secret });
 }
 
 /** A group of options: an instance of another class of options. */
@@ -86,6 +91,14 @@ export function Fits(
   };
 }
 
+/**
+ * The option does something only where another one of its class has a certain value. Elsewhere it is refused, unless it is written
+ * with its default.
+ */
+export function Needs(option: string, value: unknown): PropertyDecorator {
+  return (prototype, property) => note(prototype, String(property), { needs: { option, value } });
+}
+
 /** A number above a bound. */
 export function Above(bound: number, options?: ValidationOptions): PropertyDecorator {
   return bounded('above', bound, (value) => value > bound, options);
@@ -107,7 +120,7 @@ function bounded(
       name,
       constraints: [bound],
       validator: {
-        validate: (value: unknown) => typeof value === 'number' && fits(value),
+        validate: (value: unknown) => typeof value === 'number' && Number.isFinite(value) && fits(value),
         defaultMessage: () => `$property must be ${name} ${bound}`,
       },
     },

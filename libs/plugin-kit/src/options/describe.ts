@@ -38,6 +38,8 @@ function readOptions(type: OptionsClass): OptionInfo[] {
       default: note.group === undefined ? defaults[name] : undefined,
       required: !optional && defaults[name] === undefined,
       ...(choices === undefined ? {} : { choices }),
+      ...(note.secret === true ? { secret: true } : {}),
+      ...(note.needs === undefined ? {} : { needs: note.needs }),
       ...(note.group === undefined ? {} : { group: note.group() }),
       ...(note.choice === undefined ? {} : { choice: note.choice }),
     };

@@ -33,6 +33,7 @@ const KEYS: Readonly<Record<keyof OptionDescription, string>> = {
   choices: 'a list of texts',
   of: `one of ${ELEMENTS.join(', ')}`,
   aliases: 'a list of texts',
+  secret: 'true or false',
 };
 
 /**
@@ -56,7 +57,7 @@ function decorate(prototype: object, name: string, option: OptionDescription): v
   const apply = (decorators: PropertyDecorator[]) => {
     for (const decorator of decorators) decorator(prototype, name);
   };
-  apply([Doc(option.description, { aliases: option.aliases ?? [] })]);
+  apply([Doc(option.description, { aliases: option.aliases ?? [], secret: option.secret ?? false })]);
   if (fallback === undefined && !required) apply([IsOptional()]);
   if (type !== 'list') return apply(checksOf(type, option, {}));
   // Applied from the last to the first, as decorators are.
@@ -119,6 +120,7 @@ function fits(key: keyof OptionDescription, value: unknown): boolean {
     case 'description':
       return typeof value === 'string' && value !== '';
     case 'required':
+    case 'secret':
       return typeof value === 'boolean';
     case 'choices':
     case 'aliases':

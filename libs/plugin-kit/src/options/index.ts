@@ -13,6 +13,7 @@ export {
   Doc,
   Fits,
   Group,
+  Needs,
   notesOf,
   type DocExtras,
   type PropertyNote,
@@ -21,6 +22,7 @@ export { describeOptions } from './describe';
 export { fromDescription } from './from-description';
 export type {
   ChoiceNote,
+  NeedsNote,
   OptionDescription,
   OptionInfo,
   OptionsClass,

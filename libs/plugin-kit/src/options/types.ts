@@ -21,6 +21,8 @@ export interface OptionDescription {
   of?: 'number' | 'integer' | 'boolean' | 'text' | 'object';
   /** Other names, see `Doc`. */
   aliases?: readonly string[];
+  /** Such as a password: it is shown nowhere. */
+  secret?: boolean;
 }
 
 export type OptionsDescription = Readonly<Record<string, OptionDescription>>;
@@ -35,6 +37,12 @@ export interface ChoiceNote {
   many: boolean;
   /** A key beside the choice whose value, an object, holds options of the component, too. */
   optionsKey?: string;
+}
+
+/** Another option of the same class, and the value it must have. */
+export interface NeedsNote {
+  option: string;
+  value: unknown;
 }
 
 /** What is known of one option, read off its class. */
@@ -53,8 +61,12 @@ export interface OptionInfo {
   required: boolean;
   /** The only values, where there are such. */
   choices?: readonly unknown[];
+  /** Shown nowhere. */
+  secret?: boolean;
   /** Reads the text of a flag, where the type alone does not say how. */
   fromText?: (text: string) => unknown;
+  /** It has an effect only where another option has a certain value. */
+  needs?: NeedsNote;
   /** The class of a group. */
   group?: OptionsClass;
   /** What a choice chooses from. */

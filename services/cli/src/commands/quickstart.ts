@@ -16,7 +16,7 @@ import {
   type QuickstartReport,
 } from '@ui-rl/api';
 import type { RunEvent } from '@ui-rl/contracts';
-import { projectRoot, readCliSettings, readRunFile } from '@ui-rl/settings';
+import { loadRunFile, projectRoot, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 
 interface QuickstartFlags {
@@ -50,13 +50,14 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
     );
   }
   const settings = readCliSettings();
-  const run = readRunFile({
+  const source = {
     file: options.config,
     flags: [`--training.max_minutes=${options.minutes - EVALUATION_MINUTES}`, ...flags],
     runsDir: settings.runsDir,
     workingDir: projectRoot,
-  });
-  const evaluation = await evaluationEpisodes(run);
+  };
+  const { run, registry } = await loadRunFile(source, settings.plugins);
+  const evaluation = await evaluationEpisodes(run, registry);
   return withCleanup(async (signal, onEnd) => {
     const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
     onEnd(() => rm(workDir, { recursive: true, force: true }));

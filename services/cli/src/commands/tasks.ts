@@ -1,6 +1,6 @@
 import { publishTask, withCleanup } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
-import { loadPlugins } from '@ui-rl/plugin-kit';
+import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 
@@ -12,8 +12,8 @@ export function tasksCommand(): Command {
     .option('--source <type>', 'source_type of the run file', 'demo_training')
     .option('--json', 'whole tasks as JSON')
     .action(async (options: { source: string; json?: boolean }) => {
-      const registry = await loadPlugins({ packages: readCliSettings().plugins });
-      const found = await registry.taskSource(options.source).load({ source_type: options.source });
+      const registry = await loadComponents({ packages: readCliSettings().plugins });
+      const found = await loadTasks(registry, [{ source_type: options.source }]);
       if (options.json) console.log(JSON.stringify(found, null, 2));
       else for (const task of found) console.log(`${(task.id ?? '').padEnd(36)} ${task.description}`);
     });

@@ -13,8 +13,21 @@ import {
 } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
-import { newRunId, optionsHelp, readCliSettings, readRunFile, type RunFile } from '@ui-rl/settings';
+import {
+  loadRunFile,
+  loadRunFileComponents,
+  newRunId,
+  optionsHelp,
+  readCliSettings,
+  type RunFile,
+} from '@ui-rl/settings';
 import { Command } from 'commander';
+
+interface TrainOptions {
+  config?: string;
+  detach?: boolean;
+  help?: boolean;
+}
 
 export function trainCommand(): Command {
   return new Command('train')
@@ -23,11 +36,22 @@ export function trainCommand(): Command {
     .option('--detach', 'announce the run and return')
     .argument('[options...]', 'any option of the run file as a flag')
     .allowUnknownOption()
-    .addHelpText('after', `\nOptions of the run file, each also a flag:\n${optionsHelp()}`)
-    .action(async (flags: string[], options: { config?: string; detach?: boolean }) => {
+    .helpOption(false)
+    .addHelpText(
+      'after',
+      '\nEvery option of the run file is a flag, too: see run-file.md, or ui-rl train --help',
+    )
+    .option('-h, --help', 'display help, with every option of the run file and of what it may choose')
+    .action(async (flags: string[], options: TrainOptions, command: Command) => {
       const settings = readCliSettings();
-      const run = readRunFile({ file: options.config, flags, runsDir: settings.runsDir });
-      const evaluation = await evaluationEpisodes(run);
+      const source = { file: options.config, flags, runsDir: settings.runsDir };
+      if (options.help === true) {
+        const registry = await loadRunFileComponents(source, settings.plugins);
+        console.log(`${command.helpInformation()}\nOptions of the run file:\n\n${optionsHelp(registry)}`);
+        return;
+      }
+      const { run, registry } = await loadRunFile(source, settings.plugins);
+      const evaluation = await evaluationEpisodes(run, registry);
       const runId = newRunId(run.logging.run_name);
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         const bus = await BusService.connect({ ...settings.nats, signal });

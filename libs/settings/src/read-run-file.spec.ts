@@ -1,18 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  environmentHelp,
-  newRunId,
-  optionsHelp,
-  parseRunFile,
-  readCliSettings,
-  readRunFile,
-  readServiceSettings,
-  redact,
-  RUN_OPTIONS,
-  SettingsError,
-} from './index';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { parseRunFile, readRunFile, SettingsError, type RunFile, type RunFileSource } from './index';
 
 const MINIMAL = [
   '--model',
@@ -26,10 +16,18 @@ const MINIMAL = [
 const root = join(__dirname, '../../..');
 
 let folder: string;
+let registry: ComponentRegistry;
+beforeAll(async () => {
+  registry = await loadComponents();
+});
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'uirl-settings-'));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
+
+function read(source: RunFileSource): RunFile {
+  return readRunFile(source, registry);
+}
 
 function file(text: string): string {
   const path = join(folder, 'run.yaml');
@@ -39,7 +37,7 @@ function file(text: string): string {
 
 describe('the run file', () => {
   it('fills in the defaults of the documents it comes from', () => {
-    const run = readRunFile({ flags: MINIMAL });
+    const run = read({ flags: MINIMAL });
     expect(run.model).toMatchObject({
       name: '/models/small',
       use_lora: true,
@@ -53,7 +51,22 @@ describe('the run file', () => {
       save_every: 10,
       eval_every: 10,
     });
-    expect(run.algorithm).toMatchObject({ name: 'dr_grpo', loss: 'importance_sampling' });
+    expect(run.algorithm).toMatchObject({
+      advantage: { name: 'dr_grpo' },
+      loss: { name: 'importance_sampling' },
+      correction: { name: 'none' },
+    });
+    expect(run.engine).toEqual({
+      name: 'local',
+      device: 'auto',
+      dtype: 'auto',
+      quantization: 'none',
+      threads: 0,
+      gradient_checkpointing: 'auto',
+    });
+    expect(run.environment.kind).toEqual({ name: 'browser', pages_per_browser: 8 });
+    expect(run.rewards).toEqual([{ name: 'task-success' }]);
+    expect(run.verifier).toEqual({ name: 'checks' });
     expect(run.logging.log_dir).toBe(join(process.cwd(), 'runs'));
   });
 
@@ -67,7 +80,7 @@ eval_tasks: {source_type: demo_eval}
 training: {max_minutes: 1.5, learning_rate: 1.0e-3, seed: 4}
 plugins: [./reward.js, uirl-toys]
 `);
-    const run = readRunFile({
+    const run = read({
       file: path,
       workingDir: '/runs-from',
       runsDir: '/runs',
@@ -97,7 +110,7 @@ plugins: [./reward.js, uirl-toys]
 
   it('keeps the name of a model on the hub, unless there is a folder of that name', () => {
     const named = (name: string) =>
-      readRunFile({ workingDir: root, flags: [...MINIMAL.slice(2), '--model', name] }).model.name;
+      read({ workingDir: root, flags: [...MINIMAL.slice(2), '--model', name] }).model.name;
     expect(named('Qwen/Qwen2-VL-2B-Instruct')).toBe('Qwen/Qwen2-VL-2B-Instruct');
     expect(named('org/name@refs/pr/1')).toBe('org/name@refs/pr/1');
     expect(named('libs/settings')).toBe(join(root, 'libs/settings'));
@@ -120,7 +133,33 @@ plugins: [./reward.js, uirl-toys]
       '--model.lora.vision',
       'true',
     ];
-    expect(readRunFile({ flags }).model.lora).toMatchObject({ targets, use_rslora: true, vision: true });
+    expect(read({ flags }).model.lora).toMatchObject({ targets, use_rslora: true, vision: true });
+  });
+
+  it('chooses loss and advantage by one another where only one of them is named', () => {
+    const algorithm = (...flags: string[]) => read({ flags: [...MINIMAL, ...flags] }).algorithm;
+    expect(algorithm('--algorithm', 'rejection_sampling').loss).toEqual({ name: 'cross_entropy' });
+    expect(algorithm('--loss', 'cross_entropy').advantage).toMatchObject({ name: 'rejection_sampling' });
+    expect(algorithm('--loss', 'ppo').advantage).toEqual({ name: 'dr_grpo' });
+  });
+
+  it.each([
+    ['algorithm: {loss: {name: ppo, clip_high: 0.28}}', []],
+    ['algorithm: {loss: ppo, clip_high: 0.28}', []],
+    ['algorithm: {loss: {name: ppo, clip_high: 0.9}}', ['--clip_high', '0.28']],
+    ['algorithm: {loss: ppo, clip_high: 0.9}', ['--algorithm.loss.clip_high', '0.28']],
+    ['algorithm: {loss: importance_sampling}', ['--clip-high', '0.28', '--loss', 'ppo']],
+    ['algorithm: {loss: {name: ppo, clip_high: 0.28}}', ['--loss', 'ppo']],
+    ['{}', ['--algorithm.loss', '{"name": "ppo", "clip_high": 0.28}']],
+  ])('takes options of a component within the choice, beside it, and as flags: %s %j', (text, flags) => {
+    const { loss } = read({ file: file(text), flags: [...MINIMAL, ...flags] }).algorithm;
+    expect(loss).toEqual({ name: 'ppo', clip_low: 0.2, clip_high: 0.28 });
+  });
+
+  it('forgets the options within a choice that a flag replaces', () => {
+    const path = file('algorithm: {loss: {name: ppo, clip_high: 0.28}}');
+    const { loss } = read({ file: path, flags: [...MINIMAL, '--loss', 'importance_sampling'] }).algorithm;
+    expect(loss).toEqual({ name: 'importance_sampling' });
   });
 
   it('gives the same run when it is stored and read again', () => {
@@ -130,8 +169,8 @@ plugins: [./reward.js, uirl-toys]
       ['--algorithm', 'rejection_sampling'],
       ['--loss', 'ppo'],
     ]) {
-      const run = readRunFile({ flags: [...MINIMAL, ...flags] });
-      expect(parseRunFile(JSON.parse(JSON.stringify(run)))).toEqual(run);
+      const run = read({ flags: [...MINIMAL, ...flags] });
+      expect(parseRunFile(JSON.parse(JSON.stringify(run)), registry)).toEqual(run);
     }
   });
 
@@ -152,8 +191,10 @@ plugins: [./reward.js, uirl-toys]
     ['training: {seed: one}', 'type', /training.seed is "one", expected a whole number of at least 0/],
     ['training: {seed: 1.5}', 'type', /training.seed is 1.5/],
     ['training: {learning_rate: -1}', 'type', /expected a number above 0/],
-    ['model: {dtype: fp8}', 'type', /model.dtype is "fp8", expected one of auto, fp32, bf16/],
-    ['model: {use_lora: false, quantization: int4}', 'conflict', /model.quantization .*model.use_lora true/],
+    ['engine: {name: local, dtype: fp8}', 'type', /engine.dtype is "fp8", expected one of auto, fp32, bf16/],
+    ['model: {dtype: fp8}', 'type', /run.yaml \(model.dtype\): engine.dtype is "fp8"/],
+    ['model: {dtype: fp16}\nengine: {name: local, dtype: fp16}', 'conflict', /engine.dtype is given twice/],
+    ['model: {use_lora: false, quantization: int4}', 'conflict', /quantization int4 .*model.use_lora true/],
     ['model: {use_lora: "yes"}', 'type', /model.use_lora is "yes", expected true or false/],
     ['model: {lora: {dropout: 1}}', 'type', /dropout is 1, expected a number of at least 0 and below 1/],
     [
@@ -164,8 +205,28 @@ plugins: [./reward.js, uirl-toys]
     ['model: {lora: {targets: ".*(q_proj"}}', 'type', /targets is "\.\*\(q_proj"/],
     ['model: {use_lora: false, lora: {use_rslora: true}}', 'conflict', /use_rslora would have no effect/],
     ['rollout: {top_p: 0.9}', 'type', /rollout.top_p is 0.9, .*only 1/],
-    ['tasks: {category: settings}', 'type', /tasks is .*expected an object with source_type/],
-    ['tasks: demo_training', 'type', /tasks is "demo_training"/],
+    ['tasks: {category: settings}', 'type', /tasks is .*expected .* an object with source_type/],
+    ['tasks: 3', 'type', /tasks is 3/],
+    [
+      'tasks: demo_trainning',
+      'unknown',
+      /tasks: no task-source is named "demo_trainning" .*Did you mean demo_training/,
+    ],
+    [
+      'tasks: [{source_type: ids}]',
+      'missing',
+      /tasks\[0\].task_ids is missing, expected a list that is not empty/,
+    ],
+    [
+      'tasks: {source_type: demo_training, limit: 0}',
+      'type',
+      /tasks.limit is 0, expected a whole number of at least 1/,
+    ],
+    [
+      'tasks: {source_type: demo_training, task_ids: [a]}',
+      'unknown',
+      /unknown option "tasks.task_ids" of task-source demo_training. It is one of ids/,
+    ],
     ['plugins: [1]', 'type', /plugins is \[1\], expected a list, each entry a text/],
     [
       'algorithm: {clip_high: 0.28}',
@@ -173,10 +234,57 @@ plugins: [./reward.js, uirl-toys]
       /algorithm.clip_high would have no effect: it needs algorithm.loss ppo/,
     ],
     [
-      'algorithm: {loss: cross_entropy}',
-      'conflict',
-      /algorithm.loss is cross_entropy, but algorithm.name dr_grpo goes with/,
+      'algorithm: {loss: pppo}',
+      'unknown',
+      /algorithm.loss: no policy-loss is named "pppo" .*Did you mean ppo/,
     ],
+    [
+      'algorithm: {advantage: dr_grpo, loss: cross_entropy}',
+      'conflict',
+      /algorithm.loss is cross_entropy, but algorithm.advantage dr_grpo goes with importance_sampling or ppo/,
+    ],
+    [
+      'algorithm: {advantage: rejection_sampling, loss: ppo}',
+      'conflict',
+      /algorithm.loss is ppo, but algorithm.advantage rejection_sampling goes with cross_entropy/,
+    ],
+    [
+      'algorithm: {loss: {name: importance_sampling, clip_low: 0.1}}',
+      'unknown',
+      /unknown option "algorithm.loss.clip_low" of policy-loss importance_sampling. It is one of ppo/,
+    ],
+    [
+      'algorithm: {loss: {name: ppo, clip_low: 2}}',
+      'type',
+      /algorithm.loss.clip_low is 2, expected a number above 0 and at most 1/,
+    ],
+    [
+      'algorithm: {name: grpo, advantage: dr_grpo}',
+      'conflict',
+      /algorithm.advantage is given twice, once as algorithm.name/,
+    ],
+    [
+      'algorithm: {constant_tokens: 3}',
+      'conflict',
+      /constant_tokens would have no effect: it needs algorithm.loss_aggregation constant/,
+    ],
+    [
+      'algorithm: {dynamic_sampling_limit: 3}',
+      'conflict',
+      /dynamic_sampling_limit would have no effect: it needs algorithm.dynamic_sampling true/,
+    ],
+    [
+      'rewards: [task-sucess]',
+      'unknown',
+      /rewards\[0\]: no reward is named "task-sucess" .*Did you mean task-success/,
+    ],
+    ['environment: {kind: browsr}', 'unknown', /environment.kind: no environment is named "browsr"/],
+    [
+      'environment: {options: {headless: true}}',
+      'unknown',
+      /unknown option "environment.kind.headless" of environment browser/,
+    ],
+    ['environment: {options: 3}', 'type', /environment.options is 3, expected an object/],
     ['algorithm: {reward_threshold: 0.5}', 'conflict', /reward_threshold would have no effect/],
     ['algorithm: {loss_aggregation: constant}', 'conflict', /needs algorithm.constant_tokens/],
     [
@@ -189,7 +297,7 @@ plugins: [./reward.js, uirl-toys]
     [
       'training: {lr_schedule: cosine, warmup_steps: 9}',
       'conflict',
-      /needs training.max_steps above training.warmup_steps/,
+      /training.schedule: schedule cosine reaches its end at training.max_steps, which is 5/,
     ],
     ['training: {num_substeps: 11}', 'conflict', /a batch has only 10 groups/],
     [
@@ -202,7 +310,7 @@ plugins: [./reward.js, uirl-toys]
   ])('refuses %j', (text, category, message) => {
     const flags = MINIMAL.filter((_, index) => !(text.startsWith('tasks') && (index === 2 || index === 3)));
     const steps = text.includes('max_steps: 0') ? flags.slice(0, -2) : flags;
-    const reading = () => readRunFile({ file: file(text), flags: steps });
+    const reading = () => read({ file: file(text), flags: steps });
     expect(reading).toThrow(SettingsError);
     expect(reading).toThrow(message);
     expect(reading).toThrow(expect.objectContaining({ category }));
@@ -210,8 +318,8 @@ plugins: [./reward.js, uirl-toys]
 
   it('names every problem at once, and where it was read', () => {
     const path = file('training: {seed: x, sed: 1}\nmodel: {device: tpu}');
-    expect(() => readRunFile({ file: path, flags: ['--group_size', 'four'] })).toThrow(
-      /run.yaml: unknown option "training.sed"[^]*model.name is missing[^]*--group_size: rollout.group_size is "four"[^]*training.seed is "x"/,
+    expect(() => read({ file: path, flags: ['--group_size', 'four'] })).toThrow(
+      /run.yaml \(model.device\): engine.device is "tpu"[^]*model.name is missing[^]*--group_size: rollout.group_size is "four"[^]*run.yaml: unknown option "training.sed"[^]*training.seed is "x"/,
     );
   });
 
@@ -223,138 +331,10 @@ plugins: [./reward.js, uirl-toys]
     [['seed=1'], /expected an option such as --seed 1, found "seed=1"/],
     [['--xyzzy', '1'], /unknown option --xyzzy. See --help/],
   ])('refuses the flags %j', (flags, message) => {
-    expect(() => readRunFile({ flags: [...MINIMAL, ...flags] })).toThrow(message);
+    expect(() => read({ flags: [...MINIMAL, ...flags] })).toThrow(message);
   });
 
   it('says when there is no such file', () => {
-    expect(() => readRunFile({ file: '/no/such.yaml' })).toThrow('there is no run file "/no/such.yaml"');
-  });
-
-  it('explains every option in the help, and has defaults that pass its own checks', () => {
-    const help = optionsHelp();
-    for (const option of RUN_OPTIONS) {
-      expect(help).toContain(`--${option.path}`);
-      if (option.default !== undefined) expect(option.type.read(option.default)).toEqual(option.default);
-    }
-  });
-});
-
-describe('the environment of a service', () => {
-  it('has defaults for a machine of its own', () => {
-    expect(readServiceSettings('actor', {})).toMatchObject({
-      nats: { servers: ['nats://127.0.0.1:4222'], tls: undefined },
-      database: { kind: 'pglite', dataDir: join(process.cwd(), 'runs', 'monitor-db') },
-      monitor: { host: '127.0.0.1', port: 8080 },
-      run: undefined,
-      logLevel: 'log',
-    });
-  });
-
-  it('reads credentials, TLS and the database in both forms', () => {
-    const env = {
-      NATS_URL: 'tls://a:4222, tls://b:4222',
-      NATS_USER: 'ada',
-      NATS_PASSWORD: 'secret',
-      NATS_TLS_CA: '/ca.pem',
-      POSTGRES_HOST: 'db',
-      POSTGRES_USER: 'training_user',
-      POSTGRES_PASSWORD: 'p@ss',
-      POSTGRES_DB: 'training_db',
-    };
-    const settings = readServiceSettings('monitor', env);
-    expect(settings.nats).toMatchObject({
-      servers: ['tls://a:4222', 'tls://b:4222'],
-      user: 'ada',
-      tls: { caFile: '/ca.pem' },
-    });
-    expect(settings.database).toEqual({
-      kind: 'postgres',
-      url: 'postgresql://training_user:p%40ss@db:5432/training_db',
-    });
-    expect(JSON.stringify(redact(settings))).not.toMatch(/secret|p%40ss/);
-    expect(readServiceSettings('monitor', { ...env, DATABASE_URL: 'postgresql://x/y' }).database).toEqual({
-      kind: 'postgres',
-      url: 'postgresql://x/y',
-    });
-  });
-
-  it('reads how to reach the model hub as Python does, and does not show the token', () => {
-    const hub = (env: Record<string, string>) => readServiceSettings('learner', env).hub;
-    expect(hub({})).toEqual({
-      endpoint: 'https://huggingface.co',
-      cacheDir: join(homedir(), '.cache/huggingface/hub'),
-      token: undefined,
-      tokenFile: join(homedir(), '.cache/huggingface/token'),
-      offline: false,
-    });
-    const own = {
-      HF_HOME: '~/hf',
-      HF_TOKEN: 'hf_Secret',
-      HF_HUB_OFFLINE: 'TRUE',
-      HF_ENDPOINT: 'http://h:1/',
-    };
-    expect(hub(own)).toMatchObject({
-      cacheDir: join(homedir(), 'hf/hub'),
-      offline: true,
-      endpoint: 'http://h:1',
-    });
-    expect(hub({ ...own, HF_HUB_CACHE: '/c' }).cacheDir).toBe('/c');
-    expect(JSON.stringify(redact(readServiceSettings('learner', own)))).not.toContain('hf_Secret');
-    expect(() => hub({ HF_ENDPOINT: 'hub' })).toThrow(/HF_ENDPOINT is "hub", expected an address/);
-  });
-
-  it('names every variable that is wrong, without telling passwords', () => {
-    const env = {
-      NATS_URL: 'http://ada:secret@a',
-      MONITOR_PORT: '99999',
-      UIRL_RUN: 'a b',
-      NATS_TLS_CERT: '/c',
-      UIRL_LOG_LEVEL: 'loud',
-    };
-    const reading = () => readServiceSettings('actor', env);
-    for (const name of Object.keys(env))
-      expect(reading).toThrow(new RegExp(`environment variable ${name} is`));
-    expect(reading).not.toThrow(/secret/);
-  });
-});
-
-describe('environment variables', () => {
-  it('are all explained', () => {
-    const read = new Set<string>();
-    const recording = new Proxy<Record<string, string | undefined>>(
-      { NATS_URL: 'tls://a:1', POSTGRES_HOST: 'db', UIRL_SETUP_SECONDS: '1' },
-      {
-        get: (target, name: string) => {
-          read.add(name);
-          return target[name];
-        },
-      },
-    );
-    readCliSettings(recording);
-    readCliSettings(new Proxy({}, { get: (_, name: string) => void read.add(name) }));
-    expect(read.size).toBeGreaterThan(20);
-    for (const name of read) expect(environmentHelp()).toContain(`  ${name} `);
-  });
-
-  it('of this project that are misspelt end the start', () => {
-    expect(() => readServiceSettings('actor', { UIRL_RUN_DIR: '/x', OTHER: 'y' })).toThrow(
-      'unknown environment variable UIRL_RUN_DIR. Did you mean UIRL_RUNS_DIR',
-    );
-  });
-});
-
-describe('run ids', () => {
-  it('carry name and time', () => {
-    expect(newRunId('quick', new Date('2026-11-20T09:08:07Z'))).toBe('quick-20261120-090807');
-    expect(() => newRunId('a b')).toThrow(/logging.run_name is "a b"/);
-  });
-});
-
-it('hides secrets, but not limits', () => {
-  expect(redact({ max_tokens: 5, api_key: 'k', deep: [{ token: 't' }], url: 'nats://tok@h' })).toEqual({
-    max_tokens: 5,
-    api_key: '[hidden]',
-    deep: [{ token: '[hidden]' }],
-    url: 'nats://[hidden]@h',
+    expect(() => read({ file: '/no/such.yaml' })).toThrow('there is no run file "/no/such.yaml"');
   });
 });

@@ -1,5 +1,7 @@
 import { findBrowser } from './find-browser';
-import { readPageSpec, readSettings } from './options';
+import { completeOptions } from '@ui-rl/plugin-kit';
+import { BrowserOptions } from './options';
+import { readPageSpec } from './page-spec';
 
 const pages = { pocket: '/pages/pocket' };
 
@@ -65,24 +67,27 @@ describe('the options of a task', () => {
   });
 });
 
-describe('the settings of the plugin', () => {
+describe('the options of the environment', () => {
+  const read = (given: Record<string, unknown>) => completeOptions(BrowserOptions, given, 'here');
+
   it('have defaults and are read', () => {
-    expect(readSettings({})).toEqual({ executablePath: null, pagesPerBrowser: 8 });
-    expect(readSettings({ executable_path: '/x', pages_per_browser: 3 })).toEqual({
-      executablePath: '/x',
-      pagesPerBrowser: 3,
-    });
+    expect(read({})).toEqual({ options: { pages_per_browser: 8 }, problems: [] });
+    const given = { executable_path: '/x', pages_per_browser: 3 };
+    expect(read(given)).toEqual({ options: given, problems: [] });
+    expect(read({ executable_path: null }).problems).toEqual([]);
   });
 
   it.each([
+    [{ headless: false }, 'unknown option "headless"'],
+    [{ executable_path: 3 }, 'executable_path is 3, expected a text that is not empty'],
     [
-      { headless: false },
-      'environment browser: "headless" is unknown, known: executable_path, pages_per_browser',
+      { pages_per_browser: 0 },
+      'pages_per_browser is 0, expected a whole number of at least 1 and at most 64',
     ],
-    [{ executable_path: 3 }, '"executable_path" must be a path, found 3'],
-    [{ pages_per_browser: 0 }, '"pages_per_browser" must be a whole number from 1 to 64, found 0'],
-  ])('%j is refused', (settings, problem) => {
-    expect(() => readSettings(settings)).toThrow(problem);
+  ])('%j is refused', (given, problem) => {
+    expect(read(given).problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining(problem) as string,
+    ]);
   });
 });
 

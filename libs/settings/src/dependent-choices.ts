@@ -1,0 +1,29 @@
+import { choiceKey, isRecord, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import type { GivenOptions } from './given-options';
+import { AlgorithmGroup } from './run-file';
+
+/** Chooses the advantage that goes with the loss, or the loss that goes with the advantage, where only one is named. */
+export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry): void {
+  const loss = component(registry, 'policy-loss', given.get('algorithm.loss'));
+  if (loss?.defaultAdvantage !== undefined && given.get('algorithm.advantage') === undefined) {
+    given.set('algorithm.advantage', loss.defaultAdvantage, `policy-loss ${loss.name}`);
+  }
+  if (given.get('algorithm.loss') !== undefined) return;
+  const chosen = given.get('algorithm.advantage') ?? new AlgorithmGroup().advantage;
+  const advantage = component(registry, 'advantage', chosen);
+  if (advantage === undefined) return;
+  const usual = advantage.gives === 'selection' ? 'cross_entropy' : 'importance_sampling';
+  given.set('algorithm.loss', advantage.defaultLoss ?? usual, `advantage ${advantage.name}`);
+}
+
+/** What a choice names, or undefined where it names nothing known, which is refused later. */
+function component<K extends 'policy-loss' | 'advantage'>(
+  registry: ComponentRegistry,
+  kind: K,
+  choice: unknown,
+): ReturnType<typeof registry.get<K>> | undefined {
+  const name = isRecord(choice) ? choice[choiceKey(kind)] : choice;
+  return typeof name === 'string' && registry.names(kind).includes(name)
+    ? registry.get(kind, name)
+    : undefined;
+}

@@ -1,0 +1,102 @@
+import {
+  describeOptions,
+  type ComponentKind,
+  type ComponentRegistry,
+  type OptionInfo,
+} from '@ui-rl/plugin-kit';
+import { flagsOf, OptionIndex, parentOf, type IndexedOption } from './option-index';
+
+/** One option as plain data: for the reference, for pages, for `--json`. */
+export interface DescribedOption {
+  /** Within its group or component: `learning_rate`. */
+  name: string;
+  /** In a run file: `training.learning_rate`; of components that come in lists the name alone. */
+  path: string;
+  /** Without dashes, the path first; none for options of components that come in lists. */
+  flags: readonly string[];
+  doc: string;
+  type: OptionInfo['type'];
+  /** What fits, in words. */
+  expected: string;
+  default?: unknown;
+  required: boolean;
+  choices?: readonly unknown[];
+  secret?: boolean;
+  /** Another option of the group, and the value it must have for this one to have an effect. */
+  needs?: { option: string; value: unknown };
+  /** What kind of component it chooses. */
+  choice?: { kind: ComponentKind; many: boolean };
+}
+
+export interface DescribedGroup {
+  /** `model.lora`; empty for options in no group. */
+  path: string;
+  doc: string;
+  /** What it needs to have an effect, as options may. */
+  needs?: { option: string; value: unknown };
+  options: readonly DescribedOption[];
+}
+
+export interface DescribedComponent {
+  kind: ComponentKind;
+  name: string;
+  description: string;
+  /** Where it was loaded from. */
+  file: string;
+  options: readonly DescribedOption[];
+}
+
+export interface RunFileDescription {
+  groups: readonly DescribedGroup[];
+  components: readonly DescribedComponent[];
+}
+
+/** The whole run file and all components as plain data. */
+export function describeRunFile(registry: ComponentRegistry): RunFileDescription {
+  const index = new OptionIndex(registry);
+  const groups = index.groups.map((group) => ({
+    ...group,
+    options: index.options
+      .filter(({ path, owner }) => owner === undefined && parentOf(path) === group.path)
+      .map((option) => describe(option, flagsOf(option))),
+  }));
+  return { groups, components: describeComponents(registry) };
+}
+
+/** Every component that is loaded, kind by kind. */
+export function describeComponents(registry: ComponentRegistry): DescribedComponent[] {
+  const { options } = new OptionIndex(registry);
+  return registry.all().map(({ component, file }) => {
+    const { kind, name, description = '' } = component;
+    const own = options.filter(({ owner }) => owner?.kind === kind && owner.component === name);
+    const infos = describeOptions(registry.optionsOf(component));
+    return {
+      kind,
+      name,
+      description,
+      file,
+      options:
+        own.length > 0
+          ? own.map((option) => describe(option, flagsOf(option)))
+          : infos.map((info) => describe({ path: info.name, info }, [])),
+    };
+  });
+}
+
+function describe({ info, path }: IndexedOption, flags: readonly string[]): DescribedOption {
+  const { name, doc, type, expected, required, choices, secret, needs, choice } = info;
+  return {
+    name,
+    path,
+    flags,
+    doc,
+    type,
+    expected,
+    ...(info.default === undefined ? {} : { default: info.default }),
+    required,
+    ...(choices === undefined ? {} : { choices }),
+    ...(secret === true ? { secret } : {}),
+    ...(needs === undefined ? {} : { needs }),
+    ...(choice === undefined ? {} : { choice: { kind: choice.kind, many: choice.many } }),
+  };
+}

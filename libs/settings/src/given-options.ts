@@ -1,0 +1,78 @@
+import { choiceKey, describeOptions, isRecord, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { settingsError } from './errors';
+import { join, parentOf, type IndexedOption } from './option-index';
+
+/** What a user wrote, as a tree, and where each of it stands. */
+export class GivenOptions {
+  readonly tree: Record<string, unknown>;
+  private readonly origins = new Map<string, string>();
+
+  /** `base`: where everything stands that is not said to stand elsewhere. */
+  constructor(
+    plain: Record<string, unknown>,
+    private readonly base: string,
+    private readonly registry: ComponentRegistry,
+  ) {
+    this.tree = structuredClone(plain);
+  }
+
+  /** The flag, or the file, that gave an option or what it lies in. */
+  where(path: string): string {
+    for (let at = path; at !== ''; at = parentOf(at)) {
+      const origin = this.origins.get(at);
+      if (origin !== undefined) return origin;
+    }
+    return this.base;
+  }
+
+  get(path: string): unknown {
+    return path.split('.').reduce<unknown>((at, key) => {
+      return isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+    }, this.tree);
+  }
+
+  /** Puts a value where it belongs; nowhere, if what should be a group is none, which is refused later. */
+  set(path: string, value: unknown, origin: string): void {
+    const group = this.groupOf(path);
+    if (group === undefined) return;
+    group[path.slice(path.lastIndexOf('.') + 1)] = value;
+    this.origins.set(path, origin);
+  }
+
+  /** Puts the option of a component beside its choice, or into it, where the same option may stand already. */
+  setOption({ path, info, owner }: IndexedOption, value: unknown, origin: string): void {
+    const chosen = this.get(owner!.choice);
+    const inside = isRecord(chosen) && this.has(owner!.kind, chosen, info.name);
+    this.set(inside ? path : join(parentOf(owner!.choice), info.name), value, origin);
+  }
+
+  /** Moves what stands at an old place of an option. Throws a `SettingsError` where the new place is taken. */
+  move(from: string, option: IndexedOption): void {
+    const value = this.get(from);
+    if (value === undefined) return;
+    if (this.get(option.path) !== undefined) {
+      throw settingsError('conflict', `${this.where(from)}: ${option.path} is given twice, once as ${from}`);
+    }
+    const origin = `${this.where(from)} (${from})`;
+    delete (this.get(parentOf(from)) as Record<string, unknown>)[from.slice(from.lastIndexOf('.') + 1)];
+    if (option.owner === undefined) this.set(option.path, value, origin);
+    else this.setOption(option, value, origin);
+  }
+
+  private has(kind: NonNullable<IndexedOption['owner']>['kind'], chosen: object, option: string): boolean {
+    const name = (chosen as Record<string, unknown>)[choiceKey(kind)];
+    if (typeof name !== 'string' || !this.registry.names(kind).includes(name)) return false;
+    return describeOptions(this.registry.optionsClass(kind, name)).some((info) => info.name === option);
+  }
+
+  private groupOf(path: string): Record<string, unknown> | undefined {
+    let group = this.tree;
+    for (const key of path.split('.').slice(0, -1)) {
+      const inner = (Object.hasOwn(group, key) ? group[key] : undefined) ?? {};
+      if (!isRecord(inner)) return undefined;
+      group[key] = inner;
+      group = inner;
+    }
+    return group;
+  }
+}

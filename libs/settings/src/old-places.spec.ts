@@ -1,0 +1,75 @@
+import { loadComponents } from '@ui-rl/plugin-kit';
+import { parseRunFile } from './index';
+
+const OLD = {
+  model: {
+    name: '/m',
+    device: 'cpu',
+    dtype: 'fp32',
+    quantization: 'int8',
+    threads: 3,
+    action_format: 'json',
+    lora: { rank: 8 },
+  },
+  environment: { kind: 'browser', options: { pages_per_browser: 4 } },
+  tasks: { source_type: 'demo_training', limit: 3 },
+  rewards: ['task-success'],
+  algorithm: { name: 'rejection_sampling', reward_threshold: 0.5, best_of_group: true },
+  training: {
+    max_steps: 9,
+    lr_schedule: 'cosine',
+    warmup_steps: 2,
+    weight_decay: 0.1,
+    gradient_checkpointing: 'on',
+  },
+};
+
+const NEW = {
+  engine: {
+    name: 'local',
+    device: 'cpu',
+    dtype: 'fp32',
+    quantization: 'int8',
+    threads: 3,
+    gradient_checkpointing: 'on',
+  },
+  model: { name: '/m', action_format: { name: 'json' }, lora: { rank: 8 } },
+  environment: { kind: { name: 'browser', pages_per_browser: 4 } },
+  tasks: [{ source_type: 'demo_training', limit: 3 }],
+  rewards: [{ name: 'task-success' }],
+  algorithm: { advantage: { name: 'rejection_sampling', reward_threshold: 0.5, best_of_group: true } },
+  training: {
+    max_steps: 9,
+    schedule: { name: 'cosine', warmup_steps: 2 },
+    optimizer: { name: 'adamw', weight_decay: 0.1 },
+  },
+};
+
+test('options are read at their old places to the same run as at their new ones', async () => {
+  const registry = await loadComponents();
+  const run = parseRunFile(OLD, registry);
+  expect(run).toEqual(parseRunFile(NEW, registry));
+  expect(run).toMatchObject(NEW);
+});
+
+test('losses with options, too', async () => {
+  const registry = await loadComponents();
+  const rest = { model: { name: '/m' }, tasks: 'demo_eval', training: { max_steps: 1 } };
+  const old = { ...rest, algorithm: { name: 'grpo', loss: 'ppo', clip_low: 0.1, dual_clip: 3 } };
+  expect(parseRunFile(old, registry).algorithm).toMatchObject({
+    advantage: { name: 'grpo' },
+    loss: { name: 'ppo', clip_low: 0.1, clip_high: 0.2, dual_clip: 3 },
+  });
+});
+
+test('a run file of an earlier version, which named every option, is read', async () => {
+  const stored = {
+    ...OLD,
+    algorithm: { name: 'dr_grpo', loss: 'importance_sampling', reward_threshold: 0, best_of_group: false },
+    training: { ...OLD.training, gradient_checkpointing: 'auto' },
+    plugins: [],
+  };
+  const { algorithm, engine } = parseRunFile(stored, await loadComponents());
+  expect(algorithm).toMatchObject({ advantage: { name: 'dr_grpo' }, loss: { name: 'importance_sampling' } });
+  expect(engine.gradient_checkpointing).toBe('auto');
+});

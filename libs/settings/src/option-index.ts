@@ -1,0 +1,115 @@
+import {
+  describeOptions,
+  type ComponentKind,
+  type ComponentRegistry,
+  type NeedsNote,
+  type OptionInfo,
+  type OptionsClass,
+} from '@ui-rl/plugin-kit';
+import { RunFile } from './run-file';
+
+/** One option of the run file, or of a component it may choose. */
+export interface IndexedOption {
+  /** `training.learning_rate`, `algorithm.loss.clip_high`. */
+  path: string;
+  info: OptionInfo;
+  /** Whose option it is, and where that is chosen: `algorithm.loss`. */
+  owner?: { kind: ComponentKind; component: string; choice: string };
+}
+
+export interface IndexedGroup {
+  /** `model.lora`; empty for options of the run file that are in no group. */
+  path: string;
+  doc: string;
+  /** What its options need to have an effect. */
+  needs?: NeedsNote;
+}
+
+/** Everything that a run file may say: options by group, and those of the components it may choose. */
+export class OptionIndex {
+  readonly groups: IndexedGroup[] = [{ path: '', doc: '' }];
+  readonly options: IndexedOption[] = [];
+
+  constructor(private readonly registry: ComponentRegistry) {
+    this.walk(RunFile, '');
+  }
+
+  /** Every path there is, groups too: what a misspelt one is compared with. */
+  get paths(): string[] {
+    const groups = this.groups.map(({ path }) => path).filter((path) => path !== '');
+    return [...new Set([...this.options.map(({ path }) => path), ...groups])];
+  }
+
+  /** Every name a flag may have. */
+  get flags(): string[] {
+    return [...new Set(this.options.flatMap(flagsOf))];
+  }
+
+  at(path: string): IndexedOption | undefined {
+    return this.options.find((option) => option.path === path);
+  }
+
+  /**
+   * What a flag means: the option of that path, else that with this alias, else options of components by their own names. Several
+   * of the same path are options of different components.
+   */
+  named(flag: string): IndexedOption[] {
+    const own = this.options.filter(({ owner }) => owner === undefined);
+    const searches: (() => IndexedOption[])[] = [
+      () => this.options.filter(({ path }) => path === flag),
+      () => own.filter(({ info }) => info.aliases.includes(flag)),
+      () => this.options.filter((option) => flagsOf(option).includes(flag)),
+    ];
+    for (const search of searches) {
+      const found = search();
+      if (found.length > 0) return found;
+    }
+    return [];
+  }
+
+  private walk(type: OptionsClass, group: string): void {
+    for (const info of describeOptions(type)) {
+      const path = join(group, info.name);
+      if (info.group !== undefined) {
+        const { doc, needs } = info;
+        this.groups.push({ path, doc, ...(needs === undefined ? {} : { needs }) });
+        this.walk(info.group, path);
+        continue;
+      }
+      this.options.push({ path, info });
+      if (info.choice?.many === false) this.addComponents(info, path, group);
+    }
+  }
+
+  private addComponents({ choice }: OptionInfo, path: string, group: string): void {
+    const { kind, optionsKey } = choice!;
+    for (const { component } of this.registry.all(kind)) {
+      const owner = { kind, component: component.name, choice: path };
+      for (const info of describeOptions(this.registry.optionsOf(component))) {
+        this.options.push({ path: join(path, info.name), info, owner });
+      }
+    }
+    if (optionsKey === undefined) return;
+    const doc = `options of the ${kind}, which may also stand beside it`;
+    const info = { type: 'object', expected: 'an object', required: false, aliases: [] } as const;
+    this.options.push({ path: join(group, optionsKey), info: { ...info, name: optionsKey, doc } });
+  }
+}
+
+/** Flags besides `--<path>`: aliases, and for options of components their own names, alone and beside the choice. */
+export function flagsOf({ path, info, owner }: IndexedOption): string[] {
+  const own = owner === undefined ? [] : [join(parentOf(owner.choice), info.name), info.name];
+  return [...new Set([path, ...info.aliases, ...own])];
+}
+
+export function join(group: string, name: string): string {
+  return group === '' ? name : `${group}.${name}`;
+}
+
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('.')));
+}
+
+export function lastName(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1);
+}

@@ -1,0 +1,38 @@
+import { IsBoolean, IsIn, IsInt, IsOptional, Min } from 'class-validator';
+import { Choice, Doc, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
+
+export class AlgorithmGroup {
+  @Doc('how rewards become what is trained', { aliases: ['algorithm', 'algorithm.name'] })
+  @Choice('advantage')
+  advantage: ComponentChoice = { name: 'dr_grpo' };
+
+  @Doc('policy loss; default: the one that goes with the advantage', { aliases: ['loss'] })
+  @Choice('policy-loss')
+  @IsOptional()
+  loss: ComponentChoice;
+
+  @Doc('weights of tokens that another policy sampled', { aliases: ['correction'] })
+  @Choice('correction')
+  correction: ComponentChoice = { name: 'none' };
+
+  @Doc('what the summed token losses are divided by')
+  @IsIn(['token-mean', 'sequence-mean', 'constant'])
+  loss_aggregation: 'token-mean' | 'sequence-mean' | 'constant' = 'token-mean';
+
+  @Doc('the divisor of loss_aggregation constant, in tokens')
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Needs('loss_aggregation', 'constant')
+  constant_tokens?: number;
+
+  @Doc('replace groups whose rewards are all equal')
+  @IsBoolean()
+  dynamic_sampling = false;
+
+  @Doc('groups replaced per batch at most')
+  @IsInt()
+  @Min(1)
+  @Needs('dynamic_sampling', true)
+  dynamic_sampling_limit = 10;
+}

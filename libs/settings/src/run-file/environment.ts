@@ -1,0 +1,23 @@
+import { IsInt, Min } from 'class-validator';
+import { Choice, Doc, type ComponentChoice } from '@ui-rl/plugin-kit';
+
+export class EnvironmentGroup {
+  @Doc('environment of tasks that name none')
+  @Choice('environment', { optionsKey: 'options' })
+  kind: ComponentChoice = { name: 'browser' };
+
+  @Doc('sessions an env service keeps open at once')
+  @IsInt()
+  @Min(1)
+  max_sessions = 16;
+
+  @Doc('longest time for one action, or for opening, in milliseconds')
+  @IsInt()
+  @Min(1)
+  deadline_ms = 15_000;
+
+  @Doc('a session ends by itself when nothing is asked of it for so long, in milliseconds')
+  @IsInt()
+  @Min(1)
+  lease_ms = 60_000;
+}

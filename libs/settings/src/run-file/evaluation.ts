@@ -1,0 +1,25 @@
+import { IsArray, IsBoolean, IsIn, IsInt, IsNumber, Min } from 'class-validator';
+import { Doc } from '@ui-rl/plugin-kit';
+
+const SETS = ['train_goals', 'eval_goals'] as const;
+
+export class EvaluationGroup {
+  @Doc('episodes per task and evaluation, each with its own start')
+  @IsInt()
+  @Min(1)
+  episodes_per_task = 4;
+
+  @Doc('sampling temperature of evaluation episodes; 0 = greedy')
+  @IsNumber()
+  @Min(0)
+  temperature = 0;
+
+  @Doc('evaluate the model as loaded before it is trained', { aliases: ['baseline'] })
+  @IsBoolean()
+  baseline = true;
+
+  @Doc('train_goals: training tasks with unseen starts; eval_goals: eval_tasks')
+  @IsArray()
+  @IsIn(SETS, { each: true })
+  sets: (typeof SETS)[number][] = [...SETS];
+}

@@ -1,0 +1,69 @@
+import { IsBoolean, IsInt, Min } from 'class-validator';
+import { Above, Below, Doc, Fits } from '@ui-rl/plugin-kit';
+
+const LAYER_GROUPS = ['all-linear', 'attention', 'mlp', 'experts', 'router'];
+
+/** `LoraOptions` of an engine, as a run file writes them. */
+export class LoraGroup {
+  @Doc('rank of the adapter', { aliases: ['lora_rank'] })
+  @IsInt()
+  @Min(1)
+  rank = 32;
+
+  @Doc('the adapter is scaled by alpha / rank', { aliases: ['lora_alpha'] })
+  @Above(0)
+  alpha = 64;
+
+  @Doc('the adapter is scaled by alpha / √rank instead')
+  @IsBoolean()
+  use_rslora = false;
+
+  @Doc('linear layers that get an adapter')
+  @Fits(
+    `${LAYER_GROUPS.join(', ')}, several of them joined by +, a regular expression for whole paths, or a list of layer names`,
+    areTargets,
+    targetsFromText,
+  )
+  targets: string | string[] = 'all-linear';
+
+  @Doc(
+    'share of what an adapter reads that is dropped in training; the trained policy is then not quite the sampled one',
+  )
+  @Min(0)
+  @Below(1)
+  dropout = 0;
+
+  @Doc('adapters in the vision tower too')
+  @IsBoolean()
+  vision = false;
+}
+
+function areTargets(value: unknown): boolean {
+  if (Array.isArray(value)) {
+    return value.length > 0 && value.every((name) => typeof name === 'string' && name !== '');
+  }
+  if (typeof value !== 'string') return false;
+  return value.split('+').every((name) => LAYER_GROUPS.includes(name)) || isPathPattern(value);
+}
+
+/** A path has several parts, so that a pattern for it has a dot or a wildcard; anything else is a misspelt group. */
+function isPathPattern(value: string): boolean {
+  if (!/[.*?()[\]|^$\\{}]/.test(value)) return false;
+  try {
+    return new RegExp(`^(?:${value})$`) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+/** Names separated by commas, or a list as JSON; anything else may be a pattern. */
+function targetsFromText(text: string): unknown {
+  if (text.startsWith('[')) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+  return /^[\w.-]+(,[\w.-]+)+$/.test(text) ? text.split(',') : text;
+}

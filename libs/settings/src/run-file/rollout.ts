@@ -1,0 +1,48 @@
+import { IsInt, Max, Min } from 'class-validator';
+import { Above, Doc } from '@ui-rl/plugin-kit';
+
+export class RolloutGroup {
+  @Doc('episodes of one task and start, compared with one another', { aliases: ['group_size'] })
+  @IsInt()
+  @Min(1)
+  group_size = 4;
+
+  @Doc('sampling temperature of training episodes', { aliases: ['temperature'] })
+  @Above(0)
+  temperature = 1;
+
+  @Doc('only 1: what a cut left out would have no probability to train')
+  @Min(1)
+  @Max(1)
+  top_p = 1;
+
+  @Doc('tokens of one answer', { aliases: ['max_tokens'] })
+  @IsInt()
+  @Min(1)
+  max_tokens = 2048;
+
+  @Doc('turns of an episode, unless the task allows fewer', { aliases: ['max_turns'] })
+  @IsInt()
+  @Min(1)
+  max_turns = 20;
+
+  @Doc('episodes an actor plays at once', { aliases: ['concurrency'] })
+  @IsInt()
+  @Min(1)
+  concurrency = 8;
+
+  @Doc('longest time for an episode, in milliseconds')
+  @IsInt()
+  @Min(1)
+  episode_timeout_ms = 600_000;
+
+  @Doc('longest time for a turn, policy and environment, in milliseconds')
+  @IsInt()
+  @Min(1)
+  turn_timeout_ms = 120_000;
+
+  @Doc('tries at an episode that fails by no fault of the policy')
+  @IsInt()
+  @Min(1)
+  max_attempts = 3;
+}

@@ -1,0 +1,98 @@
+import { IsArray, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
+import { Choice, Doc, Group, type ComponentChoice, type TaskSourceChoice } from '@ui-rl/plugin-kit';
+import { AlgorithmGroup } from './algorithm';
+import { EnvironmentGroup } from './environment';
+import { EvaluationGroup } from './evaluation';
+import { ModelGroup } from './model';
+import { RolloutGroup } from './rollout';
+import { TrainingGroup } from './training';
+
+export class AsyncGroup {
+  @Doc('steps a sampled group may be behind when it is trained; 0 = strictly on-policy', {
+    aliases: ['max_steps_off_policy'],
+  })
+  @IsInt()
+  @Min(0)
+  max_steps_off_policy = 0;
+}
+
+export class LoggingGroup {
+  @Doc('first part of the run id', { aliases: ['run_name', 'name'] })
+  @IsString()
+  @IsNotEmpty()
+  run_name = 'run';
+
+  @Doc('folder of all runs (default: UIRL_RUNS_DIR, else ./runs)', { aliases: ['log_dir'] })
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  log_dir: string;
+}
+
+/**
+ * A run file: what is trained, on what, and how. The class is the type, its validators say what fits, its initializers are the
+ * defaults, its notes are the help. Keys are as users write them; a choice has all options of the chosen component.
+ */
+export class RunFile {
+  @Doc('what trains and samples the model')
+  @Choice('engine')
+  engine: ComponentChoice = { name: 'local' };
+
+  @Doc('where the policy is sampled from')
+  @Choice('sampler')
+  sampler: ComponentChoice = { name: 'engine' };
+
+  @Doc('the model, its adapter, and how it is spoken to')
+  @Group(() => ModelGroup)
+  model: ModelGroup;
+
+  @Doc('what is operated')
+  @Group(() => EnvironmentGroup)
+  environment: EnvironmentGroup;
+
+  @Doc('what is trained on')
+  @Choice('task-source', { many: true })
+  tasks: TaskSourceChoice[];
+
+  @Doc('for evaluation only')
+  @Choice('task-source', { many: true })
+  eval_tasks: TaskSourceChoice[] = [];
+
+  @Doc('says whether a task was done')
+  @Choice('verifier')
+  verifier: ComponentChoice = { name: 'checks' };
+
+  @Doc('what episodes are worth; their parts are summed')
+  @Choice('reward', { many: true })
+  rewards: ComponentChoice[] = [{ name: 'task-success' }];
+
+  @Doc('how episodes are played')
+  @Group(() => RolloutGroup)
+  rollout: RolloutGroup;
+
+  @Doc('how episodes become a loss')
+  @Group(() => AlgorithmGroup)
+  algorithm: AlgorithmGroup;
+
+  @Doc('how the loss becomes steps, and how many')
+  @Group(() => TrainingGroup)
+  training: TrainingGroup;
+
+  @Doc('how the policy is scored')
+  @Group(() => EvaluationGroup)
+  evaluation: EvaluationGroup;
+
+  @Doc('how far sampling may run ahead of training')
+  @Group(() => AsyncGroup)
+  async: AsyncGroup;
+
+  @Doc('where the run is recorded')
+  @Group(() => LoggingGroup)
+  logging: LoggingGroup;
+
+  @Doc('modules with further components: paths (./…) or npm packages; services have theirs from UIRL_PLUGINS')
+  @IsArray()
+  @IsString({ each: true })
+  @IsNotEmpty({ each: true })
+  plugins: string[] = [];
+}

@@ -1,0 +1,65 @@
+import { IsBoolean, IsInt, IsNumber, Min } from 'class-validator';
+import { Above, Choice, Doc, type ComponentChoice } from '@ui-rl/plugin-kit';
+
+export class TrainingGroup {
+  @Doc('learning rate after warm-up', { aliases: ['learning_rate'] })
+  @Above(0)
+  learning_rate = 1e-5;
+
+  @Doc('course of the learning rate over max_steps', { aliases: ['lr_schedule', 'training.lr_schedule'] })
+  @Choice('schedule')
+  schedule: ComponentChoice = { name: 'constant' };
+
+  @Doc('how gradients change the weights', { aliases: ['optimizer'] })
+  @Choice('optimizer')
+  optimizer: ComponentChoice = { name: 'adamw' };
+
+  @Doc('gradients are scaled down to this norm; 0 = never')
+  @IsNumber()
+  @Min(0)
+  max_grad_norm = 1;
+
+  @Doc('groups of a batch', { aliases: ['groups_per_batch'] })
+  @IsInt()
+  @Min(1)
+  groups_per_batch = 10;
+
+  @Doc('optimizer steps a batch is split into, by groups', { aliases: ['num_substeps'] })
+  @IsInt()
+  @Min(1)
+  num_substeps = 1;
+
+  @Doc('passes a step is split into, gradients accumulated')
+  @IsInt()
+  @Min(1)
+  num_minibatches = 1;
+
+  @Doc('the training ends after so many steps; 0 = no limit', { aliases: ['max_steps'] })
+  @IsInt()
+  @Min(0)
+  max_steps = 0;
+
+  @Doc('the training ends after so many minutes; 0 = no limit', { aliases: ['minutes', 'max_minutes'] })
+  @IsNumber()
+  @Min(0)
+  max_minutes = 0;
+
+  @Doc('keep a checkpoint every so many steps; 0 = only the last', { aliases: ['save_every'] })
+  @IsInt()
+  @Min(0)
+  save_every = 10;
+
+  @Doc('evaluate every so many steps; 0 = only before and after training', { aliases: ['eval_every'] })
+  @IsInt()
+  @Min(0)
+  eval_every = 10;
+
+  @Doc('seeds task order, environments, sampling and fresh adapters', { aliases: ['seed'] })
+  @IsInt()
+  @Min(0)
+  seed = 0;
+
+  @Doc('the same seed gives the same rewards, step by step', { aliases: ['deterministic'] })
+  @IsBoolean()
+  deterministic = false;
+}

@@ -1,0 +1,23 @@
+/** Options of related projects that people will try, and what to do instead. */
+export const UNSUPPORTED: Readonly<Record<string, string>> = {
+  kl_penalty_coef: 'a KL penalty is not supported yet',
+  compute_post_kl: 'KL after a step is not computed; optim/kl_sample_train_v1 and _v2 are logged each step',
+  renderer_name: 'the renderer follows from the model folder',
+  box_type: 'boxes are not supported yet; environment.kind names an environment plugin',
+  gbox_api_key: 'GBox is not supported yet',
+  tinker_api_key: "training runs on this project's own engine, no key is needed",
+  base_url: "training runs on this project's own engine; NATS_URL names the broker",
+  wandb_project: 'Weights & Biases is not supported yet; metrics are in the monitor and in metrics.jsonl',
+  wandb_name: 'Weights & Biases is not supported yet; logging.run_name names the run',
+  behavior_if_log_dir_exists: 'every run has a folder of its own; an interrupted run is resumed',
+  log_path: 'use logging.log_dir and logging.run_name',
+  batch_size: 'use training.groups_per_batch and rollout.group_size',
+  num_iterations: 'use training.max_steps',
+  max_steps_per_episode: 'use rollout.max_turns',
+  task_prompt: 'use tasks: {source_type: custom, custom_tasks: [...]}',
+  session_type: 'tasks name their environment',
+  ui_env_urls: 'env services are found over NATS',
+  num_actors: 'start as many actor services as needed; rollout.concurrency is per actor',
+  num_groups_to_log: 'the monitor shows every episode',
+  load_checkpoint_path: 'starting from an adapter of another run is not supported yet',
+};

@@ -1,0 +1,132 @@
+import type { Task } from '@ui-rl/plugin-kit';
+import { BrowserError } from './errors';
+
+export interface Viewport {
+  /** CSS pixels, which are pixels of the screenshot. */
+  width: number;
+  height: number;
+}
+
+/** What a task says of its page. */
+export interface PageSpec {
+  /** Where the episode begins. */
+  url: string;
+  /** Name of the plugin page, or null for a page from the network. */
+  page: string | null;
+  viewport: Viewport;
+  /** Origins that may be reached, the start's own among them. */
+  origins: ReadonlySet<string>;
+  /** Given to the page's `window.uirl.reset` together with the seed. */
+  reset: Record<string, unknown>;
+  /** Whether points are touched by a finger or clicked with a mouse. */
+  input: 'mouse' | 'touch';
+}
+
+const DEFAULT_VIEWPORT: Viewport = { width: 1280, height: 800 };
+const MAX_SIDE = 4096;
+
+type Options = Record<string, unknown>;
+type Refuse = (problem: string) => never;
+
+/**
+ * Reads `task.environment.options`: `page` (name of a plugin page) or `url`, `viewport {width, height}`,
+ * `allowed_origins`, `reset`, `input` (`mouse` or `touch`). Throws `BrowserError` that names what is wrong.
+ */
+export function readPageSpec(task: Task, pages: Readonly<Record<string, string>>): PageSpec {
+  const refuse: Refuse = (problem) => {
+    throw new BrowserError(
+      'bad_task',
+      `task "${task.id ?? task.description}": environment option ${problem}`,
+    );
+  };
+  const options = task.environment?.options ?? {};
+  refuseUnknown(options, ['page', 'url', 'viewport', 'allowed_origins', 'reset', 'input'], refuse);
+  const start = readStart(options, pages, refuse);
+  return {
+    ...start,
+    viewport: readViewport(options.viewport, refuse),
+    origins: new Set([new URL(start.url).origin, ...readOrigins(options.allowed_origins, refuse)]),
+    reset: readReset(options.reset, refuse),
+    input: readInput(options.input, refuse),
+  };
+}
+
+/** Where a plugin page is shown. */
+export function pageOrigin(page: string): string {
+  return `http://${page}.uirl`;
+}
+
+function readStart(
+  { page, url }: Options,
+  pages: Readonly<Record<string, string>>,
+  refuse: Refuse,
+): { url: string; page: string | null } {
+  if ((page === undefined) === (url === undefined)) refuse('"page" or "url" is needed, and only one of them');
+  if (page === undefined) return { url: readUrl(url, refuse), page: null };
+  if (typeof page !== 'string' || !Object.hasOwn(pages, page)) {
+    const known = Object.keys(pages).toSorted().join(', ') || 'none';
+    return refuse(`"page" is ${show(page)}, known pages: ${known}`);
+  }
+  return { url: `${pageOrigin(page)}/`, page };
+}
+
+function readUrl(url: unknown, refuse: Refuse): string {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    return refuse(`"url" must be an http or https address, found ${show(url)}`);
+  }
+  return parsed.href;
+}
+
+function readViewport(viewport: unknown, refuse: Refuse): Viewport {
+  if (viewport === undefined) return DEFAULT_VIEWPORT;
+  if (!isRecord(viewport))
+    return refuse(`"viewport" must have "width" and "height", found ${show(viewport)}`);
+  refuseUnknown(viewport, ['width', 'height'], refuse);
+  return {
+    width: wholeNumber(viewport.width, 16, MAX_SIDE, '"viewport.width"', refuse),
+    height: wholeNumber(viewport.height, 16, MAX_SIDE, '"viewport.height"', refuse),
+  };
+}
+
+function readOrigins(origins: unknown, refuse: Refuse): string[] {
+  if (origins === undefined) return [];
+  if (!Array.isArray(origins)) return refuse(`"allowed_origins" must be a list, found ${show(origins)}`);
+  return origins.map((origin: unknown) => {
+    const valid = typeof origin === 'string' && URL.canParse(origin) && /^https?:/.test(origin);
+    if (valid && new URL(origin).origin === origin) return origin;
+    return refuse(
+      `"allowed_origins" holds ${show(origin)}, expected origins such as "https://example.com", without a path`,
+    );
+  });
+}
+
+function readReset(reset: unknown, refuse: Refuse): Record<string, unknown> {
+  if (reset === undefined) return {};
+  return isRecord(reset) ? reset : refuse(`"reset" must be an object, found ${show(reset)}`);
+}
+
+function readInput(input: unknown, refuse: Refuse): 'mouse' | 'touch' {
+  if (input === undefined) return 'mouse';
+  return input === 'mouse' || input === 'touch'
+    ? input
+    : refuse(`"input" must be "mouse" or "touch", found ${show(input)}`);
+}
+
+function wholeNumber(value: unknown, min: number, max: number, name: string, refuse: Refuse): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  return refuse(`${name} must be a whole number from ${min} to ${max}, found ${show(value)}`);
+}
+
+function refuseUnknown(options: Options, known: string[], refuse: Refuse): void {
+  const unknown = Object.keys(options).find((key) => !known.includes(key));
+  if (unknown !== undefined) refuse(`"${unknown}" is unknown, known: ${known.join(', ')}`);
+}
+
+function isRecord(value: unknown): value is Options {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function show(value: unknown): string {
+  return value === undefined ? 'nothing' : (JSON.stringify(value) ?? typeof value);
+}
