@@ -4,19 +4,24 @@ import './clean-environment';
 import 'reflect-metadata';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadComponents } from '@ui-rl/plugin-kit';
 import { program } from '../../services/cli/src/program';
 import { commandLinePage } from './command-line';
 import { httpPage } from './http';
 import { deadLinks, markdownFiles } from './links';
 import type { Page } from './markdown';
 import { messagesPage } from './messages';
+import { componentsPage, runFilePage } from './run-file';
 import { root } from './sources';
 import { environmentPage, metricsPage, retriesPage } from './tables';
 
 const folder = join(root, 'docs/reference');
 
-function pages(): Page[] {
+async function pages(): Promise<Page[]> {
+  const registry = await loadComponents();
   return [
+    runFilePage(registry),
+    componentsPage(registry),
     commandLinePage(program),
     environmentPage(),
     messagesPage(),
@@ -51,8 +56,8 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-function main(): number {
-  const all = pages();
+async function main(): Promise<number> {
+  const all = await pages();
   if (!process.argv.includes('--check')) {
     write(all);
     return 0;
@@ -62,4 +67,10 @@ function main(): number {
   return problems.length === 0 ? 0 : 1;
 }
 
-process.exit(main());
+main().then(
+  (status) => process.exit(status),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

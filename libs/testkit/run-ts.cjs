@@ -23,4 +23,6 @@ Module._extensions['.ts'] = (module, file) => {
   });
   module._compile(code, file);
 };
-require(resolve(process.argv[2]));
+// The file stands where it would stand if Node had been called with it.
+process.argv.splice(1, 1);
+require(resolve(process.argv[1]));

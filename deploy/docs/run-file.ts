@@ -1,0 +1,66 @@
+import { relative } from 'node:path';
+import { COMPONENT_KINDS, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import {
+  describeRunFile,
+  type DescribedComponent,
+  type DescribedGroup,
+  type DescribedOption,
+} from '@ui-rl/settings';
+import { code, page, table, type Page } from './markdown';
+import { root } from './sources';
+
+/** Every option of the run file, group by group. */
+export function runFilePage(registry: ComponentRegistry): Page {
+  const { groups } = describeRunFile(registry);
+  return page('run-file.md', 'Run file', '`libs/settings` and the components', [
+    'YAML. Every option is also a flag under its path (`--training.learning_rate 1e-4`) and under the shorter names beside it. A component is chosen by its name, or by an object with `name` (of task sources `source_type`) and its [own options](components.md). An unknown option ends the start with the nearest names; one that would have no effect is refused.',
+    ...groups.map(sectionOf),
+  ]);
+}
+
+function sectionOf({ path, doc, needs, options }: DescribedGroup): string {
+  const title = `## ${path === '' ? 'In no group' : path}`;
+  return [title, [doc, needsText(needs)].filter(Boolean).join('; '), optionTable(options)]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+/** Every component that comes with the project, kind by kind. */
+export function componentsPage(registry: ComponentRegistry): Page {
+  const { components } = describeRunFile(registry);
+  const sections = COMPONENT_KINDS.flatMap((kind) => {
+    const own = components.filter((component) => component.kind === kind);
+    return own.length === 0 ? [] : [`## ${kind}`, ...own.map(componentText)];
+  });
+  return page('components.md', 'Components', 'the modules of the components', [
+    'What a run file can choose by name, as far as it comes with the project. `npx ui-rl plugins` also lists those of plugins. [What a component is](../concepts/components.md).',
+    ...sections,
+  ]);
+}
+
+function componentText({ name, description, file, options }: DescribedComponent): string {
+  const parts = [`### ${name}`, description, `From \`${relative(root, file)}\`.`];
+  return [...parts, options.length === 0 ? 'No options.' : optionTable(options)].filter(Boolean).join('\n\n');
+}
+
+function optionTable(options: readonly DescribedOption[]): string {
+  return table(
+    ['option', 'flags', 'default', 'what fits', 'what it does'],
+    options.map((option) => [
+      code(option.name),
+      option.flags.map((flag) => code(`--${flag}`)).join(', '),
+      defaultOf(option),
+      option.expected,
+      [option.doc, needsText(option.needs)].filter(Boolean).join('; '),
+    ]),
+  );
+}
+
+function defaultOf({ default: value, required }: DescribedOption): string {
+  if (value === undefined) return required ? 'must be given' : '–';
+  return code(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+function needsText(needs: DescribedOption['needs']): string {
+  return needs === undefined ? '' : `needs \`${needs.option}: ${JSON.stringify(needs.value)}\``;
+}

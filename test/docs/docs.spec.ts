@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadComponents } from '@ui-rl/plugin-kit';
+import { loadRunFile, SettingsError } from '@ui-rl/settings';
+import type { Command, Option } from 'commander';
+import { program } from '../../services/cli/src/program';
+import { commands, examples, fileName, root, type Example } from './examples';
+
+const scripts = Object.keys(
+  (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }).scripts,
+);
+const services = Object.keys(
+  (JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8')) as { projects: object }).projects,
+);
+
+let folder: string;
+
+/** All plugin files of the guides in one folder, with the page that one of them shows. */
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'uirl-docs-'));
+  mkdirSync(join(folder, 'counter'));
+  const [page] = examples('html');
+  writeFileSync(join(folder, 'counter', 'index.html'), page.text);
+  for (const plugin of examples('js')) writeFileSync(join(folder, fileName(plugin)), plugin.text);
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Every example with a title that names its page. */
+function cases(language: string): [title: string, example: Example][] {
+  return examples(language).map((example, index) => [`${example.page} #${index}`, example]);
+}
+
+describe('commands', () => {
+  it.each(cases('sh'))('of %s exist, with their options', async (_, example) => {
+    for (const words of commands(example)) {
+      expect({ words, problem: await problemOf(words) }).toEqual({ words, problem: null });
+    }
+  });
+
+  it('that list plugins work where a stranger types them', () => {
+    const names = examples('js').map((example) => `./${fileName(example)}`);
+    const args = [
+      join(root, 'libs/testkit/run-ts.cjs'),
+      join(root, 'services/cli/src/main.ts'),
+      'plugins',
+      '--json',
+    ];
+    const { stdout, stderr, status } = spawnSync(process.execPath, [...args, ...names], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, HOME: folder },
+    });
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+    const listed = (JSON.parse(stdout) as { file: string }[]).map(({ file }) => file);
+    expect(listed).toEqual(expect.arrayContaining(names.map((name) => join(folder, name))));
+  });
+});
+
+/** What is wrong with a command, as far as that can be said without running it. */
+async function problemOf([first, second, ...rest]: string[]): Promise<string | null> {
+  if (first === 'npx' && second === 'ui-rl') return problemOfVerb(program, rest);
+  if (first === 'npx' && second === 'nest')
+    return services.includes(rest[1]) ? null : `no service ${rest[1]}`;
+  if (first === 'npm' && second === 'run') return scripts.includes(rest[0]) ? null : `no script ${rest[0]}`;
+  if (first === 'node') return existsSync(join(root, second)) ? null : `no file ${second}`;
+  const known = ['npm', 'npx', 'nats', 'nats-server', 'export', 'curl', 'git'];
+  return known.includes(first) ? null : `nobody knows ${first}`;
+}
+
+async function problemOfVerb(command: Command, words: string[]): Promise<string | null> {
+  const child = command.commands.find((each) => each.name() === words[0]);
+  if (child !== undefined) return problemOfVerb(child, words.slice(1));
+  if (command === program) return `no verb ${words[0]}`;
+  const flags = unknownFlags(command, words);
+  if (flags.length === 0) return null;
+  if (!['train', 'quickstart'].includes(command.name())) return `${command.name()} has no option ${flags[0]}`;
+  return problemOfRunOptions(flags);
+}
+
+/** Flags that are none of the command's own, with their values. */
+function unknownFlags(command: Command, words: readonly string[]): string[] {
+  const unknown: string[] = [];
+  for (let index = 0; index < words.length; index += 1) {
+    if (!words[index].startsWith('--')) continue;
+    const option = optionOf(command, words[index]);
+    const value = words[index + 1]?.startsWith('--') === false ? words[index + 1] : undefined;
+    if (option === undefined) unknown.push(words[index], ...(value === undefined ? [] : [value]));
+    if (value !== undefined && option?.isBoolean() !== true) index += 1;
+  }
+  return unknown;
+}
+
+function optionOf(command: Command, flag: string): Option | undefined {
+  return command.options.find((option) => option.is(flag.split('=')[0]));
+}
+
+/** Options of the run file that nobody knows. What else is wrong with a run that flags alone describe does not matter here. */
+async function problemOfRunOptions(flags: string[]): Promise<string | null> {
+  try {
+    await loadRunFile({ flags });
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const unknown = error.problems.find(({ category }) => ['unknown', 'unsupported'].includes(category));
+    return unknown?.message ?? null;
+  }
+  return null;
+}
+
+it.each(cases('js'))('the plugin of %s is one', async (_, example) => {
+  const file = fileName(example);
+  const { files } = await loadComponents({ packages: [`./${file}`], from: folder });
+  expect(files).toEqual([join(folder, file)]);
+});
+
+it.each(cases('yaml'))('the run file of %s is read', async (_, example) => {
+  const file = join(folder, 'run.yaml');
+  writeFileSync(file, example.text);
+  const { run } = await loadRunFile({ file });
+  expect(run.tasks.length).toBeGreaterThan(0);
+});
