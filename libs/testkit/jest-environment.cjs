@@ -1,5 +1,8 @@
 const { TestEnvironment } = require('jest-environment-node');
 
+// Tests get a copy of the environment, which native code does not see.
+process.env.ORT_DISABLE_TELEMETRY ??= '1';
+
 /**
  * onnxruntime-node compares typed arrays with the constructors of the realm it was loaded in.
  * Jest runs tests in another realm, so the outer constructors are put into it, with the error that the outer DataView throws.

@@ -1,4 +1,4 @@
-import type { Tensor } from 'onnxruntime-node';
+import type { Tensor } from './onnxruntime';
 import { termsOf } from './dims';
 import { GraphError } from './errors';
 import type { Value } from './graph';

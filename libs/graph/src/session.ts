@@ -1,4 +1,4 @@
-import { InferenceSession, type Tensor } from 'onnxruntime-node';
+import { InferenceSession, type Tensor } from './onnxruntime';
 import { GraphError } from './errors';
 import { Graph } from './graph';
 import { externalDataFolder } from './onnx/external';

@@ -1,4 +1,4 @@
-import { Tensor } from 'onnxruntime-node';
+import { Tensor } from './onnxruntime';
 import { arrayOf, zeroData, type DType, type TypedArray } from './dtype';
 import { GraphError } from './errors';
 

@@ -39,7 +39,7 @@ function runOnWebgpu(graph: Graph, feeds: Record<string, Tensor>): Numbers {
       { data: Array.from(data as Float32Array), dims },
     ]);
     writeFileSync(join(folder, 'feeds.json'), JSON.stringify(Object.fromEntries(plain)));
-    const env = softwareVulkan(join(folder, 'run'));
+    const env = { ...process.env, ...softwareVulkan(join(folder, 'run')) };
     execFileSync(process.execPath, ['-e', childProgram, require.resolve('onnxruntime-node'), folder], {
       env,
     });

@@ -1,0 +1,3 @@
+import './no-telemetry';
+
+export { InferenceSession, Tensor } from 'onnxruntime-node';
