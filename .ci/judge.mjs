@@ -17,8 +17,11 @@ function judge({ testResults, success }) {
   const failures = [
     ...tests.filter(({ status }) => status !== 'passed').map(({ status, name }) => `${status}: ${name}`),
     ...testResults
-      .filter(({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0)
-      .map(({ name }) => `not run: ${relative('.', name)}`),
+      .filter(
+        ({ status, assertionResults }) =>
+          status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
+      )
+      .map(({ name, message }) => `failed: ${relative('.', name)}: ${message}`),
   ];
   if (passed === 0) failures.push('no test was run');
   if (failures.length === 0 && !success) failures.push('Jest failed outside of its tests');

@@ -1,15 +1,20 @@
 const { TestEnvironment } = require('jest-environment-node');
+const Leftovers = require('./leftovers.cjs');
 
 // Tests get a copy of the environment, which native code does not see.
 process.env.ORT_DISABLE_TELEMETRY ??= '1';
 
 /**
+ * Each test file has a folder for temporary files of its own, and fails where it leaves something behind.
+ *
  * onnxruntime-node compares typed arrays with the constructors of the realm it was loaded in.
  * Jest runs tests in another realm, so the outer constructors are put into it, with the error that the outer DataView throws.
  */
-module.exports = class OuterTypedArrays extends TestEnvironment {
+module.exports = class Environment extends TestEnvironment {
   constructor(config, context) {
+    const leftovers = new Leftovers();
     super(config, context);
+    this.leftovers = leftovers;
     for (const name of [
       'ArrayBuffer',
       'SharedArrayBuffer',
@@ -29,5 +34,16 @@ module.exports = class OuterTypedArrays extends TestEnvironment {
     ]) {
       this.global[name] = globalThis[name];
     }
+  }
+
+  async handleTestEvent({ name }, state) {
+    if (name !== 'run_finish') return;
+    const found = await this.leftovers.end();
+    if (found !== null) state.unhandledErrors.push([found, undefined]);
+  }
+
+  async teardown() {
+    await this.leftovers.end();
+    await super.teardown();
   }
 };

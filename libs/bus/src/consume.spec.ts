@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { RolloutRequest, STREAMS, subjects, Task } from '@ui-rl/contracts';
 import { RETRIES } from '@ui-rl/retry';
-import { eventually, makeRollout, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
+import { drained, eventually, makeRollout, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService, type DeadLetter } from './index';
 
 Logger.overrideLogger(false);
@@ -35,6 +35,8 @@ describe('streams and durable consumers', () => {
     const seen: string[] = [];
     let running = 0;
     let most = 0;
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
     const options = {
       stream: STREAMS.rollouts,
       durable: 'actors',
@@ -44,7 +46,7 @@ describe('streams and durable consumers', () => {
       handle: async (message: RolloutRequest) => {
         running += 1;
         most = Math.max(most, running);
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await released;
         seen.push(message.rolloutId);
         running -= 1;
       },
@@ -55,12 +57,13 @@ describe('streams and durable consumers', () => {
       const rollout = makeRollout({ rolloutId: `r${index}` });
       await bus.publishJson(subjects.rollout('run', 'train'), rollout, rollout.rolloutId);
     }
-    await eventually('20 rollouts', () => seen.length >= 20);
+    await eventually('work in every slot of both', () => running === 4);
+    release();
+    await drained(bus, STREAMS.rollouts, 'actors');
     await other.close();
     expect(new Set(seen).size).toBe(20);
     expect(seen).toHaveLength(20);
-    expect(most).toBeLessThanOrEqual(4);
-    expect(most).toBeGreaterThan(1);
+    expect(most).toBe(4);
   });
 
   it('retries a failed message and marks the last attempt, then calls the exhausted handler', async () => {

@@ -7,6 +7,15 @@ import { BusService } from './index';
 
 Logger.overrideLogger(false);
 
+/** Waits until the client has tried so many times to connect again. */
+async function failedReconnections(bus: BusService, count: number): Promise<void> {
+  let seen = 0;
+  for await (const { type } of bus.connection.status()) {
+    if (type === 'reconnecting') seen += 1;
+    if (seen > count) return;
+  }
+}
+
 describe('a broker that comes and goes', () => {
   let nats: NatsServer;
   let bus: BusService;
@@ -45,6 +54,7 @@ describe('a broker that comes and goes', () => {
     await bus.runsBucket.put('run.policy', { version: 1 });
     await eventually('the first task', () => seen.length === 1 && changes.length === 1);
 
+    const attempts = failedReconnections(bus, 2);
     await nats.kill();
     const meanwhile = bus.publishJson(
       subjects.task('run'),
@@ -55,7 +65,7 @@ describe('a broker that comes and goes', () => {
       until: Date.now() + 20_000,
       isTransientResult: ({ ok }) => !ok,
     });
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await attempts;
     await nats.launch();
     await meanwhile;
     await bus.publishJson(subjects.task('run'), makeTask({ description: 'after' }), 'after');
@@ -93,7 +103,7 @@ describe('a broker that comes and goes', () => {
     const proxy = await FaultyProxy.start(nats.port);
     proxy.cut(true);
     const connecting = connect('early', proxy.port);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await eventually('two attempts', () => proxy.refused >= 2);
     proxy.heal();
     const early = await connecting;
     expect(await early.runsBucket.get('nothing')).toBeNull();
@@ -115,7 +125,7 @@ describe('a broker that comes and goes', () => {
     });
     proxy.blackhole(true);
     await bus.publishJson(subjects.task('run'), makeTask({ description: 'lost' }), 'lost');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await eventually('the message to get lost', () => proxy.swallowed > 0);
     proxy.heal();
     proxy.cut();
     await bus.publishJson(subjects.task('run'), makeTask({ description: 'next' }), 'next');

@@ -48,12 +48,14 @@ describe('requests', () => {
   });
 
   it('turns what went wrong into codes', async () => {
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
     bus.respond({
       subject: 'uirl.test',
       schema: Task,
       handle: async (task) => {
         if (task.description === 'full') return failure('capacity', 'all pages are taken');
-        if (task.description === 'slow') await new Promise((resolve) => setTimeout(resolve, 500));
+        if (task.description === 'slow') await released;
         throw new Error('broken');
       },
     });
@@ -63,15 +65,17 @@ describe('requests', () => {
     };
     expect(await code('uirl.test', 'full')).toBe('capacity');
     expect(await code('uirl.test', 'slow')).toBe('timeout');
+    release();
     expect(await code('uirl.test', 'other')).toBe('internal');
     expect(await code('uirl.nobody', 'other')).toBe('no_responders');
     expect(await code('uirl.test', 'x'.repeat(9 * 1024 * 1024))).toBe('too_large');
   });
 
   it('tells that nobody took a request, so that it can be sent again until the service is there', async () => {
+    const { outMsgs: before } = bus.connection.stats();
     const ask = () => bus.request('uirl.late', makeTask(), 1_000);
     const asked = retry(RETRIES.request, ask, { until: Date.now() + 5_000, isTransientResult: isUnanswered });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await eventually('a second attempt', () => bus.connection.stats().outMsgs >= before + 2);
     bus.respond({ subject: 'uirl.late', schema: Task, handle: async () => ({ here: true }) });
     expect(await asked).toEqual({ ok: true, value: { here: true } });
   });

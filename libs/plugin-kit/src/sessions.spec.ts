@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Action } from '@ui-rl/actions';
 import type { Reply } from '@ui-rl/contracts';
 import type { Environment, EnvironmentSession, StepOutcome } from './kinds';
@@ -46,6 +45,12 @@ async function opened(sessions: Sessions, overrides = {}): Promise<string> {
   return reply.value.sessionId;
 }
 
+/** A promise that is kept from outside. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open: () => void = () => undefined;
+  return { opened: new Promise((resolve) => (open = resolve)), open };
+}
+
 function codeOf(reply: Reply<unknown>): string {
   return reply.ok ? 'ok' : reply.error.code;
 }
@@ -57,7 +62,10 @@ describe('Sessions', () => {
     environment = new Counter();
     sessions = new Sessions(environment, { maxSessions: 2 });
   });
-  afterEach(() => sessions.close());
+  afterEach(async () => {
+    jest.useRealTimers();
+    await sessions.close();
+  });
 
   it('answers a repeated step from its first reply, also while it runs and after the end', async () => {
     const sessionId = await opened(sessions);
@@ -82,8 +90,9 @@ describe('Sessions', () => {
 
   it('refuses another step while one runs, and leaves the session as it is', async () => {
     const sessionId = await opened(sessions);
+    const { opened: finished, open: finish } = gate();
     environment.onStep = async () => {
-      await sleep(50);
+      await finished;
       return { ok: true, value: { screenshot, outcome: 'ok', done: false } };
     };
     const running = sessions.step({ sessionId, stepId: 's1', action: click(1), deadlineMs: 1000 });
@@ -91,6 +100,7 @@ describe('Sessions', () => {
       'busy',
     );
     expect(codeOf(await sessions.closeSession(sessionId))).toBe('busy');
+    finish();
     expect(codeOf(await running)).toBe('ok');
     expect(codeOf(await sessions.step({ sessionId, stepId: 's2', action: click(2), deadlineMs: 1000 }))).toBe(
       'ok',
@@ -139,13 +149,16 @@ describe('Sessions', () => {
   });
 
   it('ends a session whose lease runs out, renewed by every request, and says so later', async () => {
+    jest.useFakeTimers();
     const sessionId = await opened(sessions, { leaseMs: 80 });
     for (let i = 0; i < 3; i++) {
-      await sleep(50);
+      await jest.advanceTimersByTimeAsync(79);
       const reply = await sessions.step({ sessionId, stepId: `s${i}`, action: click(i), deadlineMs: 1000 });
       expect(codeOf(reply)).toBe('ok');
     }
-    await sleep(150);
+    await jest.advanceTimersByTimeAsync(79);
+    expect(sessions.size).toBe(1);
+    await jest.advanceTimersByTimeAsync(1);
     expect(environment.discarded).toBe(1);
     expect(sessions.size).toBe(0);
     const late = await sessions.step({ sessionId, stepId: 's9', action: click(9), deadlineMs: 1000 });
@@ -156,14 +169,17 @@ describe('Sessions', () => {
   });
 
   it('does not let the lease run out while a step is at work', async () => {
+    jest.useFakeTimers();
     const sessionId = await opened(sessions, { leaseMs: 40 });
+    const { opened: finished, open: finish } = gate();
     environment.onStep = async () => {
-      await sleep(120);
+      await finished;
       return { ok: true, value: { screenshot, outcome: 'ok', done: false } };
     };
-    expect(codeOf(await sessions.step({ sessionId, stepId: 's', action: click(1), deadlineMs: 1000 }))).toBe(
-      'ok',
-    );
+    const step = sessions.step({ sessionId, stepId: 's', action: click(1), deadlineMs: 1000 });
+    await jest.advanceTimersByTimeAsync(400);
+    finish();
+    expect(codeOf(await step)).toBe('ok');
     expect(sessions.size).toBe(1);
   });
 
@@ -191,12 +207,15 @@ describe('Sessions', () => {
   });
 
   it('answers in time for an environment that does not, and ends what it opens too late', async () => {
-    environment.onOpen = () => sleep(2300);
-    const begin = Date.now();
-    const reply = await sessions.open({ ...request, deadlineMs: 50 });
-    expect(codeOf(reply)).toBe('deadline');
-    expect(Date.now() - begin).toBeLessThan(2250);
-    await sleep(400);
+    jest.useFakeTimers();
+    const { opened: answered, open: answer } = gate();
+    environment.onOpen = () => answered;
+    const opening = sessions.open({ ...request, deadlineMs: 50 });
+    await jest.advanceTimersByTimeAsync(2050);
+    expect(codeOf(await opening)).toBe('deadline');
+    expect(environment.discarded).toBe(0);
+    answer();
+    await jest.advanceTimersByTimeAsync(0);
     expect(environment.discarded).toBe(1);
     expect(sessions.size).toBe(0);
   });

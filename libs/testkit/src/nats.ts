@@ -38,7 +38,12 @@ export class NatsServer {
     const configPath = join(temporary, 'nats.conf');
     writeFileSync(configPath, configuration(port, storeDir, options));
     const server = new NatsServer(port, storeDir, configPath, temporary);
-    await server.launch();
+    try {
+      await server.launch();
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
     return server;
   }
 

@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, freePort, Launched } from './processes';
+import { essentials, eventually, freePort, Launched } from './processes';
 import { findPostgres } from './tools';
 
 /** A PostgreSQL cluster of its own, gone after `stop`. */
@@ -24,12 +25,11 @@ interface User {
 /** Starts a temporary PostgreSQL on 127.0.0.1. */
 export async function startPostgres(): Promise<PostgresServer> {
   const user = process.getuid?.() === 0 ? unprivilegedUser() : {};
-  // Its folder holds a socket, whose path must be short.
-  const folder = mkdtempSync('/tmp/uirl-pg-');
+  const folder = mkdtempSync(join(tmpdir(), 'uirl-pg-'));
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
   const binaries = binariesFor(user, folder);
   const data = join(folder, 'data');
-  const options = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', HOME: folder } };
+  const options = { ...user, cwd: folder, env: { ...essentials(), LC_ALL: 'C.UTF-8', HOME: folder } };
   execFileSync(
     join(binaries, 'initdb'),
     ['-D', data, '-U', 'uirl', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'],

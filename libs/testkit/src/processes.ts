@@ -39,6 +39,12 @@ export async function eventually<T>(
   throw new Error(`waited ${timeoutMs} ms in vain for ${what}; last seen: ${String(last)}`);
 }
 
+/** What a process needs of this one's environment. */
+export function essentials(): Record<string, string> {
+  const names = ['PATH', 'HOME', 'TMPDIR'].filter((name) => process.env[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, process.env[name]!]));
+}
+
 const children = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');

@@ -6,6 +6,10 @@ export class FaultyProxy {
   private delayMs = 0;
   private blackholed = false;
   private refusing = false;
+  /** Connections that were refused so far. */
+  refused = 0;
+  /** Chunks that were swallowed so far. */
+  swallowed = 0;
 
   private constructor(
     private readonly server: Server,
@@ -58,6 +62,7 @@ export class FaultyProxy {
 
   private accept(client: Socket, port: number, host: string): void {
     if (this.refusing) {
+      this.refused += 1;
       client.destroy();
       return;
     }
@@ -76,7 +81,10 @@ export class FaultyProxy {
 
   private pass(from: Socket, to: Socket): void {
     from.on('data', (data) => {
-      if (this.blackholed) return;
+      if (this.blackholed) {
+        this.swallowed += 1;
+        return;
+      }
       if (this.delayMs === 0) to.write(data);
       else setTimeout(() => !to.destroyed && to.write(data), this.delayMs);
     });

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, descendants, isAlive, Lab, until, value } from '../test/support';
 import browser from './index';
 
@@ -20,6 +21,12 @@ const browsers = () =>
   descendants(process.pid).filter(
     ({ command }) => command.includes('--remote-debugging-pipe') && !command.includes('--type='),
   );
+
+/** A browser that is killed cannot remove the folder of its socket. */
+afterAll(() => {
+  const left = readdirSync(tmpdir()).filter((name) => name.startsWith('org.chromium.Chromium.'));
+  for (const name of left) rmSync(join(tmpdir(), name), { recursive: true });
+});
 
 describe('faults', () => {
   let lab: Lab;
@@ -102,9 +109,8 @@ describe('faults', () => {
 
   it('an expired lease closes the page', async () => {
     const player = await lab.open(page, { leaseMs: 200 });
-    await sleep(400);
+    await until(() => lab.sessions.size === 0);
     expect(codeOf(await player.ask(click))).toBe('no_session');
-    expect(lab.sessions.size).toBe(0);
     const next = await lab.open(page);
     expect(await next.close()).toEqual({ clicks: 0, episodes: 1 });
   });
@@ -164,16 +170,13 @@ describe('processes', () => {
   });
 
   it('are not left behind by a process that is killed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'killed-'));
     const child = spawn(
       process.execPath,
       [join(__dirname, '../../../libs/testkit/run-ts.cjs'), join(__dirname, '../test/open-forever.ts')],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TMPDIR: folder } },
     );
-    const folder = await new Promise<string>((resolve) =>
-      child.stdout.once('data', (data) => resolve(String(data).trim())),
-    );
+    await once(child.stdout, 'data');
     const started = descendants(child.pid!);
     expect(started.filter(({ command }) => command.includes('--type=renderer')).length).toBeGreaterThan(0);
     child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-// A process that holds an open page until it is killed; prints its folder of pages once the page is there.
+// A process that holds an open page until it is killed; says so once the page is there.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const deadline = { deadlineAt: Date.now() + 30_000, signal: AbortSignal.timeout(30_000) };
   const reply = await environment.open({ task, seed: 1 }, deadline);
   if (!reply.ok) throw new Error(reply.error.message);
-  process.stdout.write(`${folder}\n`);
+  process.stdout.write('open\n');
 }
 
 setInterval(() => {}, 1000);

@@ -1,19 +1,20 @@
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { BusService, sha256 } from '@ui-rl/bus';
 import {
+  BUCKETS,
   EnvCloseRequest,
   EnvOpenRequest,
   EnvStepRequest,
   PolicyActRequest,
   PolicyInfoRequest,
+  type ServiceReadyEvent,
   STREAMS,
   subjects,
   Trajectory,
 } from '@ui-rl/contracts';
-import { sleep } from '@ui-rl/retry';
 import { openApplication } from '@ui-rl/service';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
-import { eventually, makeRollout, type NatsServer, startNats } from '@ui-rl/testkit';
+import { drained, eventually, makeRollout, type NatsServer, startNats } from '@ui-rl/testkit';
 import { ActorModule } from './actor.module';
 
 Logger.overrideLogger(false);
@@ -35,6 +36,8 @@ let actor: INestApplicationContext;
 const published: Trajectory[] = [];
 const seen = new Set<number>();
 const active = { now: 0, most: 0 };
+/** What the policy waits for before it answers. */
+let think: () => Promise<void> = async () => {};
 
 /** An environment with one screen per step and a policy that clicks, on a connection of their own. */
 function serveWorld(): void {
@@ -68,7 +71,7 @@ function serveWorld(): void {
     subject: subjects.policyAct(RUN),
     schema: PolicyActRequest,
     handle: async ({ images }) => {
-      await sleep(50);
+      await think();
       return {
         promptTokenIds: [1],
         promptImages: images.map((image) => sha256(image)),
@@ -104,6 +107,7 @@ beforeAll(async () => {
   await world.consume<Trajectory>({
     stream: STREAMS.trajectories,
     durable: 'test',
+    ackWaitMs: 2_000,
     subject: subjects.trajectory(RUN, '*'),
     schema: Trajectory,
     handle: async (trajectory, { streamSequence }) => {
@@ -123,9 +127,27 @@ afterAll(async () => {
   await nats.stop();
 });
 
+/** Makes the policy answer `count` requests and hold the others back until it is released. */
+function holdAfter(count: number): () => void {
+  let answered = 0;
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  think = async () => {
+    answered += 1;
+    if (answered > count) await released;
+  };
+  return release;
+}
+
 async function ask(rolloutId: string, changes: Parameters<typeof makeRollout>[0] = {}): Promise<void> {
   const request = makeRollout({ rolloutId, runId: RUN, ...changes });
   await world.publishJson(subjects.rollout(RUN, 'train'), request, rolloutId);
+}
+
+/** Every rollout was played and acknowledged, and every trajectory was seen. */
+async function allPlayed(): Promise<void> {
+  await drained(world, STREAMS.rollouts, `actors-${RUN}`, 45_000);
+  await drained(world, STREAMS.trajectories, 'test');
 }
 
 const deadLetterReasons = async () => {
@@ -135,8 +157,12 @@ const deadLetterReasons = async () => {
 };
 
 test('rollouts are played as many at once as the run allows, and each published once', async () => {
+  const release = holdAfter(0);
   await Promise.all(Array.from({ length: 12 }, (_, index) => ask(`r${index}`)));
-  await eventually('12 trajectories', () => published.length === 12);
+  await eventually('as many at once as the run allows', () => active.now === 3);
+  release();
+  await allPlayed();
+  expect(published).toHaveLength(12);
   expect(active).toEqual({ now: 0, most: 3 });
   expect(new Set(published.map(({ request }) => request.rolloutId)).size).toBe(12);
   expect(published[0]).toMatchObject({
@@ -165,28 +191,52 @@ test('a message that is no rollout, or for somebody else, becomes a dead letter 
 
 test('episodes go on after the broker was killed in the middle of them, none lost and none twice', async () => {
   published.length = 0;
+  const release = holdAfter(5);
   await Promise.all(Array.from({ length: 9 }, (_, index) => ask(`kill-${index}`)));
-  await eventually('the first', () => published.length > 0);
-  await nats.restart(300);
+  await eventually('some done and some in the middle', () => published.length > 0 && active.now === 3);
+  await nats.kill();
+  release();
+  await nats.launch();
   await eventually('all of them', () => published.length >= 9, 45_000);
-  await sleep(500);
+  await allPlayed();
   expect(published.map(({ request }) => request.rolloutId).toSorted()).toEqual(
     Array.from({ length: 9 }, (_, index) => `kill-${index}`),
   );
   expect(published.map(({ status, invalidReason }) => invalidReason ?? status)).toEqual(
     Array.from({ length: 9 }, () => 'truncated'),
   );
-}, 60_000);
+}, 120_000);
 
-test('an actor that waits for a run stops when it is told to', async () => {
+test('an actor that waits for a run stops when it is told to, and plays no run that comes later', async () => {
   const empty = await startNats();
-  const bus = await BusService.connect({ service: 'actor', servers: [empty.url] });
-  const waiting = await openApplication(bus, ActorModule.forRoot({ components }));
-  await sleep(200);
-  await waiting.close();
-  await bus.close();
+  const connect = () => BusService.connect({ service: 'actor', servers: [empty.url] });
+  const start = (bus: BusService) => openApplication(bus, ActorModule.forRoot({ components }));
+  const [first, second] = [await connect(), await connect()];
+  const stopped = await start(first);
+  const watches = async () => {
+    const reply = await second.connection.request(`$JS.API.CONSUMER.NAMES.KV_${BUCKETS.runs}`, '');
+    return reply.json<{ total: number }>().total > 0;
+  };
+  await eventually('the actor to watch for runs', watches);
+  await stopped.close();
+
+  const ready: ServiceReadyEvent[] = [];
+  await second.consume<ServiceReadyEvent>({
+    stream: STREAMS.events,
+    durable: 'ready',
+    subject: subjects.event('later', 'service_ready'),
+    handle: async (event) => void ready.push(event),
+  });
+  await second.runs.create({ runId: 'later', createdAt: new Date().toISOString(), config: CONFIG });
+  const other = await start(second);
+  await eventually('the other actor', () => ready.length > 0);
+  await drained(second, STREAMS.events, 'ready');
+  expect(ready.map(({ instance }) => instance)).toEqual([second.instance]);
+
+  await other.close();
+  await Promise.all([first.close(), second.close()]);
   await empty.stop();
-}, 10_000);
+});
 
 test('a run whose options make no sense has failed, and says why', async () => {
   const runId = 'no-such-reward';

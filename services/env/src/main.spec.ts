@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import { type EnvOpenReply, subjects } from '@ui-rl/contracts';
 import {
@@ -75,13 +77,16 @@ describe('the env process', () => {
     ['SIGINT', 0],
     ['SIGKILL', null],
   ] as const)('leaves no browser behind after %s', async (signal, code) => {
-    service = startService('env', { NATS_URL: `nats://127.0.0.1:${nats.port}` });
+    // A process that is killed removes no files.
+    const folder = mkdtempSync(join(tmpdir(), 'uirl-env-'));
+    service = startService('env', { NATS_URL: `nats://127.0.0.1:${nats.port}`, TMPDIR: folder });
     await open();
     const started = descendants(service.pid);
     expect(started.length).toBeGreaterThan(2);
     service.child.kill(signal);
     expect(await service.exited).toBe(code);
     await eventually('the end of the browsers', () => started.every((pid) => parentOf(pid) === null));
+    rmSync(folder, { recursive: true });
   });
 
   it('ends with the name of a setting that is wrong', async () => {

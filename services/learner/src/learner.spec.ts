@@ -18,6 +18,7 @@ import {
 import { RETRIES, retry } from '@ui-rl/retry';
 import { openApplication } from '@ui-rl/service';
 import {
+  drained,
   eventually,
   makeRollout,
   makeTrajectory,
@@ -197,13 +198,7 @@ async function stored<T>(stream: string, subject: string, name: string): Promise
     durable: name,
     handle: async (m) => void found.push(m),
   });
-  let seen = -1;
-  await eventually('the end of the stream', async () => {
-    const done = seen === found.length;
-    seen = found.length;
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    return done;
-  });
+  await drained(bus, stream, name);
   await consumption.stop();
   return found;
 }

@@ -4,7 +4,7 @@ import { BusService, type Consumption, type DeadLetter } from '@ui-rl/bus';
 import { ANY, type PolicyState, RolloutRequest, SEED_RANGES, STREAMS, subjects } from '@ui-rl/contracts';
 import { openApplication } from '@ui-rl/service';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import { eventually, freePort, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
+import { drained, eventually, freePort, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
 import { TaskLoaderModule } from './task-loader.module';
 
 Logger.overrideLogger(false);
@@ -85,29 +85,38 @@ describe('task-loader', () => {
     [...new Set(rollouts.map(({ groupId }) => groupId))].map((id) =>
       rollouts.filter(({ groupId }) => groupId === id),
     );
-  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const training = (rollouts: RolloutRequest[]) => rollouts.filter(({ purpose }) => purpose === 'train');
+  const allSeen = (runId: string) => drained(bus, STREAMS.rollouts, `actors-${runId}`);
+
+  /** Lets the service take two tasks, one after the other: what it was told before, it has acted upon. */
+  async function turns(runId: string, seen: RolloutRequest[]): Promise<void> {
+    for (let turn = 0; turn < 2; turn += 1) {
+      const before = seen.length - training(seen).length;
+      await bus.runs.publishTask(runId, { description: 'Go home' }, `${runId}-turn-${before}`);
+      await eventually('a turn', () => seen.length - training(seen).length > before);
+    }
+  }
 
   it('releases groups only in training, and only as many as the learner requests', async () => {
     const runId = await createRun('baseline');
     const seen = await collect(runId);
     await request(runId, 2);
     await startLoader(runId);
-    await eventually('the service', async () => (await bus.runs.state(runId)) !== null);
-    await pause(400);
-    expect(seen).toHaveLength(0);
+    await turns(runId, seen);
+    expect(training(seen)).toHaveLength(0);
     await bus.runs.changePhase(runId, 'training');
-    await eventually('2 groups', () => seen.length >= 2 * GROUP_SIZE);
-    await pause(200);
-    expect(seen).toHaveLength(2 * GROUP_SIZE);
+    await eventually('2 groups', () => training(seen).length >= 2 * GROUP_SIZE);
+    await turns(runId, seen);
+    expect(training(seen)).toHaveLength(2 * GROUP_SIZE);
     await request(runId, 5);
-    await eventually('5 groups', () => seen.length >= 5 * GROUP_SIZE);
-    await pause(200);
-    expect(seen).toHaveLength(5 * GROUP_SIZE);
+    await eventually('5 groups', () => training(seen).length >= 5 * GROUP_SIZE);
+    await turns(runId, seen);
+    expect(training(seen)).toHaveLength(5 * GROUP_SIZE);
     expect(await bus.runs.loader(runId)).toEqual({ groupsReleased: 5 });
     await bus.runs.changePhase(runId, 'final_eval');
     await request(runId, 7);
-    await pause(300);
-    expect(seen).toHaveLength(5 * GROUP_SIZE);
+    await turns(runId, seen);
+    expect(training(seen)).toHaveLength(5 * GROUP_SIZE);
   });
 
   it('gives a group one task and one start, and each of its rollouts a sampling seed', async () => {
@@ -171,7 +180,7 @@ describe('task-loader', () => {
     ends.push(() => service.stop());
     await eventually('all groups', async () => (await released()) === GROUPS, 60_000);
     await eventually('all rollouts', () => consumer.length >= GROUPS * GROUP_SIZE, 60_000);
-    await pause(200);
+    await allSeen(runId);
     expect(consumer).toHaveLength(GROUPS * GROUP_SIZE);
     expect(new Set(consumer.map(({ rolloutId }) => rolloutId)).size).toBe(GROUPS * GROUP_SIZE);
   });
@@ -186,7 +195,7 @@ describe('task-loader', () => {
     await bus.runsBucket.put(`${runId}.loader`, { groupsReleased: 2 });
     await startLoader(runId);
     await eventually('group 3 again', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
-    await pause(200);
+    await allSeen(runId);
     expect(seen).toHaveLength(3 * GROUP_SIZE);
   });
 
@@ -194,10 +203,11 @@ describe('task-loader', () => {
     const runId = await createRun();
     const seen = await collect(runId);
     await Promise.all([startLoader(runId), startLoader(runId)]);
+    const [stopFirst, stopSecond] = ends.splice(-2);
     for (let requested = 1; requested <= 20; requested += 1) await request(runId, requested);
     await eventually('20 groups', async () => (await bus.runs.loader(runId))?.groupsReleased === 20);
-    await eventually('all rollouts', () => seen.length >= 20 * GROUP_SIZE);
-    await pause(200);
+    await Promise.all([stopFirst(), stopSecond()]);
+    await allSeen(runId);
     expect(seen.map(({ rolloutId }) => rolloutId)).toEqual([
       ...new Set(seen.map(({ rolloutId }) => rolloutId)),
     ]);
@@ -279,7 +289,8 @@ describe('task-loader', () => {
       await bus.runs.publishTask(runId, { description: 'Go home' }, 'by-me');
       await bus.runs.publishTask(runId, { description: 'Go home' }, 'by-you');
       await eventually('both', () => seen.length >= 2);
-      await pause(200);
+      await drained(bus, STREAMS.tasks, `task-loader-${runId}`);
+      await allSeen(runId);
       expect(seen).toHaveLength(2);
       expect(seen[0].rolloutId).not.toBe(seen[1].rolloutId);
     });

@@ -65,7 +65,7 @@ export class TestFleet {
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
     const folder = mkdtempSync(join(tmpdir(), 'uirl-e2e-'));
-    mkdirSync(join(folder, 'runs'));
+    for (const name of ['runs', 'tmp']) mkdirSync(join(folder, name));
     writeFileSync(join(folder, 'footprint.js'), REWARD);
     // The log of this process repeats the dead letters of the services and what they wait for.
     Logger.overrideLogger(['fatal']);
@@ -208,7 +208,12 @@ export class TestFleet {
 
   private launch(name: ServiceName): void {
     if (this.stopping) return;
-    const env: Record<string, string> = { NATS_URL: this.nats.url, UIRL_RUNS_DIR: this.runsDir };
+    const env: Record<string, string> = {
+      NATS_URL: this.nats.url,
+      UIRL_RUNS_DIR: this.runsDir,
+      // Services that are killed remove no files.
+      TMPDIR: join(this.folder, 'tmp'),
+    };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
     if (name === 'monitor') {
       env.MONITOR_PORT = String(this.monitorPort);

@@ -13,7 +13,7 @@ import {
 import { createHash, randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FakeHub } from '@ui-rl/testkit';
+import { eventually, FakeHub } from '@ui-rl/testkit';
 import { loadFamily, loadModelFolder } from '../folder';
 import { initializeLora } from '../initialize';
 import { baseModelFields, saveAdapter } from '../lora/adapter';
@@ -223,9 +223,10 @@ describe('a broken download', () => {
     hub.put(ID, { files: fixtureFiles() });
     hub.delayMs = 60_000;
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 100);
-    const error = await failureOf(resolveModel(ID, options({ signal: stop.signal })));
-    expect(error.kind).toBe('stopped');
+    const failed = failureOf(resolveModel(ID, options({ signal: stop.signal })));
+    await eventually('a download under way', () => hub.requests.some(({ server }) => server === 'storage'));
+    stop.abort();
+    expect((await failed).kind).toBe('stopped');
   });
 });
 

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '@ui-rl/testkit';
 import { diskError, HubError } from './errors';
 import { withLock } from './lock';
 
@@ -53,7 +54,7 @@ test('the lock of another machine is waited for, and taken when it is not renewe
 test('a lock that is worked under for long is renewed', async () => {
   const order: string[] = [];
   const long = withLock(file, () => sleep(500).then(() => order.push('first')), { ...quick, staleMs: 200 });
-  await sleep(20);
+  await eventually('the lock of the first', () => existsSync(file));
   const second = withLock(file, () => Promise.resolve(order.push('second')), { ...quick, staleMs: 200 });
   await Promise.all([long, second]);
   expect(order).toEqual(['first', 'second']);
@@ -63,10 +64,8 @@ test('waiting ends on abort', async () => {
   await withLock(file, () => Promise.resolve(), quick);
   writeFileSync(file, `${hostname()} ${process.pid}`);
   const stop = new AbortController();
-  setTimeout(() => stop.abort(), 50);
-  await expect(withLock(file, () => Promise.resolve(), { ...quick, signal: stop.signal })).rejects.toThrow(
-    /abort/,
-  );
+  const waiting = { ...quick, signal: stop.signal, onWait: () => stop.abort() };
+  await expect(withLock(file, () => Promise.resolve(), waiting)).rejects.toThrow(/abort/);
 });
 
 test('a full disk and a folder that cannot be written are reported in words', () => {

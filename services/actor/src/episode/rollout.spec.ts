@@ -163,11 +163,12 @@ test('a reward that fails makes the episode invalid and is named', async () => {
 
 test('an episode ends at once when the actor is stopped, and its session with it', async () => {
   const stopping = new AbortController();
-  world.act = () => {
-    setTimeout(() => stopping.abort(), 50);
+  world.act = (attempt) => {
+    if (attempt === 2) stopping.abort();
     return failure('internal', 'not now');
   };
   await expect(play({}, { stopping: stopping.signal })).rejects.toThrow(/being stopped/);
+  expect(world.asked).toHaveLength(2);
   await eventually('the session to be closed', () => world.closed.length === 1);
 });
 

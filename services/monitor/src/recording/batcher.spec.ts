@@ -1,6 +1,6 @@
 import { UnacceptableMessage } from '@ui-rl/bus';
 import { type Database, findEpisode, migrate, openDatabase } from '@ui-rl/records';
-import { makeRollout, makeTrajectory, type PostgresServer, startPostgres } from '@ui-rl/testkit';
+import { eventually, makeRollout, makeTrajectory, type PostgresServer, startPostgres } from '@ui-rl/testkit';
 import { Batcher, type Item } from './batcher';
 
 describe('Batcher', () => {
@@ -45,14 +45,16 @@ describe('Batcher', () => {
 
   it('waits for a database that crashed, and then writes what came meanwhile', async () => {
     const batcher = new Batcher(database.dataSource, { retry: { firstMs: 50, maxMs: 5_000 } });
+    const attempts = jest.spyOn(database.dataSource, 'transaction');
     await server.kill();
     let written = false;
     const waiting = batcher.add(item('f')).then(() => (written = true));
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await eventually('a third attempt to write', () => attempts.mock.calls.length >= 3);
     expect(written).toBe(false);
     await server.launch();
     await waiting;
     expect(await isRecorded('f')).toBe(true);
+    attempts.mockRestore();
     await batcher.stop();
   });
 
