@@ -23,14 +23,17 @@ beforeAll(() => {
   mkdirSync(join(folder, 'counter'));
   const [page] = examples('html');
   writeFileSync(join(folder, 'counter', 'index.html'), page.text);
-  for (const plugin of examples('js')) writeFileSync(join(folder, fileName(plugin)), plugin.text);
+  for (const file of examples('js')) writeFileSync(join(folder, fileName(file)), file.text);
 });
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Files that are plugins; the others are scripts. */
+const plugins = () => examples('js').filter(({ text }) => text.includes('module.exports'));
+
 /** Every example with a title that names its page. */
-function cases(language: string): [title: string, example: Example][] {
-  return examples(language).map((example, index) => [`${example.page} #${index}`, example]);
+function cases(language: string, all = examples(language)): [title: string, example: Example][] {
+  return all.map((example, index) => [`${example.page} #${index}`, example]);
 }
 
 describe('commands', () => {
@@ -41,7 +44,7 @@ describe('commands', () => {
   });
 
   it('that list plugins work where a stranger types them', () => {
-    const names = examples('js').map((example) => `./${fileName(example)}`);
+    const names = plugins().map((example) => `./${fileName(example)}`);
     const args = [
       join(root, 'libs/testkit/run-ts.cjs'),
       join(root, 'services/cli/src/main.ts'),
@@ -65,7 +68,8 @@ async function problemOf([first, second, ...rest]: string[]): Promise<string | n
   if (first === 'npx' && second === 'nest')
     return services.includes(rest[1]) ? null : `no service ${rest[1]}`;
   if (first === 'npm' && second === 'run') return scripts.includes(rest[0]) ? null : `no script ${rest[0]}`;
-  if (first === 'node') return existsSync(join(root, second)) ? null : `no file ${second}`;
+  if (first === 'node')
+    return existsSync(join(root, second)) || existsSync(join(folder, second)) ? null : `no file ${second}`;
   const known = ['npm', 'npx', 'nats', 'nats-server', 'export', 'curl', 'git'];
   return known.includes(first) ? null : `nobody knows ${first}`;
 }
@@ -109,7 +113,14 @@ async function problemOfRunOptions(flags: string[]): Promise<string | null> {
   return null;
 }
 
-it.each(cases('js'))('the plugin of %s is one', async (_, example) => {
+it.each(cases('js'))('the file of %s is JavaScript', (_, example) => {
+  const { stderr } = spawnSync(process.execPath, ['--check', join(folder, fileName(example))], {
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+});
+
+it.each(cases('js', plugins()))('the plugin of %s is one', async (_, example) => {
   const file = fileName(example);
   const { files } = await loadComponents({ packages: [`./${file}`], from: folder });
   expect(files).toEqual([join(folder, file)]);
