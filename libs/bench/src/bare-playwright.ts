@@ -32,10 +32,7 @@ export class BarePages {
   /** Opens the page of a task so many times in one browser, each in a context of its own. */
   static async open(task: Task, count: number): Promise<BarePages> {
     const options = task.environment?.options as unknown as PageOptions;
-    const { chromium } = await import('playwright');
-    const isRoot = process.getuid?.() === 0;
-    const executablePath = findBrowser(chromium.executablePath());
-    const browser = await chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: !isRoot });
+    const browser = await launchBare();
     const registry = await loadComponents();
     const body = await readFile(join(registry.pages[options.page], 'index.html'));
     const open = async (seed: number): Promise<Page> => {
@@ -59,6 +56,14 @@ export class BarePages {
   async close(): Promise<void> {
     await this.browser.close();
   }
+}
+
+/** A browser as Playwright launches it. */
+export async function launchBare(): Promise<Browser> {
+  const { chromium } = await import('playwright');
+  const isRoot = process.getuid?.() === 0;
+  const executablePath = findBrowser(chromium.executablePath());
+  return chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: !isRoot });
 }
 
 /** The browser that the environment plugin finds too: the one named, the one `downloaded` by Playwright, the system's. */

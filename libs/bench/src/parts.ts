@@ -1,8 +1,8 @@
 import type { Device } from '@ui-rl/engine';
 
 export const PARTS = ['train', 'generate', 'env', 'message', 'memory'] as const;
-/** Only on demand: it needs a large model and minutes. */
-export const EXTRA_PARTS = ['deep'] as const;
+/** Only on demand: `deep` needs a large model and minutes, `screenshots` compares what is with what could be. */
+export const EXTRA_PARTS = ['deep', 'screenshots'] as const;
 export type PartName = (typeof PARTS)[number] | (typeof EXTRA_PARTS)[number];
 
 export interface BenchOptions {

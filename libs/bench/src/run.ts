@@ -7,6 +7,7 @@ import { benchGeneration } from './generation';
 import { benchMemory } from './memory';
 import { benchMessages } from './message';
 import { PARTS, type BenchOptions, type PartName, type PartResult } from './parts';
+import { benchScreenshots } from './screenshots';
 import { benchTraining } from './training';
 
 const RUN_PART: Record<PartName, (options: BenchOptions) => Promise<PartResult>> = {
@@ -16,6 +17,7 @@ const RUN_PART: Record<PartName, (options: BenchOptions) => Promise<PartResult>>
   message: benchMessages,
   memory: benchMemory,
   deep: benchDeep,
+  screenshots: benchScreenshots,
 };
 
 /** What `--json` writes. */

@@ -186,9 +186,9 @@ export class PolicyActRequest {
   @Type(() => ChatMessage)
   messages: ChatMessage[];
 
-  /** PNG bytes. */
+  /** PNG bytes; or the sha256 (hex) of a PNG that came with an earlier request or lies among the blobs. */
   @IsArray()
-  images: Uint8Array[];
+  images: (Uint8Array | string)[];
 
   /** `latest`, or a checkpoint name. */
   @IsString()

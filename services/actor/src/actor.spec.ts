@@ -74,7 +74,7 @@ function serveWorld(): void {
       await think();
       return {
         promptTokenIds: [1],
-        promptImages: images.map((image) => sha256(image)),
+        promptImages: images.map((image) => (typeof image === 'string' ? image : sha256(image))),
         imageTokens: 1,
         tokenIds: [2],
         logprobs: [-0.1],

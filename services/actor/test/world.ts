@@ -74,7 +74,7 @@ export class World {
     const turn = Number(request.requestId.split('/').at(-1));
     return {
       promptTokenIds: [1, 2, 3],
-      promptImages: request.images.map((image) => sha256(image)),
+      promptImages: request.images.map((image) => (typeof image === 'string' ? image : sha256(image))),
       imageTokens: 1,
       tokenIds: [4, 5],
       logprobs: [-0.1, -0.2],

@@ -1,4 +1,5 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -213,6 +214,21 @@ function events<E extends RunEvent['type']>(
     `t-${runId}-${type}-${Math.random().toString(36).slice(2)}`,
   );
 }
+
+it('knows a screenshot by its hash once it was sent or stored', async () => {
+  const runId = await startRun();
+  const sent = valueOf(await act(runId, 'a/0'));
+  const [sha256] = sent.promptImages;
+  expect(valueOf(await act(runId, 'a/0', { images: [sha256] }))).toEqual(sent);
+  const other = readFileSync(join(fixture, 'images/1.png'));
+  const hash = createHash('sha256').update(other).digest('hex');
+  expect(await act(runId, 'b/0', { images: [hash] })).toMatchObject({
+    ok: false,
+    error: { code: 'unknown_image', message: expect.stringContaining(hash) },
+  });
+  await bus.blobs.put(other, hash);
+  expect(valueOf(await act(runId, 'b/0', { images: [hash] })).promptImages).toEqual([hash]);
+});
 
 it('serves the policy: tokens, log-probabilities and what was read; the same request gets the same answer', async () => {
   const runId = await startRun();

@@ -22,13 +22,14 @@ import { loadModelFolder, makeRenderer } from '@ui-rl/models';
 import { CheckpointFolder, type LearnerState } from './checkpoint-folder';
 import { CheckpointElsewhere, CheckpointStore } from './checkpoint-store';
 import { GroupBuffer, unsolicitedRequest } from './groups';
-import { ImageStore } from './image-store';
+import { type FetchImage, ImageStore } from './image-store';
 import { MetricsFile } from './metrics-file';
 import { withModelFolder } from './model-source';
 import type { LearnerOptions } from './options';
 import { keepsCheckpoint, openTrajectories } from './run-options';
 import { PolicyServer } from './policy-server';
 import { Progress } from './progress';
+import { RecentScreenshots } from './recent-screenshots';
 import { findDefect } from './samples';
 import { BatchTrainer } from './trainer';
 import { TrainingLoop } from './training-loop';
@@ -109,10 +110,12 @@ export class Learner {
       maxAttempts: options.maxAttempts,
       isSettled: (index) => progress.settled.has(index),
     });
-    const images = new ImageStore(folder.imageProcessor, (sha256) => bus.blobs.get(sha256), IMAGE_BYTES);
+    const fetchImage: FetchImage = (sha256) => bus.blobs.get(sha256);
+    const images = new ImageStore(folder.imageProcessor, fetchImage, IMAGE_BYTES);
+    const screenshots = new RecentScreenshots(fetchImage);
     const renderer = makeRenderer(folder, { historyTurns: options.historyTurns });
     const locate = (name: string): Promise<string> => resolveCheckpoint(name, { runsDir, cacheDir, archive });
-    const policy = new PolicyServer(engine, folder, renderer, images, { runId, locate });
+    const policy = new PolicyServer(engine, folder, renderer, images, screenshots, { runId, locate });
     const trainer = new BatchTrainer(engine, images, options);
     const metricsFile = new MetricsFile(join(options.runsDir, runId, 'metrics.jsonl'));
     const parts = {

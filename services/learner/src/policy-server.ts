@@ -11,6 +11,7 @@ import {
 import { EngineError, type Engine, type GenerateResult } from '@ui-rl/engine';
 import { ModelError, type ModelFolder, type RenderedPrompt, type Renderer } from '@ui-rl/models';
 import type { ImageStore } from './image-store';
+import type { RecentScreenshots } from './recent-screenshots';
 
 /** The policy that answers `latest`. */
 export interface PolicySnapshot {
@@ -45,6 +46,7 @@ export class PolicyServer {
     private readonly folder: ModelFolder,
     private readonly renderer: Renderer,
     private readonly images: ImageStore,
+    private readonly screenshots: RecentScreenshots,
     private readonly options: PolicyServerOptions,
   ) {}
 
@@ -78,9 +80,13 @@ export class PolicyServer {
 
   /** A request that comes again with the same id and prompt gets the same answer. */
   async act(request: PolicyActRequest): Promise<ActReply> {
+    const pngs = await this.screenshots.pngsOf(request.images);
+    if ('missing' in pngs) {
+      return failure('unknown_image', `screenshot ${pngs.missing} is neither in memory nor among the blobs`);
+    }
     let prompt: RenderedPrompt;
     try {
-      prompt = await this.renderer.renderPngs(request.messages, request.images);
+      prompt = await this.renderer.renderPngs(request.messages, pngs);
     } catch (error) {
       if (error instanceof ModelError) return failure('bad_request', error.message);
       throw error;

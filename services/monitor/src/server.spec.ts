@@ -93,7 +93,11 @@ test('episodes still in the stream from before an answer could hold several acti
     { ...turn, action: actions[0] },
     { ...turn, index: 1, action: null },
   ];
-  await publisher.publishJson(subjects.trajectory(runId, 'train'), { ...current, turns }, 'earlier');
+  await publisher.publishJson(
+    subjects.trajectory(runId, 'train'),
+    Object.assign(current, { turns }),
+    'earlier',
+  );
   const episode = await eventually('the episode', () =>
     get<EpisodeDetail>('/api/episodes/earlier').catch(() => null),
   );

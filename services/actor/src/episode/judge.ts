@@ -46,7 +46,7 @@ export async function judge(
   const score = addUp(scored, played.turns.length);
   const turns = played.turns.map((turn, index) => {
     const paid = score.turns?.[index];
-    return paid === undefined ? turn : { ...turn, reward: sum(paid), rewards: paid };
+    return paid === undefined ? turn : Object.assign(turn, { reward: sum(paid), rewards: paid });
   });
   return { success, reward: score.reward, rewards: score.rewards, turns };
 }
@@ -97,6 +97,6 @@ function readVerdict(name: string, said: unknown): boolean | null {
   if (typeof said === 'boolean' || said === null) return said;
   throw new EpisodeFailure(
     'verifier',
-    `verifier "${name}" says ${String(said)}, expected true, false, or null where it cannot judge the task`,
+    `verifier "${name}" says ${JSON.stringify(said)}, expected true, false, or null where it cannot judge the task`,
   );
 }

@@ -85,11 +85,9 @@ async function playTurn(
   const answer = readAnswer(plan.dialect, reply.text, sizes);
   history.correction = answer.ok ? undefined : answer.correction;
   if (!answer.ok) {
-    progress.turns.push({
-      ...turn,
-      outcome: 'no_action',
-      parseError: `${answer.reason}: ${answer.correction}`,
-    });
+    turn.outcome = 'no_action';
+    turn.parseError = `${answer.reason}: ${answer.correction}`;
+    progress.turns.push(turn);
     return false;
   }
   const acted = performance.now();

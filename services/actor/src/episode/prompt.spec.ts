@@ -30,7 +30,7 @@ describe('buildPrompt', () => {
         ],
       },
     ]);
-    expect(prompt.images.map((image) => new TextDecoder().decode(image))).toEqual(['d']);
+    expect(prompt.images).toEqual([screen('d').png]);
   });
 
   it('drops older turns whole and keeps text and image of the others together', () => {
@@ -45,12 +45,12 @@ describe('buildPrompt', () => {
     expect(messages.filter(({ role }) => role === 'user').map(({ content }) => content[1].image)).toEqual([
       0, 1, 2,
     ]);
-    expect(images).toHaveLength(3);
+    expect(images).toEqual(['b', 'c', screen('d').png]);
   });
 
   it('sends a screen that did not change once', () => {
     const { messages, images } = buildPrompt({ ...input, screenshot: screen('c'), historyTurns: 2 });
-    expect(images).toHaveLength(1);
+    expect(images).toEqual(['c']);
     expect(messages[0].content[1].image).toBe(0);
     expect(messages[2].content[1].image).toBe(0);
   });

@@ -25,8 +25,8 @@ export interface PromptInput {
 
 export interface Prompt {
   messages: ChatMessage[];
-  /** PNG bytes; the messages name them by index. */
-  images: Uint8Array[];
+  /** The new screenshot as PNG bytes, earlier ones by their hashes; the messages name them by index. */
+  images: (Uint8Array | string)[];
   /** What the present turn says besides the screenshot. */
   text: string;
 }
@@ -40,11 +40,12 @@ export function buildPrompt(input: PromptInput): Prompt {
     correction: input.correction,
   });
   const kept = input.past.slice(Math.max(0, input.past.length - (input.historyTurns - 1)));
-  const images: Uint8Array[] = [];
+  const images: (Uint8Array | string)[] = [];
   const indexes = new Map<string, number>();
   const user = (screenshot: Screenshot, words: string): ChatMessage => {
-    const image = indexes.get(screenshot.sha256) ?? images.push(screenshot.png) - 1;
-    indexes.set(screenshot.sha256, image);
+    const { png, sha256 } = screenshot;
+    const image = indexes.get(sha256) ?? images.push(screenshot === input.screenshot ? png : sha256) - 1;
+    indexes.set(sha256, image);
     return {
       role: 'user',
       content: turnContent<ChatMessage['content'][number]>(

@@ -40,7 +40,7 @@ export function benchCommand(): Command {
     .addOption(
       new Option(
         '--only <part>',
-        'measure one part; deep (a training step of a large model, its time and memory) only this way',
+        'measure one part; only this way: deep (a training step of a large model, its time and memory), screenshots (messages with pixels or hashes)',
       ).choices([...PARTS, ...EXTRA_PARTS]),
     )
     .addOption(quantizationOption('of the base in part deep'))
