@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Dialect } from '@ui-rl/actions';
 import { BusService } from '@ui-rl/bus';
-import type { ActionDialectComponent } from '@ui-rl/plugin-kit';
+import { loadComponents } from '@ui-rl/plugin-kit';
 import { sleep } from '@ui-rl/retry';
 import { makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
 import { frame, PLAN, World } from '../../test/world';
@@ -52,10 +52,9 @@ beforeAll(async () => {
   other = await BusService.connect({ service: 'world', servers: [nats.url] });
   World.serve(other, RUN, () => world);
   folder = mkdtempSync(join(tmpdir(), 'dialect-'));
-  const file = join(folder, 'normalized.js');
-  writeFileSync(file, NORMALIZED);
-  // oxlint-disable-next-line typescript/no-require-imports -- a plugin is a file that is required
-  normalized = (require(file) as { default: ActionDialectComponent }).default.create({}, {});
+  writeFileSync(join(folder, 'normalized.js'), NORMALIZED);
+  const components = await loadComponents({ packages: ['./normalized.js'], from: folder });
+  normalized = components.create('action-dialect', { name: 'normalized' }, {});
 });
 
 afterAll(async () => {

@@ -159,7 +159,7 @@ test.each<[string, Verifier['verify'], string]>([
     },
     'verifier: verifier "strict" failed: no idea',
   ],
-  ['says neither yes nor no', () => 'yes' as never, 'verifier: verifier "strict" says yes'],
+  ['says neither yes nor no', () => 'yes' as never, 'verifier: verifier "strict" says "yes"'],
 ])('a verifier that %s makes the episode invalid', async (_what, verify, reason) => {
   const { status, invalidReason } = await play({ verifier: { name: 'strict', instance: { verify } } });
   expect(status).toBe('invalid');
