@@ -37,9 +37,9 @@ function* sources(folder) {
   }
 }
 
-/** Where a file belongs: `['libs', 'graph']`, `['services', 'actor']` … */
+/** Where a file belongs: `['libs', 'graph', 'src']`, `['services', 'actor', 'test']` … */
 function owner(path) {
-  return relative(root, path).split(sep).slice(0, 2);
+  return relative(root, path).split(sep).slice(0, 3);
 }
 
 function mayImport([kind, name], lib, isTest) {
@@ -62,7 +62,7 @@ function targetsOf(path) {
 function problemsOf(path) {
   const problems = [];
   const own = owner(path);
-  const isTest = path.endsWith('.spec.ts');
+  const isTest = path.endsWith('.spec.ts') || owner(path)[2] === 'test';
   for (const target of targetsOf(path)) {
     const lib = /^@ui-rl\/(.+)$/.exec(target)?.[1];
     if (lib !== undefined) {

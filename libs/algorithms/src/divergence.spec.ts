@@ -16,5 +16,8 @@ describe('the distance of sampler and trainer', () => {
   it('is not known where nothing was sampled', () => {
     expect(divergenceMetrics([])).toEqual({});
     expect(divergenceMetrics([{ sampled: [], trained: [] }])).toEqual({});
+    expect(divergenceMetrics([{ sampled: [-1], trained: [Number.NaN] }])).toEqual({});
+    const half = divergenceMetrics([{ sampled: [-1, -1.5], trained: [Number.NaN, -1] }]);
+    expect(half['optim/kl_sample_train_v1']).toBeCloseTo(-0.5, 12);
   });
 });

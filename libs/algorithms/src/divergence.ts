@@ -1,4 +1,4 @@
-/** Log-probabilities of the same tokens under the policy that sampled them and under the one that is trained. */
+/** Log-probabilities of the same tokens under the policy that sampled them and under the one that is trained; NaN where unknown. */
 export interface LogprobPair {
   sampled: ArrayLike<number>;
   trained: ArrayLike<number>;
@@ -14,6 +14,7 @@ export function divergenceMetrics(pairs: Iterable<LogprobPair>): Record<string, 
   for (const { sampled, trained } of pairs) {
     for (let token = 0; token < sampled.length; token += 1) {
       const apart = sampled[token] - trained[token];
+      if (Number.isNaN(apart)) continue;
       const ratio = Math.exp(-apart);
       tokens += 1;
       difference += apart;

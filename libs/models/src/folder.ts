@@ -12,16 +12,20 @@ import { writeSafetensors, type FloatDtype, type FloatTensor } from './weights/s
 import { transposeEach, WeightStore } from './weights/store';
 import { holdWeights, type WeightType } from './weights/weight-type';
 
-/** A Hugging Face model folder, opened. */
-export interface ModelFolder {
+/** What prompts for a model are written with. */
+export interface PromptFolder {
   dir: string;
   /** config.json as parsed */
   config: Record<string, unknown>;
   family: Family;
-  weights: WeightStore;
   tokenizer: Tokenizer;
   imageProcessor: ImageProcessor;
   chat: ChatTemplate;
+}
+
+/** A Hugging Face model folder, opened. */
+export interface ModelFolder extends PromptFolder {
+  weights: WeightStore;
 }
 
 async function readConfigText(dir: string): Promise<string> {
@@ -65,13 +69,22 @@ export async function loadFamily(dir: string): Promise<Family> {
  * @throws ModelError naming the file, what was found and what was expected.
  */
 export async function loadModelFolder(dir: string, options: LoadOptions = {}): Promise<ModelFolder> {
-  const config = await readConfig(dir);
-  const family = familyOf(config, join(dir, 'config.json'));
+  const family = await loadFamily(dir);
   const files = await WeightStore.open(dir, family.checkpointName);
   const parameters = family.parameters();
   files.check(parameters);
   const { weights: type = 'auto', cacheDir = defaultCacheDir(), onProgress } = options;
   const weights = await holdWeights(files, parameters, type, cacheDir, onProgress);
+  return { ...(await loadPromptFolder(dir)), weights };
+}
+
+/**
+ * Opens a model folder without its weights: config.json, tokenizer, image processor and chat template.
+ * @throws ModelError naming the file, what was found and what was expected.
+ */
+export async function loadPromptFolder(dir: string): Promise<PromptFolder> {
+  const config = await readConfig(dir);
+  const family = familyOf(config, join(dir, 'config.json'));
   const tokenizer = await Tokenizer.load(dir);
   if (tokenizer.vocabSize > family.shape.vocabSize) {
     throw new ModelError(
@@ -89,7 +102,7 @@ export async function loadModelFolder(dir: string, options: LoadOptions = {}): P
   }
   const imageProcessor = await loadImageProcessor(dir, family);
   const chat = await ChatTemplate.load(dir, tokenizer.namedTokens);
-  return { dir, config, family, weights, tokenizer, imageProcessor, chat };
+  return { dir, config, family, tokenizer, imageProcessor, chat };
 }
 
 function isWeightFile(name: string): boolean {

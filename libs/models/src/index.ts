@@ -6,9 +6,11 @@ export { familyOf, supportedModelTypes } from './families/registry';
 export {
   loadFamily,
   loadModelFolder,
+  loadPromptFolder,
   saveModelFolder,
   type LoadOptions,
   type ModelFolder,
+  type PromptFolder,
   type SaveModelOptions,
 } from './folder';
 export { initializeLora, initializeWeights, sinusoidalPositions } from './initialize';

@@ -2,15 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
 import { aborted } from '@ui-rl/retry';
 import { openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
-import { CheckpointElsewhere } from './checkpoint-store';
-import { Learner } from './learner';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { CheckpointElsewhere } from './checkpoints/checkpoint-store';
+import type { Learner } from './learner';
 import type { LearnerOptions } from './options';
 import { PolicyModule } from './policy.module';
+import { startLearner } from './start-learner';
 
 /** What the service itself is told when it starts. A class, so that it can be injected. */
 export abstract class LearnerServiceOptions {
   /** The only run to serve; without it one run after the other. */
   readonly runId?: string;
+  /** What runs may choose from. */
+  readonly components: ComponentRegistry;
   /** Reads a run's options from its record; throws where they make no sense. */
   readonly optionsOf: (run: RunSnapshot) => LearnerOptions;
   /** Told of what ends the process. */
@@ -43,8 +47,9 @@ export class LearnerService extends RunService {
 
   private async start(run: RunSnapshot): Promise<Learner> {
     const { bus, own } = this;
+    const { components, onFailure } = own;
     try {
-      return await Learner.start(bus, run, own.optionsOf(run), own.onFailure);
+      return await startLearner({ bus, run, options: own.optionsOf(run), components, onFailure });
     } catch (error) {
       if (error instanceof CheckpointElsewhere) own.onFailure(error);
       throw error;

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,7 @@ import {
   type RunEvent,
   type Trajectory,
 } from '@ui-rl/contracts';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { RETRIES, retry } from '@ui-rl/retry';
 import { openApplication } from '@ui-rl/service';
 import {
@@ -33,8 +34,36 @@ import type { LearnerOptions } from './options';
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
 const png = readFileSync(join(fixture, 'images/0.png'));
 
+/** As somebody outside of the project writes them: one that records into a file, one that always fails. */
+const TRACKERS = `
+const { appendFile } = require('node:fs/promises');
+const { join } = require('node:path');
+const notes = {
+  kind: 'tracker',
+  name: 'notes',
+  create: (_options, { runDir }) => {
+    const note = (line) => appendFile(join(runDir, 'notes.txt'), line + '\\n');
+    return {
+      step: ({ step, metrics }) => note('step ' + step + ' of ' + metrics['optim/samples'] + ' samples'),
+      evaluation: ({ step, set, successRate }) => note(set + ' at ' + step + ': ' + successRate),
+      close: () => note('closed'),
+    };
+  },
+};
+const broken = {
+  kind: 'tracker',
+  name: 'broken',
+  create: () => ({
+    step: () => { throw new Error('never works') },
+    close: () => Promise.reject(new Error('nor ends')),
+  }),
+};
+module.exports.components = [notes, broken];
+`;
+
 let nats: NatsServer;
 let bus: BusService;
+let components: ComponentRegistry;
 let runsDir: string;
 let app: INestApplicationContext | undefined;
 let served: BusService | undefined;
@@ -45,6 +74,8 @@ beforeAll(async () => {
   nats = await startNats();
   bus = await BusService.connect({ service: 'test', servers: [nats.url] });
   runsDir = await mkdtemp(join(tmpdir(), 'learner-'));
+  await writeFile(join(runsDir, 'trackers.js'), TRACKERS);
+  components = await loadComponents({ packages: ['./trackers.js'], from: runsDir });
 });
 
 afterEach(async () => {
@@ -61,26 +92,35 @@ afterAll(async () => {
 function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
   return {
     runsDir,
-    engine: {
-      modelDir: join(fixture, 'model'),
-      device: 'cpu',
-      trainable: { mode: 'lora', lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0 } },
-      maxRows: 4,
-      maxSequence: 128,
-      threads: 1,
-      seed: 1,
-    },
+    model: join(fixture, 'model'),
     hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), offline: true },
     cacheDir: join(runsDir, '.cache'),
+    engine: { name: 'local', device: 'cpu', threads: 1 },
+    sampler: { name: 'engine' },
+    trackers: [{ name: 'jsonl' }],
+    algorithm: {
+      advantage: { name: 'grpo' },
+      loss: { name: 'ppo' },
+      correction: { name: 'none' },
+      optimizer: { name: 'adamw' },
+      schedule: { name: 'constant' },
+      aggregation: 'token-mean',
+      learningRate: 1e-3,
+      maxGradNorm: 1,
+      substeps: 1,
+      minibatches: 1,
+    },
+    trainable: {
+      mode: 'lora',
+      lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0, vision: false, rslora: false },
+    },
+    maxRows: 4,
+    maxSequence: 128,
+    deterministic: false,
+    seed: 1,
     historyTurns: 1,
-    selection: { kind: 'advantage', advantage: 'grpo' },
-    loss: { name: 'ppo', aggregation: 'token-mean' },
-    learningRate: { kind: 'constant', peak: 1e-3 },
-    maxGradNorm: 1,
     groupSize: 2,
     groupsPerBatch: 2,
-    substeps: 1,
-    minibatches: 1,
     maxStepsOffPolicy: 0,
     maxReplacedGroups: 0,
     maxAttempts: 2,
@@ -96,7 +136,10 @@ function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
 async function begin(runId: string | undefined, options: LearnerOptions): Promise<void> {
   served = await BusService.connect({ service: 'learner', servers: [nats.url] });
   const onFailure = (error: unknown): void => void failures.push(error);
-  app = await openApplication(served, LearnerModule.forRoot({ runId, optionsOf: () => options, onFailure }));
+  app = await openApplication(
+    served,
+    LearnerModule.forRoot({ runId, components, optionsOf: () => options, onFailure }),
+  );
 }
 
 async function quit(): Promise<void> {
@@ -306,6 +349,33 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
   expect(old.adapterDigest).toBe(said.adapterDigest);
 });
 
+it('records steps and evaluations with its trackers; one that fails does not end the run', async () => {
+  const trackers = [{ name: 'broken' }, { name: 'notes' }, { name: 'jsonl' }];
+  const runId = await startRun({ groupsPerBatch: 1, trackers });
+  await playGroup(runId, 0, [1, 0]);
+  await reached(runId, 1);
+  const evaluation = {
+    type: 'evaluation' as const,
+    runId,
+    evaluationId: 'e',
+    stage: 'baseline' as const,
+    set: 'eval_goals',
+    policyVersion: 0,
+    checkpoint: `uirl://${runId}/sampler_weights/000000`,
+    successRate: 0.25,
+    interval: [0.1, 0.5] as [number, number],
+    episodes: 4,
+    invalid: 0,
+    tasks: [],
+  };
+  await bus.event(evaluation, 'e');
+  const notes = async (): Promise<string[]> =>
+    (await readFile(join(runsDir, runId, 'notes.txt'), 'utf8')).trim().split('\n');
+  await eventually('the evaluation', async () => (await notes()).includes('eval_goals at 0: 0.25'));
+  await quit();
+  expect((await notes()).toSorted()).toEqual(['closed', 'eval_goals at 0: 0.25', 'step 1 of 2 samples']);
+});
+
 it('goes on after its process ended: nothing is trained twice, nothing is lost', async () => {
   const runId = await startRun({ groupsPerBatch: 1 });
   await playGroup(runId, 0, [1, 0]);
@@ -339,8 +409,7 @@ it('goes on after its process ended: nothing is trained twice, nothing is lost',
 it('goes on in another folder where its machine is gone, with the same weights and optimizer', async () => {
   const ends: PolicyState[] = [];
   for (const folder of [runsDir, join(runsDir, 'other-machine')]) {
-    const base = optionsWith();
-    const changes = { groupsPerBatch: 1, engine: { ...base.engine, deterministic: true } };
+    const changes = { groupsPerBatch: 1, deterministic: true };
     const runId = await startRun(changes);
     await playGroup(runId, 0, [1, 0]);
     await reached(runId, 1);
@@ -438,8 +507,7 @@ it('trains groups in order and gives the same weights again in deterministic mod
     [0, 1],
     [1, 0],
   ]) {
-    const base = optionsWith();
-    const runId = await startRun({ engine: { ...base.engine, deterministic: true } });
+    const runId = await startRun({ deterministic: true });
     for (const group of order) await playGroup(runId, group, [1, 0]);
     await reached(runId, 1);
     digests.push((await bus.runs.policy(runId))?.adapterDigest);
@@ -454,8 +522,7 @@ it('marks a run it cannot serve as failed, with the reason', async () => {
   runs += 1;
   const runId = `learner-test-${runs}`;
   await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
-  const base = optionsWith();
-  await begin(runId, { ...base, engine: { ...base.engine, modelDir: '/nowhere/at/all' } });
+  await begin(runId, optionsWith({ model: '/nowhere/at/all' }));
   await eventually('the failure', async () => (await bus.runs.state(runId))?.phase === 'failed', 20_000);
   expect((await bus.runs.state(runId))?.reason).toContain('/nowhere/at/all');
 });

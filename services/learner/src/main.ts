@@ -10,6 +10,7 @@ serviceMain('learner', ({ bus, components, settings, fail }) =>
     bus,
     LearnerModule.forRoot({
       runId: settings.run,
+      components,
       optionsOf: ({ record }) =>
         learnerOptions(parseRunFile(record.config, components, `run ${record.runId}`), settings),
       // Episodes that were not trained yet come again to the process that takes over.

@@ -2,8 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeHub } from '@ui-rl/testkit';
-import { withModelFolder } from './model-source';
-import type { LearnerOptions } from './options';
+import { modelFolderOf } from './model-source';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a/model');
 let dir: string;
@@ -18,17 +17,11 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-function options(model: string): LearnerOptions {
-  const found = {
-    runsDir: dir,
-    engine: { modelDir: model },
-    hub: { endpoint: hub.endpoint, cacheDir: join(dir, 'hub') },
-  };
-  return found as LearnerOptions;
-}
-
-async function folderOf(model: string, run: string): Promise<string> {
-  return (await withModelFolder(options(model), run)).engine.modelDir;
+function folderOf(model: string, run: string): Promise<string> {
+  return modelFolderOf(
+    { model, runsDir: dir, hub: { endpoint: hub.endpoint, cacheDir: join(dir, 'hub') } },
+    run,
+  );
 }
 
 it('a run that goes on takes the commit it began with', async () => {

@@ -13,23 +13,25 @@ interface ModelFile {
 const FILE = 'model.json';
 
 /**
- * The options with `engine.modelDir` as a folder: a model of the hub is fetched where the cache lacks it. A run that goes on
- * takes the commit it began with, though the branch may have moved: its adapter belongs to those weights.
+ * The folder of a run's model: one of the hub is fetched where the cache lacks it. A run that goes on takes the commit it began
+ * with, though the branch may have moved: its adapter belongs to those weights.
  */
-export async function withModelFolder(options: LearnerOptions, runId: string): Promise<LearnerOptions> {
-  const name = options.engine.modelDir;
-  const runDir = join(options.runsDir, runId);
+export async function modelFolderOf(
+  { model: name, hub: hubOptions, runsDir }: Pick<LearnerOptions, 'model' | 'hub' | 'runsDir'>,
+  runId: string,
+): Promise<string> {
+  const runDir = join(runsDir, runId);
   const begun = await readModelFile(join(runDir, FILE));
   const pinned = begun?.name === name ? `${name.replace(/@.*/, '')}@${begun.commit}` : name;
   const logger = new Logger('learner');
-  const { dir, hub } = await resolveModel(pinned, { ...options.hub, onProgress: (line) => logger.log(line) });
+  const { dir, hub } = await resolveModel(pinned, { ...hubOptions, onProgress: (line) => logger.log(line) });
   if (hub !== undefined) {
     logger.log(`${hub.id} at commit ${hub.commit} is taken from ${dir}`);
     const file: ModelFile = { name, commit: hub.commit };
     await mkdir(runDir, { recursive: true });
     await writeFile(join(runDir, FILE), `${JSON.stringify(file)}\n`);
   }
-  return { ...options, engine: { ...options.engine, modelDir: dir } };
+  return dir;
 }
 
 async function readModelFile(path: string): Promise<ModelFile | undefined> {

@@ -1,39 +1,39 @@
-import type { AdvantageKind } from '@ui-rl/algorithms';
-import type { Device, EngineOptions, LossOptions } from '@ui-rl/engine';
-import type { LearningRateSchedule } from '@ui-rl/graph';
 import type { HubOptions } from '@ui-rl/models';
-import type { Uploads } from './checkpoint-store';
-
-/** What becomes of a group's rewards. */
-export type Selection =
-  | { kind: 'advantage'; advantage: AdvantageKind }
-  | { kind: 'rejection'; rewardThreshold: number; bestOfGroup: boolean };
+import type { ComponentChoice, TrainedModel } from '@ui-rl/plugin-kit';
+import type { Uploads } from './checkpoints/checkpoint-store';
+import type { AlgorithmOptions } from './training/algorithm';
 
 /** What the learner needs to know about a run. */
 export interface LearnerOptions {
   /** Folder of all runs; this one's is `<runsDir>/<run id>`. */
   runsDir: string;
-  /** `engine.modelDir` is a folder or the name of a model on the hub. */
-  engine: Omit<EngineOptions, 'device'> & { device: Device | 'auto' };
+  /** A folder, or the name of a model on the hub. */
+  model: string;
   hub: HubOptions;
   /** Folder of downloads. */
   cacheDir: string;
+  engine: ComponentChoice;
+  sampler: ComponentChoice;
+  trackers: ComponentChoice[];
+  algorithm: AlgorithmOptions;
+  /** What is trained: an adapter, or all weights. */
+  trainable: TrainedModel['trainable'];
+  /** Sequences sampled at the same time. */
+  maxRows: number;
+  /** Longest sequence, prompt and answer together, in tokens. */
+  maxSequence: number;
+  /** The same seed gives the same weights, whatever the timing. */
+  deterministic: boolean;
+  seed: number;
   /** Turns of the conversation the policy sees. */
   historyTurns: number;
-  selection: Selection;
-  loss: LossOptions;
-  learningRate: LearningRateSchedule;
-  maxGradNorm: number;
   groupSize: number;
   groupsPerBatch: number;
-  /** Optimizer steps a batch is split into, by groups. */
-  substeps: number;
-  minibatches: number;
   /** Groups may be sampled by a policy so many steps older than the one they train. */
   maxStepsOffPolicy: number;
   /** Groups without signal that are replaced by others per batch; 0 = none. */
   maxReplacedGroups: number;
-  /** Tries at one episode before its slot in the group stays empty. */
+  /** Tries at one episode before its place in the group stays empty. */
   maxAttempts: number;
   /** The run ends after so many steps, unless 0. */
   maxSteps: number;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChatTemplate, type ChatMessage } from '../chat';
 import { loadFamily } from '../folder';
-import { loadImageProcessor, type ProcessedImage } from '../image';
+import { loadImageProcessor, type MeasuredImage } from '../image';
 import { Tokenizer } from '../tokenizer';
 import { assertPlaceholders, cutHistory, makeRenderer, type RendererParts } from '.';
 
@@ -36,11 +36,11 @@ const { expected, pngs } = read('qwen3-vl-a');
 const imageTokenId = expected.special_ids['<|image_pad|>'];
 const whole = { historyTurns: 10 };
 let parts: RendererParts;
-let images: ProcessedImage[];
+let images: MeasuredImage[];
 
 beforeAll(async () => {
   parts = await partsOf('qwen3-vl-a');
-  images = await Promise.all(pngs.map((png) => parts.imageProcessor.process(png)));
+  images = await Promise.all(pngs.map((png) => parts.imageProcessor.measure(png)));
 });
 
 describe.each(readdirSync(fixtures))('prompts of %s', (name) => {

@@ -14,7 +14,7 @@ import { assertPlaceholders } from './placeholders';
 export interface RendererParts {
   tokenizer: Tokenizer;
   chat: ChatTemplate;
-  imageProcessor: ImageProcessor;
+  imageProcessor: Pick<ImageProcessor, 'measure'>;
   family: Pick<Family, 'imageText' | 'finishPrompt' | 'imageMarks'> & { shape: { imageTokenId: number } };
 }
 
@@ -92,13 +92,16 @@ export class Renderer {
     );
   }
 
-  /** {@link render} from encoded images; those that history cuts away are not even decoded. */
-  async renderPngs(messages: readonly ChatMessage[], pngs: readonly Uint8Array[]): Promise<RenderedPrompt> {
+  /** {@link render} from encoded images, which are measured only; those that history cuts away are not even looked at. */
+  async renderPngs(
+    messages: readonly ChatMessage[],
+    pngs: readonly Uint8Array[],
+  ): Promise<RenderedPrompt<MeasuredImage>> {
     const kept = this.select(messages, pngs.length);
     const { imageProcessor } = this.parts;
     return this.renderKept(
       kept,
-      await Promise.all(imagesOf(kept).map((index) => imageProcessor.process(pngs[index]))),
+      await Promise.all(imagesOf(kept).map((index) => imageProcessor.measure(pngs[index]))),
     );
   }
 

@@ -13,7 +13,7 @@ export interface Sampler {
   publish(weights: string): Promise<void>;
   /** `request.model` names published weights. */
   sample(request: SampleRequest): Promise<SampleResult>;
-  /** No request will name these weights any more; what is being sampled with them ends normally. */
+  /** No request will name these weights any more: they are released, in the engine, too. What is being sampled with them ends normally. */
   retire(weights: string): Promise<void>;
   stop(): Promise<void>;
 }

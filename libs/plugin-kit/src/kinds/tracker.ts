@@ -28,9 +28,12 @@ export interface TrackedEvaluation {
   episodes: number;
 }
 
-/** Records a run somewhere. A failure is logged and does not end the run. */
+/** Records a run somewhere. A call that fails or takes too long is logged and does not end the run. */
 export interface Tracker {
-  /** Where the run goes on after a restart: whatever was recorded beyond `step` is to be forgotten or repeated. */
+  /**
+   * Where the run begins or goes on, before anything else: what was recorded beyond `step` is to be dropped. That step is given
+   * once more then, and is to be recorded where it is missing.
+   */
   resume?(step: number): Promise<void>;
   step(step: TrackedStep): Promise<void>;
   evaluation?(evaluation: TrackedEvaluation): Promise<void>;

@@ -27,6 +27,10 @@ export class LoggingGroup {
   @IsString()
   @IsNotEmpty()
   log_dir: string;
+
+  @Doc('what records the run besides the monitor', { aliases: ['trackers'] })
+  @Choice('tracker', { many: true })
+  trackers: ComponentChoice[] = [{ name: 'jsonl' }];
 }
 
 /**

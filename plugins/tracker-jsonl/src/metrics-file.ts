@@ -1,31 +1,33 @@
 import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-export interface MetricsLine {
-  step: number;
-  /** ISO 8601. */
-  at: string;
-  metrics: Record<string, number>;
-}
+import type { TrackedStep, Tracker } from '@ui-rl/plugin-kit';
 
 /** `metrics.jsonl`: one line per step, each step once, whatever happened in between. */
-export class MetricsFile {
+export class MetricsFile implements Tracker {
+  /** Newest step in the file. */
+  private newest = 0;
+
   constructor(private readonly file: string) {}
 
-  /** Drops lines of steps after the checkpoint the run goes on from, and adds that of the checkpoint where it is missing. */
-  async resume(last: MetricsLine | null, step: number): Promise<void> {
+  async resume(step: number): Promise<void> {
     const lines = (await this.read()).filter((line) => line.step <= step);
-    if (last !== null && lines.at(-1)?.step !== last.step) lines.push(last);
+    this.newest = lines.at(-1)?.step ?? 0;
     await mkdir(dirname(this.file), { recursive: true });
     await writeFile(`${this.file}.writing`, lines.map(textOf).join(''));
     await rename(`${this.file}.writing`, this.file);
   }
 
-  async add(line: MetricsLine): Promise<void> {
+  async step(line: TrackedStep): Promise<void> {
+    if (line.step <= this.newest) return;
     await appendFile(this.file, textOf(line));
+    this.newest = line.step;
   }
 
-  private async read(): Promise<MetricsLine[]> {
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private async read(): Promise<TrackedStep[]> {
     const text = await readFile(this.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return '';
       throw error;
@@ -37,12 +39,12 @@ export class MetricsFile {
   }
 }
 
-function textOf({ step, at, metrics }: MetricsLine): string {
+function textOf({ step, at, metrics }: TrackedStep): string {
   return `${JSON.stringify({ step, at, ...metrics })}\n`;
 }
 
 /** A line that was cut off by the end of the process is dropped. */
-function parse(line: string): MetricsLine | undefined {
+function parse(line: string): TrackedStep | undefined {
   try {
     const { step, at, ...metrics } = JSON.parse(line) as Record<string, number> & { at: string };
     return typeof step === 'number' ? { step, at, metrics } : undefined;

@@ -1,6 +1,6 @@
 import type { Trajectory } from '@ui-rl/contracts';
-import type { LearnerState } from './checkpoint-folder';
-import { IndexSet } from './index-set';
+import type { LearnerState } from '../checkpoints/checkpoint-folder';
+import { IndexSet } from '../episodes/index-set';
 
 /** Digests of so many steps are kept; older policies cannot be sampling any more. */
 const KEPT_DIGESTS = 1000;

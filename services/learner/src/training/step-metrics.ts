@@ -1,6 +1,6 @@
-import { hasRewardSpread, mean } from '@ui-rl/algorithms';
+import { differ, divergenceMetrics, mean, type LogprobPair } from '@ui-rl/algorithms';
 import type { Trajectory } from '@ui-rl/contracts';
-import type { Group } from './groups';
+import type { Group } from '../episodes/groups';
 
 /** What the episodes of a batch say, by the names of Tinker's logs. */
 export function environmentMetrics(groups: readonly Group[], step: number): Record<string, number> {
@@ -42,12 +42,12 @@ function groupFractions(groups: readonly Group[]): Record<string, number> {
   const all = rewards.flat();
   const best = Math.max(...all);
   const worst = Math.min(...all);
-  const good = (own: number[]): boolean => !hasRewardSpread(own) && own[0] === best && best > 0;
-  const bad = (own: number[]): boolean => !hasRewardSpread(own) && own[0] === worst && !good(own);
+  const good = (own: number[]): boolean => !differ(own) && own[0] === best && best > 0;
+  const bad = (own: number[]): boolean => !differ(own) && own[0] === worst && !good(own);
   const share = (chosen: (own: number[]) => boolean): number =>
     mean(rewards.map((own) => (chosen(own) ? 1 : 0)));
   return {
-    'env/all/by_group/frac_mixed': share(hasRewardSpread),
+    'env/all/by_group/frac_mixed': share(differ),
     'env/all/by_group/frac_all_good': share(good),
     'env/all/by_group/frac_all_bad': share(bad),
   };
@@ -62,6 +62,21 @@ function staleness(versions: readonly number[], step: number): Record<string, nu
     'sampling_client/step_mean': mean(versions),
     'async/steps_off_policy_max': step - 1 - Math.min(...versions),
   };
+}
+
+/** Metrics of an engine that bear another name in a run's records. */
+const PUBLISHED: Readonly<Record<string, string>> = { passes: 'micro_batches' };
+
+/** What an engine says of an optimizer step, under the names of Tinker's logs, and how far it was from the sampler. */
+export function optimizerMetrics(
+  engine: Readonly<Record<string, number>>,
+  compared: Iterable<LogprobPair>,
+): Record<string, number> {
+  const named = Object.entries(engine).map(([name, value]) => [
+    `optim/${PUBLISHED[name] ?? name.replace(/^loss\//, '')}`,
+    value,
+  ]);
+  return { ...(Object.fromEntries(named) as Record<string, number>), ...divergenceMetrics(compared) };
 }
 
 /** Joins the metrics of a batch's optimizer steps: sums of counts and times, means of the rest, extremes as such. */

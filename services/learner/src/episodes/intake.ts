@@ -1,0 +1,86 @@
+import { Logger } from '@nestjs/common';
+import { UnacceptableMessage, type BusService } from '@ui-rl/bus';
+import { subjects, type Trajectory } from '@ui-rl/contracts';
+import type { Progress } from '../training/progress';
+import { findDefect } from '../training/turn-data';
+import type { RunWarnings } from '../warnings';
+import { unsolicitedRequest, type GroupBuffer } from './groups';
+import { InvalidShareAlarm } from './invalid-share';
+
+export interface IntakeParts {
+  runId: string;
+  bus: BusService;
+  groupSize: number;
+  imageTokenId: number;
+  buffer: GroupBuffer;
+  progress: Progress;
+  warnings: RunWarnings;
+  /** Groups requested since the run began. */
+  groupsRequested: () => number;
+}
+
+/** Takes in the training episodes of a run: checks them, puts them into their groups, has invalid ones played again. */
+export class EpisodeIntake {
+  private readonly logger = new Logger('learner');
+  private readonly alarm = new InvalidShareAlarm();
+
+  constructor(private readonly parts: IntakeParts) {}
+
+  /**
+   * Takes in one episode. Resolves with what its message is to wait for: until its group is settled; undefined where nothing more
+   * needs it.
+   * @throws UnacceptableMessage for one that nobody requested: its group would never be complete, and keep others waiting
+   */
+  async add(trajectory: Trajectory): Promise<{ settled: Promise<void> } | undefined> {
+    this.refuseUnsolicited(trajectory);
+    const problem = await this.validate(trajectory);
+    const added = this.parts.buffer.add(trajectory, problem === undefined);
+    if (added.kind === 'redundant') return undefined;
+    this.watchInvalidShare();
+    if (added.kind === 'waiting') return added;
+    const { runId, bus } = this.parts;
+    const { request } = added;
+    this.logger.warn(
+      `episode ${trajectory.request.rolloutId} does not count (${problem}); asking for ${request.rolloutId}`,
+    );
+    await bus.publishJson(subjects.rollout(runId, request.purpose), request, request.rolloutId);
+    return undefined;
+  }
+
+  private refuseUnsolicited({ request }: Trajectory): void {
+    const { runId, groupSize, groupsRequested } = this.parts;
+    const reason = unsolicitedRequest(request, { runId, groupSize, groups: groupsRequested() });
+    if (reason !== undefined) throw new UnacceptableMessage(`nobody requested this episode: ${reason}`);
+  }
+
+  /** Why an episode does not count; undefined where it does. */
+  private async validate(trajectory: Trajectory): Promise<string | undefined> {
+    if (trajectory.status === 'invalid') return trajectory.invalidReason ?? 'no reason given';
+    const { progress, imageTokenId, warnings } = this.parts;
+    const digest = progress.unknownDigest(trajectory);
+    const defect =
+      digest === undefined
+        ? findDefect(trajectory, imageTokenId)
+        : `it was sampled with adapter ${digest}, which this learner never produced`;
+    if (defect === undefined) return undefined;
+    const { rolloutId } = trajectory.request;
+    const code = digest === undefined ? 'defective_trajectory' : 'unknown_adapter';
+    await warnings.send(
+      code,
+      `trajectory ${rolloutId} is not trained: ${defect}`,
+      `learner.${code}.${rolloutId}`,
+    );
+    return defect;
+  }
+
+  private watchInvalidShare(): void {
+    const { progress, buffer, warnings } = this.parts;
+    const [settled, open] = [progress.counts, buffer.counts];
+    const trajectories = settled.trajectories + open.trajectories;
+    const message = this.alarm.update({ trajectories, invalid: settled.invalid + open.invalid });
+    if (message === undefined) return;
+    warnings
+      .send('invalid_share', message, `learner.invalid_share.${trajectories}`)
+      .catch((error: unknown) => this.logger.error(error));
+  }
+}

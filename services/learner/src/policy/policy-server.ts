@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { failure } from '@ui-rl/bus';
+import type { ImageSize, PolicyActReply, PolicyActRequest, RequestFailure } from '@ui-rl/contracts';
+import {
+  ModelError,
+  type ImageProcessor,
+  promptChunks,
+  type MeasuredImage,
+  type RenderedPrompt,
+  type Renderer,
+  type Tokenizer,
+} from '@ui-rl/models';
+import type { Sampler, SampleResult } from '@ui-rl/plugin-kit';
+import type { PolicySnapshot, PolicyWeights } from './policy-weights';
+import type { Screenshots } from './screenshots';
+
+export type Refusal = { ok: false; error: RequestFailure };
+type ActReply = PolicyActReply | Refusal;
+type Prompt = RenderedPrompt<MeasuredImage>;
+
+export interface PolicyServerParts {
+  sampler: Sampler;
+  weights: PolicyWeights;
+  renderer: Renderer;
+  screenshots: Screenshots;
+  tokenizer: Tokenizer;
+  imageTokenId: number;
+  imageProcessor: Pick<ImageProcessor, 'shownSize'>;
+}
+
+const MAX_CACHED_REPLIES = 1024;
+
+/** Answers what the policy would do: messages → prompt → tokens. */
+export class PolicyServer {
+  private readonly replies = new LRUCache<string, Promise<ActReply>>({ max: MAX_CACHED_REPLIES });
+
+  constructor(private readonly parts: PolicyServerParts) {}
+
+  /** A screenshot of this size as the model sees it. */
+  modelImage(screenshot: ImageSize): ImageSize | Refusal {
+    try {
+      return this.parts.imageProcessor.shownSize(screenshot);
+    } catch (error) {
+      if (error instanceof ModelError) return failure('bad_request', error.message);
+      throw error;
+    }
+  }
+
+  /** A request that comes again with the same id and prompt gets the same answer. */
+  async act(request: PolicyActRequest): Promise<ActReply> {
+    const pngs = await this.parts.screenshots.pngsOf(request.images);
+    if ('missing' in pngs) {
+      return failure('unknown_image', `screenshot ${pngs.missing} is neither in memory nor among the blobs`);
+    }
+    let prompt: Prompt;
+    try {
+      prompt = await this.parts.renderer.renderPngs(request.messages, pngs);
+    } catch (error) {
+      if (error instanceof ModelError) return failure('bad_request', error.message);
+      throw error;
+    }
+    const key = replyKey(request, prompt);
+    let reply = this.replies.get(key);
+    if (reply === undefined) {
+      reply = this.answer(request, prompt);
+      this.cache(key, reply);
+    }
+    return reply;
+  }
+
+  /** Failures are not remembered. */
+  private cache(key: string, reply: Promise<ActReply>): void {
+    this.replies.set(key, reply);
+    const forget = (): void => void this.replies.delete(key);
+    reply.then((value) => ('ok' in value ? forget() : undefined), forget);
+  }
+
+  private async answer(request: PolicyActRequest, prompt: Prompt): Promise<ActReply> {
+    const { weights, sampler, imageTokenId } = this.parts;
+    const policy = await weights.find(request.policy);
+    if ('error' in policy) return policy;
+    try {
+      const { maxTokens, temperature, topP, seed } = request;
+      const result = await sampler.sample({
+        model: policy.weights,
+        prompt: { chunks: promptChunks(prompt.tokenIds, prompt.images, imageTokenId) },
+        maxTokens,
+        temperature,
+        topP,
+        seed,
+      });
+      return this.toReply(prompt, result, policy);
+    } catch (error) {
+      if (isFaultOfRequest(error)) return failure('bad_request', error.message);
+      throw error;
+    }
+  }
+
+  private toReply(prompt: Prompt, result: SampleResult, policy: PolicySnapshot): PolicyActReply {
+    return {
+      promptTokenIds: prompt.tokenIds,
+      promptImages: prompt.images.map(({ sha256 }) => sha256),
+      imageTokens: prompt.imageTokens,
+      tokenIds: result.tokens,
+      logprobs: result.logprobs,
+      text: this.parts.tokenizer.decode(result.tokens, { skipSpecialTokens: true }),
+      finishReason: result.stopReason,
+      policyVersion: policy.step,
+      adapterDigest: result.digest,
+    };
+  }
+}
+
+/** Engines and samplers say so by a category, whatever class their errors have. */
+function isFaultOfRequest(error: unknown): error is Error {
+  return error instanceof Error && 'category' in error && error.category === 'request';
+}
+
+function replyKey(
+  { requestId, policy, maxTokens, temperature, topP, seed }: PolicyActRequest,
+  prompt: Prompt,
+): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([policy, maxTokens, temperature, topP, seed, prompt.tokenIds]));
+  for (const { sha256 } of prompt.images) hash.update(sha256);
+  return `${requestId} ${hash.digest('hex')}`;
+}

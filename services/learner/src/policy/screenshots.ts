@@ -1,0 +1,63 @@
+import { LRUCache } from 'lru-cache';
+import { asShownTogether, type ImageProcessor, type MeasuredImage } from '@ui-rl/models';
+
+/** Where a screenshot's bytes can be had again, by hash; null where nobody has them. */
+export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
+
+const PNG_BYTES = 128 * 2 ** 20;
+const MEASURED_IMAGES = 100_000;
+
+/** What was shown lately: actors name it by its hash, the engine asks for its bytes, training for its size. */
+export class Screenshots {
+  private readonly pngs = new LRUCache<string, Uint8Array>({
+    maxSize: PNG_BYTES,
+    sizeCalculation: ({ byteLength }) => Math.max(1, byteLength),
+  });
+  private readonly measured = new LRUCache<string, MeasuredImage>({ max: MEASURED_IMAGES });
+
+  /** @param fetchImage where those are asked for that are forgotten, or were shown to another process */
+  constructor(
+    private readonly processor: Pick<ImageProcessor, 'measure'>,
+    private readonly fetchImage: FetchImage,
+  ) {}
+
+  /** Measures an image of a request, and remembers it. Throws a `ModelError` `bad-input` for what is none. */
+  async measure(png: Uint8Array): Promise<MeasuredImage> {
+    const image = await this.processor.measure(png);
+    this.measured.set(image.sha256, image);
+    this.pngs.set(image.sha256, png);
+    return image;
+  }
+
+  /**
+   * The PNGs of a request, which gives some by their hashes; the hash of the first one that cannot be had (its actor may not have
+   * stored it yet).
+   */
+  async pngsOf(images: readonly (Uint8Array | string)[]): Promise<Uint8Array[] | { missing: string }> {
+    const found: Uint8Array[] = [];
+    for (const image of images) {
+      const png = typeof image === 'string' ? await this.bytesOf(image) : image;
+      if (png === null) return { missing: image as string };
+      found.push(png);
+    }
+    return found;
+  }
+
+  /** The bytes of a screenshot; null where nobody has them any more. */
+  async bytesOf(sha256: string): Promise<Uint8Array | null> {
+    return this.pngs.get(sha256) ?? this.fetchImage(sha256);
+  }
+
+  /** The images of a prompt by their hashes, in the form in which it shows them. Throws where nobody has one. */
+  async ofPrompt(hashes: readonly string[]): Promise<MeasuredImage[]> {
+    return asShownTogether(await Promise.all(hashes.map((sha256) => this.measureAgain(sha256))));
+  }
+
+  private async measureAgain(sha256: string): Promise<MeasuredImage> {
+    const known = this.measured.get(sha256);
+    if (known !== undefined) return known;
+    const png = await this.bytesOf(sha256);
+    if (png === null) throw new Error(`the screenshot ${sha256} is neither in memory nor among the blobs`);
+    return this.measure(png);
+  }
+}

@@ -1,0 +1,54 @@
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { readRunFile } from '@ui-rl/settings';
+import { learnerOptions, openTrajectories } from './run-options';
+
+const base = [
+  '--model.name',
+  '/m',
+  '--tasks',
+  '{"source_type":"demo_training"}',
+  '--training.max_steps',
+  '9',
+];
+const machine = { hub: { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' }, cacheDir: '/nowhere' };
+let components: ComponentRegistry;
+
+beforeAll(async () => {
+  components = await loadComponents();
+});
+
+const read = (...flags: string[]) =>
+  learnerOptions(readRunFile({ flags: [...base, ...flags] }, components), machine);
+
+it('a run file becomes the options of learner, algorithm and engine', () => {
+  const options = read(
+    ...['--algorithm.advantage', 'grpo', '--algorithm.loss', 'ppo', '--clip_high', '0.28'],
+    ...['--training.schedule', 'cosine', '--rollout.concurrency', '6', '--training.deterministic', 'true'],
+    ...['--device', 'cpu', '--lora_rank', '8'],
+  );
+  expect(options.algorithm).toMatchObject({
+    advantage: { name: 'grpo' },
+    loss: { name: 'ppo', clip_low: 0.2, clip_high: 0.28 },
+    correction: { name: 'none' },
+    optimizer: { name: 'adamw', beta2: 0.95 },
+    schedule: { name: 'cosine', warmup_steps: 0 },
+    aggregation: 'token-mean',
+  });
+  expect(options).toMatchObject({
+    model: '/m',
+    engine: { name: 'local', device: 'cpu' },
+    sampler: { name: 'engine' },
+    trackers: [{ name: 'jsonl' }],
+    trainable: { mode: 'lora', lora: { rank: 8, alpha: 64, rslora: false } },
+    maxRows: 6,
+    maxSteps: 9,
+    deterministic: true,
+    maxReplacedGroups: 0,
+  });
+});
+
+it('a run file is refused where more episodes would wait than the broker lets one consumer hold', () => {
+  const flags = ['--training.groups_per_batch', '10', '--rollout.group_size', '8'];
+  expect(openTrajectories(read(...flags))).toBe(80);
+  expect(() => read(...flags, '--async.max_steps_off_policy', '9')).toThrow('up to 800 episodes would wait');
+});

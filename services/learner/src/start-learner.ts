@@ -1,0 +1,217 @@
+import { Logger } from '@nestjs/common';
+import { join } from 'node:path';
+import { resolveCheckpoint, type BusService, type RunSnapshot } from '@ui-rl/bus';
+import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
+import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
+import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-folder';
+import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-store';
+import { GroupBuffer } from './episodes/groups';
+import { EpisodeIntake } from './episodes/intake';
+import { Learner } from './learner';
+import { modelFolderOf } from './model-source';
+import type { LearnerOptions } from './options';
+import { PolicyServer } from './policy/policy-server';
+import { PolicyWeights } from './policy/policy-weights';
+import { Screenshots } from './policy/screenshots';
+import { keepsCheckpoint } from './run-options';
+import { trackEvaluations } from './tracking/evaluations';
+import { Trackers } from './tracking/trackers';
+import { makeAlgorithm, type Algorithm } from './training/algorithm';
+import { BatchTrainer } from './training/batch-trainer';
+import { GroupDemand } from './training/group-demand';
+import { Progress } from './training/progress';
+import { StepReports } from './training/step-reports';
+import { TrainingLoop } from './training/training-loop';
+import { RunWarnings } from './warnings';
+
+export interface StartOptions {
+  bus: BusService;
+  run: RunSnapshot;
+  options: LearnerOptions;
+  components: ComponentRegistry;
+  /** Called with what cannot be handled: the process should end, a new one goes on from the last checkpoint. */
+  onFailure: (error: unknown) => void;
+}
+
+/** What a learner is made of that has to be stopped again. */
+interface Machinery {
+  algorithm: Algorithm;
+  folder: PromptFolder;
+  screenshots: Screenshots;
+  engine: Engine;
+  sampler: Sampler;
+}
+
+const logger = new Logger('learner');
+
+const log: Log = (level, message) => {
+  logger[level === 'info' ? 'log' : level](message);
+};
+
+/** Loads the model and goes on where the run's newest checkpoint stands, or begins with checkpoint 0. */
+export async function startLearner(start: StartOptions): Promise<Learner> {
+  const { runId } = start.run.record;
+  let machinery: Machinery | undefined;
+  try {
+    machinery = await startMachinery(start);
+    return await resumeRun(start, machinery);
+  } catch (error) {
+    await machinery?.sampler.stop();
+    await machinery?.engine.stop();
+    if (error instanceof CheckpointElsewhere) throw error;
+    throw new Error(`the learner of run ${runId} cannot start`, { cause: error });
+  }
+}
+
+async function startMachinery({ bus, run, options, components }: StartOptions): Promise<Machinery> {
+  const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
+  const modelDir = await modelFolderOf(options, run.record.runId);
+  const folder = await loadPromptFolder(modelDir);
+  const screenshots = new Screenshots(folder.imageProcessor, (sha256) => bus.blobs.get(sha256));
+  const { trainable, maxRows, maxSequence, deterministic, seed } = options;
+  const engine = await components.create('engine', options.engine, {
+    modelDir,
+    models: [{ name: 'policy', role: 'policy', trainable }],
+    maxRows,
+    maxSequence,
+    deterministic,
+    seed,
+    componentFiles: components.files,
+    fetchImage: (sha256) => screenshots.bytesOf(sha256),
+    log,
+    onProgress: (line) => logger.log(line),
+  });
+  try {
+    const sampler = await components.create('sampler', options.sampler, { engine, log });
+    return { algorithm, folder, screenshots, engine, sampler };
+  } catch (error) {
+    await engine.stop();
+    throw error;
+  }
+}
+
+/** Where the run stood. */
+interface Resumed {
+  checkpoints: CheckpointStore;
+  /** undefined for a run that begins. */
+  state: LearnerState | undefined;
+  progress: Progress;
+}
+
+async function readProgress({ bus, run, options }: StartOptions): Promise<Resumed> {
+  const { runId } = run.record;
+  const folder = new CheckpointFolder(join(options.runsDir, runId, 'checkpoints'));
+  const checkpoints = new CheckpointStore(folder, bus.checkpoints, {
+    runId,
+    uploads: options.uploads,
+    keeps: (step) => keepsCheckpoint(options, step),
+  });
+  const state = await checkpoints.resume((await bus.runs.policy(runId))?.version ?? 0);
+  return { checkpoints, state, progress: state === undefined ? new Progress(runId) : Progress.from(state) };
+}
+
+async function resumeRun(start: StartOptions, machinery: Machinery): Promise<Learner> {
+  const { bus, run, options, components, onFailure } = start;
+  const { engine, sampler } = machinery;
+  const { runId, config } = run.record;
+  const resumed = await readProgress(start);
+  const weights = weightsOf(start, machinery);
+  const runDir = join(options.runsDir, runId);
+  const trackers = await Trackers.create(options.trackers, components, { runId, runDir, config });
+  const training = trainingOf(start, machinery, resumed, weights, trackers);
+  await begin({ ...resumed, ...training, engine, weights, trackers });
+  const { checkpoints, state } = resumed;
+  logger.log(
+    state === undefined
+      ? `run ${runId} begins with ${options.model}`
+      : `run ${runId} goes on from checkpoint ${checkpoints.folder.pathOf(state.step)}`,
+  );
+  return new Learner({
+    ...{ runId, bus, options, engine, sampler, weights, trackers, onFailure },
+    ...training,
+    policy: policyOf(start, machinery, weights),
+    evaluations: await trackEvaluations(bus, runId, trackers),
+  });
+}
+
+function weightsOf({ bus, run, options }: StartOptions, { engine, sampler }: Machinery): PolicyWeights {
+  const { runsDir, cacheDir } = options;
+  return new PolicyWeights(engine, sampler, {
+    runId: run.record.runId,
+    locate: (name) => resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints }),
+  });
+}
+
+function policyOf(
+  { options }: StartOptions,
+  { folder, screenshots, sampler }: Machinery,
+  weights: PolicyWeights,
+): PolicyServer {
+  const { tokenizer, family, imageProcessor } = folder;
+  const { historyTurns } = options;
+  const renderer = makeRenderer({ ...folder, imageProcessor: screenshots }, { historyTurns });
+  return new PolicyServer({
+    ...{ sampler, weights, renderer, screenshots, tokenizer, imageProcessor },
+    imageTokenId: family.shape.imageTokenId,
+  });
+}
+
+interface Training {
+  intake: EpisodeIntake;
+  demand: GroupDemand;
+  reports: StepReports;
+  loop: TrainingLoop;
+}
+
+function trainingOf(
+  { bus, run, options }: StartOptions,
+  { algorithm, engine, folder, screenshots }: Machinery,
+  { checkpoints, progress }: Resumed,
+  weights: PolicyWeights,
+  trackers: Trackers,
+): Training {
+  const { runId } = run.record;
+  const { groupSize, maxAttempts } = options;
+  const { imageTokenId } = folder.family.shape;
+  const warnings = new RunWarnings(bus, runId);
+  const buffer = new GroupBuffer({ maxAttempts, isSettled: (index) => progress.settled.has(index) });
+  const demand = new GroupDemand({ runId, bus, options, progress, weights });
+  const intake = new EpisodeIntake({
+    ...{ runId, bus, groupSize, imageTokenId, buffer, progress, warnings },
+    groupsRequested: () => demand.groupsRequested,
+  });
+  const trainer = new BatchTrainer(engine, algorithm, {
+    imageTokenId,
+    imagesOfPrompt: (hashes) => screenshots.ofPrompt(hashes),
+  });
+  const reports = new StepReports({
+    ...{ runId, bus, progress, weights, checkpoints, trackers, warnings },
+    keepsCheckpoint: (step) => keepsCheckpoint(options, step),
+  });
+  const loop = new TrainingLoop({
+    ...{ engine, options, algorithm, buffer, progress, weights, trainer, checkpoints, demand, reports },
+  });
+  return { intake, demand, reports, loop };
+}
+
+/** Loads the newest weights, or keeps those the run begins with; serves them, and says where the run stands. */
+async function begin(
+  parts: Resumed &
+    Omit<Training, 'intake'> &
+    Pick<Machinery, 'engine'> & { weights: PolicyWeights; trackers: Trackers },
+): Promise<void> {
+  const { checkpoints, state, progress, engine, weights, trackers, demand, reports, loop } = parts;
+  const { step } = progress;
+  if (state !== undefined) {
+    await engine.loadState({ model: 'policy', dir: checkpoints.folder.pathOf(step), optimizer: true });
+  }
+  const { digest } = await weights.publish(step);
+  progress.produced(step, digest);
+  if (state === undefined) await loop.save();
+  else await checkpoints.publish(step);
+  await weights.activate(step, digest);
+  await trackers.resume(step);
+  if (state !== undefined) await reports.trackLastStep(state.savedAt);
+  await demand.announce();
+  await reports.publishLastStep();
+}

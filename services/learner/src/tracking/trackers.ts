@@ -1,0 +1,110 @@
+import { Logger } from '@nestjs/common';
+import { describeError } from '@ui-rl/bus';
+import {
+  PluginError,
+  type ComponentChoice,
+  type ComponentRegistry,
+  type TrackedEvaluation,
+  type TrackedStep,
+  type Tracker,
+  type TrackerContext,
+} from '@ui-rl/plugin-kit';
+
+/** Longest time for one call of a tracker. */
+const DEADLINE_MS = 10_000;
+
+interface NamedTracker {
+  name: string;
+  tracker: Tracker;
+}
+
+/**
+ * Records a run with all trackers it has chosen. What fails, or takes longer than the deadline, is logged; the run goes on, and so
+ * does the tracker, with the next call.
+ */
+export class Trackers {
+  private constructor(
+    private readonly trackers: readonly NamedTracker[],
+    private readonly logger: Logger,
+    private readonly deadlineMs: number,
+  ) {}
+
+  /** Throws a `PluginError` for a name nobody has and for options that do not fit. */
+  static async create(
+    choices: readonly ComponentChoice[],
+    components: ComponentRegistry,
+    context: Omit<TrackerContext, 'log'>,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<Trackers> {
+    const logger = new Logger('trackers');
+    const made = await Promise.all(
+      choices.map(async (choice) => {
+        const { name } = choice;
+        const create = async (): Promise<Tracker> =>
+          components.create('tracker', choice, { ...context, log: logTo(logger, name) });
+        try {
+          return [{ name, tracker: await within(deadlineMs, create()) }];
+        } catch (error) {
+          if (error instanceof PluginError) throw error;
+          logger.error(`tracker ${name} cannot record this run: ${describeError(error)}`);
+          return [];
+        }
+      }),
+    );
+    return new Trackers(made.flat(), logger, deadlineMs);
+  }
+
+  /** Where the run goes on: what was recorded beyond `step` is dropped. */
+  resume(step: number): Promise<void> {
+    return this.each(`drop what follows step ${step}`, (tracker) => tracker.resume?.(step));
+  }
+
+  step(step: TrackedStep): Promise<void> {
+    return this.each(`record step ${step.step}`, (tracker) => tracker.step(step));
+  }
+
+  evaluation(evaluation: TrackedEvaluation): Promise<void> {
+    const { step, set } = evaluation;
+    return this.each(`record the evaluation of ${set} at step ${step}`, (tracker) =>
+      tracker.evaluation?.(evaluation),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.each('end', (tracker) => tracker.close());
+  }
+
+  private async each(what: string, call: (tracker: Tracker) => Promise<void> | undefined): Promise<void> {
+    await Promise.all(
+      this.trackers.map(async ({ name, tracker }) => {
+        try {
+          await within(
+            this.deadlineMs,
+            (async () => {
+              await call(tracker);
+            })(),
+          );
+        } catch (error) {
+          this.logger.error(`tracker ${name} failed to ${what}: ${describeError(error)}`);
+        }
+      }),
+    );
+  }
+}
+
+function logTo(logger: Logger, name: string): TrackerContext['log'] {
+  const methods = { debug: 'debug', info: 'log', warn: 'warn', error: 'error' } as const;
+  return (level, message) => logger[methods[level]](`${name}: ${message}`);
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`it took longer than ${ms / 1000} seconds`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,84 @@
+import type { LossAggregation } from '@ui-rl/algorithms';
+import {
+  PluginError,
+  type AdvantageComponent,
+  type AdvantageEstimator,
+  type ComponentChoice,
+  type ComponentRegistry,
+  type Correction,
+  type EpisodeGroup,
+  type PolicyLossComponent,
+  type Schedule,
+} from '@ui-rl/plugin-kit';
+import { differ } from '@ui-rl/algorithms';
+
+/** How a run learns, as its run file chooses. */
+export interface AlgorithmOptions {
+  advantage: ComponentChoice;
+  loss: ComponentChoice;
+  correction: ComponentChoice;
+  optimizer: ComponentChoice;
+  schedule: ComponentChoice;
+  aggregation: LossAggregation;
+  /** The divisor of aggregation `constant`, in tokens. */
+  constantTokens?: number;
+  /** At the peak of the schedule. */
+  learningRate: number;
+  /** Gradients are scaled down to this norm; 0 = never. */
+  maxGradNorm: number;
+  /** Optimizer steps a batch is split into, by groups. */
+  substeps: number;
+  /** Passes each of them goes through at least. */
+  minibatches: number;
+}
+
+/** The components of a run's algorithm, and what they declare. */
+export interface Algorithm extends Omit<AlgorithmOptions, 'advantage' | 'correction' | 'schedule'> {
+  advantage: Pick<AdvantageComponent, 'name' | 'inputs'>;
+  estimator: AdvantageEstimator;
+  lossComponent: PolicyLossComponent;
+  correction: Correction | null;
+  schedule: Schedule;
+}
+
+/**
+ * Makes the components that run here; loss and optimizer run in the engine. Throws a `PluginError` `option` where one of them
+ * needs what this run does not have.
+ * @param maxSteps steps of the run, 0 where it has no limit
+ */
+export function makeAlgorithm(
+  options: AlgorithmOptions,
+  components: ComponentRegistry,
+  maxSteps: number,
+): Algorithm {
+  const advantage = components.get('advantage', options.advantage.name);
+  const lossComponent = components.get('policy-loss', options.loss.name);
+  refuseMissingInputs(advantage, lossComponent);
+  return {
+    ...options,
+    advantage,
+    lossComponent,
+    estimator: components.create('advantage', options.advantage, {}),
+    correction: components.create('correction', options.correction, {}),
+    schedule: components.create('schedule', options.schedule, { totalSteps: maxSteps }),
+  };
+}
+
+/** Whether training on a group would change anything, as the estimator says; by default, whether its rewards differ. */
+export function hasLearningSignal(estimator: AdvantageEstimator, group: EpisodeGroup): boolean {
+  return estimator.hasLearningSignal?.(group) ?? differ(group.episodes.map(({ reward }) => reward));
+}
+
+function refuseMissingInputs(advantage: AdvantageComponent, loss: PolicyLossComponent): void {
+  const refuse = (what: string, input: string, reason: string): never => {
+    throw new PluginError('option', `${what} reads ${input}, which this run does not have: ${reason}`);
+  };
+  const noCritic = 'no critic is trained beside the policy';
+  if (advantage.inputs?.includes('values') === true) {
+    refuse(`advantage ${advantage.name}`, 'values', noCritic);
+  }
+  if (loss.inputs.includes('values')) refuse(`policy-loss ${loss.name}`, 'values', noCritic);
+  if (loss.inputs.includes('returns') && advantage.givesReturns !== true) {
+    refuse(`policy-loss ${loss.name}`, 'returns', `advantage ${advantage.name} gives none`);
+  }
+}

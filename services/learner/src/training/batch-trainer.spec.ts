@@ -1,0 +1,252 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Turn } from '@ui-rl/contracts';
+import { loadComponents, type ComponentRegistry, type Engine } from '@ui-rl/plugin-kit';
+import { groupOf, turnOf } from '../../test/groups';
+import type { Group } from '../episodes/groups';
+import { makeAlgorithm, type AlgorithmOptions } from './algorithm';
+import { BatchTrainer, type BatchResult } from './batch-trainer';
+import { sequenceOf, toScore } from './turn-data';
+
+/** As somebody outside of the project writes them, in one file. */
+const OUTSIDE = `
+const parity = {
+  kind: 'advantage',
+  name: 'by-turn',
+  options: { scale: { type: 'number', description: 'size of advantages', default: 1 } },
+  create: ({ scale }) => ({
+    estimate: (groups) => ({
+      advantages: groups.map(({ episodes }) =>
+        episodes.map(({ turns }) =>
+          turns.map(({ logprobs }, index) => logprobs.map(() => (index % 2 === 0 ? scale : -scale))),
+        ),
+      ),
+      metrics: { scale },
+    }),
+    hasLearningSignal: () => true,
+  }),
+};
+const nearReference = {
+  kind: 'advantage',
+  name: 'reference',
+  inputs: ['reference_logprobs'],
+  create: () => ({
+    estimate: (groups) => ({
+      advantages: groups.map(({ episodes }) =>
+        episodes.map(({ turns }) => turns.map(({ inputs }) => inputs.reference_logprobs)),
+      ),
+    }),
+  }),
+};
+const dpo = {
+  kind: 'policy-loss',
+  name: 'dpo',
+  options: { beta: { type: 'number', description: 'temperature', default: 0.1, above: 0 } },
+  inputs: ['reference_logprobs'],
+  scope: 'pair',
+  create: ({ beta }) => ({
+    build({ ops, logprobs, inputs, sequences, pairs }) {
+      const margins = sequences.sum(ops.sub(logprobs, inputs.reference_logprobs));
+      const margin = ops.mul(ops.sub(pairs.chosen(margins), pairs.rejected(margins)), beta);
+      return { loss: ops.neg(ops.log(ops.sigmoid(margin))), metrics: { margin } };
+    },
+  }),
+};
+const sgd = {
+  kind: 'optimizer',
+  name: 'sgd',
+  create: () => ({
+    state: [],
+    update({ weight, gradient }, { learningRate }) {
+      for (let i = 0; i < weight.length; i += 1) weight[i] -= learningRate * gradient[i];
+    },
+  }),
+};
+const plain = {
+  kind: 'correction',
+  name: 'plain',
+  create: () => ({ weights: ({ proximalLogprobs }) => proximalLogprobs.map(() => 1) }),
+};
+const returnsLoss = { kind: 'policy-loss', name: 'regress', inputs: ['returns'], scope: 'token', create: () => ({}) };
+const critic = { kind: 'policy-loss', name: 'critic', inputs: ['values'], scope: 'token', create: () => ({}) };
+const gae = { kind: 'advantage', name: 'gae', inputs: ['values'], create: () => ({ estimate: () => ({}) }) };
+module.exports.components = [parity, nearReference, dpo, sgd, plain, returnsLoss, critic, gae];
+`;
+
+const model = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
+const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]) };
+
+let dir: string;
+let components: ComponentRegistry;
+let engine: Engine;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'outside-'));
+  await writeFile(join(dir, 'outside.js'), OUTSIDE);
+  components = await loadComponents({ packages: ['./outside.js'], from: dir });
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+beforeEach(async () => {
+  const lora = { rank: 4, alpha: 8, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
+  engine = await components.create(
+    'engine',
+    { name: 'local', device: 'cpu', threads: 1 },
+    {
+      modelDir: model,
+      models: [{ name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } }],
+      maxRows: 4,
+      maxSequence: 64,
+      deterministic: true,
+      seed: 1,
+      componentFiles: components.files,
+      fetchImage: () => Promise.resolve(null),
+      log: () => undefined,
+      onProgress: () => undefined,
+    },
+  );
+});
+afterEach(() => engine.stop());
+
+/** A turn that the policy samples now. */
+async function play(prompt: number[], seed: number): Promise<Turn> {
+  const { tokens, logprobs } = await engine.sample({
+    model: 'policy',
+    prompt: { chunks: [{ type: 'text', tokens: prompt }] },
+    maxTokens: 6,
+    temperature: 1,
+    topP: 1,
+    seed,
+  });
+  return turnOf(0, { promptTokenIds: prompt, promptImages: [], imageTokens: 0, tokenIds: tokens, logprobs });
+}
+
+/** The log-probability of what was said in a turn, now. */
+async function logprobOf(turn: Turn, policy = 'policy'): Promise<number> {
+  const [trajectory] = groupOf(0, [{ turns: [turn] }]).trajectories;
+  const data = [toScore(await sequenceOf(trajectory, turn, context))];
+  const { logprobs } = await engine.forward({ model: policy, data });
+  return logprobs[0].filter((value) => !Number.isNaN(value)).reduce((sum, value) => sum + value, 0);
+}
+
+function train(groups: Group[], changes: Partial<AlgorithmOptions> = {}, steps = 1): Promise<BatchResult> {
+  const options: AlgorithmOptions = {
+    advantage: { name: 'dr_grpo' },
+    loss: { name: 'importance_sampling' },
+    correction: { name: 'none' },
+    optimizer: { name: 'adamw' },
+    schedule: { name: 'constant' },
+    aggregation: 'token-mean',
+    learningRate: 2e-3,
+    maxGradNorm: 1,
+    substeps: 1,
+    minibatches: 1,
+    ...changes,
+  };
+  const trainer = new BatchTrainer(engine, makeAlgorithm(options, components, 0), context);
+  const repeat = async (left: number): Promise<BatchResult> => {
+    const result = await trainer.train(groups, 0, 'none');
+    return left > 1 ? repeat(left - 1) : result;
+  };
+  return repeat(steps);
+}
+
+it('makes turns more or less probable as the estimator says, turn by turn', async () => {
+  const turns = [await play([5, 6, 7], 1), await play([8, 9], 2), await play([10, 11], 3)];
+  const before = await Promise.all(turns.map((turn) => logprobOf(turn)));
+  const { metrics } = await train([groupOf(0, [{ turns }])], { advantage: { name: 'by-turn', scale: 2 } }, 3);
+  const after = await Promise.all(turns.map((turn) => logprobOf(turn)));
+  expect(after.map((value, index) => Math.sign(value - before[index]))).toEqual([1, -1, 1]);
+  expect(metrics).toMatchObject({ 'advantage/scale': 2, 'optim/samples': 3, 'optim/lr': 2e-3 });
+});
+
+it('trains pairs with a loss of sequences against the base model', async () => {
+  const chosen = [await play([5, 6, 7], 1), await play([5, 6, 8], 2)];
+  const rejected = [await play([5, 6, 7], 3)];
+  const groups = [
+    groupOf(0, [
+      { reward: 1, turns: chosen },
+      { reward: 0, turns: rejected },
+    ]),
+  ];
+  const marginNow = async (): Promise<number> => {
+    const sums = await Promise.all([...chosen, ...rejected].map((turn) => logprobOf(turn)));
+    return sums[0] + sums[1] - sums[2];
+  };
+  const before = await marginNow();
+  const dpo = { loss: { name: 'dpo', beta: 0.5 } };
+  const first = await train(groups, dpo);
+  // Nothing is preferred at first: −log σ(0).
+  expect(first.metrics['optim/loss']).toBeCloseTo(Math.LN2, 4);
+  expect(first.metrics['optim/margin']).toBeCloseTo(0, 4);
+  const later = await train(groups, dpo, 4);
+  expect(later.metrics['optim/loss']).toBeLessThan(Math.LN2 - 0.01);
+  expect(await marginNow()).toBeGreaterThan(before + 0.1);
+});
+
+it('takes steps with an optimizer from outside', async () => {
+  const turns = [await play([5, 6, 7], 1)];
+  const other = [await play([5, 6, 7], 2)];
+  const group = groupOf(0, [
+    { reward: 1, turns },
+    { reward: 0, turns: other },
+  ]);
+  const before = await logprobOf(turns[0]);
+  const { digest } = await train([group], { optimizer: { name: 'sgd' }, learningRate: 0.5 });
+  expect(digest).toMatch(/^[0-9a-f]{64}$/);
+  expect(await logprobOf(turns[0])).toBeGreaterThan(before);
+});
+
+it('gives estimators the log-probabilities of the base model, whatever the policy has become', async () => {
+  const turn = await play([5, 6, 7], 1);
+  const group = groupOf(0, [{ turns: [turn] }]);
+  const base = (await logprobOf(turn)) / turn.tokenIds.length;
+  await train([group], { advantage: { name: 'by-turn' } }, 3);
+  expect(Math.abs((await logprobOf(turn)) / turn.tokenIds.length - base)).toBeGreaterThan(1e-3);
+  turn.logprobs = turn.logprobs.map(() => 0);
+  const { metrics } = await train([group], {
+    advantage: { name: 'reference' },
+    correction: { name: 'plain' },
+  });
+  // Ratio and weight are 1 before the step, so that the loss is minus the mean advantage.
+  expect(metrics['optim/loss']).toBeCloseTo(-base, 4);
+});
+
+it('corrects for tokens that another policy sampled: weights up to a cap, ratios against the policy before the step', async () => {
+  const turn = await play([5, 6, 7], 1);
+  const tokens = turn.tokenIds.length;
+  turn.logprobs = turn.logprobs.map((logprob, index) => logprob - (index === 0 ? 1 : -1));
+  const { metrics } = await train([groupOf(0, [{ turns: [turn] }])], {
+    advantage: { name: 'by-turn' },
+    correction: { name: 'tis', importance_ratio_cap: 2 },
+  });
+  // Advantage 1, ratio 1; the first token weighs min(e, 2), the others 1/e.
+  expect(metrics['optim/loss']).toBeCloseTo(-(2 + (tokens - 1) / Math.E) / tokens, 4);
+  // The sampler is compared with the trainer all the same.
+  expect(metrics['optim/logp_difference_max']).toBeCloseTo(1, 4);
+});
+
+it('splits a batch into optimizer steps by groups, and takes none where nothing is to be learnt', async () => {
+  const groupWith = async (index: number, rewards: [number, number]): Promise<Group> =>
+    groupOf(
+      index,
+      await Promise.all(
+        rewards.map(async (reward, member) => ({ reward, turns: [await play([5, 6, 7 + index], member)] })),
+      ),
+    );
+  const groups = [await groupWith(0, [1, 0]), await groupWith(1, [1, 1]), await groupWith(2, [0, 1])];
+  const { metrics, digest } = await train(groups, { substeps: 3 });
+  expect(metrics).toMatchObject({ 'optim/substeps': 2, 'optim/samples': 4 });
+  const nothing = await train([groups[1]]);
+  expect(nothing).toMatchObject({ digest: 'none', tokens: 0, metrics: { 'optim/substeps': 0 } });
+  expect(digest).not.toBe('none');
+});
+
+it.each([
+  ['advantage', 'gae', 'advantage gae reads values, which this run does not have: no critic'],
+  ['loss', 'critic', 'policy-loss critic reads values, which this run does not have: no critic'],
+  ['loss', 'regress', 'policy-loss regress reads returns, which this run does not have: advantage dr_grpo'],
+])('refuses an %s that reads what nobody computes, by name', async (part, name, message) => {
+  await expect(async () => train([], { [part]: { name } })).rejects.toThrow(message);
+});

@@ -1,0 +1,199 @@
+import type { Turn } from '@ui-rl/contracts';
+import type { Engine } from '@ui-rl/plugin-kit';
+import type { Group } from '../episodes/groups';
+import type { Algorithm } from './algorithm';
+import { split, trainedTurns } from './batch-data';
+import { byTurn, experienceOf, type PerTurn } from './experience';
+import { joinSubsteps, optimizerMetrics } from './step-metrics';
+import {
+  atSampledTokens,
+  sequenceOf,
+  toScore,
+  toTrain,
+  type SequenceContext,
+  type TrainedTurn,
+  type TurnSequence,
+} from './turn-data';
+
+const POLICY = 'policy';
+/** The model without its adapter. */
+const REFERENCE = 'base';
+
+export interface BatchResult {
+  metrics: Record<string, number>;
+  /** Digest of the weights now. */
+  digest: string;
+  tokens: number;
+}
+
+interface Estimate {
+  advantages: PerTurn;
+  returns?: PerTurn;
+  metrics: Record<string, number>;
+}
+
+/** Trains a batch of groups: one optimizer step, or several over parts of the batch. */
+export class BatchTrainer {
+  constructor(
+    private readonly engine: Engine,
+    private readonly algorithm: Algorithm,
+    private readonly context: SequenceContext,
+  ) {}
+
+  /**
+   * @param step batches trained before
+   * @param digest of the weights now
+   */
+  async train(groups: readonly Group[], step: number, digest: string): Promise<BatchResult> {
+    const { learningRate: peak, schedule, substeps } = this.algorithm;
+    const learningRate = peak * schedule.factor(step);
+    const { parts, metrics } = await this.prepare(groups, split(groups, substeps));
+    const results: Record<string, number>[] = [];
+    let newest = digest;
+    for (const part of parts) {
+      if (part.length === 0) continue;
+      const result = await this.takeStep(part, learningRate);
+      results.push(result.metrics);
+      newest = result.digest;
+    }
+    const tokens = results.reduce((sum, result) => sum + (result['optim/tokens'] ?? 0), 0);
+    return {
+      metrics: {
+        ...joinSubsteps(results),
+        ...metrics,
+        'optim/lr': learningRate,
+        'optim/substeps': results.length,
+      },
+      digest: newest,
+      tokens,
+    };
+  }
+
+  /** All that has to be known of the batch before its first optimizer step. */
+  private async prepare(
+    groups: readonly Group[],
+    substeps: readonly Group[][],
+  ): Promise<{ parts: TrainedTurn[][]; metrics: Record<string, number> }> {
+    const { lossComponent, aggregation, constantTokens } = this.algorithm;
+    const sequences = await this.sequencesOf(groups);
+    const { advantages, returns, metrics } = await this.estimate(groups, sequences);
+    const { scope, skipsZeroAdvantages = false } = lossComponent;
+    const parts = substeps.map((part) =>
+      trainedTurns(part, sequences, advantages, { scope, skipsZeroAdvantages, aggregation, constantTokens }),
+    );
+    const all = parts.flat();
+    for (const { inputs, sequence } of all) {
+      const { turn } = sequence;
+      inputs.advantages = advantages.get(turn);
+      inputs.returns = returns?.get(turn);
+      inputs.sample_logprobs = turn.logprobs;
+      inputs.old_logprobs = turn.logprobs;
+    }
+    if (lossComponent.inputs.includes('reference_logprobs')) await this.addReference(all);
+    await this.correct(all);
+    return { parts, metrics };
+  }
+
+  private async sequencesOf(groups: readonly Group[]): Promise<Map<Turn, TurnSequence>> {
+    const trajectories = groups.flatMap((group) => group.trajectories);
+    const sequences = await Promise.all(
+      trajectories.flatMap((trajectory) =>
+        trajectory.turns
+          .filter(({ tokenIds }) => tokenIds.length > 0)
+          .map((turn) => sequenceOf(trajectory, turn, this.context)),
+      ),
+    );
+    return new Map(sequences.map((sequence) => [sequence.turn, sequence]));
+  }
+
+  private async estimate(
+    groups: readonly Group[],
+    sequences: ReadonlyMap<Turn, TurnSequence>,
+  ): Promise<Estimate> {
+    const { advantage, estimator, lossComponent } = this.algorithm;
+    const wantsReference = advantage.inputs?.includes('reference_logprobs') === true;
+    const reference = wantsReference ? await this.logprobs(REFERENCE, [...sequences.values()]) : undefined;
+    const experience = groups.map((group) =>
+      experienceOf(group, (turn) =>
+        reference === undefined
+          ? {}
+          : { reference_logprobs: reference.get(turn) ?? new Float32Array(turn.tokenIds.length) },
+      ),
+    );
+    const { advantages, returns, metrics = {} } = estimator.estimate(experience);
+    const source = `advantage ${advantage.name}`;
+    if (returns === undefined && lossComponent.inputs.includes('returns')) {
+      throw new Error(`policy-loss ${lossComponent.name} reads returns, but ${source} gave none`);
+    }
+    return {
+      advantages: byTurn(groups, advantages, source),
+      ...(returns === undefined ? {} : { returns: byTurn(groups, returns, `${source}, as a return,`) }),
+      metrics: Object.fromEntries(
+        Object.entries(metrics).map(([name, value]) => [`advantage/${name}`, value]),
+      ),
+    };
+  }
+
+  private async addReference(turns: readonly TrainedTurn[]): Promise<void> {
+    const reference = await this.logprobs(
+      REFERENCE,
+      turns.map(({ sequence }) => sequence),
+    );
+    for (const { inputs, sequence } of turns) inputs.reference_logprobs = reference.get(sequence.turn);
+  }
+
+  /** Recomputes log-probabilities where a correction compares them with those of the sampler; they are then what ratios compare with. */
+  private async correct(turns: readonly TrainedTurn[]): Promise<void> {
+    const { correction } = this.algorithm;
+    if (correction === null) return;
+    const proximal = await this.logprobs(
+      POLICY,
+      turns.map(({ sequence }) => sequence),
+    );
+    for (const { inputs, sequence, weights } of turns) {
+      const proximalLogprobs = proximal.get(sequence.turn)!;
+      const sampleLogprobs = Float32Array.from(sequence.turn.logprobs);
+      const factors = correction.weights({ sampleLogprobs, proximalLogprobs });
+      for (let token = 0; token < weights.length; token += 1) weights[token] *= factors[token];
+      inputs.old_logprobs = proximalLogprobs;
+    }
+  }
+
+  /** Log-probabilities of the sampled tokens of each turn under a model. */
+  private async logprobs(
+    model: string,
+    sequences: readonly TurnSequence[],
+  ): Promise<Map<Turn, Float32Array>> {
+    if (sequences.length === 0) return new Map();
+    const { logprobs } = await this.engine.forward({ model, data: sequences.map(toScore) });
+    return new Map(
+      sequences.map((sequence, index) => [sequence.turn, atSampledTokens(sequence, logprobs[index])]),
+    );
+  }
+
+  private async takeStep(
+    part: readonly TrainedTurn[],
+    learningRate: number,
+  ): Promise<{ metrics: Record<string, number>; digest: string }> {
+    const { loss, lossComponent, optimizer, maxGradNorm, minibatches } = this.algorithm;
+    const { inputs, scope } = lossComponent;
+    const began = performance.now();
+    const passes = await this.engine.forwardBackward({
+      model: POLICY,
+      data: part.map((turn) => toTrain(turn, inputs, scope)),
+      loss,
+      minPasses: minibatches,
+    });
+    const step = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });
+    const compared = part.map(({ sequence }, index) => ({
+      sampled: sequence.turn.logprobs,
+      trained: atSampledTokens(sequence, passes.logprobs[index]),
+    }));
+    const metrics = {
+      ...optimizerMetrics({ ...passes.metrics, ...step.metrics }, compared),
+      'optim/samples': part.length,
+      'time/train': (performance.now() - began) / 1000,
+    };
+    return { metrics, digest: step.weights.digest };
+  }
+}

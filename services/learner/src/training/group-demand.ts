@@ -1,0 +1,58 @@
+import type { BusService } from '@ui-rl/bus';
+import { checkpointName } from '@ui-rl/contracts';
+import type { LearnerOptions } from '../options';
+import type { PolicyWeights } from '../policy/policy-weights';
+import type { Progress } from './progress';
+
+export interface GroupDemandParts {
+  runId: string;
+  bus: BusService;
+  options: Pick<LearnerOptions, 'groupsPerBatch' | 'maxSteps' | 'maxStepsOffPolicy'>;
+  progress: Progress;
+  weights: PolicyWeights;
+}
+
+/** Publishes which policy samples and how many groups are requested: what bounds how old the policy of a trained group is. */
+export class GroupDemand {
+  private requested = 0;
+
+  constructor(private readonly parts: GroupDemandParts) {}
+
+  /** Groups requested since the run began. */
+  get groupsRequested(): number {
+    return this.requested;
+  }
+
+  /** Publishes the policy that samples now, and asks for the groups of the next batches. */
+  async announce(): Promise<void> {
+    const { bus, runId, weights, progress } = this.parts;
+    const { step, digest } = weights.current;
+    const before = await bus.runs.policy(runId);
+    this.requested = Math.max(this.needed(), before?.groupsRequested ?? 0);
+    await bus.runs.putPolicy(runId, {
+      version: step,
+      adapterDigest: digest,
+      checkpoint: checkpointName({ runId, step: progress.step }),
+      groupsRequested: this.requested,
+    });
+  }
+
+  /** Asks for other groups in place of those that carry no learning signal. */
+  async requestReplacements(count: number): Promise<void> {
+    const needed = this.needed(count);
+    if (needed <= this.requested) return;
+    this.requested = needed;
+    const { bus, runId } = this.parts;
+    const state = await bus.runs.policy(runId);
+    if (state === null) return;
+    const { version, adapterDigest, checkpoint } = state;
+    await bus.runs.putPolicy(runId, { version, adapterDigest, checkpoint, groupsRequested: needed });
+  }
+
+  private needed(replacedNow = 0): number {
+    const { options, progress } = this.parts;
+    const ahead = progress.step + 1 + options.maxStepsOffPolicy;
+    const batches = options.maxSteps > 0 ? Math.min(ahead, options.maxSteps) : ahead;
+    return batches * options.groupsPerBatch + progress.replacedGroups + replacedNow;
+  }
+}

@@ -1,0 +1,31 @@
+import type { Turn } from '@ui-rl/contracts';
+import type { Datum } from '@ui-rl/plugin-kit';
+import { mean } from '@ui-rl/algorithms';
+import type { Group } from '../episodes/groups';
+import type { PerTurn } from './experience';
+
+/**
+ * The pairs of a group: the episode of the highest mean advantage with that of the lowest, then the next ones, while they differ.
+ * Turns of the other episodes are in no pair.
+ */
+export function pairsOf(group: Group, advantages: PerTurn): Map<Turn, NonNullable<Datum['pair']>> {
+  const ranked = group.trajectories
+    .map(({ turns }) => ({ turns, advantage: meanAdvantage(turns, advantages) }))
+    .filter(({ advantage }) => Number.isFinite(advantage))
+    .toSorted((a, b) => b.advantage - a.advantage);
+  const pairs = new Map<Turn, NonNullable<Datum['pair']>>();
+  for (let place = 0; place < Math.floor(ranked.length / 2); place += 1) {
+    const [chosen, rejected] = [ranked[place], ranked[ranked.length - 1 - place]];
+    if (chosen.advantage === rejected.advantage) break;
+    const id = `${group.id}/${place}`;
+    for (const turn of chosen.turns) pairs.set(turn, { id, side: 'chosen' });
+    for (const turn of rejected.turns) pairs.set(turn, { id, side: 'rejected' });
+  }
+  return pairs;
+}
+
+/** NaN where the episode is not trained on, or has no token. */
+function meanAdvantage(turns: readonly Turn[], advantages: PerTurn): number {
+  const numbers = turns.flatMap((turn) => Array.from(advantages.get(turn) ?? []));
+  return numbers.length === 0 ? Number.NaN : mean(numbers);
+}

@@ -1,0 +1,76 @@
+import { Logger } from '@nestjs/common';
+import { describeError, type BusService } from '@ui-rl/bus';
+import { checkpointName } from '@ui-rl/contracts';
+import type { CheckpointStore } from '../checkpoints/checkpoint-store';
+import type { PolicyWeights } from '../policy/policy-weights';
+import type { Trackers } from '../tracking/trackers';
+import type { RunWarnings } from '../warnings';
+import type { Progress } from './progress';
+
+/** A run whose KL between sampler and trainer stays below is stable. */
+const STABLE_KL = 0.01;
+
+export interface StepReportsParts {
+  runId: string;
+  bus: BusService;
+  progress: Progress;
+  weights: PolicyWeights;
+  checkpoints: CheckpointStore;
+  trackers: Trackers;
+  warnings: RunWarnings;
+  /** Whether a step's checkpoint stays, however old it is. */
+  keepsCheckpoint: (step: number) => boolean;
+}
+
+/** Says what a run has reached: to its trackers, and to other services. What is said again after a restart is stored once. */
+export class StepReports {
+  private readonly logger = new Logger('training');
+
+  constructor(private readonly parts: StepReportsParts) {}
+
+  /** @param savedAt ISO 8601 */
+  async trackLastStep(savedAt: string, times: Readonly<Record<string, number>> = {}): Promise<void> {
+    const { trackers, progress } = this.parts;
+    const { step, lastStep } = progress;
+    if (lastStep === null) return;
+    await trackers.step({ step, at: savedAt, metrics: { ...lastStep.metrics, ...times } });
+  }
+
+  /** Publishes the last step, and its checkpoint where it is kept. */
+  async publishLastStep(): Promise<void> {
+    const { bus, runId, progress, keepsCheckpoint } = this.parts;
+    const { step, lastStep } = progress;
+    if (lastStep !== null) {
+      await bus.event({ type: 'train_step', runId, step, ...lastStep }, String(step));
+    }
+    if (keepsCheckpoint(step)) await this.publishCheckpoint();
+  }
+
+  async publishCheckpoint(): Promise<void> {
+    const { bus, runId, progress, weights, checkpoints } = this.parts;
+    const { step } = progress;
+    await bus.event(
+      {
+        type: 'checkpoint',
+        runId,
+        step,
+        name: checkpointName({ runId, step }),
+        path: checkpoints.folder.pathOf(step),
+        adapterDigest: weights.current.digest,
+      },
+      String(step),
+    );
+  }
+
+  /** Warns where sampler and trainer have drifted apart. */
+  async warnOfDrift(): Promise<void> {
+    const { progress, warnings } = this.parts;
+    const { step, lastStep } = progress;
+    const kl = lastStep?.metrics['optim/kl_sample_train_v2'];
+    if (kl === undefined || kl <= STABLE_KL) return;
+    const message = `step ${step}: KL between sampler and trainer is ${kl.toFixed(4)}, a stable run stays below ${STABLE_KL}`;
+    await warnings
+      .send('kl', message, `kl.${step}`)
+      .catch((error: unknown) => this.logger.warn(describeError(error)));
+  }
+}

@@ -1,0 +1,179 @@
+import { Logger } from '@nestjs/common';
+import type { Engine } from '@ui-rl/plugin-kit';
+import type { CheckpointStore } from '../checkpoints/checkpoint-store';
+import { planBatch, type BatchPlan } from '../episodes/batch-planner';
+import type { GroupBuffer } from '../episodes/groups';
+import type { LearnerOptions } from '../options';
+import type { PolicyWeights } from '../policy/policy-weights';
+import { hasLearningSignal, type Algorithm } from './algorithm';
+import type { BatchTrainer } from './batch-trainer';
+import { experienceOf } from './experience';
+import type { GroupDemand } from './group-demand';
+import type { Progress } from './progress';
+import { environmentMetrics } from './step-metrics';
+import type { StepReports } from './step-reports';
+
+/** Newest checkpoints that are kept, whatever their step: a running evaluation may use one. */
+const KEPT_NEWEST = 3;
+
+export interface TrainingLoopParts {
+  engine: Engine;
+  options: LearnerOptions;
+  algorithm: Algorithm;
+  buffer: GroupBuffer;
+  progress: Progress;
+  weights: PolicyWeights;
+  trainer: BatchTrainer;
+  checkpoints: CheckpointStore;
+  demand: GroupDemand;
+  reports: StepReports;
+}
+
+/**
+ * Trains as soon as enough groups are complete. The order makes a step happen once, whenever the process ends: weights and
+ * what they were trained on are saved together, and uploaded; then the new policy is served and announced; then the groups'
+ * messages are acknowledged.
+ */
+export class TrainingLoop {
+  private readonly logger = new Logger('training');
+  private running: Promise<void> | undefined;
+  private advanceRequested = false;
+  private done = false;
+  private lastStepEnded = Date.now();
+
+  constructor(private readonly parts: TrainingLoopParts) {}
+
+  get finished(): boolean {
+    return this.done;
+  }
+
+  get reachedMaxSteps(): boolean {
+    const { options, progress } = this.parts;
+    return options.maxSteps > 0 && progress.step >= options.maxSteps;
+  }
+
+  /** Trains what is complete; resolves when there is nothing left. */
+  advance(): Promise<void> {
+    this.advanceRequested = true;
+    this.running ??= this.run().finally(() => (this.running = undefined));
+    return this.running;
+  }
+
+  /** Trains no further batch; the newest checkpoint is the run's last, and what was not trained is released. */
+  async finish(): Promise<void> {
+    this.done = true;
+    await this.running;
+    const { checkpoints, progress, reports, buffer } = this.parts;
+    await checkpoints.publish(progress.step, { last: true });
+    await reports.publishCheckpoint();
+    buffer.settleAll();
+  }
+
+  /** Saves weights, optimizer and progress under the present step, for this machine and others. */
+  async save(): Promise<{ uploadMs: number }> {
+    const { engine, checkpoints, progress } = this.parts;
+    const state = `${JSON.stringify(progress.toState(), null, 2)}\n`;
+    await engine.saveState({
+      model: 'policy',
+      dir: checkpoints.folder.pathOf(progress.step),
+      files: { 'state.json': state },
+    });
+    const began = Date.now();
+    await checkpoints.publish(progress.step);
+    return { uploadMs: Date.now() - began };
+  }
+
+  private async run(): Promise<void> {
+    while (this.advanceRequested && !this.done) {
+      this.advanceRequested = false;
+      for (let plan = this.plan(); plan !== null && !this.done; plan = this.plan()) {
+        if (plan.ready) await this.trainBatch(plan);
+        else {
+          await this.parts.demand.requestReplacements(plan.replaced.length);
+          break;
+        }
+      }
+    }
+  }
+
+  private plan(): BatchPlan | null {
+    if (this.reachedMaxSteps) return null;
+    const { buffer, progress, options, algorithm } = this.parts;
+    return planBatch(buffer, progress.settled.firstMissing, {
+      groupsPerBatch: options.groupsPerBatch,
+      inOrder: options.deterministic,
+      maxReplacedGroups: options.maxReplacedGroups,
+      hasLearningSignal: (group) => hasLearningSignal(algorithm.estimator, experienceOf(group)),
+    });
+  }
+
+  private async trainBatch(plan: BatchPlan): Promise<void> {
+    const { trainer, progress, weights, demand } = this.parts;
+    const began = Date.now();
+    const trained = await trainer.train(plan.kept, progress.step, weights.current.digest);
+    this.advanceProgress(plan, trained.digest, trained.tokens);
+    const metrics = { ...trained.metrics, ...this.batchMetrics(plan) };
+    const rolloutIds = plan.kept.flatMap(({ trajectories }) =>
+      trajectories.map(({ request }) => request.rolloutId),
+    );
+    const saveBegan = Date.now();
+    progress.lastStep = { rolloutIds, metrics: this.withTimes(metrics, began, saveBegan) };
+    await weights.publish(progress.step);
+    const { uploadMs } = await this.save();
+    await weights.activate(progress.step, trained.digest);
+    await demand.announce();
+    await this.conclude(plan, { checkpoint: Date.now() - saveBegan, upload: uploadMs });
+  }
+
+  private advanceProgress(plan: BatchPlan, digest: string, tokens: number): void {
+    const { progress } = this.parts;
+    progress.step += 1;
+    progress.produced(progress.step, digest);
+    progress.replacedGroups += plan.replaced.length;
+    for (const group of [...plan.kept, ...plan.replaced]) {
+      progress.settled.add(group.index);
+      progress.counts.trajectories += group.trajectories.length + group.invalid;
+      progress.counts.invalid += group.invalid;
+    }
+    progress.counts.trainedEpisodes += plan.kept.reduce((sum, group) => sum + group.trajectories.length, 0);
+    progress.counts.trainedTokens += tokens;
+  }
+
+  private batchMetrics(plan: BatchPlan): Record<string, number> {
+    const { options, progress } = this.parts;
+    const { trajectories, invalid } = progress.counts;
+    return {
+      ...environmentMetrics(plan.kept, progress.step),
+      'env/all/groups_replaced': plan.replaced.length,
+      'env/all/invalid_share': trajectories === 0 ? 0 : invalid / trajectories,
+      'progress/batch': progress.step,
+      ...(options.maxSteps > 0 ? { 'progress/done_frac': progress.step / options.maxSteps } : {}),
+    };
+  }
+
+  private withTimes(metrics: Record<string, number>, began: number, now: number): Record<string, number> {
+    const total = (now - this.lastStepEnded) / 1000;
+    const waiting = (began - this.lastStepEnded) / 1000;
+    this.lastStepEnded = now;
+    return { ...metrics, 'time/total': total, 'time/waiting_for_episodes': waiting };
+  }
+
+  /** The step is durable: tells it, acknowledges its episodes, and deletes checkpoints that are not kept. */
+  private async conclude(plan: BatchPlan, took: { checkpoint: number; upload: number }): Promise<void> {
+    const { buffer, progress, reports, checkpoints } = this.parts;
+    const { step, lastStep } = progress;
+    await reports.trackLastStep(new Date().toISOString(), {
+      'time/checkpoint': took.checkpoint / 1000,
+      'time/upload': took.upload / 1000,
+    });
+    await reports.publishLastStep();
+    const settled = [...plan.kept, ...plan.replaced];
+    buffer.settle(settled);
+    await reports.warnOfDrift();
+    await checkpoints.prune(KEPT_NEWEST);
+    const reward = lastStep?.metrics['env/all/reward/total'] ?? 0;
+    this.logger.log(
+      `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${took.checkpoint} ms`,
+    );
+  }
+}
