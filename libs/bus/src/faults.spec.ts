@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { STREAMS, subjects, Task } from '@ui-rl/contracts';
 import { RETRIES, retry } from '@ui-rl/retry';
-import { eventually, FaultyProxy, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
+import { drained, eventually, FaultyProxy, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService } from './index';
 
 Logger.overrideLogger(false);
@@ -119,6 +119,7 @@ describe('a broker that comes and goes', () => {
       stream: STREAMS.tasks,
       durable: 'loader',
       subject: subjects.task('*'),
+      ackWaitMs: 1_000,
       handle: async (task: Task) => {
         seen.push(task.description);
       },
@@ -129,7 +130,8 @@ describe('a broker that comes and goes', () => {
     proxy.heal();
     proxy.cut();
     await bus.publishJson(subjects.task('run'), makeTask({ description: 'next' }), 'next');
-    await eventually('the next task', () => seen.includes('next'));
+    await drained(bus, STREAMS.tasks, 'loader');
+    expect(seen.toSorted()).toEqual(['lost', 'next']);
     await far.close();
     await proxy.stop();
   });

@@ -322,7 +322,7 @@ test('an invalid episode shows why, and one from outside of the task list is sho
   await page.goto(`${monitor.url}/#/runs/${RUN}/episodes`);
   await page.getByRole('link', { name: 'Water the plants' }).click();
   await page.getByText('Invalid: crashed: the page crashed').waitFor();
-  await page.getByText('No turn was played.').waitFor();
+  expect(await page.getByText('No turn was played.').count()).toBe(1);
 });
 
 test('dead letters are listed with their reason and text', async () => {
@@ -330,6 +330,7 @@ test('dead letters are listed with their reason and text', async () => {
   await page.getByRole('link', { name: 'Dead letters' }).click();
   await page.getByText(/not JSON/).click();
   await page.getByText('not json', { exact: true }).waitFor();
+  expect(await page.getByText(/not JSON/).count()).toBe(1);
   await shot('dead-letters');
 });
 
@@ -341,6 +342,7 @@ test('details show log and run file, and text from outside stays text', async ()
   await page.goto(`${monitor.url}/#/runs/${RUN}/details`);
   await page.getByText('<img src=x onerror=alert(1)>').waitFor();
   await page.getByText('"group_size": 8').waitFor();
+  expect(await page.locator('img[src="x"]').count()).toBe(0);
   await shot('details');
 });
 
