@@ -8,14 +8,15 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import {
-  Engine,
   LEARNING_RATE,
   linkModel,
+  LocalEngine,
   LORA,
   makeTurns,
   median,
   medianRatio,
   models,
+  PreparedImages,
   PyTorch,
   timed,
   UiRl,
@@ -110,21 +111,21 @@ async function checkSame(ours, theirs, turns, rows) {
     return { tokenIds: [...prompt, ...generated.tokenIds[row]], mask, images };
   });
   const sampled = largestDifference(await ours.score(continued), generated.logprobs);
-  const metrics = await ours.train(turns);
+  const mine = await ours.train(turns);
   const step = await theirs.ask('train', { ...asked, masked: true });
   const proportion = (a, b) => Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
   const differences = {
     logprobs: before,
     generatedLogprobs: sampled,
-    loss: proportion(metrics['optim/loss'], step.loss),
-    gradNorm: proportion(metrics['optim/grad_norm'], step.gradNorm),
+    loss: proportion(mine.loss, step.loss),
+    gradNorm: proportion(mine.gradNorm, step.gradNorm),
     logprobsAfterStep: largestDifference(
       await ours.score(turns),
       (await theirs.ask('score', asked)).logprobs,
     ),
   };
   const said = Object.entries(differences).map(([name, value]) => `${name} ${value.toExponential(1)}`);
-  const loss = `loss ${metrics['optim/loss'].toFixed(5)} and ${step.loss.toFixed(5)}`;
+  const loss = `loss ${mine.loss.toFixed(5)} and ${step.loss.toFixed(5)}`;
   if (Object.values(differences).every((difference) => difference < TOLERANCE)) {
     console.log(`both sides compute the same: ${loss}; differences: ${said.join(', ')}`);
     return differences;
@@ -239,10 +240,18 @@ async function compare(options, dir, theirs) {
   await writeBatch(turns, join(dir, 'batch'));
   const lengths = turns.map(({ tokenIds }) => tokenIds.length);
   const prompts = turns.map(({ promptTokens }) => promptTokens);
-  const engine = await Engine.start({
+  const images = new PreparedImages();
+  const engine = await LocalEngine.start({
+    imageProcessor: images,
     modelDir: await withoutEnd(folder, join(dir, 'endless')),
     device: 'cpu',
-    trainable: { mode: 'lora', lora: LORA, adapterDir: join(dir, 'adapter') },
+    models: [
+      {
+        name: 'policy',
+        role: 'policy',
+        trainable: { mode: 'lora', lora: LORA, adapterDir: join(dir, 'adapter') },
+      },
+    ],
     maxRows: Math.max(...rows),
     maxSequence: Math.max(...lengths, Math.max(...prompts) + newTokens),
     threads,
@@ -273,7 +282,7 @@ async function compare(options, dir, theirs) {
       `${folder.family.name}, ${threads} threads each; sequences of ${batch.tokens.join(' to ')} tokens, ${batch.imageTokens} of them ` +
         `an image; PyTorch ${versions.torch}, transformers ${versions.transformers}, PEFT ${versions.peft}`,
     );
-    const ours = new UiRl(engine, newTokens);
+    const ours = new UiRl(engine, images, folder.family.shape.imageTokenId, newTokens);
     const trained = turns.slice(0, samples);
     const differences = await checkSame(ours, theirs, trained, Math.min(8, samples, Math.max(...rows)));
     const training = await compareTraining(ours, theirs, trained, options);

@@ -14,12 +14,14 @@ if (!existsSync(join(dist, 'libs/engine/src/worker.js'))) {
   process.exit(1);
 }
 const require = createRequire(import.meta.url);
-export const { Engine } = require(join(dist, 'libs/engine/src'));
+export const { byToken, datumOf, LocalEngine, modelInputOf, supervisedStep } = require(
+  join(dist, 'libs/engine/src'),
+);
 export const models = require(join(dist, 'libs/models/src'));
 export const { makeTurns } = require(join(dist, 'libs/bench/src/conversation'));
 export const { median, medianRatio, timed } = require(join(dist, 'libs/bench/src/measure'));
 
-export const LORA = { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 };
+export const LORA = { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
 export const LEARNING_RATE = 1e-6;
 
 /** The process of pytorch_side.py: one command at a time. */
@@ -122,40 +124,60 @@ export function withUnknownImages(turns) {
   copies += 1;
   return turns.map((turn) => ({
     ...turn,
-    images: turn.images.map((image) => ({ ...image, key: `${image.key} ${copies}` })),
+    images: turn.images.map((image) => ({
+      ...image,
+      key: `${image.key} ${copies}`,
+      sha256: `${image.sha256} ${copies}`,
+    })),
   }));
+}
+
+/** Processed images that an engine finds by their hashes, in the place of an image processor. */
+export class PreparedImages {
+  images = new Map();
+
+  add(turns) {
+    for (const image of turns.flatMap(({ images }) => images)) this.images.set(image.sha256, image);
+  }
+
+  known(sha256) {
+    return this.images.get(sha256);
+  }
 }
 
 /** ui-rl's side. */
 export class UiRl {
-  constructor(engine, newTokens) {
+  constructor(engine, images, imageTokenId, newTokens) {
     this.engine = engine;
+    this.images = images;
+    this.imageTokenId = imageTokenId;
     this.newTokens = newTokens;
   }
 
-  /** Metrics of one optimizer step. */
-  async train(turns) {
-    const { metrics } = await this.engine.trainStep({
-      samples: turns.map(({ tokenIds, images, mask }) => ({ tokenIds, images, mask, advantages: 1 })),
-      loss: { name: 'cross_entropy', aggregation: 'token-mean' },
+  /** Loss and gradient norm of one optimizer step. */
+  train(turns) {
+    this.images.add(turns);
+    return supervisedStep(this.engine, turns, {
+      imageTokenId: this.imageTokenId,
       learningRate: LEARNING_RATE,
-      maxGradNorm: 1,
     });
-    return metrics;
   }
 
   /** Log-probabilities of the masked tokens of each sequence. */
   async score(turns) {
-    const samples = turns.map(({ tokenIds, images, mask }) => ({ tokenIds, images, mask, advantages: 1 }));
-    const found = await this.engine.logprobs(samples);
-    return found.map((row, index) => [...row].filter((_, at) => turns[index].mask[at] !== 0));
+    this.images.add(turns);
+    const data = turns.map((turn) => datumOf(turn, { imageTokenId: this.imageTokenId }));
+    const { logprobs } = await this.engine.forward({ model: 'policy', data });
+    return logprobs.map((row, index) => [...byToken(row)].filter((_, at) => turns[index].mask[at] !== 0));
   }
 
   async generate(turns) {
+    this.images.add(turns);
     const answers = await Promise.all(
       turns.map(({ tokenIds, promptTokens, images }, seed) =>
-        this.engine.generate({
-          prompt: { tokenIds: tokenIds.slice(0, promptTokens), images },
+        this.engine.sample({
+          model: 'policy',
+          prompt: modelInputOf(tokenIds.slice(0, promptTokens), images, this.imageTokenId),
           maxTokens: this.newTokens,
           temperature: 1,
           topP: 1,
@@ -163,8 +185,8 @@ export class UiRl {
         }),
       ),
     );
-    const short = answers.find(({ tokenIds }) => tokenIds.length !== this.newTokens);
-    if (short !== undefined) throw new Error(`an answer ended after ${short.tokenIds.length} tokens`);
+    const short = answers.find(({ tokens }) => tokens.length !== this.newTokens);
+    if (short !== undefined) throw new Error(`an answer ended after ${short.tokens.length} tokens`);
     return answers;
   }
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Engine, type EngineOptions, type TrainSample } from '@ui-rl/engine';
+import { LocalEngine, supervisedStep, type TrainedSequence } from '@ui-rl/engine';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
 import sharp from 'sharp';
+import { adapterOf } from './adapter';
 import { ownPeakRss, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 
@@ -25,27 +26,20 @@ export async function benchDeep({
   const samples = await makeSamples(folder);
   const tokens = samples.map(({ tokenIds }) => tokenIds.length);
   const memory = new MemoryWatch();
-  const options: EngineOptions = {
+  const engine = await LocalEngine.start({
     modelDir,
+    imageProcessor: folder.imageProcessor,
     device,
-    trainable: {
-      mode: 'lora',
-      lora: { rank: LORA_RANK, alpha: 2 * LORA_RANK, targets: 'all-linear', dropout: 0 },
-    },
+    models: [adapterOf(LORA_RANK)],
     maxRows: 1,
     maxSequence: Math.max(...tokens),
     seed: 0,
     quantization,
-  };
-  const engine = await Engine.start(options, onProgress);
+    onProgress,
+  });
   try {
     const stepMs = await timed(() =>
-      engine.trainStep({
-        samples,
-        loss: { name: 'cross_entropy', aggregation: 'token-mean' },
-        learningRate: 1e-4,
-        maxGradNorm: 1,
-      }),
+      supervisedStep(engine, samples, { imageTokenId: folder.family.shape.imageTokenId, learningRate: 1e-4 }),
     );
     const peakAnonBytes = memory.stop();
     const peakRss = ownPeakRss();
@@ -72,15 +66,15 @@ export async function benchDeep({
   }
 }
 
-async function makeSamples(folder: ModelFolder): Promise<TrainSample[]> {
+async function makeSamples(folder: ModelFolder): Promise<TrainedSequence[]> {
   const { imageTokenId } = folder.family.shape;
-  const samples: TrainSample[] = [];
+  const samples: TrainedSequence[] = [];
   for (let index = 0; index < SAMPLES; index += 1) {
     const image = await makeScreen(folder, index);
     const words = Array.from({ length: TEXT_TOKENS }, (_, i) => 100 + ((37 * i + index) % 500));
     const tokenIds = [1, ...new Array<number>(image.tokens).fill(imageTokenId), ...words];
     const mask = tokenIds.map((_, token) => Number(token >= tokenIds.length - TRAINED_TOKENS));
-    samples.push({ tokenIds, images: [image], mask, advantages: 1 });
+    samples.push({ tokenIds, images: [image], mask });
   }
   return samples;
 }

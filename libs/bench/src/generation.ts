@@ -1,8 +1,9 @@
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Engine } from '@ui-rl/engine';
-import { loadModelFolder, type RenderedSample } from '@ui-rl/models';
+import { LocalEngine, modelInputOf } from '@ui-rl/engine';
+import { loadModelFolder, type ModelFolder, type RenderedSample } from '@ui-rl/models';
+import { adapterOf } from './adapter';
 import { makeTurns } from './conversation';
 import { alternate, median, medianRatio, ownPeakRss, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
@@ -39,21 +40,22 @@ export async function benchGeneration({
   const folder = await loadModelFolder(modelDir);
   const turns = await makeTurns(folder, MAX_ROWS);
   const endless = await withoutEnd(modelDir);
-  const engine = await Engine.start({
+  const engine = await LocalEngine.start({
     modelDir: endless,
     device,
-    trainable: { mode: 'lora', lora: { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 } },
+    imageProcessor: folder.imageProcessor,
+    models: [adapterOf(32)],
     maxRows: MAX_ROWS,
     maxSequence: Math.max(...turns.map(({ promptTokens }) => promptTokens)) + NEW_TOKENS,
     seed: 0,
   });
   try {
-    await generate(engine, turns);
+    await generate(engine, folder, turns);
     const rounds = quick ? 3 : 12;
     const speed = ({ rows, group }: Load) => {
       const requests = Array.from({ length: rows }, (_, row) => turns[Math.floor(row / group)]);
       return async (): Promise<number> =>
-        (rows * NEW_TOKENS * 1000) / (await timed(() => generate(engine, requests)));
+        (rows * NEW_TOKENS * 1000) / (await timed(() => generate(engine, folder, requests)));
     };
     const speeds = await alternate(rounds, LOADS.map(speed));
     const tokensPerSecond = Object.fromEntries(LOADS.map(({ name }, i) => [name, median(speeds[i])]));
@@ -76,11 +78,16 @@ export async function benchGeneration({
   }
 }
 
-async function generate(engine: Engine, turns: readonly RenderedSample[]): Promise<void> {
+async function generate(
+  engine: LocalEngine,
+  { family }: ModelFolder,
+  turns: readonly RenderedSample[],
+): Promise<void> {
   const answers = await Promise.all(
     turns.map(({ tokenIds, promptTokens, images }, seed) =>
-      engine.generate({
-        prompt: { tokenIds: tokenIds.slice(0, promptTokens), images },
+      engine.sample({
+        model: 'policy',
+        prompt: modelInputOf(tokenIds.slice(0, promptTokens), images, family.shape.imageTokenId),
         maxTokens: NEW_TOKENS,
         temperature: 1,
         topP: 1,
@@ -88,9 +95,9 @@ async function generate(engine: Engine, turns: readonly RenderedSample[]): Promi
       }),
     ),
   );
-  const short = answers.find(({ tokenIds }) => tokenIds.length !== NEW_TOKENS);
+  const short = answers.find(({ tokens }) => tokens.length !== NEW_TOKENS);
   if (short !== undefined)
-    throw new Error(`a response ended after ${short.tokenIds.length} of ${NEW_TOKENS} tokens`);
+    throw new Error(`a response ended after ${short.tokens.length} of ${NEW_TOKENS} tokens`);
 }
 
 /** The same model with an end-of-turn token that is never sampled, the image placeholder: responses have one length. */

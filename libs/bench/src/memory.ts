@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Engine } from '@ui-rl/engine';
+import { LocalEngine, modelInputOf, supervisedStep } from '@ui-rl/engine';
 import { loadModelFolder } from '@ui-rl/models';
+import { adapterOf } from './adapter';
 import { makeTurns } from './conversation';
 import { ownPeakRss } from './measure';
 import type { BenchOptions, PartResult } from './parts';
@@ -16,12 +17,14 @@ const NEW_TOKENS = 16;
 export async function benchMemory({ modelDir, onProgress }: BenchOptions): Promise<PartResult> {
   const beforeBytes = ownPeakRss();
   const folder = await loadModelFolder(modelDir);
+  const { imageTokenId } = folder.family.shape;
   const turns = await makeTurns(folder, ROWS);
   const longest = Math.max(...turns.map(({ tokenIds }) => tokenIds.length));
-  const engine = await Engine.start({
+  const engine = await LocalEngine.start({
     modelDir,
     device: 'cpu',
-    trainable: { mode: 'lora', lora: { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0 } },
+    imageProcessor: folder.imageProcessor,
+    models: [adapterOf(32)],
     maxRows: ROWS,
     maxSequence: longest + NEW_TOKENS,
     seed: 0,
@@ -29,8 +32,9 @@ export async function benchMemory({ modelDir, onProgress }: BenchOptions): Promi
   try {
     await Promise.all(
       turns.map(({ tokenIds, promptTokens, images }, seed) =>
-        engine.generate({
-          prompt: { tokenIds: tokenIds.slice(0, promptTokens), images },
+        engine.sample({
+          model: 'policy',
+          prompt: modelInputOf(tokenIds.slice(0, promptTokens), images, imageTokenId),
           maxTokens: NEW_TOKENS,
           temperature: 1,
           topP: 1,
@@ -39,12 +43,7 @@ export async function benchMemory({ modelDir, onProgress }: BenchOptions): Promi
       ),
     );
     const generatedBytes = ownPeakRss();
-    await engine.trainStep({
-      samples: turns.map(({ tokenIds, images, mask }) => ({ tokenIds, images, mask, advantages: 1 })),
-      loss: { name: 'cross_entropy', aggregation: 'token-mean' },
-      learningRate: 1e-6,
-      maxGradNorm: 1,
-    });
+    await supervisedStep(engine, turns, { imageTokenId, learningRate: 1e-6 });
     const trainedBytes = ownPeakRss();
     const weightsBytes =
       (await stat(join(modelDir, 'model.safetensors')).catch(() => undefined))?.size ?? null;

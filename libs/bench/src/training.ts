@@ -1,5 +1,7 @@
-import { Engine, type Trainable, type TrainSample } from '@ui-rl/engine';
+import { byToken, datumOf, LocalEngine } from '@ui-rl/engine';
 import { loadModelFolder, type ModelFolder, type ProcessedImage, type RenderedSample } from '@ui-rl/models';
+import type { Datum, TrainedModel } from '@ui-rl/plugin-kit';
+import { adapterOf } from './adapter';
 import { makeTurns } from './conversation';
 import { trainStepFlops, type TrainedPart } from './flops';
 import { MatrixProducts } from './matmul';
@@ -10,15 +12,12 @@ const SAMPLES = 128;
 const LORA_RANK = 32;
 
 /** What is trained, as a user would say it. */
-const KINDS: Record<'full' | 'lora', { trainable: Trainable; part: TrainedPart }> = {
-  full: { trainable: { mode: 'full' }, part: { mode: 'full' } },
-  lora: {
-    trainable: {
-      mode: 'lora',
-      lora: { rank: LORA_RANK, alpha: 2 * LORA_RANK, targets: 'all-linear', dropout: 0 },
-    },
-    part: { mode: 'lora', rank: LORA_RANK },
+const KINDS: Record<'full' | 'lora', { model: TrainedModel; part: TrainedPart }> = {
+  full: {
+    model: { name: 'policy', role: 'policy', trainable: { mode: 'full' } },
+    part: { mode: 'full' },
   },
+  lora: { model: adapterOf(LORA_RANK), part: { mode: 'lora', rank: LORA_RANK } },
 };
 
 /**
@@ -62,25 +61,24 @@ async function benchKind(
   products: MatrixProducts,
   rounds: number,
 ): Promise<TrainingFigures> {
-  const { trainable, part } = KINDS[kind];
+  const { model, part } = KINDS[kind];
   const maxSequence = Math.max(...turns.map(({ tokenIds }) => tokenIds.length));
-  const engine = await Engine.start({
+  const engine = await LocalEngine.start({
     modelDir: folder.dir,
+    imageProcessor: folder.imageProcessor,
     device: 'cpu',
-    trainable,
+    models: [model],
     maxRows: 1,
     maxSequence,
     seed: 0,
   });
   try {
-    const samples = await withOldLogprobs(engine, turns);
-    const step = (): Promise<unknown> =>
-      engine.trainStep({
-        samples,
-        loss: { name: 'importance_sampling', aggregation: 'token-mean' },
-        learningRate: 1e-6,
-        maxGradNorm: 1,
-      });
+    const data = await withOldLogprobs(engine, folder, turns);
+    const step = async (): Promise<void> => {
+      await engine.forwardBackward({ model: 'policy', data, loss: { name: 'importance_sampling' } });
+      const optimizer = { name: 'adamw' };
+      await engine.optimStep({ model: 'policy', optimizer, learningRate: 1e-6, maxGradNorm: 1 });
+    };
     await step();
     const flops = trainStepFlops(modelCost(folder, turns), stepCost(turns), part);
     const [stepMs, matmul] = await alternate(rounds, [() => timed(step), () => products.rate()]);
@@ -98,15 +96,26 @@ async function benchKind(
 }
 
 /** As if the policy itself had sampled the answers, some of them good and some bad. */
-async function withOldLogprobs(engine: Engine, turns: readonly RenderedSample[]): Promise<TrainSample[]> {
-  const samples = turns.map(({ tokenIds, images, mask }, index): TrainSample => {
-    return { tokenIds, images, mask, advantages: index % 2 === 0 ? 1 : -1, temperature: 1 };
-  });
-  const logprobs = await engine.logprobs(samples);
-  return samples.map((sample, index) => ({
-    ...sample,
-    oldLogprobs: logprobs[index].map((x) => (x > 0 || x <= 0 ? x : 0)),
-  }));
+async function withOldLogprobs(
+  engine: LocalEngine,
+  { family }: ModelFolder,
+  turns: readonly RenderedSample[],
+): Promise<Datum[]> {
+  const { imageTokenId } = family.shape;
+  const trained = turns.reduce((count, { mask }) => count + mask.filter(Boolean).length, 0);
+  const scored = turns.map((turn) => datumOf(turn, { imageTokenId }));
+  const { logprobs } = await engine.forward({ model: 'policy', data: scored });
+  return turns.map((turn, index) =>
+    datumOf(turn, {
+      imageTokenId,
+      weight: 1 / trained,
+      temperature: 1,
+      lossInputs: {
+        advantages: Array.from(turn.mask, () => (index % 2 === 0 ? 1 : -1)),
+        old_logprobs: byToken(logprobs[index]).map((value) => (Number.isNaN(value) ? 0 : value)),
+      },
+    }),
+  );
 }
 
 function modelCost(

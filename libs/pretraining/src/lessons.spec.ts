@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { TrainSample } from '@ui-rl/engine';
+import type { TrainedSequence } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer, type ModelFolder } from '@ui-rl/models';
 import type { DescribedElement } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
@@ -26,11 +26,11 @@ beforeAll(async () => {
   png = await sharp({ create: screen }).png().toBuffer();
 });
 
-const text = ({ tokenIds }: TrainSample) =>
+const text = ({ tokenIds }: TrainedSequence) =>
   folder.tokenizer.decode(Array.from(tokenIds), { skipSpecialTokens: false });
 
 /** What each image token is taught to say, row by row; null where it is taught nothing. */
-function words({ tokenIds, targets, mask }: TrainSample): (string | null)[] {
+function words({ tokenIds, targets, mask }: TrainedSequence): (string | null)[] {
   const image = folder.family.shape.imageTokenId;
   return Array.from(tokenIds).flatMap((id, index) => {
     if (id !== image) return [];

@@ -1,5 +1,5 @@
 import { type Action, jsonDialect, type ScreenSizes, turnContent, turnText } from '@ui-rl/actions';
-import type { TrainSample } from '@ui-rl/engine';
+import type { TrainedSequence } from '@ui-rl/engine';
 import type { ContentPart, ModelFolder, ProcessedImage, Renderer } from '@ui-rl/models';
 import type { DescribedElement } from '@ui-rl/plugin-kit';
 import { clickOn, type Demonstration, type Screen } from './collect';
@@ -60,8 +60,12 @@ export class LessonMaker {
     private readonly words: readonly string[],
   ) {}
 
+  get imageTokenId(): number {
+    return this.folder.family.shape.imageTokenId;
+  }
+
   /** About `count` samples that share one image. */
-  async samples(screen: Screen, count: number, mix: LessonMix, random: Random): Promise<TrainSample[]> {
+  async samples(screen: Screen, count: number, mix: LessonMix, random: Random): Promise<TrainedSequence[]> {
     const scene = random.chance(mix.occluded) ? await this.occluded(screen, random) : screen;
     const shown = scene === screen ? random.shuffled(screen.demonstrations) : [];
     const byName = Math.max(Math.round(count * mix.named), count - shown.length);
@@ -105,21 +109,21 @@ export class LessonMaker {
     { ask, answer, right }: Lesson,
     image: ProcessedImage,
     elements: readonly DescribedElement[],
-  ): TrainSample {
+  ): TrainedSequence {
     const content = turnContent<ContentPart>('compact', { type: 'text', text: ask }, { type: 'image' });
     const prompt = this.renderer.render([{ role: 'user', content }], [image]);
     const response = this.renderer.responseIds(answer);
     const tokenIds = [...prompt.tokenIds, ...response];
     const mask = [...prompt.tokenIds.map(() => 0), ...response.map(() => 1)];
     const targets = [...tokenIds];
-    const firstCell = tokenIds.indexOf(this.folder.family.shape.imageTokenId);
+    const firstCell = tokenIds.indexOf(this.imageTokenId);
     this.wordsOfCells(image, elements, right).forEach((word, cell) => {
       if (word === null) return;
       // What a placeholder says is read where the token after it is predicted.
       targets[firstCell + cell + 1] = word;
       mask[firstCell + cell + 1] = 1;
     });
-    return { tokenIds, images: [image], mask, targets, advantages: 1 };
+    return { tokenIds, images: [image], mask, targets };
   }
 
   /** The word that each image token is to say, as a token; null where nothing lies. */

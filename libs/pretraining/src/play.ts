@@ -1,7 +1,7 @@
 import { jsonDialect, type ScreenSizes, turnContent, turnText } from '@ui-rl/actions';
-import type { Engine } from '@ui-rl/engine';
+import { modelInputOf } from '@ui-rl/engine';
 import type { ContentPart, ModelFolder, Renderer } from '@ui-rl/models';
-import { verify, type Task } from '@ui-rl/plugin-kit';
+import { verify, type Engine, type Task } from '@ui-rl/plugin-kit';
 import type { Phone } from './phone';
 
 const MAX_TOKENS = 24;
@@ -51,8 +51,9 @@ async function answer(
     content: turnContent<ContentPart>('compact', { type: 'text', text: words }, { type: 'image' }),
   };
   const prompt = renderer.render([message], [image]);
-  const result = await engine.generate({
-    prompt,
+  const { tokens } = await engine.sample({
+    model: 'policy',
+    prompt: modelInputOf(prompt.tokenIds, prompt.images, folder.family.shape.imageTokenId),
     maxTokens: MAX_TOKENS,
     temperature: 1,
     topP: 1,
@@ -60,7 +61,7 @@ async function answer(
   });
   const screenshot = { width: image.width, height: image.height };
   return {
-    text: folder.tokenizer.decode(result.tokenIds, { skipSpecialTokens: true }),
+    text: folder.tokenizer.decode(tokens, { skipSpecialTokens: true }),
     sizes: { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) },
   };
 }

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clock, percent, type OnEnd } from '@ui-rl/api';
-import { Engine } from '@ui-rl/engine';
+import { LocalEngine } from '@ui-rl/engine';
 import {
   buildSmallTokenizer,
   initializeWeights,
@@ -12,6 +12,7 @@ import {
   loadModelFolder,
   makeRenderer,
   saveModelFolder,
+  type ModelFolder,
 } from '@ui-rl/models';
 import {
   type ComponentRegistry,
@@ -77,7 +78,7 @@ export async function pretrain(
   const screens = await gather(browser, source, goals, options, onProgress);
   await writeFreshModel(fresh, source, screens, options.seed);
   const folder = await loadModelFolder(fresh);
-  const engine = await startEngine(fresh, options.seed);
+  const engine = await startEngine(folder, options.seed);
   onEnd(() => engine.stop());
   const player = { engine, folder, renderer: makeRenderer(folder, { historyTurns: 1 }) };
   await trainModel(player, browser, source, tasks, screens, options, onProgress);
@@ -167,15 +168,15 @@ async function embeddingOf(dir: string, screens: readonly Screen[], seed: number
   return whitenedEmbedding(patches, { channels, frames, area: rows * columns }, width, new Random(seed));
 }
 
-function startEngine(modelDir: string, seed: number): Promise<Engine> {
-  return Engine.start({
-    modelDir,
+function startEngine({ dir, imageProcessor }: ModelFolder, seed: number): Promise<LocalEngine> {
+  return LocalEngine.start({
+    modelDir: dir,
+    imageProcessor,
     device: 'cpu',
-    trainable: { mode: 'full' },
+    models: [{ name: 'policy', role: 'policy', trainable: { mode: 'full' } }],
     maxRows: ROWS,
     maxSequence: MAX_SEQUENCE,
     seed,
-    optimizer: { beta1: 0.9, beta2: 0.95, weightDecay: 0.01 },
     microBatch: MICRO_BATCH,
   });
 }
@@ -217,15 +218,15 @@ async function trainModel(
       learningRate: options.learningRate * rate,
       warmupSteps: Math.min(100, steps),
       seed: options.seed + before,
-      onStep: (step, metrics) => report.onStep(before + step, metrics['optim/loss']),
+      onStep: (step, loss) => report.onStep(before + step, loss),
     });
     done += steps;
   }
 }
 
 /** The model alone, without what only a training that goes on would need. */
-async function saveModel(engine: Engine, out: string): Promise<void> {
-  await engine.save(out);
+async function saveModel(engine: LocalEngine, out: string): Promise<void> {
+  await engine.saveState({ model: 'policy', dir: out });
   for (const name of ['optimizer.safetensors', 'engine.json']) await rm(join(out, name), { force: true });
 }
 

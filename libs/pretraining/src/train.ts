@@ -1,4 +1,5 @@
-import type { Engine } from '@ui-rl/engine';
+import { supervisedStep } from '@ui-rl/engine';
+import type { Engine } from '@ui-rl/plugin-kit';
 import type { Screen } from './collect';
 import type { LessonMaker, LessonMix } from './lessons';
 import { Random } from './random';
@@ -14,8 +15,10 @@ export interface TrainOptions {
   warmupSteps: number;
   seed: number;
   /** Called after every step. */
-  onStep(step: number, metrics: Record<string, number>): void | Promise<void>;
+  onStep(step: number, loss: number): void | Promise<void>;
 }
+
+const OPTIMIZER = { name: 'adamw', beta1: 0.9, beta2: 0.95, weight_decay: 0.01 };
 
 /** Linear warm-up, then half a cosine down to a tenth. */
 export function learningRateAt(step: number, { steps, warmupSteps, learningRate }: TrainOptions): number {
@@ -48,12 +51,11 @@ export async function train(
     const samples = await upcoming;
     // The next images are decoded while the device is busy.
     upcoming = batch();
-    const { metrics } = await engine.trainStep({
-      samples,
-      loss: { name: 'cross_entropy', aggregation: 'token-mean' },
+    const { loss } = await supervisedStep(engine, samples, {
+      imageTokenId: maker.imageTokenId,
       learningRate: learningRateAt(step, options),
-      maxGradNorm: 1,
+      optimizer: OPTIMIZER,
     });
-    await options.onStep(step + 1, metrics);
+    await options.onStep(step + 1, loss);
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Action, jsonDialect, turnContent, turnText } from '@ui-rl/actions';
-import { Engine, type TrainSample } from '@ui-rl/engine';
+import { LocalEngine, supervisedStep, type TrainedSequence } from '@ui-rl/engine';
 import {
   buildSmallTokenizer,
   type ContentPart,
@@ -30,10 +30,12 @@ export async function writeSmallModel(dir: string): Promise<void> {
   const fresh = mkdtempSync(join(tmpdir(), 'uirl-fresh-'));
   try {
     await writeFreshModel(fresh);
-    const engine = await Engine.start({
+    const folder = await loadModelFolder(fresh);
+    const engine = await LocalEngine.start({
       modelDir: fresh,
+      imageProcessor: folder.imageProcessor,
       device: 'cpu',
-      trainable: { mode: 'full' },
+      models: [{ name: 'policy', role: 'policy', trainable: { mode: 'full' } }],
       maxRows: 1,
       maxSequence: 96,
       threads: 1,
@@ -41,8 +43,8 @@ export async function writeSmallModel(dir: string): Promise<void> {
       seed: SEED,
     });
     try {
-      await teach(engine, await loadModelFolder(fresh));
-      await engine.save(dir);
+      await teach(engine, folder);
+      await engine.saveState({ model: 'policy', dir });
     } finally {
       await engine.stop();
     }
@@ -60,13 +62,13 @@ async function writeFreshModel(dir: string): Promise<void> {
   await saveModelFolder(dir, { config, tensors, filesFrom: dir });
 }
 
-async function teach(engine: Engine, folder: ModelFolder): Promise<void> {
+async function teach(engine: LocalEngine, folder: ModelFolder): Promise<void> {
   const random = new Random(SEED);
   const images = await Promise.all([1, 2, 3, 4].map(() => noise(folder, random)));
   const renderer = makeRenderer(folder, { historyTurns: 1 });
   const screenshot = pretraining.viewport;
   const sizes = { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) };
-  const sample = (): TrainSample => {
+  const sample = (): TrainedSequence => {
     const goal = random.pick(trainingTasks).description;
     const text = turnText('compact', { goal, turn: 1, maxTurns: 1 });
     const image = random.pick(images);
@@ -81,14 +83,12 @@ async function teach(engine: Engine, folder: ModelFolder): Promise<void> {
     );
     const answer = renderer.responseIds(jsonDialect.format([someAction(random)], sizes));
     const mask = [...prompt.tokenIds.map(() => 0), ...answer.map(() => 1)];
-    return { tokenIds: [...prompt.tokenIds, ...answer], images: [image], mask, advantages: 1 };
+    return { tokenIds: [...prompt.tokenIds, ...answer], images: [image], mask };
   };
   for (let step = 0; step < STEPS; step++) {
-    await engine.trainStep({
-      samples: Array.from({ length: SAMPLES_PER_STEP }, sample),
-      loss: { name: 'cross_entropy', aggregation: 'token-mean' },
+    await supervisedStep(engine, Array.from({ length: SAMPLES_PER_STEP }, sample), {
+      imageTokenId: folder.family.shape.imageTokenId,
       learningRate: 5e-3 * (1 - step / STEPS),
-      maxGradNorm: 1,
     });
   }
 }

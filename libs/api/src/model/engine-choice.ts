@@ -1,10 +1,10 @@
-import { chooseDevice, type Device, type EngineOptions } from '@ui-rl/engine';
+import { chooseDevice, type Device, type LocalEngineSettings } from '@ui-rl/engine';
 
 /** How a model that answers or scores is held. */
 export interface EngineChoice {
   device: Device | 'auto';
-  dtype: NonNullable<EngineOptions['weights']>;
-  quantization: NonNullable<EngineOptions['quantization']>;
+  dtype: NonNullable<LocalEngineSettings['weights']>;
+  quantization: NonNullable<LocalEngineSettings['quantization']>;
 }
 
 /** The device that is used; reports which one `auto` chose. */

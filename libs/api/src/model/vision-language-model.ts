@@ -1,5 +1,5 @@
 import { dialects, type Action, type Dialect } from '@ui-rl/actions';
-import { Engine, shareReporter, type Trainable } from '@ui-rl/engine';
+import { byToken, datumOf, LocalEngine, modelInputOf, shareReporter } from '@ui-rl/engine';
 import {
   imageSize,
   loadAdapter,
@@ -9,6 +9,7 @@ import {
   type ProcessedImage,
   type Renderer,
 } from '@ui-rl/models';
+import type { TrainedModel } from '@ui-rl/plugin-kit';
 import { conversationOf, type Conversation, type Screen } from './conversation';
 import { deviceFor, type EngineChoice } from './engine-choice';
 import { chooseModel, type ModelChoice } from './model-choice';
@@ -66,10 +67,11 @@ export interface Scores {
 
 const MAX_SEQUENCE = 4096;
 const ROWS = 4;
+const MODEL = 'policy';
 
 /** A vision-language model on this machine, with or without an adapter: it answers and scores, and learns nothing. */
 export class VisionLanguageModel {
-  private engine: Promise<Engine> | undefined;
+  private engine: Promise<LocalEngine> | undefined;
   private readonly dialect: Dialect = dialects.json;
 
   private constructor(
@@ -117,12 +119,14 @@ export class VisionLanguageModel {
     }
     const prompt = this.rendererOf(conversation).render(messages, await this.imagesOf(conversation));
     const engine = await this.started(prompt.tokenIds.length + maxTokens);
-    const result = await engine.generate({ prompt, maxTokens, temperature, topP, seed });
+    const input = modelInputOf(prompt.tokenIds, prompt.images, this.imageTokenId);
+    const request = { maxTokens, temperature, topP, seed };
+    const { tokens, logprobs, stopReason } = await engine.sample({ model: MODEL, prompt: input, ...request });
     return {
-      token_ids: result.tokenIds,
-      logprobs: result.logprobs,
-      text: this.folder.tokenizer.decode(result.tokenIds, { skipSpecialTokens: true }),
-      finish_reason: result.finishReason,
+      token_ids: tokens,
+      logprobs,
+      text: this.folder.tokenizer.decode(tokens, { skipSpecialTokens: true }),
+      finish_reason: stopReason,
       prompt_token_ids: prompt.tokenIds,
     };
   }
@@ -134,11 +138,12 @@ export class VisionLanguageModel {
     const { tokenIds, assistantMask } = rendered;
     const engine = await this.started(tokenIds.length);
     const mask = new Uint8Array(tokenIds.length).fill(1, 1);
-    const [logprobs] = await engine.logprobs([{ tokenIds, images: rendered.images, mask, advantages: 0 }]);
+    const datum = datumOf({ tokenIds, images: rendered.images, mask }, { imageTokenId: this.imageTokenId });
+    const { logprobs } = await engine.forward({ model: MODEL, data: [datum] });
     return {
       token_ids: tokenIds,
       assistant_mask: Array.from(assistantMask),
-      logprobs: Array.from(logprobs, (each, place) => (place === 0 ? null : each)),
+      logprobs: Array.from(byToken(logprobs[0]), (each, place) => (place === 0 ? null : each)),
       image_tokens: rendered.images.map(({ tokens }) => tokens),
     };
   }
@@ -147,6 +152,10 @@ export class VisionLanguageModel {
   async stop(): Promise<void> {
     const engine = await this.engine?.catch(() => undefined);
     await engine?.stop();
+  }
+
+  private get imageTokenId(): number {
+    return this.folder.family.shape.imageTokenId;
   }
 
   private rendererOf({ messages }: Conversation): Renderer {
@@ -167,32 +176,32 @@ export class VisionLanguageModel {
   }
 
   /** The device is taken when it is needed, with room for what is asked of it. */
-  private started(tokens: number): Promise<Engine> {
+  private started(tokens: number): Promise<LocalEngine> {
     this.engine ??= this.start(Math.max(tokens, this.options.maxSequence ?? MAX_SEQUENCE));
     return this.engine;
   }
 
-  private async start(maxSequence: number): Promise<Engine> {
+  private async start(maxSequence: number): Promise<LocalEngine> {
     const { device = 'auto', dtype = 'auto', quantization = 'none', rows = ROWS, onProgress } = this.options;
-    return Engine.start(
-      {
-        modelDir: this.folder.dir,
-        device: await deviceFor(device, onProgress),
-        weights: dtype,
-        quantization,
-        trainable: await this.weights(),
-        maxRows: rows,
-        maxSequence,
-        seed: 0,
-      },
+    return LocalEngine.start({
+      modelDir: this.folder.dir,
+      imageProcessor: this.folder.imageProcessor,
+      device: await deviceFor(device, onProgress),
+      weights: dtype,
+      quantization,
+      models: [{ name: MODEL, role: 'policy', trainable: await this.weights() }],
+      maxRows: rows,
+      maxSequence,
+      seed: 0,
       onProgress,
-    );
+    });
   }
 
-  private async weights(): Promise<Trainable> {
+  private async weights(): Promise<TrainedModel['trainable']> {
     const { adapterDir, folder } = this;
     if (adapterDir === undefined) return { mode: 'frozen' };
     const { plan } = await loadAdapter(adapterDir, folder.family);
-    return { mode: 'lora', lora: plan.config, adapterDir };
+    const { vision = false, rslora = false, ...config } = plan.config;
+    return { mode: 'lora', lora: { ...config, vision, rslora }, adapterDir };
   }
 }

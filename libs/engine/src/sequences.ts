@@ -1,0 +1,75 @@
+import type { ComponentChoice, Datum, Engine, LossInput, ModelName } from '@ui-rl/plugin-kit';
+import { EngineError } from './errors';
+import { modelInputOf } from './images/chunks';
+
+/** A sequence as a renderer gives it, and which of its tokens are trained; arrays are as long as `tokenIds`. */
+export interface TrainedSequence {
+  /** Image placeholders included. */
+  tokenIds: ArrayLike<number>;
+  /** In order of their placeholders. */
+  images: readonly { sha256: string; tokens: number }[];
+  /** 1 where the token is trained: predicted by the position before it. */
+  mask: ArrayLike<number>;
+  /** What is to be predicted in the place of each token; default: the tokens themselves. */
+  targets?: ArrayLike<number>;
+}
+
+export interface DatumOptions {
+  imageTokenId: number;
+  /** Of each trained token, 1 unless given. */
+  weight?: number;
+  /** By token, as `mask` is. */
+  lossInputs?: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
+  temperature?: number;
+}
+
+/** A sequence as a datum, whose position i speaks of token i + 1. Throws an `EngineError` where its first token is trained. */
+export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum {
+  const { tokenIds, images, mask, targets = tokenIds } = sequence;
+  const { imageTokenId, weight = 1, lossInputs = {}, temperature } = options;
+  if (mask[0] !== 0) {
+    throw new EngineError('request', 'the first token of a sequence is trained, which nothing precedes');
+  }
+  const shifted = (values: ArrayLike<number>): number[] => Array.from(values).slice(1);
+  const inputs = Object.entries(lossInputs).map(([name, values]) => [name, shifted(values!)] as const);
+  return {
+    modelInput: modelInputOf(Array.from(tokenIds).slice(0, -1), images, imageTokenId),
+    targetTokens: shifted(targets),
+    weights: shifted(mask).map((trained) => trained * weight),
+    lossInputs: Object.fromEntries(inputs),
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+}
+
+/** Log-probabilities of a datum's targets [L] by the tokens of its sequence [L + 1]; NaN for the first, which nothing predicts. */
+export function byToken(logprobs: Float32Array): Float32Array {
+  const tokens = new Float32Array(logprobs.length + 1).fill(Number.NaN);
+  tokens.set(logprobs, 1);
+  return tokens;
+}
+
+export interface SupervisedOptions {
+  imageTokenId: number;
+  learningRate: number;
+  /** Default `policy`. */
+  model?: ModelName;
+  /** Default AdamW. */
+  optimizer?: ComponentChoice;
+  /** Default 1. */
+  maxGradNorm?: number;
+}
+
+/** One optimizer step by the mean cross entropy of all trained tokens; the loss and the norm of its gradient. */
+export async function supervisedStep(
+  engine: Engine,
+  sequences: readonly TrainedSequence[],
+  options: SupervisedOptions,
+): Promise<{ loss: number; gradNorm: number }> {
+  const { imageTokenId, learningRate, model = 'policy', maxGradNorm = 1 } = options;
+  const { optimizer = { name: 'adamw' } } = options;
+  const trained = sequences.reduce((count, { mask }) => count + Array.from(mask).filter(Boolean).length, 0);
+  const data = sequences.map((sequence) => datumOf(sequence, { imageTokenId, weight: 1 / trained }));
+  const passed = await engine.forwardBackward({ model, data, loss: { name: 'cross_entropy' } });
+  const stepped = await engine.optimStep({ model, optimizer, learningRate, maxGradNorm });
+  return { loss: passed.metrics.loss, gradNorm: stepped.metrics.grad_norm };
+}
