@@ -200,3 +200,7 @@ test('a monitor that was away records what was published meanwhile, without coun
   expect(new Set(ids).size).toBe(ids.length);
   expect((await get<RunDetail>(`/api/runs/${RUN}`)).episodes).toBe(60 + 4);
 });
+it('explains the metrics of a batch', async () => {
+  expect(await get('/api/metrics?name=env/all/reward/speed')).toMatchObject({ unit: 'reward' });
+  expect(await (await fetch(`${monitor.url}/api/metrics?name=nonsense`)).text()).toBe('');
+});

@@ -11,6 +11,7 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
+import { metricInfo, type MetricInfo } from '@ui-rl/contracts';
 import {
   type Curves,
   type EpisodeDetail,
@@ -65,6 +66,12 @@ export class ApiController {
   @Get('runs/:run/episodes')
   episodes(@Param('run') runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
     return listEpisodes(this.dataSource, { runId, ...query.filter() });
+  }
+
+  /** What a metric of a batch says; an empty body where nobody knows it. */
+  @Get('metrics')
+  metric(@Query('name') name = ''): MetricInfo | null {
+    return metricInfo(name) ?? null;
   }
 
   @Get('episodes/:rollout')

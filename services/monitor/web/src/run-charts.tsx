@@ -1,3 +1,4 @@
+import type { MetricInfo } from '@ui-rl/contracts';
 import type { Curves, EvaluationView, RunDetail } from '@ui-rl/records';
 import { useMemo, useState } from 'react';
 import { useApi } from './api';
@@ -148,6 +149,7 @@ function MetricChart({ curves }: { curves: Curves }) {
   }, [curves]);
   const [chosen, choose] = useState<string | null>(null);
   const name = chosen !== null && names.includes(chosen) ? chosen : names.at(0);
+  const { data: about } = useApi<MetricInfo | null>(`/api/metrics?name=${encodeURIComponent(name ?? '')}`, 0);
   const series = useMemo(() => {
     if (name === undefined) return [];
     return [{ label: name, color: '--series-3', x: curves.steps.step, y: curves.steps.metrics[name] }];
@@ -157,7 +159,12 @@ function MetricChart({ curves }: { curves: Curves }) {
       title="Metric of the step"
       aside={
         names.length > 0 && (
-          <select aria-label="Metric" value={name ?? ''} onChange={(event) => choose(event.target.value)}>
+          <select
+            aria-label="Metric"
+            title={about?.meaning}
+            value={name ?? ''}
+            onChange={(event) => choose(event.target.value)}
+          >
             {names.map((item) => (
               <option key={item}>{item}</option>
             ))}
