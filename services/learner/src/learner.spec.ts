@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { BusService, isUnanswered } from '@ui-rl/bus';
 import {
+  metricInfo,
   RolloutRequest,
   STREAMS,
   subjects,
@@ -325,6 +326,7 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
   expect(steps.flatMap(({ rolloutIds }) => rolloutIds)).toEqual(
     [0, 1, 2, 3].flatMap((group) => [0, 1].map((member) => `${runId}-g${group}-r${member}`)),
   );
+  expect(Object.keys(steps[0].metrics).filter((name) => metricInfo(name) === undefined)).toEqual([]);
   expect(steps[0].metrics).toMatchObject({
     'env/all/reward/total': 0.5,
     'env/all/by_group/frac_mixed': 1,
