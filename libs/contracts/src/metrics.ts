@@ -25,7 +25,6 @@ export const METRICS: readonly MetricInfo[] = [
   metric('optim/tokens', 'tokens', 'trained tokens'),
   metric('optim/samples', 'turns', 'turns that went through a pass; turns whose advantage is 0 need none'),
   metric('optim/micro_batches', 'passes', 'passes the batch was cut into'),
-  metric('optim/passes', 'passes', 'passes the batch was cut into'),
   metric('optim/substeps', 'steps', 'optimizer steps of the batch'),
   metric(
     'optim/kl_sample_train_v1',

@@ -23,17 +23,3 @@ export {
 } from './segments';
 export { toOnnx } from './onnx/serialize';
 export { gradients, vectorJacobianProducts } from './gradient/gradients';
-export {
-  AdamW,
-  clipGradNorm,
-  clipScale,
-  gradientNorm,
-  stepScalars,
-  STEP_SCALARS,
-  type AdamWOptions,
-  type Moments,
-  type StepOptions,
-  type StepScalars,
-} from './optim/adamw';
-export { adamwGraph, adamwNames, gradientNormGraph, type WeightShapes } from './optim/adamw-graph';
-export { learningRateAt, type LearningRateSchedule, type ScheduleKind } from './optim/schedule';
