@@ -213,6 +213,7 @@ export class TestFleet {
       UIRL_RUNS_DIR: this.runsDir,
       // Services that are killed remove no files.
       TMPDIR: join(this.folder, 'tmp'),
+      UIRL_PLUGINS: join(this.folder, 'footprint.js'),
     };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
     if (name === 'monitor') {

@@ -1,0 +1,155 @@
+// Packs plugin-kit with what it needs of other libs into a package that installs outside of the repository:
+// node deploy/local/pack-plugin-kit.mjs [--out <folder>] [--name @ui-rl/plugin-kit]. Prints the path of the tarball.
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { root } from './tools.mjs';
+
+/** Of graph only what losses and optimizers are written in, and only its types: it runs inside the engine. */
+const GRAPH_NAMES = ['ops', 'Value'];
+
+const SPECIFIER = /(from\s+|import\s*\(\s*|require\(\s*|import\s+)(['"])([^'"]+)\2/g;
+
+function run(command, args, cwd) {
+  const result = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  if (result.status !== 0)
+    throw new Error(`${command} ${args.join(' ')} failed:\n${result.stdout}${result.stderr}`);
+  return result.stdout;
+}
+
+function compile(folder) {
+  const config = join(folder, 'tsconfig.json');
+  const compilerOptions = {
+    rootDir: join(root, 'libs'),
+    outDir: folder,
+    declaration: true,
+    sourceMap: false,
+    types: ['node'],
+    typeRoots: [join(root, 'node_modules/@types')],
+    noEmit: false,
+  };
+  const files = [join(root, 'libs/plugin-kit/src/index.ts')];
+  writeFileSync(
+    config,
+    JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, files, include: [] }),
+  );
+  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', config], root);
+  rmSync(config);
+}
+
+function* filesOf(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesOf(path);
+    else yield path;
+  }
+}
+
+function specifiersOf(text) {
+  return [...text.matchAll(SPECIFIER)].map(([, , , specifier]) => specifier);
+}
+
+/** The types of graph that are named above, and what these need. */
+function trimGraph(folder) {
+  const graph = join(folder, 'graph');
+  const index = join(graph, 'src/index.d.ts');
+  const kept = readFileSync(index, 'utf8')
+    .split(';')
+    .filter((statement) => GRAPH_NAMES.some((name) => new RegExp(`\\b${name}\\b`).test(statement)));
+  writeFileSync(index, `${kept.join(';').trim()};\n`);
+  const needed = new Set([index]);
+  for (const file of needed) {
+    for (const specifier of specifiersOf(readFileSync(file, 'utf8'))) {
+      const path = resolve(dirname(file), specifier);
+      const found = [`${path}.d.ts`, join(path, 'index.d.ts')].find(existsSync);
+      if (found !== undefined) needed.add(found);
+    }
+  }
+  for (const file of filesOf(graph)) if (!needed.has(file)) rmSync(file);
+}
+
+/** Libs are named by where they lie in the package. Returns the packages that are needed besides. */
+function relink(folder) {
+  const packages = new Set();
+  for (const file of filesOf(folder)) {
+    const text = readFileSync(file, 'utf8').replaceAll(SPECIFIER, (all, before, quote, specifier) => {
+      const lib = /^@ui-rl\/(.+)$/.exec(specifier)?.[1];
+      if (lib !== undefined) {
+        const path = relative(dirname(file), join(folder, lib, 'src/index')).replaceAll('\\', '/');
+        return `${before}${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`;
+      }
+      if (
+        !specifier.startsWith('.') &&
+        !specifier.startsWith('node:') &&
+        !builtinModules.includes(specifier)
+      ) {
+        packages.add(
+          specifier
+            .split('/')
+            .slice(0, specifier.startsWith('@') ? 2 : 1)
+            .join('/'),
+        );
+      }
+      return all;
+    });
+    writeFileSync(file, text);
+  }
+  return [...packages].toSorted();
+}
+
+function manifest(name, packages) {
+  const { version, license, engines, dependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
+  const missing = packages.filter((each) => dependencies[each] === undefined);
+  if (missing.length > 0)
+    throw new Error(`plugin-kit imports ${missing.join(', ')}, which package.json does not name`);
+  return {
+    name,
+    version,
+    license,
+    engines,
+    description: 'Components for ui-rl: task sources, rewards, environments, losses, …',
+    main: 'plugin-kit/src/index.js',
+    types: 'plugin-kit/src/index.d.ts',
+    dependencies: Object.fromEntries(packages.map((each) => [each, dependencies[each]])),
+  };
+}
+
+function main() {
+  const { values } = parseArgs({
+    options: {
+      out: { type: 'string', default: 'dist' },
+      name: { type: 'string', default: '@ui-rl/plugin-kit' },
+    },
+  });
+  const out = resolve(values.out);
+  mkdirSync(out, { recursive: true });
+  const folder = mkdtempSync(join(tmpdir(), 'plugin-kit-'));
+  try {
+    compile(folder);
+    trimGraph(folder);
+    const packages = relink(folder);
+    writeFileSync(
+      join(folder, 'package.json'),
+      `${JSON.stringify(manifest(values.name, packages), null, 2)}\n`,
+    );
+    const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', out], folder));
+    console.log(join(out, filename));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+main();
