@@ -1,7 +1,7 @@
+import { normalGenerator, seedFor, uniformGenerator } from '@ui-rl/random';
 import type { Family, ParameterSpec } from './families/base';
 import { ModelError } from './errors';
 import { loraParameters, type LoraPlan } from './lora/plan';
-import { normalGenerator, seedFor, uniformGenerator } from './random';
 import type { FloatTensor } from './weights/safetensors';
 
 /** Lowest sinusoidal frequency: position tables have few rows, so slower ones would be constant. */

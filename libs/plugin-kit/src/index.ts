@@ -13,6 +13,7 @@ export {
   type Task,
   type TrajectoryStatus,
 } from '@ui-rl/contracts';
+export { Random } from '@ui-rl/random';
 export * from './errors';
 export { ComponentRegistry, type LoadedComponent } from './registry';
 export { loadComponents, type LoadComponentsOptions } from './load';

@@ -9,8 +9,8 @@ import type {
   Task,
   TaskSourceComponent,
 } from '@ui-rl/plugin-kit';
+import { Random } from '@ui-rl/random';
 import { Phone } from './phone';
-import { Random } from './random';
 
 /** A screen, what it shows, and for some goals the right next action on it. */
 export interface Screen {

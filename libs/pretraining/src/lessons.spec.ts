@@ -4,8 +4,8 @@ import { loadModelFolder, makeRenderer, type ModelFolder } from '@ui-rl/models';
 import type { DescribedElement } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 import { projectRoot } from '@ui-rl/settings';
+import { Random } from '@ui-rl/random';
 import { type LessonMix, LessonMaker } from './lessons';
-import { Random } from './random';
 
 const elements: DescribedElement[] = [
   { kind: 'title', label: 'Network', box: [0, 0, 160, 32] },

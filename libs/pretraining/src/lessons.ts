@@ -2,9 +2,9 @@ import { type Action, jsonDialect, type ScreenSizes, turnContent, turnText } fro
 import type { TrainedSequence } from '@ui-rl/engine';
 import type { ContentPart, ModelFolder, ProcessedImage, Renderer } from '@ui-rl/models';
 import type { DescribedElement } from '@ui-rl/plugin-kit';
+import type { Random } from '@ui-rl/random';
 import { clickOn, type Demonstration, type Screen } from './collect';
 import { occlude } from './occlude';
-import type { Random } from './random';
 
 /** First words of what only pre-training asks for; no goal begins like this. */
 export const DESCRIBE = 'Describe';

@@ -21,13 +21,13 @@ import {
   type PretrainingGoal,
   type Task,
 } from '@ui-rl/plugin-kit';
+import { Random } from '@ui-rl/random';
 import type { Browser } from 'playwright';
 import { collectScreens, type Screen, type Source } from './collect';
 import { ACTING, DESCRIBE, LessonMaker, LOOKING, SLIPPING, TAP, TYPE } from './lessons';
 import { launchBrowser, Phone } from './phone';
 import { playAll, successRate, type Player } from './play';
 import { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig } from './small-model';
-import { Random } from './random';
 import { train } from './train';
 import { setPatchEmbedding, whitenedEmbedding } from './whiten';
 

@@ -1,8 +1,8 @@
 import { supervisedStep } from '@ui-rl/engine';
 import type { Engine } from '@ui-rl/plugin-kit';
+import { Random } from '@ui-rl/random';
 import type { Screen } from './collect';
 import type { LessonMaker, LessonMix } from './lessons';
-import { Random } from './random';
 
 export interface TrainOptions {
   steps: number;

@@ -1,4 +1,4 @@
-import { Random } from './random';
+import { Random } from '@ui-rl/random';
 import { whitenedEmbedding } from './whiten';
 
 const FRAMES = 2;

@@ -1,5 +1,5 @@
 import type { FloatTensor } from '@ui-rl/models';
-import { Random } from './random';
+import { Random } from '@ui-rl/random';
 
 /** Sweeps of the subspace iteration; the leading components of screen patches are far apart, so few suffice. */
 const SWEEPS = 30;

@@ -1,4 +1,4 @@
-import { PluginError, type Task } from '@ui-rl/plugin-kit';
+import { PluginError, Random, type Task } from '@ui-rl/plugin-kit';
 import { evaluationTasks, resolve, trainingTasks } from './catalogue';
 import type { CustomOptions, DemoOptions, IdsOptions } from './options';
 
@@ -12,7 +12,7 @@ export function filtered(tasks: readonly Task[], { category, difficulty, seed, l
   if (kept.length === 0) {
     throw new PluginError('option', `tasks: no task is left by ${JSON.stringify({ category, difficulty })}`);
   }
-  return (seed === undefined ? kept : shuffled(kept, seed)).slice(0, limit);
+  return (seed === undefined ? kept : new Random(seed).shuffled(kept)).slice(0, limit);
 }
 
 export function tasksByIds({ task_ids: ids }: IdsOptions): Task[] {
@@ -34,18 +34,4 @@ export function customTasks({ custom_tasks: sentences }: CustomOptions): Task[] 
 
 function wrong(option: string, found: unknown, expected: string): PluginError {
   return new PluginError('option', `tasks: ${option} is ${JSON.stringify(found)}, expected ${expected}`);
-}
-
-/** Fisher-Yates with mulberry32, so that a seed gives the same choice everywhere. */
-function shuffled<T>(items: readonly T[], seed: number): T[] {
-  const list = [...items];
-  let state = seed >>> 0;
-  for (let i = list.length - 1; i > 0; i--) {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    const j = Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * (i + 1));
-    [list[i], list[j]] = [list[j], list[i]];
-  }
-  return list;
 }

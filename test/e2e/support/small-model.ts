@@ -13,7 +13,8 @@ import {
   type ModelFolder,
   saveModelFolder,
 } from '@ui-rl/models';
-import { ACTION_PIECES, Random, smallModelConfig } from '@ui-rl/pretraining';
+import { ACTION_PIECES, smallModelConfig } from '@ui-rl/pretraining';
+import { Random } from '@ui-rl/random';
 import sharp from 'sharp';
 import { pretraining, trainingTasks } from '../../../plugins/task-source-demo/src';
 

@@ -1,8 +1,8 @@
 import { EngineError } from '../errors';
 import type { KvCache } from '../kv-cache/kv-cache';
-import { uniformAt } from './random';
 import { sampleToken, scoringTemperature } from './sampling';
 import type { SampleResult } from '@ui-rl/plugin-kit';
+import { uniformAt } from '@ui-rl/random';
 import type { ResolvedInput } from '../training/data';
 import type { WorkerSampleRequest } from '../worker-api';
 import type { WeightSet } from '../weights/weight-set';

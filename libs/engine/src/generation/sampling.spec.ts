@@ -1,4 +1,4 @@
-import { uniformAt } from './random';
+import { uniformAt } from '@ui-rl/random';
 import { sampleToken } from './sampling';
 
 const values = [0, Math.log(2), Math.log(5), -100];

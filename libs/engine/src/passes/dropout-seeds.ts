@@ -1,5 +1,5 @@
 import { DROPOUT_SEEDS } from '@ui-rl/models';
-import { uniformAt } from '../generation/random';
+import { uniformAt } from '@ui-rl/random';
 
 /** More passes than a step has. */
 const PASSES = 2 ** 20;

@@ -1,5 +1,5 @@
 import { ops, type Dim, type Graph, type Value } from '@ui-rl/graph';
-import { seedFor, uniformGenerator } from '../random';
+import { seedFor, uniformGenerator } from '@ui-rl/random';
 
 /** Input of a graph with dropout: int64 [], below {@link DROPOUT_SEEDS}. With equal seeds the same numbers are dropped. */
 export const DROPOUT_SEED = 'dropout_seed';

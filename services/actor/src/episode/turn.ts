@@ -1,4 +1,5 @@
 import type { PolicyActReply, PolicyActRequest, RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
+import { mix32 } from '@ui-rl/random';
 import { EpisodeFailure } from './failure';
 import type { EpisodePlan } from './plan';
 import type { Prompt } from './prompt';
@@ -26,14 +27,7 @@ export function policyRequest(
 
 /** Different random numbers in each turn, the same whenever the rollout is played. */
 export function turnSeed(samplingSeed: number, turn: number): number {
-  return mixed(mixed(samplingSeed) + turn) >>> 1;
-}
-
-/** Finalizer of MurmurHash3: every bit of the input moves half of the output's. */
-function mixed(value: number): number {
-  let hash = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  return mix32(mix32(samplingSeed) + turn) >>> 1;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Session } from '@ui-rl/graph';
+import { normals } from '@ui-rl/random';
 import { loadFamily } from '../../folder';
 import { Parameters } from '../../nn/parameters';
-import { normals } from '../../random';
 import { WeightStore } from '../../weights/store';
 import type { Family, ImageInput, TrainerRow } from '../base';
 import { predictingNext } from './next-tokens';

@@ -1,19 +1,15 @@
-/** Seeded random numbers (mulberry32). */
+import { uniformGenerator } from './sequence';
+
+/** Choices from a seeded sequence: equal seeds give equal choices on every machine. */
 export class Random {
-  private state: number;
+  /** The next number in [0, 1). */
+  readonly next: () => number;
 
   constructor(seed: number) {
-    this.state = seed >>> 0;
+    this.next = uniformGenerator(seed);
   }
 
-  /** In [0, 1). */
-  next(): number {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  }
-
+  /** A whole number from 0 to n - 1. */
   below(n: number): number {
     return Math.floor(this.next() * n);
   }
@@ -26,6 +22,7 @@ export class Random {
     return list[this.below(list.length)];
   }
 
+  /** The same elements in another order (Fisher-Yates). */
   shuffled<T>(list: readonly T[]): T[] {
     const out = [...list];
     for (let i = out.length - 1; i > 0; i--) {
