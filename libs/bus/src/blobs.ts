@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { BusError } from './errors';
@@ -12,7 +13,7 @@ const KNOWN_HASHES = 65_536;
 
 /** Bytes by their sha256 (hex): each content is stored once, whoever puts it. */
 export class BlobStore {
-  private readonly known = new Set<string>();
+  private readonly known = new LRUCache<string, true>({ max: KNOWN_HASHES });
   private readonly inFlight = new Map<string, Promise<void>>();
 
   constructor(private readonly broker: Broker) {
@@ -64,14 +65,6 @@ export class BlobStore {
       const info = await store.info(hash);
       if (info === null || info.deleted) await store.putBlob({ name: hash }, bytes);
     });
-    this.markKnown(hash);
-  }
-
-  private markKnown(hash: string): void {
-    if (this.known.size >= KNOWN_HASHES) {
-      const oldest = this.known.values().next();
-      if (oldest.done !== true) this.known.delete(oldest.value);
-    }
-    this.known.add(hash);
+    this.known.set(hash, true);
   }
 }

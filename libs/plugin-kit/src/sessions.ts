@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { readAction } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
 import type { Deadline, Environment, EnvironmentSession, StepOutcome } from './kinds';
@@ -73,7 +74,7 @@ const GRACE_MS = 2000;
  */
 export class Sessions {
   private readonly active = new Map<string, Open>();
-  private readonly ended = new Map<string, Ended>();
+  private readonly ended = new LRUCache<string, Ended>({ max: REMEMBERED });
   private opening = 0;
   private closed = false;
 
@@ -217,7 +218,6 @@ export class Sessions {
     if (!this.active.delete(open.id)) return;
     if (open.lease !== null) clearTimeout(open.lease);
     this.ended.set(open.id, { stepId: open.stepId, reply: open.settled, close });
-    if (this.ended.size > REMEMBERED) this.ended.delete(this.ended.keys().next().value!);
     if (!sessionClosed) await open.session.discard();
   }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { RunRecord } from '@ui-rl/contracts';
 import type { Sessions } from '@ui-rl/plugin-kit';
 import type { EnvOptions } from './env.options';
@@ -9,7 +10,7 @@ const MAX_KEPT_SESSIONS = 10_000;
 /** The running environments, by run and kind, and which of them has a session. */
 export class RunEnvironments {
   private readonly runs = new Map<string, Map<string, Sessions>>();
-  private readonly bySession = new Map<string, Sessions>();
+  private readonly bySession = new LRUCache<string, Sessions>({ max: MAX_KEPT_SESSIONS });
 
   constructor(private readonly options: EnvOptions) {}
 
@@ -34,7 +35,6 @@ export class RunEnvironments {
 
   register(sessionId: string, sessions: Sessions): void {
     this.bySession.set(sessionId, sessions);
-    if (this.bySession.size > MAX_KEPT_SESSIONS) this.bySession.delete(this.bySession.keys().next().value!);
   }
 
   ofSession(sessionId: string): Sessions | undefined {

@@ -1,10 +1,10 @@
-import { FeatureCache } from './feature-cache';
+import { featureCache } from './feature-cache';
 
 const entry = (size: number) => ({ tokens: 1, features: new Float32Array(size), deepstack: [] });
 
 describe('the image feature cache', () => {
   it('forgets what was used least recently once it is full', () => {
-    const cache = new FeatureCache(4 * 20);
+    const cache = featureCache(4 * 20);
     cache.set('a', entry(8));
     cache.set('b', entry(8));
     expect(cache.get('a')).toBeDefined();
@@ -15,7 +15,7 @@ describe('the image feature cache', () => {
   });
 
   it('keeps the newest entry even where it alone is too large, and counts a replaced one once', () => {
-    const cache = new FeatureCache(4);
+    const cache = featureCache(4);
     cache.set('a', entry(8));
     cache.set('a', entry(8));
     expect(cache.get('a')).toBeDefined();

@@ -1,7 +1,7 @@
 import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { AttentionKind, Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
 import { attentionFor } from '../passes/attention-kind';
-import { FeatureCache, type ImageFeatures } from './feature-cache';
+import { featureCache, type FeatureCache, type ImageFeatures } from './feature-cache';
 import { feedsOf, type WeightSet } from '../weights/weight-set';
 
 export interface VisionEncoderOptions {
@@ -33,7 +33,7 @@ export class VisionEncoder {
     private readonly parameters: () => ParameterSource,
     private readonly options: VisionEncoderOptions,
   ) {
-    this.cache = new FeatureCache(options.cacheBytes);
+    this.cache = featureCache(options.cacheBytes);
     const { parameterInputs } = family.buildForward({ kind: 'vision', parameters: parameters() });
     this.weightNames = [...parameterInputs.keys()];
   }

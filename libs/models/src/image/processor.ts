@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { ImageGeometry, ImageInput } from '../families/base';
-import { ByteBudgetCache } from './cache';
 import { decodeRgb, sizeOf } from './decode';
 import type { ImageModel, ImagePreparation } from './preparation';
 import type { RgbImage } from './resample';
@@ -38,9 +38,13 @@ export function asShownTogether<I extends MeasuredImage & { amongOthers?: I }>(i
   return images.length === 1 ? [...images] : images.map((image) => image.amongOthers ?? image);
 }
 
+function patchBytes({ patches, amongOthers }: ProcessedImage): number {
+  return patches.byteLength + (amongOthers?.patches.byteLength ?? 0);
+}
+
 /** Makes of encoded images what a model takes. */
 export class ImageProcessor {
-  private readonly cache: ByteBudgetCache<ProcessedImage>;
+  private readonly cache: LRUCache<string, ProcessedImage>;
   private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
 
   constructor(
@@ -48,7 +52,7 @@ export class ImageProcessor {
     private readonly model: Pick<ImageModel, 'imageTokens'>,
     { cacheBytes = DEFAULT_CACHE_BYTES }: ImageProcessorOptions = {},
   ) {
-    this.cache = new ByteBudgetCache(cacheBytes);
+    this.cache = new LRUCache({ maxSize: cacheBytes, sizeCalculation: patchBytes });
   }
 
   /**
@@ -115,8 +119,7 @@ export class ImageProcessor {
     if (amongOthers !== undefined) {
       processed.amongOthers = this.prepare(image, amongOthers, sha256, this.keyOf(sha256, 2));
     }
-    const bytes = processed.patches.byteLength + (processed.amongOthers?.patches.byteLength ?? 0);
-    this.cache.set(sha256, processed, bytes);
+    this.cache.set(sha256, processed);
     return processed;
   }
 
