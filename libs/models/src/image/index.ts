@@ -6,7 +6,6 @@ export {
   type ProcessedImage,
 } from './processor';
 export { sizeOf as imageSize } from './decode';
-export { ByteBudgetCache } from './cache';
 export { loadImageProcessor, parsePreparation } from './load';
 export { type ImageModel, type ImagePreparation } from './preparation';
 export { parseQwenVlImages, QwenVlImages, type QwenVlImageConfig } from './qwen-vl';
