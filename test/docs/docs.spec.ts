@@ -98,7 +98,8 @@ function unknownFlags(command: Command, words: readonly string[]): string[] {
 }
 
 function optionOf(command: Command, flag: string): Option | undefined {
-  return command.options.find((option) => option.is(flag.split('=')[0]));
+  const name = flag.split('=')[0];
+  return command.options.find(({ long, short }) => long === name || short === name);
 }
 
 /** Options of the run file that nobody knows. What else is wrong with a run that flags alone describe does not matter here. */
