@@ -48,5 +48,7 @@ export {
 export { RunObserver } from './report/run-observer';
 export { bytesText, countText } from './report/sizes';
 export { announceRun, runEnd } from './run/announce';
+export { decideOnLogDir } from './run/log-dir';
 export { LocalRun, type LocalRunOptions } from './run/local-run';
+export { train, type RunFileOptions, type TrainOptions, type TrainResult } from './run/train';
 export { publishTask } from './run/publish-task';

@@ -67,7 +67,8 @@ describe('the run file', () => {
     expect(run.environment.kind).toEqual({ name: 'browser', pages_per_browser: 8 });
     expect(run.rewards).toEqual([{ name: 'task-success' }]);
     expect(run.verifier).toEqual({ name: 'checks' });
-    expect(run.logging.log_dir).toBe(join(process.cwd(), 'runs'));
+    expect(run.logging).toMatchObject({ behavior_if_log_dir_exists: 'ask', upload_checkpoints: 'all' });
+    expect(run.logging.log_dir).toBeUndefined();
   });
 
   it('reads YAML and lets flags win, however they are written', () => {
@@ -83,7 +84,6 @@ plugins: [./reward.js, uirl-toys]
     const run = read({
       file: path,
       workingDir: '/runs-from',
-      runsDir: '/runs',
       flags: [
         '--seed=7',
         '--training.learning-rate',
@@ -93,7 +93,7 @@ plugins: [./reward.js, uirl-toys]
         '--deterministic',
       ],
     });
-    expect(run.model.name).toBe('/runs-from/small');
+    expect(run.model.name).toBe('small');
     expect(run.model.lora).toMatchObject({ rank: 8, targets: ['q_proj', 'v_proj'] });
     expect(run.tasks).toHaveLength(2);
     expect(run.eval_tasks).toEqual([{ source_type: 'demo_eval' }]);
@@ -105,7 +105,12 @@ plugins: [./reward.js, uirl-toys]
     });
     expect(run.evaluation.baseline).toBe(false);
     expect(run.plugins).toEqual([join(folder, 'reward.js'), 'uirl-toys']);
-    expect(run.logging.log_dir).toBe('/runs');
+  });
+
+  it.each(['/tmp/runs', '../runs', 'a/b', '.', '.hidden'])('takes %s for no folder of a run', (path) => {
+    expect(() => read({ flags: [...MINIMAL, '--log_dir', path] })).toThrow(
+      /logging\.log_dir is .*expected the name of a folder .*UIRL_RUNS_DIR says where/,
+    );
   });
 
   it('keeps the name of a model on the hub, unless there is a folder of that name', () => {
@@ -115,7 +120,7 @@ plugins: [./reward.js, uirl-toys]
     expect(named('org/name@refs/pr/1')).toBe('org/name@refs/pr/1');
     expect(named('libs/settings')).toBe(join(root, 'libs/settings'));
     expect(named('./org/name')).toBe(join(root, 'org/name'));
-    expect(named('none')).toBe(join(root, 'none'));
+    expect(named('none')).toBe('none');
   });
 
   it.each([

@@ -21,10 +21,10 @@ import { UNSUPPORTED } from './unsupported';
 export interface RunFileSource {
   /** Path of a YAML file. */
   file?: string;
+  /** What such a file says, as an object, where there is none. */
+  options?: Readonly<Record<string, unknown>>;
   /** Flags as on the command line; they win over the file. */
   flags?: readonly string[];
-  /** Folder of all runs where neither file nor flags name one. Default `runs`. */
-  runsDir?: string;
   /** Where relative paths of flags start. Default: the working directory. */
   workingDir?: string;
 }
@@ -35,7 +35,7 @@ export interface RunFileSource {
  * (path, found, expected), options that exclude each other or would do nothing.
  */
 export function readRunFile(source: RunFileSource, registry: ComponentRegistry): RunFile {
-  const plain = source.file === undefined ? {} : parseYaml(source.file);
+  const plain = source.file === undefined ? structuredClone(source.options ?? {}) : parseYaml(source.file);
   const given = new GivenOptions(plain, source.file ?? 'the run file', registry);
   return complete(given, registry, source);
 }
@@ -81,7 +81,9 @@ function pluginsNamedBy(source: RunFileSource): string[] {
       workingDirOf(source),
     );
   }
-  return source.file === undefined ? [] : pathsOf(parseYaml(source.file).plugins, folderOf(source));
+  return source.file === undefined
+    ? pathsOf(source.options?.plugins, workingDirOf(source))
+    : pathsOf(parseYaml(source.file).plugins, folderOf(source));
 }
 
 function jsonOf(text: string): unknown {
@@ -150,7 +152,6 @@ function unknownOption(
 /** Paths are made absolute, since services start elsewhere. */
 function resolvePaths(run: RunFile, given: GivenOptions, source: RunFileSource): void {
   const workingDir = workingDirOf(source);
-  run.logging.log_dir = resolve(workingDir, run.logging.log_dir ?? source.runsDir ?? 'runs');
   run.model.name = modelName(run.model.name, workingDir);
   const fromFile = source.file !== undefined && given.where('plugins') === source.file;
   run.plugins = pathsOf(run.plugins, fromFile ? folderOf(source) : workingDir);
@@ -164,8 +165,8 @@ function folderOf(source: RunFileSource): string {
   return dirname(resolve(workingDirOf(source), source.file!));
 }
 
-/** A folder as an absolute path. What is no folder here and looks like `organisation/name[@revision]` stays, for the hub. */
+/** A folder as an absolute path. Names on the hub (`organisation/name[@revision]`) and of `UIRL_MODELS` stay. */
 function modelName(name: string, workingDir: string): string {
   const path = resolve(workingDir, name);
-  return !existsSync(path) && /^\w[\w.-]*\/\w[\w.-]*(@\S+)?$/.test(name) ? name : path;
+  return !existsSync(path) && /^\w[\w.-]*(\/\w[\w.-]*(@\S+)?)?$/.test(name) ? name : path;
 }

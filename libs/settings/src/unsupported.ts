@@ -9,7 +9,6 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   base_url: "training runs on this project's own engine; NATS_URL names the broker",
   wandb_project: 'Weights & Biases is not supported yet; metrics are in the monitor and in metrics.jsonl',
   wandb_name: 'Weights & Biases is not supported yet; logging.run_name names the run',
-  behavior_if_log_dir_exists: 'every run has a folder of its own; an interrupted run is resumed',
   log_path: 'use logging.log_dir and logging.run_name',
   batch_size: 'use training.groups_per_batch and rollout.group_size',
   num_iterations: 'use training.max_steps',

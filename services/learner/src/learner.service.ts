@@ -7,6 +7,7 @@ import { CheckpointElsewhere } from './checkpoints/checkpoint-store';
 import type { Learner } from './learner';
 import type { LearnerOptions } from './options';
 import { PolicyModule } from './policy.module';
+import { RunSkipped } from './run-folder';
 import { startLearner } from './start-learner';
 
 /** What the service itself is told when it starts. A class, so that it can be injected. */
@@ -52,6 +53,9 @@ export class LearnerService extends RunService {
       return await startLearner({ bus, run, options: own.optionsOf(run), components, onFailure });
     } catch (error) {
       if (error instanceof CheckpointElsewhere) own.onFailure(error);
+      if (error instanceof RunSkipped) {
+        await bus.runs.changePhase(run.record.runId, 'stopped', { reason: error.message });
+      }
       throw error;
     }
   }

@@ -93,7 +93,9 @@ afterAll(async () => {
 function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
   return {
     runsDir,
-    model: join(fixture, 'model'),
+    ifLogDirExists: 'ask',
+    model: 'fixture',
+    models: { fixture: join(fixture, 'model') },
     hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), offline: true },
     cacheDir: join(runsDir, '.cache'),
     engine: { name: 'local', device: 'cpu', threads: 1 },
@@ -424,6 +426,27 @@ it('goes on in another folder where its machine is gone, with the same weights a
     expect(await readdir(join(folder, runId, 'checkpoints'))).toContain('000002');
   }
   expect(ends[1].adapterDigest).toBe(ends[0].adapterDigest);
+});
+
+it('goes on from the run that left its checkpoints in the same folder, or leaves that alone', async () => {
+  const logDir = 'shared-folder';
+  const first = await startRun({ groupsPerBatch: 1, logDir });
+  await playGroup(first, 0, [1, 0]);
+  await reached(first, 1);
+  const { adapterDigest } = (await bus.runs.policy(first))!;
+  await quit();
+  await bus.runs.changePhase(first, 'finished');
+  const second = await startRun({ groupsPerBatch: 1, logDir, ifLogDirExists: 'resume' });
+  expect(await bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
+  await quit();
+  await bus.runs.changePhase(second, 'finished');
+  const skipped = `learner-test-${(runs += 1)}`;
+  await bus.runs.create({ runId: skipped, createdAt: new Date().toISOString(), config: {} }, 'training');
+  await begin(skipped, optionsWith({ logDir, ifLogDirExists: 'skip' }));
+  await eventually('the end', async () => (await bus.runs.state(skipped))?.phase === 'stopped', 20_000);
+  expect((await bus.runs.state(skipped))?.reason).toMatch(
+    /shared-folder has checkpoints of run learner-test/,
+  );
 });
 
 it('has invalid episodes played again, a bounded number of times, and keeps them out of the batch', async () => {

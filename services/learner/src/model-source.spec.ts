@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeHub } from '@ui-rl/testkit';
-import { modelFolderOf } from './model-source';
+import { findModel } from './model-source';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a/model');
 let dir: string;
@@ -17,27 +17,27 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-function folderOf(model: string, run: string): Promise<string> {
-  return modelFolderOf(
-    { model, runsDir: dir, hub: { endpoint: hub.endpoint, cacheDir: join(dir, 'hub') } },
-    run,
-  );
-}
+const options = (models: Record<string, string> = {}) => ({
+  endpoint: hub.endpoint,
+  cacheDir: join(dir, 'hub'),
+  models,
+});
 
 it('a run that goes on takes the commit it began with', async () => {
   const files = Object.fromEntries(
     readdirSync(fixture).map((name) => [name, readFileSync(join(fixture, name))]),
   );
   const first = hub.put('org/name', { files });
-  expect(await folderOf('org/name', 'run-1')).toContain(first);
+  const begun = await findModel('org/name', undefined, options());
+  expect(begun.base).toEqual({ name: 'org/name', commit: first });
   const second = hub.put('org/name', { files: { ...files, 'generation_config.json': '{}' } });
-  expect(await folderOf('org/name', 'run-1')).toContain(first);
-  expect(await folderOf('org/name', 'run-2')).toContain(second);
-  expect(await folderOf(`org/name@${first}`, 'run-2')).toContain(first);
+  expect((await findModel('org/name', begun.base, options())).dir).toContain(first);
+  expect((await findModel('org/name', undefined, options())).dir).toContain(second);
+  expect((await findModel(`org/name@${first}`, undefined, options())).dir).toContain(first);
 });
 
-it('a folder is taken as it is', async () => {
-  expect(await folderOf(fixture, 'run-1')).toBe(fixture);
-  expect(readdirSync(dir)).toEqual([]);
+it('a model of this machine is taken by its name', async () => {
+  const found = await findModel('mine', undefined, options({ mine: fixture }));
+  expect(found).toEqual({ dir: fixture, base: { name: 'mine' } });
   expect(hub.requests).toEqual([]);
 });

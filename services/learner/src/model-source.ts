@@ -1,43 +1,24 @@
-import { Logger } from '@nestjs/common';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { resolveModel } from '@ui-rl/models';
-import type { LearnerOptions } from './options';
+import type { BaseModel } from '@ui-rl/contracts';
+import { pinnedName, resolveModel, type ResolveOptions } from '@ui-rl/models';
 
-/** Says in a run's folder which files of the hub it began with. */
-interface ModelFile {
-  name: string;
-  commit: string;
+/** A model on this machine, and how other machines find it. */
+export interface FoundModel {
+  dir: string;
+  base: BaseModel;
 }
-
-const FILE = 'model.json';
 
 /**
  * The folder of a run's model: one of the hub is fetched where the cache lacks it. A run that goes on takes the commit it began
  * with, though the branch may have moved: its adapter belongs to those weights.
+ * @param begun what the run's newest checkpoint says
  */
-export async function modelFolderOf(
-  { model: name, hub: hubOptions, runsDir }: Pick<LearnerOptions, 'model' | 'hub' | 'runsDir'>,
-  runId: string,
-): Promise<string> {
-  const runDir = join(runsDir, runId);
-  const begun = await readModelFile(join(runDir, FILE));
-  const pinned = begun?.name === name ? `${name.replace(/@.*/, '')}@${begun.commit}` : name;
-  const logger = new Logger('learner');
-  const { dir, hub } = await resolveModel(pinned, { ...hubOptions, onProgress: (line) => logger.log(line) });
-  if (hub !== undefined) {
-    logger.log(`${hub.id} at commit ${hub.commit} is taken from ${dir}`);
-    const file: ModelFile = { name, commit: hub.commit };
-    await mkdir(runDir, { recursive: true });
-    await writeFile(join(runDir, FILE), `${JSON.stringify(file)}\n`);
-  }
-  return dir;
-}
-
-async function readModelFile(path: string): Promise<ModelFile | undefined> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  return text === undefined ? undefined : (JSON.parse(text) as ModelFile);
+export async function findModel(
+  name: string,
+  begun: BaseModel | undefined,
+  options: ResolveOptions,
+): Promise<FoundModel> {
+  const commit = begun?.name === name ? begun.commit : undefined;
+  const { dir, hub } = await resolveModel(pinnedName(name, commit), options);
+  if (hub !== undefined) options.onProgress?.(`${hub.id} at commit ${hub.commit} is taken from ${dir}`);
+  return { dir, base: { name, ...(hub === undefined ? {} : { commit: hub.commit }) } };
 }

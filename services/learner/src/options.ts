@@ -1,15 +1,21 @@
 import type { HubOptions } from '@ui-rl/models';
 import type { ComponentChoice, TrainedModel } from '@ui-rl/plugin-kit';
 import type { Uploads } from './checkpoints/checkpoint-store';
+import type { IfLogDirExists } from './run-folder';
 import type { AlgorithmOptions } from './training/algorithm';
 
 /** What the learner needs to know about a run. */
 export interface LearnerOptions {
-  /** Folder of all runs; this one's is `<runsDir>/<run id>`. */
+  /** Folder of all runs. */
   runsDir: string;
-  /** A folder, or the name of a model on the hub. */
+  /** Name of this run's folder; default: its id. */
+  logDir?: string;
+  ifLogDirExists: IfLogDirExists;
+  /** A name on the hub, or one of `models`. */
   model: string;
   hub: HubOptions;
+  /** Folders of models by name. */
+  models: Readonly<Record<string, string>>;
   /** Folder of downloads. */
   cacheDir: string;
   engine: ComponentChoice;

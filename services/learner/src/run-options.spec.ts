@@ -10,7 +10,12 @@ const base = [
   '--training.max_steps',
   '9',
 ];
-const machine = { hub: { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' }, cacheDir: '/nowhere' };
+const machine = {
+  runsDir: '/nowhere',
+  hub: { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' },
+  models: {},
+  cacheDir: '/nowhere',
+};
 let components: ComponentRegistry;
 
 beforeAll(async () => {

@@ -7,16 +7,19 @@ import type { AlgorithmOptions } from './training/algorithm';
 const MAX_OPEN_TRAJECTORIES = 500;
 
 /** What the machine says, not the run. */
-export type MachineOptions = Pick<LearnerOptions, 'hub' | 'cacheDir'>;
+export type MachineOptions = Pick<LearnerOptions, 'runsDir' | 'hub' | 'models' | 'cacheDir'>;
 
 /** The learner's part of a run file. Throws where options do not go together. */
-export function learnerOptions(run: RunFile, { hub, cacheDir }: MachineOptions): LearnerOptions {
+export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOptions {
   const { algorithm, model, training, rollout } = run;
   const options: LearnerOptions = {
-    runsDir: run.logging.log_dir,
+    runsDir: machine.runsDir,
+    hub: machine.hub,
+    models: machine.models,
+    cacheDir: machine.cacheDir,
+    logDir: run.logging.log_dir,
+    ifLogDirExists: run.logging.behavior_if_log_dir_exists,
     model: model.name,
-    hub,
-    cacheDir,
     engine: run.engine,
     sampler: run.sampler,
     trackers: run.logging.trackers,
@@ -35,7 +38,7 @@ export function learnerOptions(run: RunFile, { hub, cacheDir }: MachineOptions):
     maxSteps: training.max_steps,
     maxMinutes: training.max_minutes,
     keepEvery: [training.save_every, training.eval_every],
-    uploads: 'all',
+    uploads: run.logging.upload_checkpoints,
   };
   checkTogether(options);
   return options;

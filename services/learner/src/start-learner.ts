@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { join } from 'node:path';
-import { resolveCheckpoint, type BusService, type RunSnapshot } from '@ui-rl/bus';
+import { FINAL_PHASES, resolveCheckpoint, type BusService, type RunSnapshot } from '@ui-rl/bus';
+import type { BaseModel } from '@ui-rl/contracts';
 import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
 import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
 import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-folder';
@@ -8,11 +9,12 @@ import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-s
 import { GroupBuffer } from './episodes/groups';
 import { EpisodeIntake } from './episodes/intake';
 import { Learner } from './learner';
-import { modelFolderOf } from './model-source';
+import { findModel, type FoundModel } from './model-source';
 import type { LearnerOptions } from './options';
 import { PolicyServer } from './policy/policy-server';
 import { PolicyWeights } from './policy/policy-weights';
 import { Screenshots } from './policy/screenshots';
+import { openRunFolder, RunSkipped, type RunFolder } from './run-folder';
 import { keepsCheckpoint } from './run-options';
 import { trackEvaluations } from './tracking/evaluations';
 import { Trackers } from './tracking/trackers';
@@ -53,19 +55,25 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
   const { runId } = start.run.record;
   let machinery: Machinery | undefined;
   try {
-    machinery = await startMachinery(start);
-    return await resumeRun(start, machinery);
+    const runFolder = await folderOf(start);
+    const stood = await readState(start, runFolder);
+    const model = await modelOf(start, stood.state);
+    machinery = await startMachinery(start, model.dir);
+    const progress = progressOf(runId, stood.state, model.base);
+    return await resumeRun(start, machinery, { ...stood, progress, runFolder });
   } catch (error) {
     await machinery?.sampler.stop();
     await machinery?.engine.stop();
-    if (error instanceof CheckpointElsewhere) throw error;
+    if (error instanceof CheckpointElsewhere || error instanceof RunSkipped) throw error;
     throw new Error(`the learner of run ${runId} cannot start`, { cause: error });
   }
 }
 
-async function startMachinery({ bus, run, options, components }: StartOptions): Promise<Machinery> {
+async function startMachinery(
+  { bus, options, components }: StartOptions,
+  modelDir: string,
+): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
-  const modelDir = await modelFolderOf(options, run.record.runId);
   const folder = await loadPromptFolder(modelDir);
   const screenshots = new Screenshots(folder.imageProcessor, (sha256) => bus.blobs.get(sha256));
   const { trainable, maxRows, maxSequence, deterministic, seed } = options;
@@ -96,27 +104,48 @@ interface Resumed {
   /** undefined for a run that begins. */
   state: LearnerState | undefined;
   progress: Progress;
+  runFolder: RunFolder;
 }
 
-async function readProgress({ bus, run, options }: StartOptions): Promise<Resumed> {
+function folderOf({ bus, run, options }: StartOptions): Promise<RunFolder> {
+  const { runsDir, logDir, ifLogDirExists: ifExists } = options;
+  const isOpen = async (id: string): Promise<boolean> => {
+    const state = await bus.runs.state(id);
+    return state !== null && !FINAL_PHASES.includes(state.phase);
+  };
+  return openRunFolder({ runsDir, runId: run.record.runId, logDir, ifExists, isOpen });
+}
+
+function modelOf({ options }: StartOptions, state: LearnerState | undefined): Promise<FoundModel> {
+  const { model, hub, models } = options;
+  return findModel(model, state?.model, { ...hub, models, onProgress: (line) => logger.log(line) });
+}
+
+function progressOf(runId: string, state: LearnerState | undefined, base: BaseModel): Progress {
+  return state === undefined ? new Progress(runId, base) : Progress.from(state, base);
+}
+
+async function readState(
+  { bus, run, options }: StartOptions,
+  { dir }: RunFolder,
+): Promise<Pick<Resumed, 'checkpoints' | 'state'>> {
   const { runId } = run.record;
-  const folder = new CheckpointFolder(join(options.runsDir, runId, 'checkpoints'));
+  const folder = new CheckpointFolder(join(dir, 'checkpoints'));
   const checkpoints = new CheckpointStore(folder, bus.checkpoints, {
     runId,
     uploads: options.uploads,
     keeps: (step) => keepsCheckpoint(options, step),
   });
   const state = await checkpoints.resume((await bus.runs.policy(runId))?.version ?? 0);
-  return { checkpoints, state, progress: state === undefined ? new Progress(runId) : Progress.from(state) };
+  return { checkpoints, state };
 }
 
-async function resumeRun(start: StartOptions, machinery: Machinery): Promise<Learner> {
+async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Resumed): Promise<Learner> {
   const { bus, run, options, components, onFailure } = start;
   const { engine, sampler } = machinery;
   const { runId, config } = run.record;
-  const resumed = await readProgress(start);
   const weights = weightsOf(start, machinery);
-  const runDir = join(options.runsDir, runId);
+  const runDir = resumed.runFolder.dir;
   const trackers = await Trackers.create(options.trackers, components, { runId, runDir, config });
   const training = trainingOf(start, machinery, resumed, weights, trackers);
   await begin({ ...resumed, ...training, engine, weights, trackers });
@@ -200,10 +229,12 @@ async function begin(
     Omit<Training, 'intake'> &
     Pick<Machinery, 'engine'> & { weights: PolicyWeights; trackers: Trackers },
 ): Promise<void> {
-  const { checkpoints, state, progress, engine, weights, trackers, demand, reports, loop } = parts;
+  const { checkpoints, state, progress, engine, weights, trackers, demand, reports, loop, runFolder } = parts;
   const { step } = progress;
   if (state !== undefined) {
     await engine.loadState({ model: 'policy', dir: checkpoints.folder.pathOf(step), optimizer: true });
+  } else if (runFolder.resumeFrom !== undefined) {
+    await engine.loadState({ model: 'policy', dir: runFolder.resumeFrom, optimizer: true });
   }
   const { digest } = await weights.publish(step);
   progress.produced(step, digest);

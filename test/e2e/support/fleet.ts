@@ -54,6 +54,7 @@ export class TestFleet {
   private readonly services = new Map<ServiceName, Launched>();
   private readonly logs = new Map<ServiceName, string>();
   private stopping = false;
+  private learnerRunsDir: string | undefined;
 
   private constructor(
     readonly nats: NatsServer,
@@ -96,6 +97,12 @@ export class TestFleet {
     setTimeout(() => this.launch(name), RESTART_MS);
   }
 
+  /** SIGKILL; it comes back as on another machine: with other folders, and without those it had. */
+  async moveLearner(runsDir: string): Promise<void> {
+    this.learnerRunsDir = runsDir;
+    await this.kill('learner');
+  }
+
   /** A run of a few short episodes; `changes` are groups of the run file whose options win. */
   async createRun(runId: string, changes: Record<string, object> = {}): Promise<RunLog> {
     const groups: Record<string, object> = {
@@ -111,7 +118,6 @@ export class TestFleet {
       rollout: { group_size: 2, concurrency: 4, max_tokens: 16, max_turns: 3 },
       training: { groups_per_batch: 2, max_steps: 2, learning_rate: 0.01, eval_every: 0, save_every: 1 },
       evaluation: { episodes_per_task: 1, sets: ['train_goals'] },
-      logging: { log_dir: this.runsDir },
     };
     for (const [name, options] of Object.entries(changes)) groups[name] = { ...groups[name], ...options };
     const config = { ...groups, rewards: ['task-success', 'footprint'] };
@@ -216,6 +222,7 @@ export class TestFleet {
       UIRL_PLUGINS: join(this.folder, 'footprint.js'),
     };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
+    if (name === 'learner' && this.learnerRunsDir !== undefined) env.UIRL_RUNS_DIR = this.learnerRunsDir;
     if (name === 'monitor') {
       env.MONITOR_PORT = String(this.monitorPort);
       if (this.postgres === null) env.UIRL_PGLITE_DIR = this.databaseDir;

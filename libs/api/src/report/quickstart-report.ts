@@ -23,6 +23,7 @@ export interface QuickstartReport {
   setup_seconds: number;
   invalid_share: number;
   max_kl_sample_train: number;
+  /** Its address. */
   checkpoint: string | null;
   peak_rss_bytes: Record<string, number>;
 }
@@ -56,7 +57,7 @@ export function quickstartReport(observer: RunObserver, facts: ReportFacts): Qui
     setup_seconds: facts.setupSeconds,
     invalid_share: observer.invalidShare,
     max_kl_sample_train: observer.maxKlSampleTrain,
-    checkpoint: observer.checkpoint?.path ?? null,
+    checkpoint: observer.checkpoint?.name ?? null,
     peak_rss_bytes: facts.peakRss,
   };
 }

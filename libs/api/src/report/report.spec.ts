@@ -112,7 +112,7 @@ test('table and report show both sets before and after', () => {
     eval_unseen: { baseline: { success_rate: 0.5 }, final: { success_rate: 0.75 } },
     wall_seconds: 60,
     setup_seconds: 2,
-    checkpoint: '/runs/r/3',
+    checkpoint: 'uirl://r/sampler_weights/000003',
     peak_rss_bytes: { learner: 5 },
   });
 });

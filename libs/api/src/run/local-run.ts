@@ -34,7 +34,7 @@ export class LocalRun {
   async start(): Promise<string> {
     this.started = Date.now();
     const { settings, run, workDir, onWarning, onEvent } = this.options;
-    const runsDir = run.logging.log_dir;
+    const { runsDir } = settings;
     this.fleet = await Fleet.start({
       natsServer: settings.natsServer,
       workDir,

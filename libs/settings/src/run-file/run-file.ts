@@ -1,5 +1,5 @@
-import { IsArray, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
-import { Choice, Doc, Group, type ComponentChoice, type TaskSourceChoice } from '@ui-rl/plugin-kit';
+import { IsArray, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
+import { Choice, Doc, Fits, Group, type ComponentChoice, type TaskSourceChoice } from '@ui-rl/plugin-kit';
 import { AlgorithmGroup } from './algorithm';
 import { EnvironmentGroup } from './environment';
 import { EvaluationGroup } from './evaluation';
@@ -22,11 +22,28 @@ export class LoggingGroup {
   @IsNotEmpty()
   run_name = 'run';
 
-  @Doc('folder of all runs (default: UIRL_RUNS_DIR, else ./runs)', { aliases: ['log_dir'] })
+  @Doc('folder of the run, in the folder of all runs on the machine of the learner; default: the run id', {
+    aliases: ['log_dir'],
+  })
   @IsOptional()
-  @IsString()
-  @IsNotEmpty()
-  log_dir: string;
+  @Fits(
+    'the name of a folder (letters, digits, ".", "_" and "-"), no path: UIRL_RUNS_DIR says where the learner keeps its runs',
+    (value) => typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value),
+  )
+  log_dir?: string;
+
+  @Doc(
+    'where another run left checkpoints in log_dir: overwrite them, skip this run, resume from the newest one, or ask (on the command line)',
+    { aliases: ['behavior_if_log_dir_exists'] },
+  )
+  @IsIn(['ask', 'overwrite', 'skip', 'resume'])
+  behavior_if_log_dir_exists: 'ask' | 'overwrite' | 'skip' | 'resume' = 'ask';
+
+  @Doc('checkpoints that other machines can have: of every step, those that are kept, or none', {
+    aliases: ['upload_checkpoints'],
+  })
+  @IsIn(['all', 'kept', 'none'])
+  upload_checkpoints: 'all' | 'kept' | 'none' = 'all';
 
   @Doc('what records the run besides the monitor', { aliases: ['trackers'] })
   @Choice('tracker', { many: true })

@@ -18,6 +18,7 @@ import {
 import type { RunEvent } from '@ui-rl/contracts';
 import { loadRunFile, projectRoot, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
+import { printCheckpoint } from '../print-checkpoint';
 
 interface QuickstartFlags {
   minutes: number;
@@ -53,7 +54,6 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
   const source = {
     file: options.config,
     flags: [`--training.max_minutes=${options.minutes - EVALUATION_MINUTES}`, ...flags],
-    runsDir: settings.runsDir,
     workingDir: projectRoot,
   };
   const { run, registry } = await loadRunFile(source, settings.plugins);
@@ -104,7 +104,7 @@ async function printReport(report: QuickstartReport, file: string | undefined): 
   );
   console.log(`invalid episodes ${(100 * report.invalid_share).toFixed(2)} %`);
   console.log(`largest |KL| between sampler and trainer ${report.max_kl_sample_train.toExponential(1)}`);
-  console.log(`checkpoint ${report.checkpoint ?? 'none'}`);
+  printCheckpoint(report.checkpoint);
   if (file === undefined) return;
   await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
   console.log(`report ${file}`);

@@ -1,6 +1,7 @@
 import {
   aborted,
   announceRun,
+  decideOnLogDir,
   beforeAfterTable,
   evaluationEpisodes,
   percent,
@@ -11,6 +12,7 @@ import {
   RunObserver,
   withCleanup,
 } from '@ui-rl/api';
+import { createInterface } from 'node:readline/promises';
 import { BusService } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
 import {
@@ -22,6 +24,7 @@ import {
   type RunFile,
 } from '@ui-rl/settings';
 import { Command } from 'commander';
+import { printCheckpoint } from '../print-checkpoint';
 
 interface TrainOptions {
   config?: string;
@@ -44,7 +47,7 @@ export function trainCommand(): Command {
     .option('-h, --help', 'display help, with every option of the run file and of what it may choose')
     .action(async (flags: string[], options: TrainOptions, command: Command) => {
       const settings = readCliSettings();
-      const source = { file: options.config, flags, runsDir: settings.runsDir };
+      const source = { file: options.config, flags };
       if (options.help === true) {
         const registry = await loadRunFileComponents(source, settings.plugins);
         console.log(`${command.helpInformation()}\nOptions of the run file:\n\n${optionsHelp(registry)}`);
@@ -56,12 +59,22 @@ export function trainCommand(): Command {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         const bus = await BusService.connect({ ...settings.nats, signal });
         onEnd(() => bus.close());
+        run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, asker(signal));
         if (options.detach !== true) return train(bus, runId, run, evaluation, signal);
         await announceRun(bus, runId, run);
         console.log(`run ${runId}`);
         return 0;
       });
     });
+}
+
+/** Asks on the terminal, where there is one. */
+function asker(signal: AbortSignal): ((question: string) => Promise<string>) | undefined {
+  if (!process.stdin.isTTY) return undefined;
+  return async (question) => {
+    const terminal = createInterface({ input: process.stdin, output: process.stderr });
+    return terminal.question(question, { signal }).finally(() => terminal.close());
+  };
 }
 
 async function train(
@@ -83,7 +96,7 @@ async function train(
   await Promise.race([ended, aborted(signal)]).finally(() => display.stop());
   if (observer.failure !== undefined) throw new Error(`the run failed: ${observer.failure}`);
   console.log(beforeAfterTable(observer));
-  console.log(`checkpoint ${observer.checkpoint?.path ?? 'none'}`);
+  printCheckpoint(observer.checkpoint?.name);
   return 0;
 }
 

@@ -1,11 +1,13 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stepFolder } from '@ui-rl/contracts';
+import { stepFolder, type BaseModel } from '@ui-rl/contracts';
 
 /** What a checkpoint says about the run (`state.json`), besides weights and optimizer. */
 export interface LearnerState {
   format: 1;
   runId: string;
+  /** What the weights belong to. */
+  model: BaseModel;
   /** Batches trained. */
   step: number;
   /** Digest of the weights that sampled at each step, by step; a trajectory with any other is refused. */

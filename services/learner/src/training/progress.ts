@@ -1,4 +1,4 @@
-import type { Trajectory } from '@ui-rl/contracts';
+import type { BaseModel, Trajectory } from '@ui-rl/contracts';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { IndexSet } from '../episodes/index-set';
 
@@ -15,10 +15,13 @@ export class Progress {
   lastStep: LearnerState['lastStep'] = null;
   private digests: Record<string, string> = {};
 
-  constructor(private readonly runId: string) {}
+  constructor(
+    private readonly runId: string,
+    private readonly model: BaseModel,
+  ) {}
 
-  static from(state: LearnerState): Progress {
-    const progress = new Progress(state.runId);
+  static from(state: LearnerState, model: BaseModel): Progress {
+    const progress = new Progress(state.runId, model);
     progress.step = state.step;
     progress.replacedGroups = state.replacedGroups;
     Object.assign(progress.counts, state.counts);
@@ -46,6 +49,7 @@ export class Progress {
     return {
       format: 1,
       runId: this.runId,
+      model: this.model,
       step: this.step,
       digests: this.digests,
       settledGroups: this.settled.toString(),

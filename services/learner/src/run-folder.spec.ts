@@ -1,0 +1,77 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openRunFolder, RunSkipped, type IfLogDirExists } from './run-folder';
+
+let runsDir: string;
+
+beforeEach(() => (runsDir = mkdtempSync(join(tmpdir(), 'uirl-run-folder-'))));
+afterEach(() => rmSync(runsDir, { recursive: true, force: true }));
+
+function leave(logDir: string, runId: string, step: string): void {
+  const dir = join(runsDir, logDir, 'checkpoints', step);
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'state.json'), JSON.stringify({ runId }));
+}
+
+function open(
+  ifExists: IfLogDirExists,
+  runId = 'new',
+  logDir: string | undefined = 'mine',
+  openRuns: string[] = [],
+) {
+  return openRunFolder({ runsDir, runId, logDir, ifExists, isOpen: async (id) => openRuns.includes(id) });
+}
+
+it('is that of the run id, or the one that is named', async () => {
+  expect(await openRunFolder({ runsDir, runId: 'new', ifExists: 'ask', isOpen: async () => false })).toEqual({
+    dir: join(runsDir, 'new'),
+  });
+  expect(await open('ask')).toEqual({ dir: join(runsDir, 'mine') });
+});
+
+it.each(['ask', 'overwrite', 'skip', 'resume'] as const)(
+  'is gone on with by the run it belongs to, %s',
+  async (behavior) => {
+    leave('mine', 'new', '000003');
+    expect(await open(behavior)).toEqual({ dir: join(runsDir, 'mine') });
+    expect(existsSync(join(runsDir, 'mine/checkpoints/000003'))).toBe(true);
+  },
+);
+
+it('asks for a choice where another run left checkpoints', async () => {
+  leave('mine', 'old', '000003');
+  await expect(open('ask')).rejects.toThrow(/checkpoints of run old.*overwrite, resume or skip/);
+  await expect(open('skip')).rejects.toThrow(RunSkipped);
+  expect(existsSync(join(runsDir, 'mine/checkpoints/000003'))).toBe(true);
+});
+
+it('is emptied where it is to be overwritten', async () => {
+  leave('mine', 'old', '000003');
+  await open('overwrite');
+  expect(existsSync(join(runsDir, 'mine'))).toBe(false);
+});
+
+it('sets the newest checkpoint of the other run aside to go on from, also after a restart', async () => {
+  leave('mine', 'old', '000003');
+  leave('mine', 'old', '000020');
+  const resumeFrom = join(runsDir, 'mine/checkpoints.old/000020');
+  expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine'), resumeFrom });
+  expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine'), resumeFrom });
+  leave('mine', 'new', '000000');
+  expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine') });
+  expect(readdirSync(join(runsDir, 'mine')).toSorted()).toEqual(['checkpoints', 'checkpoints.old']);
+});
+
+it.each(['overwrite', 'resume', 'skip', 'ask'] as const)(
+  'is not taken from a run that goes on, %s',
+  async (behavior) => {
+    leave('mine', 'old', '000003');
+    await expect(open(behavior, 'new', 'mine', ['old'])).rejects.toThrow(/run old, which is not over/);
+  },
+);
+
+it.each(['../x', '/tmp/x', 'a/b', '.', '..', '.hidden', ''])('is no place that %s names', async (logDir) => {
+  await expect(open('overwrite', 'new', logDir)).rejects.toThrow(/no folder name/);
+  await expect(open('overwrite', logDir, 'mine')).rejects.toThrow(/no folder name/);
+});

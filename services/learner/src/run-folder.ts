@@ -1,0 +1,103 @@
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRunId } from '@ui-rl/contracts';
+import type { RunFile } from '@ui-rl/settings';
+
+export type IfLogDirExists = RunFile['logging']['behavior_if_log_dir_exists'];
+
+/** The run is not to be started: its folder has another run's checkpoints, and they are to be left alone. */
+export class RunSkipped extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RunSkipped';
+  }
+}
+
+export interface RunFolderOptions {
+  /** Folder of all runs on this machine. */
+  runsDir: string;
+  runId: string;
+  /** Name of the run's folder; default: the run id. */
+  logDir?: string;
+  ifExists: IfLogDirExists;
+  /** Whether a run has not ended yet. */
+  isOpen: (runId: string) => Promise<boolean>;
+}
+
+export interface RunFolder {
+  dir: string;
+  /** Checkpoint of an earlier run in the same folder, whose weights and optimizer this run begins with. */
+  resumeFrom?: string;
+}
+
+const CHECKPOINTS = 'checkpoints';
+const FOLDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** Whether a text names a folder and nothing outside it. */
+function isFolderName(text: string): boolean {
+  return FOLDER.test(text);
+}
+
+/**
+ * The folder of a run. Where another run left checkpoints in it, it is done with them what the run file says: they are deleted
+ * (`overwrite`), set aside and gone on from (`resume`), or left alone (`skip`).
+ * @throws RunSkipped, or an error that says what to choose (`ask` is for the command line), or that the other run is not over
+ */
+export async function openRunFolder(options: RunFolderOptions): Promise<RunFolder> {
+  const { runsDir, runId, logDir = runId, ifExists } = options;
+  if (!isRunId(runId) || !isFolderName(logDir))
+    throw new Error(`"${logDir}" of run "${runId}" is no folder name`);
+  const dir = join(runsDir, logDir);
+  const checkpoints = join(dir, CHECKPOINTS);
+  const other = await ownerOf(checkpoints);
+  if (other !== undefined && other !== runId) await makeRoom(dir, other, options);
+  return ifExists === 'resume' && other !== runId ? { dir, resumeFrom: await setAside(dir) } : { dir };
+}
+
+async function makeRoom(
+  dir: string,
+  other: string,
+  { ifExists, isOpen, runId }: RunFolderOptions,
+): Promise<void> {
+  const found = `${dir} has checkpoints of run ${other}`;
+  if (await isOpen(other)) throw new Error(`${found}, which is not over: choose another logging.log_dir`);
+  if (ifExists === 'skip')
+    throw new RunSkipped(`${found}: run ${runId} is skipped (logging.behavior_if_log_dir_exists)`);
+  if (ifExists === 'ask') {
+    throw new Error(
+      `${found}, and nobody can be asked here: set logging.behavior_if_log_dir_exists to overwrite, resume or skip, or choose another logging.log_dir`,
+    );
+  }
+  if (ifExists === 'overwrite') await rm(dir, { recursive: true, force: true });
+  else await rename(join(dir, CHECKPOINTS), join(dir, `${CHECKPOINTS}.${other}`));
+}
+
+/** The run whose newest checkpoint lies in the folder; undefined where there is none. */
+async function ownerOf(checkpoints: string): Promise<string | undefined> {
+  const newest = await newestIn(checkpoints);
+  if (newest === undefined) return undefined;
+  const { runId } = JSON.parse(await readFile(join(newest, 'state.json'), 'utf8')) as { runId: string };
+  if (!isRunId(runId)) throw new Error(`${newest}/state.json names no run`);
+  return runId;
+}
+
+async function newestIn(checkpoints: string): Promise<string | undefined> {
+  const steps = (await names(checkpoints)).filter((name) => /^\d{6,}$/.test(name)).map(Number);
+  if (steps.length === 0) return undefined;
+  return join(checkpoints, String(Math.max(...steps)).padStart(6, '0'));
+}
+
+/** The newest checkpoint that was set aside last: also after a process ended before the new run saved its first one. */
+async function setAside(dir: string): Promise<string | undefined> {
+  const folders = (await names(dir)).filter((name) => name.startsWith(`${CHECKPOINTS}.`));
+  const times = await Promise.all(folders.map(async (name) => (await stat(join(dir, name))).mtimeMs));
+  const last = folders[times.indexOf(Math.max(...times))];
+  return last === undefined ? undefined : newestIn(join(dir, last));
+}
+
+async function names(dir: string): Promise<string[]> {
+  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}

@@ -1,0 +1,87 @@
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { VisionLanguageModel } from '@ui-rl/api';
+import { TestFleet } from './support/fleet';
+import type { RunLog } from './support/run-log';
+
+const RUN = 'places';
+const STEPS = 3;
+
+const before = process.env;
+let fleet: TestFleet;
+let log: RunLog;
+let folder: string;
+/** Folders of the first learner, of the second, and of somebody who only looks at the result. */
+const places = { second: '', third: '' };
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'uirl-places-'));
+  places.second = join(folder, 'second');
+  places.third = join(folder, 'third');
+  fleet = await TestFleet.start();
+  log = await fleet.createRun(RUN, { training: { max_steps: STEPS, deterministic: true, seed: 5 } });
+  await fleet.until('the first step', () => log.steps.length >= 1, 120_000);
+  await fleet.moveLearner(places.second);
+  // What the first one had is out of reach.
+  renameSync(join(fleet.runsDir, RUN), join(folder, 'gone'));
+  await fleet.completes(log);
+}, 300_000);
+
+afterAll(async () => {
+  process.env = before;
+  await log?.stop();
+  await fleet?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+it('a learner with other folders goes on from what the first one uploaded', () => {
+  expect(log.steps.map(({ step }) => step)).toEqual([1, 2, 3]);
+  const trained = log.steps.flatMap(({ rolloutIds }) => rolloutIds);
+  expect(new Set(trained).size).toBe(trained.length);
+  expect(existsSync(join(folder, 'gone/checkpoints/000001'))).toBe(true);
+  expect(existsSync(join(folder, 'gone/checkpoints/000003'))).toBe(false);
+  expect(readdirSync(join(places.second, RUN, 'checkpoints'))).toContain('000003');
+  expect(existsSync(join(fleet.runsDir, RUN))).toBe(false);
+  expect(fleet.output('learner')).toMatch(/goes on from checkpoint .*second/);
+});
+
+it('a third place answers and scores with any checkpoint of the run, by its address', async () => {
+  process.env = {
+    ...before,
+    NATS_URL: fleet.nats.url,
+    UIRL_RUNS_DIR: places.third,
+    UIRL_CACHE_DIR: join(places.third, 'cache'),
+  };
+  const screenshot = await firstScreen();
+  const digests = new Set<string>();
+  for (const step of ['000000', '000001', '000003']) {
+    const checkpoint = `uirl://${RUN}/sampler_weights/${step}`;
+    const model = await VisionLanguageModel.load(undefined, { checkpoint, device: 'cpu' });
+    try {
+      const asked = { screenshot, goal: 'Open Settings', prompt: 'compact' as const };
+      const answer = await model.predict(asked, { maxTokens: 16 });
+      expect(answer.token_ids.length).toBeGreaterThan(1);
+      const scores = await model.score({
+        messages: [
+          { role: 'user', content: [{ type: 'text', text: asked.goal }, { type: 'image' }] },
+          { role: 'assistant', content: '{"action":"click","x":80,"y":80}' },
+        ],
+        images: [screenshot],
+      });
+      digests.add(JSON.stringify(scores.logprobs));
+    } finally {
+      await model.stop();
+    }
+  }
+  expect(digests.size).toBe(3);
+  expect(readdirSync(join(places.third, 'cache/checkpoints'))).toHaveLength(3);
+  expect(readdirSync(places.third)).toEqual(['cache']);
+}, 120_000);
+
+async function firstScreen(): Promise<Uint8Array> {
+  const hash = log.trajectories.flatMap(({ turns }) => turns.map(({ screenshot }) => screenshot))[0];
+  const png = await fleet.bus.blobs.get(hash);
+  if (png === null) throw new Error(`there is no screenshot ${hash}`);
+  return png;
+}
