@@ -27,9 +27,9 @@ test('opens a folder with sharded bf16 weights', async () => {
     layers: 4,
     kvHeads: 1,
     headDim: 24,
-    deepstack: 3,
     modelType: 'qwen3_vl',
   });
+  expect(folder.family.features).toHaveLength(4);
   expect(folder.tokenizer.decode(folder.tokenizer.encode('hello'))).toBe('hello');
   expect(folder.weights.constant('model.visual.merger.linear_fc1.bias')).toHaveProperty('data');
 });

@@ -1,6 +1,6 @@
 import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { Family, PlacedImage, ProcessedImage, SamplerOptions } from '@ui-rl/models';
-import { deepstackName, IMAGE_FEATURES, type VisionEncoder } from '../vision/vision-encoder';
+import type { VisionEncoder } from '../vision/vision-encoder';
 import { attentionFor } from '../passes/attention-kind';
 import type { ImageFeatures } from '../vision/feature-cache';
 import type { DecodeInput, PrefillInput, TokenModel } from './generator';
@@ -29,6 +29,7 @@ const MANY_ROWS = 32;
 
 interface SamplerSession {
   session: Session;
+  caches: readonly KvNames[];
   weightNames: string[];
 }
 
@@ -56,8 +57,7 @@ export class SamplerModel implements TokenModel {
 
   static async create(options: SamplerModelOptions): Promise<SamplerModel> {
     const tokens = await buildSession(options, { pass: 'token', images: false });
-    const past = tokens.session.inputNames.filter((name) => /^past_(key|value)\./.test(name));
-    const caches = past.map((name) => ({ past: name, added: name.replace('past_', 'new_') }));
+    const { caches } = tokens;
     const { family, memory } = options;
     const onDevice = memory.location === 'cpu' ? undefined : new KvSessions(caches, family.shape);
     return new SamplerModel(options, tokens, caches, onDevice);
@@ -72,7 +72,7 @@ export class SamplerModel implements TokenModel {
   }
 
   get forbiddenTokenIds(): readonly number[] {
-    return [this.options.family.shape.imageTokenId];
+    return this.options.family.neverSampled;
   }
 
   newCache(maxLength: number): KvCache {
@@ -179,16 +179,12 @@ export class SamplerModel implements TokenModel {
       firstRows.set(features, total);
       total += features.tokens;
     }
-    const { hiddenSize, deepstack } = this.options.family.shape;
-    const stack = (pick: (features: ImageFeatures) => Float32Array): Tensor => {
-      const data = new Float32Array(total * hiddenSize);
-      for (const [features, row] of firstRows) data.set(pick(features), row * hiddenSize);
-      return tensor('float32', data, [total, hiddenSize]);
-    };
-    const feeds: Record<string, Tensor> = { [IMAGE_FEATURES]: stack(({ features }) => features) };
-    for (let layer = 0; layer < deepstack; layer += 1) {
-      feeds[deepstackName(layer)] = stack((features) => features.deepstack[layer]);
-    }
+    const feeds: Record<string, Tensor> = {};
+    this.options.family.features.forEach(({ name, width }, part) => {
+      const data = new Float32Array(total * width);
+      for (const [{ parts }, row] of firstRows) data.set(parts[part], row * width);
+      feeds[name] = tensor('float32', data, [total, width]);
+    });
     const placed = images.map((image, index) => ({ ...image, firstRow: firstRows.get(encoded[index]) ?? 0 }));
     return { placed, feeds, featureRows: total };
   }
@@ -199,11 +195,12 @@ async function buildSession(
   kind: Omit<SamplerOptions, 'kind' | 'parameters'>,
 ): Promise<SamplerSession> {
   const parameters = weights.parameters();
-  const { graph, parameterInputs } = family.buildForward({ kind: 'sampler', parameters, ...kind });
-  const keys = graph.outputs.map(({ name }) => name).filter((name) => name.startsWith('new_'));
-  const outputLocation = Object.fromEntries(keys.map((name) => [name, memory.location]));
+  const { graph, kv, parameterInputs } = family.buildForward({ kind: 'sampler', parameters, ...kind });
+  const caches = kv.flatMap(({ key, value }) => [key, value]);
+  const outputLocation = Object.fromEntries(caches.map(({ added }) => [added, memory.location]));
   return {
     session: await Session.create(graph, { ...session, outputLocation }),
+    caches,
     weightNames: [...parameterInputs.keys()],
   };
 }

@@ -1,6 +1,6 @@
 import { featureCache } from './feature-cache';
 
-const entry = (size: number) => ({ tokens: 1, features: new Float32Array(size), deepstack: [] });
+const entry = (size: number) => ({ tokens: 1, parts: [new Float32Array(size)] });
 
 describe('the image feature cache', () => {
   it('forgets what was used least recently once it is full', () => {

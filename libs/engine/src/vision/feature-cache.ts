@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-/** What the vision tower makes of one image: rows [tokens, hidden] of its features and of each deepstack layer. */
+/** What the vision tower makes of one image: rows [tokens, width] for each of the family's feature ports. */
 export interface ImageFeatures {
   tokens: number;
-  features: Float32Array;
-  deepstack: Float32Array[];
+  parts: readonly Float32Array[];
 }
 
 /** Least recently used image features, by key (image hash and, where the vision tower is trained, weights). */
@@ -13,8 +12,8 @@ export type FeatureCache = LRUCache<string, ImageFeatures>;
 /** A cache that holds so many bytes, or the newest features where they alone are more. */
 export function featureCache(limitBytes: number): FeatureCache {
   const maxSize = Math.max(1, limitBytes);
-  const sizeCalculation = ({ features, deepstack }: ImageFeatures): number => {
-    const bytes = deepstack.reduce((sum, layer) => sum + layer.byteLength, features.byteLength);
+  const sizeCalculation = ({ parts }: ImageFeatures): number => {
+    const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
     return Math.min(bytes, maxSize);
   };
   return new LRUCache({ maxSize, sizeCalculation });

@@ -14,12 +14,6 @@ export interface VisionEncoderOptions {
   cacheBytes: number;
 }
 
-export const IMAGE_FEATURES = 'image_features';
-
-export function deepstackName(layer: number): string {
-  return `deepstack_features.${layer}`;
-}
-
 /** Turns images into features, each distinct image once as long as the weights that read it stay the same. */
 export class VisionEncoder {
   private readonly cache: FeatureCache;
@@ -66,26 +60,19 @@ export class VisionEncoder {
     images: readonly ProcessedImage[],
     rows: readonly number[],
   ): Promise<Record<string, Tensor>> {
-    const { hiddenSize, deepstack } = this.family.shape;
     const encoded = await this.encode(weights, images);
     const total = rows.reduce((sum, count) => sum + count, 0);
-    const stack = (parts: Float32Array[]): Tensor => {
-      const data = new Float32Array(total * hiddenSize);
+    const feeds: Record<string, Tensor> = {};
+    this.family.features.forEach(({ name, width }, part) => {
+      const data = new Float32Array(total * width);
       let next = 0;
-      parts.forEach((part, index) => {
-        data.set(part, next * hiddenSize);
+      encoded.forEach(({ parts }, index) => {
+        data.set(parts[part], next * width);
         next += rows[index];
       });
-      return tensor('float32', data, [total, hiddenSize]);
-    };
-    const layers = Array.from({ length: deepstack }, (_, layer) => [
-      deepstackName(layer),
-      stack(encoded.map((each) => each.deepstack[layer])),
-    ]);
-    return {
-      [IMAGE_FEATURES]: stack(encoded.map(({ features }) => features)),
-      ...Object.fromEntries(layers),
-    };
+      feeds[name] = tensor('float32', data, [total, width]);
+    });
+    return feeds;
   }
 
   private keyOf(weights: WeightSet, image: ProcessedImage): string {
@@ -114,14 +101,13 @@ export class VisionEncoder {
     const session = await this.session(Math.max(...images.map(patchCount)));
     const trained = await feedsOf(weights, this.options.memory, this.weightNames);
     const outputs = await session.run({ ...feeds, ...trained });
-    const { hiddenSize, deepstack } = this.family.shape;
     return images.map((image, index) => {
       const tokens = this.family.imageTokens(image);
-      const begin = firstRows[index] * hiddenSize;
-      const cut = (name: string): Float32Array =>
-        (outputs[name].data as Float32Array).slice(begin, begin + tokens * hiddenSize);
-      const layers = Array.from({ length: deepstack }, (_, layer) => cut(deepstackName(layer)));
-      return { tokens, features: cut(IMAGE_FEATURES), deepstack: layers };
+      const parts = this.family.features.map(({ name, width }) => {
+        const begin = firstRows[index] * width;
+        return (outputs[name].data as Float32Array).slice(begin, begin + tokens * width);
+      });
+      return { tokens, parts };
     });
   }
 

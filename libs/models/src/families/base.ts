@@ -62,14 +62,12 @@ export interface ModelShape {
   imageTokenId: number;
   /** pixels per patch and axis */
   patchSize: number;
-  /** how many deepstack feature tensors accompany the image features */
-  deepstack: number;
 }
 
 /** Tensors to feed a graph, by input name. */
 export type Feeds = Record<string, Tensor>;
 
-/** An image whose features lie in `image_features`, from a row on. */
+/** An image whose features lie below those of others, from a row on. */
 export interface PlacedImage extends ImageGeometry {
   firstRow: number;
 }
@@ -116,23 +114,43 @@ export interface TrainerBatch {
   featureRows: number[];
 }
 
+/** Rows of numbers that the vision graph gives for images and the decoder takes: an output there, an input here. */
+export interface FeaturePort {
+  name: string;
+  /** numbers per row */
+  width: number;
+}
+
+/** The keys or values of a decoder layer: the cache it reads, and what it adds. */
+export interface CachePort {
+  /** input [B, kvHeads, C, headDim] of a pass over caches */
+  past: string;
+  /** output [B, kvHeads, T, headDim] */
+  added: string;
+}
+
+export interface KvPorts {
+  key: CachePort;
+  value: CachePort;
+}
+
 /** Image features of a batch: rows of all images below each other, each image padded to the longest. */
 export interface VisionForward {
   graph: Graph;
-  /** [F, hidden], F = images · padded tokens per image */
-  features: Value;
-  /** each [F, hidden] */
-  deepstack: Value[];
+  /** [F, width] each, F = images · padded tokens per image; outputs as {@link Family.features} names them, in that order */
+  features: readonly Value[];
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
 /**
  * The decoder with key/value caches. Outputs `logits` [B, vocab] of each row's last token and `probabilities` [B, vocab], their
- * softmax under the row's temperature; what a pass adds to the caches are outputs `new_*`.
+ * softmax under the row's temperature.
  */
 export interface SamplerForward {
   graph: Graph;
   logits: Value;
+  /** by layer */
+  kv: readonly KvPorts[];
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
@@ -141,6 +159,8 @@ export interface SamplerForward {
  */
 export interface TrainerForward {
   graph: Graph;
+  /** [M, hidden] of the selected tokens, normalized: what the output layer reads, and what a head beside it would */
+  hidden: Value;
   /** [M] log-probability of each selected token under its temperature */
   logProbs: Value;
   /** builds the entropy [M] of the distribution at each selected position */
@@ -198,6 +218,10 @@ export type FinishPrompt = (text: string, tokenizer: { spacesAdded: boolean }) =
 export interface Family {
   readonly name: string;
   readonly shape: ModelShape;
+  /** what goes from the vision tower to the decoder */
+  readonly features: readonly FeaturePort[];
+  /** tokens that stand for something no answer can hold, such as image placeholders */
+  readonly neverSampled: readonly number[];
   /**
    * what checkpoint files call a weight of {@link parameters}, whose names are those of the model's modules, as PEFT knows
    * them; files may use either. Applied to a name it gave, the next name that files may use; at last the same again

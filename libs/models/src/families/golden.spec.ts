@@ -202,15 +202,10 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
   test('image and deepstack features', async () => {
     const { family, weights, images, tensors } = golden;
     const { features: results, firstRows } = await featuresOf(golden, new Parameters({ weights }));
-    for (const [key, reference] of [
-      ['image_features', 'vision_features'],
-      ...Array.from({ length: family.shape.deepstack }, (_, i) => [
-        `deepstack_features.${i}`,
-        `deepstack_features.${i}`,
-      ]),
-    ]) {
+    expect(family.features).toHaveLength(tensors.names().filter((key) => key.includes('_features')).length);
+    for (const { name: key, width: size } of family.features) {
+      const reference = key === 'image_features' ? 'vision_features' : key;
       const data = results[key].data as Float32Array;
-      const size = family.shape.hiddenSize;
       const found = images.flatMap((image, n) => [
         ...data.subarray(firstRows[n] * size, (firstRows[n] + family.imageTokens(image)) * size),
       ]);

@@ -6,6 +6,7 @@ import { loadAdapter } from '../lora/adapter';
 import { WeightStore } from '../weights/store';
 import { DROPOUT_SEED, dropOut } from './dropout';
 import { Parameters } from './parameters';
+import type { Family } from '../families/base';
 import { predictingNext } from '../families/common/next-tokens';
 
 const goldens = join(__dirname, '../../../../test/golden');
@@ -107,7 +108,7 @@ describe('against PEFT with the same masks', () => {
     const row = { ...predictingNext(tokenIds), images: images.map((_, i) => i) };
     const { feeds, featureRows } = family.trainerFeeds([row], images, { images: 'features' });
     const features: Record<string, Tensor> = {};
-    for (const [input, name] of featureNames(family.shape.deepstack)) {
+    for (const [input, name] of featureNames(family)) {
       features[input] = await padded(
         reference,
         name,
@@ -139,14 +140,8 @@ describe('against PEFT with the same masks', () => {
   });
 });
 
-function featureNames(deepstack: number): [input: string, reference: string][] {
-  return [
-    ['image_features', 'vision_features'],
-    ...Array.from({ length: deepstack }, (_, i): [string, string] => [
-      `deepstack_features.${i}`,
-      `deepstack_features.${i}`,
-    ]),
-  ];
+function featureNames({ features }: Family): [input: string, reference: string][] {
+  return features.map(({ name }) => [name, name === 'image_features' ? 'vision_features' : name]);
 }
 
 /** Features of all images below each other, each image padded to the rows it has in the batch. */

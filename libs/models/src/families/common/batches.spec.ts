@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Session } from '@ui-rl/graph';
+import { ops, Session } from '@ui-rl/graph';
 import { normals } from '@ui-rl/random';
 import { loadFamily } from '../../folder';
 import { Parameters } from '../../nn/parameters';
@@ -71,6 +71,26 @@ test('what an image shows matters to the samples that have it, and to no other',
       .map(({ row: r }) => r),
   );
   expect([...changed]).toEqual([1, 3]);
+});
+
+test('hidden states of the selected positions are what the output layer reads', async () => {
+  const parameters = new Parameters({ weights: await WeightStore.open(model) });
+  const { graph, hidden, logProbs } = family.buildForward({ kind: 'trainer', parameters, images: 'none' });
+  const outputLayer = 'lm_head.weight';
+  const weight = parameters.get(graph, outputLayer, [family.shape.vocabSize, family.shape.hiddenSize]);
+  graph.output('hidden', hidden);
+  graph.output('again', ops.logSoftmax(ops.linear(hidden, weight), 1));
+  graph.output('log_probs', logProbs);
+  const own = await Session.create(graph);
+  const text = rows[2];
+  const results = await own.run(family.trainerFeeds([text], [], { images: 'none' }).feeds);
+  await own.release();
+  expect(results.hidden.dims).toEqual([2, family.shape.hiddenSize]);
+  const again = results.again.data as Float32Array;
+  [0, 1].forEach((token) => {
+    const found = again[token * family.shape.vocabSize + text.targets[token]];
+    expect(found).toBeCloseTo((results.log_probs.data as Float32Array)[token], 5);
+  });
 });
 
 test('temperature: the distribution is that of the divided logits', async () => {

@@ -124,13 +124,13 @@ function buildLayer(
   });
 }
 
-/** The decoder: logits [M, vocab] at the selected positions. */
+/** The decoder: at the selected positions the normalized hidden states [M, hidden] and logits [M, vocab]. */
 export function buildDecoder(
   build: LayerBuilder,
   text: DecoderConfig,
   inputs: TextInputs,
   run: TextRun,
-): Value {
+): { hidden: Value; logits: Value } {
   const deepstack = inputs.images?.features.deepstack ?? [];
   const hidden = build.graph.scope('language_model', () => {
     let x = build.graph.cut(build.graph.scope('embed', () => embed(build, text, inputs)));
@@ -146,7 +146,8 @@ export function buildDecoder(
     }
     return build.rmsNorm(x, `${text.prefix}.norm`, text.hiddenSize, text.normEps);
   });
-  return build.graph.scope('lm_head', () =>
+  const logits = build.graph.scope('lm_head', () =>
     ops.linear(hidden, build.weight(text.outputWeight, [text.vocabSize, text.hiddenSize])),
   );
+  return { hidden, logits };
 }

@@ -10,11 +10,12 @@ import { decoderLinears, decoderParameters } from './decoder-config';
 import { decodeFeeds, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
 import { buildSampler, buildTrainer, buildVision } from './forward';
 import type { ImagePrompt, VisionLanguageModel } from './model';
+import { featurePorts } from './ports';
 import { ropeDelta } from './positions';
 
 function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel): ModelShape {
   const { vocabSize, hiddenSize, layers, kvHeads, headDim, maxPositions } = text;
-  const { deepstack, patchSize } = vision;
+  const { patchSize } = vision;
   return {
     modelType,
     vocabSize,
@@ -25,7 +26,6 @@ function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel)
     maxPositions,
     imageTokenId,
     patchSize,
-    deepstack,
   };
 }
 
@@ -57,6 +57,8 @@ export function familyFrom(model: VisionLanguageModel): Family {
   return {
     name,
     shape: shapeOf(model),
+    features: featurePorts(model),
+    neverSampled: [model.imageTokenId],
     checkpointName: model.checkpointName ?? ((weight) => weight),
     parameters: () => [...vision.parameters(), ...decoderParameters(text)],
     linears: () => [...vision.linears(), ...decoderLinears(text)],

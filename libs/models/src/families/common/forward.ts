@@ -12,18 +12,19 @@ import type {
 } from '../base';
 import { buildDecoder, type Attention, type ImageRows, type TextInputs } from './decoder';
 import type { DecoderConfig } from './decoder-config';
+import { featurePorts, kvPorts } from './ports';
 import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from './model';
 
-/** Images → outputs `image_features` and `deepstack_features.<i>`, each [F, hidden]. */
+/** Images → what the decoder takes of them, each [F, hidden]. */
 export function buildVision(
-  { name, vision }: VisionLanguageModel,
+  model: VisionLanguageModel,
   { parameters, attention }: VisionOptions,
 ): VisionForward {
-  const graph = new Graph(`${name} vision`);
-  const { features, deepstack } = vision.build(new LayerBuilder(graph, parameters, { attention }));
-  graph.output('image_features', features);
-  deepstack.forEach((value, i) => graph.output(`deepstack_features.${i}`, value));
-  return { graph, features, deepstack, parameterInputs: parameters.inputs };
+  const graph = new Graph(`${model.name} vision`);
+  const { features, deepstack } = model.vision.build(new LayerBuilder(graph, parameters, { attention }));
+  const all = [features, ...deepstack];
+  featurePorts(model).forEach(({ name }, index) => graph.output(name, all[index]));
+  return { graph, features: all, parameterInputs: parameters.inputs };
 }
 
 function declareImageRows(graph: Graph, features: VisionFeatures): ImageRows {
@@ -63,16 +64,16 @@ function tokenAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
   const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
   return (layer, { q, k, v }) => {
-    const keys = graph.input(`past_key.${layer}`, 'float32', cacheShape);
-    const values = graph.input(`past_value.${layer}`, 'float32', cacheShape);
+    const { key, value } = kvPorts(layer);
+    const keys = graph.input(key.past, 'float32', cacheShape);
+    const values = graph.input(value.past, 'float32', cacheShape);
     return cachedAttention(q, k, v, { keys, values, bias }, text);
   };
 }
 
 /**
- * The decoder over key/value caches: whole prompts, or one token per row over caches that are fed as `past_key.<layer>` and
- * `past_value.<layer>`. What a pass adds to the caches are outputs `new_key.<layer>` and `new_value.<layer>`,
- * [B, kvHeads, T, headDim]; the caller puts them there. (GroupQueryAttention, which extends caches in place, gives them
+ * The decoder over key/value caches: whole prompts, or one token per row over caches that are fed. What a pass adds to the
+ * caches are outputs; the caller puts them there. (GroupQueryAttention, which extends caches in place, gives them
  * back as outputs, and the Node binding copies every output.)
  */
 export function buildSampler(
@@ -84,20 +85,22 @@ export function buildSampler(
   // A pass over few rows is hundreds of operations of some microseconds: none that only renames axes is made twice.
   graph.looksThroughReshapes = true;
   const inputs = declareText(graph, text, pass === 'token' ? 1 : 'T');
-  if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, model));
+  if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, featurePorts(model)));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
   const build = new LayerBuilder(graph, parameters, { attention: kind, fewRows: pass === 'token' });
   const within = (pass === 'token' ? tokenAttention : promptAttention)(build, text);
   const attention: Attention = (layer, projections) => {
-    graph.output(`new_key.${layer}`, byHead(projections.k, text));
-    graph.output(`new_value.${layer}`, byHead(projections.v, text));
+    const { key, value } = kvPorts(layer);
+    graph.output(key.added, byHead(projections.k, text));
+    graph.output(value.added, byHead(projections.v, text));
     return within(layer, projections);
   };
-  const logits = buildDecoder(build, text, inputs, { attention, select });
+  const { logits } = buildDecoder(build, text, inputs, { attention, select });
   graph.output('logits', logits);
   const inverse = graph.input('inverse_temperature', 'float32', ['B']);
   graph.output('probabilities', ops.softmax(ops.mul(logits, ops.unsqueeze(inverse, [1])), 1));
-  return { graph, logits, parameterInputs: parameters.inputs };
+  const kv = Array.from({ length: text.layers }, (_, layer) => kvPorts(layer));
+  return { graph, logits, kv, parameterInputs: parameters.inputs };
 }
 
 function trainerImages(
@@ -110,7 +113,7 @@ function trainerImages(
     case 'none':
       return undefined;
     case 'features':
-      return declareImageRows(graph, declareFeatures(graph, model));
+      return declareImageRows(graph, declareFeatures(graph, featurePorts(model)));
     case 'patches':
       return declareImageRows(graph, model.vision.build(build));
     default:
@@ -140,13 +143,14 @@ export function buildTrainer(
   const targets = graph.input('targets', 'int64', ['M']);
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['M']);
   const attention = promptAttention(build, text);
-  const logits = buildDecoder(build, text, inputs, { attention, select });
+  const { hidden, logits } = buildDecoder(build, text, inputs, { attention, select });
   const all = graph.scope('log_probs', () =>
     ops.logSoftmax(ops.mul(logits, ops.unsqueeze(inverseTemperature, [1])), 1),
   );
   const picked = graph.scope('log_probs', () => ops.takeAlongAxis(all, ops.unsqueeze(targets, [1]), 1));
   return {
     graph,
+    hidden,
     logProbs: graph.scope('log_probs', () => ops.squeeze(picked, [1])),
     entropy: () => graph.scope('entropy', () => entropyOf(all)),
     parameterInputs: parameters.inputs,

@@ -1,6 +1,7 @@
 import type { Graph, Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import type {
+  FeaturePort,
   Feeds,
   FinishPrompt,
   ImageGeometry,
@@ -64,12 +65,8 @@ export interface VisionLanguageModel {
   positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
 }
 
-/** Inputs `image_features` and `deepstack_features.<i>` in the place of the vision tower. */
-export function declareFeatures(graph: Graph, { text, vision }: VisionLanguageModel): VisionFeatures {
-  return {
-    features: graph.input('image_features', 'float32', ['F', text.hiddenSize]),
-    deepstack: Array.from({ length: vision.deepstack }, (_, i) =>
-      graph.input(`deepstack_features.${i}`, 'float32', ['F', text.hiddenSize]),
-    ),
-  };
+/** Inputs in the place of the vision tower. */
+export function declareFeatures(graph: Graph, ports: readonly FeaturePort[]): VisionFeatures {
+  const [features, ...deepstack] = ports.map(({ name, width }) => graph.input(name, 'float32', ['F', width]));
+  return { features, deepstack };
 }

@@ -1,0 +1,16 @@
+import type { FeaturePort, KvPorts } from '../base';
+import type { VisionLanguageModel } from './model';
+
+/** What images become between the vision tower and the decoder: their features, then what further layers add of them. */
+export function featurePorts({ text, vision }: Pick<VisionLanguageModel, 'text' | 'vision'>): FeaturePort[] {
+  const names = Array.from({ length: vision.deepstack }, (_, layer) => `deepstack_features.${layer}`);
+  return ['image_features', ...names].map((name) => ({ name, width: text.hiddenSize }));
+}
+
+/** The caches of a decoder layer. */
+export function kvPorts(layer: number): KvPorts {
+  return {
+    key: { past: `past_key.${layer}`, added: `new_key.${layer}` },
+    value: { past: `past_value.${layer}`, added: `new_value.${layer}` },
+  };
+}
