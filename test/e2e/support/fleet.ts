@@ -45,6 +45,8 @@ const REWARD = `module.exports.default = {
 interface FleetOptions {
   /** `postgres` is a real server. Default PGlite, inside the monitor. */
   database?: 'postgres' | 'pglite';
+  /** Files of further components that every service loads. */
+  plugins?: readonly string[];
 }
 
 /** A broker, a database, a tiny model and the six services as processes, started again whenever they end. */
@@ -62,6 +64,7 @@ export class TestFleet {
     private readonly folder: string,
     private readonly monitorPort: number,
     private readonly postgres: PostgresServer | null,
+    private readonly plugins: readonly string[],
   ) {}
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
@@ -73,7 +76,8 @@ export class TestFleet {
     const nats = await startNats();
     const postgres = options.database === 'postgres' ? await startPostgres() : null;
     const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
-    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres);
+    const plugins = [join(folder, 'footprint.js'), ...(options.plugins ?? [])];
+    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres, plugins);
     // Before the services: on two cores everything at once is slower.
     await writeSmallModel(fleet.modelDir);
     for (const name of SERVICES) fleet.launch(name);
@@ -119,8 +123,10 @@ export class TestFleet {
       training: { groups_per_batch: 2, max_steps: 2, learning_rate: 0.01, eval_every: 0, save_every: 1 },
       evaluation: { episodes_per_task: 1, sets: ['train_goals'] },
     };
-    for (const [name, options] of Object.entries(changes)) groups[name] = { ...groups[name], ...options };
-    const config = { ...groups, rewards: ['task-success', 'footprint'] };
+    for (const [name, options] of Object.entries(changes)) {
+      groups[name] = Array.isArray(options) ? options : { ...groups[name], ...options };
+    }
+    const config = { rewards: ['task-success', 'footprint'], ...groups };
     const log = await RunLog.follow(this.bus, runId);
     await this.bus.runs.create({ runId, createdAt: new Date().toISOString(), config });
     return log;
@@ -219,7 +225,7 @@ export class TestFleet {
       UIRL_RUNS_DIR: this.runsDir,
       // Services that are killed remove no files.
       TMPDIR: join(this.folder, 'tmp'),
-      UIRL_PLUGINS: join(this.folder, 'footprint.js'),
+      UIRL_PLUGINS: this.plugins.join(','),
     };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
     if (name === 'learner' && this.learnerRunsDir !== undefined) env.UIRL_RUNS_DIR = this.learnerRunsDir;
