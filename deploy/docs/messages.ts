@@ -78,7 +78,8 @@ function constantsOf(variable: 'subjects' | 'runKeys'): string[][] {
   const declaration = nodes(source, ts.isVariableDeclaration).find(
     ({ name }) => name.getText() === variable,
   )!;
-  const made = contracts[variable] as unknown as Record<string, (...parts: string[]) => string>;
+  const { subjects, runKeys } = contracts;
+  const made = { subjects, runKeys }[variable] as unknown as Record<string, (...parts: string[]) => string>;
   return nodes(declaration, ts.isPropertyAssignment).map((entry) => {
     const name = entry.name.getText();
     const parameters = nodes(entry, ts.isParameter).map((each) => `<${each.name.getText()}>`);

@@ -105,7 +105,7 @@ function relink(folder) {
     });
     writeFileSync(file, text);
   }
-  return [...packages].toSorted();
+  return [...packages].toSorted((a, b) => a.localeCompare(b));
 }
 
 function manifest(name, packages) {

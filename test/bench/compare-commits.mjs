@@ -64,7 +64,7 @@ function readOptions() {
   const parts = values.parts.split(',');
   const unknown = parts.find((part) => !Object.hasOwn(FIGURES, part));
   if (unknown !== undefined)
-    throw new Error(`no part is named "${unknown}"; there are ${Object.keys(FIGURES)}`);
+    throw new Error(`no part is named "${unknown}"; there are ${Object.keys(FIGURES).join(', ')}`);
   if (values.before === undefined) throw new Error(`--before COMMIT is missing\n\n${HELP}`);
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 2)

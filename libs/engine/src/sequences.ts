@@ -31,7 +31,7 @@ export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum
     throw new EngineError('request', 'the first token of a sequence is trained, which nothing precedes');
   }
   const shifted = (values: ArrayLike<number>): number[] => Array.from(values).slice(1);
-  const inputs = Object.entries(lossInputs).map(([name, values]) => [name, shifted(values!)] as const);
+  const inputs = Object.entries(lossInputs).map(([name, values]) => [name, shifted(values)] as const);
   return {
     modelInput: modelInputOf(Array.from(tokenIds).slice(0, -1), images, imageTokenId),
     targetTokens: shifted(targets),

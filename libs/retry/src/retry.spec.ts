@@ -1,4 +1,4 @@
-import { everyFewSeconds, pauseAfter, RETRIES, retry } from './index';
+import { everyFewSeconds, pauseAfter, RETRIES, retry, sleep } from './index';
 
 const quick = { firstMs: 1, maxMs: 4 };
 
@@ -65,7 +65,7 @@ describe('retry', () => {
     const operation = failing(1);
     await retry(quick, async () => (log.push('attempt'), operation.run()), {
       onFailure: async (error, failures) => {
-        await Promise.resolve();
+        await sleep(1);
         log.push(`${(error as Error).message} of ${failures}`);
       },
     });

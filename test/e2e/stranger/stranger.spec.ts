@@ -105,12 +105,12 @@ describe('in a run', () => {
 
   it('the task source brings the tasks, the HTTP environment plays them', () => {
     const ids = new Set(training().map(({ request }) => request.task.id));
-    expect([...ids].toSorted()).toEqual(expect.arrayContaining(['lamps_1']));
+    expect(ids.size).toBeGreaterThan(1);
     expect([...ids].every((id) => /^lamps_[123]$/.test(id ?? ''))).toBe(true);
     expect(training().every(({ status }) => status !== 'invalid')).toBe(true);
     for (const { initialState, finalState } of training()) {
-      expect((initialState?.lamps as boolean[]).length).toBe(4);
-      expect((finalState?.lamps as boolean[]).length).toBe(4);
+      expect(initialState?.lamps).toHaveLength(4);
+      expect(finalState?.lamps).toHaveLength(4);
     }
   });
 
@@ -136,7 +136,7 @@ describe('in a run', () => {
 
   it('the reward looked at the last screenshot and paid per turn', () => {
     for (const { turns, rewards, reward, finalState } of training()) {
-      const lit = (finalState?.lamps as boolean[]).filter(Boolean).length;
+      const lit = finalState!.lit as number;
       const bright = (lit * 255 + (4 - lit) * 40) / 4 / 255;
       expect(rewards.brightness).toBeCloseTo(bright, 1);
       const acted = turns.filter(({ actions }) => actions.length > 0);
