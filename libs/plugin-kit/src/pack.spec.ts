@@ -5,9 +5,11 @@ import { dirname, join, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../../..');
 const MODULES = join(ROOT, 'node_modules');
+/** Apart from the modules below, which the check of imports would take for this file. */
+const KIT = '@ui-rl/plugin-kit';
 
 const JAVASCRIPT = `
-const { Above, Doc } = require('@ui-rl/plugin-kit');
+const { Above, Doc } = require('${KIT}');
 
 class Options {
   bonus = 2;
@@ -26,7 +28,7 @@ exports.default = {
 
 const TYPESCRIPT = `
 import { Max } from 'class-validator';
-import { Above, Doc, type PolicyLossComponent } from '@ui-rl/plugin-kit';
+import { Above, Doc, type PolicyLossComponent } from '${KIT}';
 
 class Options {
   @Doc('how much entropy counts')
@@ -70,7 +72,7 @@ describe('the packed plugin-kit', () => {
       name: string;
       dependencies: Record<string, string>;
     };
-    expect(name).toBe('@ui-rl/plugin-kit');
+    expect(name).toBe(KIT);
     expect(Object.keys(dependencies)).not.toContain('onnxruntime-node');
     for (const each of [...Object.keys(dependencies), '@types/node']) {
       mkdirSync(dirname(join(folder, 'node_modules', each)), { recursive: true });
