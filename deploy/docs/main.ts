@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { program } from '../../services/cli/src/program';
 import { commandLinePage } from './command-line';
+import { houseProblems } from './house';
 import { httpPage } from './http';
 import { deadLinks, markdownFiles } from './links';
 import type { Page } from './markdown';
@@ -44,6 +45,7 @@ function problemsOf(all: readonly Page[]): string[] {
   return [
     ...stale.map((file) => `docs/reference/${file} is stale: run "npm run docs" and commit what it writes`),
     ...left.map((file) => `docs/reference/${file} is written by nothing any more: run "npm run docs"`),
+    ...houseProblems(),
     ...markdownFiles().flatMap(deadLinks),
   ];
 }

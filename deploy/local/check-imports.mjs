@@ -6,25 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
-const allowed = {
-  contracts: [],
-  random: [],
-  retry: [],
-  bus: ['contracts', 'retry'],
-  service: ['contracts', 'bus', 'settings', 'plugin-kit', 'retry'],
-  settings: ['contracts', 'plugin-kit'],
-  'plugin-kit': ['contracts', 'actions', 'graph', 'random'],
-  actions: [],
-  graph: [],
-  models: ['graph', 'random', 'retry'],
-  engine: ['graph', 'models', 'algorithms', 'plugin-kit', 'random'],
-  algorithms: ['graph', 'plugin-kit'],
-  records: ['contracts'],
-  api: '*',
-  bench: '*',
-  pretraining: '*',
-  testkit: '*',
-};
+/** Lib → the libs it may import, or `*`. */
+const allowed = JSON.parse(readFileSync(join(root, 'deploy/local/import-table.json'), 'utf8'));
 
 function* sources(folder) {
   if (!existsSync(folder)) return;
