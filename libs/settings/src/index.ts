@@ -20,7 +20,7 @@ export {
   type LoadedRunFile,
   type RunFileSource,
 } from './read-run-file';
-export { redact, redactUrl } from './redact';
+export { redact, redactRunFile, redactUrl } from './redact';
 export * from './run-file';
 export { newRunId } from './run-id';
 export {

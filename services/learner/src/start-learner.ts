@@ -4,6 +4,7 @@ import { FINAL_PHASES, resolveCheckpoint, type BusService, type RunSnapshot } fr
 import type { BaseModel } from '@ui-rl/contracts';
 import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
 import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
+import { redactRunFile } from '@ui-rl/settings';
 import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-folder';
 import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-store';
 import { GroupBuffer } from './episodes/groups';
@@ -146,7 +147,11 @@ async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Res
   const { runId, config } = run.record;
   const weights = weightsOf(start, machinery);
   const runDir = resumed.runFolder.dir;
-  const trackers = await Trackers.create(options.trackers, components, { runId, runDir, config });
+  const trackers = await Trackers.create(options.trackers, components, {
+    runId,
+    runDir,
+    config: redactRunFile(config, components),
+  });
   const training = trainingOf(start, machinery, resumed, weights, trackers);
   await begin({ ...resumed, ...training, engine, weights, trackers });
   const { checkpoints, state } = resumed;
