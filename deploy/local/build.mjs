@@ -1,8 +1,8 @@
 // Compiles services, libs and plugins into dist/, and the monitor's page into dist/monitor-web; skips what is up to date.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { root } from './tools.mjs';
 
 function* files(folder) {
@@ -42,7 +42,18 @@ function buildUnlessCurrent(name, sources, output, command) {
   writeFileSync(stamp, print);
 }
 
+/** Removes what was built from files that are gone: a module that has become a folder would be found in its old place. */
+function removeOrphans() {
+  const dist = join(root, 'dist');
+  const built = ['services', 'libs', 'plugins'].map((name) => join(dist, name)).filter(existsSync);
+  for (const path of built.flatMap((folder) => [...files(folder)])) {
+    const source = join(root, relative(dist, path)).replace(/\.js(\.map)?$/, '.ts');
+    if (/\.js(\.map)?$/.test(path) && !existsSync(source)) rmSync(path);
+  }
+}
+
 export function build() {
+  removeOrphans();
   buildUnlessCurrent(
     'services',
     ['services', 'libs', 'plugins', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'],
