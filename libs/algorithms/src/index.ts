@@ -1,4 +1,3 @@
-export * from './advantages';
 export * from './aggregation';
 export { differ, mean } from './advantages/statistics';
 export { components } from './components';
@@ -6,4 +5,3 @@ export * from './divergence';
 export * from './errors';
 export * from './losses';
 export * from './metrics';
-export * from './rejection';
