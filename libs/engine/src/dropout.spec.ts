@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { Engine, type EngineOptions, type TrainSample } from './index';
+import { Engine } from '../test/token-engine';
+import type { EngineOptions, TrainSample } from '../test/token-types';
 
 const modelDir = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a/model');
 

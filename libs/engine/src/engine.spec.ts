@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
 import sharp from 'sharp';
-import { Engine, type EngineOptions, type GenerateResult, type Prompt, type TrainSample } from './index';
+import { Engine } from '../test/token-engine';
+import type { EngineOptions, GenerateResult, Prompt, TrainSample } from '../test/token-types';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
 const modelDir = join(fixture, 'model');

@@ -9,7 +9,8 @@ import {
   type ModelFolder,
   type ProcessedImage,
 } from '@ui-rl/models';
-import { Engine, type EngineOptions, type TrainSample } from './index';
+import { Engine } from '../test/token-engine';
+import type { EngineOptions, TrainSample } from '../test/token-types';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-moe-a');
 const options: EngineOptions = {

@@ -1,6 +1,5 @@
 export { chooseDevice, type ChosenDevice } from './device/choose-device';
 export { components } from './components';
-export { Engine } from './engine';
 export { EngineError, type EngineErrorCategory } from './errors';
 export { modelInputOf } from './images/chunks';
 export type { FetchImage } from './images/image-store';
@@ -17,19 +16,4 @@ export {
 export { shareReporter, type ProgressReporter } from './progress';
 export { estimateMemory, type MemoryEstimate, type MemoryQuestion } from './device/memory-estimate';
 export type { MicroBatchLimits } from './training/micro-batches';
-export type {
-  Device,
-  EngineInfo,
-  EngineOptions,
-  GenerateRequest,
-  GenerateResult,
-  LossOptions,
-  OptimizerOptions,
-  Prompt,
-  SampleLogprobs,
-  Trainable,
-  TrainSample,
-  TrainStepRequest,
-  TrainStepResult,
-  WeightsInfo,
-} from './types';
+export type { Device } from '@ui-rl/graph';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
-import { Engine, type Prompt, type TrainSample } from './index';
+import { Engine } from '../test/token-engine';
+import type { Prompt, TrainSample } from '../test/token-types';
 
 const fixtures = join(__dirname, '../../../test/golden/fixtures');
 const lora = { rank: 4, alpha: 8, targets: 'all-linear' as const, dropout: 0, vision: true };

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
-import { Engine, type EngineOptions, type Prompt, type TrainSample } from './index';
+import { Engine } from '../test/token-engine';
+import type { EngineOptions, Prompt, TrainSample } from '../test/token-types';
 
 const root = join(__dirname, '../../..');
 const shipped = join(root, 'deploy/local/model');

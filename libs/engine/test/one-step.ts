@@ -3,7 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadModelFolder } from '@ui-rl/models';
-import { Engine, type Device, type TrainSample } from '../src';
+import { Engine } from './token-engine';
+import type { Device, TrainSample } from './token-types';
 
 interface Golden {
   prompt_ids: number[];

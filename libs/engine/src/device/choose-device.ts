@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Graph, ops, toOnnx } from '@ui-rl/graph';
-import type { Device } from '../types';
+import { Graph, ops, toOnnx, type Device } from '@ui-rl/graph';
 
 /** A device, and why it was taken: half a sentence for the log. */
 export interface ChosenDevice {

@@ -1,6 +1,6 @@
 import type { ProcessedImage } from '@ui-rl/models';
 import { planMicroBatches } from './micro-batches';
-import type { TrainSample } from '../types';
+import type { TrainSample } from '../../test/token-types';
 
 function sample(length: number, ...images: string[]): TrainSample {
   return {

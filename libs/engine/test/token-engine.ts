@@ -13,11 +13,11 @@ import type {
   ForwardResult,
   OptimStepResult,
 } from '@ui-rl/plugin-kit';
-import { EngineError } from './errors';
-import type { GenerationResult } from './generation/generator';
-import type { ProgressReporter } from './progress';
-import type { TrainingDatum } from './training/data';
-import { WorkerHandle } from './worker-handle';
+import { EngineError } from '../src/errors';
+import type { GenerationResult } from '../src/generation/generator';
+import type { ProgressReporter } from '../src/progress';
+import type { TrainingDatum } from '../src/training/data';
+import { WorkerHandle } from '../src/worker-handle';
 import type {
   EngineInfo,
   EngineOptions,
@@ -29,11 +29,11 @@ import type {
   TrainStepRequest,
   TrainStepResult,
   WeightsInfo,
-} from './types';
+} from './token-types';
 
 const MODEL = 'policy';
 
-/** The earlier handle, in terms of the verbs, for callers that have not moved to `LocalEngine` yet. */
+/** A device worker for specs that speak of tokens and processed images: whole steps, with figures per sampled token. */
 export class Engine {
   private exclusive: Promise<unknown> = Promise.resolve();
 
