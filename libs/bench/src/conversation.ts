@@ -15,7 +15,7 @@ const RECTANGLES = 12;
 /** Turns as a policy meets them: a screenshot of its own each, the goal of a demo task, an answer of one click. */
 export async function makeTurns(folder: ModelFolder, count: number): Promise<RenderedSample[]> {
   const tasks = await loadTasks(await loadComponents(), [{ source_type: 'demo_training' }]);
-  const renderer = makeRenderer(folder, { historyTurns: 1 });
+  const renderer = makeRenderer(folder);
   const sizes = { screenshot: SCREEN, modelImage: folder.imageProcessor.shownSize(SCREEN) };
   const turns: RenderedSample[] = [];
   for (let index = 0; index < count; index += 1) {

@@ -62,9 +62,9 @@ describe('buckets', () => {
     })();
     await bus.runs.create({ runId: 'a', createdAt: '2026-11-20T10:00:00Z', config: { x: 1 } });
     await bus.runs.create({ runId: 'a', createdAt: '2026-11-20T10:00:00Z', config: { x: 1 } });
-    await expect(bus.runs.create({ runId: 'a', createdAt: '2026-11-20T11:00:00Z', config: {} })).rejects.toThrow(
-      /there is a run a already/,
-    );
+    await expect(
+      bus.runs.create({ runId: 'a', createdAt: '2026-11-20T11:00:00Z', config: {} }),
+    ).rejects.toThrow(/there is a run a already/);
     expect(await bus.runs.changePhase('a', 'final_eval', { from: ['training'] })).toBe(false);
     expect(await bus.runs.changePhase('a', 'training', { from: ['baseline'] })).toBe(true);
     expect(await bus.runs.changePhase('a', 'training', { from: ['baseline'] })).toBe(true);

@@ -21,7 +21,7 @@ let png: Uint8Array;
 beforeAll(async () => {
   folder = await loadModelFolder(join(projectRoot, 'deploy/local/model'));
   const describe = (shown: readonly DescribedElement[]) => shown.map(({ label }) => label).join('\n');
-  maker = new LessonMaker(folder, makeRenderer(folder, { historyTurns: 1 }), describe, ['tea']);
+  maker = new LessonMaker(folder, makeRenderer(folder), describe, ['tea']);
   const screen = { width: 160, height: 224, channels: 3 as const, background: '#fff' };
   png = await sharp({ create: screen }).png().toBuffer();
 });

@@ -80,7 +80,7 @@ export async function pretrain(
   const folder = await loadModelFolder(fresh);
   const engine = await startEngine(folder, options.seed);
   onEnd(() => engine.stop());
-  const player = { engine, folder, renderer: makeRenderer(folder, { historyTurns: 1 }) };
+  const player = { engine, folder, renderer: makeRenderer(folder) };
   await trainModel(player, browser, source, tasks, screens, options, onProgress);
   await saveModel(engine, options.out);
   onProgress(`pre-trained in ${((Date.now() - started) / 60_000).toFixed(1)} minutes: ${options.out}`);

@@ -121,7 +121,6 @@ function optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
     maxSequence: 128,
     deterministic: false,
     seed: 1,
-    historyTurns: 1,
     groupSize: 2,
     groupsPerBatch: 2,
     maxStepsOffPolicy: 0,

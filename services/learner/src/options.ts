@@ -31,8 +31,6 @@ export interface LearnerOptions {
   /** The same seed gives the same weights, whatever the timing. */
   deterministic: boolean;
   seed: number;
-  /** Turns of the conversation the policy sees. */
-  historyTurns: number;
   groupSize: number;
   groupsPerBatch: number;
   /** Groups may be sampled by a policy so many steps older than the one they train. */

@@ -29,7 +29,6 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     maxSequence: model.max_sequence,
     deterministic: training.deterministic,
     seed: training.seed,
-    historyTurns: model.history_turns,
     groupSize: rollout.group_size,
     groupsPerBatch: training.groups_per_batch,
     maxStepsOffPolicy: run.async.max_steps_off_policy,

@@ -163,7 +163,7 @@ async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Res
   return new Learner({
     ...{ runId, bus, options, engine, sampler, weights, trackers, onFailure },
     ...training,
-    policy: policyOf(start, machinery, weights),
+    policy: policyOf(machinery, weights),
     evaluations: await trackEvaluations(bus, runId, trackers),
   });
 }
@@ -176,14 +176,9 @@ function weightsOf({ bus, run, options }: StartOptions, { engine, sampler }: Mac
   });
 }
 
-function policyOf(
-  { options }: StartOptions,
-  { folder, screenshots, sampler }: Machinery,
-  weights: PolicyWeights,
-): PolicyServer {
+function policyOf({ folder, screenshots, sampler }: Machinery, weights: PolicyWeights): PolicyServer {
   const { tokenizer, family, imageProcessor } = folder;
-  const { historyTurns } = options;
-  const renderer = makeRenderer({ ...folder, imageProcessor: screenshots }, { historyTurns });
+  const renderer = makeRenderer({ ...folder, imageProcessor: screenshots });
   return new PolicyServer({
     ...{ sampler, weights, renderer, screenshots, tokenizer, imageProcessor },
     imageTokenId: family.shape.imageTokenId,

@@ -66,7 +66,7 @@ async function writeFreshModel(dir: string): Promise<void> {
 async function teach(engine: LocalEngine, folder: ModelFolder): Promise<void> {
   const random = new Random(SEED);
   const images = await Promise.all([1, 2, 3, 4].map(() => noise(folder, random)));
-  const renderer = makeRenderer(folder, { historyTurns: 1 });
+  const renderer = makeRenderer(folder);
   const screenshot = pretraining.viewport;
   const sizes = { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) };
   const sample = (): TrainedSequence => {

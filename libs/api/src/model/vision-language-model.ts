@@ -117,7 +117,7 @@ export class VisionLanguageModel {
     if (messages.at(-1)?.role === 'assistant') {
       throw new Error(`${source}: the last message is the assistant's; expected one that is to be answered`);
     }
-    const prompt = this.rendererOf(conversation).render(messages, await this.imagesOf(conversation));
+    const prompt = this.renderer.render(messages, await this.imagesOf(conversation));
     const engine = await this.started(prompt.tokenIds.length + maxTokens);
     const input = modelInputOf(prompt.tokenIds, prompt.images, this.imageTokenId);
     const request = { maxTokens, temperature, topP, seed };
@@ -134,7 +134,7 @@ export class VisionLanguageModel {
   /** Log-probabilities of a conversation, token by token, as they are trained. */
   async score(conversation: Conversation): Promise<Scores> {
     const images = await this.imagesOf(conversation);
-    const rendered = this.rendererOf(conversation).renderConversation(conversation.messages, images);
+    const rendered = this.renderer.renderConversation(conversation.messages, images);
     const { tokenIds, assistantMask } = rendered;
     const engine = await this.started(tokenIds.length);
     const mask = new Uint8Array(tokenIds.length).fill(1, 1);
@@ -158,8 +158,8 @@ export class VisionLanguageModel {
     return this.folder.family.shape.imageTokenId;
   }
 
-  private rendererOf({ messages }: Conversation): Renderer {
-    return makeRenderer(this.folder, { historyTurns: Math.max(1, messages.length) });
+  private get renderer(): Renderer {
+    return makeRenderer(this.folder);
   }
 
   private async imagesOf({ images, source = 'the conversation' }: Conversation): Promise<ProcessedImage[]> {

@@ -107,7 +107,7 @@ test.each(knownModels())(
     expect(tokenizer.tokenOf(imageTokenId)).toMatch(/^<(\|image_pad\||image)>$/);
     const said = 'Tap "Wi-Fi" – ünïcode 🙂 123';
     expect(tokenizer.decode(tokenizer.encode(said))).toBe(said);
-    const prompt = await makeRenderer(folder, { historyTurns: 1 }).renderPngs(
+    const prompt = await makeRenderer(folder).renderPngs(
       [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text: said }] }],
       [readFileSync(join(fixture, '../images/0.png'))],
     );

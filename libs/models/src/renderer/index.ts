@@ -8,4 +8,3 @@ export {
   type RendererOptions,
   type RendererParts,
 } from './renderer';
-export { cutHistory } from './history';

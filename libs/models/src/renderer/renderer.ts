@@ -5,7 +5,6 @@ import { asShownTogether, type ImageProcessor, type MeasuredImage, type Processe
 import type { Tokenizer } from '../tokenizer';
 import { answerFrame, withoutLead, type AnswerFrame } from './answer-frame';
 import { ControlTokens } from './control-tokens';
-import { cutHistory } from './history';
 import { ImageExpansion } from './image-expansion';
 import { imagesOf, numberImages, type NumberedMessage } from './images';
 import { assertPlaceholders } from './placeholders';
@@ -19,8 +18,6 @@ export interface RendererParts {
 }
 
 export interface RendererOptions {
-  /** Turns of the conversation that the model sees, the current one included; at least 1. */
-  historyTurns: number;
   /** JSON schemas of tools, for the chat template. */
   tools?: readonly object[];
 }
@@ -32,7 +29,7 @@ type Shown<I> = MeasuredImage & { amongOthers?: I };
 export interface RenderedPrompt<I = ProcessedImage> {
   /** One placeholder per image feature. */
   tokenIds: number[];
-  /** Images kept, in order of their placeholders. */
+  /** In order of their placeholders. */
   images: I[];
   /** Σ placeholders = Σ features of the images. */
   imageTokens: number;
@@ -62,7 +59,7 @@ export class Renderer {
   /** @throws ModelError `bad-config` when the tokenizer lacks the model's image token. */
   constructor(
     private readonly parts: RendererParts,
-    private readonly options: RendererOptions,
+    private readonly options: RendererOptions = {},
   ) {
     this.imageTokenId = parts.family.shape.imageTokenId;
     const imageToken = parts.tokenizer.tokenOf(this.imageTokenId);
@@ -75,7 +72,6 @@ export class Renderer {
     this.control = new ControlTokens(parts.tokenizer, [imageToken, ...parts.family.imageMarks]);
     this.frame = answerFrame(parts.chat, parts.tokenizer);
     this.expansion = new ImageExpansion(this.control, parts.family, imageToken, parts.tokenizer);
-    cutHistory([], options.historyTurns);
   }
 
   /**
@@ -85,23 +81,23 @@ export class Renderer {
    * @throws ModelError `bad-input` when messages and images do not fit.
    */
   render<I extends Shown<I>>(messages: readonly ChatMessage[], images: readonly I[]): RenderedPrompt<I> {
-    const kept = this.select(messages, images.length);
-    return this.renderKept(
-      kept,
-      imagesOf(kept).map((index) => images[index]),
+    const numbered = numberImages(messages, images.length);
+    return this.renderNumbered(
+      numbered,
+      imagesOf(numbered).map((index) => images[index]),
     );
   }
 
-  /** {@link render} from encoded images, which are measured only; those that history cuts away are not even looked at. */
+  /** {@link render} from encoded images, which are measured only. */
   async renderPngs(
     messages: readonly ChatMessage[],
     pngs: readonly Uint8Array[],
   ): Promise<RenderedPrompt<MeasuredImage>> {
-    const kept = this.select(messages, pngs.length);
+    const numbered = numberImages(messages, pngs.length);
     const { imageProcessor } = this.parts;
-    return this.renderKept(
-      kept,
-      await Promise.all(imagesOf(kept).map((index) => imageProcessor.measure(pngs[index]))),
+    return this.renderNumbered(
+      numbered,
+      await Promise.all(imagesOf(numbered).map((index) => imageProcessor.measure(pngs[index]))),
     );
   }
 
@@ -124,21 +120,21 @@ export class Renderer {
     messages: readonly ChatMessage[],
     images: readonly I[],
   ): RenderedConversation<I> {
-    const kept = this.select(messages, images.length);
-    const shown = asShownTogether(imagesOf(kept).map((index) => images[index]));
-    const whole = this.renderKept(kept, shown, false);
-    const answers = kept.flatMap(({ role, content }, index) =>
+    const numbered = numberImages(messages, images.length);
+    const shown = asShownTogether(imagesOf(numbered).map((index) => images[index]));
+    const whole = this.renderNumbered(numbered, shown, false);
+    const answers = numbered.flatMap(({ role, content }, index) =>
       role === 'assistant' ? [{ index, ids: this.responseIds(textOf(content)) }] : [],
     );
     const last = answers.at(-1);
     let { tokenIds } = whole;
     const assistantMask: number[] = tokenIds.map(() => 0);
     for (const { index, ids } of answers) {
-      const before = kept.slice(0, index);
-      const prompt = this.renderKept(before, shown.slice(0, imagesOf(before).length)).tokenIds;
+      const before = numbered.slice(0, index);
+      const prompt = this.renderNumbered(before, shown.slice(0, imagesOf(before).length)).tokenIds;
       const sampled = [...prompt, ...ids];
       if (!sampled.every((id, place) => id === tokenIds[place])) {
-        if (index !== last?.index || index !== kept.length - 1) continue;
+        if (index !== last?.index || index !== numbered.length - 1) continue;
         tokenIds = sampled;
         assistantMask.length = sampled.length;
       }
@@ -182,11 +178,7 @@ export class Renderer {
     return written ? [] : beginningIds;
   }
 
-  private select(messages: readonly ChatMessage[], images: number): NumberedMessage[] {
-    return cutHistory(numberImages(messages, images), this.options.historyTurns);
-  }
-
-  private renderKept<I extends Shown<I>>(
+  private renderNumbered<I extends Shown<I>>(
     messages: readonly NumberedMessage[],
     given: readonly I[],
     addGenerationPrompt = true,
@@ -218,6 +210,6 @@ function textOf(content: NumberedMessage['content']): string {
 }
 
 /** The renderer of a model folder, see {@link Renderer}. */
-export function makeRenderer(parts: RendererParts, options: RendererOptions): Renderer {
+export function makeRenderer(parts: RendererParts, options: RendererOptions = {}): Renderer {
   return new Renderer(parts, options);
 }
