@@ -56,7 +56,7 @@ const MALFORMED: { subject: string; payload: string | Uint8Array; services: stri
     subject: subjects.event(RUN, 'nonsense'),
     payload: '{"type":"nonsense"}',
     services: ['monitor'],
-    reason: /unknown event type/,
+    reason: /type: must be one of run_created, .*found "nonsense"/,
   },
 ];
 

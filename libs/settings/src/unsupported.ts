@@ -18,5 +18,4 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   ui_env_urls: 'env services are found over NATS',
   num_actors: 'start as many actor services as needed; rollout.concurrency is per actor',
   num_groups_to_log: 'the monitor shows every episode',
-  load_checkpoint_path: 'starting from an adapter of another run is not supported yet',
 };

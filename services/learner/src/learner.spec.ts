@@ -448,6 +448,18 @@ it('goes on from the run that left its checkpoints in the same folder, or leaves
   );
 });
 
+it('begins with the weights of a checkpoint that is named by its address, with an optimizer of its own', async () => {
+  const first = await startRun({ groupsPerBatch: 1 });
+  await playGroup(first, 0, [1, 0]);
+  await reached(first, 1);
+  const { adapterDigest } = (await bus.runs.policy(first))!;
+  await quit();
+  await bus.runs.changePhase(first, 'finished');
+  const loadCheckpoint = `uirl://${first}/sampler_weights/000001`;
+  const second = await startRun({ loadCheckpoint, runsDir: join(runsDir, 'a-machine-that-never-saw-it') });
+  expect(await bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
+});
+
 it('has invalid episodes played again, a bounded number of times, and keeps them out of the batch', async () => {
   const runId = await startRun({ groupsPerBatch: 1 });
   const invalid = { status: 'invalid' as const, invalidReason: 'the browser crashed', turns: [] };

@@ -22,6 +22,8 @@ export interface LearnerOptions {
   sampler: ComponentChoice;
   trackers: ComponentChoice[];
   algorithm: AlgorithmOptions;
+  /** Address of the checkpoint whose weights the run begins with; default: fresh ones. */
+  loadCheckpoint?: string;
   /** What is trained: an adapter, or all weights. */
   trainable: TrainedModel['trainable'];
   /** Sequences sampled at the same time. */

@@ -20,6 +20,7 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     logDir: run.logging.log_dir,
     ifLogDirExists: run.logging.behavior_if_log_dir_exists,
     model: model.name,
+    loadCheckpoint: model.load_checkpoint,
     engine: run.engine,
     sampler: run.sampler,
     trackers: run.logging.trackers,

@@ -153,7 +153,9 @@ async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Res
     config: redactRunFile(config, components),
   });
   const training = trainingOf(start, machinery, resumed, weights, trackers);
-  await begin({ ...resumed, ...training, engine, weights, trackers });
+  const { loadCheckpoint } = options;
+  const loadFrom = loadCheckpoint === undefined ? undefined : () => locate(start, loadCheckpoint);
+  await begin({ ...resumed, ...training, engine, weights, trackers, loadFrom });
   const { checkpoints, state } = resumed;
   logger.log(
     state === undefined
@@ -168,12 +170,16 @@ async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Res
   });
 }
 
-function weightsOf({ bus, run, options }: StartOptions, { engine, sampler }: Machinery): PolicyWeights {
-  const { runsDir, cacheDir } = options;
+function weightsOf(start: StartOptions, { engine, sampler }: Machinery): PolicyWeights {
   return new PolicyWeights(engine, sampler, {
-    runId: run.record.runId,
-    locate: (name) => resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints }),
+    runId: start.run.record.runId,
+    locate: (name) => locate(start, name),
   });
+}
+
+/** The folder of a checkpoint, by its address. */
+function locate({ bus, options: { runsDir, cacheDir } }: StartOptions, name: string): Promise<string> {
+  return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
 }
 
 function policyOf({ folder, screenshots, sampler }: Machinery, weights: PolicyWeights): PolicyServer {
@@ -227,7 +233,12 @@ function trainingOf(
 async function begin(
   parts: Resumed &
     Omit<Training, 'intake'> &
-    Pick<Machinery, 'engine'> & { weights: PolicyWeights; trackers: Trackers },
+    Pick<Machinery, 'engine'> & {
+      weights: PolicyWeights;
+      trackers: Trackers;
+      /** Finds the checkpoint a new run begins with, where it names one. */
+      loadFrom: (() => Promise<string>) | undefined;
+    },
 ): Promise<void> {
   const { checkpoints, state, progress, engine, weights, trackers, demand, reports, loop, runFolder } = parts;
   const { step } = progress;
@@ -235,6 +246,8 @@ async function begin(
     await engine.loadState({ model: 'policy', dir: checkpoints.folder.pathOf(step), optimizer: true });
   } else if (runFolder.resumeFrom !== undefined) {
     await engine.loadState({ model: 'policy', dir: runFolder.resumeFrom, optimizer: true });
+  } else if (parts.loadFrom !== undefined) {
+    await engine.loadState({ model: 'policy', dir: await parts.loadFrom(), optimizer: false });
   }
   const { digest } = await weights.publish(step);
   progress.produced(step, digest);

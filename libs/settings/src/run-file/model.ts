@@ -1,5 +1,6 @@
-import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsString, Min } from 'class-validator';
-import { Choice, Doc, Group, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
+import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
+import { parseCheckpointName } from '@ui-rl/contracts';
+import { Choice, Doc, Fits, Group, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
 import { LoraGroup } from './lora';
 
 export class ModelGroup {
@@ -19,6 +20,16 @@ export class ModelGroup {
   @Group(() => LoraGroup)
   @Needs('use_lora', true)
   lora: LoraGroup;
+
+  @Doc('checkpoint of another run whose weights this one begins with; its optimizer starts anew', {
+    aliases: ['load_checkpoint', 'load_checkpoint_path'],
+  })
+  @IsOptional()
+  @Fits(
+    'an address such as uirl://<run>/sampler_weights/000080',
+    (value) => typeof value === 'string' && parseCheckpointName(value) !== undefined,
+  )
+  load_checkpoint?: string;
 
   @Doc('how the policy writes its actions', { aliases: ['action_format'] })
   @Choice('action-dialect')

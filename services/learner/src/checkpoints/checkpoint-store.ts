@@ -111,8 +111,8 @@ export class CheckpointStore {
     const { runId } = this.options;
     const newest = found === undefined ? 'none' : `${stepFolder(found)} as the newest`;
     return new CheckpointElsewhere(
-      `run ${runId} has reached step ${announced}, but ${this.folder.dir} and the object store have ${newest}: start the learner ` +
-        'where the run was trained, or begin a new run from a checkpoint (model.load_checkpoint)',
+      `run ${runId} has reached step ${announced}, but ${this.folder.dir} and the object store have ${newest}: ` +
+        'start the learner where the run was trained, or begin a new run from a checkpoint (model.load_checkpoint)',
     );
   }
 }
