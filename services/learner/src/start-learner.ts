@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FINAL_PHASES, resolveCheckpoint, type BusService, type RunSnapshot } from '@ui-rl/bus';
 import type { BaseModel } from '@ui-rl/contracts';
@@ -147,6 +148,7 @@ async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Res
   const { runId, config } = run.record;
   const weights = weightsOf(start, machinery);
   const runDir = resumed.runFolder.dir;
+  await mkdir(runDir, { recursive: true });
   const trackers = await Trackers.create(options.trackers, components, {
     runId,
     runDir,

@@ -36,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A run file that names every one of them. */
 function chosen(url: string): Record<string, object> {
   return {
-    tasks: { source_type: 'lamps', most: 3 },
+    tasks: [{ source_type: 'lamps', most: 3 }],
     environment: { kind: { name: 'http-world', url } },
     model: { action_format: { name: 'grid', size: 240 } },
     algorithm: { advantage: { name: 'median', fade: 0.5 }, loss: { name: 'dro', beta: 0.1 } },
