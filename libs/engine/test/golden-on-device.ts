@@ -49,4 +49,4 @@ async function main([fixtures, names, device, output]: string[]): Promise<void> 
   writeFileSync(output, JSON.stringify(found));
 }
 
-void main(process.argv.slice(3));
+void main(process.argv.slice(2));

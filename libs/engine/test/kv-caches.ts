@@ -79,4 +79,4 @@ async function main([output]: string[]): Promise<void> {
   writeFileSync(output, JSON.stringify({ host, device }));
 }
 
-void main(process.argv.slice(3));
+void main(process.argv.slice(2));

@@ -67,4 +67,4 @@ async function main([fixture, device, gradientCheckpointing, folder]: string[]):
   writeFileSync(join(folder, `${device}.json`), JSON.stringify(result));
 }
 
-void main(process.argv.slice(3));
+void main(process.argv.slice(2));

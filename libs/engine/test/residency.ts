@@ -110,4 +110,4 @@ async function main([fixture, output]: string[]): Promise<void> {
   writeFileSync(output, JSON.stringify(fromHost));
 }
 
-void main(process.argv.slice(3));
+void main(process.argv.slice(2));
