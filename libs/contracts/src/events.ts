@@ -82,7 +82,7 @@ export class RolloutStartedEvent extends EventBase {
   actor: string;
 }
 
-/** One step: a batch was trained, in one optimizer step or several; or it was left out, having no signal. */
+/** One step: a batch of groups was trained, in one optimizer step or several; in none where nothing of it had a gradient. */
 export class TrainStepEvent extends EventBase {
   @Equals('train_step')
   type: 'train_step';

@@ -8,7 +8,10 @@ export interface MetricInfo {
 
 const metric = (name: string, unit: string, meaning: string): MetricInfo => ({ name, unit, meaning });
 
-/** Every metric that is published of a batch, and what it says. Names follow Tinker's logs where those have one. */
+/**
+ * Every metric that is published of a step, and what it says. A step trains one batch of groups, in one optimizer step or several.
+ * Names follow Tinker's logs where those have one.
+ */
 export const METRICS: readonly MetricInfo[] = [
   metric(
     'optim/loss',
@@ -21,11 +24,15 @@ export const METRICS: readonly MetricInfo[] = [
     'mean entropy of the distribution at trained tokens; a fall to 0 means that nothing is tried any more',
   ),
   metric('optim/grad_norm', 'norm', 'norm of all gradients before clipping'),
-  metric('optim/lr', '', 'learning rate of the step'),
+  metric('optim/lr', '', 'learning rate of the optimizer steps'),
   metric('optim/tokens', 'tokens', 'trained tokens'),
   metric('optim/samples', 'turns', 'turns that went through a pass; turns whose advantage is 0 need none'),
   metric('optim/micro_batches', 'passes', 'passes the batch was cut into'),
-  metric('optim/substeps', 'steps', 'optimizer steps of the batch'),
+  metric(
+    'optim/substeps',
+    'steps',
+    'optimizer steps of the step, one per part of its batch (training.num_substeps)',
+  ),
   metric(
     'optim/kl_sample_train_v1',
     'nats',
@@ -40,8 +47,8 @@ export const METRICS: readonly MetricInfo[] = [
   metric('optim/ratio_mean', '', 'mean probability ratio of trainer to sampler; 1 on-policy'),
   metric('optim/ratio_max', '', 'largest ratio'),
   metric('optim/clip_fraction', 'share', 'tokens whose gradient clipping took away (loss `ppo`)'),
-  metric('optim/<loss metric>', '', 'what a loss tells of itself'),
-  metric('advantage/<name>', '', 'what an advantage estimator tells of itself'),
+  metric('optim/<loss metric>', '', 'metrics of the loss itself'),
+  metric('advantage/<name>', '', 'metrics of the advantage estimator'),
   metric('env/all/reward/total', 'reward', 'mean return of the trained episodes'),
   metric('env/all/reward/<part>', 'reward', 'mean of one part of the reward'),
   metric('env/all/success', 'share', 'episodes the verifier calls a success, of those it can judge'),
@@ -71,13 +78,29 @@ export const METRICS: readonly MetricInfo[] = [
   metric('sampling_client/step_max', 'steps', 'newest'),
   metric('sampling_client/step_mean', 'steps', 'mean'),
   metric('async/steps_off_policy_max', 'steps', 'how far the oldest was behind the policy that was trained'),
-  metric('progress/batch', 'steps', 'batches trained'),
+  metric('progress/batch', 'steps', 'steps so far, a batch each'),
   metric('progress/done_frac', 'share', 'of training.max_steps'),
   metric('time/train', 's', 'passes and optimizer steps'),
-  metric('time/waiting_for_episodes', 's', 'from the end of the last batch until this one was complete'),
-  metric('time/total', 's', 'from the end of the last batch to the end of this one'),
-  metric('time/checkpoint', 's', 'saving, serving and announcing the new weights'),
-  metric('time/upload', 's', 'bringing the checkpoint into the object store'),
+  metric(
+    'time/waiting_for_episodes',
+    's',
+    'from when the last step was over until the batch of this one was complete',
+  ),
+  metric(
+    'time/total',
+    's',
+    'from the end of the last step to the end of this one: waiting, training, and the checkpoint',
+  ),
+  metric(
+    'time/checkpoint',
+    's',
+    'saving, uploading, serving and announcing the new weights; the next step begins after it',
+  ),
+  metric(
+    'time/upload',
+    's',
+    'of that, bringing the checkpoint into the object store (logging.upload_checkpoints)',
+  ),
   metric('time/policy_per_turn', 's', 'mean time an actor waited for an answer of the policy'),
   metric('time/env_per_turn', 's', 'mean time an action and its screenshot took'),
 ];

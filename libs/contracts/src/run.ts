@@ -55,7 +55,7 @@ export class RunState {
 }
 
 export class PolicyState {
-  /** Steps behind the policy that samples now, a trained batch each; 0 is the model as loaded. */
+  /** Steps behind the policy that samples now, a batch each; 0 is the model as loaded. */
   @IsInt()
   @Min(0)
   version: number;
@@ -69,11 +69,16 @@ export class PolicyState {
 
   /**
    * Training groups the learner has requested since the start. The task-loader releases groups until it has released
-   * as many: `(version + 1 + max_steps_off_policy) · groups_per_batch` plus refills for groups without signal.
+   * as many: `(version + 1 + max_steps_off_policy) · groups_per_batch` plus others in place of those without learning signal or without a valid episode.
    */
   @IsInt()
   @Min(0)
   groupsRequested: number;
+
+  /** Indices of groups that were given up since the checkpoint, without a single valid episode: `12-14,20`. */
+  @IsOptional()
+  @Matches(/^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, { message: 'failedGroups must be ranges such as 12-14,20' })
+  failedGroups?: string;
 }
 
 export class LoaderState {

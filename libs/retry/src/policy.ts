@@ -90,6 +90,26 @@ export const RETRIES = {
     attempts: 3,
     then: 'the trajectory is invalid, with the code of the last failure',
   },
+  browserPage: {
+    what: 'environment `browser`: a page that was gone before its episode began, with another page',
+    firstMs: 0,
+    maxMs: 0,
+    attempts: 2,
+    then: 'the environment does not open: `crashed`, or `deadline` where its time is over',
+  },
+  browserAnswer: {
+    what: 'environment `browser`: a question to a page, or its screenshot, whose answer a navigation lost; after the page has loaded',
+    firstMs: 20,
+    maxMs: 20,
+    then: 'until the deadline of the step (environment.deadline_ms)',
+  },
+  browserState: {
+    what: 'environment `browser`: the state of a page that has none while it navigates; after the page has loaded',
+    firstMs: 20,
+    maxMs: 20,
+    attempts: 5,
+    then: 'the page has failed: `page_error`',
+  },
   serveRun: {
     what: 'every service: serving a run, where that failed by no fault of the run; published as a warning of the run',
     firstMs: 5_000,
@@ -174,6 +194,41 @@ export const DEADLINES = {
     what: 'an env service that holds a session and does not listen',
     ms: 8_000,
     then: 'the session is lost',
+  },
+  environmentClose: {
+    what: 'the final state of an environment, where nothing else is said (environment.deadline_ms in services)',
+    ms: 10_000,
+    then: 'the session is over without one: `deadline`',
+  },
+  environmentHung: {
+    what: 'an environment that does not keep its deadline, beyond that',
+    ms: 2_000,
+    then: 'it counts as hung and the session is over: `deadline`',
+  },
+  browserReload: {
+    what: 'a page that navigates, to load, before it is asked again (environment `browser`)',
+    ms: 5_000,
+    then: 'it is asked as it is',
+  },
+  browserLoad: {
+    what: 'a page without `uirl`, to load what an action navigates to (environment `browser`)',
+    ms: 10_000,
+    then: 'it is shown as it is, with the outcome `still_loading`',
+  },
+  browserScreenshot: {
+    what: 'a screenshot of a page (environment `browser`)',
+    ms: 3_000,
+    then: 'it is requested again',
+  },
+  browserClose: {
+    what: 'a page, to close (environment `browser`)',
+    ms: 5_000,
+    then: 'its browser is ended with it',
+  },
+  tracker: {
+    what: 'one call of a tracker',
+    ms: 10_000,
+    then: 'an error in the log of the learner; the run goes on',
   },
   stall: {
     what: 'any sign of an evaluation (evaluator)',

@@ -10,7 +10,7 @@ import { PolicyModule } from './policy.module';
 import { RunSkipped } from './run-folder';
 import { startLearner } from './start-learner';
 
-/** What the service itself is told when it starts. A class, so that it can be injected. */
+/** Configuration of the service itself. A class, so that it can be injected. */
 export abstract class LearnerServiceOptions {
   /** The only run to serve; without it one run after the other. */
   readonly runId?: string;
@@ -18,7 +18,7 @@ export abstract class LearnerServiceOptions {
   readonly components: ComponentRegistry;
   /** Reads a run's options from its record; throws where they make no sense. */
   readonly optionsOf: (run: RunSnapshot) => LearnerOptions;
-  /** Told of what ends the process. */
+  /** Called with an error that ends the process. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -35,7 +35,7 @@ export interface LearnerParts {
   loop: TrainingLoop;
   trackers: Trackers;
   evaluations: Consumption;
-  /** Called with what cannot be handled: the process should end, a new one goes on from the last checkpoint. */
+  /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
   onFailure: (error: unknown) => void;
 }
 
@@ -58,7 +58,7 @@ export class Learner {
     return this.parts.policy.act(request);
   }
 
-  /** @param screenshot a size to be told of what the model sees of it */
+  /** @param screenshot size whose `modelImage` is wanted, the size in which the model sees it */
   async info(screenshot?: ImageSize): Promise<PolicyInfoReply | Refusal> {
     const { runId, weights, engine, policy } = this.parts;
     const modelImage = screenshot && policy.modelImage(screenshot);
@@ -92,13 +92,19 @@ export class Learner {
 
   /** Serves no more and releases the device. */
   async stop(): Promise<void> {
-    const { evaluations, trackers, sampler, engine } = this.parts;
+    const { evaluations, trackers } = this.parts;
     this.stopping.abort();
     clearTimeout(this.timer);
-    await Promise.all([
-      evaluations.stop().then(() => trackers.close()),
-      sampler.stop().then(() => engine.stop()),
-    ]);
+    await Promise.all([evaluations.stop().then(() => trackers.close()), this.releaseDevice()]);
+  }
+
+  private async releaseDevice(): Promise<void> {
+    const { sampler, engine } = this.parts;
+    try {
+      await sampler.stop();
+    } finally {
+      await engine.stop();
+    }
   }
 
   /** Follows the run's phase: when training may begin, how long it may take, when it is over. */

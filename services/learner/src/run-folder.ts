@@ -2,6 +2,7 @@ import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
 import type { RunFile } from '@ui-rl/settings';
+import { CheckpointFolder } from './checkpoints/checkpoint-folder';
 
 export type IfLogDirExists = RunFile['logging']['behavior_if_log_dir_exists'];
 
@@ -30,7 +31,8 @@ export interface RunFolder {
   resumeFrom?: string;
 }
 
-const CHECKPOINTS = 'checkpoints';
+/** Where a run's checkpoints lie in its folder. */
+export const CHECKPOINTS = 'checkpoints';
 const FOLDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Whether a text names a folder and nothing outside it. */
@@ -39,8 +41,8 @@ function isFolderName(text: string): boolean {
 }
 
 /**
- * The folder of a run. Where another run left checkpoints in it, it is done with them what the run file says: they are deleted
- * (`overwrite`), set aside and gone on from (`resume`), or left alone (`skip`).
+ * The folder of a run. Checkpoints that another run left in it are treated as the run file says: deleted (`overwrite`), moved beside
+ * and resumed from (`resume`), or left alone (`skip`).
  * @throws RunSkipped, or an error that says what to choose (`ask` is for the command line), or that the other run is not over
  */
 export async function openRunFolder(options: RunFolderOptions): Promise<RunFolder> {
@@ -51,7 +53,7 @@ export async function openRunFolder(options: RunFolderOptions): Promise<RunFolde
   const checkpoints = join(dir, CHECKPOINTS);
   const other = await ownerOf(checkpoints);
   if (other !== undefined && other !== runId) await makeRoom(dir, other, options);
-  return ifExists === 'resume' && other !== runId ? { dir, resumeFrom: await setAside(dir) } : { dir };
+  return ifExists === 'resume' && other !== runId ? { dir, resumeFrom: await movedAside(dir) } : { dir };
 }
 
 async function makeRoom(
@@ -82,22 +84,19 @@ async function ownerOf(checkpoints: string): Promise<string | undefined> {
 }
 
 async function newestIn(checkpoints: string): Promise<string | undefined> {
-  const steps = (await names(checkpoints)).filter((name) => /^\d{6,}$/.test(name)).map(Number);
-  if (steps.length === 0) return undefined;
-  return join(checkpoints, String(Math.max(...steps)).padStart(6, '0'));
+  const folder = new CheckpointFolder(checkpoints);
+  const newest = (await folder.steps()).at(-1);
+  return newest === undefined ? undefined : folder.pathOf(newest);
 }
 
-/** The newest checkpoint that was set aside last: also after a process ended before the new run saved its first one. */
-async function setAside(dir: string): Promise<string | undefined> {
-  const folders = (await names(dir)).filter((name) => name.startsWith(`${CHECKPOINTS}.`));
-  const times = await Promise.all(folders.map(async (name) => (await stat(join(dir, name))).mtimeMs));
-  const last = folders[times.indexOf(Math.max(...times))];
-  return last === undefined ? undefined : newestIn(join(dir, last));
-}
-
-async function names(dir: string): Promise<string[]> {
-  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
+/** The newest checkpoint that was moved aside last: also after a process ended before the new run saved its first one. */
+async function movedAside(dir: string): Promise<string | undefined> {
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
+  const folders = names.filter((name) => name.startsWith(`${CHECKPOINTS}.`));
+  const times = await Promise.all(folders.map(async (name) => (await stat(join(dir, name))).mtimeMs));
+  const last = folders[times.indexOf(Math.max(...times))];
+  return last === undefined ? undefined : newestIn(join(dir, last));
 }

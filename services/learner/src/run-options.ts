@@ -6,7 +6,7 @@ import type { AlgorithmOptions } from './training/algorithm';
 /** Unacknowledged messages the broker hands out to one consumer, and pull requests it lets wait: 512 by default. */
 const MAX_OPEN_TRAJECTORIES = 500;
 
-/** What the machine says, not the run. */
+/** Set by the machine, not by the run. */
 export type MachineOptions = Pick<LearnerOptions, 'runsDir' | 'hub' | 'models' | 'cacheDir'>;
 
 /** The learner's part of a run file. Throws where options do not go together. */

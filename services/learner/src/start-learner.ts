@@ -1,7 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FINAL_PHASES, resolveCheckpoint, type BusService, type RunSnapshot } from '@ui-rl/bus';
+import {
+  describeError,
+  FINAL_PHASES,
+  resolveCheckpoint,
+  type BusService,
+  type RunSnapshot,
+} from '@ui-rl/bus';
 import type { BaseModel } from '@ui-rl/contracts';
 import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
 import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
@@ -9,6 +15,7 @@ import { redactRunFile } from '@ui-rl/settings';
 import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-folder';
 import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-store';
 import { GroupBuffer } from './episodes/groups';
+import { IndexSet } from './episodes/index-set';
 import { EpisodeIntake } from './episodes/intake';
 import { Learner } from './learner';
 import { findModel, type FoundModel } from './model-source';
@@ -16,7 +23,7 @@ import type { LearnerOptions } from './options';
 import { PolicyServer } from './policy/policy-server';
 import { PolicyWeights } from './policy/policy-weights';
 import { Screenshots } from './policy/screenshots';
-import { openRunFolder, RunSkipped, type RunFolder } from './run-folder';
+import { CHECKPOINTS, openRunFolder, RunSkipped, type RunFolder } from './run-folder';
 import { keepsCheckpoint } from './run-options';
 import { trackEvaluations } from './tracking/evaluations';
 import { Trackers } from './tracking/trackers';
@@ -33,7 +40,7 @@ export interface StartOptions {
   run: RunSnapshot;
   options: LearnerOptions;
   components: ComponentRegistry;
-  /** Called with what cannot be handled: the process should end, a new one goes on from the last checkpoint. */
+  /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
   onFailure: (error: unknown) => void;
 }
 
@@ -52,7 +59,7 @@ const log: Log = (level, message) => {
   logger[level === 'info' ? 'log' : level](message);
 };
 
-/** Loads the model and goes on where the run's newest checkpoint stands, or begins with checkpoint 0. */
+/** Loads the model and resumes from the run's newest checkpoint, or begins with checkpoint 0. */
 export async function startLearner(start: StartOptions): Promise<Learner> {
   const { runId } = start.run.record;
   let machinery: Machinery | undefined;
@@ -61,11 +68,10 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
     const stood = await readState(start, runFolder);
     const model = await modelOf(start, stood.state);
     machinery = await startMachinery(start, model.dir);
-    const progress = progressOf(runId, stood.state, model.base);
+    const progress = progressOf(runId, stood, model.base);
     return await resumeRun(start, machinery, { ...stood, progress, runFolder });
   } catch (error) {
-    await machinery?.sampler.stop();
-    await machinery?.engine.stop();
+    if (machinery !== undefined) await stopMachinery(machinery);
     if (error instanceof CheckpointElsewhere || error instanceof RunSkipped) throw error;
     throw new Error(`the learner of run ${runId} cannot start`, { cause: error });
   }
@@ -100,11 +106,20 @@ async function startMachinery(
   }
 }
 
+/** Failures are logged: they must not hide why the start failed. */
+async function stopMachinery({ sampler, engine }: Machinery): Promise<void> {
+  for (const part of [sampler, engine]) {
+    await part.stop().catch((error: unknown) => logger.error(describeError(error)));
+  }
+}
+
 /** Where the run stood. */
 interface Resumed {
   checkpoints: CheckpointStore;
   /** undefined for a run that begins. */
   state: LearnerState | undefined;
+  /** Groups that were given up since, as ranges. */
+  failedGroups: string;
   progress: Progress;
   runFolder: RunFolder;
 }
@@ -123,37 +138,65 @@ function modelOf({ options }: StartOptions, state: LearnerState | undefined): Pr
   return findModel(model, state?.model, { ...hub, models, onProgress: (line) => logger.log(line) });
 }
 
-function progressOf(runId: string, state: LearnerState | undefined, base: BaseModel): Progress {
-  return state === undefined ? new Progress(runId, base) : Progress.from(state, base);
+function progressOf(
+  runId: string,
+  { state, failedGroups }: Pick<Resumed, 'state' | 'failedGroups'>,
+  base: BaseModel,
+): Progress {
+  const progress = state === undefined ? new Progress(runId, base) : Progress.from(state, base);
+  for (const index of IndexSet.parse(failedGroups)) progress.fail(index);
+  return progress;
 }
 
 async function readState(
   { bus, run, options }: StartOptions,
   { dir }: RunFolder,
-): Promise<Pick<Resumed, 'checkpoints' | 'state'>> {
+): Promise<Pick<Resumed, 'checkpoints' | 'state' | 'failedGroups'>> {
   const { runId } = run.record;
-  const folder = new CheckpointFolder(join(dir, 'checkpoints'));
+  const folder = new CheckpointFolder(join(dir, CHECKPOINTS));
   const checkpoints = new CheckpointStore(folder, bus.checkpoints, {
     runId,
     uploads: options.uploads,
     keeps: (step) => keepsCheckpoint(options, step),
   });
-  const state = await checkpoints.resume((await bus.runs.policy(runId))?.version ?? 0);
-  return { checkpoints, state };
+  const policy = await bus.runs.policy(runId);
+  const state = await checkpoints.resume(policy?.version ?? 0);
+  return { checkpoints, state, failedGroups: policy?.failedGroups ?? '' };
 }
 
 async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Resumed): Promise<Learner> {
-  const { bus, run, options, components, onFailure } = start;
-  const { engine, sampler } = machinery;
+  const trackers = await trackersOf(start, resumed.runFolder);
+  try {
+    return await resumeTracked(start, machinery, resumed, trackers);
+  } catch (error) {
+    await trackers.close();
+    throw error;
+  }
+}
+
+async function trackersOf(
+  { run, options, components }: StartOptions,
+  { dir: runDir }: RunFolder,
+): Promise<Trackers> {
   const { runId, config } = run.record;
-  const weights = weightsOf(start, machinery);
-  const runDir = resumed.runFolder.dir;
   await mkdir(runDir, { recursive: true });
-  const trackers = await Trackers.create(options.trackers, components, {
+  return Trackers.create(options.trackers, components, {
     runId,
     runDir,
     config: redactRunFile(config, components),
   });
+}
+
+async function resumeTracked(
+  start: StartOptions,
+  machinery: Machinery,
+  resumed: Resumed,
+  trackers: Trackers,
+): Promise<Learner> {
+  const { bus, run, options, onFailure } = start;
+  const { engine, sampler } = machinery;
+  const { runId } = run.record;
+  const weights = weightsOf(start, machinery);
   const training = trainingOf(start, machinery, resumed, weights, trackers);
   const { loadCheckpoint } = options;
   const loadFrom = loadCheckpoint === undefined ? undefined : () => locate(start, loadCheckpoint);
@@ -231,7 +274,7 @@ function trainingOf(
   return { intake, demand, reports, loop };
 }
 
-/** Loads the newest weights, or keeps those the run begins with; serves them, and says where the run stands. */
+/** Loads the newest weights, or keeps those the run begins with; serves them, and reports where the run stands. */
 async function begin(
   parts: Resumed &
     Omit<Training, 'intake'> &

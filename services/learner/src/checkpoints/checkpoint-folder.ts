@@ -8,18 +8,18 @@ export interface LearnerState {
   runId: string;
   /** What the weights belong to. */
   model: BaseModel;
-  /** Batches trained. */
+  /** Steps trained, a batch each. */
   step: number;
   /** Digest of the weights that sampled at each step, by step; a trajectory with any other is refused. */
   digests: Record<string, string>;
   /** Group indices whose episodes are trained or dropped, as ranges: `0-79,81`. */
   settledGroups: string;
-  /** Groups replaced so far, on top of `groups_per_batch` per step. */
+  /** Groups replaced so far, on top of `groups_per_batch` per step: without learning signal, or without a valid episode. */
   replacedGroups: number;
   counts: { trajectories: number; invalid: number; trainedEpisodes: number; trainedTokens: number };
   /** ISO 8601. */
   savedAt: string;
-  /** The last step as it was told, so that it can be told again. */
+  /** The last step, so that it can be reported again; without the times of the checkpoint that holds this. */
   lastStep: { rolloutIds: string[]; metrics: Record<string, number> } | null;
 }
 

@@ -7,7 +7,7 @@ import type { CheckpointFolder, LearnerState } from './checkpoint-folder';
 /** Which checkpoints go into the object store: every step's, those that are kept, or none. */
 export type Uploads = 'all' | 'kept' | 'none';
 
-/** A run cannot go on here: what it was told to have reached lies on another machine. */
+/** A run cannot resume here: the checkpoint that it announced last lies on another machine. */
 export class CheckpointElsewhere extends Error {
   constructor(message: string) {
     super(message);
@@ -34,9 +34,9 @@ export class CheckpointStore {
   ) {}
 
   /**
-   * Where the run stood: the newest checkpoint, which is brought here where another machine uploaded it; undefined for a run that
-   * begins. A step that both have is the uploaded one: the other is what a learner left that ended before it told of it.
-   * @param announced step of the policy that the run was told of last, 0 for none
+   * The state of the newest checkpoint, which is downloaded where another machine uploaded it; undefined for a run that begins.
+   * Of a step that both have the uploaded one counts: the other was left by a learner that ended before it announced it.
+   * @param announced step of the policy that was announced last, 0 for none
    * @throws CheckpointElsewhere
    */
   async resume(announced: number): Promise<LearnerState | undefined> {

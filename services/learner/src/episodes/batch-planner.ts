@@ -1,4 +1,5 @@
 import type { Group, GroupBuffer } from './groups';
+import type { IndexSet } from './index-set';
 
 export interface BatchOptions {
   groupsPerBatch: number;
@@ -10,40 +11,39 @@ export interface BatchOptions {
   hasLearningSignal(group: Group): boolean;
 }
 
-/** Groups for one step, and those that were dropped on the way because they carry no learning signal. */
+/** Groups for one step, and those that others are to take the place of. */
 export interface BatchPlan {
   kept: Group[];
-  /** Without signal, or without a single valid episode. */
+  /** Without learning signal. */
   replaced: Group[];
+  /** Without a single valid episode. */
+  failed: Group[];
   /** `kept` holds as many groups as a step needs. */
   ready: boolean;
 }
 
 /** Chooses the groups of the next step among the complete ones. The same groups give the same plan. */
-export function planBatch(buffer: GroupBuffer, firstIndex: number, options: BatchOptions): BatchPlan {
+export function planBatch(buffer: GroupBuffer, settled: IndexSet, options: BatchOptions): BatchPlan {
   const kept: Group[] = [];
   const replaced: Group[] = [];
-  let withoutSignal = 0;
-  for (const group of candidates(buffer, firstIndex, options.inOrder)) {
-    if (group.trajectories.length === 0) {
+  const failed: Group[] = [];
+  for (const group of candidates(buffer, settled, options.inOrder)) {
+    if (group.trajectories.length === 0) failed.push(group);
+    else if (replaced.length < options.maxReplacedGroups && !options.hasLearningSignal(group))
       replaced.push(group);
-    } else if (!options.hasLearningSignal(group) && withoutSignal < options.maxReplacedGroups) {
-      withoutSignal += 1;
-      replaced.push(group);
-    } else {
-      kept.push(group);
-    }
+    else kept.push(group);
     if (kept.length === options.groupsPerBatch) break;
   }
-  return { kept, replaced, ready: kept.length === options.groupsPerBatch };
+  return { kept, replaced, failed, ready: kept.length === options.groupsPerBatch };
 }
 
-function* candidates(buffer: GroupBuffer, firstIndex: number, inOrder: boolean): Generator<Group> {
+function* candidates(buffer: GroupBuffer, settled: IndexSet, inOrder: boolean): Generator<Group> {
   if (!inOrder) {
     yield* buffer.complete();
     return;
   }
-  for (let index = firstIndex; ; index += 1) {
+  for (let index = settled.firstMissing; ; index += 1) {
+    if (settled.has(index)) continue;
     const group = buffer.completeAt(index);
     if (group === undefined) return;
     yield group;

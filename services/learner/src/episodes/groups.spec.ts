@@ -54,6 +54,8 @@ describe('groups', () => {
     const buffer = bufferWith(trajectory(0, 0));
     const first = buffer.add(trajectory(0, 1), false);
     expect(first).toMatchObject({ kind: 'refill', request: { rolloutId: 'g0-r1-a1', attempt: 1 } });
+    // Its message comes again, as after a lost acknowledgement.
+    expect(buffer.add(trajectory(0, 1), false)).toEqual(first);
     expect(buffer.add(trajectory(0, 1, 0, 1), false).kind).toBe('waiting');
     const [group] = buffer.complete();
     expect(group.trajectories).toHaveLength(1);
@@ -69,35 +71,57 @@ describe('groups', () => {
     const buffer = new GroupBuffer({ maxAttempts: 2, isSettled: (index) => index === 3 });
     expect(buffer.add(trajectory(3, 0), true).kind).toBe('redundant');
   });
+
+  it('are all let go of at the end of the run, and what comes later is superfluous', async () => {
+    const buffer = new GroupBuffer({ maxAttempts: 2, isSettled: () => false });
+    const waiting = buffer.add(trajectory(0, 0), true);
+    buffer.close();
+    if (waiting.kind === 'waiting') await waiting.settled;
+    expect(buffer.add(trajectory(0, 1), true).kind).toBe('redundant');
+    expect(buffer.complete()).toEqual([]);
+  });
 });
 
 describe('the batch', () => {
+  const none = new IndexSet();
+
   it('takes groups in order of completion', () => {
     const buffer = bufferWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0), trajectory(0, 1, 1));
-    expect(planBatch(buffer, 0, plan).kept.map(({ index }) => index)).toEqual([1]);
+    expect(planBatch(buffer, none, plan).kept.map(({ index }) => index)).toEqual([1]);
   });
 
   it('takes groups by index where order matters, and waits for the first missing one', () => {
     const inOrder = { ...plan, inOrder: true };
     const buffer = bufferWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0));
-    expect(planBatch(buffer, 0, inOrder).ready).toBe(false);
+    expect(planBatch(buffer, none, inOrder).ready).toBe(false);
     buffer.add(trajectory(0, 1, 1), true);
-    expect(planBatch(buffer, 0, inOrder).kept.map(({ index }) => index)).toEqual([0]);
+    expect(planBatch(buffer, none, inOrder).kept.map(({ index }) => index)).toEqual([0]);
   });
 
   it('replaces groups without signal up to the limit, then takes them', () => {
     const same = [0, 1, 2].flatMap((index) => [trajectory(index, 0), trajectory(index, 1)]);
     const buffer = bufferWith(...same);
-    const chosen = planBatch(buffer, 0, { ...plan, maxReplacedGroups: 2 });
+    const chosen = planBatch(buffer, none, { ...plan, maxReplacedGroups: 2 });
     expect(chosen.replaced.map(({ index }) => index)).toEqual([0, 1]);
     expect(chosen.kept.map(({ index }) => index)).toEqual([2]);
   });
 
-  it('replaces a group of which no episode is valid, even where nothing else is replaced', () => {
+  it('leaves out a group of which no episode is valid, and what is settled', () => {
     const buffer = new GroupBuffer({ maxAttempts: 1, isSettled: () => false });
     buffer.add(trajectory(0, 0), false);
     buffer.add(trajectory(0, 1), false);
-    expect(planBatch(buffer, 0, plan)).toMatchObject({ ready: false, replaced: [{ index: 0 }] });
+    expect(planBatch(buffer, none, plan)).toMatchObject({
+      ready: false,
+      replaced: [],
+      failed: [{ index: 0 }],
+    });
+    buffer.settle(buffer.complete());
+    buffer.add(trajectory(1, 0), true);
+    buffer.add(trajectory(1, 1, 1), true);
+    expect(planBatch(buffer, IndexSet.parse('0'), { ...plan, inOrder: true }).kept).toMatchObject([
+      { index: 1 },
+    ]);
+    expect(planBatch(buffer, IndexSet.parse('1'), { ...plan, inOrder: true }).kept).toEqual([]);
   });
 });
 
@@ -109,6 +133,7 @@ describe('an index set', () => {
     expect(set.size).toBe(6);
     expect(set.firstMissing).toBe(3);
     expect(IndexSet.parse(set.toString()).has(6)).toBe(true);
+    expect([...set]).toEqual([0, 1, 2, 5, 6, 7]);
     expect(IndexSet.parse('').firstMissing).toBe(0);
     expect(() => IndexSet.parse('1-x')).toThrow('"1-x" is no range');
   });

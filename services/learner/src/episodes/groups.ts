@@ -2,7 +2,7 @@ import { RolloutRequest, type Trajectory } from '@ui-rl/contracts';
 
 /** What becomes of a trajectory that has arrived. */
 export type AddResult =
-  /** It belongs to a group that is settled, or another attempt already took its slot: nothing is left to do. */
+  /** The run is over, it belongs to a group that is settled, or another attempt already took its slot: nothing is left to do. */
   | { kind: 'redundant' }
   /** It waits in its group until the group is settled. */
   | { kind: 'waiting'; settled: Promise<void> }
@@ -20,14 +20,19 @@ export class Group {
   private readonly members = new Map<number, Member>();
   /** Members that failed in the infrastructure too often and stay out. */
   private readonly abandoned = new Map<number, Member>();
-  /** Invalid episodes of this group so far. */
-  invalid = 0;
+  /** Rollout ids of its invalid episodes so far. */
+  private readonly invalidEpisodes = new Set<string>();
 
   constructor(
     readonly index: number,
     readonly id: string,
     readonly size: number,
   ) {}
+
+  /** Invalid episodes so far. */
+  get invalid(): number {
+    return this.invalidEpisodes.size;
+  }
 
   get complete(): boolean {
     return this.members.size + this.abandoned.size >= this.size;
@@ -46,6 +51,11 @@ export class Group {
 
   find(indexInGroup: number): Member | undefined {
     return this.members.get(indexInGroup) ?? this.abandoned.get(indexInGroup);
+  }
+
+  /** A message that comes again counts once. */
+  countInvalid({ request }: Trajectory): void {
+    this.invalidEpisodes.add(request.rolloutId);
   }
 
   add(trajectory: Trajectory, valid: boolean): Member {
@@ -73,20 +83,21 @@ export class GroupBuffer {
   private readonly open = new Map<number, Group>();
   /** Indices of complete groups, in order of completion. */
   private readonly completed: number[] = [];
+  private closed = false;
 
   constructor(private readonly options: GroupBufferOptions) {}
 
   /** @param valid whether the episode may be trained on */
   add(trajectory: Trajectory, valid: boolean): AddResult {
     const { request } = trajectory;
-    if (this.options.isSettled(request.groupIndex)) return { kind: 'redundant' };
+    if (this.closed || this.options.isSettled(request.groupIndex)) return { kind: 'redundant' };
     const group = this.groupOf(request);
     const known = group.find(request.indexInGroup);
     if (known !== undefined) {
       const same = known.trajectory.request.rolloutId === request.rolloutId;
       return same ? { kind: 'waiting', settled: known.settled } : { kind: 'redundant' };
     }
-    if (!valid) group.invalid += 1;
+    if (!valid) group.countInvalid(trajectory);
     if (!valid && request.attempt + 1 < this.options.maxAttempts) {
       return { kind: 'refill', request: nextAttempt(request) };
     }
@@ -124,8 +135,9 @@ export class GroupBuffer {
     return { trajectories, invalid };
   }
 
-  /** Lets go of everything, as at the end of a run. */
-  settleAll(): void {
+  /** The end of a run: releases all messages, and those that still come. */
+  close(): void {
+    this.closed = true;
     for (const group of this.open.values()) group.settle();
     this.open.clear();
     this.completed.length = 0;

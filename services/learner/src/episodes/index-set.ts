@@ -12,6 +12,11 @@ export class IndexSet {
     return set;
   }
 
+  /** The numbers, in order. */
+  *[Symbol.iterator](): Generator<number> {
+    for (const [first, last] of this.ranges) for (let index = first; index <= last; index += 1) yield index;
+  }
+
   has(index: number): boolean {
     return this.ranges.some(([first, last]) => index >= first && index <= last);
   }

@@ -11,7 +11,7 @@ export interface EpisodeCounts {
 export class InvalidShareAlarm {
   private raised = false;
 
-  /** What to tell people; undefined where there is nothing new to tell. */
+  /** The text of the alarm; undefined where none is raised now. */
   update({ trajectories, invalid }: EpisodeCounts): string | undefined {
     const tooMany = trajectories >= ALARM_AFTER && invalid / trajectories > ALARM_SHARE;
     const isNew = tooMany && !this.raised;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { BusError, failure } from '@ui-rl/bus';
 import { parseCheckpointName, stepFolder, type RequestFailure } from '@ui-rl/contracts';
@@ -26,8 +27,7 @@ export class PolicyWeights {
   /** By address. */
   private readonly loaded = new LRUCache<string, Promise<PolicySnapshot>>({
     max: MAX_LOADED_CHECKPOINTS,
-    dispose: (loading) =>
-      void loading.then(({ weights }) => this.sampler.retire(weights)).catch(() => undefined),
+    dispose: (loading) => void loading.then(({ weights }) => this.retire(weights)).catch(() => undefined),
   });
   private loads = 0;
 
@@ -54,7 +54,7 @@ export class PolicyWeights {
   async activate(step: number, digest: string): Promise<void> {
     const old = this.active;
     this.active = { step, digest, weights: weightsOf(step) };
-    if (old !== undefined && old.weights !== this.active.weights) await this.sampler.retire(old.weights);
+    if (old !== undefined && old.weights !== this.active.weights) await this.retire(old.weights);
   }
 
   /** @param policy `latest`, or the name of a checkpoint */
@@ -76,6 +76,12 @@ export class PolicyWeights {
       }
       throw error;
     }
+  }
+
+  /** Requests that have found these weights are sampling with them by then, which ends normally. */
+  private async retire(weights: string): Promise<void> {
+    await setImmediate();
+    await this.sampler.retire(weights);
   }
 
   private load(name: string, step: number): Promise<PolicySnapshot> {

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { asShownTogether, type ImageProcessor, type MeasuredImage } from '@ui-rl/models';
 
-/** Where a screenshot's bytes can be had again, by hash; null where nobody has them. */
+/** Fetches a screenshot's bytes by hash; null where they are not stored (any more). */
 export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
 
 const PNG_BYTES = 128 * 2 ** 20;
 const MEASURED_IMAGES = 100_000;
 
-/** What was shown lately: actors name it by its hash, the engine asks for its bytes, training for its size. */
+/** Cache of recent screenshots: actors name them by hash, the engine needs their bytes, training their sizes. */
 export class Screenshots {
   private readonly pngs = new LRUCache<string, Uint8Array>({
     maxSize: PNG_BYTES,
@@ -15,7 +15,7 @@ export class Screenshots {
   });
   private readonly measured = new LRUCache<string, MeasuredImage>({ max: MEASURED_IMAGES });
 
-  /** @param fetchImage where those are asked for that are forgotten, or were shown to another process */
+  /** @param fetchImage for those that are no longer cached, or were sent to another process */
   constructor(
     private readonly processor: Pick<ImageProcessor, 'measure'>,
     private readonly fetchImage: FetchImage,
@@ -43,12 +43,12 @@ export class Screenshots {
     return found;
   }
 
-  /** The bytes of a screenshot; null where nobody has them any more. */
+  /** The bytes of a screenshot; null where they are neither cached nor stored. */
   async bytesOf(sha256: string): Promise<Uint8Array | null> {
     return this.pngs.get(sha256) ?? this.fetchImage(sha256);
   }
 
-  /** The images of a prompt by their hashes, in the form in which it shows them. Throws where nobody has one. */
+  /** The images of a prompt by their hashes, as it shows them. Throws where one is neither cached nor stored. */
   async ofPrompt(hashes: readonly string[]): Promise<MeasuredImage[]> {
     return asShownTogether(await Promise.all(hashes.map((sha256) => this.measureAgain(sha256))));
   }

@@ -2,7 +2,7 @@ import type { BusService, Consumption } from '@ui-rl/bus';
 import { EvaluationEvent, STREAMS, subjects } from '@ui-rl/contracts';
 import type { Trackers } from './trackers';
 
-/** Hands the results of a run's evaluations to its trackers, also those that were told while no learner ran. */
+/** Hands the results of a run's evaluations to its trackers, also those published while no learner ran. */
 export function trackEvaluations(bus: BusService, runId: string, trackers: Trackers): Promise<Consumption> {
   return bus.consume({
     stream: STREAMS.events,

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { describeError } from '@ui-rl/bus';
+import { DEADLINES } from '@ui-rl/retry';
 import {
   PluginError,
   type ComponentChoice,
@@ -9,9 +10,6 @@ import {
   type Tracker,
   type TrackerContext,
 } from '@ui-rl/plugin-kit';
-
-/** Longest time for one call of a tracker. */
-const DEADLINE_MS = 10_000;
 
 interface NamedTracker {
   name: string;
@@ -34,7 +32,7 @@ export class Trackers {
     choices: readonly ComponentChoice[],
     components: ComponentRegistry,
     context: Omit<TrackerContext, 'log'>,
-    deadlineMs = DEADLINE_MS,
+    deadlineMs: number = DEADLINES.tracker.ms,
   ): Promise<Trackers> {
     const logger = new Logger('trackers');
     const made = await Promise.all(
@@ -42,10 +40,13 @@ export class Trackers {
         const { name } = choice;
         const create = async (): Promise<Tracker> =>
           components.create('tracker', choice, { ...context, log: logTo(logger, name) });
+        const created = create();
         try {
-          return [{ name, tracker: await within(deadlineMs, create()) }];
+          return [{ name, tracker: await within(deadlineMs, created) }];
         } catch (error) {
           if (error instanceof PluginError) throw error;
+          // One that comes too late would never be closed.
+          created.then((tracker) => tracker.close()).catch(() => undefined);
           logger.error(`tracker ${name} cannot record this run: ${describeError(error)}`);
           return [];
         }

@@ -26,9 +26,9 @@ export interface AlgorithmOptions {
   learningRate: number;
   /** Gradients are scaled down to this norm; 0 = never. */
   maxGradNorm: number;
-  /** Optimizer steps a batch is split into, by groups. */
+  /** Optimizer steps per step: parts its batch is split into, by groups. */
   substeps: number;
-  /** Passes each of them goes through at least. */
+  /** Passes of each optimizer step, at least. */
   minibatches: number;
 }
 
@@ -44,7 +44,7 @@ export interface Algorithm extends Omit<AlgorithmOptions, 'advantage' | 'correct
 /**
  * Makes the components that run here; loss and optimizer run in the engine. Throws a `PluginError` `option` where one of them
  * needs what this run does not have.
- * @param maxSteps steps of the run, 0 where it has no limit
+ * @param maxSteps steps of the run, a batch each; 0 where it has no limit
  */
 export function makeAlgorithm(
   options: AlgorithmOptions,

@@ -32,7 +32,7 @@ interface Estimate {
   metrics: Record<string, number>;
 }
 
-/** Trains a batch of groups: one optimizer step, or several over parts of the batch. */
+/** Trains the batch of a step: in one optimizer step, or in several over parts of the batch. */
 export class BatchTrainer {
   constructor(
     private readonly engine: Engine,
@@ -41,7 +41,7 @@ export class BatchTrainer {
   ) {}
 
   /**
-   * @param step batches trained before
+   * @param step steps trained before
    * @param digest of the weights now
    */
   async train(groups: readonly Group[], step: number, digest: string): Promise<BatchResult> {
@@ -52,7 +52,7 @@ export class BatchTrainer {
     let newest = digest;
     for (const part of parts) {
       if (part.length === 0) continue;
-      const result = await this.takeStep(part, learningRate);
+      const result = await this.optimizerStep(part, learningRate);
       results.push(result.metrics);
       newest = result.digest;
     }
@@ -171,7 +171,7 @@ export class BatchTrainer {
     );
   }
 
-  private async takeStep(
+  private async optimizerStep(
     part: readonly TrainedTurn[],
     learningRate: number,
   ): Promise<{ metrics: Record<string, number>; digest: string }> {
@@ -184,16 +184,16 @@ export class BatchTrainer {
       loss,
       minPasses: minibatches,
     });
-    const step = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });
+    const updated = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });
     const compared = part.map(({ sequence }, index) => ({
       sampled: sequence.turn.logprobs,
       trained: atSampledTokens(sequence, passes.logprobs[index]),
     }));
     const metrics = {
-      ...optimizerMetrics({ ...passes.metrics, ...step.metrics }, compared),
+      ...optimizerMetrics({ ...passes.metrics, ...updated.metrics }, compared),
       'optim/samples': part.length,
       'time/train': (performance.now() - began) / 1000,
     };
-    return { metrics, digest: step.weights.digest };
+    return { metrics, digest: updated.weights.digest };
   }
 }

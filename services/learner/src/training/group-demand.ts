@@ -25,16 +25,10 @@ export class GroupDemand {
 
   /** Publishes the policy that samples now, and asks for the groups of the next batches. */
   async announce(): Promise<void> {
-    const { bus, runId, weights, progress } = this.parts;
-    const { step, digest } = weights.current;
+    const { bus, runId } = this.parts;
     const before = await bus.runs.policy(runId);
     this.requested = Math.max(this.needed(), before?.groupsRequested ?? 0);
-    await bus.runs.putPolicy(runId, {
-      version: step,
-      adapterDigest: digest,
-      checkpoint: checkpointName({ runId, step: progress.step }),
-      groupsRequested: this.requested,
-    });
+    await this.publish();
   }
 
   /** Asks for other groups in place of those that carry no learning signal. */
@@ -42,11 +36,19 @@ export class GroupDemand {
     const needed = this.needed(count);
     if (needed <= this.requested) return;
     this.requested = needed;
-    const { bus, runId } = this.parts;
-    const state = await bus.runs.policy(runId);
-    if (state === null) return;
-    const { version, adapterDigest, checkpoint } = state;
-    await bus.runs.putPolicy(runId, { version, adapterDigest, checkpoint, groupsRequested: needed });
+    await this.publish();
+  }
+
+  private async publish(): Promise<void> {
+    const { bus, runId, weights, progress } = this.parts;
+    const { step, digest } = weights.current;
+    await bus.runs.putPolicy(runId, {
+      version: step,
+      adapterDigest: digest,
+      checkpoint: checkpointName({ runId, step }),
+      groupsRequested: this.requested,
+      failedGroups: progress.failed.toString(),
+    });
   }
 
   private needed(replacedNow = 0): number {

@@ -12,6 +12,8 @@ export class Progress {
   /** Of settled groups. */
   readonly counts = { trajectories: 0, invalid: 0, trainedEpisodes: 0, trainedTokens: 0 };
   settled = new IndexSet();
+  /** Of the settled groups those that failed since the newest checkpoint, which does not have them. */
+  failed = new IndexSet();
   lastStep: LearnerState['lastStep'] = null;
   private digests: Record<string, string> = {};
 
@@ -29,6 +31,16 @@ export class Progress {
     progress.digests = { ...state.digests };
     progress.lastStep = state.lastStep;
     return progress;
+  }
+
+  /** Settles a group without a single valid episode; another one is requested in its place. */
+  fail(index: number, invalid = 0): void {
+    if (this.settled.has(index)) return;
+    this.settled.add(index);
+    this.failed.add(index);
+    this.replacedGroups += 1;
+    this.counts.trajectories += invalid;
+    this.counts.invalid += invalid;
   }
 
   /** Notes which weights sample at a step. */

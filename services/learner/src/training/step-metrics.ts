@@ -79,7 +79,7 @@ export function optimizerMetrics(
   return { ...(Object.fromEntries(named) as Record<string, number>), ...divergenceMetrics(compared) };
 }
 
-/** Joins the metrics of a batch's optimizer steps: sums of counts and times, means of the rest, extremes as such. */
+/** Joins the metrics of a step's optimizer steps: sums of counts and times, means of the rest, extremes as such. */
 export function joinSubsteps(steps: readonly Record<string, number>[]): Record<string, number> {
   const joined: Record<string, number> = {};
   for (const name of new Set(steps.flatMap((step) => Object.keys(step)))) {

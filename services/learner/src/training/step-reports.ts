@@ -22,18 +22,18 @@ export interface StepReportsParts {
   keepsCheckpoint: (step: number) => boolean;
 }
 
-/** Says what a run has reached: to its trackers, and to other services. What is said again after a restart is stored once. */
+/** Reports what a run has reached: to its trackers, and to other services. What is reported again after a restart is stored once. */
 export class StepReports {
   private readonly logger = new Logger('training');
 
   constructor(private readonly parts: StepReportsParts) {}
 
   /** @param savedAt ISO 8601 */
-  async trackLastStep(savedAt: string, times: Readonly<Record<string, number>> = {}): Promise<void> {
+  async trackLastStep(savedAt: string): Promise<void> {
     const { trackers, progress } = this.parts;
     const { step, lastStep } = progress;
     if (lastStep === null) return;
-    await trackers.step({ step, at: savedAt, metrics: { ...lastStep.metrics, ...times } });
+    await trackers.step({ step, at: savedAt, metrics: lastStep.metrics });
   }
 
   /** Publishes the last step, and its checkpoint where it is kept. */

@@ -2,7 +2,8 @@ import { Logger } from '@nestjs/common';
 import type { Engine } from '@ui-rl/plugin-kit';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
-import type { GroupBuffer } from '../episodes/groups';
+import { IndexSet } from '../episodes/index-set';
+import type { Group, GroupBuffer } from '../episodes/groups';
 import type { LearnerOptions } from '../options';
 import type { PolicyWeights } from '../policy/policy-weights';
 import { hasLearningSignal, type Algorithm } from './algorithm';
@@ -38,13 +39,15 @@ export class TrainingLoop {
   private readonly logger = new Logger('training');
   private running: Promise<void> | undefined;
   private advanceRequested = false;
-  private done = false;
+  private finishing: Promise<void> | undefined;
+  /** When the last step was durable, and when what followed it was done. */
   private lastStepEnded = Date.now();
+  private idleSince = Date.now();
 
   constructor(private readonly parts: TrainingLoopParts) {}
 
   get finished(): boolean {
-    return this.done;
+    return this.finishing !== undefined;
   }
 
   get reachedMaxSteps(): boolean {
@@ -55,18 +58,22 @@ export class TrainingLoop {
   /** Trains what is complete; resolves when there is nothing left. */
   advance(): Promise<void> {
     this.advanceRequested = true;
-    this.running ??= this.run().finally(() => (this.running = undefined));
+    this.running ??= this.run();
     return this.running;
   }
 
   /** Trains no further batch; the newest checkpoint is the run's last, and what was not trained is released. */
-  async finish(): Promise<void> {
-    this.done = true;
-    await this.running;
+  finish(): Promise<void> {
+    this.finishing ??= this.end(this.running);
+    return this.finishing;
+  }
+
+  private async end(running: Promise<void> | undefined): Promise<void> {
+    await running;
     const { checkpoints, progress, reports, buffer } = this.parts;
     await checkpoints.publish(progress.step, { last: true });
     await reports.publishCheckpoint();
-    buffer.settleAll();
+    buffer.close();
   }
 
   /** Saves weights, optimizer and progress under the present step, for this machine and others. */
@@ -78,28 +85,52 @@ export class TrainingLoop {
       dir: checkpoints.folder.pathOf(progress.step),
       files: { 'state.json': state },
     });
+    progress.failed = new IndexSet();
     const began = Date.now();
     await checkpoints.publish(progress.step);
     return { uploadMs: Date.now() - began };
   }
 
   private async run(): Promise<void> {
-    while (this.advanceRequested && !this.done) {
-      this.advanceRequested = false;
-      for (let plan = this.plan(); plan !== null && !this.done; plan = this.plan()) {
-        if (plan.ready) await this.trainBatch(plan);
-        else {
-          await this.parts.demand.requestReplacements(plan.replaced.length);
-          break;
-        }
+    // `running` is this promise before it can end.
+    await Promise.resolve();
+    try {
+      while (this.advanceRequested && !this.finished) {
+        this.advanceRequested = false;
+        await this.trainComplete();
       }
+    } finally {
+      // At once: what is requested from now on is not seen here any more.
+      this.running = undefined;
     }
+  }
+
+  private async trainComplete(): Promise<void> {
+    for (let plan = this.plan(); plan !== null && !this.finished; plan = this.plan()) {
+      if (plan.failed.length > 0) await this.dropFailed(plan.failed);
+      else if (plan.ready) await this.trainBatch(plan);
+      else return this.parts.demand.requestReplacements(plan.replaced.length);
+    }
+  }
+
+  /**
+   * Acknowledges groups without a single valid episode before the next step: while the infrastructure is down there may be more of
+   * them than episodes can wait. The policy state remembers them until the next checkpoint does.
+   */
+  private async dropFailed(groups: readonly Group[]): Promise<void> {
+    const { buffer, progress, demand } = this.parts;
+    for (const { index, invalid } of groups) progress.fail(index, invalid);
+    await demand.announce();
+    buffer.settle(groups);
+    this.logger.warn(
+      `${groups.length} groups have no valid episode after all attempts; others are requested in their place`,
+    );
   }
 
   private plan(): BatchPlan | null {
     if (this.reachedMaxSteps) return null;
     const { buffer, progress, options, algorithm } = this.parts;
-    return planBatch(buffer, progress.settled.firstMissing, {
+    return planBatch(buffer, progress.settled, {
       groupsPerBatch: options.groupsPerBatch,
       inOrder: options.deterministic,
       maxReplacedGroups: options.maxReplacedGroups,
@@ -117,12 +148,19 @@ export class TrainingLoop {
       trajectories.map(({ request }) => request.rolloutId),
     );
     const saveBegan = Date.now();
-    progress.lastStep = { rolloutIds, metrics: this.withTimes(metrics, began, saveBegan) };
+    metrics['time/waiting_for_episodes'] = (began - this.idleSince) / 1000;
+    progress.lastStep = { rolloutIds, metrics };
     await weights.publish(progress.step);
     const { uploadMs } = await this.save();
     await weights.activate(progress.step, trained.digest);
     await demand.announce();
-    await this.conclude(plan, { checkpoint: Date.now() - saveBegan, upload: uploadMs });
+    const ended = Date.now();
+    metrics['time/checkpoint'] = (ended - saveBegan) / 1000;
+    metrics['time/upload'] = uploadMs / 1000;
+    metrics['time/total'] = (ended - this.lastStepEnded) / 1000;
+    this.lastStepEnded = ended;
+    await this.conclude(plan, ended - saveBegan);
+    this.idleSince = Date.now();
   }
 
   private advanceProgress(plan: BatchPlan, digest: string, tokens: number): void {
@@ -151,21 +189,11 @@ export class TrainingLoop {
     };
   }
 
-  private withTimes(metrics: Record<string, number>, began: number, now: number): Record<string, number> {
-    const total = (now - this.lastStepEnded) / 1000;
-    const waiting = (began - this.lastStepEnded) / 1000;
-    this.lastStepEnded = now;
-    return { ...metrics, 'time/total': total, 'time/waiting_for_episodes': waiting };
-  }
-
-  /** The step is durable: tells it, acknowledges its episodes, and deletes checkpoints that are not kept. */
-  private async conclude(plan: BatchPlan, took: { checkpoint: number; upload: number }): Promise<void> {
+  /** The step is durable: reports it, acknowledges its episodes, and deletes checkpoints that are not kept. */
+  private async conclude(plan: BatchPlan, checkpointMs: number): Promise<void> {
     const { buffer, progress, reports, checkpoints } = this.parts;
     const { step, lastStep } = progress;
-    await reports.trackLastStep(new Date().toISOString(), {
-      'time/checkpoint': took.checkpoint / 1000,
-      'time/upload': took.upload / 1000,
-    });
+    await reports.trackLastStep(new Date().toISOString());
     await reports.publishLastStep();
     const settled = [...plan.kept, ...plan.replaced];
     buffer.settle(settled);
@@ -173,7 +201,7 @@ export class TrainingLoop {
     await checkpoints.prune(KEPT_NEWEST);
     const reward = lastStep?.metrics['env/all/reward/total'] ?? 0;
     this.logger.log(
-      `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${took.checkpoint} ms`,
+      `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${checkpointMs} ms`,
     );
   }
 }

@@ -18,7 +18,7 @@ export function findDefect(trajectory: Trajectory, imageTokenId: number): string
   return Number.isFinite(trajectory.reward) ? undefined : `its reward is ${trajectory.reward}`;
 }
 
-/** A turn as a sequence of L positions: what the policy read and what it said, but for the last token, which predicts nothing. */
+/** A turn as a sequence of L positions: its prompt and the sampled tokens, but for the last one, which predicts nothing. */
 export interface TurnSequence extends Pick<Datum, 'modelInput' | 'targetTokens' | 'temperature'> {
   rolloutId: string;
   turn: Turn;
@@ -50,13 +50,13 @@ export async function sequenceOf(
     promptImages.length === 1
       ? [{ sha256: promptImages[0], tokens: imageTokens }]
       : await imagesOfPrompt(promptImages);
-  const read = promptChunks(promptTokenIds, images, imageTokenId);
-  const said = tokenIds.slice(0, -1);
-  const length = promptTokenIds.length + said.length;
+  const prompt = promptChunks(promptTokenIds, images, imageTokenId);
+  const answer = tokenIds.slice(0, -1);
+  const length = promptTokenIds.length + answer.length;
   return {
     rolloutId,
     turn,
-    modelInput: { chunks: said.length === 0 ? read : [...read, { type: 'text', tokens: said }] },
+    modelInput: { chunks: answer.length === 0 ? prompt : [...prompt, { type: 'text', tokens: answer }] },
     targetTokens: Int32Array.from([...promptTokenIds.slice(1), ...tokenIds]),
     temperature,
     length,

@@ -1,0 +1,128 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { subjects, type PolicyState } from '@ui-rl/contracts';
+import { eventually, makeRollout, makeTrajectory } from '@ui-rl/testkit';
+import { LearnerWorld, valueOf } from '../test/learner-world';
+
+let world: LearnerWorld;
+
+beforeAll(async () => {
+  world = await LearnerWorld.open();
+});
+afterEach(() => world.quit());
+afterAll(() => world.close());
+
+it('goes on after its process ended: nothing is trained twice, nothing is lost', async () => {
+  const runId = await world.startRun({ groupsPerBatch: 1 });
+  await world.playGroup(runId, 0, [1, 0]);
+  await world.reached(runId, 1);
+  const half = await world.play(runId, { group: 1, member: 0, reward: 1 });
+  const before = await world.bus.runs.policy(runId);
+  await world.quit();
+  // What was trained already is delivered once more, as after a lost acknowledgement.
+  await world.bus.publishJson(
+    subjects.trajectory(runId, 'train'),
+    Object.assign(makeTrajectory(), half, {
+      request: Object.assign(makeRollout(), half.request, { groupIndex: 0 }),
+    }),
+    'again',
+  );
+  await world.begin(runId, world.optionsWith({ groupsPerBatch: 1 }));
+  await world.play(runId, { group: 1, member: 1, reward: 0 });
+  await world.reached(runId, 2);
+  const said = valueOf(await world.act(runId, 'x/0'));
+  expect(said.policyVersion).toBe(2);
+  expect(said.adapterDigest).not.toBe(before?.adapterDigest);
+  const steps = await world.events(runId, 'train_step');
+  expect(steps.map(({ step, rolloutIds }) => [step, rolloutIds.length])).toEqual([
+    [1, 2],
+    [2, 2],
+  ]);
+  const lines = (await readFile(join(world.runsDir, runId, 'metrics.jsonl'), 'utf8')).trim().split('\n');
+  expect(lines).toHaveLength(2);
+});
+
+it('goes on in another folder where its machine is gone, with the same weights and optimizer', async () => {
+  const ends: PolicyState[] = [];
+  for (const folder of [world.runsDir, join(world.runsDir, 'other-machine')]) {
+    const changes = { groupsPerBatch: 1, deterministic: true };
+    const runId = await world.startRun(changes);
+    await world.playGroup(runId, 0, [1, 0]);
+    await world.reached(runId, 1);
+    await world.quit();
+    await world.begin(runId, world.optionsWith({ ...changes, runsDir: folder }));
+    await world.playGroup(runId, 1, [1, 0]);
+    await world.reached(runId, 2);
+    ends.push((await world.bus.runs.policy(runId))!);
+    await world.quit();
+    expect(await readdir(join(folder, runId, 'checkpoints'))).toContain('000002');
+  }
+  expect(ends[1].adapterDigest).toBe(ends[0].adapterDigest);
+});
+
+it('goes on from the run that left its checkpoints in the same folder, or leaves that alone', async () => {
+  const logDir = 'shared-folder';
+  const first = await world.startRun({ groupsPerBatch: 1, logDir });
+  await world.playGroup(first, 0, [1, 0]);
+  await world.reached(first, 1);
+  const { adapterDigest } = (await world.bus.runs.policy(first))!;
+  await world.quit();
+  await world.bus.runs.changePhase(first, 'finished');
+  const second = await world.startRun({ groupsPerBatch: 1, logDir, ifLogDirExists: 'resume' });
+  expect(await world.bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
+  await world.quit();
+  await world.bus.runs.changePhase(second, 'finished');
+  const skipped = world.newRunId();
+  await world.bus.runs.create(
+    { runId: skipped, createdAt: new Date().toISOString(), config: {} },
+    'training',
+  );
+  await world.begin(skipped, world.optionsWith({ logDir, ifLogDirExists: 'skip' }));
+  await eventually('the end', async () => (await world.bus.runs.state(skipped))?.phase === 'stopped', 20_000);
+  expect((await world.bus.runs.state(skipped))?.reason).toMatch(
+    /shared-folder has checkpoints of run learner-test/,
+  );
+});
+
+it('begins with the weights of a checkpoint that is named by its address, with an optimizer of its own', async () => {
+  const first = await world.startRun({ groupsPerBatch: 1 });
+  await world.playGroup(first, 0, [1, 0]);
+  await world.reached(first, 1);
+  const { adapterDigest } = (await world.bus.runs.policy(first))!;
+  await world.quit();
+  await world.bus.runs.changePhase(first, 'finished');
+  const loadCheckpoint = `uirl://${first}/sampler_weights/000001`;
+  const second = await world.startRun({
+    loadCheckpoint,
+    runsDir: join(world.runsDir, 'a-machine-that-never-saw-it'),
+  });
+  expect(await world.bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
+});
+
+it('marks a run it cannot serve as failed, with the reason', async () => {
+  const runId = world.newRunId();
+  await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
+  await world.begin(runId, world.optionsWith({ model: '/nowhere/at/all' }));
+  await eventually(
+    'the failure',
+    async () => (await world.bus.runs.state(runId))?.phase === 'failed',
+    20_000,
+  );
+  expect((await world.bus.runs.state(runId))?.reason).toContain('/nowhere/at/all');
+});
+
+it('serves one run after the other: the next one when the first is over', async () => {
+  const [first, second] = [world.newRunId(), world.newRunId()];
+  // Other runs of these tests are still open.
+  for (const key of await world.bus.runsBucket.keys('*.state')) {
+    await world.bus.runs.changePhase(key.slice(0, -'.state'.length), 'stopped');
+  }
+  await world.begin(undefined, world.optionsWith());
+  for (const runId of [first, second]) {
+    await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
+  }
+  expect(valueOf(await world.act(first, 'one')).policyVersion).toBe(0);
+  expect(await world.bus.runs.policy(second)).toBeNull();
+  await world.bus.runs.changePhase(first, 'finished');
+  expect(valueOf(await world.act(second, 'two')).policyVersion).toBe(0);
+});

@@ -1,0 +1,40 @@
+import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
+import { GroupBuffer } from '../episodes/groups';
+import { Progress } from './progress';
+import { TrainingLoop, type TrainingLoopParts } from './training-loop';
+
+/** A loop that stops where it would train, and whether it came so far. */
+function loopOver(buffer: GroupBuffer): { loop: TrainingLoop; trained: () => boolean } {
+  let reached = false;
+  const train = (): Promise<never> => {
+    reached = true;
+    return Promise.reject(new Error('far enough'));
+  };
+  const parts = {
+    options: { groupsPerBatch: 1, maxReplacedGroups: 0, maxSteps: 0, deterministic: false },
+    algorithm: { estimator: {} },
+    buffer,
+    progress: new Progress('run', { name: 'model' }),
+    weights: { current: { digest: 'none' } },
+    trainer: { train },
+    demand: { requestReplacements: () => Promise.resolve() },
+  };
+  return { loop: new TrainingLoop(parts as unknown as TrainingLoopParts), trained: () => reached };
+}
+
+it.each(Array.from({ length: 10 }, (_, turns) => turns))(
+  'trains a group that is complete when the loop ends, %i promises later',
+  async (turns) => {
+    const buffer = new GroupBuffer({ maxAttempts: 1, isSettled: () => false });
+    const { loop, trained } = loopOver(buffer);
+    const running = [loop.advance()];
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    buffer.add(
+      makeTrajectory({ request: makeRollout({ groupIndex: 0, indexInGroup: 0, groupSize: 1 }) }),
+      true,
+    );
+    running.push(loop.advance());
+    await Promise.allSettled(running);
+    expect(trained()).toBe(true);
+  },
+);

@@ -1,0 +1,268 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Logger, type INestApplicationContext } from '@nestjs/common';
+import { BusService, isUnanswered } from '@ui-rl/bus';
+import {
+  STREAMS,
+  subjects,
+  type PolicyActReply,
+  type Reply,
+  type RunEvent,
+  type Trajectory,
+} from '@ui-rl/contracts';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { RETRIES, retry } from '@ui-rl/retry';
+import { openApplication } from '@ui-rl/service';
+import {
+  drained,
+  eventually,
+  makeRollout,
+  makeTrajectory,
+  makeTurn,
+  startNats,
+  type NatsServer,
+} from '@ui-rl/testkit';
+import { LearnerModule } from '../src/learner.module';
+import type { LearnerOptions } from '../src/options';
+
+Logger.overrideLogger(false);
+
+/** Model and screenshots that the golden tests use, too. */
+export const FIXTURE = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
+const png = readFileSync(join(FIXTURE, 'images/0.png'));
+
+/** As somebody outside of the project writes them: one that records into a file, one that always fails. */
+const TRACKERS = `
+const { appendFile } = require('node:fs/promises');
+const { join } = require('node:path');
+const notes = {
+  kind: 'tracker',
+  name: 'notes',
+  create: (_options, { runDir }) => {
+    const note = (line) => appendFile(join(runDir, 'notes.txt'), line + '\\n');
+    return {
+      step: ({ step, metrics }) => note('step ' + step + ' of ' + metrics['optim/samples'] + ' samples'),
+      evaluation: ({ step, set, successRate }) => note(set + ' at ' + step + ': ' + successRate),
+      close: () => note('closed'),
+    };
+  },
+};
+const broken = {
+  kind: 'tracker',
+  name: 'broken',
+  create: () => ({
+    step: () => { throw new Error('never works') },
+    close: () => Promise.reject(new Error('nor ends')),
+  }),
+};
+module.exports.components = [notes, broken];
+`;
+
+export function valueOf<T>(reply: Reply<T>): T {
+  if (!reply.ok) throw new Error(reply.error.message);
+  return reply.value;
+}
+
+export interface PlayedEpisode {
+  group: number;
+  member: number;
+  reward: number;
+  attempt?: number;
+  changes?: Partial<Trajectory>;
+}
+
+/** A broker, learners one after the other, and what actors would send them. */
+export class LearnerWorld {
+  private app: INestApplicationContext | undefined;
+  private served: BusService | undefined;
+  private runs = 0;
+  private readonly failures: unknown[] = [];
+
+  private constructor(
+    private readonly nats: NatsServer,
+    readonly bus: BusService,
+    readonly runsDir: string,
+    private readonly components: ComponentRegistry,
+  ) {}
+
+  static async open(): Promise<LearnerWorld> {
+    const nats = await startNats();
+    const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+    const runsDir = await mkdtemp(join(tmpdir(), 'learner-'));
+    await writeFile(join(runsDir, 'trackers.js'), TRACKERS);
+    const components = await loadComponents({ packages: ['./trackers.js'], from: runsDir });
+    return new LearnerWorld(nats, bus, runsDir, components);
+  }
+
+  async close(): Promise<void> {
+    await this.bus.close();
+    await this.nats.stop();
+    await rm(this.runsDir, { recursive: true, force: true });
+  }
+
+  optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
+    const { runsDir } = this;
+    return {
+      runsDir,
+      ifLogDirExists: 'ask',
+      model: 'fixture',
+      models: { fixture: join(FIXTURE, 'model') },
+      hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), offline: true },
+      cacheDir: join(runsDir, '.cache'),
+      engine: { name: 'local', device: 'cpu', threads: 1 },
+      sampler: { name: 'engine' },
+      trackers: [{ name: 'jsonl' }],
+      algorithm: {
+        advantage: { name: 'grpo' },
+        loss: { name: 'ppo' },
+        correction: { name: 'none' },
+        optimizer: { name: 'adamw' },
+        schedule: { name: 'constant' },
+        aggregation: 'token-mean',
+        learningRate: 1e-3,
+        maxGradNorm: 1,
+        substeps: 1,
+        minibatches: 1,
+      },
+      trainable: {
+        mode: 'lora',
+        lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0, vision: false, rslora: false },
+      },
+      maxRows: 4,
+      maxSequence: 128,
+      deterministic: false,
+      seed: 1,
+      groupSize: 2,
+      groupsPerBatch: 2,
+      maxStepsOffPolicy: 0,
+      maxReplacedGroups: 0,
+      maxAttempts: 2,
+      maxSteps: 0,
+      maxMinutes: 0,
+      keepEvery: [2],
+      uploads: 'all',
+      ...changes,
+    };
+  }
+
+  newRunId(): string {
+    this.runs += 1;
+    return `learner-test-${this.runs}`;
+  }
+
+  /** Starts a learner over a connection of its own, as a process would. */
+  async begin(runId: string | undefined, options: LearnerOptions): Promise<void> {
+    this.served = await BusService.connect({ service: 'learner', servers: [this.nats.url] });
+    const { components } = this;
+    const onFailure = (error: unknown): void => void this.failures.push(error);
+    this.app = await openApplication(
+      this.served,
+      LearnerModule.forRoot({ runId, components, optionsOf: () => options, onFailure }),
+    );
+  }
+
+  /** Ends the learner. Throws what would have ended its process before. */
+  async quit(): Promise<void> {
+    await this.app?.close();
+    await this.served?.close();
+    this.app = this.served = undefined;
+    const [failure] = this.failures.splice(0);
+    if (failure !== undefined) throw failure as Error;
+  }
+
+  /** A run whose training has begun, and its learner. */
+  async startRun(changes: Partial<LearnerOptions> = {}): Promise<string> {
+    const { bus } = this;
+    const runId = this.newRunId();
+    await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
+    await this.begin(runId, this.optionsWith(changes));
+    await eventually('the policy state', async () => (await bus.runs.policy(runId)) !== null, 30_000);
+    return runId;
+  }
+
+  async act(runId: string, requestId: string, changes: object = {}): Promise<Reply<PolicyActReply>> {
+    const content = [
+      { type: 'image', image: 0 },
+      { type: 'text', text: 'Open Settings' },
+    ];
+    const request = {
+      runId,
+      requestId,
+      messages: [{ role: 'user', content }],
+      images: [png],
+      policy: 'latest',
+      maxTokens: 4,
+      temperature: 1,
+      topP: 1,
+      seed: 7,
+      ...changes,
+    };
+    const ask = () => this.bus.request<PolicyActReply>(subjects.policyAct(runId), request, 10_000);
+    return retry(RETRIES.request, ask, { until: Date.now() + 10_000, isTransientResult: isUnanswered });
+  }
+
+  /** Plays one episode of one turn with the served policy, as an actor would, and publishes it. */
+  async play(
+    runId: string,
+    { group, member, reward, attempt = 0, changes }: PlayedEpisode,
+  ): Promise<Trajectory> {
+    const groupId = `${runId}-g${group}`;
+    const suffix = attempt === 0 ? '' : `-a${attempt}`;
+    const request = makeRollout({
+      runId,
+      groupId,
+      groupIndex: group,
+      indexInGroup: member,
+      groupSize: 2,
+      attempt,
+      rolloutId: `${groupId}-r${member}${suffix}`,
+    });
+    const said = valueOf(await this.act(runId, `${request.rolloutId}/0`, { seed: 10 * group + member }));
+    await this.bus.blobs.put(png);
+    const trajectory = makeTrajectory({
+      request,
+      reward,
+      success: reward > 0,
+      turns: [makeTurn(said)],
+      ...changes,
+    });
+    await this.bus.publishJson(subjects.trajectory(runId, 'train'), trajectory, request.rolloutId);
+    return trajectory;
+  }
+
+  async playGroup(runId: string, group: number, rewards: [number, number]): Promise<void> {
+    await Promise.all(rewards.map((reward, member) => this.play(runId, { group, member, reward })));
+  }
+
+  async version(runId: string): Promise<number | undefined> {
+    return (await this.bus.runs.policy(runId))?.version;
+  }
+
+  async reached(runId: string, step: number): Promise<void> {
+    await eventually(`step ${step} of ${runId}`, async () => (await this.version(runId)) === step, 30_000);
+  }
+
+  /** Everything a subject of a run holds, oldest first. */
+  async stored<T>(stream: string, subject: string, name: string): Promise<T[]> {
+    const found: T[] = [];
+    const consumption = await this.bus.consume<T>({
+      stream,
+      subject,
+      durable: name,
+      handle: async (m) => void found.push(m),
+    });
+    await drained(this.bus, stream, name);
+    await consumption.stop();
+    return found;
+  }
+
+  events<E extends RunEvent['type']>(runId: string, type: E): Promise<Extract<RunEvent, { type: E }>[]> {
+    return this.stored(
+      STREAMS.events,
+      subjects.event(runId, type),
+      `t-${runId}-${type}-${Math.random().toString(36).slice(2)}`,
+    );
+  }
+}
