@@ -53,7 +53,7 @@ export class Rollouts implements ServedRun {
 
   private async play(message: RolloutRequest, context: JetStreamContext): Promise<void> {
     const request = this.accepted(message, context.subject);
-    void this.tellStarted(request);
+    void this.publishStarted(request);
     const played = await playRollout(request, {
       bus: this.bus,
       plan: this.plan.episode(request.purpose),
@@ -78,7 +78,7 @@ export class Rollouts implements ServedRun {
     return request;
   }
 
-  private async tellStarted({ runId, rolloutId }: RolloutRequest): Promise<void> {
+  private async publishStarted({ runId, rolloutId }: RolloutRequest): Promise<void> {
     try {
       await this.bus.event({ type: 'rollout_started', runId, rolloutId, actor: this.actor }, rolloutId);
     } catch (error) {

@@ -78,7 +78,7 @@ function play(changes: Partial<EpisodePlan> = {}) {
     actor: 'actor-1',
     delivery: 1,
     stopping: new AbortController().signal,
-    timeouts: { ...TIMEOUTS, openMs: 600, sessionMs: 300, askMs: 400 },
+    timeouts: { ...TIMEOUTS, openMs: 600, sessionMs: 300, policyMs: 400 },
   });
 }
 

@@ -10,7 +10,7 @@ type RunDialect = EpisodePlan['dialect'];
 
 /** @throws EpisodeFailure `dialect` */
 export function describeActions(dialect: RunDialect, sizes: ScreenSizes): string {
-  return asked(dialect, (instance) => instance.describe(sizes));
+  return callDialect(dialect, (instance) => instance.describe(sizes));
 }
 
 /**
@@ -20,56 +20,56 @@ export function describeActions(dialect: RunDialect, sizes: ScreenSizes): string
  * @throws EpisodeFailure `dialect`
  */
 export function readAnswer(dialect: RunDialect, text: string, sizes: ScreenSizes): ParseResult {
-  const parsed = asked(dialect, (instance) => instance.parse(text, sizes));
+  const parsed = callDialect(dialect, (instance) => instance.parse(text, sizes));
   if (!parsed.ok) return parsed;
   if (!Array.isArray(parsed.actions) || parsed.actions.length === 0) {
-    throw broken(dialect, 'read an answer and gave no action, expected at least one');
+    throw dialectFailure(dialect, 'read an answer and gave no action, expected at least one');
   }
   const actions = parsed.actions.map((action) => {
     const read = readAction(action);
     if (read.ok) return read.action;
-    throw broken(dialect, `gave what is no action: ${read.correction}`);
+    throw dialectFailure(dialect, `gave what is no action: ${read.correction}`);
   });
   return { ok: true, actions };
 }
 
-function asked<T>(dialect: RunDialect, ask: (instance: Dialect) => T): T {
+function callDialect<T>(dialect: RunDialect, call: (instance: Dialect) => T): T {
   try {
-    return ask(dialect.instance);
+    return call(dialect.instance);
   } catch (error) {
-    throw broken(dialect, `failed: ${describeError(error)}`);
+    throw dialectFailure(dialect, `failed: ${describeError(error)}`);
   }
 }
 
-function broken({ name }: RunDialect, problem: string): EpisodeFailure {
+function dialectFailure({ name }: RunDialect, problem: string): EpisodeFailure {
   return new EpisodeFailure('dialect', `action dialect "${name}" ${problem}`);
 }
 
 /** What came of an answer. */
-export interface CarriedOut {
+export interface ExecutedActions {
   actions: Action[];
   /** Of the last action. */
   outcome: string;
   /** The agent or the environment ended the episode. */
   ended: boolean;
-  /** After the last action that the environment was asked for; none where there was no such action. */
+  /** After the last action that went to the environment; none where none did. */
   screenshot?: Screenshot;
 }
 
 /**
- * Carries out the actions of an answer in order, until one is not `ok`, the environment ends the episode, or the agent says that
+ * Executes the actions of an answer in order, until one is not `ok`, the environment ends the episode, or the agent says that
  * it is done.
  *
- * @param turnId the actions' ids are made of it: each is executed once, however often it has to be asked for
+ * @param turnId the actions' ids are made of it: each is executed once, however often it is requested
  * @throws EpisodeFailure, Stopped
  */
-export async function carryOut(
+export async function executeActions(
   actions: readonly Action[],
   turnId: string,
   environment: EnvironmentClient,
   clock: Clock,
-): Promise<CarriedOut> {
-  const done: CarriedOut = { actions: [], outcome: 'ok', ended: false };
+): Promise<ExecutedActions> {
+  const done: ExecutedActions = { actions: [], outcome: 'ok', ended: false };
   for (const [index, action] of actions.entries()) {
     done.actions.push(action);
     if (action.action === 'finish') return { ...done, ended: true };

@@ -31,7 +31,6 @@ export class Clock {
    * @throws EpisodeFailure `deadline`, or Stopped
    */
   async race<T>(promise: Promise<T>): Promise<T> {
-    if (this.stopping.aborted) throw new Stopped();
     let end: (error: Error) => void;
     const limit = new Promise<never>((_, reject) => {
       end = reject;
@@ -42,8 +41,9 @@ export class Clock {
       Math.max(0, this.leftMs),
     );
     this.stopping.addEventListener('abort', stop, { once: true });
+    if (this.stopping.aborted) stop();
     try {
-      return await Promise.race([promise, limit]);
+      return await Promise.race([limit, promise]);
     } finally {
       clearTimeout(timer);
       this.stopping.removeEventListener('abort', stop);

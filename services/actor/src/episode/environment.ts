@@ -3,6 +3,7 @@ import {
   EnvCloseReply,
   EnvOpenReply,
   EnvStepReply,
+  type Reply,
   type RolloutRequest,
   type Screenshot,
   subjects,
@@ -12,7 +13,7 @@ import type { Clock } from './clock';
 import { EpisodeFailure } from './failure';
 import type { Timeouts } from './plan';
 
-/** Failures after which nobody is known to be at work: an answer was lost, or nobody listens. */
+/** No answer: it was lost, or no service listens. */
 const SILENT = new Set(['disconnected', 'no_responders', 'timeout']);
 
 /**
@@ -36,8 +37,8 @@ export class EnvironmentClient {
     private readonly bus: BusService,
     private readonly clock: Clock,
     private readonly timeouts: Timeouts,
-    private readonly sessionId: string,
-    private readonly instance: string,
+    readonly sessionId: string,
+    readonly instance: string,
     readonly firstFrame: Screenshot,
     /** The state of the first frame; null where the environment has none. */
     readonly initialState: Record<string, unknown> | null,
@@ -57,9 +58,16 @@ export class EnvironmentClient {
     const message = { runId, rolloutId, task, seed, leaseMs, deadlineMs };
     const policy = { ...RETRIES.environmentOpen, withinMs: timeouts.openMs };
     const limitMs = deadlineMs + DEADLINES.environmentMargin.ms;
-    const open = () => bus.request(subjects.envOpen(kind), message, limitMs, EnvOpenReply);
-    const reply = await clock.retry(policy, open, {
-      isTransientResult: (given) => !given.ok && TRANSIENT.has(given.error.code),
+    let abandoned = false;
+    const open = async () => {
+      const given = await bus.request(subjects.envOpen(kind), message, limitMs, EnvOpenReply);
+      if (abandoned && given.ok) endSession(bus, given.value);
+      return given;
+    };
+    const isTransientResult = (given: Reply<unknown>) => !given.ok && TRANSIENT.has(given.error.code);
+    const reply = await clock.retry(policy, open, { isTransientResult }).catch((error: unknown) => {
+      abandoned = true;
+      throw error;
     });
     if (reply.ok) {
       const { sessionId, instance, screenshot, state } = reply.value;
@@ -71,40 +79,41 @@ export class EnvironmentClient {
     );
   }
 
-  /** Executes an action once, however often it has to be asked for. */
+  /** Executes an action once, however often it is requested. */
   async step(stepId: string, action: object): Promise<EnvStepReply> {
     const message = { sessionId: this.sessionId, stepId, action, deadlineMs: this.timeouts.stepDeadlineMs };
-    return this.ask('step', subjects.envStep(this.instance), message, EnvStepReply);
+    return this.request('step', subjects.envStep(this.instance), message, EnvStepReply);
   }
 
   /** Ends the session; the state that verifiers judge. */
   async close(): Promise<Record<string, unknown> | null> {
     const message = { sessionId: this.sessionId };
-    const reply = await this.ask('close', subjects.envClose(this.instance), message, EnvCloseReply);
+    const reply = await this.request('close', subjects.envClose(this.instance), message, EnvCloseReply);
     return reply.state;
   }
 
   /** Ends the session without interest in its state. Never throws and does not wait: the lease is the safety net. */
   discard(): void {
-    void this.bus.request(
-      subjects.envClose(this.instance),
-      { sessionId: this.sessionId },
-      DEADLINES.environmentMargin.ms,
-    );
+    endSession(this.bus, this);
   }
 
   /**
-   * Both operations are idempotent, so a lost answer is asked for again. A service that is silent beyond the timeouts
+   * Both operations are idempotent, so one whose answer was lost is requested again. A service that is silent beyond the timeouts
    * has died, and the session with it.
    */
-  private async ask<T>(what: string, subject: string, message: object, schema: MessageClass<T>): Promise<T> {
+  private async request<T>(
+    what: string,
+    subject: string,
+    message: object,
+    schema: MessageClass<T>,
+  ): Promise<T> {
     const { bus, clock, timeouts } = this;
-    const askedAt = Date.now();
+    const requestedAt = Date.now();
     const isLost = (code: string) => {
       // Without an answer it may still be at work; without a listener it is not.
       const limitMs =
         code === 'timeout' ? timeouts.stepDeadlineMs + DEADLINES.environmentMargin.ms : timeouts.sessionMs;
-      return Date.now() - askedAt > limitMs;
+      return Date.now() - requestedAt > limitMs;
     };
     const reply = await clock.retry(
       RETRIES.environment,
@@ -122,4 +131,11 @@ export class EnvironmentClient {
     }
     throw new EpisodeFailure(code, `env.${what} failed: ${why}`, code === 'no_session');
   }
+}
+
+function endSession(
+  bus: BusService,
+  { sessionId, instance }: Pick<EnvOpenReply, 'sessionId' | 'instance'>,
+): void {
+  void bus.request(subjects.envClose(instance), { sessionId }, DEADLINES.environmentMargin.ms);
 }

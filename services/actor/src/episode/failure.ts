@@ -1,4 +1,4 @@
-/** Something other than the policy failed, so the episode says nothing about the policy: it becomes `invalid`. */
+/** A failure of the infrastructure, not of the policy: the episode becomes `invalid`. */
 export class EpisodeFailure extends Error {
   constructor(
     /** Machine-readable, as in a reply: `crashed`, `capacity`, `deadline`, `no_session` … */

@@ -51,9 +51,11 @@ const named = (rewards: Record<string, Reward['score']>) =>
 test('a reward gets the whole episode: task, actions, parse errors, states, and screenshots on demand', async () => {
   let seen: JudgedEpisode | undefined;
   let lastPng = '';
+  let firstPng = '';
   const looks: Reward['score'] = async (episode, { deadlineAt, signal }) => {
     seen = episode;
     lastPng = new TextDecoder().decode(await episode.finalObservation.png());
+    firstPng = new TextDecoder().decode(await episode.turns[0].observation.png());
     expect(deadlineAt).toBeGreaterThan(Date.now());
     expect(signal.aborted).toBe(false);
     return lastPng.includes('/0.0') ? 2 : 0;
@@ -68,6 +70,7 @@ test('a reward gets the whole episode: task, actions, parse errors, states, and 
   });
   const after = frame(`${request.rolloutId}/0.0`);
   expect(lastPng).toBe(new TextDecoder().decode(after.png));
+  expect(firstPng).toBe(new TextDecoder().decode(frame('first').png));
   const observed = ({ sha256, width, height }: typeof after) =>
     expect.objectContaining({ sha256, width, height });
   expect(seen).toEqual({
@@ -125,9 +128,9 @@ test('two rewards that pay a part of the same name are refused, both by name', a
 });
 
 test.each<[string, unknown, string]>([
-  ['nothing', undefined, 'gave undefined, expected a number, parts by name, or {episode, turns}'],
+  ['nothing', undefined, 'gave nothing, expected a number, parts by name, or {episode, turns}'],
   ['a list', [1], 'gave [1], expected a number, parts'],
-  ['a part that is no number', { near: 'much' }, 'gave much as part "near", expected a finite number'],
+  ['a part that is no number', { near: 'much' }, 'gave "much" as part "near", expected a finite number'],
   ['too few turns', { turns: [1] }, 'pays for 1 turns, the episode has 3'],
   ['something else beside turns', { turns: [0, 0, 0], total: 1 }, 'gave "total" beside "turns"'],
 ])('a reward that gives %s makes the episode invalid', async (_what, result, problem) => {

@@ -32,15 +32,17 @@ export async function judge(
   clock: Clock,
 ): Promise<Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'turns'>> {
   const episode = episodeOf(played);
-  const ask = <T>(kind: 'verifier' | 'reward', name: string, work: (deadline: Deadline) => T | Promise<T>) =>
+  const call = <T>(kind: 'verifier' | 'reward', name: string, work: (deadline: Deadline) => T | Promise<T>) =>
     inTime(kind, name, work, clock.part(`${kind} "${name}"`, turnTimeoutMs));
-  const said: unknown = await ask('verifier', verifier.name, (deadline) =>
+  const verdict: unknown = await call('verifier', verifier.name, (deadline) =>
     verifier.instance.verify(episode, deadline),
   );
-  const success = readVerdict(verifier.name, said);
+  const success = readVerdict(verifier.name, verdict);
   const scored: Scored[] = [];
   for (const { name, instance } of rewards) {
-    const result = await ask('reward', name, (deadline) => instance.score({ ...episode, success }, deadline));
+    const result = await call('reward', name, (deadline) =>
+      instance.score({ ...episode, success }, deadline),
+    );
     scored.push({ name, result });
   }
   const score = addUp(scored, played.turns.length);
@@ -93,10 +95,10 @@ async function inTime<T>(
   }
 }
 
-function readVerdict(name: string, said: unknown): boolean | null {
-  if (typeof said === 'boolean' || said === null) return said;
+function readVerdict(name: string, verdict: unknown): boolean | null {
+  if (typeof verdict === 'boolean' || verdict === null) return verdict;
   throw new EpisodeFailure(
     'verifier',
-    `verifier "${name}" says ${JSON.stringify(said)}, expected true, false, or null where it cannot judge the task`,
+    `verifier "${name}" says ${JSON.stringify(verdict)}, expected true, false, or null where it cannot judge the task`,
   );
 }

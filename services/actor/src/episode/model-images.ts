@@ -3,9 +3,9 @@ import { type ImageSize, PolicyInfoReply, subjects } from '@ui-rl/contracts';
 import type { Clock } from './clock';
 import { EpisodeFailure } from './failure';
 import type { Timeouts } from './plan';
-import { askLearner } from './policy';
+import { requestLearner } from './policy';
 
-/** What the model of a run makes of screenshots before it sees them. Once the learner has said it of a size, it is known. */
+/** The sizes in which the model of a run sees screenshots; the learner is asked once per size. */
 export class ModelImages {
   private readonly sizes = new Map<string, ImageSize>();
 
@@ -24,8 +24,8 @@ export class ModelImages {
     const known = this.sizes.get(key);
     if (known !== undefined) return known;
     const message = { runId: this.runId, screenshot: { width, height } };
-    const asked = { subject: subjects.policyInfo(this.runId), message, schema: PolicyInfoReply };
-    const { modelImage } = await askLearner(this.bus, asked, clock, timeouts);
+    const info = { subject: subjects.policyInfo(this.runId), message, schema: PolicyInfoReply };
+    const { modelImage } = await requestLearner(this.bus, info, clock, timeouts);
     if (modelImage === undefined) {
       throw new EpisodeFailure(
         'bad_reply',

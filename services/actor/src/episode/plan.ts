@@ -21,13 +21,13 @@ export interface EpisodePlan {
   dialect: Named<Dialect>;
   verifier: Named<Verifier>;
   rewards: readonly Named<Reward>[];
-  /** For one turn: asking the policy and acting, retries included; and for one call of a verifier or reward. */
+  /** For one turn: the policy's answer and its actions, retries included; and for one call of a verifier or reward. */
   turnTimeoutMs: number;
   /** For the whole episode. */
   episodeTimeoutMs: number;
 }
 
-/** How long the actor puts up with services that do not answer. */
+/** How long the actor waits for services that do not answer. */
 export interface Timeouts {
   /** For an environment that has no room or does not listen yet. */
   openMs: number;
@@ -37,9 +37,9 @@ export interface Timeouts {
   stepDeadlineMs: number;
   /** For the service that holds a session and does not answer; after that the session is lost. */
   sessionMs: number;
-  /** For one answer of the policy; then it is asked again, until the turn's time is over. */
-  askMs: number;
-  /** The session ends by itself when nothing is asked of it for so long. */
+  /** For one answer of the policy; then it is requested again, until the turn's time is over. */
+  policyMs: number;
+  /** The session ends by itself when no request comes for so long. */
   leaseMs: number;
   /** Times an episode begins again because its session was lost. */
   restarts: number;
@@ -50,7 +50,7 @@ export const TIMEOUTS: Timeouts = {
   openDeadlineMs: 30_000,
   stepDeadlineMs: 15_000,
   sessionMs: DEADLINES.environmentGone.ms,
-  askMs: DEADLINES.policy.ms,
+  policyMs: DEADLINES.policy.ms,
   leaseMs: 60_000,
   restarts: RETRIES.episode.attempts - 1,
 };

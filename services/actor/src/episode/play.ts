@@ -1,11 +1,11 @@
 import type { BusService } from '@ui-rl/bus';
 import type { RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
-import { carryOut, describeActions, readAnswer } from './answer';
+import { describeActions, executeActions, readAnswer } from './answer';
 import type { Clock } from './clock';
 import type { EnvironmentClient } from './environment';
 import type { ModelImages } from './model-images';
 import type { EpisodePlan, Timeouts } from './plan';
-import { askPolicy } from './policy';
+import { requestTurn } from './policy';
 import { buildPrompt, type PastTurn } from './prompt';
 import { beginTurn, policyRequest, roundMs } from './turn';
 
@@ -27,12 +27,12 @@ export interface EpisodeContext {
   /** Part of the ids of policy requests; differs when the rollout is played again. */
   playId: string;
   /** Begins to store a screenshot. */
-  keep(screenshot: Screenshot): void;
+  storeScreenshot(screenshot: Screenshot): void;
 }
 
 /**
  * Plays turns until the policy or the environment ends the episode (`completed`) or its turns are used up
- * (`truncated`). A text that is no action costs a turn; the next one tells what was wrong.
+ * (`truncated`). An answer that is no action costs a turn; the next prompt says what was wrong.
  *
  * @throws EpisodeFailure, Stopped
  */
@@ -49,7 +49,7 @@ export async function playTurns(
   return 'truncated';
 }
 
-/** What the policy is told of earlier turns. */
+/** Earlier turns, as the prompt shows them. */
 interface History {
   past: PastTurn[];
   maxTurns: number;
@@ -77,11 +77,11 @@ async function playTurn(
     screenshot,
     historyTurns: plan.historyTurns,
   });
-  const asked = performance.now();
+  const requestedAt = performance.now();
   const message = policyRequest(request, plan, context.playId, index, prompt);
-  const reply = await askPolicy(bus, message, clock, timeouts);
-  const turn = beginTurn(index, reply, screenshot, plan.temperature, performance.now() - asked);
-  history.past.push({ screenshot, text: prompt.text, answer: reply.text });
+  const reply = await requestTurn(bus, message, clock, timeouts);
+  const turn = beginTurn(index, reply, screenshot, plan.temperature, performance.now() - requestedAt);
+  history.past.push({ screenshot: screenshot.sha256, text: prompt.text, answer: reply.text });
   const answer = readAnswer(plan.dialect, reply.text, sizes);
   history.correction = answer.ok ? undefined : answer.correction;
   if (!answer.ok) {
@@ -90,13 +90,18 @@ async function playTurn(
     progress.turns.push(turn);
     return false;
   }
-  const acted = performance.now();
-  const done = await carryOut(answer.actions, `${request.rolloutId}/${index}`, context.environment, clock);
+  const actedAt = performance.now();
+  const done = await executeActions(
+    answer.actions,
+    `${request.rolloutId}/${index}`,
+    context.environment,
+    clock,
+  );
   turn.actions = done.actions.map((action) => ({ ...action }));
   turn.outcome = done.outcome;
   if (done.screenshot !== undefined) {
-    turn.envMs = roundMs(performance.now() - acted);
-    context.keep(done.screenshot);
+    turn.envMs = roundMs(performance.now() - actedAt);
+    context.storeScreenshot(done.screenshot);
     progress.screenshot = done.screenshot;
   }
   progress.turns.push(turn);

@@ -9,18 +9,18 @@ import type { Timeouts } from './plan';
 const FINAL = new Set(['bad_request', 'unknown_policy', 'too_large']);
 
 /**
- * Asks the policy for one turn. The request's id makes it give the same tokens however often it is asked.
+ * Requests the policy's answer for one turn. The request's id makes it the same however often it is requested.
  *
  * @throws EpisodeFailure, Stopped
  */
-export async function askPolicy(
+export async function requestTurn(
   bus: BusService,
   request: PolicyActRequest,
   clock: Clock,
   timeouts: Timeouts,
 ): Promise<PolicyActReply> {
-  const asked = { subject: subjects.policyAct(request.runId), message: request, schema: PolicyActReply };
-  const reply = await askLearner(bus, asked, clock, timeouts);
+  const act = { subject: subjects.policyAct(request.runId), message: request, schema: PolicyActReply };
+  const reply = await requestLearner(bus, act, clock, timeouts);
   if (reply.tokenIds.length === 0 || reply.tokenIds.length !== reply.logprobs.length) {
     throw new EpisodeFailure(
       'bad_reply',
@@ -31,19 +31,19 @@ export async function askPolicy(
 }
 
 /**
- * Asks the learner, again and again until the time is over: one that was killed comes back.
+ * Sends a request to the learner, again and again until the time is over: one that was killed comes back.
  *
  * @throws EpisodeFailure, Stopped
  */
-export async function askLearner<T>(
+export async function requestLearner<T>(
   bus: BusService,
   { subject, message, schema }: { subject: string; message: object; schema: MessageClass<T> },
   clock: Clock,
   timeouts: Timeouts,
 ): Promise<T> {
-  const ask = () =>
-    bus.request(subject, message, Math.max(1, Math.min(timeouts.askMs, clock.leftMs)), schema);
-  const reply = await clock.retry(RETRIES.policy, ask, {
+  const send = () =>
+    bus.request(subject, message, Math.max(1, Math.min(timeouts.policyMs, clock.leftMs)), schema);
+  const reply = await clock.retry(RETRIES.policy, send, {
     until: clock.endsAt,
     isTransientResult: (given) => !given.ok && !FINAL.has(given.error.code),
   });

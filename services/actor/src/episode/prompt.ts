@@ -3,7 +3,8 @@ import type { ChatMessage, Screenshot } from '@ui-rl/contracts';
 
 /** What the policy saw and said in a turn that is over. */
 export interface PastTurn {
-  screenshot: Screenshot;
+  /** sha256. */
+  screenshot: string;
   /** What the user's message said besides the screenshot. */
   text: string;
   answer: string;
@@ -42,9 +43,8 @@ export function buildPrompt(input: PromptInput): Prompt {
   const kept = input.past.slice(Math.max(0, input.past.length - (input.historyTurns - 1)));
   const images: (Uint8Array | string)[] = [];
   const indexes = new Map<string, number>();
-  const user = (screenshot: Screenshot, words: string): ChatMessage => {
-    const { png, sha256 } = screenshot;
-    const image = indexes.get(sha256) ?? images.push(screenshot === input.screenshot ? png : sha256) - 1;
+  const user = (sha256: string, words: string, png?: Uint8Array): ChatMessage => {
+    const image = indexes.get(sha256) ?? images.push(png ?? sha256) - 1;
     indexes.set(sha256, image);
     return {
       role: 'user',
@@ -57,13 +57,13 @@ export function buildPrompt(input: PromptInput): Prompt {
   };
   const system = systemText(input.style, input.describeActions);
   const messages: ChatMessage[] = [
-    ...(system === null ? [] : [says('system', system)]),
-    ...kept.flatMap((turn) => [user(turn.screenshot, turn.text), says('assistant', turn.answer)]),
-    user(input.screenshot, text),
+    ...(system === null ? [] : [textMessage('system', system)]),
+    ...kept.flatMap((turn) => [user(turn.screenshot, turn.text), textMessage('assistant', turn.answer)]),
+    user(input.screenshot.sha256, text, input.screenshot.png),
   ];
   return { messages, images, text };
 }
 
-function says(role: 'system' | 'assistant', text: string): ChatMessage {
+function textMessage(role: 'system' | 'assistant', text: string): ChatMessage {
   return { role, content: [{ type: 'text', text }] };
 }

@@ -8,7 +8,7 @@ import { playRollout, type RolloutContext } from './rollout';
 import { turnSeed } from './turn';
 
 const RUN = 'actor-test';
-const timeouts = { ...TIMEOUTS, openMs: 600, sessionMs: 300, askMs: 400 };
+const timeouts = { ...TIMEOUTS, openMs: 600, sessionMs: 300, policyMs: 400 };
 
 let nats: NatsServer;
 let bus: BusService;
@@ -170,6 +170,16 @@ test('an episode ends at once when the actor is stopped, and its session with it
   await expect(play({}, { stopping: stopping.signal })).rejects.toThrow(/being stopped/);
   expect(world.asked).toHaveLength(2);
   await eventually('the session to be closed', () => world.closed.length === 1);
+});
+
+test('a session that opens after the actor was stopped is closed', async () => {
+  const stopping = new AbortController();
+  world.open = async () => {
+    stopping.abort();
+    return { sessionId: 'late', instance: 'one', screenshot: frame('first') };
+  };
+  await expect(play({}, { stopping: stopping.signal })).rejects.toThrow(/being stopped/);
+  await eventually('the session to be closed', () => world.closed.includes('late'));
 });
 
 test('the sampler gets another seed in each turn, the same in each play', () => {

@@ -111,7 +111,7 @@ class Attempt {
           environment,
           modelImages,
           playId,
-          keep: (image) => screenshots.add(image),
+          storeScreenshot: (screenshot) => screenshots.add(screenshot),
         },
         progress,
       );

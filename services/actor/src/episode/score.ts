@@ -1,4 +1,4 @@
-import type { RewardParts, RewardResult } from '@ui-rl/plugin-kit';
+import { isRecord, show, type RewardParts, type RewardResult } from '@ui-rl/plugin-kit';
 import { EpisodeFailure } from './failure';
 
 /** What a reward of the run gave for an episode. */
@@ -79,20 +79,14 @@ function readParts(name: string, value: unknown): RewardParts {
   }
   for (const [part, number] of Object.entries(value)) {
     if (typeof number === 'number' && Number.isFinite(number)) continue;
+    // NaN is null in JSON.
+    const found = typeof number === 'number' ? String(number) : show(number);
     const where = part === name ? '' : ` as part "${part}"`;
-    throw wrong(name, `gave ${show(number)}${where}, expected a finite number`);
+    throw wrong(name, `gave ${found}${where}, expected a finite number`);
   }
   return value as RewardParts;
 }
 
 function wrong(name: string, problem: string): EpisodeFailure {
   return new EpisodeFailure('reward', `reward "${name}" ${problem}`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function show(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }

@@ -5,7 +5,7 @@ import type { Observation } from '@ui-rl/plugin-kit';
 /** PNGs of one episode that stay in memory; older ones are fetched from the blobs where they are wanted again. */
 const MEMORY_BYTES = 32 * 2 ** 20;
 
-/** The screenshots of an episode, on their way into the blob store while it goes on. */
+/** The screenshots of an episode; they are uploaded to the blob store while it is played. */
 export class Screenshots {
   private readonly uploads = new Map<string, Promise<unknown>>();
   private readonly sizes = new Map<string, { width: number; height: number }>();
