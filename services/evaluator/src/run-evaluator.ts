@@ -17,7 +17,7 @@ import { begin, classify, record } from './state';
 
 /**
  * Evaluates one run. Consumers and watchers only write down what has happened; whatever follows from it is done by
- * `Stages`, which starts from what is written down. So it goes on where it was, whenever the process ends.
+ * `Stages`, which starts from what is written down. So it resumes where it was, whenever the process ends.
  */
 export class RunEvaluator implements ServedRun {
   private readonly store: EvaluationStore;
@@ -45,7 +45,7 @@ export class RunEvaluator implements ServedRun {
     try {
       await Promise.race([
         this.advanceUntilEnded(both),
-        Promise.all([this.followPhase(both), this.followBook(both)]),
+        Promise.all([this.followPhase(both), this.followStore(both)]),
       ]);
     } finally {
       done.abort();
@@ -74,7 +74,7 @@ export class RunEvaluator implements ServedRun {
     }
   }
 
-  private async followBook(signal: AbortSignal): Promise<void> {
+  private async followStore(signal: AbortSignal): Promise<void> {
     for await (const _ of this.store.changes(signal)) this.changed();
   }
 

@@ -1,0 +1,213 @@
+import 'reflect-metadata';
+import type { DeadLetter } from '@ui-rl/bus';
+import {
+  type EvaluationEvent,
+  type OpenEvaluation,
+  type RolloutRequest,
+  STREAMS,
+  subjects,
+} from '@ui-rl/contracts';
+import { loadComponents } from '@ui-rl/plugin-kit';
+import { drained, eventually, startFromSource } from '@ui-rl/testkit';
+import { byId, EvaluatorWorld, succeeds, TRAIN } from '../test/evaluator-world';
+import { planRun } from './plan';
+import { RunEvaluator } from './run-evaluator';
+
+let world: EvaluatorWorld;
+
+beforeAll(async () => {
+  world = await EvaluatorWorld.open();
+});
+afterEach(() => world.endRuns());
+afterAll(() => world.close());
+
+it('has invalid episodes played again, and counts those that stay invalid', async () => {
+  const runId = await world.createRun('baseline', {
+    evaluation: { episodes_per_task: 2, sets: ['train_goals'] },
+  });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  const requests = await world.startActor(runId, ({ groupIndex, attempt }) => {
+    const invalid = groupIndex === 1 || (groupIndex === 4 && attempt === 0);
+    return invalid ? { status: 'invalid', invalidReason: 'crashed', success: null } : { success: true };
+  });
+  await world.startEvaluator(runId);
+  await world.inPhase(runId, 'training');
+  await eventually('the result', () => evaluations.length > 0);
+  expect(evaluations[0]).toMatchObject({ episodes: TRAIN - 1, invalid: 1, successRate: 1 });
+  const ids = requests.map(({ rolloutId }) => rolloutId.slice(`${runId}-baseline-train_goals-`.length));
+  expect(ids.filter((id) => id.startsWith('0001'))).toEqual(['0001-r0', '0001-r0-a1', '0001-r0-a2']);
+  expect(ids.filter((id) => id.startsWith('0004'))).toEqual(['0004-r0', '0004-r0-a1']);
+  expect(requests.at(-1)).toMatchObject({ attempt: 2, groupIndex: 1 });
+  expect(new Set(requests.filter(({ groupIndex }) => groupIndex === 1).map(({ seed }) => seed)).size).toBe(1);
+});
+
+it('counts an episode once, however often its trajectory comes', async () => {
+  const runId = await world.createRun('baseline', {
+    evaluation: { episodes_per_task: 1, sets: ['train_goals'] },
+  });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  const held: RolloutRequest[] = [];
+  await world.startActor(runId, (request) => {
+    held.push(request);
+    return null;
+  });
+  await world.startEvaluator(runId);
+  await eventually('3 rollouts', () => held.length >= 3);
+  for (const copy of ['one', 'two', 'three']) await world.publish(held[0], { success: false }, copy);
+  await drained(world.bus, STREAMS.trajectories, `evaluator-${runId}-baseline`);
+  expect((await world.bus.runs.state(runId))?.phase).toBe('baseline');
+  await world.publish(held[1], { success: true });
+  await world.publish(held[2], { success: true });
+  await world.inPhase(runId, 'training');
+  await eventually('the result', () => evaluations.length > 0);
+  expect(evaluations[0]).toMatchObject({ episodes: 3, successRate: 2 / 3 });
+});
+
+it('goes on where it was when it is killed over and over', async () => {
+  const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 12 } });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  let allowed = 0;
+  const held: RolloutRequest[] = [];
+  const requests = await world.startActor(runId, (request) => {
+    held.push(request);
+    return null;
+  });
+  const feed = async (until: number) => {
+    for (; allowed < until; allowed += 1) {
+      const request = await eventually(`rollout ${allowed}`, () => held[allowed], 20_000);
+      const invalid = request.groupIndex % 10 === 3 && request.attempt === 0;
+      await world.publish(
+        request,
+        invalid
+          ? { status: 'invalid', invalidReason: 'crashed', success: null }
+          : { success: request.groupIndex % 2 === 0 },
+      );
+    }
+  };
+  const start = () => startFromSource('evaluator', { NATS_URL: world.nats.url, UIRL_RUN: runId });
+  let service = start();
+  await feed(1);
+  await service.kill();
+  await feed(8);
+  service = start();
+  await feed(30);
+  await service.kill();
+  service = start();
+  world.ends.push(() => service.kill());
+  // 36 training and 24 evaluation episodes, of which 4 and 3 come a second time.
+  await feed(67);
+  await world.inPhase(runId, 'training');
+  await eventually('both results', () => evaluations.length >= 2);
+  await service.stop();
+  await drained(world.bus, STREAMS.events, `test-${runId}-evaluation`);
+  expect(evaluations).toHaveLength(2);
+  const results = byId(evaluations);
+  expect(results[`${runId}-baseline-train_goals`]).toMatchObject({
+    episodes: 36,
+    invalid: 0,
+    successRate: 0.5,
+  });
+  expect(results[`${runId}-baseline-eval_goals`]).toMatchObject({
+    episodes: 24,
+    invalid: 0,
+    successRate: 0.5,
+  });
+  expect(requests).toHaveLength(67);
+  expect(new Set(requests.map(({ rolloutId }) => rolloutId)).size).toBe(67);
+});
+
+it('goes on where it was when nats-server is killed', async () => {
+  const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 8 } });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  const held: RolloutRequest[] = [];
+  const requests = await world.startActor(runId, (request) => {
+    held.push(request);
+    return held.length > 12 ? null : { success: true };
+  });
+  await world.startEvaluator(runId);
+  await eventually('12 episodes', () => held.length > 12);
+  await world.nats.restart(300);
+  await eventually(
+    'all rollouts',
+    () => new Set(requests.map(({ rolloutId }) => rolloutId)).size === 40,
+    40_000,
+  );
+  for (const request of held.slice(12)) await world.publish(request, { success: false });
+  await world.inPhase(runId, 'training');
+  await eventually('both results', () => evaluations.length >= 2);
+  const [first, second] = evaluations;
+  expect(first.episodes + second.episodes).toBe(40);
+  expect(first.successRate * first.episodes + second.successRate * second.episodes).toBeCloseTo(12);
+});
+
+it('publishes a result that was complete when the process ended, and then moves on', async () => {
+  const runId = await world.createRun();
+  const complete = (set: string, outcomes: string): OpenEvaluation => ({
+    evaluationId: `${runId}-baseline-${set}`,
+    stage: 'baseline',
+    set,
+    policy: 'latest',
+    policyVersion: 0,
+    released: true,
+    outcomes,
+    refills: {},
+  });
+  const open = [complete('train_goals', 'ssfsxs'), complete('eval_goals', 'ffff')];
+  await world.bus.runsBucket.put(`${runId}.evaluator`, { open, stagesDone: [], lastPeriodicStep: 0 });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  const requests = await world.startActor(runId, succeeds);
+  await world.startEvaluator(runId);
+  await world.inPhase(runId, 'training');
+  await eventually('both results', () => evaluations.length >= 2);
+  expect(byId(evaluations)[`${runId}-baseline-train_goals`]).toMatchObject({
+    episodes: 5,
+    invalid: 1,
+    successRate: 0.8,
+  });
+  expect(requests).toHaveLength(0);
+});
+
+it('makes a dead letter of what it cannot read and goes on', async () => {
+  const runId = await world.createRun();
+  await world.startEvaluator(runId);
+  world.bus.connection.publish(subjects.trajectory(runId, 'baseline'), '{"status":"completed"}');
+  world.bus.connection.publish(subjects.trajectory(runId, 'eval'), 'no JSON');
+  world.bus.connection.publish(subjects.event(runId, 'checkpoint'), '{"step":"ten"}');
+  const reasons = await eventually('3 records', async () => {
+    const keys = await world.bus.deadLetterBucket.keys('*.*.evaluator');
+    const records = await Promise.all(keys.map((key) => world.bus.deadLetterBucket.get<DeadLetter>(key)));
+    return records.length >= 3 ? records.map((entry) => entry?.value.reason) : null;
+  });
+  expect(reasons).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining('request: '),
+      expect.stringContaining('not JSON'),
+      expect.stringContaining('step: must be an integer number, found "ten"'),
+    ]),
+  );
+  await world.startActor(runId, succeeds);
+  await world.inPhase(runId, 'training');
+});
+
+it('warns when no episode comes in, once per silence', async () => {
+  const runId = await world.createRun();
+  const warnings = await world.follow(runId, 'warning');
+  const record = await world.bus.runs.record(runId);
+  const plan = await planRun(record!, await loadComponents());
+  const stop = new AbortController();
+  const asked = await world.startActor(runId, () => null);
+  const running = new RunEvaluator(world.bus, plan, 200).work(stop.signal);
+  await eventually('a warning', () => warnings.length > 0);
+  await world.publish(asked[0], { success: true });
+  await eventually('another warning', () => warnings.length > 1);
+  stop.abort();
+  await running;
+  await drained(world.bus, STREAMS.events, `test-${runId}-warning`);
+  const waiting = (left: number) => ({
+    code: 'stall',
+    message: expect.stringContaining(
+      `${runId}-baseline-train_goals waits for ${left} of ${TRAIN} episodes`,
+    ) as string,
+  });
+  expect(warnings).toMatchObject([waiting(TRAIN), waiting(TRAIN - 1)]);
+});

@@ -1,0 +1,135 @@
+import { Logger } from '@nestjs/common';
+import { BusService } from '@ui-rl/bus';
+import {
+  ANY,
+  type EvaluationEvent,
+  RolloutRequest,
+  type RunEvent,
+  type RunPhase,
+  STREAMS,
+  subjects,
+  type Trajectory,
+} from '@ui-rl/contracts';
+import { openApplication } from '@ui-rl/service';
+import { loadComponents } from '@ui-rl/plugin-kit';
+import { eventually, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
+import { EvaluatorModule } from '../src/evaluator.module';
+
+Logger.overrideLogger(false);
+
+export const EPISODES = 2;
+/** 3 training and 2 evaluation tasks. */
+export const TRAIN = 3 * EPISODES;
+export const ALL = 5 * EPISODES;
+const config = {
+  model: { name: '/models/any' },
+  tasks: [{ source_type: 'demo_training', limit: 3 }],
+  eval_tasks: [{ source_type: 'demo_eval', limit: 2 }],
+  training: { seed: 5, max_steps: 20, eval_every: 10 },
+  evaluation: { episodes_per_task: EPISODES },
+};
+
+/** The outcome of a rollout; null leaves it unplayed. */
+export type Play = (request: RolloutRequest) => Partial<Trajectory> | null;
+
+export const succeeds = () => ({ success: true });
+
+export function checkpoint(runId: string, step: number): string {
+  return `uirl://${runId}/sampler_weights/0000${step}`;
+}
+
+export function byId(events: EvaluationEvent[]): Record<string, EvaluationEvent> {
+  return Object.fromEntries(events.map((event) => [event.evaluationId, event]));
+}
+
+/** A broker with runs, evaluators, and what actors and the learner would send them. */
+export class EvaluatorWorld {
+  private runs = 0;
+  /** What a test has opened; ended after it, the last first. */
+  readonly ends: (() => Promise<unknown>)[] = [];
+
+  private constructor(
+    readonly nats: NatsServer,
+    readonly bus: BusService,
+  ) {}
+
+  static async open(): Promise<EvaluatorWorld> {
+    const nats = await startNats();
+    return new EvaluatorWorld(nats, await BusService.connect({ service: 'test', servers: [nats.url] }));
+  }
+
+  async endRuns(): Promise<void> {
+    for (const end of this.ends.splice(0).toReversed()) await end();
+  }
+
+  async close(): Promise<void> {
+    await this.bus.close();
+    await this.nats.stop();
+  }
+
+  async createRun(phase: RunPhase = 'baseline', changes: object = {}): Promise<string> {
+    this.runs += 1;
+    const runId = `run-${this.runs}`;
+    const record = { runId, createdAt: new Date().toISOString(), config: { ...config, ...changes } };
+    await this.bus.runs.create(record, phase);
+    this.ends.push(() => this.bus.runs.changePhase(runId, 'stopped'));
+    return runId;
+  }
+
+  async startEvaluator(runId: string, plugins: string[] = []): Promise<void> {
+    const own = await BusService.connect({ service: 'evaluator', servers: [this.nats.url] });
+    const components = await loadComponents({ packages: plugins });
+    const app = await openApplication(own, EvaluatorModule.forRoot({ runId, components }));
+    this.ends.push(async () => {
+      await app.close();
+      await own.close();
+    });
+  }
+
+  /** Plays rollouts. Returns all requests it received, repeated ones as often as they came. */
+  async startActor(runId: string, play: Play): Promise<RolloutRequest[]> {
+    const requests: RolloutRequest[] = [];
+    const consumption = await this.bus.consume<RolloutRequest>({
+      stream: STREAMS.rollouts,
+      durable: `actors-${runId}`,
+      subject: subjects.rollout(runId, ANY),
+      schema: RolloutRequest,
+      handle: async (request) => {
+        requests.push(request);
+        const played = play(request);
+        if (played !== null) await this.publish(request, played);
+      },
+    });
+    this.ends.push(() => consumption.stop());
+    return requests;
+  }
+
+  async publish(request: RolloutRequest, played: Partial<Trajectory>, id = request.rolloutId): Promise<void> {
+    const trajectory = makeTrajectory({ request, ...played });
+    await this.bus.publishJson(subjects.trajectory(request.runId, request.purpose), trajectory, id);
+  }
+
+  /** Events of a run as they come in. */
+  async follow<T extends RunEvent>(runId: string, type: T['type']): Promise<T[]> {
+    const seen: T[] = [];
+    const consumption = await this.bus.consume<T>({
+      stream: STREAMS.events,
+      durable: `test-${runId}-${type}`,
+      subject: subjects.event(runId, type),
+      handle: async (event) => {
+        seen.push(event);
+      },
+    });
+    this.ends.push(() => consumption.stop());
+    return seen;
+  }
+
+  inPhase(runId: string, phase: RunPhase): Promise<unknown> {
+    return eventually(`phase ${phase}`, async () => (await this.bus.runs.state(runId))?.phase === phase);
+  }
+
+  async announceCheckpoint(runId: string, step: number): Promise<void> {
+    const event = { path: `/runs/${step}`, adapterDigest: `d${step}`, name: checkpoint(runId, step) };
+    await this.bus.event({ type: 'checkpoint', runId, step, ...event }, String(step));
+  }
+}
