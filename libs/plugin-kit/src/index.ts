@@ -14,6 +14,7 @@ export {
   type TrajectoryStatus,
 } from '@ui-rl/contracts';
 export { Random } from '@ui-rl/random';
+export { DEADLINES, RETRIES, retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 export * from './errors';
 export { ComponentRegistry, type LoadedComponent } from './registry';
 export { loadComponents, type LoadComponentsOptions } from './load';

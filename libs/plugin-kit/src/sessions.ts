@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { readAction } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
 import type { Deadline, Environment, EnvironmentSession, StepOutcome } from './kinds';
 
 export interface OpenSession {
@@ -25,7 +26,7 @@ export interface StepSession {
 
 export interface SessionsOptions {
   maxSessions: number;
-  /** How long reading the final state may take. */
+  /** How long reading the final state may take; default `DEADLINES.environmentClose`. */
   closeDeadlineMs?: number;
   log?: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -63,8 +64,6 @@ interface Ended {
 
 /** Ended sessions remembered, so that a repeated request finds its reply. */
 const REMEMBERED = 1000;
-/** An environment answers its deadline itself; beyond this it counts as hung. */
-const GRACE_MS = 2000;
 
 /**
  * Sessions over an environment: ids, capacity, leases, idempotent steps, and a deadline that holds even for an
@@ -166,7 +165,7 @@ export class Sessions {
   }
 
   private async closing(open: Open): Promise<CloseReply> {
-    const deadlineMs = this.options.closeDeadlineMs ?? 10_000;
+    const deadlineMs = this.options.closeDeadlineMs ?? DEADLINES.environmentClose.ms;
     const reply = await this.working(open, () =>
       this.guarded(deadlineMs, 'close', (deadline) => open.session.close(deadline)),
     );
@@ -245,7 +244,7 @@ export class Sessions {
     );
     const hung = new Promise<null>((resolve) => {
       timers.push(setTimeout(() => abort.abort(), deadlineMs));
-      timers.push(setTimeout(() => resolve(null), deadlineMs + GRACE_MS));
+      timers.push(setTimeout(() => resolve(null), deadlineMs + DEADLINES.environmentHung.ms));
     });
     const result = await Promise.race([running, hung]);
     timers.forEach(clearTimeout);

@@ -25,7 +25,10 @@ export async function startEmbedded(dataDir: string): Promise<EmbeddedServer> {
   try {
     if (!existsSync(join(dataDir, 'PG_VERSION'))) await createCluster(dataDir);
     const database = await PGlite.create({ dataDir });
-    const { socketFolder, close } = await listen(database);
+    const { socketFolder, close } = await listen(database).catch(async (error: unknown) => {
+      await database.close();
+      throw error;
+    });
     return {
       socketFolder,
       port: PORT,

@@ -22,7 +22,7 @@ export interface RunSummary {
   phase: string | null;
   phaseSince: string | null;
   phaseReason: string | null;
-  /** Optimizer steps so far. */
+  /** Steps trained so far, a batch each. */
   steps: number;
   /** Recorded trajectories of every purpose, invalid ones included. */
   episodes: number;
@@ -69,7 +69,7 @@ export interface TrainingCurve {
 
 export interface Curves {
   training: TrainingCurve;
-  /** One entry per optimizer step; metric name → column, null where a step lacks the metric. */
+  /** One entry per step; metric name → column, null where a step lacks the metric. */
   steps: { step: number[]; metrics: Record<string, (number | null)[]> };
   /** Recorded episodes of every purpose per interval of `seconds`; `at` in seconds since 1970. */
   throughput: { seconds: number; at: number[]; episodes: number[]; invalid: number[] };
@@ -161,7 +161,7 @@ export interface EpisodeDetail extends EpisodeSummary {
   initialState: Record<string, unknown> | null;
   /** And at the end. */
   finalState: Record<string, unknown> | null;
-  /** Optimizer step that trained it. */
+  /** Step that trained it. */
   trainedInStep: number | null;
   turns: TurnView[];
 }

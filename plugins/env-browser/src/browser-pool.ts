@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions, BrowserType } from 'playwright';
+import { DEADLINES } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 
 const ARGS = [
@@ -11,9 +12,6 @@ const ARGS = [
   // WebRTC would go past the proxy that closes the network.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ];
-
-/** A context that cannot be closed in this time takes its browser with it. */
-const CLOSE_TIMEOUT_MS = 5000;
 
 /** How a browser is launched. */
 export interface LaunchOptions {
@@ -141,7 +139,7 @@ export class BrowserPool {
   private async release(pooled: PooledBrowser, context: BrowserContext): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), CLOSE_TIMEOUT_MS);
+      timer = setTimeout(() => resolve(false), DEADLINES.browserClose.ms);
     });
     const closing = context.close().then(
       () => true,

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Deadline, Screenshot } from '@ui-rl/plugin-kit';
+import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
@@ -22,13 +21,6 @@ const PROBE = `(() => {
   const has = (name) => typeof window.uirl === 'object' && window.uirl !== null && typeof window.uirl[name] === 'function';
   return { reset: has('reset'), state: has('state'), settled: has('settled'), button: has('button'), done: has('done') };
 })()`;
-
-/** A page that is still loading by then is evaluated as it is. */
-const RELOAD_TIMEOUT_MS = 5000;
-const RETRY_PAUSE_MS = 20;
-const EVALUATE_ATTEMPTS = 5;
-/** A screenshot that takes longer is requested again. */
-const CAPTURE_TIMEOUT_MS = 3000;
 
 const LOST = Symbol('the answer was lost by a navigation');
 const NAVIGATION_ERRORS =
@@ -158,13 +150,12 @@ export class BrowserTab {
 
   /** Evaluates until there is a value: a page that navigates has none for a moment. Null where none comes. */
   async evaluateWhenReady(expression: string): Promise<unknown> {
-    for (let attempt = 1; attempt <= EVALUATE_ATTEMPTS; attempt++) {
-      const value = await this.evaluate<unknown>(expression);
-      if (value !== undefined) return value;
-      await this.page.waitForLoadState('load', { timeout: RELOAD_TIMEOUT_MS }).catch(() => undefined);
-      await sleep(RETRY_PAUSE_MS);
-    }
-    return null;
+    const value = await retry(RETRIES.browserState, () => this.evaluate<unknown>(expression), {
+      isTransient: () => false,
+      isTransientResult: (found) => found === undefined,
+      onFailure: () => this.reloaded(),
+    });
+    return value ?? null;
   }
 
   async capture(): Promise<Screenshot> {
@@ -180,12 +171,18 @@ export class BrowserTab {
 
   /** Repeats the call where a navigation lost its answer. */
   private async retryAfterNavigation<T>(call: () => Promise<T | typeof LOST>): Promise<T> {
-    for (;;) {
-      const answer = await call().catch(lostByNavigation);
-      if (answer !== LOST) return answer;
-      await this.page.waitForLoadState('load', { timeout: RELOAD_TIMEOUT_MS }).catch(() => undefined);
-      await sleep(RETRY_PAUSE_MS);
-    }
+    const answer = await retry(RETRIES.browserAnswer, () => call().catch(lostByNavigation), {
+      isTransient: () => false,
+      isTransientResult: (found) => found === LOST,
+      onFailure: () => this.reloaded(),
+    });
+    // Nothing but an answer ends the trying; past the deadline of the step, the tab is closed, which is an error.
+    return answer as T;
+  }
+
+  private async reloaded(): Promise<void> {
+    const { ms: timeout } = DEADLINES.browserReload;
+    await this.page.waitForLoadState('load', { timeout }).catch(() => undefined);
   }
 
   /** Chromium never answers a screenshot request that a navigation overtakes. */
@@ -195,7 +192,7 @@ export class BrowserTab {
       resolveLost = () => resolve(LOST);
     });
     this.onNavigation.add(resolveLost);
-    const timer = setTimeout(resolveLost, CAPTURE_TIMEOUT_MS);
+    const timer = setTimeout(resolveLost, DEADLINES.browserScreenshot.ms);
     try {
       return await Promise.race([request, navigated]);
     } finally {

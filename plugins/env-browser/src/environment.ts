@@ -1,10 +1,12 @@
-import type {
-  Deadline,
-  Environment,
-  EnvironmentContext,
-  EnvironmentSession,
-  OpenOptions,
-  Reply,
+import {
+  retry,
+  RETRIES,
+  type Deadline,
+  type Environment,
+  type EnvironmentContext,
+  type EnvironmentSession,
+  type OpenOptions,
+  type Reply,
 } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 import { findBrowser } from './find-browser';
@@ -14,9 +16,6 @@ import { pageOrigin, readPageSpec, type PageSpec } from './page-spec';
 import { asReply, BrowserSession, readState } from './session';
 import { settle } from './settle';
 import { BrowserTab } from './browser-tab';
-
-/** A page that was gone before the episode began is replaced this often. */
-const ATTEMPTS = 2;
 
 /** Pages in headless browsers. Plugin pages that can reset themselves are kept for the next episode. */
 export class BrowserEnvironment implements Environment {
@@ -44,7 +43,10 @@ export class BrowserEnvironment implements Environment {
       const spec = readPageSpec(task, this.context.pages);
       this.playing++;
       try {
-        return await this.opened(spec, seed, deadline);
+        return await retry(RETRIES.browserPage, () => this.start(spec, seed, deadline), {
+          signal: deadline.signal,
+          isTransient: (error) => error instanceof BrowserError && error.code === 'crashed',
+        });
       } catch (error) {
         this.playing--;
         throw error;
@@ -55,17 +57,6 @@ export class BrowserEnvironment implements Environment {
   async close(): Promise<void> {
     await Promise.all(this.idle.splice(0).map((tab) => tab.destroy()));
     await this.pool.close();
-  }
-
-  private async opened(spec: PageSpec, seed: number, deadline: Deadline): Promise<EnvironmentSession> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.start(spec, seed, deadline);
-      } catch (error) {
-        const again = error instanceof BrowserError && error.code === 'crashed' && attempt < ATTEMPTS;
-        if (!again) throw error;
-      }
-    }
   }
 
   private async start(spec: PageSpec, seed: number, deadline: Deadline): Promise<EnvironmentSession> {

@@ -1,4 +1,4 @@
-import type { Task } from '@ui-rl/plugin-kit';
+import { isRecord, show, type Task } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 
 export interface Viewport {
@@ -121,12 +121,4 @@ function wholeNumber(value: unknown, min: number, max: number, name: string, ref
 function refuseUnknown(options: Options, known: string[], refuse: Refuse): void {
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown !== undefined) refuse(`"${unknown}" is unknown, known: ${known.join(', ')}`);
-}
-
-function isRecord(value: unknown): value is Options {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function show(value: unknown): string {
-  return value === undefined ? 'nothing' : (JSON.stringify(value) ?? typeof value);
 }

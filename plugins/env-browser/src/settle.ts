@@ -1,11 +1,10 @@
+import { DEADLINES } from '@ui-rl/plugin-kit';
 import type { BrowserTab } from './browser-tab';
 
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
 const ONE_FRAME = 'new Promise((done) => requestAnimationFrame(() => done()))';
 /** The page's thread has dealt with the events: a screenshot asked for before that often waits for a second frame. */
 const A_TURN = '0';
-/** A page that is still loading by then is shown as it is. */
-const LOAD_TIMEOUT_MS = 10_000;
 
 /**
  * Waits until the page shows the effect of the last action: its own `uirl.settled()` where it has one. A page with
@@ -19,7 +18,7 @@ export async function settle(tab: BrowserTab, isContinuous: boolean): Promise<vo
 }
 
 async function settlePage(tab: BrowserTab): Promise<void> {
-  const until = Date.now() + LOAD_TIMEOUT_MS;
+  const until = Date.now() + DEADLINES.browserLoad.ms;
   do {
     await loaded(tab, until);
     try {

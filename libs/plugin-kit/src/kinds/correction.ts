@@ -4,7 +4,7 @@ import type { ComponentBase } from './component';
 export interface CorrectionInput {
   /** [N] under the policy that sampled. */
   sampleLogprobs: Float32Array;
-  /** [N] under the policy as it was before this batch's first optimizer step, recomputed by the trainer. */
+  /** [N] under the policy as it was before the first optimizer step of this step's batch, recomputed by the trainer. */
   proximalLogprobs: Float32Array;
 }
 

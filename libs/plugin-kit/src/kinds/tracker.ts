@@ -10,7 +10,7 @@ export interface TrackerContext {
 }
 
 export interface TrackedStep {
-  /** Batches trained. */
+  /** Steps trained, a batch each. */
   step: number;
   /** ISO 8601. */
   at: string;
@@ -19,7 +19,7 @@ export interface TrackedStep {
 }
 
 export interface TrackedEvaluation {
-  /** Batches trained when it was taken. */
+  /** Steps trained when it was taken. */
   step: number;
   at: string;
   stage: string;

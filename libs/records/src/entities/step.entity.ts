@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { RunEntity } from './run.entity';
 
-/** One `train_step` event: an optimizer step, or a batch without signal (same `step` as the one before). */
+/** One `train_step` event: a batch that was trained, in however many optimizer steps. */
 @Entity('steps')
 @Index('steps_run_step', ['runId', 'step'])
 export class StepEntity {

@@ -19,17 +19,17 @@ export class TrainingGroup {
   @Min(0)
   max_grad_norm = 1;
 
-  @Doc('groups of a batch', { aliases: ['groups_per_batch'] })
+  @Doc('groups of a batch, which one step trains', { aliases: ['groups_per_batch'] })
   @IsInt()
   @Min(1)
   groups_per_batch = 10;
 
-  @Doc('optimizer steps a batch is split into, by groups', { aliases: ['num_substeps'] })
+  @Doc('optimizer steps per step: parts its batch is split into, by groups', { aliases: ['num_substeps'] })
   @IsInt()
   @Min(1)
   num_substeps = 1;
 
-  @Doc('passes a step is split into, gradients accumulated')
+  @Doc('passes of each optimizer step, at least; their gradients are accumulated')
   @IsInt()
   @Min(1)
   num_minibatches = 1;

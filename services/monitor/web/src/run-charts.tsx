@@ -96,7 +96,7 @@ function KlChart({ curves }: { curves: Curves }) {
   return (
     <Card title="KL of sampler and trainer">
       {series.length === 0 ? (
-        <Empty>No optimizer step yet.</Empty>
+        <Empty>No training step yet.</Empty>
       ) : (
         <Chart series={series} xKind="step" format={(value) => value.toExponential(1)} />
       )}
@@ -173,7 +173,7 @@ function MetricChart({ curves }: { curves: Curves }) {
       }
     >
       {name === undefined ? (
-        <Empty>No optimizer step yet.</Empty>
+        <Empty>No training step yet.</Empty>
       ) : (
         <Chart series={series} xKind="step" format={(value) => number(value, 3)} />
       )}

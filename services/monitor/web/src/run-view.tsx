@@ -60,7 +60,7 @@ function Overview({ run, version }: { run: RunDetail; version: number }) {
   return (
     <>
       <div className="stats">
-        <Stat label="Steps" value={count(run.steps)} note="of the optimizer" />
+        <Stat label="Steps" value={count(run.steps)} note="a batch each" />
         <Stat label="Episodes" value={count(run.episodes)} note={`${count(run.inProgress)} in progress`} />
         <Stat
           label="Invalid"
