@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { LocalEngine, supervisedStep, type TrainedSequence } from '@ui-rl/engine';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
 import sharp from 'sharp';
-import { adapterOf } from './adapter';
+import { adapterOf, SUPERVISED } from './trained';
 import { ownPeakRss, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 
@@ -39,7 +39,11 @@ export async function benchDeep({
   });
   try {
     const stepMs = await timed(() =>
-      supervisedStep(engine, samples, { imageTokenId: folder.family.shape.imageTokenId, learningRate: 1e-4 }),
+      supervisedStep(engine, samples, {
+        ...SUPERVISED,
+        imageTokenId: folder.family.shape.imageTokenId,
+        learningRate: 1e-4,
+      }),
     );
     const peakAnonBytes = memory.stop();
     const peakRss = ownPeakRss();

@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { LocalEngine, modelInputOf } from '@ui-rl/engine';
-import { loadModelFolder, type ModelFolder, type RenderedSample } from '@ui-rl/models';
-import { adapterOf } from './adapter';
+import { LocalEngine } from '@ui-rl/engine';
+import { loadModelFolder, promptChunks, type ModelFolder, type RenderedSample } from '@ui-rl/models';
+import { adapterOf } from './trained';
 import { makeTurns } from './conversation';
 import { alternate, median, medianRatio, ownPeakRss, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
@@ -87,7 +87,7 @@ async function generate(
     turns.map(({ tokenIds, promptTokens, images }, seed) =>
       engine.sample({
         model: 'policy',
-        prompt: modelInputOf(tokenIds.slice(0, promptTokens), images, family.shape.imageTokenId),
+        prompt: { chunks: promptChunks(tokenIds.slice(0, promptTokens), images, family.shape.imageTokenId) },
         maxTokens: NEW_TOKENS,
         temperature: 1,
         topP: 1,

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalEngine, modelInputOf, supervisedStep } from '@ui-rl/engine';
-import { loadModelFolder } from '@ui-rl/models';
-import { adapterOf } from './adapter';
+import { LocalEngine, supervisedStep } from '@ui-rl/engine';
+import { loadModelFolder, promptChunks } from '@ui-rl/models';
+import { adapterOf, SUPERVISED } from './trained';
 import { makeTurns } from './conversation';
 import { ownPeakRss } from './measure';
 import type { BenchOptions, PartResult } from './parts';
@@ -34,7 +34,7 @@ export async function benchMemory({ modelDir, onProgress }: BenchOptions): Promi
       turns.map(({ tokenIds, promptTokens, images }, seed) =>
         engine.sample({
           model: 'policy',
-          prompt: modelInputOf(tokenIds.slice(0, promptTokens), images, imageTokenId),
+          prompt: { chunks: promptChunks(tokenIds.slice(0, promptTokens), images, imageTokenId) },
           maxTokens: NEW_TOKENS,
           temperature: 1,
           topP: 1,
@@ -43,7 +43,7 @@ export async function benchMemory({ modelDir, onProgress }: BenchOptions): Promi
       ),
     );
     const generatedBytes = ownPeakRss();
-    await supervisedStep(engine, turns, { imageTokenId, learningRate: 1e-6 });
+    await supervisedStep(engine, turns, { ...SUPERVISED, imageTokenId, learningRate: 1e-6 });
     const trainedBytes = ownPeakRss();
     const weightsBytes =
       (await stat(join(modelDir, 'model.safetensors')).catch(() => undefined))?.size ?? null;

@@ -1,7 +1,7 @@
 import { byToken, datumOf, LocalEngine } from '@ui-rl/engine';
 import { loadModelFolder, type ModelFolder, type ProcessedImage, type RenderedSample } from '@ui-rl/models';
 import type { Datum, TrainedModel } from '@ui-rl/plugin-kit';
-import { adapterOf } from './adapter';
+import { adapterOf } from './trained';
 import { makeTurns } from './conversation';
 import { trainStepFlops, type TrainedPart } from './flops';
 import { MatrixProducts } from './matmul';

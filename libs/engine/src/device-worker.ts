@@ -74,7 +74,7 @@ export class DeviceWorker {
     releaseWeights: (name: ModelName) => this.inTurn(() => this.releaseWeights(name)),
     discardGradients: (model: ModelName) => this.inTurn(() => this.trained(model).discardGradients()),
     info: () => this.info(),
-    stop: () => this.inTurn(() => this.stop()),
+    stop: () => this.stop(),
   };
 
   async handle(method: string, argument: unknown): Promise<unknown> {
@@ -138,6 +138,8 @@ export class DeviceWorker {
   private async sample({ model, ...request }: WorkerSampleRequest): Promise<GenerationResult> {
     const { network, weights } = this.weightsOf(model);
     const sampler = await network.sampler();
+    // Replaced while the sampler was made: their memory, which they take again now, is freed once more.
+    if (!this.canBeNamed(weights)) this.replaced.add(weights);
     return this.running.device.generator.generate(sampler, weights, request);
   }
 
@@ -210,16 +212,27 @@ export class DeviceWorker {
   /** Frees the device's memory of weights that nothing can ask for any more, now or when they are no longer sampled from. */
   private async replace(old: WeightSet): Promise<void> {
     this.replaced.add(old);
-    const { device, models } = this.running;
-    const known = new Set([...models.values(), ...this.kept.values()].map(({ weights }) => weights));
+    const { generator } = this.running.device;
     for (const weights of this.replaced) {
-      if (device.generator.uses(weights)) continue;
+      if (generator.uses(weights)) continue;
       this.replaced.delete(weights);
-      if (!known.has(weights)) await weights.free();
+      if (!this.canBeNamed(weights)) await weights.free();
     }
   }
 
+  /** Whether a verb can still ask for weights. */
+  private canBeNamed(weights: WeightSet): boolean {
+    const { models, base } = this.running;
+    const named = [...models.values(), ...this.kept.values(), base];
+    return named.some((each) => each.weights === weights);
+  }
+
   private async stop(): Promise<void> {
+    await this.started?.device.generator.stop(new EngineError('worker', 'the engine was stopped'));
+    await this.inTurn(() => this.release());
+  }
+
+  private async release(): Promise<void> {
     if (this.started === undefined) return;
     const { device, models, base } = this.started;
     // Before the sessions: with the last of them goes the device.

@@ -1,48 +1,35 @@
-import { join } from 'node:path';
-import { Engine } from '../test/token-engine';
-import type { EngineOptions, TrainSample } from '../test/token-types';
+import type { Datum } from '@ui-rl/plugin-kit';
+import { adapter, scores, TestModel, train } from '../test/test-model';
+import type { LocalEngineSettings } from './local-engine';
 
-const modelDir = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a/model');
-
-const samples: TrainSample[] = [3, 8].map((length, index) => {
-  const tokenIds = Array.from({ length: 6 + length }, (_, i) => 10 + ((7 * i + 31 * index) % 200));
-  return { tokenIds, images: [], mask: tokenIds.map((_, i) => Number(i > 4)), advantages: 1 };
+let model: TestModel;
+let data: Datum[];
+beforeAll(async () => {
+  model = await TestModel.of('qwen3-vl-a', []);
+  data = [3, 8].map((length, index) => {
+    const tokenIds = Array.from({ length: 6 + length }, (_, i) => 10 + ((7 * i + 31 * index) % 200));
+    const prompt = { tokenIds: tokenIds.slice(0, 5), images: [] };
+    return model.datum(prompt, tokenIds.slice(5), 1 / 13);
+  });
 });
 
-/** Three supervised steps, and what the weights say then. */
+/** Losses of three supervised steps, and log-probabilities before and after. */
 async function trained(
   dropout: number,
-  changes: Partial<EngineOptions> = {},
+  changes: Partial<LocalEngineSettings> = {},
 ): Promise<{ digest: string; losses: number[]; before: number[]; after: number[] }> {
-  const lora = { rank: 4, alpha: 8, targets: 'attention+mlp', dropout };
-  const engine = await Engine.start({
-    modelDir,
-    device: 'cpu',
-    trainable: { mode: 'lora', lora },
-    maxRows: 2,
-    maxSequence: 64,
-    threads: 2,
-    seed: 1,
-    ...changes,
-  });
+  const description = adapter({ targets: 'attention+mlp', dropout });
+  const engine = await model.start({ models: [description], maxRows: 2, maxSequence: 64, ...changes });
   try {
-    const said = async (): Promise<number[]> =>
-      (await engine.logprobs(samples)).flatMap((values) => [...values].filter(Number.isFinite));
-    const before = await said();
+    const before = await scores(engine, data);
     const losses: number[] = [];
     let digest = '';
     for (let step = 0; step < 3; step += 1) {
-      const result = await engine.trainStep({
-        samples,
-        loss: { name: 'cross_entropy', aggregation: 'token-mean' },
-        learningRate: 0.02,
-        maxGradNorm: 1,
-        minibatches: 2,
-      });
-      losses.push(result.metrics['optim/loss']);
+      const result = await train(engine, data, { learningRate: 0.02, minPasses: 2 });
+      losses.push(result.loss);
       ({ digest } = result);
     }
-    return { digest, losses, before, after: await said() };
+    return { digest, losses, before, after: await scores(engine, data) };
   } finally {
     await engine.stop();
   }

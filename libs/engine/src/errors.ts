@@ -1,5 +1,5 @@
 export type EngineErrorCategory =
-  /** What the caller asked for cannot be done: too long, unknown snapshot, wrong option. */
+  /** What the caller asked for cannot be done: too long, unknown weights, wrong option. */
   | 'request'
   /** A model, adapter or checkpoint folder does not hold what it should. */
   | 'checkpoint'

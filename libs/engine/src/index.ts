@@ -1,7 +1,6 @@
 export { chooseDevice, type ChosenDevice } from './device/choose-device';
 export { components } from './components';
 export { EngineError, type EngineErrorCategory } from './errors';
-export { modelInputOf } from './images/chunks';
 export type { FetchImage } from './images/image-store';
 export { LocalEngine, type LocalEngineSettings } from './local-engine';
 export { LocalEngineOptions } from './local-options';

@@ -8,6 +8,7 @@ import type {
   ForwardBackwardResult,
   ForwardRequest,
   ForwardResult,
+  ModelName,
   OptimStepRequest,
   OptimStepResult,
   SampleRequest,
@@ -16,6 +17,7 @@ import type {
 } from '@ui-rl/plugin-kit';
 import { chooseDevice } from './device/choose-device';
 import { EngineError } from './errors';
+import { scoringTemperature } from './generation/sampling';
 import { ImageStore, type FetchImage } from './images/image-store';
 import { ModelInputs } from './images/model-inputs';
 import type { LocalEngineOptions } from './local-options';
@@ -47,9 +49,11 @@ const IMAGE_CACHE_BYTES = 512 * 2 ** 20;
  */
 export class LocalEngine implements Engine {
   readonly ended: Promise<EngineError>;
-  private inputs: ModelInputs;
-  /** Calls whose images are being made ready, in the order of the calls. */
+  private readonly inputs: ModelInputs;
+  /** Settles when all verbs that keep the order of their calls have been posted. */
   private posted: Promise<unknown> = Promise.resolve();
+  /** Samples whose images are being prepared. */
+  private readonly preparing = new Set<{ model: ModelName; posted: Promise<unknown> }>();
 
   private constructor(
     private readonly worker: WorkerHandle,
@@ -70,28 +74,35 @@ export class LocalEngine implements Engine {
   }: LocalEngineSettings): Promise<LocalEngine> {
     const options: WorkerOptions = { deterministic: false, componentFiles: [], ...settings };
     const worker = await WorkerHandle.start(options, onProgress);
-    const family = await loadFamily(settings.modelDir);
-    const processor =
-      imageProcessor ??
-      (await loadImageProcessor(settings.modelDir, family, { cacheBytes: IMAGE_CACHE_BYTES }));
-    const images = new ImageStore(processor, fetchImage);
-    return new LocalEngine(worker, images, family.shape.imageTokenId, deviceReason);
+    try {
+      const family = await loadFamily(settings.modelDir);
+      const processor =
+        imageProcessor ??
+        (await loadImageProcessor(settings.modelDir, family, { cacheBytes: IMAGE_CACHE_BYTES }));
+      const images = new ImageStore(processor, fetchImage);
+      return new LocalEngine(worker, images, family.shape.imageTokenId, deviceReason);
+    } catch (error) {
+      await worker.stop();
+      throw error;
+    }
   }
 
+  /** From the weights that have the name when the images of the prompt are ready: the digest says which. */
   async sample(request: SampleRequest): Promise<SampleResult> {
-    const prompt = await this.inputs.resolve(request.prompt);
-    return this.worker.call('sample', { ...request, prompt });
+    const prompt = this.inputs.resolve(request.prompt);
+    const ready = prompt.then((resolved) => ({ ...request, prompt: resolved }));
+    const preparing = { model: request.model, posted: this.post<SampleResult>('sample', ready) };
+    this.preparing.add(preparing);
+    const { reply } = await preparing.posted.finally(() => this.preparing.delete(preparing));
+    return reply;
   }
 
   forward(request: ForwardRequest): Promise<ForwardResult> {
-    return this.inOrder('forward', async () => ({ ...request, data: await this.resolve(request.data) }));
+    return this.inOrder('forward', this.withImages(request));
   }
 
   forwardBackward(request: ForwardBackwardRequest): Promise<ForwardBackwardResult> {
-    return this.inOrder('forwardBackward', async () => ({
-      ...request,
-      data: await this.resolve(request.data),
-    }));
+    return this.inOrder('forwardBackward', this.withImages(request));
   }
 
   optimStep(request: OptimStepRequest): Promise<OptimStepResult> {
@@ -111,7 +122,13 @@ export class LocalEngine implements Engine {
   }
 
   releaseWeights(name: string): Promise<void> {
-    return this.inOrder('releaseWeights', name);
+    // What was asked for before is still sampled, though its images take longer to be ready.
+    const samples = [...this.preparing].filter(({ model }) => model === name);
+    const posted = Promise.allSettled(samples.map((sample) => sample.posted));
+    return this.inOrder(
+      'releaseWeights',
+      posted.then(() => name),
+    );
   }
 
   discardGradients(model: string): Promise<void> {
@@ -132,17 +149,27 @@ export class LocalEngine implements Engine {
 
   /** Posts a call after those made before it, though their images may take longer to be ready. */
   private async inOrder<T>(method: string, argument: unknown): Promise<T> {
-    const ready = Promise.resolve(typeof argument === 'function' ? (argument as () => unknown)() : argument);
-    const before = this.posted;
-    const answer = before.then(async () => ({ reply: this.worker.call<T>(method, await ready) }));
-    this.posted = answer.catch(() => undefined);
-    // The failure is told by `answer`, in its turn.
+    const ready = Promise.resolve(argument);
+    // A failure to get ready rejects this call, in its turn.
     ready.catch(() => undefined);
-    return (await answer).reply;
+    const posted = this.post<T>(
+      method,
+      this.posted.then(() => ready),
+    );
+    this.posted = posted.catch(() => undefined);
+    return (await posted).reply;
   }
 
-  private resolve(data: readonly Datum[]): Promise<TrainingDatum[]> {
-    return Promise.all(data.map((datum, index) => this.resolveDatum(datum, index)));
+  /** Posts a call when its argument is ready; the promise settles then, not with the reply. */
+  private async post<T>(method: string, ready: Promise<unknown>): Promise<{ reply: Promise<T> }> {
+    return { reply: this.worker.call<T>(method, await ready) };
+  }
+
+  private async withImages<Request extends ForwardRequest>(
+    request: Request,
+  ): Promise<Omit<Request, 'data'> & { data: TrainingDatum[] }> {
+    const data = request.data.map((datum, index) => this.resolveDatum(datum, index));
+    return { ...request, data: await Promise.all(data) };
   }
 
   private async resolveDatum(
@@ -163,7 +190,7 @@ export class LocalEngine implements Engine {
       targets: targetTokens,
       weights,
       lossInputs,
-      temperature: temperature > 0 ? temperature : 1,
+      temperature: scoringTemperature(temperature),
       ...(sequence === undefined ? {} : { sequence }),
       ...(pair === undefined ? {} : { pair }),
     };

@@ -1,9 +1,9 @@
-/** Takes a line for whoever waits. */
+/** Takes a line about the progress of long work, for people. */
 export type ProgressReporter = (line: string) => void;
 
 const EVERY_MS = 2000;
 
-/** Tells of long work by the share of it that is done, at most every two seconds: short work goes unmentioned. */
+/** Reports the share of long work that is done, at most every two seconds; nothing where it takes less. */
 export function shareReporter(report: ProgressReporter, what: string): (share: number) => void {
   let last = performance.now();
   return (share) => {

@@ -12,9 +12,10 @@ export interface FailureMessage {
   category?: string;
   message: string;
   stack?: string;
+  cause?: FailureMessage;
 }
 
-/** What a caller may want to read while it waits. */
+/** The progress of long work, for people. */
 export interface ProgressMessage {
   progress: string;
 }
@@ -30,6 +31,7 @@ export function toFailure(error: unknown): FailureMessage {
     message: error.message,
     stack: error.stack,
     ...(typeof category === 'string' ? { category } : {}),
+    ...(error.cause === undefined ? {} : { cause: toFailure(error.cause) }),
   };
 }
 
@@ -39,7 +41,15 @@ const CATEGORIES: readonly string[] = ['request', 'checkpoint', 'worker'] satisf
 export function fromFailure(failure: FailureMessage): EngineError {
   const own = failure.name === 'EngineError' && CATEGORIES.includes(failure.category ?? '');
   const category = own ? (failure.category as EngineErrorCategory) : 'worker';
-  const error = new EngineError(category, own ? failure.message : `${failure.name}: ${failure.message}`);
+  const message = own ? failure.message : `${failure.name}: ${failure.message}`;
+  const error = new EngineError(category, message, causeOf(failure));
   if (failure.stack !== undefined) error.stack = failure.stack;
   return error;
+}
+
+/** Causes are for logs: errors with the name, message and stack they had. */
+function causeOf({ cause }: FailureMessage): { cause: Error } | undefined {
+  if (cause === undefined) return undefined;
+  const { name, message, stack } = cause;
+  return { cause: Object.assign(new Error(message, causeOf(cause)), { name, stack }) };
 }

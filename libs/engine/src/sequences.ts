@@ -1,6 +1,6 @@
+import { promptChunks } from '@ui-rl/models';
 import type { ComponentChoice, Datum, Engine, LossInput, ModelName } from '@ui-rl/plugin-kit';
 import { EngineError } from './errors';
-import { modelInputOf } from './images/chunks';
 
 /** A sequence as a renderer gives it, and which of its tokens are trained; arrays are as long as `tokenIds`. */
 export interface TrainedSequence {
@@ -23,7 +23,11 @@ export interface DatumOptions {
   temperature?: number;
 }
 
-/** A sequence as a datum, whose position i speaks of token i + 1. Throws an `EngineError` where its first token is trained. */
+/**
+ * A sequence as a datum, whose position i predicts token i + 1.
+ * @throws EngineError `request` where its first token is trained
+ * @throws ModelError `bad-input` where there are not as many placeholders as its images have features
+ */
 export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum {
   const { tokenIds, images, mask, targets = tokenIds } = sequence;
   const { imageTokenId, weight = 1, lossInputs = {}, temperature } = options;
@@ -33,9 +37,9 @@ export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum
   const shifted = (values: ArrayLike<number>): number[] => Array.from(values).slice(1);
   const inputs = Object.entries(lossInputs).map(([name, values]) => [name, shifted(values)] as const);
   return {
-    modelInput: modelInputOf(Array.from(tokenIds).slice(0, -1), images, imageTokenId),
+    modelInput: { chunks: promptChunks(Array.from(tokenIds).slice(0, -1), images, imageTokenId) },
     targetTokens: shifted(targets),
-    weights: shifted(mask).map((trained) => trained * weight),
+    weights: shifted(mask).map((isTrained) => (isTrained === 0 ? 0 : isTrained * weight)),
     lossInputs: Object.fromEntries(inputs),
     ...(temperature === undefined ? {} : { temperature }),
   };
@@ -50,26 +54,32 @@ export function byToken(logprobs: Float32Array): Float32Array {
 
 export interface SupervisedOptions {
   imageTokenId: number;
+  /** One that reads nothing but the targets. */
+  loss: ComponentChoice;
+  optimizer: ComponentChoice;
   learningRate: number;
   /** Default `policy`. */
   model?: ModelName;
-  /** Default AdamW. */
-  optimizer?: ComponentChoice;
   /** Default 1. */
   maxGradNorm?: number;
 }
 
-/** One optimizer step by the mean cross entropy of all trained tokens; the loss and the norm of its gradient. */
+/** One optimizer step by the mean loss of all trained tokens; that loss, and the norm of its gradient. */
 export async function supervisedStep(
   engine: Engine,
   sequences: readonly TrainedSequence[],
-  options: SupervisedOptions,
+  { imageTokenId, loss, model = 'policy', maxGradNorm = 1, ...options }: SupervisedOptions,
 ): Promise<{ loss: number; gradNorm: number }> {
-  const { imageTokenId, learningRate, model = 'policy', maxGradNorm = 1 } = options;
-  const { optimizer = { name: 'adamw' } } = options;
   const trained = sequences.reduce((count, { mask }) => count + Array.from(mask).filter(Boolean).length, 0);
   const data = sequences.map((sequence) => datumOf(sequence, { imageTokenId, weight: 1 / trained }));
-  const passed = await engine.forwardBackward({ model, data, loss: { name: 'cross_entropy' } });
-  const stepped = await engine.optimStep({ model, optimizer, learningRate, maxGradNorm });
-  return { loss: passed.metrics.loss, gradNorm: stepped.metrics.grad_norm };
+  const passed = await engine.forwardBackward({ model, data, loss });
+  try {
+    const { optimizer, learningRate } = options;
+    const stepped = await engine.optimStep({ model, optimizer, learningRate, maxGradNorm });
+    return { loss: passed.metrics.loss, gradNorm: stepped.metrics.grad_norm };
+  } catch (error) {
+    // Or the next step would begin with them.
+    await engine.discardGradients(model).catch(() => undefined);
+    throw error;
+  }
 }

@@ -1,11 +1,5 @@
 import type { Device } from '@ui-rl/graph';
-import type {
-  ComponentChoice,
-  EngineContext,
-  ForwardBackwardRequest,
-  ForwardRequest,
-  SampleRequest,
-} from '@ui-rl/plugin-kit';
+import type { EngineContext, ForwardBackwardRequest, ForwardRequest, SampleRequest } from '@ui-rl/plugin-kit';
 import type { BaseOptions } from './device/base';
 import type { GradientCheckpointing } from './passes/choose-runner';
 import type { ResolvedInput, TrainingDatum } from './training/data';
@@ -26,7 +20,6 @@ export interface WorkerOptions
 /** The engine's requests as they go to the worker: with images at hand. */
 export type WorkerSampleRequest = Omit<SampleRequest, 'prompt'> & { prompt: ResolvedInput };
 export type WorkerForwardRequest = Omit<ForwardRequest, 'data'> & { data: readonly TrainingDatum[] };
-export type WorkerForwardBackwardRequest = Omit<ForwardBackwardRequest, 'data' | 'loss'> & {
+export type WorkerForwardBackwardRequest = Omit<ForwardBackwardRequest, 'data'> & {
   data: readonly TrainingDatum[];
-  loss: ComponentChoice;
 };

@@ -29,6 +29,9 @@ export class WorkerHandle {
       else this.settle(message);
     });
     worker.on('error', (cause) => this.fail(`the device worker failed: ${cause.message}`, cause));
+    worker.on('messageerror', (cause) =>
+      this.fail(`a message of the device worker cannot be read: ${cause.message}`, cause),
+    );
     worker.on('exit', (code) => this.fail(`the device worker ended with code ${code}`));
   }
 
@@ -50,7 +53,14 @@ export class WorkerHandle {
     const id = this.nextId++;
     return new Promise<T>((resolve, reject) => {
       this.pending.set(id, { resolve, reject });
-      this.worker.postMessage({ id, method, argument } satisfies CallMessage);
+      try {
+        this.worker.postMessage({ id, method, argument } satisfies CallMessage);
+      } catch (cause) {
+        this.pending.delete(id);
+        reject(
+          new EngineError('request', `${method} cannot be sent: ${(cause as Error).message}`, { cause }),
+        );
+      }
     });
   }
 

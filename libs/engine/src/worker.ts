@@ -1,11 +1,11 @@
-/** Entry of the device worker's thread: calls arrive as messages, each is answered by one message; others tell of progress. */
+/** Entry of the device worker's thread: calls arrive as messages, each is answered by one message; others report progress. */
 import { parentPort } from 'node:worker_threads';
 import { DeviceWorker } from './device-worker';
 import { toFailure, type CallMessage, type ReplyMessage, type ProgressMessage } from './rpc';
 
 const port = parentPort;
 if (port === null)
-  throw new Error('worker.ts is the entry of a worker thread; start it through Engine.start');
+  throw new Error('worker.ts is the entry of a worker thread; start it through LocalEngine.start');
 
 const worker = new DeviceWorker((progress) => port.postMessage({ progress } satisfies ProgressMessage));
 port.on('message', (call: CallMessage) => {

@@ -1,9 +1,9 @@
 // Child process of a spec: golden conversations of many families are scored and answered on a device; results as JSON.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { asShownTogether, loadModelFolder } from '@ui-rl/models';
-import { Engine } from './token-engine';
-import type { Device, TrainSample } from './token-types';
+import { asShownTogether } from '@ui-rl/models';
+import type { Device } from '@ui-rl/graph';
+import { fixtures, frozen, scores, TestModel } from './test-model';
 
 interface Golden {
   images: { file: string }[];
@@ -19,33 +19,27 @@ interface Found {
 }
 
 async function run(fixture: string, device: Device): Promise<Found> {
-  const modelDir = join(fixture, 'model');
-  const golden = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as Golden;
-  const { imageProcessor } = await loadModelFolder(modelDir);
-  const files = golden.images.map(({ file }) => readFileSync(join(fixture, file)));
-  const images = asShownTogether(await Promise.all(files.map((png) => imageProcessor.process(png))));
+  const golden = JSON.parse(readFileSync(join(fixtures, fixture, 'expected.json'), 'utf8')) as Golden;
+  const files = golden.images.map(({ file }) => readFileSync(join(fixtures, fixture, file)));
+  const model = await TestModel.in(join(fixtures, fixture, 'model'), files);
+  const images = asShownTogether(model.images);
   const tokenIds = [...golden.prompt_ids, ...golden.response_ids];
   const maxTokens = golden.greedy_ids.length;
-  const engine = await Engine.start({
-    modelDir,
-    device,
-    trainable: { mode: 'frozen' },
-    maxRows: 1,
-    maxSequence: tokenIds.length + maxTokens,
-    threads: 2,
-    seed: 1,
-  });
-  const mask = tokenIds.map((_, i) => Number(i > 0));
-  const [all] = await engine.logprobs([{ tokenIds, images, mask, advantages: 0 } satisfies TrainSample]);
-  const prompt = { tokenIds: golden.prompt_ids, images };
-  const answer = await engine.generate({ prompt, maxTokens, temperature: 0, topP: 1, seed: 1 });
+  const maxSequence = tokenIds.length + maxTokens;
+  const engine = await model.start({ device, models: [frozen], maxRows: 1, maxSequence });
+  const modelInput = model.input({ tokenIds, images });
+  const targetTokens = [...tokenIds.slice(1), 0];
+  const weights = tokenIds.map((_, place) => Number(place < tokenIds.length - 1));
+  const logprobs = await scores(engine, [{ modelInput, targetTokens, weights }]);
+  const request = model.request({ tokenIds: golden.prompt_ids, images }, { maxTokens, temperature: 0 });
+  const { tokens } = await engine.sample(request);
   await engine.stop();
-  return { logprobs: [...all.slice(1)], greedy: answer.tokenIds };
+  return { logprobs, greedy: tokens };
 }
 
-async function main([fixtures, names, device, output]: string[]): Promise<void> {
+async function main([names, device, output]: string[]): Promise<void> {
   const found: Record<string, Found> = {};
-  for (const name of names.split(',')) found[name] = await run(join(fixtures, name), device as Device);
+  for (const name of names.split(',')) found[name] = await run(name, device as Device);
   writeFileSync(output, JSON.stringify(found));
 }
 

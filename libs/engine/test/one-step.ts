@@ -2,9 +2,8 @@
 // several prompts at once; results as JSON.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadModelFolder } from '@ui-rl/models';
-import { Engine } from './token-engine';
-import type { Device, TrainSample } from './token-types';
+import type { Device } from '@ui-rl/graph';
+import { adapter, fixtures, scores, TestModel, train } from './test-model';
 
 interface Golden {
   prompt_ids: number[];
@@ -12,58 +11,39 @@ interface Golden {
 }
 
 async function main([fixture, device, gradientCheckpointing, folder]: string[]): Promise<void> {
-  const modelDir = join(fixture, 'model');
-  const golden = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8')) as Golden;
-  const { imageProcessor } = await loadModelFolder(modelDir);
-  const files = ['0.png', '1.png', '2.png'].map((name) => readFileSync(join(fixture, 'images', name)));
-  const images = await Promise.all(files.map((png) => imageProcessor.process(png)));
-  const tokenIds = [...golden.prompt_ids, ...golden.response_ids];
-  const mask = tokenIds.map((_, i) => Number(i >= golden.prompt_ids.length));
-  const sample: TrainSample = { tokenIds, images, mask, advantages: 1 };
-  const engine = await Engine.start({
-    modelDir,
+  const golden = JSON.parse(readFileSync(join(fixtures, fixture, 'expected.json'), 'utf8')) as Golden;
+  const model = await TestModel.of(fixture, ['0.png', '1.png', '2.png']);
+  const prompt = { tokenIds: golden.prompt_ids, images: [...model.images] };
+  const data = [model.datum(prompt, golden.response_ids, 1 / golden.response_ids.length)];
+  const engine = await model.start({
     device: device as Device,
-    trainable: { mode: 'lora', lora: { rank: 4, alpha: 8, targets: 'all-linear', dropout: 0 } },
-    maxRows: 4,
-    maxSequence: tokenIds.length + 8,
-    threads: 2,
-    seed: 1,
+    models: [adapter()],
+    maxSequence: golden.prompt_ids.length + golden.response_ids.length + 8,
     gradientCheckpointing: gradientCheckpointing as 'on' | 'off',
   });
-  const score = async (): Promise<number[]> => {
-    const [all] = await engine.logprobs([sample]);
-    return [...all.slice(golden.prompt_ids.length)];
-  };
-  const step = async (): Promise<{ loss: number; gradNorm: number }> => {
-    const { metrics } = await engine.trainStep({
-      samples: [sample],
-      loss: { name: 'cross_entropy', aggregation: 'token-mean' },
-      learningRate: 1e-2,
-      maxGradNorm: 1,
-    });
-    return { loss: metrics['optim/loss'], gradNorm: metrics['optim/grad_norm'] };
-  };
-  const before = await score();
-  const first = await step();
-  const after = await score();
-  const checkpoint = join(folder, `checkpoint-${device}-${gradientCheckpointing}`);
-  await engine.save(checkpoint);
-  await step();
-  const twice = await score();
-  await engine.load(checkpoint);
-  await step();
-  const again = await score();
+  const before = await scores(engine, data);
+  const { loss, gradNorm } = await train(engine, data);
+  const after = await scores(engine, data);
+  const dir = join(folder, `checkpoint-${device}-${gradientCheckpointing}`);
+  await engine.saveState({ model: 'policy', dir });
+  await train(engine, data);
+  const twice = await scores(engine, data);
+  await engine.loadState({ model: 'policy', dir, optimizer: true });
+  await train(engine, data);
+  const again = await scores(engine, data);
   // Two samples of one prompt, a shorter prompt, and one more than there are rows.
-  const prompts = [golden.prompt_ids, golden.prompt_ids, [5, 6, 7], [8, 9], golden.prompt_ids];
+  const texts = [
+    [5, 6, 7],
+    [8, 9],
+  ].map((tokenIds) => ({ tokenIds, images: [] }));
   const answers = await Promise.all(
-    prompts.map(async (ids, index) => {
-      const prompt = { tokenIds: ids, images: ids === golden.prompt_ids ? images : [] };
-      return (await engine.generate({ prompt, maxTokens: 3 + index, temperature: 0, topP: 1, seed: 1 }))
-        .tokenIds;
+    [prompt, prompt, ...texts, prompt].map(async (each, index) => {
+      const request = model.request(each, { maxTokens: 3 + index, temperature: 0 });
+      return (await engine.sample(request)).tokens;
     }),
   );
   await engine.stop();
-  const result = { before, ...first, after, twice, again, answers };
+  const result = { before, loss, gradNorm, after, twice, again, answers };
   writeFileSync(join(folder, `${device}.json`), JSON.stringify(result));
 }
 

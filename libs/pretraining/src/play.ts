@@ -1,6 +1,5 @@
 import { jsonDialect, type ScreenSizes, turnContent, turnText } from '@ui-rl/actions';
-import { modelInputOf } from '@ui-rl/engine';
-import type { ContentPart, ModelFolder, Renderer } from '@ui-rl/models';
+import { promptChunks, type ContentPart, type ModelFolder, type Renderer } from '@ui-rl/models';
 import { verify, type Engine, type Task } from '@ui-rl/plugin-kit';
 import type { Phone } from './phone';
 
@@ -53,7 +52,7 @@ async function answer(
   const prompt = renderer.render([message], [image]);
   const { tokens } = await engine.sample({
     model: 'policy',
-    prompt: modelInputOf(prompt.tokenIds, prompt.images, folder.family.shape.imageTokenId),
+    prompt: { chunks: promptChunks(prompt.tokenIds, prompt.images, folder.family.shape.imageTokenId) },
     maxTokens: MAX_TOKENS,
     temperature: 1,
     topP: 1,

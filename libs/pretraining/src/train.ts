@@ -54,6 +54,7 @@ export async function train(
     const { loss } = await supervisedStep(engine, samples, {
       imageTokenId: maker.imageTokenId,
       learningRate: learningRateAt(step, options),
+      loss: { name: 'cross_entropy' },
       optimizer: OPTIMIZER,
     });
     await options.onStep(step + 1, loss);

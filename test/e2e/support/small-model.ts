@@ -89,6 +89,8 @@ async function teach(engine: LocalEngine, folder: ModelFolder): Promise<void> {
   for (let step = 0; step < STEPS; step++) {
     await supervisedStep(engine, Array.from({ length: SAMPLES_PER_STEP }, sample), {
       imageTokenId: folder.family.shape.imageTokenId,
+      loss: { name: 'cross_entropy' },
+      optimizer: { name: 'adamw' },
       learningRate: 5e-3 * (1 - step / STEPS),
     });
   }

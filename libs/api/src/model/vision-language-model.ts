@@ -1,5 +1,5 @@
 import { dialects, type Action, type Dialect } from '@ui-rl/actions';
-import { byToken, datumOf, LocalEngine, modelInputOf, shareReporter } from '@ui-rl/engine';
+import { byToken, datumOf, LocalEngine, shareReporter } from '@ui-rl/engine';
 import {
   imageSize,
   loadAdapter,
@@ -8,6 +8,7 @@ import {
   type ModelFolder,
   type ProcessedImage,
   type Renderer,
+  promptChunks,
 } from '@ui-rl/models';
 import type { TrainedModel } from '@ui-rl/plugin-kit';
 import { conversationOf, type Conversation, type Screen } from './conversation';
@@ -119,7 +120,7 @@ export class VisionLanguageModel {
     }
     const prompt = this.renderer.render(messages, await this.imagesOf(conversation));
     const engine = await this.started(prompt.tokenIds.length + maxTokens);
-    const input = modelInputOf(prompt.tokenIds, prompt.images, this.imageTokenId);
+    const input = { chunks: promptChunks(prompt.tokenIds, prompt.images, this.imageTokenId) };
     const request = { maxTokens, temperature, topP, seed };
     const { tokens, logprobs, stopReason } = await engine.sample({ model: MODEL, prompt: input, ...request });
     return {

@@ -22,8 +22,7 @@ export interface DeviceSearch {
 const TRIAL_MS = 60_000;
 
 /**
- * Devices in the order in which `auto` tries them: the provider for CUDA is only there where somebody has installed it for its
- * sake.
+ * Devices in the order in which `auto` tries them: the provider for CUDA is only there where it was installed on purpose.
  */
 const GPU_DEVICES = ['cuda', 'webgpu'] as const;
 
@@ -123,11 +122,20 @@ function tryDevice(device: Device, env: NodeJS.ProcessEnv): Promise<Trial> {
   const args = ['-e', TRIAL, require.resolve('onnxruntime-node'), device, model];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env, timeout: TRIAL_MS }, (error, stdout) => {
-      if (error === null) resolve(JSON.parse(stdout) as Trial);
+      if (error === null) resolve(timesIn(stdout));
       else if (error.killed === true) resolve({ failure: 'no answer within a minute' });
       else resolve({ failure: inShort(stdout) ?? 'the trial crashed' });
     });
   });
+}
+
+/** Drivers may print lines of their own before. */
+function timesIn(stdout: string): Trial {
+  try {
+    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Trial;
+  } catch {
+    return { failure: `the trial printed "${stdout.trim()}" instead of its times` };
+  }
 }
 
 /** The last sentence of a message of ONNX Runtime, without the places in its sources. */

@@ -2,7 +2,7 @@ import { deviceMemory, type DeviceMemory } from '@ui-rl/graph';
 import { planLora, Parameters, type ParameterSource } from '@ui-rl/models';
 import type { TrainedModel } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
-import { Generator } from '../generation/generator';
+import { Generator, PREFILL_TOKENS } from '../generation/generator';
 import type { ProgressReporter } from '../progress';
 import { VisionEncoder } from '../vision/vision-encoder';
 import type { WorkerOptions } from '../worker-api';
@@ -12,7 +12,6 @@ import { layoutKey, Network, type NetworkParts, type WeightLayout } from './netw
 const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
 // Passes of a size whose activations stay in the caches of a small model.
 const VISION_PASS_PATCHES = 4096;
-const PREFILL_TOKENS = 2048;
 
 /** A base on a device: the networks over it, and the generation that they share. */
 export class Device {

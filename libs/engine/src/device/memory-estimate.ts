@@ -10,7 +10,9 @@ import {
   type Family,
   type LoraPlan,
 } from '@ui-rl/models';
+import { PREFILL_TOKENS } from '../generation/generator';
 import { ACTIVATION_SHARE } from '../passes/choose-runner';
+import { HEAD_LOGITS } from '../passes/layer-by-layer';
 import { DEFAULT_LIMITS } from '../training/micro-batches';
 import { canMerge } from '../weights/sampling-weights';
 import { buildScoringGraph } from '../passes/graphs';
@@ -65,10 +67,8 @@ const ANSWER_SHARE = 1 / 8;
 const WHOLE_FACTOR = 1.2;
 const LAYER_FACTOR = 1.5;
 /** Logits that a pass layer by layer holds at once, and that with their softmax and derivative. */
-const HEAD_LOGITS_BYTES = 128 * 2 ** 20;
+const HEAD_LOGITS_BYTES = FLOAT * HEAD_LOGITS;
 const HEAD_FACTOR = 3;
-/** Prompt tokens that are read in one pass. */
-const PREFILL_TOKENS = 2048;
 
 function mergedParameters({ modules }: LoraPlan): number {
   return modules

@@ -1,4 +1,6 @@
-import { Generator, type TokenModel } from './generator';
+import { EngineError } from '../errors';
+import { Generator } from './generator';
+import type { TokenModel } from './token-model';
 import type { ResolvedInput } from '../training/data';
 import { HostKvCache } from '../kv-cache/host-kv-cache';
 import { WeightSet } from '../weights/weight-set';
@@ -89,4 +91,28 @@ test('prompts that no row can pass on are read together: answers of one token, a
   ]);
   expect(model.prefills).toEqual([3, 2]);
   expect(asked.generator.sharedPrompts).toBe(0);
+});
+
+test('a model that gives NaN is refused by name, whichever way a token is chosen, and leaves no row behind', async () => {
+  const asked = new Asked(new Counting(64));
+  const prefill = jest
+    .spyOn(asked.model, 'prefill')
+    .mockResolvedValue(new Float32Array(VOCABULARY).fill(Number.NaN));
+  await expect(asked.ask([1, 2], 3)).rejects.toThrow('its weights are not finite');
+  expect(asked.generator.rowsActive).toBe(0);
+  prefill.mockRestore();
+  expect(await asked.ask([1, 2], 3)).toEqual([3, 4, 5]);
+});
+
+test('stopping rejects what is generated and what waits, and all that comes', async () => {
+  const asked = new Asked(new Counting(1024));
+  const answers = Array.from({ length: 6 }, (_, first) =>
+    asked.ask([first, 2], 900).catch((error: Error) => error),
+  );
+  await asked.generator.share(0.01);
+  const reason = new EngineError('worker', 'the end');
+  await asked.generator.stop(reason);
+  expect(await Promise.all(answers)).toEqual(answers.map(() => reason));
+  await expect(asked.ask([1], 1)).rejects.toBe(reason);
+  expect([asked.generator.rowsActive, asked.generator.rowsWaiting]).toEqual([0, 0]);
 });

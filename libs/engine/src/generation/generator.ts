@@ -4,50 +4,15 @@ import { sampleToken, scoringTemperature } from './sampling';
 import type { SampleResult } from '@ui-rl/plugin-kit';
 import { uniformAt } from '@ui-rl/random';
 import type { ResolvedInput } from '../training/data';
+import type { DecodeInput, TokenModel } from './token-model';
 import type { WorkerSampleRequest } from '../worker-api';
 import type { WeightSet } from '../weights/weight-set';
-
-/** One row of a decoding step, see `Family.decodeFeeds`. */
-export interface DecodeInput {
-  tokenId: number;
-  cached: number;
-  position: number;
-  /** What the logits are divided by. */
-  temperature: number;
-}
 
 /** What is to be generated, whatever the weights. */
 export type GenerationRequest = Omit<WorkerSampleRequest, 'model'>;
 
 /** Which weights have sampled a result, too. */
 export type GenerationResult = SampleResult & { version: number };
-
-/** A prompt to read, and the temperature of the token that follows it. */
-export interface PrefillInput {
-  prompt: ResolvedInput;
-  temperature: number;
-}
-
-/** What generation needs of a model; all of it works on the rows of one cache. */
-export interface TokenModel {
-  readonly vocabSize: number;
-  readonly stopTokenIds: ReadonlySet<number>;
-  /** Tokens that stand for something no response can hold, such as image placeholders. */
-  readonly forbiddenTokenIds: readonly number[];
-  /** @param maxLength tokens each row has memory for */
-  newCache(maxLength: number): KvCache;
-  /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
-  nextPosition(prompt: ResolvedInput): number;
-  /** Reads prompts into rows from `firstRow` on; probabilities [prompts, vocab] of the token that follows each. */
-  prefill(
-    weights: WeightSet,
-    cache: KvCache,
-    firstRow: number,
-    prompts: readonly PrefillInput[],
-  ): Promise<Float32Array>;
-  /** Appends one token to each of the first rows; probabilities [rows, vocab] of the tokens that follow. */
-  decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array>;
-}
 
 export interface GeneratorOptions {
   maxRows: number;
@@ -90,6 +55,9 @@ interface Lane {
   cache: KvCache | undefined;
 }
 
+/** Prompt tokens that are read in one pass. */
+export const PREFILL_TOKENS = 2048;
+
 /** Cache lengths are multiples of so many tokens, so that one that is done with often fits what comes next. */
 const LENGTH_STEP = 32;
 
@@ -106,6 +74,7 @@ export class Generator {
   private running: Promise<void> | undefined;
   private readonly onTurn = new Set<() => void>();
   private busyMs = 0;
+  private stopped: EngineError | undefined;
   generatedTokens = 0;
   /** Prompts that were not read because a row in generation had the same. */
   sharedPrompts = 0;
@@ -127,6 +96,7 @@ export class Generator {
 
   /** Generates with the weights given; resolves when the response has ended. */
   generate(model: TokenModel, weights: WeightSet, request: GenerationRequest): Promise<GenerationResult> {
+    if (this.stopped !== undefined) return Promise.reject(this.stopped);
     this.check(request);
     const position = model.nextPosition(request.prompt);
     const stops = new Set([...model.stopTokenIds, ...(request.stop ?? [])]);
@@ -143,6 +113,12 @@ export class Generator {
     while (this.running !== undefined && this.busyMs < until) {
       await new Promise<void>((resolve) => this.onTurn.add(resolve));
     }
+  }
+
+  /** Rejects what is being generated or waits for it, once the pass in progress is over; and all that comes. */
+  async stop(reason: EngineError): Promise<void> {
+    this.stopped = reason;
+    await this.running;
   }
 
   private check({ prompt, maxTokens, temperature, topP }: GenerationRequest): void {
@@ -199,6 +175,10 @@ export class Generator {
     } catch (error) {
       for (const { job } of lane.rows.splice(0)) job.reject(error);
     }
+    if (this.stopped !== undefined) {
+      for (const { job } of lane.rows.splice(0)) job.reject(this.stopped);
+      for (const job of lane.waiting.splice(0)) job.reject(this.stopped);
+    }
     if (lane.rows.length === 0 && lane.waiting.length === 0) this.close(lane);
   }
 
@@ -209,7 +189,8 @@ export class Generator {
   }
 
   private async admit(lane: Lane): Promise<void> {
-    while (lane.waiting.length > 0 && lane.rows.length < this.options.maxRows) {
+    const { maxRows } = this.options;
+    while (this.stopped === undefined && lane.waiting.length > 0 && lane.rows.length < maxRows) {
       if (this.sharePrompt(lane)) continue;
       const jobs = this.takeTogether(lane);
       try {
@@ -315,8 +296,8 @@ export class Generator {
       const cached = job.request.prompt.tokenIds.length;
       return { job, tokens: [], logprobs: [], next: 0, cached, position: job.position };
     });
-    lane.rows.push(...rows);
     rows.forEach((row, index) => this.sample(lane.model, row, probabilities, index));
+    lane.rows.push(...rows);
     this.retire(lane, cache);
   }
 

@@ -3,10 +3,11 @@ import type { Family, PlacedImage, ProcessedImage, SamplerOptions } from '@ui-rl
 import type { VisionEncoder } from '../vision/vision-encoder';
 import { attentionFor } from '../passes/attention-kind';
 import type { ImageFeatures } from '../vision/feature-cache';
-import type { DecodeInput, PrefillInput, TokenModel } from './generator';
+import type { DecodeInput, PrefillInput, TokenModel } from './token-model';
 import { DeviceKvCache } from '../kv-cache/device-kv-cache';
 import { HostKvCache } from '../kv-cache/host-kv-cache';
 import type { KvCache, KvNames } from '../kv-cache/kv-cache';
+import { memoize } from '../memoize';
 import { KvSessions } from '../kv-cache/kv-sessions';
 import { SPIN_BRIEFLY } from '../device/spinning';
 import type { ResolvedInput } from '../training/data';
@@ -150,13 +151,9 @@ export class SamplerModel implements TokenModel {
   /** Sessions for prompts are made when the first of their kind comes. */
   private promptSession(images: boolean, longest: number): Promise<SamplerSession> {
     const attention = attentionFor(longest);
-    const key = `${images} ${attention}`;
-    let session = this.prompts.get(key);
-    if (session === undefined) {
-      session = buildSession(this.options, { pass: 'prompt', images, attention });
-      this.prompts.set(key, session);
-    }
-    return session;
+    return memoize(this.prompts, `${images} ${attention}`, () =>
+      buildSession(this.options, { pass: 'prompt', images, attention }),
+    );
   }
 
   /** Few engines ever have so many rows: their session is made when they do. */

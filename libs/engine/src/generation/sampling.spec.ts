@@ -73,6 +73,15 @@ describe('sampling', () => {
   });
 });
 
+it.each([
+  { temperature: 0, topP: 1 },
+  { temperature: 1, topP: 1 },
+  { temperature: 1, topP: 0.9 },
+])('probabilities that are NaN give no token, with %j', (options) => {
+  const broken = new Float32Array(4).fill(Number.NaN);
+  expect(() => sampleToken(broken, options, 0.5)).toThrow('no probabilities, but NaN');
+});
+
 describe('the counter-based generator', () => {
   it('depends on seed and position alone and fills the interval evenly', () => {
     expect(uniformAt(5, 9)).toBe(uniformAt(5, 9));

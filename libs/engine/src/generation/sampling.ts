@@ -1,3 +1,5 @@
+import { EngineError } from '../errors';
+
 export interface SamplingOptions {
   /** 0 = greedy. */
   temperature: number;
@@ -25,6 +27,7 @@ const LEAST = 2 ** -149;
  * the trainer computes.
  * @param probabilities_V softmax(logits / scoringTemperature(temperature))
  * @param uniform number in [0, 1)
+ * @throws EngineError `request` where probabilities are no numbers
  */
 export function sampleToken(
   probabilities_V: Float32Array,
@@ -43,7 +46,11 @@ export function sampleToken(
       : topP < 1
         ? drawFromNucleus(probabilities_V, allowed, topP, uniform)
         : draw(probabilities_V, uniform * allowed);
-  return { token, logprob: Math.log(Math.max(probabilities_V[token], LEAST)) };
+  const probability = probabilities_V[token];
+  if (!(probability >= 0)) {
+    throw new EngineError('request', 'the model gives no probabilities, but NaN: its weights are not finite');
+  }
+  return { token, logprob: Math.log(Math.max(probability, LEAST)) };
 }
 
 function argMax(values: Float32Array): number {

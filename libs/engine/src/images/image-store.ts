@@ -6,19 +6,19 @@ export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
 
 /** Images as the model takes them, by hash: from the processor's memory, or fetched and processed again. */
 export class ImageStore {
-  private readonly underway = new Map<string, Promise<ProcessedImage>>();
+  private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
 
   constructor(
     private readonly processor: ImageProcessor,
     private readonly fetchImage: FetchImage,
   ) {}
 
-  /** Throws an `EngineError` of category `request` where nobody has the image, or it is none. */
+  /** Throws an `EngineError` of category `request` where nobody has the image, or it is none; and what fetching it throws. */
   async get(sha256: string): Promise<ProcessedImage> {
-    const known = this.processor.known(sha256) ?? this.underway.get(sha256);
+    const known = this.processor.known(sha256) ?? this.inFlight.get(sha256);
     if (known !== undefined) return known;
-    const loading = this.load(sha256).finally(() => this.underway.delete(sha256));
-    this.underway.set(sha256, loading);
+    const loading = this.load(sha256).finally(() => this.inFlight.delete(sha256));
+    this.inFlight.set(sha256, loading);
     return loading;
   }
 
@@ -30,7 +30,9 @@ export class ImageStore {
         `the image ${sha256} is not in memory, and nobody has its bytes any more`,
       );
     }
-    const image = await this.processor.process(bytes);
+    const image = await this.processor.process(bytes).catch((cause: Error) => {
+      throw new EngineError('request', `the image ${sha256} cannot be prepared: ${cause.message}`, { cause });
+    });
     if (image.sha256 === sha256) return image;
     throw new EngineError('request', `asked for the image ${sha256}, found one of hash ${image.sha256}`);
   }

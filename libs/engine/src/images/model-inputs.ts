@@ -23,7 +23,7 @@ export class ModelInputs {
     for (const chunk of chunks) {
       const end = next + lengthOf(chunk);
       if (chunk.type === 'image') tokenIds.fill(this.imageTokenId, next, end);
-      else tokenIds.set(Array.from(chunk.tokens), next);
+      else tokenIds.set(chunk.tokens, next);
       next = end;
     }
     return { tokenIds, images };

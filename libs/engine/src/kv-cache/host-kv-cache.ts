@@ -12,8 +12,7 @@ interface KvSpan {
  * A cache on the host, one buffer per layer and kind. Rows lie one after the other, so that any range of rows is a tensor over
  * the same memory. Every pass reads the whole capacity, most of the memory traffic of many rows: it is no larger than the
  * longest row needs, and grows in place up to its maximum length.
- * Sessions only read the cache: the Node binding copies every result, so a pass gives what it adds (`new_*`) and that is
- * written here.
+ * Sessions only read the cache: the Node binding copies every result, so a pass gives what it adds and that is written here.
  */
 export class HostKvCache implements KvCache {
   private readonly buffers: { names: KvNames; data: Float32Array }[];

@@ -1,5 +1,6 @@
 import { freeTensors, Graph, ops, Session, tensor, type Tensor, type Value } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
+import { memoize } from '../memoize';
 import type { KvCacheShape, KvNames } from './kv-cache';
 
 /** Rows on a device: tensors [rows, kvHeads, capacity, headDim] by the names under which sessions read them. */
@@ -89,12 +90,7 @@ export class KvSessions {
   }
 
   private session(kind: string, build: Build): Promise<Session> {
-    let session = this.sessions.get(kind);
-    if (session === undefined) {
-      session = this.prepare(kind, build);
-      this.sessions.set(kind, session);
-    }
-    return session;
+    return memoize(this.sessions, kind, () => this.prepare(kind, build));
   }
 
   private prepare(kind: string, build: Build): Promise<Session> {

@@ -8,6 +8,7 @@ import {
   type Value,
 } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
+import { memoize } from '../memoize';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
 import { buildObjectiveGraph, buildScoringGraph, type ImageMode } from './graphs';
 import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
@@ -18,9 +19,9 @@ import { pick, type PassResult, type PassRunner, type RunnerOptions } from './ru
 import { TensorPool } from './tensor-pool';
 
 /** Logits that are in memory at once: 128 MiB of float32. */
-const HEAD_LOGITS = 32 * 1024 * 1024;
+export const HEAD_LOGITS = 32 * 1024 * 1024;
 
-/** The sessions of a pass, and what it tells besides log-probabilities. */
+/** The sessions of a pass, and the metrics of its loss. */
 interface Prepared {
   sessions: LayerSessions;
   metrics: ReadonlyMap<string, string>;
@@ -63,7 +64,7 @@ export class LayerByLayer implements PassRunner {
 
   /**
    * The loss needs all tokens of a sequence: first their log-probabilities, piece by piece; then the loss and its derivatives by
-   * those; then the derivatives' way back through the model.
+   * those; then the backward pass of the model.
    */
   private async trainSequences(
     mode: ImageMode,
@@ -139,14 +140,10 @@ export class LayerByLayer implements PassRunner {
   }
 
   private lossSession(loss: Loss): Promise<LossSession> {
-    let session = this.losses.get(loss.key);
-    if (session === undefined) {
-      // It reads and gives a number per token: on the host, where these are.
-      session = LossSession.create(loss, { ...this.options.session, device: 'cpu' });
-      this.losses.set(loss.key, session);
-      session.catch(() => this.losses.delete(loss.key));
-    }
-    return session;
+    // It reads and gives a number per token: on the host, where these are.
+    return memoize(this.losses, loss.key, () =>
+      LossSession.create(loss, { ...this.options.session, device: 'cpu' }),
+    );
   }
 
   private begin(

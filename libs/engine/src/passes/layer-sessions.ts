@@ -12,6 +12,7 @@ import {
   type TensorLocation,
   type Value,
 } from '@ui-rl/graph';
+import { memoize } from '../memoize';
 
 /** A pass to be run by layers. */
 export interface PassGraph {
@@ -47,14 +48,14 @@ export class LayerSessions {
   }
 
   forward(segment: Segment): Promise<Session> {
-    return remember(this.forwards, segment.index, () =>
+    return memoize(this.forwards, segment.index, () =>
       Session.create(forwardSegment(this.plan, segment, this.resultNames), this.options),
     );
   }
 
   /** Undefined where nothing in the segment or before it is trained. */
   backward(segment: Segment): Promise<BackwardSession | undefined> {
-    return remember(this.backwards, segment.index, async () => {
+    return memoize(this.backwards, segment.index, async () => {
       const built = backwardSegment(this.plan, segment, {
         loss: this.pass.total!,
         trained: new Set(this.pass.trained.values()),
@@ -77,13 +78,4 @@ export class LayerSessions {
     this.forwards.clear();
     this.backwards.clear();
   }
-}
-
-function remember<K, V>(known: Map<K, V>, key: K, make: () => V): V {
-  let value = known.get(key);
-  if (value === undefined) {
-    value = make();
-    known.set(key, value);
-  }
-  return value;
 }

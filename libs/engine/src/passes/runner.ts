@@ -14,7 +14,7 @@ export interface PassResult {
   /** [M] each */
   logprobs: Float32Array;
   entropy: Float32Array;
-  /** what the loss tells of itself: sums over tokens, sequences or pairs, by name */
+  /** metrics of the loss: sums over tokens, sequences or pairs, by name */
   metrics: Readonly<Record<string, number>>;
 }
 

@@ -1,5 +1,6 @@
 import { Session, type Tensor } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
+import { memoize } from '../memoize';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
 import { buildScoringGraph, buildTrainingGraph, type ImageMode, type TrainingGraph } from './graphs';
 import { weighted, type Loss } from './objective';
@@ -34,15 +35,8 @@ export class WholeGraph implements PassRunner {
   }
 
   async score(mode: ImageMode, feeds: Feeds): Promise<Float32Array> {
-    let session = this.scoring.get(mode);
-    if (session === undefined) {
-      const { family, parameters } = this.options;
-      const { graph, logprobs } = buildScoringGraph({ family, parameters: parameters(), images: mode });
-      graph.output('logprobs', logprobs);
-      session = Session.create(graph, this.options.session);
-      this.scoring.set(mode, session);
-    }
-    return (await this.run(await session, feeds)).logprobs.data as Float32Array;
+    const session = await memoize(this.scoring, mode, () => this.prepareScoring(mode));
+    return (await this.run(session, feeds)).logprobs.data as Float32Array;
   }
 
   async release(): Promise<void> {
@@ -60,18 +54,17 @@ export class WholeGraph implements PassRunner {
   }
 
   private trainingSession(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
-    const key = `${mode} ${loss.key}`;
-    let prepared = this.training.get(key);
-    if (prepared === undefined) {
-      prepared = this.prepare(mode, loss);
-      this.training.set(key, prepared);
-      // A loss that cannot be built is refused anew, not remembered.
-      prepared.catch(() => this.training.delete(key));
-    }
-    return prepared;
+    return memoize(this.training, `${mode} ${loss.key}`, () => this.prepareTraining(mode, loss));
   }
 
-  private async prepare(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
+  private prepareScoring(mode: ImageMode): Promise<Session> {
+    const { family, parameters, session } = this.options;
+    const { graph, logprobs } = buildScoringGraph({ family, parameters: parameters(), images: mode });
+    graph.output('logprobs', logprobs);
+    return Session.create(graph, session);
+  }
+
+  private async prepareTraining(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
     const { family, parameters, memory, session } = this.options;
     const built = buildTrainingGraph({ family, parameters: parameters(), images: mode }, weighted(loss));
     const { graph, gradients, metrics } = built;

@@ -1,11 +1,12 @@
 import { freeTensors, Graph, ops, Session, tensor, type DeviceMemory, type Tensor } from '@ui-rl/graph';
 import type { FloatTensor } from '@ui-rl/models';
-import { EngineError } from '../errors';
+import { memoize } from '../memoize';
 import { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
 import type { OptimizerArrays } from './optimizer-state';
 import {
   clipScale,
+  finiteNorm,
   type ChosenOptimizer,
   type OptimizerStepOptions,
   type OptimizerStepResult,
@@ -44,10 +45,7 @@ export class DeviceSteps implements OptimizerSteps {
     gradients: AccumulatedGradients,
     { chosen, step, learningRate, maxNorm }: OptimizerStepOptions,
   ): Promise<OptimizerStepResult> {
-    const norm = await this.normOf(weights, gradients);
-    if (!Number.isFinite(norm)) {
-      throw new EngineError('request', `the gradient's norm is ${norm}; no step was taken`);
-    }
+    const norm = finiteNorm(await this.normOf(weights, gradients));
     const { session, ports } = await this.stepSession(weights, chosen);
     const before = await weights.feeds(this.memory);
     const feeds: Record<string, Tensor> = {};
@@ -106,13 +104,10 @@ export class DeviceSteps implements OptimizerSteps {
   }
 
   private stepSession(weights: WeightSet, chosen: ChosenOptimizer): Promise<StepSession> {
-    let prepared = this.sessions.get(chosen.key);
-    if (prepared === undefined) {
+    return memoize(this.sessions, chosen.key, async () => {
       const { graph, ports } = stepGraph(weights, chosen);
-      prepared = this.create(graph, this.memory.location).then((session) => ({ session, ports }));
-      this.sessions.set(chosen.key, prepared);
-    }
-    return prepared;
+      return { session: await this.create(graph, this.memory.location), ports };
+    });
   }
 
   private create(graph: Graph, outputLocation: DeviceMemory['location']): Promise<Session> {

@@ -1,10 +1,10 @@
 import type { DeviceMemory } from '@ui-rl/graph';
-import { EngineError } from '../errors';
 import type { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
 import { arraysOf, type OptimizerArrays } from './optimizer-state';
 import {
   clipScale,
+  finiteNorm,
   type OptimizerStepOptions,
   type OptimizerStepResult,
   type OptimizerSteps,
@@ -23,10 +23,7 @@ export class HostSteps implements OptimizerSteps {
   ): Promise<OptimizerStepResult> {
     const { optimizer } = chosen;
     const accumulated = await this.onHost(gradients);
-    const norm = gradientNorm(accumulated.values());
-    if (!Number.isFinite(norm)) {
-      throw new EngineError('request', `the gradient's norm is ${norm}; no step was taken`);
-    }
+    const norm = finiteNorm(gradientNorm(accumulated.values()));
     const scale = clipScale(norm, maxNorm);
     const next = weights.next();
     for (const [name, { shape, data }] of next.tensors) {

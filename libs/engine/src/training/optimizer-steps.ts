@@ -1,4 +1,5 @@
 import type { Optimizer } from '@ui-rl/plugin-kit';
+import { EngineError } from '../errors';
 import type { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
 import type { OptimizerArrays } from './optimizer-state';
@@ -42,6 +43,12 @@ export interface OptimizerSteps {
   /** Forgets the state. */
   reset(): void;
   release(): Promise<void>;
+}
+
+/** The norm; throws an `EngineError` of category `request` where it is not finite. */
+export function finiteNorm(norm: number): number {
+  if (Number.isFinite(norm)) return norm;
+  throw new EngineError('request', `the gradient's norm is ${norm}; no step was taken`);
 }
 
 /** What gradients of that norm are multiplied with so that it is at most `maxNorm`; 0 = as they are. */

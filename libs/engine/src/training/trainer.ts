@@ -13,7 +13,7 @@ export type DatumLogprobs = Float32Array;
 
 export interface TrainingResult {
   logprobs: DatumLogprobs[];
-  /** `loss`, `entropy`, `tokens`, `passes`, and what the loss tells of itself as `loss/<name>` */
+  /** `loss`, `entropy`, `tokens`, `passes`, and metrics of the loss as `loss/<name>` */
   metrics: Record<string, number>;
 }
 
@@ -60,12 +60,8 @@ export class Trainer {
       throw new EngineError('request', `none of the ${data.length} data has a token with a weight`);
     }
     for (const index of kept) checkInputs(loss, data[index], index);
-    const bundle = bundleBy(
-      loss,
-      kept.map((index) => data[index]),
-    );
     const rows = kept.map((index) => data[index]);
-    const plan = planMicroBatches(rows, this.limits, minPasses, bundle);
+    const plan = planMicroBatches(rows, this.limits, minPasses, bundleBy(loss, rows));
     const logprobs = data.map(blank);
     const sums = new Sums();
     await accumulated.attempt(async () => {
@@ -97,7 +93,7 @@ class Sums {
   private tokens = 0;
   private entropy = 0;
   private units = 0;
-  private readonly told = new Map<string, number>();
+  private readonly ofLoss = new Map<string, number>();
 
   add({ loss, entropy, metrics }: PassResult, units: number): void {
     this.loss += loss;
@@ -105,17 +101,17 @@ class Sums {
     this.units += units;
     for (const each of entropy) this.entropy += each;
     for (const [name, sum] of Object.entries(metrics)) {
-      this.told.set(name, (this.told.get(name) ?? 0) + sum);
+      this.ofLoss.set(name, (this.ofLoss.get(name) ?? 0) + sum);
     }
   }
 
   metrics(): Record<string, number> {
-    const told = Array.from(this.told, ([name, sum]) => [`loss/${name}`, sum / this.units]);
+    const ofLoss = Array.from(this.ofLoss, ([name, sum]) => [`loss/${name}`, sum / this.units]);
     return {
       loss: this.loss,
       entropy: this.entropy / this.tokens,
       tokens: this.tokens,
-      ...Object.fromEntries(told),
+      ...Object.fromEntries(ofLoss),
     };
   }
 }

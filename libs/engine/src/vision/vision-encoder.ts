@@ -1,6 +1,7 @@
 import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
 import type { AttentionKind, Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
 import { attentionFor } from '../passes/attention-kind';
+import { memoize } from '../memoize';
 import { featureCache, type FeatureCache, type ImageFeatures } from './feature-cache';
 import { feedsOf, type WeightSet } from '../weights/weight-set';
 
@@ -114,14 +115,11 @@ export class VisionEncoder {
   /** Sessions are made when the first image of their kind comes. */
   private session(longest: number): Promise<Session> {
     const attention = attentionFor(longest);
-    let session = this.sessions.get(attention);
-    if (session === undefined) {
+    return memoize(this.sessions, attention, () => {
       const parameters = this.parameters();
       const { graph } = this.family.buildForward({ kind: 'vision', parameters, attention });
-      session = Session.create(graph, this.options.session);
-      this.sessions.set(attention, session);
-    }
-    return session;
+      return Session.create(graph, this.options.session);
+    });
   }
 
   async release(): Promise<void> {

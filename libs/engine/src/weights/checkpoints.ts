@@ -30,7 +30,7 @@ interface InfoFile extends WeightsInfo {
 
 /**
  * Checkpoint folders: an adapter in PEFT format or a whole Hugging Face folder, `optimizer.safetensors`, `engine.json`
- * (version and digest), and what the caller adds. A folder is written aside and moved into place, so a process that is
+ * (version and digest), and what the caller adds. A folder is written under another name and renamed, so a process that is
  * killed leaves either the whole folder or none.
  */
 export class Checkpoints {
@@ -46,11 +46,11 @@ export class Checkpoints {
     optimizer: SavedOptimizer,
     files: Readonly<Record<string, string>>,
   ): Promise<WeightsInfo> {
-    const aside = `${dir}.writing`;
-    await rm(aside, { recursive: true, force: true });
-    await mkdir(aside, { recursive: true });
-    await this.saveWeights(aside, weights);
-    await writeSafetensors(join(aside, OPTIMIZER_FILE), optimizer.tensors);
+    const temporary = `${dir}.writing`;
+    await rm(temporary, { recursive: true, force: true });
+    await mkdir(temporary, { recursive: true });
+    await this.saveWeights(temporary, weights);
+    await writeSafetensors(join(temporary, OPTIMIZER_FILE), optimizer.tensors);
     const info: InfoFile = {
       version: weights.version,
       digest: weights.digest,
@@ -58,9 +58,9 @@ export class Checkpoints {
       optimizer: optimizer.name,
       optimizerSteps: optimizer.steps,
     };
-    await writeFile(join(aside, INFO_FILE), `${JSON.stringify(info, null, 2)}\n`);
-    for (const [name, text] of Object.entries(files)) await writeFile(join(aside, name), text);
-    await replaceFolder(aside, dir);
+    await writeFile(join(temporary, INFO_FILE), `${JSON.stringify(info, null, 2)}\n`);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(temporary, name), text);
+    await replaceFolder(temporary, dir);
     return { version: weights.version, digest: weights.digest };
   }
 

@@ -53,7 +53,8 @@ function decoderModules(plan: LoraPlan): LinearSpec[] {
 export class MergedWeights implements SamplingWeights {
   private constructor(
     private readonly store: WeightStore,
-    private readonly names: ReadonlySet<string>,
+    /** name of a weight → name of the session's result that is it with the adapter merged in */
+    private readonly outputs: ReadonlyMap<string, string>,
     private readonly session: Session,
     private readonly memory: DeviceMemory,
     private readonly adapterNames: readonly string[],
@@ -68,18 +69,20 @@ export class MergedWeights implements SamplingWeights {
     const modules = decoderModules(plan);
     const graph = new Graph('merge');
     const source = new Parameters({ weights: store, lora: plan });
+    const outputs = new Map<string, string>();
     for (const { name, inFeatures, outFeatures } of modules) {
       const weight = source.get(graph, weightName(name), [outFeatures, inFeatures]);
       const { a, b, scale } = source.lora(graph, name, inFeatures, outFeatures)!;
-      graph.output(`merged.${weightName(name)}`, ops.gemm(b, a, weight, { alpha: scale }));
+      const output = `merged ${weightName(name)}`;
+      graph.output(output, ops.gemm(b, a, weight, { alpha: scale }));
+      outputs.set(weightName(name), output);
     }
     const session = await Session.create(graph, { ...options, outputLocation: memory.location });
-    const names = new Set(modules.map(({ name }) => weightName(name)));
-    return new MergedWeights(store, names, session, memory, [...source.inputs.keys()]);
+    return new MergedWeights(store, outputs, session, memory, [...source.inputs.keys()]);
   }
 
   parameters(): ParameterSource {
-    return new Parameters({ weights: this.store, inputs: (name) => this.names.has(name) });
+    return new Parameters({ weights: this.store, inputs: (name) => this.outputs.has(name) });
   }
 
   async feeds(weights: WeightSet, names: readonly string[]): Promise<Record<string, Tensor>> {
@@ -92,10 +95,8 @@ export class MergedWeights implements SamplingWeights {
   }
 
   private async merge(weights: WeightSet): Promise<Record<string, Tensor>> {
-    const outputs = await this.session.run(await feedsOf(weights, this.memory, this.adapterNames));
-    return Object.fromEntries(
-      Object.entries(outputs).map(([name, value]) => [name.slice('merged.'.length), value]),
-    );
+    const results = await this.session.run(await feedsOf(weights, this.memory, this.adapterNames));
+    return Object.fromEntries(Array.from(this.outputs, ([name, output]) => [name, results[output]]));
   }
 }
 

@@ -1,6 +1,7 @@
 import { freeTensors, tensor, type DeviceMemory, type Tensor } from '@ui-rl/graph';
 import { tensorsDigest, type FloatTensor } from '@ui-rl/models';
 import type { Feeds } from '../feeds';
+import { memoize } from '../memoize';
 
 let nextId = 1;
 
@@ -58,15 +59,7 @@ export class WeightSet {
 
   /** What `owner` makes of these weights for its graphs: made once, and kept as long as the set is. */
   derive(owner: object, make: () => Promise<Feeds>): Promise<Feeds> {
-    let made = this.derived.get(owner);
-    if (made === undefined) {
-      made = make().catch((error: unknown) => {
-        this.derived.delete(owner);
-        throw error;
-      });
-      this.derived.set(owner, made);
-    }
-    return made;
+    return memoize(this.derived, owner, make);
   }
 
   /** Frees the device's memory. The set can be used again, at the cost of a new upload. */

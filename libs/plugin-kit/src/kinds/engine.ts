@@ -42,7 +42,7 @@ export interface ComponentChoice {
 
 /**
  * Which weights a verb means: `policy` (the newest of what is trained), `base` (the adapter off), `critic`, the name of another
- * trained model, or weights that `saveWeightsForSampler` or `loadWeights` named.
+ * trained model, or weights that `saveWeightsForSampler` named.
  */
 export type ModelName = string;
 

@@ -199,7 +199,12 @@ async function expectToTrain(modelDir: string, tokenIds: number[]): Promise<void
     const mask = tokenIds.map((_, place) => (place > 2 ? 1 : 0));
     const sequence = { tokenIds, images: [], mask };
     // There is no image among the tokens.
-    const { gradNorm } = await supervisedStep(engine, [sequence], { imageTokenId: -1, learningRate: 1e-3 });
+    const { gradNorm } = await supervisedStep(engine, [sequence], {
+      imageTokenId: -1,
+      loss: { name: 'cross_entropy' },
+      optimizer: { name: 'adamw' },
+      learningRate: 1e-3,
+    });
     expect(gradNorm).toBeGreaterThan(0);
   } finally {
     await engine.stop();

@@ -5,3 +5,6 @@ export function adapterOf(rank: number): TrainedModel {
   const lora = { rank, alpha: 2 * rank, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
   return { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } };
 }
+
+/** What a supervised step is measured with. */
+export const SUPERVISED = { loss: { name: 'cross_entropy' }, optimizer: { name: 'adamw' } };

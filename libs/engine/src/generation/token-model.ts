@@ -1,0 +1,39 @@
+import type { KvCache } from '../kv-cache/kv-cache';
+import type { ResolvedInput } from '../training/data';
+import type { WeightSet } from '../weights/weight-set';
+
+/** One row of a decoding step, see `Family.decodeFeeds`. */
+export interface DecodeInput {
+  tokenId: number;
+  cached: number;
+  position: number;
+  /** What the logits are divided by. */
+  temperature: number;
+}
+
+/** A prompt to read, and the temperature of the token that follows it. */
+export interface PrefillInput {
+  prompt: ResolvedInput;
+  temperature: number;
+}
+
+/** What generation needs of a model; all of it works on the rows of one cache. */
+export interface TokenModel {
+  readonly vocabSize: number;
+  readonly stopTokenIds: ReadonlySet<number>;
+  /** Tokens that stand for something no response can hold, such as image placeholders. */
+  readonly forbiddenTokenIds: readonly number[];
+  /** @param maxLength tokens each row has memory for */
+  newCache(maxLength: number): KvCache;
+  /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
+  nextPosition(prompt: ResolvedInput): number;
+  /** Reads prompts into rows from `firstRow` on; probabilities [prompts, vocab] of the token that follows each. */
+  prefill(
+    weights: WeightSet,
+    cache: KvCache,
+    firstRow: number,
+    prompts: readonly PrefillInput[],
+  ): Promise<Float32Array>;
+  /** Appends one token to each of the first rows; probabilities [rows, vocab] of the tokens that follow. */
+  decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array>;
+}
