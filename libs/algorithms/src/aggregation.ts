@@ -4,8 +4,7 @@ import { AlgorithmError } from './errors';
  * What the sum of token losses is divided by. `token-mean`: all trained tokens of the batch; `sequence-mean`: mean per
  * sequence, then over sequences; `constant`: a fixed number of tokens (Dr. GRPO).
  */
-export const LOSS_AGGREGATIONS = ['token-mean', 'sequence-mean', 'constant'] as const;
-export type LossAggregation = (typeof LOSS_AGGREGATIONS)[number];
+export type LossAggregation = 'token-mean' | 'sequence-mean' | 'constant';
 
 /**
  * Weight of each trained token, one number per sequence, so that the loss of the batch is Σ weight · token loss and can

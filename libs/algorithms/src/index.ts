@@ -1,7 +1,5 @@
-export * from './aggregation';
+export { tokenWeights, type LossAggregation } from './aggregation';
 export { differ, mean } from './advantages/statistics';
 export { components } from './components';
-export * from './divergence';
-export * from './errors';
-export * from './losses';
-export * from './metrics';
+export { divergenceMetrics, type LogprobPair } from './divergence';
+export { AlgorithmError } from './errors';

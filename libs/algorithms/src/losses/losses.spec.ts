@@ -1,5 +1,5 @@
 import type { PolicyLossComponent } from '@ui-rl/plugin-kit';
-import { evaluateLoss, type EvaluatedLoss, type Tokens } from './evaluate-loss';
+import { evaluateLoss, type EvaluatedLoss, type Tokens } from '../../test/evaluate-loss';
 import { crossEntropy } from './cross-entropy';
 import { importanceSampling } from './importance-sampling';
 import { ppo, PpoOptions } from './ppo';

@@ -1,5 +1,5 @@
 import type { ScheduleComponent } from '@ui-rl/plugin-kit';
-import { warmedUp, WarmupOptions } from './course';
+import { warmedUp, WarmupOptions } from './warmup';
 
 export const constant: ScheduleComponent<WarmupOptions> = {
   kind: 'schedule',

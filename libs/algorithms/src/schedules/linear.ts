@@ -1,5 +1,5 @@
 import type { ScheduleComponent } from '@ui-rl/plugin-kit';
-import { decaying, DecayOptions } from './course';
+import { decaying, DecayOptions } from './warmup';
 
 export const linear: ScheduleComponent<DecayOptions> = {
   kind: 'schedule',

@@ -1,7 +1,7 @@
 import type { Schedule, ScheduleContext } from '@ui-rl/plugin-kit';
 import { constant } from './constant';
 import { cosine } from './cosine';
-import { DecayOptions } from './course';
+import { DecayOptions } from './warmup';
 import { linear } from './linear';
 
 function factorsOf(
