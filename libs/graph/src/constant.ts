@@ -11,7 +11,13 @@ export interface ExternalData {
 
 /** The data of a constant, held in memory or in a file that ONNX Runtime maps. */
 export type ConstantData =
-  | { readonly dtype: DType; readonly shape: readonly number[]; readonly data: TypedArray }
+  | {
+      readonly dtype: DType;
+      readonly shape: readonly number[];
+      readonly data: TypedArray;
+      /** part of what the graph computes, no weight */
+      readonly literal?: true;
+    }
   | { readonly dtype: DType; readonly shape: readonly number[]; readonly external: ExternalData };
 
 /** Throws `GraphError` where there are more or fewer bytes than type and shape need. */

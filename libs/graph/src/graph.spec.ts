@@ -215,47 +215,4 @@ describe('forward operations', () => {
     }
     await session.release();
   });
-
-  it('attention over a cache equals attention over the whole sequence', async () => {
-    const [batch, length, heads, shared, width] = [2, 3, 4, 2, 8];
-    const numbers = (count: number, phase: number): Float32Array =>
-      Float32Array.from({ length: count }, (_, i) => Math.sin(i * 0.7 + phase));
-    const value = (graph: Graph, name: string, count: number): Value =>
-      graph.input(name, 'float32', [batch, length, count * width]);
-    const feeds = {
-      query: tensor('float32', numbers(batch * length * heads * width, 0), [batch, length, heads * width]),
-      key: tensor('float32', numbers(batch * length * shared * width, 1), [batch, length, shared * width]),
-      value: tensor('float32', numbers(batch * length * shared * width, 2), [batch, length, shared * width]),
-    };
-    const whole = await evaluate((graph) => {
-      const byHead = (x: Value, count: number): Value =>
-        ops.transpose(ops.reshape(x, [batch, length, count, width]), [0, 2, 1, 3]);
-      const [k, v] = ['key', 'value'].map((name) =>
-        ops.repeatInterleave(byHead(value(graph, name, shared), shared), heads / shared, 1),
-      );
-      const scores = ops.matmul(byHead(value(graph, 'query', heads), heads), k, {
-        transB: true,
-        alpha: width ** -0.5,
-      });
-      const future = ops.triangle(ops.full(graph, [length, length], -1e9), 'upper', 1);
-      const mixed = ops.matmul(ops.softmax(ops.add(scores, future)), v);
-      return ops.reshape(ops.transpose(mixed, [0, 2, 1, 3]), [batch, length, heads * width]);
-    }, feeds);
-    const cached = await evaluate((graph) => {
-      const past = (): Value => ops.full(graph, [batch, shared, 5, width], 0);
-      const lengths = graph.constant('int32', [batch], new Int32Array(batch).fill(length - 1));
-      const inputs = {
-        query: value(graph, 'query', heads),
-        key: value(graph, 'key', shared),
-        value: value(graph, 'value', shared),
-        pastKey: past(),
-        pastValue: past(),
-        lengthsMinusOne: lengths,
-        totalLength: ops.scalar(graph, length, 'int32'),
-      };
-      return ops.groupQueryAttention(inputs, { heads, keyValueHeads: shared }).output;
-    }, feeds);
-    expect(cached.shape).toEqual(whole.shape);
-    cached.data.forEach((number, i) => expect(number).toBeCloseTo(whole.data[i], 5));
-  });
 });

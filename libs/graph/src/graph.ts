@@ -165,13 +165,14 @@ export class Graph {
   constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
     if (this.outer !== undefined) return this.outer.constant(dtype, shape, data);
     if (data.byteLength > dedupLimitBytes) {
-      return this.parameter(this.unique('/constants/data'), { dtype, shape, data });
+      return this.parameter(this.unique('/constants/data'), { dtype, shape, data, literal: true });
     }
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64');
     const key = `${dtype}${shapeText(shape)}${bytes}`;
     let value = this.shared.get(key);
     if (value === undefined) {
-      value = this.parameter(this.unique(`/constants/${dtype}`), { dtype, shape, data: data.slice() });
+      const literal = { dtype, shape, data: data.slice(), literal: true } as const;
+      value = this.parameter(this.unique(`/constants/${dtype}`), literal);
       this.shared.set(key, value);
     }
     return value;

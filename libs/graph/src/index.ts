@@ -1,5 +1,5 @@
 export { GraphError, type GraphErrorCategory } from './errors';
-export { bfloat16Bits, float16Bits, sizeBytesOf, type DType, type TypedArray } from './dtype';
+export { sizeBytesOf, type DType, type TypedArray } from './dtype';
 export { evaluateDim, type Dim } from './dims';
 export { float, type Attribute, type Attributes, type FloatAttribute } from './attributes';
 export { type ConstantData, type ExternalData } from './constant';

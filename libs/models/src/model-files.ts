@@ -17,8 +17,3 @@ const companions = new Set([
 export function isCompanionFile(name: string): boolean {
   return companions.has(name);
 }
-
-/** Whether a file holds weights in the one format that is read, or says which file holds which. */
-export function isSafetensorsFile(name: string): boolean {
-  return name.endsWith('.safetensors') || name === 'model.safetensors.index.json';
-}

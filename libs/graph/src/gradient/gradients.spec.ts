@@ -8,7 +8,8 @@ import {
   type Tensor,
   type Value,
 } from '../index';
-import { buildCase, ruleCases, weightsOf, type RuleCase } from './rule-cases';
+import { buildCase, weightsOf } from '../../test/build-case';
+import { ruleCases, type RuleCase } from '../../test/rule-cases';
 import { flat, rules } from './table';
 
 const step = 1e-2;

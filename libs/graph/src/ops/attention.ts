@@ -1,6 +1,5 @@
 import { shapeText, type Dim } from '../dims';
 import { GraphError } from '../errors';
-import { float } from '../attributes';
 import type { Value } from '../graph';
 import { single } from './build';
 import { range, reshape } from './shape';
@@ -57,54 +56,4 @@ function rotaryPositions(x: Value, rows: readonly Dim[], count: Dim): Value {
 
 function shapeTensorOf(x: Value): Value {
   return single('Shape', [x], 'int64', [2], { start: 0, end: 2 });
-}
-
-/** What `groupQueryAttention` takes; H query heads, K key/value heads, D head width, S cache capacity. */
-export interface GroupQueryAttentionInputs {
-  /** [B, T, H·D] */
-  readonly query: Value;
-  /** [B, T, K·D] */
-  readonly key: Value;
-  /** [B, T, K·D] */
-  readonly value: Value;
-  /** [B, K, S, D]; feed the same tensor as the result's buffer to work in place */
-  readonly pastKey: Value;
-  readonly pastValue: Value;
-  /** int32 [B]: length of each row including the new tokens, minus 1 */
-  readonly lengthsMinusOne: Value;
-  /** int32 scalar: the longest total length in the batch */
-  readonly totalLength: Value;
-}
-
-/** Settings of `groupQueryAttention`. */
-export interface GroupQueryAttentionOptions {
-  readonly heads: number;
-  readonly keyValueHeads: number;
-  /** factor before the softmax; default 1/√D */
-  readonly scale?: number;
-}
-
-/**
- * Causal attention over a key/value cache with shared key/value heads (com.microsoft.GroupQueryAttention); the cache
- * keeps its capacity. Forward only: it has no gradient.
- */
-export function groupQueryAttention(
-  inputs: GroupQueryAttentionInputs,
-  options: GroupQueryAttentionOptions,
-): { output: Value; presentKey: Value; presentValue: Value } {
-  const { query, key, value, pastKey, pastValue, lengthsMinusOne, totalLength } = inputs;
-  const attributes = {
-    num_heads: options.heads,
-    kv_num_heads: options.keyValueHeads,
-    ...(options.scale === undefined ? {} : { scale: float(options.scale) }),
-  };
-  const operands = [query, key, value, pastKey, pastValue, lengthsMinusOne, totalLength];
-  const [output, presentKey, presentValue] = query.graph.node(
-    'GroupQueryAttention',
-    operands,
-    attributes,
-    [query, pastKey, pastValue].map((x) => ({ dtype: x.dtype, shape: x.shape })),
-    'com.microsoft',
-  );
-  return { output, presentKey, presentValue };
 }

@@ -1,4 +1,4 @@
-export { activationBytes, withGroups } from './activations';
+export { activationBytes } from './activations';
 export {
   backwardSegment,
   forwardSegment,

@@ -19,7 +19,7 @@ export interface Segment {
 export interface SegmentPlan {
   readonly graph: Graph;
   readonly segments: readonly Segment[];
-  /** what depends on neither weights nor floating-point inputs (masks, ranges, shapes): made anew where it is needed */
+  /** what depends on neither weights nor floating-point inputs (masks, ranges, shapes): computed again where it is needed */
   readonly light: ReadonlySet<Value>;
 }
 
@@ -46,13 +46,13 @@ export function planSegments(graph: Graph, results: readonly Value[]): SegmentPl
   return { graph, light, segments: filled.map((part, index) => describe(part, index, filled, results)) };
 }
 
-/** Values whose whole origin is integers, booleans and small constants. */
+/** Values that are computed from integers, booleans and literals alone. */
 function lightValues(nodes: readonly Node[]): ReadonlySet<Value> {
   const light = new Set<Value>();
   const isLight = (value: Value): boolean =>
     value.constant === undefined
       ? light.has(value) || (value.producer === undefined && !isFloat(value.dtype))
-      : value.name.startsWith('/constants/');
+      : 'literal' in value.constant;
   for (const node of nodes) {
     const operands = operandsOf(node);
     if (operands.every((operand) => operand === null || isLight(operand))) {

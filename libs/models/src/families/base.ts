@@ -18,6 +18,8 @@ export interface LinearSpec {
   outFeatures: number;
   part: 'text' | 'vision';
   group: 'attention' | 'mlp' | 'merger' | 'router' | 'experts';
+  /** its result is added to the residual stream: it starts smaller, so that depth does not blow that up (GPT-2) */
+  residual?: boolean;
   /**
    * a stack of so many such layers without bias, of which each row passes `used`: one weight [count, out, in] that is called
    * `name` alone

@@ -45,9 +45,9 @@ export class HubCache {
     const file = join(this.folder, 'refs', revision);
     if ((await readOptionalText(file)) === commit) return;
     await mkdir(dirname(file), { recursive: true });
-    const aside = `${file}.${randomUUID()}.tmp`;
-    await writeFile(aside, commit);
-    await rename(aside, file);
+    const temporary = `${file}.${randomUUID()}.tmp`;
+    await writeFile(temporary, commit);
+    await rename(temporary, file);
   }
 
   /** Whether a snapshot has a file, with its bytes. */
@@ -59,12 +59,12 @@ export class HubCache {
   async show(blob: string, commit: string, path: string): Promise<void> {
     const [from, to] = [this.blob(blob), join(this.snapshot(commit), path)];
     await mkdir(dirname(to), { recursive: true });
-    const aside = `${to}.${randomUUID()}.tmp`;
-    await symlink(relative(dirname(to), from), aside).catch(async (error: NodeJS.ErrnoException) => {
+    const temporary = `${to}.${randomUUID()}.tmp`;
+    await symlink(relative(dirname(to), from), temporary).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPERM' && error.code !== 'ENOTSUP' && error.code !== 'ENOSYS') throw error;
-      await copyFile(from, aside);
+      await copyFile(from, temporary);
     });
-    await rename(aside, to);
+    await rename(temporary, to);
   }
 
   /** The parsed index of a snapshot's weight files, undefined where it has none. */
@@ -80,7 +80,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Names of the weight files an index speaks of; undefined where there is no index that can be read. */
+/** Names of the weight files an index names; undefined where there is no index that can be read. */
 async function shardsOf(index: string): Promise<string[] | undefined> {
   try {
     const { weight_map: map } = JSON.parse(await readFile(index, 'utf8')) as { weight_map?: unknown };

@@ -46,9 +46,9 @@ async function removeStale(file: string, staleMs: number): Promise<void> {
   ]);
   if (found === undefined) return;
   if (Date.now() - found.mtimeMs < staleMs && !isGone(owner)) return;
-  const aside = `${file}.${randomUUID()}.stale`;
-  await rename(file, aside).catch(() => undefined);
-  await rm(aside, { force: true });
+  const stale = `${file}.${randomUUID()}.stale`;
+  await rename(file, stale).catch(() => undefined);
+  await rm(stale, { force: true });
 }
 
 /**

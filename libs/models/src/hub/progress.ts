@@ -1,6 +1,6 @@
 const REPORT_EVERY_MS = 5_000;
 
-/** Tells how far a download is, every few seconds. */
+/** Reports how far a download is, every few seconds. */
 export class Progress {
   private received = 0;
   private arrived = 0;

@@ -11,7 +11,7 @@ export interface ImagePreparation {
   geometryOf(size: Size): ImageGeometry;
   /** Pixels of the whole image of this size as the model sees it: resized, and put together again where it is cut into tiles. */
   shownSize(size: Size): Size;
-  /** The patches [P, 3 · patchSize²] that {@link geometryOf} tells of, in shared memory; see `toPatches`. */
+  /** The patches [P, 3 · patchSize²] that {@link geometryOf} describes, in shared memory; see `toPatches`. */
   patchesOf(image: RgbImage): Float32Array;
   /** How an image is prepared for a prompt that shows several; left out where that is the same. */
   readonly amongOthers?: ImagePreparation;

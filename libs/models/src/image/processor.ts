@@ -12,7 +12,7 @@ export interface MeasuredImage extends ImageGeometry {
   tokens: number;
   /** sha256 of the encoded image (PNG), hex. */
   sha256: string;
-  /** What tells it from every other processed image: its hash, and how it was prepared where there are two ways. */
+  /** Unique among processed images: its hash, and how it was prepared where there are two ways. */
   key: string;
   /** Pixels as encoded, before resizing. */
   width: number;

@@ -1,4 +1,5 @@
 import { ModelError } from '../errors';
+import { specialToken } from '../tokenizer/build';
 
 type Json = Record<string, unknown>;
 
@@ -85,15 +86,7 @@ export function extendTokenizer(
   const added = [...ids].toSorted(([, a], [, b]) => a - b);
   const json = {
     ...base,
-    added_tokens: added.map(([content, id]) => ({
-      id,
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
+    added_tokens: added.map(([content, id]) => specialToken(content, id)),
     model: { ...(base.model as Json), vocab },
   };
   return { json, ids };

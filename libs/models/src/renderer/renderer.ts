@@ -75,7 +75,7 @@ export class Renderer {
   }
 
   /**
-   * The prompt of a conversation, up to where the assistant begins to speak.
+   * The prompt of a conversation, up to the beginning of the assistant's answer.
    *
    * @param images all images of the conversation; image parts name theirs by index, or stand in the same order.
    * @throws ModelError `bad-input` when messages and images do not fit.

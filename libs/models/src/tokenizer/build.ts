@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { BYTE_CHARACTERS, toByteLevel } from './byte-level';
 
 /** Special tokens of the Qwen family, in the order of their ids. */
@@ -105,12 +103,6 @@ export function buildSmallTokenizer(
   };
 }
 
-/** Writes the files of {@link buildSmallTokenizer} into a folder, which is created where needed. */
-export async function writeSmallTokenizer(dir: string, { files }: SmallTokenizer): Promise<void> {
-  await mkdir(dir, { recursive: true });
-  for (const [name, content] of Object.entries(files)) await writeFile(join(dir, name), content);
-}
-
 function ordinaryVocabulary(
   words: readonly string[],
   pieces: readonly string[],
@@ -156,15 +148,7 @@ function tokenizerJson(ordinary: Map<string, number>, all: Map<string, number>, 
     version: '1.0',
     truncation: null,
     padding: null,
-    added_tokens: QWEN_SPECIAL_TOKENS.map((content) => ({
-      id: all.get(content),
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
+    added_tokens: QWEN_SPECIAL_TOKENS.map((content) => specialToken(content, all.get(content)!)),
     normalizer: null,
     pre_tokenizer: {
       type: 'Sequence',
@@ -242,4 +226,17 @@ function escape(text: string): string {
 
 function pretty(value: object): string {
   return `${JSON.stringify(value, null, 1)}\n`;
+}
+
+/** A special token as `tokenizer.json` lists it. */
+export function specialToken(content: string, id: number): Record<string, unknown> {
+  return {
+    id,
+    content,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: false,
+    special: true,
+  };
 }

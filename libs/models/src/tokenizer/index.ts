@@ -2,7 +2,6 @@ export { Tokenizer, type TokenizerFiles } from './tokenizer';
 export { IncrementalDecoder } from './incremental';
 export {
   buildSmallTokenizer,
-  writeSmallTokenizer,
   QWEN_SPECIAL_TOKENS,
   type SmallTokenizer,
   type SmallTokenizerOptions,

@@ -30,21 +30,21 @@ export async function cacheKey(
   return hash.digest('hex').slice(0, 32);
 }
 
-/** Writes a file aside and moves it into place: it is there as a whole or not at all. */
+/** Writes a temporary file and renames it: it is there as a whole or not at all. */
 export async function makeFile(file: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
-  const aside = `${file}.${process.pid}.writing`;
+  const temporary = `${file}.${process.pid}.writing`;
   try {
     await mkdir(dirname(file), { recursive: true });
-    const handle = await open(aside, 'w');
+    const handle = await open(temporary, 'w');
     try {
       await write(handle);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await rename(aside, file);
+    await rename(temporary, file);
   } catch (cause) {
-    await rm(aside, { force: true });
+    await rm(temporary, { force: true });
     if (cause instanceof ModelError) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new ModelError('bad-file', `${file}: cannot be written: ${why}`, { cause });

@@ -1,7 +1,7 @@
 import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
 import { mixtureLinears, type MixtureConfig } from './mixture';
-import { linearParameters } from './parameters';
+import { linearParameters, residual } from './parameters';
 import type { RopeScaling } from './rope-scaling';
 
 /** Rotary position embedding of a decoder. */
@@ -125,13 +125,13 @@ export function decoderLinears(text: DecoderConfig): LinearSpec[] {
   const feedForward = (name: string): LinearSpec[] => [
     linear(`${name}.gate_proj`, hidden, wide, 'mlp'),
     linear(`${name}.up_proj`, hidden, wide, 'mlp'),
-    linear(`${name}.down_proj`, wide, hidden, 'mlp'),
+    residual(linear(`${name}.down_proj`, wide, hidden, 'mlp')),
   ];
   return layersOf(text).flatMap((layer, index) => [
     linear(`${layer}.self_attn.q_proj`, hidden, queries, 'attention'),
     linear(`${layer}.self_attn.k_proj`, hidden, keys, 'attention'),
     linear(`${layer}.self_attn.v_proj`, hidden, keys, 'attention'),
-    linear(`${layer}.self_attn.o_proj`, queries, hidden, 'attention'),
+    residual(linear(`${layer}.self_attn.o_proj`, queries, hidden, 'attention')),
     ...(text.mixture?.layers.has(index) === true
       ? mixtureLinears(text.mixture, hidden, `${layer}.mlp`)
       : feedForward(`${layer}.mlp`)),
@@ -150,8 +150,8 @@ export function decoderParameters(text: DecoderConfig): ParameterSpec[] {
     shape: [text.vocabSize, text.hiddenSize],
     initial: 'normal',
   });
-  const hasBias = ({ name, group }: LinearSpec): boolean =>
-    group === 'attention' && (name.endsWith('.o_proj') ? text.outputBias : text.qkvBias);
+  const hasBias = (layer: LinearSpec): boolean =>
+    layer.group === 'attention' && (layer.residual === true ? text.outputBias : text.qkvBias);
   const input = `${text.prefix}.embed_tokens.weight`;
   return [
     table(input),

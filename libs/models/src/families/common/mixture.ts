@@ -3,6 +3,7 @@ import type { ConfigReader } from '../../config-reader';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import { LinearStack } from '../../nn/stack';
 import type { LinearSpec } from '../base';
+import { residual } from './parameters';
 
 /** Mixture-of-experts feed-forward networks of a decoder. */
 export interface MixtureConfig {
@@ -47,7 +48,7 @@ export function mixtureLinears(mixture: MixtureConfig, hiddenSize: number, name:
   return [
     { name: `${name}.gate`, inFeatures: hiddenSize, outFeatures: experts, part: 'text', group: 'router' },
     { name: `${name}.experts.gate_up_proj`, ...into, part: 'text', group: 'experts', stack },
-    { name: `${name}.experts.down_proj`, ...back, part: 'text', group: 'experts', stack },
+    residual({ name: `${name}.experts.down_proj`, ...back, part: 'text', group: 'experts', stack }),
   ];
 }
 

@@ -1,8 +1,8 @@
 import type { LinearSpec, ParameterSpec } from '../base';
 
-/** Layers whose result is added to the residual stream start smaller, so that depth does not blow it up (GPT-2). */
-function writesResidual(name: string): boolean {
-  return /(o_proj|out_proj|down_proj|attn\.proj|(mlp|deepstack_merger_list\.\d+)\.(linear_)?fc2)$/.test(name);
+/** A layer whose result is added to the residual stream. */
+export function residual(layer: LinearSpec): LinearSpec {
+  return { ...layer, residual: true };
 }
 
 /** Weights, and biases where there are some, of linear layers and stacks of them. */
@@ -11,7 +11,7 @@ export function linearParameters(
   hasBias: (linear: LinearSpec) => boolean,
 ): ParameterSpec[] {
   return linears.flatMap((layer): ParameterSpec[] => {
-    const initial = writesResidual(layer.name) ? 'residual' : 'normal';
+    const initial = layer.residual === true ? 'residual' : 'normal';
     if (layer.stack !== undefined) {
       const shape = [layer.stack.count, layer.outFeatures, layer.inFeatures];
       return [{ name: layer.name, shape, initial, storedTransposed: true }];

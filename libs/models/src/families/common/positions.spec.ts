@@ -8,7 +8,6 @@ import {
   textRopeTables,
   visionPositions,
   visionRopeTables,
-  visionSegments,
   type Grid,
 } from './positions';
 
@@ -122,14 +121,6 @@ describe('ropePositions', () => {
   });
 });
 
-test('a segment per frame', () => {
-  expect(
-    Array.from(
-      visionSegments([
-        [1, 4, 2],
-        [2, 2, 2],
-      ]),
-    ),
-  ).toEqual([0, 8, 12, 16]);
+test('an image has a token for each square of merged patches', () => {
   expect(imageTokensOf([1, 4, 6], 2)).toBe(6);
 });

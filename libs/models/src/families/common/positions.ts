@@ -144,15 +144,6 @@ export function visionPositions(grids: readonly Grid[], mergeSize: number): Int3
   return positions;
 }
 
-/** Where frames begin and end among the patches, [frames + 1]: a patch attends within its frame only. */
-export function visionSegments(grids: readonly Grid[]): Int32Array {
-  const ends = [0];
-  for (const [t, h, w] of grids) {
-    for (let frame = 0; frame < t; frame++) ends.push(ends[ends.length - 1] + h * w);
-  }
-  return Int32Array.from(ends);
-}
-
 export interface Interpolation {
   /** Rows of the position-embedding table, row-major [P, 4]. */
   indices: Int32Array;

@@ -1,6 +1,7 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import type { LinearSpec, ParameterSpec } from '../base';
+import { residual } from './parameters';
 import { kernelShape, type PatchTowerSize } from './patch-attention';
 import { visionPrefix } from './qwen2-text';
 
@@ -30,14 +31,26 @@ export function visionLinear(
   return { name, inFeatures, outFeatures, part: 'vision', group };
 }
 
-export function attentionLinears(block: string, { hiddenSize }: PatchTowerSize): LinearSpec[] {
+/** Every linear layer of a tower whose blocks have feed-forward networks of their own kind. */
+export function towerLinears(
+  vision: PatchTowerSize,
+  feedForward: (name: string) => LinearSpec[],
+): LinearSpec[] {
+  const blocks = visionBlocks(vision).flatMap((block) => [
+    ...attentionLinears(block, vision),
+    ...feedForward(`${block}.mlp`),
+  ]);
+  return [...blocks, ...mergerLinears(vision)];
+}
+
+function attentionLinears(block: string, { hiddenSize }: PatchTowerSize): LinearSpec[] {
   return [
     visionLinear(`${block}.attn.qkv`, hiddenSize, 3 * hiddenSize, 'attention'),
-    visionLinear(`${block}.attn.proj`, hiddenSize, hiddenSize, 'attention'),
+    residual(visionLinear(`${block}.attn.proj`, hiddenSize, hiddenSize, 'attention')),
   ];
 }
 
-export function mergerLinears(vision: PatchTowerSize): LinearSpec[] {
+function mergerLinears(vision: PatchTowerSize): LinearSpec[] {
   const merged = mergedSize(vision);
   return [
     visionLinear(`${merger}.mlp.0`, merged, merged, 'merger'),

@@ -1,6 +1,6 @@
 import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
-import { layerNormParameters, linearParameters } from './parameters';
+import { layerNormParameters, linearParameters, residual } from './parameters';
 
 export const towerActivations = ['gelu', 'gelu_pytorch_tanh', 'quick_gelu'] as const;
 export type TowerActivation = (typeof towerActivations)[number];
@@ -114,11 +114,12 @@ export function siglipLinears(vision: SiglipConfig): LinearSpec[] {
     group: LinearSpec['group'],
   ): LinearSpec => ({ name, inFeatures, outFeatures, part: 'vision', group });
   return layersOf(vision).flatMap((layer) => [
-    ...['q_proj', 'k_proj', 'v_proj', 'out_proj'].map((projection) =>
+    ...['q_proj', 'k_proj', 'v_proj'].map((projection) =>
       linear(`${layer}.self_attn.${projection}`, hidden, hidden, 'attention'),
     ),
+    residual(linear(`${layer}.self_attn.out_proj`, hidden, hidden, 'attention')),
     linear(`${layer}.mlp.fc1`, hidden, wide, 'mlp'),
-    linear(`${layer}.mlp.fc2`, wide, hidden, 'mlp'),
+    residual(linear(`${layer}.mlp.fc2`, wide, hidden, 'mlp')),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import type { LinearSpec, ParameterSpec } from '../base';
-import { linearParameters } from '../common/parameters';
+import { linearParameters, residual } from '../common/parameters';
 import type { Idefics2Config } from './config';
 
 export const projection = 'model.connector.modality_projection';
@@ -26,7 +26,7 @@ function gatedLinears(name: string, inFeatures: number, width: number, outFeatur
   return [
     linear(`${name}.gate_proj`, inFeatures, width),
     linear(`${name}.up_proj`, inFeatures, width),
-    linear(`${name}.down_proj`, width, outFeatures),
+    residual(linear(`${name}.down_proj`, width, outFeatures)),
   ];
 }
 
@@ -40,7 +40,7 @@ export function connectorLinears(config: Idefics2Config): LinearSpec[] {
       linear(`${layer}.self_attn.q_proj`, hidden, heads * headDim),
       linear(`${layer}.self_attn.k_proj`, hidden, kvHeads * headDim),
       linear(`${layer}.self_attn.v_proj`, hidden, kvHeads * headDim),
-      linear(`${layer}.self_attn.o_proj`, heads * headDim, hidden),
+      residual(linear(`${layer}.self_attn.o_proj`, heads * headDim, hidden)),
       ...gatedLinears(`${layer}.mlp`, hidden, resamplerWidth(config), hidden),
     ]),
   ];

@@ -1,11 +1,10 @@
 import type { LinearSpec, ParameterSpec } from '../base';
-import { linearParameters } from '../common/parameters';
+import { linearParameters, residual } from '../common/parameters';
 import type { PatchTowerSize } from '../common/patch-attention';
 import {
-  attentionLinears,
   merger,
-  mergerLinears,
   patchEmbedParameter,
+  towerLinears,
   visionBlocks,
   visionLinear,
 } from '../common/qwen2-vision';
@@ -13,15 +12,11 @@ import {
 /** Every linear layer of the vision tower. */
 export function visionLinears(vision: PatchTowerSize): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
-  return [
-    ...visionBlocks(vision).flatMap((block) => [
-      ...attentionLinears(block, vision),
-      visionLinear(`${block}.mlp.gate_proj`, hidden, wide, 'mlp'),
-      visionLinear(`${block}.mlp.up_proj`, hidden, wide, 'mlp'),
-      visionLinear(`${block}.mlp.down_proj`, wide, hidden, 'mlp'),
-    ]),
-    ...mergerLinears(vision),
-  ];
+  return towerLinears(vision, (name) => [
+    visionLinear(`${name}.gate_proj`, hidden, wide, 'mlp'),
+    visionLinear(`${name}.up_proj`, hidden, wide, 'mlp'),
+    residual(visionLinear(`${name}.down_proj`, wide, hidden, 'mlp')),
+  ]);
 }
 
 /** Every weight of the vision tower. */

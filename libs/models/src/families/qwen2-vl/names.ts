@@ -1,11 +1,10 @@
 import type { LinearSpec, ParameterSpec } from '../base';
-import { layerNormParameters, linearParameters } from '../common/parameters';
+import { layerNormParameters, linearParameters, residual } from '../common/parameters';
 import type { PatchTowerSize } from '../common/patch-attention';
 import {
-  attentionLinears,
   merger,
-  mergerLinears,
   patchEmbedParameter,
+  towerLinears,
   visionBlocks,
   visionLinear,
 } from '../common/qwen2-vision';
@@ -13,14 +12,10 @@ import {
 /** Every linear layer of the vision tower. */
 export function visionLinears(vision: PatchTowerSize): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
-  return [
-    ...visionBlocks(vision).flatMap((block) => [
-      ...attentionLinears(block, vision),
-      visionLinear(`${block}.mlp.fc1`, hidden, wide, 'mlp'),
-      visionLinear(`${block}.mlp.fc2`, wide, hidden, 'mlp'),
-    ]),
-    ...mergerLinears(vision),
-  ];
+  return towerLinears(vision, (name) => [
+    visionLinear(`${name}.fc1`, hidden, wide, 'mlp'),
+    residual(visionLinear(`${name}.fc2`, wide, hidden, 'mlp')),
+  ]);
 }
 
 /** Every weight of the vision tower. */

@@ -1,6 +1,6 @@
 import type { LinearSpec, ParameterSpec } from '../base';
 import { kernelShape } from '../common/patch-attention';
-import { layerNormParameters, linearParameters } from '../common/parameters';
+import { layerNormParameters, linearParameters, residual } from '../common/parameters';
 import type { Qwen3VisionConfig } from './config';
 
 export const visionPrefix = 'model.visual';
@@ -36,15 +36,19 @@ export function visionLinears(vision: Qwen3VisionConfig): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
   const blocks = Array.from({ length: vision.depth }, (_, layer) => visionBlock(layer)).flatMap((block) => [
     linear([`${block}.attn.qkv`, hidden, 3 * hidden], 'vision', 'attention'),
-    linear([`${block}.attn.proj`, hidden, hidden], 'vision', 'attention'),
+    residual(linear([`${block}.attn.proj`, hidden, hidden], 'vision', 'attention')),
     linear([`${block}.mlp.linear_fc1`, hidden, wide], 'vision', 'mlp'),
-    linear([`${block}.mlp.linear_fc2`, wide, hidden], 'vision', 'mlp'),
+    residual(linear([`${block}.mlp.linear_fc2`, wide, hidden], 'vision', 'mlp')),
   ]);
   const merged = mergedSize(vision);
-  const mergers = mergerNames(vision).flatMap((merger) => [
-    linear([`${merger}.linear_fc1`, merged, merged], 'vision', 'merger'),
-    linear([`${merger}.linear_fc2`, merged, vision.outHiddenSize], 'vision', 'merger'),
-  ]);
+  const mergers = mergerNames(vision).flatMap((merger, index) => {
+    const last = linear([`${merger}.linear_fc2`, merged, vision.outHiddenSize], 'vision', 'merger');
+    return [
+      linear([`${merger}.linear_fc1`, merged, merged], 'vision', 'merger'),
+      // The features of all but the first are added to hidden states of the decoder.
+      index === 0 ? last : residual(last),
+    ];
+  });
   return [...blocks, ...mergers];
 }
 
