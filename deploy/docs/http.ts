@@ -13,13 +13,26 @@ export function httpPage(): Page {
   const names = new Set<string>();
   collect(rows.map(([, answers]) => answers).join(' '), [...views, ...live], names);
   const types = [...views, ...live].filter(({ name }) => names.has(name.text));
+  const mentioned = [...rows.map(([, answers]) => answers), ...types.map((type) => type.getText())].join(' ');
   return page('http.md', 'HTTP API of the monitor', '`services/monitor` and `libs/records`', [
     'Everything is `GET` and changes nothing. An unknown query parameter is refused with status 400, an unknown id with 404.',
     table(['route', 'answers with', 'what'], rows),
+    `Described with the [messages](messages.md#messages): ${messagesIn(mentioned).join(', ')}.`,
     ...types.map(
       (type) => `## ${type.name.text}\n\n${[docOf(type), fieldTable(type)].filter(Boolean).join('\n\n')}`,
     ),
   ]);
+}
+
+/** Message classes that a text mentions, as links. */
+function messagesIn(text: string): string[] {
+  const classes = sourcesIn('libs/contracts/src')
+    .map(parsed)
+    .flatMap((file) => nodes(file, ts.isClassDeclaration));
+  return classes
+    .map((each) => each.name!.text)
+    .filter((name) => new RegExp(`\\b${name}\\b`).test(text))
+    .map((name) => `[${code(name)}](messages.md#${name.toLowerCase()})`);
 }
 
 function routesOf(controller: ts.ClassDeclaration): string[][] {

@@ -64,7 +64,7 @@ export function build() {
     'vite/bin/vite.js',
     'build',
     '--config',
-    'services/monitor/web/vite.config.ts',
+    'services/monitor/web/vite.config.mts',
     '--logLevel',
     'warn',
   ]);

@@ -6,6 +6,7 @@ import {
   PolicyState,
   RunRecord,
   RunState,
+  type RunCreatedEvent,
   type RunPhase,
 } from '@ui-rl/contracts';
 import type { Broker } from './broker';
@@ -15,6 +16,9 @@ import type { KvBucket, KvChange } from './kv';
 
 /** Phases after which nothing happens to a run any more. */
 export const FINAL_PHASES: readonly RunPhase[] = ['finished', 'failed', 'stopped'];
+
+/** A run file as everybody may see it. */
+export type ShownRunFile = Pick<RunCreatedEvent, 'config' | 'configuration'>;
 
 export interface RunSnapshot {
   record: RunRecord;
@@ -31,8 +35,9 @@ export class RunDirectory {
   /**
    * Announces a run: every service that waits for one picks it up. Telling the same run twice changes nothing.
    * Throws `BusError` `conflict` where the id is taken by another run.
+   * @param shown what is recorded of the run file, where it is not the whole of it
    */
-  async create(record: RunRecord, phase: RunPhase = 'baseline'): Promise<void> {
+  async create(record: RunRecord, phase: RunPhase = 'baseline', shown?: ShownRunFile): Promise<void> {
     const { runId, config } = record;
     if (!isRunId(runId))
       throw new BusError('configuration', `"${runId}" is no run id: letters, digits, - and _`);
@@ -44,7 +49,7 @@ export class RunDirectory {
         `there is a run ${runId} already, created ${stored?.createdAt}: choose another name`,
       );
     }
-    await this.broker.event({ type: 'run_created', runId, config }, 'created');
+    await this.broker.event({ type: 'run_created', runId, ...(shown ?? { config }) }, 'created');
     if ((await this.state(runId)) === null) await this.changePhase(runId, phase, { from: [] });
   }
 

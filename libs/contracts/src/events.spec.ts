@@ -44,6 +44,11 @@ it.each(Object.keys(events) as RunEvent['type'][])(
 );
 
 it.each([
+  [
+    'run_created',
+    { configuration: [{ path: 'training', doc: '', options: [{ path: 1 }] }] },
+    'configuration',
+  ],
   ['train_step', { step: -1 }, 'step'],
   ['train_step', { step: 2 ** 31 }, 'step'],
   ['train_step', { rolloutIds: [1] }, 'rolloutIds'],

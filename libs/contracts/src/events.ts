@@ -16,6 +16,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { ConfigurationGroup } from './configuration';
 import { RUN_ID } from './names';
 
 /** Events on `uirl.event.<run>.<type>`. JSON; the message id makes publishing idempotent. */
@@ -44,8 +45,16 @@ export class RunCreatedEvent extends EventBase {
   @Equals('run_created')
   type: 'run_created';
 
+  /** The run file without its secrets. */
   @IsObject()
   config: Record<string, unknown>;
+
+  /** The same with what every option is about. */
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => ConfigurationGroup)
+  configuration?: ConfigurationGroup[];
 }
 
 export class PhaseEvent extends EventBase {

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 
+export * from './configuration';
 export * from './events';
 export * from './metrics';
 export * from './names';

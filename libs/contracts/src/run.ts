@@ -28,7 +28,7 @@ export class RunRecord {
   @IsISO8601()
   createdAt: string;
 
-  /** The validated run file, snake_case as users write it. Secrets are not part of it. */
+  /** The validated run file, snake_case as users write it. */
   @IsObject()
   config: Record<string, unknown>;
 }

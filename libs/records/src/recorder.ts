@@ -110,7 +110,12 @@ async function recordEvaluation(manager: EntityManager, event: EvaluationEvent):
 }
 
 async function describeRun(manager: EntityManager, event: RunCreatedEvent): Promise<void> {
-  const changes = { config: storable(event.config), createdAt: new Date(event.at) };
+  const { config, configuration = null, at } = event;
+  const changes = {
+    config: storable(config),
+    configuration: storable(configuration),
+    createdAt: new Date(at),
+  };
   await manager.update(RunEntity, { id: event.runId }, changes as QueryDeepPartialEntity<RunEntity>);
 }
 

@@ -5,6 +5,7 @@ import type { RunEvent, Trajectory } from '@ui-rl/contracts';
 import { startPostgres } from '@ui-rl/testkit';
 import {
   type Database,
+  findConfiguration,
   findEpisode,
   findRun,
   listEpisodes,
@@ -22,6 +23,13 @@ import {
 import { lockFolder } from './folder-lock';
 
 const RUN = 'demo-20261120-101500';
+const CONFIGURATION = [
+  {
+    path: 'training',
+    doc: 'how many steps',
+    options: [{ path: 'training.max_steps', doc: 'at most', expected: 'a number', value: 3, differs: true }],
+  },
+];
 
 function trajectory(id: string, changes: Partial<Trajectory> = {}, version = 3): Trajectory {
   return {
@@ -245,7 +253,12 @@ describe.each(backends)('records on %s', (_name, start) => {
       );
     const events = [
       keyed(
-        { type: 'run_created', config: { name: 'demo' }, at: '2026-11-20T10:14:00.000Z' } as never,
+        {
+          type: 'run_created',
+          config: { name: 'demo' },
+          configuration: CONFIGURATION,
+          at: '2026-11-20T10:14:00.000Z',
+        } as never,
         'created',
       ),
       keyed({ type: 'phase', phase: 'training', at: '2026-11-20T10:15:00.000Z' } as never, 'p2'),
@@ -275,6 +288,11 @@ describe.each(backends)('records on %s', (_name, start) => {
       invalid: 1,
     });
     expect(run?.createdAt).toBe('2026-11-20T10:14:00.000Z');
+    expect(await findConfiguration(database.dataSource, RUN)).toEqual({
+      config: { name: 'demo' },
+      configuration: CONFIGURATION,
+    });
+    expect(await findConfiguration(database.dataSource, 'none')).toBeNull();
     expect(run?.checkpoints).toHaveLength(1);
     expect(run?.evaluations.map(({ stage, successRate }) => [stage, successRate])).toEqual([
       ['baseline', 0.25],

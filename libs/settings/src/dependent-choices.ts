@@ -1,4 +1,4 @@
-import { choiceKey, isRecord, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { choiceKey, isRecord, type ComponentKind, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import type { GivenOptions } from './given-options';
 import { AlgorithmGroup } from './run-file';
 
@@ -10,10 +10,20 @@ export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry)
   }
   if (given.get('algorithm.loss') !== undefined) return;
   const chosen = given.get('algorithm.advantage') ?? new AlgorithmGroup().advantage;
+  const usual = usualLoss(chosen, registry);
+  if (usual !== undefined)
+    given.set('algorithm.loss', usual, `advantage ${String(nameOf('advantage', chosen))}`);
+}
+
+/** The loss that goes with an advantage; undefined where that is none that is known. */
+export function usualLoss(chosen: unknown, registry: ComponentRegistry): string | undefined {
   const advantage = component(registry, 'advantage', chosen);
-  if (advantage === undefined) return;
-  const usual = advantage.gives === 'selection' ? 'cross_entropy' : 'importance_sampling';
-  given.set('algorithm.loss', advantage.defaultLoss ?? usual, `advantage ${advantage.name}`);
+  if (advantage === undefined) return undefined;
+  return advantage.defaultLoss ?? (advantage.gives === 'selection' ? 'cross_entropy' : 'importance_sampling');
+}
+
+function nameOf(kind: ComponentKind, choice: unknown): unknown {
+  return isRecord(choice) ? choice[choiceKey(kind)] : choice;
 }
 
 /** What a choice names, or undefined where it names nothing known, which is refused later. */
@@ -22,7 +32,7 @@ function component<K extends 'policy-loss' | 'advantage'>(
   kind: K,
   choice: unknown,
 ): ReturnType<typeof registry.get<K>> | undefined {
-  const name = isRecord(choice) ? choice[choiceKey(kind)] : choice;
+  const name = nameOf(kind, choice);
   return typeof name === 'string' && registry.names(kind).includes(name)
     ? registry.get(kind, name)
     : undefined;

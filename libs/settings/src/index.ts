@@ -8,6 +8,7 @@ export {
   type DescribedOption,
   type RunFileDescription,
 } from './describe-run-file';
+export { describeRun } from './describe-run';
 export { componentsHelp, optionsHelp } from './help';
 export type { HubSettings } from './hub-settings';
 export type { ModelNames } from './model-names';

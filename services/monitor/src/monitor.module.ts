@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { TerminusModule } from '@nestjs/terminus';
 import { BusModule, type BusService } from '@ui-rl/bus';
 import { DataSource } from 'typeorm';
@@ -12,7 +13,7 @@ import { RecordingController } from './recording/recording.controller';
 /** Database and bus are made outside, since both can wait for a server, and end after everything here. */
 @Module({})
 export class MonitorModule {
-  static forRoot(dataSource: DataSource, bus: BusService): DynamicModule {
+  static forRoot(dataSource: DataSource, bus: BusService, components: ComponentRegistry): DynamicModule {
     const live = new LiveChanges();
     const batcher = new Batcher(dataSource, { committed: (items) => live.committed(items) });
     return {
@@ -21,6 +22,7 @@ export class MonitorModule {
       controllers: [RecordingController, ApiController, DeadLetterController, HealthController],
       providers: [
         { provide: DataSource, useValue: dataSource },
+        { provide: ComponentRegistry, useValue: components },
         { provide: LiveChanges, useValue: live },
         { provide: Batcher, useValue: batcher },
       ],

@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { announceRun } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import { subjects, type Trajectory, type Turn } from '@ui-rl/contracts';
+import { loadComponents } from '@ui-rl/plugin-kit';
+import { loadRunFile } from '@ui-rl/settings';
 import {
   eventually,
   findChromium,
@@ -27,10 +30,13 @@ const SHOTS = join(ROOT, '.cache', 'monitor-page');
 let nats: NatsServer;
 let bus: BusService;
 let folder: string;
+let plugin: string;
 let monitorBus: BusService;
 let monitor: Monitor;
 let browser: Browser;
 let page: Page;
+/** What the build of the page complained of. */
+let saidByBuild: string;
 const problems: string[] = [];
 
 /** Real screens of the simulated phone, in the order a user would see them. */
@@ -49,11 +55,14 @@ async function phoneScreens(): Promise<Uint8Array[]> {
   return screens;
 }
 
-async function buildPage(outDir: string): Promise<void> {
+/** Builds the page as it is shipped; gives what the build says. */
+async function buildPage(outDir: string): Promise<string> {
   const vite = join(dirname(createRequire(__filename).resolve('vite/package.json')), 'bin/vite.js');
-  const config = join(ROOT, 'services/monitor/web/vite.config.ts');
+  const config = join(ROOT, 'services/monitor/web/vite.config.mts');
   const args = ['build', '--config', config, '--outDir', outDir, '--logLevel', 'warn'];
-  await promisify(execFile)(process.execPath, [vite, ...args], { cwd: ROOT });
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [vite, ...args], { cwd: ROOT, env });
+  return stdout + stderr;
 }
 
 const ANSWERS = [
@@ -65,6 +74,27 @@ const ANSWERS = [
     { action: 'key', keys: ['enter'] },
   ],
 ];
+
+/** A component that only the process that announces the run knows. */
+const PLUGIN = `module.exports.default = {
+  kind: 'reward',
+  name: 'remote-judge',
+  description: 'Asks a judge on another machine.',
+  options: {
+    judge_key: { type: 'text', description: 'how it knows us', required: true, secret: true },
+    strictness: { type: 'number', description: 'what counts as done', default: 0.5 },
+  },
+  create: () => ({ score: () => 0 }),
+};`;
+
+const RUN_FILE = {
+  model: { name: 'small', use_lora: false },
+  tasks: 'demo_training',
+  algorithm: { advantage: 'grpo', loss: { name: 'ppo', clip_high: 0.28 } },
+  rewards: ['task-success', { name: 'remote-judge', judge_key: 'hush', strictness: 0.9 }],
+  rollout: { group_size: 8 },
+  training: { max_steps: 20, learning_rate: 0.001 },
+};
 
 /** By turns, from the second. */
 const PAID: Record<string, number>[] = [{ tidy: -0.1 }, { near: 0.25, tidy: 0.05 }];
@@ -120,8 +150,8 @@ async function publish(trajectory: Trajectory): Promise<void> {
 }
 
 async function publishRun(hashes: string[]): Promise<void> {
-  const createdAt = '2026-11-20T10:15:00.000Z';
-  await bus.runs.create({ runId: RUN, createdAt, config: { rollout: { group_size: 8 } } });
+  const { run, registry } = await loadRunFile({ options: { ...RUN_FILE, plugins: [plugin] } });
+  await announceRun(bus, RUN, run, registry);
   await bus.runs.changePhase(RUN, 'training');
   const steps = Array.from({ length: 20 }, (_, step) => step);
   await Promise.all(
@@ -176,8 +206,10 @@ async function evaluation(stage: 'baseline' | 'final', version: number, onTrain:
 beforeAll(async () => {
   nats = await startNats();
   folder = await mkdtemp(join(tmpdir(), 'ui-rl-page-'));
+  plugin = join(folder, 'remote-judge.js');
+  await writeFile(plugin, PLUGIN);
   const webDir = join(folder, 'web');
-  [bus, browser] = await Promise.all([
+  [bus, browser, saidByBuild] = await Promise.all([
     BusService.connect({ service: 'test', servers: [nats.url] }),
     chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] }),
     buildPage(webDir),
@@ -188,6 +220,7 @@ beforeAll(async () => {
     database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
+    components: await loadComponents(),
     webDir,
   });
   page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
@@ -209,6 +242,8 @@ afterAll(async () => {
 
 const shot = (name: string) => page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
 const text = (selector: string) => page.locator(selector).allInnerTexts();
+
+test('the build of the page complains of nothing', () => expect(saidByBuild).toBe(''));
 
 test('without a run the page says how to start one, and a run appears by itself', async () => {
   await page.goto(monitor.url);
@@ -334,24 +369,81 @@ test('dead letters are listed with their reason and text', async () => {
   await shot('dead-letters');
 });
 
-test('details show log and run file, and text from outside stays text', async () => {
+/** Options of a group as they are read: name, help, value. */
+async function optionsOf(group: string): Promise<string[]> {
+  const heading = page.getByRole('heading', { name: group, exact: true });
+  const rows = await page.locator('.card').filter({ has: heading }).locator('.option').allInnerTexts();
+  return rows.map((row) => row.replaceAll(/\s+/g, ' '));
+}
+
+test('the configuration shows every option with its help, also those of components that the monitor does not have', async () => {
+  await page.goto(`${monitor.url}/#/runs/${RUN}`);
+  await page.getByRole('link', { name: 'Configuration' }).click();
+  await page.getByRole('heading', { name: 'training', exact: true }).waitFor();
+  expect(await optionsOf('run')).toEqual(
+    expect.arrayContaining([
+      'rewards[0] 1 where the verifier says that the task is done, else 0. task-success',
+      'rewards[1] Asks a judge on another machine. remote-judge no default',
+      'judge_key how it knows us [hidden] no default',
+      'strictness what counts as done 0.9 default 0.5',
+    ]),
+  );
+  expect(await optionsOf('model.lora')).toContain(
+    'rank rank of the adapter 32 no effect: needs model.use_lora true',
+  );
+  expect(await page.content()).not.toContain('hush');
+  const rate = page.locator('.option').filter({ hasText: 'learning_rate' });
+  expect(await rate.getAttribute('title')).toBe(
+    'training.learning_rate\nlearning rate after warm-up\na number above 0',
+  );
+  const back = (option: typeof rate) => option.evaluate((row) => getComputedStyle(row).backgroundColor);
+  const usual = page.locator('.option').filter({ hasText: 'max_grad_norm' });
+  expect(await back(rate)).not.toBe(await back(usual));
+  await shot('configuration');
+});
+
+test('the configuration is cut down to what differs from its default, and to what is searched for', async () => {
+  const all = await page.locator('.option').count();
+  await page.getByLabel('Only what differs from its default').check();
+  expect(await page.locator('.option:not(.differs)').count()).toBe(0);
+  expect(await page.locator('.option').count()).toBeLessThan(all / 3);
+  expect(await optionsOf('training')).toEqual([
+    'learning_rate learning rate after warm-up 0.001 default 0.00001',
+    'max_steps the training ends after so many steps; 0 = no limit 20 default 0',
+  ]);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await shot('configuration-dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.getByLabel('Search').fill('CLIP');
+  expect((await optionsOf('algorithm')).map((row) => row.split(' ')[0])).toEqual(['loss', 'clip_high']);
+  await page.getByLabel('Only what differs from its default').uncheck();
+  expect((await optionsOf('algorithm')).map((row) => row.split(' ')[0])).toContain('clip_low');
+  await page.getByLabel('Search').fill('no such option');
+  await page.getByText('No option passes this filter.').waitFor();
+});
+
+test('details show the log, and text from outside stays text', async () => {
   await bus.event(
     { type: 'warning', runId: RUN, service: 'learner', code: 'kl', message: '<img src=x onerror=alert(1)>' },
     'xss',
   );
   await page.goto(`${monitor.url}/#/runs/${RUN}/details`);
   await page.getByText('<img src=x onerror=alert(1)>').waitFor();
-  await page.getByText('"group_size": 8').waitFor();
   expect(await page.locator('img[src="x"]').count()).toBe(0);
   await shot('details');
 });
 
 test('the page works without a complaint of the browser, also on a phone', async () => {
   await page.setViewportSize({ width: 390, height: 800 });
-  await page.goto(`${monitor.url}/#/runs/${RUN}`);
-  await page.locator('.chart canvas').first().waitFor();
-  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-  expect(overflow).toBeLessThanOrEqual(0);
-  await shot('narrow');
+  for (const [tab, ready] of [
+    ['', '.chart canvas'],
+    ['/configuration', '.option'],
+  ]) {
+    await page.goto(`${monitor.url}/#/runs/${RUN}${tab}`);
+    await page.locator(ready).first().waitFor();
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect({ tab, overflow }).toEqual({ tab, overflow: 0 });
+    await shot(`narrow${tab.replace('/', '-')}`);
+  }
   expect(problems).toEqual([]);
 });

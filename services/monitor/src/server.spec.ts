@@ -3,7 +3,8 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
-import { subjects } from '@ui-rl/contracts';
+import { type ConfigurationGroup, subjects } from '@ui-rl/contracts';
+import { loadComponents } from '@ui-rl/plugin-kit';
 import type { EpisodeDetail, EpisodePage, RunDetail, RunSummary } from '@ui-rl/records';
 import { eventually, makeRollout, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
 import { type Monitor, type MonitorOptions, startMonitor } from './server';
@@ -25,6 +26,7 @@ beforeAll(async () => {
     database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
+    components: await loadComponents(),
   };
   await begin();
 });
@@ -83,6 +85,31 @@ test('what is published becomes rows, each rollout once, and the API shows it', 
   expect(await episodesOf(RUN)).toHaveLength(50);
   const episode = await get<EpisodeDetail>(`/api/episodes/${RUN}-r1`);
   expect(episode).toMatchObject({ reward: 1, trainedInStep: 1, turns: [{ tokenIds: [4, 5] }] });
+});
+
+test('a run that was announced without explanation is explained by what the monitor knows, without secrets', async () => {
+  const runId = 'by-hand';
+  const config = {
+    model: { name: 'small' },
+    tasks: 'demo_training',
+    training: { max_steps: 3 },
+    rewards: { name: 'of-a-stranger', generosity: 2, api_key: 'hush' },
+  };
+  await publisher.runs.create({ runId, createdAt: new Date().toISOString(), config });
+  const groups = await eventually('the run file', async () => {
+    const found = await get<ConfigurationGroup[]>(`/api/runs/${runId}/configuration`).catch(() => []);
+    return found.length > 0 ? found : null;
+  });
+  const rows = new Map(groups.flatMap(({ options }) => options).map((option) => [option.path, option]));
+  expect(rows.get('training.max_steps')).toMatchObject({ value: 3, default: 0, differs: true });
+  expect(rows.get('training.max_steps')?.doc).not.toBe('');
+  expect(rows.get('rewards[0]')).toMatchObject({ value: 'of-a-stranger', differs: true });
+  expect(rows.get('rewards[0].generosity')).toMatchObject({ value: 2, doc: '' });
+  expect(rows.get('rewards[0].api_key')).toMatchObject({ value: '[hidden]' });
+  expect((await get<RunDetail>(`/api/runs/${runId}`)).config).toMatchObject({
+    rewards: { generosity: 2, api_key: '[hidden]' },
+  });
+  expect(await statusOf('/api/runs/none/configuration')).toBe(404);
 });
 
 test('episodes still in the stream from before an answer could hold several actions are recorded', async () => {

@@ -5,6 +5,7 @@ import { Logger, ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type BusService, BusStrategy } from '@ui-rl/bus';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
 import { security } from './http/security';
 import { MonitorModule } from './monitor.module';
@@ -12,6 +13,8 @@ import { Batcher } from './recording/batcher';
 
 export interface MonitorOptions {
   database: DatabaseOptions;
+  /** Explain the run files of runs that were announced without explanation. */
+  components: ComponentRegistry;
   /** Address the page listens on; anything but a loopback address makes it public. */
   host: string;
   /** 0 takes a free one. */
@@ -74,11 +77,14 @@ async function listen(
       `there is no page in ${webDir}: run "npm run build". The API is served all the same`,
     );
   }
-  const app = await NestFactory.create<NestExpressApplication>(MonitorModule.forRoot(dataSource, bus), {
-    abortOnError: false,
-    // Open pages hold their connection for live changes.
-    forceCloseConnections: true,
-  });
+  const app = await NestFactory.create<NestExpressApplication>(
+    MonitorModule.forRoot(dataSource, bus, options.components),
+    {
+      abortOnError: false,
+      // Open pages hold their connection for live changes.
+      forceCloseConnections: true,
+    },
+  );
   app.disable('x-powered-by');
   app.use(security(options.host));
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));

@@ -1,16 +1,28 @@
 import type { BusService } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
-import type { RunFile } from '@ui-rl/settings';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { describeRun, redactRunFile, type RunFile } from '@ui-rl/settings';
 import { followRun } from '../report/follow-run';
 import type { RunObserver } from '../report/run-observer';
 
 const ENDS: readonly string[] = ['finished', 'failed', 'stopped'];
 
-/** Announces a run to the services of a broker: those that wait for one begin with it. */
-export async function announceRun(bus: BusService, runId: string, run: RunFile): Promise<void> {
+/**
+ * Announces a run to the services of a broker: those that wait for one begin with it.
+ * @param registry the components that the run file was read with
+ */
+export async function announceRun(
+  bus: BusService,
+  runId: string,
+  run: RunFile,
+  registry: ComponentRegistry,
+): Promise<void> {
   // Which modules to load is the business of each service, not of a message.
   const { plugins: _plugins, ...config } = run;
-  await bus.runs.create({ runId, createdAt: new Date().toISOString(), config });
+  await bus.runs.create({ runId, createdAt: new Date().toISOString(), config }, 'baseline', {
+    config: redactRunFile(config, registry),
+    configuration: describeRun(run, registry),
+  });
 }
 
 /** Feeds an observer with every event and trajectory of a run; resolves when the run has ended. */

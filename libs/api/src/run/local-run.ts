@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { newRunId, type CliSettings, type RunFile } from '@ui-rl/settings';
 import { Fleet } from '../local/fleet';
 import { quickstartReport, type QuickstartReport } from '../report/quickstart-report';
@@ -10,6 +11,8 @@ import { announceRun, runEnd } from './announce';
 export interface LocalRunOptions {
   settings: CliSettings;
   run: RunFile;
+  /** The components that the run file was read with. */
+  registry: ComponentRegistry;
   /** Holds the broker's store and the services' logs. */
   workDir: string;
   /** A service that ended, was started again, or could not be started. */
@@ -33,7 +36,7 @@ export class LocalRun {
   /** Starts broker and services and announces the run; resolves to the address of the monitor. */
   async start(): Promise<string> {
     this.started = Date.now();
-    const { settings, run, workDir, onWarning, onEvent } = this.options;
+    const { settings, run, registry, workDir, onWarning, onEvent } = this.options;
     const { runsDir } = settings;
     this.fleet = await Fleet.start({
       natsServer: settings.natsServer,
@@ -48,7 +51,7 @@ export class LocalRun {
     });
     this.bus = await BusService.connect({ service: 'cli', servers: [this.fleet.natsUrl] });
     this.ended = runEnd(this.bus, this.runId, this.observer, onEvent);
-    await announceRun(this.bus, this.runId, run);
+    await announceRun(this.bus, this.runId, run, registry);
     return this.fleet.monitorUrl;
   }
 

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
-import { loadRunFile, newRunId, readCliSettings, type CliSettings, type RunFile } from '@ui-rl/settings';
+import {
+  loadRunFile,
+  newRunId,
+  readCliSettings,
+  type CliSettings,
+  type LoadedRunFile,
+} from '@ui-rl/settings';
 import { aborted } from '../local/cleanup';
 import { quickstartReport, type QuickstartReport } from '../report/quickstart-report';
 import { RunObserver } from '../report/run-observer';
@@ -42,11 +48,15 @@ export async function train(
   const settings = readCliSettings();
   const { flags = [] } = options;
   const source = typeof runFile === 'string' ? { file: runFile, flags } : { options: runFile, flags };
-  const { run } = await loadRunFile(source, settings.plugins);
-  return settings.hasBroker ? trainThere(settings, run, options) : trainHere(settings, run, options);
+  const loaded = await loadRunFile(source, settings.plugins);
+  return settings.hasBroker ? trainThere(settings, loaded, options) : trainHere(settings, loaded, options);
 }
 
-async function trainThere(settings: CliSettings, run: RunFile, options: TrainOptions): Promise<TrainResult> {
+async function trainThere(
+  settings: CliSettings,
+  { run, registry }: LoadedRunFile,
+  options: TrainOptions,
+): Promise<TrainResult> {
   const { signal, onEvent = () => undefined } = options;
   const started = Date.now();
   const bus = await BusService.connect({ ...settings.nats, signal });
@@ -55,7 +65,7 @@ async function trainThere(settings: CliSettings, run: RunFile, options: TrainOpt
     const runId = newRunId(run.logging.run_name);
     const observer = new RunObserver();
     const ended = runEnd(bus, runId, observer, onEvent);
-    await announceRun(bus, runId, run);
+    await announceRun(bus, runId, run, registry);
     await untilAborted(ended, signal);
     if (observer.failure !== undefined) throw new Error(`the run failed: ${observer.failure}`);
     const facts = {
@@ -70,10 +80,14 @@ async function trainThere(settings: CliSettings, run: RunFile, options: TrainOpt
   }
 }
 
-async function trainHere(settings: CliSettings, run: RunFile, options: TrainOptions): Promise<TrainResult> {
+async function trainHere(
+  settings: CliSettings,
+  { run, registry }: LoadedRunFile,
+  options: TrainOptions,
+): Promise<TrainResult> {
   const { signal, onEvent = () => undefined, onWarning = () => undefined } = options;
   const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
-  const local = new LocalRun({ settings, run, workDir, onWarning, onEvent });
+  const local = new LocalRun({ settings, run, registry, workDir, onWarning, onEvent });
   try {
     await untilAborted(local.start(), signal);
     return { runId: local.runId, ...(await untilAborted(local.end(), signal)) };

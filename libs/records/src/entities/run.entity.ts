@@ -1,3 +1,4 @@
+import type { ConfigurationGroup } from '@ui-rl/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 /** One run. The row appears with the first message that names the run; `config` follows with `run_created`. */
@@ -12,6 +13,10 @@ export class RunEntity {
   /** The validated run file. */
   @Column({ type: 'jsonb', default: {} })
   config: Record<string, unknown>;
+
+  /** The same with what every option is about; null where the run was announced without. */
+  @Column({ type: 'jsonb', nullable: true })
+  configuration: ConfigurationGroup[] | null;
 
   @Column({ type: 'text', nullable: true })
   phase: string | null;

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import type { RunEntity } from '../entities';
 import type { CheckpointView, EvaluationView, LogEntry, RunDetail, RunSummary } from '../views';
 import { iso, isoOrNull } from './values';
 
@@ -35,18 +36,29 @@ export async function listRuns(dataSource: DataSource, limit = 200): Promise<Run
   return rows.map((row) => summary(row, evaluations.get(row.id) ?? []));
 }
 
+/** What is known of the run file of a run. */
+export type RecordedConfiguration = Pick<RunEntity, 'config' | 'configuration'>;
+
+/** Null where no message named such a run. */
+export async function findConfiguration(
+  dataSource: DataSource,
+  id: string,
+): Promise<RecordedConfiguration | null> {
+  const [row] = await dataSource.query<RecordedConfiguration[]>(
+    'SELECT config, configuration FROM runs WHERE id = $1',
+    [id],
+  );
+  return row ?? null;
+}
+
 /** Null where no message named such a run. */
 export async function findRun(dataSource: DataSource, id: string): Promise<RunDetail | null> {
   const [row] = await dataSource.query<RunRow[]>(`${RUNS} WHERE r.id = $1`, [id]);
   if (row === undefined) return null;
   const evaluations = await evaluationsOf(dataSource, [id]);
-  const [{ config }] = await dataSource.query<{ config: Record<string, unknown> }[]>(
-    'SELECT config FROM runs WHERE id = $1',
-    [id],
-  );
   return {
     ...summary(row, evaluations.get(id) ?? []),
-    config,
+    config: (await findConfiguration(dataSource, id))?.config ?? {},
     checkpoints: await checkpointsOf(dataSource, id),
     log: await logOf(dataSource, id),
     inProgress: await inProgress(dataSource, id),

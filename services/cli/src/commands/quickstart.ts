@@ -68,6 +68,7 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
     const local = new LocalRun({
       settings,
       run,
+      registry,
       workDir,
       onWarning: (message) => display.print(message),
       onEvent: (event) => printEvent(display, event),

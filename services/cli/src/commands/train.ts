@@ -21,7 +21,7 @@ import {
   newRunId,
   optionsHelp,
   readCliSettings,
-  type RunFile,
+  type LoadedRunFile,
 } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { printCheckpoint } from '../print-checkpoint';
@@ -60,8 +60,8 @@ export function trainCommand(): Command {
         const bus = await BusService.connect({ ...settings.nats, signal });
         onEnd(() => bus.close());
         run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, asker(signal));
-        if (options.detach !== true) return train(bus, runId, run, evaluation, signal);
-        await announceRun(bus, runId, run);
+        if (options.detach !== true) return train(bus, runId, { run, registry }, evaluation, signal);
+        await announceRun(bus, runId, run, registry);
         console.log(`run ${runId}`);
         return 0;
       });
@@ -80,7 +80,7 @@ function asker(signal: AbortSignal): ((question: string) => Promise<string>) | u
 async function train(
   bus: BusService,
   runId: string,
-  run: RunFile,
+  { run, registry }: LoadedRunFile,
   evaluation: number,
   signal: AbortSignal,
 ): Promise<number> {
@@ -90,7 +90,7 @@ async function train(
     process.stdout,
   );
   const ended = runEnd(bus, runId, observer, (event) => printEvent(display, event));
-  await announceRun(bus, runId, run);
+  await announceRun(bus, runId, run, registry);
   console.log(`run ${runId}`);
   display.start();
   await Promise.race([ended, aborted(signal)]).finally(() => display.stop());

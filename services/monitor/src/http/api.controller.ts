@@ -11,11 +11,13 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
-import { metricInfo, type MetricInfo } from '@ui-rl/contracts';
+import { type ConfigurationGroup, metricInfo, type MetricInfo } from '@ui-rl/contracts';
+import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
   type Curves,
   type EpisodeDetail,
   type EpisodePage,
+  findConfiguration,
   findEpisode,
   findRun,
   listEpisodes,
@@ -26,6 +28,7 @@ import {
   type RunSummary,
   type TaskScoreView,
 } from '@ui-rl/records';
+import { describeRun, redactRunFile } from '@ui-rl/settings';
 import { DataSource } from 'typeorm';
 import { interval, map, merge, type Observable, of } from 'rxjs';
 import { LiveChanges } from '../live';
@@ -41,6 +44,7 @@ export class ApiController {
     private readonly dataSource: DataSource,
     private readonly bus: BusService,
     private readonly live: LiveChanges,
+    private readonly components: ComponentRegistry,
   ) {}
 
   @Get('runs')
@@ -50,7 +54,20 @@ export class ApiController {
 
   @Get('runs/:run')
   async run(@Param('run') id: string): Promise<RunDetail> {
-    return found(await findRun(this.dataSource, id), `run ${id}`);
+    const run = found(await findRun(this.dataSource, id), `run ${id}`);
+    return { ...run, config: redactRunFile(run.config, this.components) };
+  }
+
+  /**
+   * Every option of the run file with its help, value and default, as described where the run was announced, else by the components
+   * that the monitor knows. Empty before the run file arrives.
+   */
+  @Get('runs/:run/configuration')
+  async configuration(@Param('run') id: string): Promise<ConfigurationGroup[]> {
+    const recorded = found(await findConfiguration(this.dataSource, id), `run ${id}`);
+    const { config, configuration } = recorded;
+    if (configuration !== null) return configuration;
+    return Object.keys(config).length === 0 ? [] : describeRun(config, this.components);
   }
 
   @Get('runs/:run/curves')

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
-export type RunTab = 'overview' | 'episodes' | 'details';
+const TABS = ['overview', 'episodes', 'configuration', 'details'] as const;
+export type RunTab = (typeof TABS)[number];
 
 export type Route =
   | { view: 'runs' }
@@ -20,7 +21,7 @@ export function parseRoute(hash: string): Route {
 }
 
 function isTab(text: string | undefined): text is RunTab {
-  return text === 'overview' || text === 'episodes' || text === 'details';
+  return (TABS as readonly (string | undefined)[]).includes(text);
 }
 
 export const links = {

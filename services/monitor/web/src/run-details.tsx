@@ -11,13 +11,6 @@ export function RunDetails({ run }: { run: RunDetail }) {
       <Card title="Checkpoints">
         {run.checkpoints.length === 0 ? <Empty>None yet.</Empty> : <Checkpoints run={run} />}
       </Card>
-      <Card title="Run file">
-        {Object.keys(run.config).length === 0 ? (
-          <Empty>The run file did not arrive yet.</Empty>
-        ) : (
-          <pre className="json">{JSON.stringify(run.config, null, 2)}</pre>
-        )}
-      </Card>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { RunDetail } from '@ui-rl/records';
 import { useApi, useVersion } from './api';
+import { ConfigurationView } from './configuration-view';
 import { RunCharts } from './run-charts';
 import { RunDetails } from './run-details';
 import { EpisodeList } from './episode-list';
@@ -11,6 +12,7 @@ import { Phase, Problem, Stat } from './ui';
 const TABS: { tab: RunTab; label: string }[] = [
   { tab: 'overview', label: 'Overview' },
   { tab: 'episodes', label: 'Episodes' },
+  { tab: 'configuration', label: 'Configuration' },
   { tab: 'details', label: 'Details' },
 ];
 
@@ -43,6 +45,7 @@ export function RunView({ id, tab }: { id: string; tab: RunTab }) {
       <Problem error={error} />
       {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
       {tab === 'episodes' && <EpisodeList run={id} version={version} />}
+      {run !== null && tab === 'configuration' && <ConfigurationView run={run} />}
       {run !== null && tab === 'details' && <RunDetails run={run} />}
     </>
   );

@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-// For work on the page: `npx vite --config services/monitor/web/vite.config.ts`, with a monitor on its default port.
+// For work on the page: `npx vite --config services/monitor/web/vite.config.mts`, with a monitor on its default port.
 export default defineConfig({
   root: here('.'),
   plugins: [react()],

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { BusService } from '@ui-rl/bus';
+import type { RunCreatedEvent, RunEvent } from '@ui-rl/contracts';
+import { loadRunFile } from '@ui-rl/settings';
+import { startNats, type NatsServer } from '@ui-rl/testkit';
+import { RunObserver } from '../report/run-observer';
+import { announceRun, runEnd } from './announce';
+
+Logger.overrideLogger(false);
+
+const TRACKER = `exports.default = {
+  kind: 'tracker',
+  name: 'remote',
+  description: 'Tells a server.',
+  options: { account: { type: 'text', description: 'who we are', required: true, secret: true } },
+  create: () => ({ log: () => {} }),
+};`;
+
+let nats: NatsServer;
+let bus: BusService;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'announce-'));
+  writeFileSync(join(folder, 'remote.js'), TRACKER);
+  nats = await startNats();
+  bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+});
+afterAll(async () => {
+  await bus.close();
+  await nats.stop();
+  rmSync(folder, { recursive: true });
+});
+
+it('tells services the whole run file, and everybody what it means, without its secrets', async () => {
+  const { run, registry } = await loadRunFile({
+    options: {
+      model: { name: 'small' },
+      tasks: 'demo_training',
+      training: { max_steps: 3 },
+      logging: { trackers: { name: 'remote', account: 'me:hush' } },
+      plugins: [join(folder, 'remote.js')],
+    },
+  });
+  const events: RunEvent[] = [];
+  const ended = runEnd(bus, 'announced', new RunObserver(), (event) => events.push(event));
+  await announceRun(bus, 'announced', run, registry);
+  await bus.runs.changePhase('announced', 'stopped');
+  await ended;
+  expect((await bus.runs.record('announced'))?.config).toMatchObject({
+    training: { max_steps: 3 },
+    logging: { trackers: [{ name: 'remote', account: 'me:hush' }] },
+  });
+  const created = events.find((event): event is RunCreatedEvent => event.type === 'run_created');
+  expect(created?.config).toMatchObject({ logging: { trackers: [{ name: 'remote', account: '[hidden]' }] } });
+  const logging = created?.configuration?.find(({ path }) => path === 'logging');
+  expect(logging?.options).toContainEqual({
+    path: 'logging.trackers[0].account',
+    doc: 'who we are',
+    expected: expect.stringMatching(/text/),
+    value: '[hidden]',
+    differs: true,
+    choice: 'logging.trackers[0]',
+  });
+  expect(JSON.stringify(events)).not.toContain('hush');
+});
