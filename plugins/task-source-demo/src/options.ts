@@ -27,7 +27,7 @@ export class DemoOptions {
 }
 
 export class IdsOptions extends DemoOptions {
-  @Doc('ids of demo tasks, such as train_02_enable_wifi; `ui-rl tasks` lists them')
+  @Doc('ids of demo tasks, such as train_02_enable_wifi; `ui-rl tasks list` lists them')
   @IsArray()
   @ArrayNotEmpty()
   @IsString({ each: true })
