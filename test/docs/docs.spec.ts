@@ -65,8 +65,10 @@ describe('commands', () => {
 /** What is wrong with a command, as far as that can be said without running it. */
 async function problemOf([first, second, ...rest]: string[]): Promise<string | null> {
   if (first === 'npx' && second === 'ui-rl') return problemOfVerb(program, rest);
-  if (first === 'npx' && second === 'nest')
-    return services.includes(rest[1]) ? null : `no service ${rest[1]}`;
+  if (first === 'node' && second.startsWith('dist/services/')) {
+    const [, service] = /^dist\/services\/([a-z-]+)\/src\/main\.js$/.exec(second) ?? [];
+    return services.includes(service) ? null : `no service ${second}`;
+  }
   if (first === 'npm' && second === 'run') return scripts.includes(rest[0]) ? null : `no script ${rest[0]}`;
   if (first === 'node')
     return existsSync(join(root, second)) || existsSync(join(folder, second)) ? null : `no file ${second}`;
