@@ -1,7 +1,17 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { PackageRegistry } from '@ui-rl/testkit';
 
 const ROOT = resolve(__dirname, '../../..');
 const MODULES = join(ROOT, 'node_modules');
@@ -25,6 +35,14 @@ exports.default = {
   create: ({ bonus }) => ({ score: ({ success }) => (success ? bonus : 0) }),
 };
 `;
+
+/** A plugin as a package, which takes the kit from whoever installs it. */
+const REWARD_PACKAGE = {
+  name: 'outside-reward',
+  version: '1.0.0',
+  main: 'index.js',
+  peerDependencies: { [KIT]: '*' },
+};
 
 const TYPESCRIPT = `
 import { Max } from 'class-validator';
@@ -63,45 +81,57 @@ describe('the packed plugin-kit', () => {
   const cli = (...args: string[]) => run(join(ROOT, 'services/cli/bin/ui-rl.mjs'), ...args);
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 
-  /** As npm install does, without a registry. */
-  function install(tarball: string): void {
-    const home = join(folder, 'node_modules/@ui-rl/plugin-kit');
-    mkdirSync(home, { recursive: true });
-    expect(spawnSync('tar', ['xzf', tarball, '--strip-components=1', '-C', home]).status).toBe(0);
-    const { name, dependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
-      name: string;
-      dependencies: Record<string, string>;
-    };
-    expect(name).toBe(KIT);
-    expect(Object.keys(dependencies)).not.toContain('onnxruntime-node');
-    for (const each of [...Object.keys(dependencies), '@types/node']) {
-      mkdirSync(dirname(join(folder, 'node_modules', each)), { recursive: true });
-      symlinkSync(join(MODULES, each), join(folder, 'node_modules', each));
+  /** `npm install`, with a cache of its own, and no other packages to be had than those that are installed here. */
+  async function install(...packages: string[]): Promise<void> {
+    const registry = await PackageRegistry.start();
+    const args = ['install', '--registry', registry.url, '--cache', join(folder, 'cache'), '--no-audit'];
+    try {
+      await promisify(execFile)('npm', [...args, ...packages], { cwd: folder });
+    } finally {
+      await registry.stop();
     }
   }
 
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'outside-'));
+  beforeAll(async () => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'outside-')));
     const packed = run(join(ROOT, 'deploy/local/pack-plugin-kit.mjs'), '--out', folder);
     expect(packed.stderr).toBe('');
-    install(packed.stdout.trim());
-    write('reward.js', JAVASCRIPT);
+    mkdirSync(join(folder, 'reward'));
+    write('reward/package.json', JSON.stringify(REWARD_PACKAGE));
+    write('reward/index.js', JAVASCRIPT);
     write('loss.ts', TYPESCRIPT);
+    await install(packed.stdout.trim(), './reward', '@types/node');
   }, 180_000);
 
   afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is installed by npm with what it needs, and without what it does not', () => {
+    const manifest = (name: string) =>
+      JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8')) as {
+        name: string;
+        dependencies: Record<string, string>;
+      };
+    const { name, dependencies } = manifest(KIT);
+    expect(name).toBe(KIT);
+    for (const each of Object.keys(dependencies)) expect(manifest(each).name).toBe(each);
+    for (const each of ['onnxruntime-node', '@nestjs/common', 'playwright']) {
+      expect(existsSync(join(folder, 'node_modules', each))).toBe(false);
+    }
+    const program = `const kit = require('${KIT}'); console.log(typeof kit.Doc, kit.COMPONENT_KINDS.length)`;
+    expect(run('-e', program)).toMatchObject({ stdout: 'function 13\n', stderr: '' });
+  });
 
   it('is understood by a strict TypeScript project, and its plugins by the host, with their options', () => {
     const flags = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--experimentalDecorators'];
     const compiled = run(join(MODULES, 'typescript/bin/tsc'), ...flags, '--types', 'node', 'loss.ts');
     expect(compiled.stdout).toBe('');
-    const listed = cli('plugins', '--json', '--plugins', './reward.js,./loss.js');
+    const listed = cli('plugins', '--json', '--plugins', 'outside-reward,./loss.js');
     expect(listed.stderr).toBe('');
     const components = JSON.parse(listed.stdout) as { name: string }[];
     expect(components.find(({ name }) => name === 'outside')).toMatchObject({
       kind: 'reward',
       description: 'Pays as it is told.',
-      file: join(folder, 'reward.js'),
+      file: join(folder, 'reward/index.js'),
       options: [{ name: 'bonus', doc: 'what success pays', expected: 'a number above 0', default: 2 }],
     });
     expect(components.find(({ name }) => name === 'entropic')).toMatchObject({
@@ -118,7 +148,7 @@ describe('the packed plugin-kit', () => {
 
   it('has its options checked when a run file chooses it', () => {
     const common =
-      'model: {name: x}\ntasks: demo_training\ntraining: {max_steps: 1}\nplugins: [./reward.js]\n';
+      'model: {name: x}\ntasks: demo_training\ntraining: {max_steps: 1}\nplugins: [outside-reward]\n';
     write('run.yaml', `${common}rewards: [{name: outside, bonus: 0}]\n`);
     const wrong = cli('train', '--config', 'run.yaml');
     expect(wrong.status).toBe(1);

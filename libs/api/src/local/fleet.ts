@@ -10,11 +10,12 @@ export interface FleetOptions {
   natsServer: string;
   /** Broker to use instead of a private one. */
   natsUrl?: string;
+  /** Ports to take where they are free; without, any that are. */
+  usualPorts?: { nats: number; monitor: number };
   /** Holds the broker's store and the services' logs. */
   workDir: string;
   /** Environment of the services, on top of which NATS_URL and the monitor's port are set. */
   env: Record<string, string | undefined>;
-  monitorPort?: number;
   onWarning: (message: string) => void;
 }
 
@@ -36,10 +37,11 @@ export class Fleet {
             join(options.workDir, 'nats'),
             log('nats-server'),
             options.onWarning,
+            options.usualPorts?.nats,
           )
         : null;
     const natsUrl = nats?.url ?? options.natsUrl!;
-    const port = options.monitorPort ?? (await freePort());
+    const port = await freePort(options.usualPorts?.monitor);
     const env = { ...options.env, NATS_URL: natsUrl, MONITOR_PORT: String(port) };
     const services = SERVICES.map(
       (name) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { eventually, findNatsServer } from '@ui-rl/testkit';
 import { withCleanup } from './cleanup';
 import { ManagedProcess } from './managed-process';
-import { startLocalNats } from './nats-server';
+import { freePort, startLocalNats } from './nats-server';
 
 let dir: string;
 const warnings: string[] = [];
@@ -89,6 +89,17 @@ test('a private nats-server listens on loopback and is gone after stop', async (
   expect(await reachable()).toBe(true);
   await nats.process.stop();
   expect(await reachable()).toBe(false);
+});
+
+test('a private nats-server takes the usual port where it is free, and another one beside it', async () => {
+  const usual = await freePort();
+  const start = (name: string) =>
+    startLocalNats(findNatsServer(), join(dir, name), join(dir, `${name}.log`), onWarning, usual);
+  const first = await start('first');
+  const second = await start('second');
+  expect(first.url).toBe(`nats://127.0.0.1:${usual}`);
+  expect(second.url).not.toBe(first.url);
+  await Promise.all([first.process.stop(), second.process.stop()]);
 });
 
 describe('withCleanup', () => {

@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManagedProcess } from './managed-process';
 
-/** A port nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
+/** A port nobody listens on at this moment: the usual one where it is free. */
+export async function freePort(usual = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
+    server.once('error', (error) => (usual === 0 ? reject(error) : resolve(freePort())));
+    server.listen(usual, '127.0.0.1', () => {
       const address = server.address();
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
     });
@@ -34,14 +34,18 @@ export interface LocalNats {
   process: ManagedProcess;
 }
 
-/** A private nats-server on a free loopback port, its JetStream store in `storeDir`. */
+/**
+ * A private nats-server on loopback, its JetStream store in `storeDir`.
+ * @param usualPort is taken where it is free; else any that is
+ */
 export async function startLocalNats(
   binary: string,
   storeDir: string,
   logFile: string,
   onWarning: (message: string) => void,
+  usualPort?: number,
 ): Promise<LocalNats> {
-  const port = await freePort();
+  const port = await freePort(usualPort);
   mkdirSync(storeDir, { recursive: true });
   const config = join(storeDir, 'nats.conf');
   writeFileSync(

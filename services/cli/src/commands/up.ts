@@ -3,6 +3,9 @@ import { aborted, Fleet, withCleanup } from '@ui-rl/api';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 
+/** Where everything looks for a broker that is told of none. */
+const USUAL_NATS_PORT = 4222;
+
 export function upCommand(): Command {
   return new Command('up')
     .description(
@@ -14,6 +17,7 @@ export function upCommand(): Command {
         const fleet = await Fleet.start({
           natsServer: settings.natsServer,
           natsUrl: settings.hasBroker ? settings.nats.servers.join(',') : undefined,
+          usualPorts: { nats: USUAL_NATS_PORT, monitor: settings.monitor.port },
           workDir: join(settings.runsDir, 'local'),
           env: settings.environmentWith({ UIRL_RUNS_DIR: settings.runsDir }),
           onWarning: (message) => console.log(message),
