@@ -45,7 +45,7 @@ function row({ name, type, optional, doc }: Field, check = ''): string[] {
 }
 
 /** What fits each field, in words, by its validators. */
-function expectations(type: OptionsClass): Map<string, string> {
+export function expectations(type: OptionsClass): Map<string, string> {
   const plain = (expected: string): string => (/nested|defined|any value/.test(expected) ? '' : expected);
   return new Map(describeOptions(type).map(({ name, expected }) => [name, plain(expected)]));
 }
@@ -89,7 +89,8 @@ function constantsOf(variable: 'subjects' | 'runKeys'): string[][] {
 
 /** Object literals of the services that name a stream and a durable consumer of it. */
 function consumers(): string[][] {
-  return sourcesIn('services').flatMap((file) => {
+  const sources = sourcesIn('services').filter((file) => !file.split('/').includes('test'));
+  return sources.flatMap((file) => {
     const service = file.split('/')[1];
     return nodes(parsed(file), ts.isObjectLiteralExpression).flatMap((literal) => {
       const [stream, durable, subject] = ['stream', 'durable', 'subject'].map((key) =>
@@ -97,10 +98,28 @@ function consumers(): string[][] {
       );
       if (stream === undefined || durable === undefined) return [];
       const name = (contracts.STREAMS as Record<string, string>)[stream.replace('STREAMS.', '')] ?? stream;
-      const readable = durable.replaceAll(/['`]/g, '').replaceAll(/\$?\{[^}]*run[^}]*\}/gi, '<run>');
-      return [[service, code(name), code(readable), code((subject ?? '').replace('subjects.', ''))]];
+      const readable = durable
+        .replaceAll(/['`]/g, '')
+        .replaceAll(/\$\{[^}]*run[^}]*\}/gi, '<run>')
+        .replaceAll(/\$\{(\w+)\}/g, '<$1>');
+      return [[service, code(name), code(readable), code(madeSubject(subject ?? ''))]];
     });
   });
+}
+
+/** `subjects.rollout(runId, ANY)` → `uirl.rollout.<run>.*` */
+function madeSubject(call: string): string {
+  const [, name, list] = /^subjects\.(\w+)\((.*)\)$/s.exec(call) ?? [];
+  if (name === undefined)
+    throw new Error(`the subject of a consumer is ${call}, expected subjects.<name>(…)`);
+  const make = (contracts.subjects as unknown as Record<string, (...parts: string[]) => string>)[name];
+  return make(...list.split(',').map((argument) => readableArgument(argument.trim())));
+}
+
+function readableArgument(argument: string): string {
+  if (argument === 'ANY') return '*';
+  if (argument.startsWith("'")) return argument.slice(1, -1);
+  return /run/i.test(argument) ? '<run>' : `<${argument}>`;
 }
 
 function property(literal: ts.ObjectLiteralExpression, key: string): string | undefined {

@@ -52,6 +52,7 @@ export class ApiController {
     return listRuns(this.dataSource);
   }
 
+  /** A run with its checkpoints and the newest of its log. */
   @Get('runs/:run')
   async run(@Param('run') id: string): Promise<RunDetail> {
     const run = found(await findRun(this.dataSource, id), `run ${id}`);
@@ -70,16 +71,19 @@ export class ApiController {
     return Object.keys(config).length === 0 ? [] : describeRun(config, this.components);
   }
 
+  /** What the page draws: training by policy version, metrics by step, episodes by time. */
   @Get('runs/:run/curves')
   curves(@Param('run') id: string): Promise<Curves> {
     return readCurves(this.dataSource, id);
   }
 
+  /** Successes per task, before and after. */
   @Get('runs/:run/tasks')
   tasks(@Param('run') id: string): Promise<TaskScoreView[]> {
     return readTaskScores(this.dataSource, id);
   }
 
+  /** A page of episodes; its parameters stand below. */
   @Get('runs/:run/episodes')
   episodes(@Param('run') runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
     return listEpisodes(this.dataSource, { runId, ...query.filter() });
@@ -91,6 +95,7 @@ export class ApiController {
     return metricInfo(name) ?? null;
   }
 
+  /** An episode, turn by turn. */
   @Get('episodes/:rollout')
   async episode(@Param('rollout') id: string): Promise<EpisodeDetail> {
     return found(await findEpisode(this.dataSource, id), `episode ${id}`);
