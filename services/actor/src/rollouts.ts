@@ -7,23 +7,23 @@ import {
   UnacceptableMessage,
 } from '@ui-rl/bus';
 import { ANY, RolloutRequest, STREAMS, subjects, type Trajectory } from '@ui-rl/contracts';
+import { playRollout, trajectory } from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
-import { ModelImages } from './episode/model-images';
-import { playRollout, trajectory } from './episode/rollout';
+import { overBroker } from './episode/over-broker';
 import type { RunPlan } from './run-plan';
 
 /** Plays the rollouts of one run: one message per free slot, acknowledged once its trajectory is stored. */
 export class Rollouts implements ServedRun {
   private readonly actor: string;
-  private readonly modelImages: ModelImages;
+  private readonly world: ReturnType<typeof overBroker>;
 
   constructor(
     private readonly bus: BusService,
     private readonly plan: RunPlan,
   ) {
     this.actor = `${bus.service}-${bus.instance}`;
-    this.modelImages = new ModelImages(bus, plan.runId);
+    this.world = overBroker(bus, plan.runId, plan.timeouts);
   }
 
   /** Plays until the run has ended or the signal aborts. */
@@ -55,10 +55,8 @@ export class Rollouts implements ServedRun {
     const request = this.accepted(message, context.subject);
     void this.publishStarted(request);
     const played = await playRollout(request, {
-      bus: this.bus,
+      ...this.world,
       plan: this.plan.episode(request.purpose),
-      modelImages: this.modelImages,
-      timeouts: this.plan.timeouts,
       actor: this.actor,
       delivery: context.delivery,
       stopping: context.signal,

@@ -1,7 +1,8 @@
 import type { EnvironmentSpec, Purpose, RunRecord } from '@ui-rl/contracts';
+import { type EpisodePlan, planEpisodes } from '@ui-rl/episode';
 import type { ComponentRegistry, Log } from '@ui-rl/plugin-kit';
 import { parseRunFile } from '@ui-rl/settings';
-import { type EpisodePlan, TIMEOUTS, type Timeouts } from './episode/plan';
+import { TIMEOUTS, type Timeouts } from './episode/timeouts';
 
 /** What the actor needs to know of a run. */
 export interface RunPlan {
@@ -20,29 +21,9 @@ export interface RunPlan {
  * @throws SettingsError or PluginError that names what is wrong
  */
 export async function planRun(record: RunRecord, components: ComponentRegistry, log: Log): Promise<RunPlan> {
-  const { model, rollout, environment, evaluation, rewards, verifier } = parseRunFile(
-    record.config,
-    components,
-    `run ${record.runId}`,
-  );
-  const shared = {
-    maxTurns: rollout.max_turns,
-    historyTurns: model.history_turns,
-    maxTokens: rollout.max_tokens,
-    topP: rollout.top_p,
-    promptStyle: model.prompt,
-    dialect: {
-      name: model.action_format.name,
-      instance: components.create('action-dialect', model.action_format, {}),
-    },
-    verifier: { name: verifier.name, instance: components.create('verifier', verifier, { log }) },
-    rewards: rewards.map((choice) => ({
-      name: choice.name,
-      instance: components.create('reward', choice, { log }),
-    })),
-    turnTimeoutMs: rollout.turn_timeout_ms,
-    episodeTimeoutMs: rollout.episode_timeout_ms,
-  };
+  const run = parseRunFile(record.config, components, `run ${record.runId}`);
+  const { rollout, environment, evaluation } = run;
+  const plan = planEpisodes(run, components, log);
   return {
     runId: record.runId,
     concurrency: rollout.concurrency,
@@ -54,7 +35,7 @@ export async function planRun(record: RunRecord, components: ComponentRegistry, 
       leaseMs: environment.lease_ms,
     },
     episode: (purpose) => ({
-      ...shared,
+      ...plan,
       temperature: purpose === 'train' ? rollout.temperature : evaluation.temperature,
     }),
   };

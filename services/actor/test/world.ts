@@ -9,8 +9,8 @@ import {
   type Screenshot,
   subjects,
 } from '@ui-rl/contracts';
+import type { EpisodePlan } from '@ui-rl/episode';
 import { verify } from '@ui-rl/plugin-kit';
-import type { EpisodePlan } from '../src/episode/plan';
 
 /** Half of what is on the screen. */
 const MODEL_IMAGE = { width: 80, height: 112 };

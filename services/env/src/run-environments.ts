@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { RunRecord } from '@ui-rl/contracts';
+import { startSessions } from '@ui-rl/episode';
 import type { Sessions } from '@ui-rl/plugin-kit';
 import type { EnvOptions } from './env.options';
-import { openSessions, plansOf } from './open-sessions';
+import { plansOf } from './environment-plan';
 
 /** Sessions whose environment is kept, the ended ones included: their last replies may be requested again. */
 const MAX_KEPT_SESSIONS = 10_000;
@@ -19,7 +20,7 @@ export class RunEnvironments {
     const started = new Map<string, Sessions>();
     try {
       for (const plan of plansOf(record, this.options)) {
-        started.set(plan.choice.name, await openSessions(plan, this.options.components));
+        started.set(plan.choice.name, await startSessions(plan, this.options.components));
       }
     } catch (error) {
       await closeAll(started);

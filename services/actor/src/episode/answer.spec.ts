@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Dialect } from '@ui-rl/actions';
 import { BusService } from '@ui-rl/bus';
+import { type EpisodePlan, playRollout } from '@ui-rl/episode';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { sleep } from '@ui-rl/retry';
 import { makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
 import { frame, PLAN, World } from '../../test/world';
-import { ModelImages } from './model-images';
-import { type EpisodePlan, TIMEOUTS } from './plan';
-import { playRollout } from './rollout';
+import { overBroker } from './over-broker';
+import { TIMEOUTS } from './timeouts';
 
 const RUN = 'actor-answers';
 
@@ -44,7 +44,7 @@ let other: BusService;
 let folder: string;
 let normalized: Dialect;
 let world: World;
-let modelImages: ModelImages;
+let broker: ReturnType<typeof overBroker>;
 
 beforeAll(async () => {
   nats = await startNats();
@@ -66,19 +66,17 @@ afterAll(async () => {
 
 beforeEach(() => {
   world = new World(RUN);
-  modelImages = new ModelImages(bus, RUN);
+  broker = overBroker(bus, RUN, { ...TIMEOUTS, openMs: 600, sessionMs: 300, policyMs: 400 });
 });
 
 function play(changes: Partial<EpisodePlan> = {}) {
   const dialect = { name: 'normalized', instance: normalized };
   return playRollout(makeRollout({ runId: RUN, task: makeTask({ maxSteps: 10 }) }), {
-    bus,
+    ...broker,
     plan: { ...PLAN, dialect, ...changes },
-    modelImages,
     actor: 'actor-1',
     delivery: 1,
     stopping: new AbortController().signal,
-    timeouts: { ...TIMEOUTS, openMs: 600, sessionMs: 300, policyMs: 400 },
   });
 }
 

@@ -3,36 +3,25 @@ import {
   EnvCloseReply,
   EnvOpenReply,
   EnvStepReply,
-  type Reply,
   type RolloutRequest,
   type Screenshot,
   subjects,
 } from '@ui-rl/contracts';
+import {
+  type Clock,
+  type EpisodeEnvironment,
+  EpisodeFailure,
+  mayOpenLater,
+  type State,
+} from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
-import type { Clock } from './clock';
-import { EpisodeFailure } from './failure';
-import type { Timeouts } from './plan';
+import type { Timeouts } from './timeouts';
 
 /** No answer: it was lost, or no service listens. */
 const SILENT = new Set(['disconnected', 'no_responders', 'timeout']);
 
-/**
- * Failures of opening that pass: no room, not started yet, about to stop, a browser that is slow or crashed. Nothing was
- * played yet, so it can be tried again.
- */
-const TRANSIENT = new Set([
-  'busy',
-  'capacity',
-  'crashed',
-  'deadline',
-  'disconnected',
-  'no_responders',
-  'no_session',
-  'timeout',
-]);
-
 /** The session of one episode with an env service. */
-export class EnvironmentClient {
+export class EnvironmentClient implements EpisodeEnvironment {
   private constructor(
     private readonly bus: BusService,
     private readonly clock: Clock,
@@ -40,8 +29,7 @@ export class EnvironmentClient {
     readonly sessionId: string,
     readonly instance: string,
     readonly firstFrame: Screenshot,
-    /** The state of the first frame; null where the environment has none. */
-    readonly initialState: Record<string, unknown> | null,
+    readonly initialState: State,
   ) {}
 
   /** Waits for room. @throws EpisodeFailure where there is none in time, or the environment cannot play the task. */
@@ -64,8 +52,8 @@ export class EnvironmentClient {
       if (abandoned && given.ok) endSession(bus, given.value);
       return given;
     };
-    const isTransientResult = (given: Reply<unknown>) => !given.ok && TRANSIENT.has(given.error.code);
-    const reply = await clock.retry(policy, open, { isTransientResult }).catch((error: unknown) => {
+    const trying = clock.retry(policy, open, { isTransientResult: mayOpenLater });
+    const reply = await trying.catch((error: unknown) => {
       abandoned = true;
       throw error;
     });
@@ -79,20 +67,18 @@ export class EnvironmentClient {
     );
   }
 
-  /** Executes an action once, however often it is requested. */
   async step(stepId: string, action: object): Promise<EnvStepReply> {
     const message = { sessionId: this.sessionId, stepId, action, deadlineMs: this.timeouts.stepDeadlineMs };
     return this.request('step', subjects.envStep(this.instance), message, EnvStepReply);
   }
 
-  /** Ends the session; the state that verifiers judge. */
-  async close(): Promise<Record<string, unknown> | null> {
+  async close(): Promise<State> {
     const message = { sessionId: this.sessionId };
     const reply = await this.request('close', subjects.envClose(this.instance), message, EnvCloseReply);
     return reply.state;
   }
 
-  /** Ends the session without interest in its state. Never throws and does not wait: the lease is the safety net. */
+  /** The lease is the safety net. */
   discard(): void {
     endSession(this.bus, this);
   }

@@ -1,11 +1,9 @@
 import { BusService } from '@ui-rl/bus';
+import { type EpisodePlan, playRollout, Screenshots } from '@ui-rl/episode';
 import type { JudgedEpisode, Reward, RewardParts, RewardResult, Verifier } from '@ui-rl/plugin-kit';
 import { makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
 import { frame, PLAN, World } from '../../test/world';
-import { ModelImages } from './model-images';
-import type { EpisodePlan } from './plan';
-import { playRollout } from './rollout';
-import { Screenshots } from './screenshots';
+import { overBroker } from './over-broker';
 
 const RUN = 'actor-judge';
 
@@ -36,9 +34,8 @@ const request = makeRollout({ runId: RUN, seed: 7, task: makeTask({ maxSteps: 10
 
 function play(changes: Partial<EpisodePlan>) {
   return playRollout(request, {
-    bus,
+    ...overBroker(bus, RUN),
     plan: { ...PLAN, ...changes },
-    modelImages: new ModelImages(bus, RUN),
     actor: 'actor-1',
     delivery: 1,
     stopping: new AbortController().signal,
@@ -176,7 +173,7 @@ test('a verifier may judge by more than the state, and may not know', async () =
 });
 
 test('a screenshot that memory was too small for is read from the blobs', async () => {
-  const screenshots = new Screenshots(bus, 1);
+  const screenshots = new Screenshots(bus.blobs, 1);
   const [first, second] = [frame('memory 1'), frame('memory 2')];
   screenshots.add(first);
   screenshots.add(second);

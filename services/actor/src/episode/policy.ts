@@ -1,33 +1,56 @@
 import type { BusService, MessageClass } from '@ui-rl/bus';
-import { PolicyActReply, type PolicyActRequest, subjects } from '@ui-rl/contracts';
+import {
+  type ImageSize,
+  PolicyActReply,
+  type PolicyActRequest,
+  PolicyInfoReply,
+  subjects,
+} from '@ui-rl/contracts';
+import { type Clock, EpisodeFailure, type Policy } from '@ui-rl/episode';
 import { RETRIES } from '@ui-rl/retry';
-import type { Clock } from './clock';
-import { EpisodeFailure } from './failure';
-import type { Timeouts } from './plan';
+import type { Timeouts } from './timeouts';
 
 /** Failures that no later answer could mend. */
 const FINAL = new Set(['bad_request', 'unknown_policy', 'too_large']);
 
-/**
- * Requests the policy's answer for one turn. The request's id makes it the same however often it is requested.
- *
- * @throws EpisodeFailure, Stopped
- */
-export async function requestTurn(
-  bus: BusService,
-  request: PolicyActRequest,
-  clock: Clock,
-  timeouts: Timeouts,
-): Promise<PolicyActReply> {
-  const act = { subject: subjects.policyAct(request.runId), message: request, schema: PolicyActReply };
-  const reply = await requestLearner(bus, act, clock, timeouts);
-  if (reply.tokenIds.length === 0 || reply.tokenIds.length !== reply.logprobs.length) {
-    throw new EpisodeFailure(
-      'bad_reply',
-      `the policy answered ${request.requestId} with ${reply.tokenIds.length} tokens and ${reply.logprobs.length} log-probabilities`,
-    );
+/** The policy of a run, which its learner answers for. */
+export class LearnerPolicy implements Policy {
+  /** Once the learner has said of a size how its model sees it, that is known. */
+  private readonly sizes = new Map<string, ImageSize>();
+
+  constructor(
+    private readonly bus: BusService,
+    private readonly runId: string,
+    private readonly timeouts: Timeouts,
+  ) {}
+
+  /** @throws EpisodeFailure, Stopped */
+  async modelImage({ width, height }: ImageSize, clock: Clock): Promise<ImageSize> {
+    const key = `${width}×${height}`;
+    const known = this.sizes.get(key);
+    if (known !== undefined) return known;
+    const message = { runId: this.runId, screenshot: { width, height } };
+    const info = { subject: subjects.policyInfo(this.runId), message, schema: PolicyInfoReply };
+    const { modelImage } = await requestLearner(this.bus, info, clock, this.timeouts);
+    if (modelImage === undefined) {
+      throw new EpisodeFailure(
+        'bad_reply',
+        `the learner does not say how its model sees a screenshot of ${key} pixels`,
+      );
+    }
+    this.sizes.set(key, modelImage);
+    return modelImage;
   }
-  return reply;
+
+  /**
+   * The request's id makes the answer the same however often it is requested.
+   *
+   * @throws EpisodeFailure, Stopped
+   */
+  async act(request: PolicyActRequest, clock: Clock): Promise<PolicyActReply> {
+    const act = { subject: subjects.policyAct(request.runId), message: request, schema: PolicyActReply };
+    return requestLearner(this.bus, act, clock, this.timeouts);
+  }
 }
 
 /**
@@ -35,7 +58,7 @@ export async function requestTurn(
  *
  * @throws EpisodeFailure, Stopped
  */
-export async function requestLearner<T>(
+async function requestLearner<T>(
   bus: BusService,
   { subject, message, schema }: { subject: string; message: object; schema: MessageClass<T> },
   clock: Clock,

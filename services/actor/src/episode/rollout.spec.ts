@@ -1,11 +1,10 @@
 import { BusService, failure, instantiate } from '@ui-rl/bus';
 import { Trajectory } from '@ui-rl/contracts';
+import { type EpisodePlan, playRollout, type RolloutContext, turnSeed } from '@ui-rl/episode';
 import { eventually, makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
 import { frame, PLAN, World } from '../../test/world';
-import { type EpisodePlan, TIMEOUTS } from './plan';
-import { ModelImages } from './model-images';
-import { playRollout, type RolloutContext } from './rollout';
-import { turnSeed } from './turn';
+import { overBroker } from './over-broker';
+import { TIMEOUTS } from './timeouts';
 
 const RUN = 'actor-test';
 const timeouts = { ...TIMEOUTS, openMs: 600, sessionMs: 300, policyMs: 400 };
@@ -35,13 +34,11 @@ beforeEach(() => {
 async function play(changes: Partial<EpisodePlan> = {}, context: Partial<RolloutContext> = {}) {
   const request = makeRollout({ runId: RUN, task: makeTask({ maxSteps: 10 }) });
   const played = await playRollout(request, {
-    bus,
+    ...overBroker(bus, RUN, timeouts),
     plan: { ...PLAN, ...changes },
-    modelImages: new ModelImages(bus, RUN),
     actor: 'actor-1',
     delivery: 1,
     stopping: new AbortController().signal,
-    timeouts,
     ...context,
   });
   expect(instantiate(JSON.parse(JSON.stringify(played)) as object, Trajectory)).toMatchObject({ ok: true });

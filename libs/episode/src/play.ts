@@ -1,11 +1,9 @@
-import type { BusService } from '@ui-rl/bus';
 import type { RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
 import { describeActions, executeActions, readAnswer } from './answer';
 import type { Clock } from './clock';
-import type { EnvironmentClient } from './environment';
-import type { ModelImages } from './model-images';
-import type { EpisodePlan, Timeouts } from './plan';
-import { requestTurn } from './policy';
+import type { EpisodeEnvironment } from './environment';
+import type { EpisodePlan } from './plan';
+import type { Policy } from './policy';
 import { buildPrompt, type PastTurn } from './prompt';
 import { beginTurn, policyRequest, roundMs } from './turn';
 
@@ -17,13 +15,11 @@ export interface EpisodeProgress {
 }
 
 export interface EpisodeContext {
-  bus: BusService;
   request: RolloutRequest;
   plan: EpisodePlan;
-  timeouts: Timeouts;
   clock: Clock;
-  environment: EnvironmentClient;
-  modelImages: ModelImages;
+  environment: EpisodeEnvironment;
+  policy: Policy;
   /** Part of the ids of policy requests; differs when the rollout is played again. */
   playId: string;
   /** Begins to store a screenshot. */
@@ -64,10 +60,10 @@ async function playTurn(
   progress: EpisodeProgress,
   history: History,
 ): Promise<boolean> {
-  const { bus, request, plan, timeouts } = context;
+  const { request, plan, policy } = context;
   const { screenshot } = progress;
   const clock = context.clock.part(`turn ${index}`, plan.turnTimeoutMs);
-  const modelImage = await context.modelImages.sizeOf(screenshot, clock, timeouts);
+  const modelImage = await policy.modelImage({ width: screenshot.width, height: screenshot.height }, clock);
   const sizes = { screenshot: { width: screenshot.width, height: screenshot.height }, modelImage };
   const prompt = buildPrompt({
     ...history,
@@ -79,7 +75,7 @@ async function playTurn(
   });
   const requestedAt = performance.now();
   const message = policyRequest(request, plan, context.playId, index, prompt);
-  const reply = await requestTurn(bus, message, clock, timeouts);
+  const reply = await policy.act(message, clock);
   const turn = beginTurn(index, reply, screenshot, plan.temperature, performance.now() - requestedAt);
   history.past.push({ screenshot: screenshot.sha256, text: prompt.text, answer: reply.text });
   const answer = readAnswer(plan.dialect, reply.text, sizes);

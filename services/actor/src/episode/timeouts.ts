@@ -1,31 +1,4 @@
-import type { Dialect, PromptStyle } from '@ui-rl/actions';
-import type { Reward, Verifier } from '@ui-rl/plugin-kit';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
-
-/** A component that a run uses, and how messages name it. */
-export interface Named<Instance> {
-  name: string;
-  instance: Instance;
-}
-
-/** How the episodes of a run are played. */
-export interface EpisodePlan {
-  /** Turns after which an episode is truncated, unless the task allows fewer. */
-  maxTurns: number;
-  /** Turns the policy reads, the present one included. */
-  historyTurns: number;
-  maxTokens: number;
-  temperature: number;
-  topP: number;
-  promptStyle: PromptStyle;
-  dialect: Named<Dialect>;
-  verifier: Named<Verifier>;
-  rewards: readonly Named<Reward>[];
-  /** For one turn: the policy's answer and its actions, retries included; and for one call of a verifier or reward. */
-  turnTimeoutMs: number;
-  /** For the whole episode. */
-  episodeTimeoutMs: number;
-}
 
 /** How long the actor waits for services that do not answer. */
 export interface Timeouts {

@@ -2,7 +2,7 @@ import { type Action, type Dialect, type ParseResult, readAction, type ScreenSiz
 import { describeError } from '@ui-rl/bus';
 import type { Screenshot } from '@ui-rl/contracts';
 import type { Clock } from './clock';
-import type { EnvironmentClient } from './environment';
+import type { EpisodeEnvironment } from './environment';
 import { EpisodeFailure } from './failure';
 import type { EpisodePlan } from './plan';
 
@@ -66,7 +66,7 @@ export interface ExecutedActions {
 export async function executeActions(
   actions: readonly Action[],
   turnId: string,
-  environment: EnvironmentClient,
+  environment: EpisodeEnvironment,
   clock: Clock,
 ): Promise<ExecutedActions> {
   const done: ExecutedActions = { actions: [], outcome: 'ok', ended: false };

@@ -1,11 +1,17 @@
-import type { BusService } from '@ui-rl/bus';
 import type { Screenshot } from '@ui-rl/contracts';
 import type { Observation } from '@ui-rl/plugin-kit';
 
-/** PNGs of one episode that stay in memory; older ones are fetched from the blobs where they are wanted again. */
+/** Where screenshots are kept, by their sha256. */
+export interface ScreenshotStore {
+  put(png: Uint8Array, sha256: string): Promise<unknown>;
+  /** Null where nobody has put it. */
+  get(sha256: string): Promise<Uint8Array | null>;
+}
+
+/** PNGs of one episode that stay in memory; older ones are fetched from the store where they are wanted again. */
 const MEMORY_BYTES = 32 * 2 ** 20;
 
-/** The screenshots of an episode; they are uploaded to the blob store while it is played. */
+/** The screenshots of an episode; they go into the store while it is played. */
 export class Screenshots {
   private readonly uploads = new Map<string, Promise<unknown>>();
   private readonly sizes = new Map<string, { width: number; height: number }>();
@@ -14,7 +20,7 @@ export class Screenshots {
   private bytes = 0;
 
   constructor(
-    private readonly bus: BusService,
+    private readonly store: ScreenshotStore,
     private readonly memoryBytes = MEMORY_BYTES,
   ) {}
 
@@ -22,7 +28,7 @@ export class Screenshots {
     if (this.uploads.has(sha256)) return;
     this.sizes.set(sha256, { width, height });
     this.keep(sha256, png);
-    const upload = this.bus.blobs.put(png, sha256);
+    const upload = this.store.put(png, sha256);
     upload.catch(() => undefined);
     this.uploads.set(sha256, upload);
   }
@@ -43,7 +49,7 @@ export class Screenshots {
     const known = this.inMemory.get(sha256);
     if (known !== undefined) return known;
     await this.uploads.get(sha256);
-    const stored = await this.bus.blobs.get(sha256);
+    const stored = await this.store.get(sha256);
     if (stored === null) throw new Error(`the screenshot ${sha256} is no longer stored`);
     return stored;
   }

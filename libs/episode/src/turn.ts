@@ -33,7 +33,7 @@ export function turnSeed(samplingSeed: number, turn: number): number {
 /**
  * The turn as far as the policy has come: what it read and what it answered.
  *
- * @throws EpisodeFailure where the sample does not hold the screen the actions are taken on: training would learn from another one
+ * @throws EpisodeFailure where the sample makes no sense, or does not hold the screen the actions are taken on: training would learn from another one
  */
 export function beginTurn(
   index: number,
@@ -42,6 +42,13 @@ export function beginTurn(
   temperature: number,
   policyMs: number,
 ): Turn {
+  const { tokenIds, logprobs } = reply;
+  if (tokenIds.length === 0 || tokenIds.length !== logprobs.length) {
+    throw new EpisodeFailure(
+      'bad_reply',
+      `the policy answered turn ${index} with ${tokenIds.length} tokens and ${logprobs.length} log-probabilities`,
+    );
+  }
   const seen = reply.promptImages.at(-1);
   if (seen !== screenshot.sha256) {
     throw new EpisodeFailure(

@@ -2,12 +2,11 @@ import { describeError } from '@ui-rl/bus';
 import type { RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
 import type { Action, Deadline, Episode, EpisodeTurn } from '@ui-rl/plugin-kit';
 import type { Clock } from './clock';
+import type { State } from './environment';
 import { EpisodeFailure, Stopped } from './failure';
 import type { EpisodePlan } from './plan';
 import { addUp, sum, type Scored } from './score';
 import type { Screenshots } from './screenshots';
-
-type State = Record<string, unknown> | null;
 
 /** An episode that is over. */
 export interface PlayedEpisode {

@@ -12,10 +12,10 @@ export class EpisodeFailure extends Error {
   }
 }
 
-/** The service is being stopped; the rollout goes back into the queue. */
+/** Whoever plays is asked to stop; nothing can be said of the episode. */
 export class Stopped extends Error {
   constructor() {
-    super('the actor is being stopped');
+    super('the episode is being stopped');
     this.name = 'Stopped';
   }
 }

@@ -1,52 +1,54 @@
-import type { BusService } from '@ui-rl/bus';
 import type { RolloutRequest, Trajectory } from '@ui-rl/contracts';
 import { Clock } from './clock';
-import { EnvironmentClient } from './environment';
+import type { EpisodeEnvironment, State } from './environment';
 import { EpisodeFailure } from './failure';
 import { judge } from './judge';
-import { type EpisodePlan, TIMEOUTS, type Timeouts } from './plan';
-import type { ModelImages } from './model-images';
+import type { EpisodePlan } from './plan';
 import { type EpisodeProgress, playTurns } from './play';
-import { Screenshots } from './screenshots';
+import type { Policy } from './policy';
+import { Screenshots, type ScreenshotStore } from './screenshots';
 
 export interface RolloutContext {
-  bus: BusService;
   plan: EpisodePlan;
-  modelImages: ModelImages;
+  policy: Policy;
+  /** Opens the environment of a request. Throws an `EpisodeFailure` where that cannot be had. */
+  open(request: RolloutRequest, clock: Clock): Promise<EpisodeEnvironment>;
+  screenshots: ScreenshotStore;
+  warn(message: string): void;
   /** Name of this actor. */
   actor: string;
   /** 1 for the first delivery of the request. */
   delivery: number;
-  /** Aborts when the service stops. */
+  /** Ends the episode. */
   stopping: AbortSignal;
-  timeouts?: Timeouts;
+  /** Times the episode begins again because its session was lost. */
+  restarts: number;
 }
 
 /**
  * Plays one rollout, from the first frame again where a session is lost, and returns its trajectory with every
  * screenshot stored. What fails in the infrastructure gives an `invalid` trajectory with the reason.
  *
- * @throws Stopped where the service is asked to stop
+ * @throws Stopped where the signal aborts
  */
 export async function playRollout(request: RolloutRequest, context: RolloutContext): Promise<Trajectory> {
-  const { plan, bus } = context;
-  const timeouts = context.timeouts ?? TIMEOUTS;
+  const { plan, restarts } = context;
   const startedAt = new Date();
   const clock = new Clock('the episode', plan.episodeTimeoutMs, context.stopping);
-  const screenshots = new Screenshots(bus);
+  const screenshots = new Screenshots(context.screenshots);
   for (let restart = 0; ; restart++) {
-    const attempt = new Attempt(request, context, timeouts, clock, screenshots);
+    const attempt = new Attempt(request, context, clock, screenshots);
     try {
       const played = await attempt.play(restart);
       await clock.race(screenshots.finish());
       return trajectory(request, context.actor, startedAt, played);
     } catch (error) {
       if (!(error instanceof EpisodeFailure)) throw error;
-      if (error.restartable && restart < timeouts.restarts) {
-        bus.logger.warn(`${request.rolloutId} begins again: ${error.message}`);
+      if (error.restartable && restart < restarts) {
+        context.warn(`${request.rolloutId} begins again: ${error.message}`);
         continue;
       }
-      bus.logger.warn(`${request.rolloutId} is invalid: ${error.code}: ${error.message}`);
+      context.warn(`${request.rolloutId} is invalid: ${error.code}: ${error.message}`);
       await screenshots.finish();
       return trajectory(request, context.actor, startedAt, {
         status: 'invalid',
@@ -86,15 +88,14 @@ class Attempt {
   constructor(
     private readonly request: RolloutRequest,
     private readonly context: RolloutContext,
-    private readonly timeouts: Timeouts,
     private readonly clock: Clock,
     private readonly screenshots: Screenshots,
   ) {}
 
   async play(restart: number): Promise<Played> {
-    const { request, timeouts, clock, screenshots } = this;
-    const { bus, plan, modelImages, delivery } = this.context;
-    const environment = await EnvironmentClient.open(bus, request, clock, timeouts);
+    const { request, clock, screenshots } = this;
+    const { plan, policy, delivery } = this.context;
+    const environment = await this.context.open(request, clock);
     let closed = false;
     try {
       screenshots.add(environment.firstFrame);
@@ -103,13 +104,11 @@ class Attempt {
       const playId = delivery === 1 && restart === 0 ? '' : `~${delivery}.${restart}`;
       const status = await playTurns(
         {
-          bus,
           request,
           plan,
-          timeouts,
+          policy,
           clock,
           environment,
-          modelImages,
           playId,
           storeScreenshot: (screenshot) => screenshots.add(screenshot),
         },
@@ -126,8 +125,8 @@ class Attempt {
   private async judged(
     status: 'completed' | 'truncated',
     { turns, screenshot }: EpisodeProgress,
-    stateBefore: Record<string, unknown> | null,
-    stateAfter: Record<string, unknown> | null,
+    stateBefore: State,
+    stateAfter: State,
   ): Promise<Played> {
     const { request, screenshots, clock } = this;
     const finalScreenshot = screenshot.sha256;

@@ -1,0 +1,10 @@
+export { Clock } from './clock';
+export { mayOpenLater, type EpisodeEnvironment, type State } from './environment';
+export { EpisodeFailure, Stopped } from './failure';
+export { planEpisodes, type EpisodePlan, type EpisodeSettings, type Named } from './plan';
+export { playRollout, trajectory, type RolloutContext } from './play-rollout';
+export type { Policy } from './policy';
+export { Screenshots, type ScreenshotStore } from './screenshots';
+export { SessionEnvironment, type SessionTimes } from './session-environment';
+export { startSessions, type StartSessions } from './start-sessions';
+export { turnSeed } from './turn';

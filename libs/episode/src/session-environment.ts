@@ -1,0 +1,57 @@
+import type { RolloutRequest, Screenshot } from '@ui-rl/contracts';
+import type { Reply, Sessions, StepOutcome } from '@ui-rl/plugin-kit';
+import { RETRIES } from '@ui-rl/retry';
+import type { Clock } from './clock';
+import { mayOpenLater, type EpisodeEnvironment, type State } from './environment';
+import { EpisodeFailure } from './failure';
+
+export interface SessionTimes {
+  /** For opening, and for one action. */
+  deadlineMs: number;
+  /** The session ends by itself when nothing is asked of it for so long. */
+  leaseMs: number;
+}
+
+/** A session of an environment in this process. */
+export class SessionEnvironment implements EpisodeEnvironment {
+  private constructor(
+    private readonly sessions: Sessions,
+    private readonly times: SessionTimes,
+    private readonly sessionId: string,
+    readonly firstFrame: Screenshot,
+    readonly initialState: State,
+  ) {}
+
+  /** Waits for room. @throws EpisodeFailure where there is none in time, or the environment cannot play the task. */
+  static async open(
+    sessions: Sessions,
+    { task, seed, rolloutId }: RolloutRequest,
+    clock: Clock,
+    times: SessionTimes,
+  ): Promise<SessionEnvironment> {
+    const open = () => sessions.open({ task, seed, owner: rolloutId, ...times });
+    const reply = await clock.retry(RETRIES.environmentOpen, open, { isTransientResult: mayOpenLater });
+    const opened = valueOf('open', reply);
+    return new SessionEnvironment(sessions, times, opened.sessionId, opened.screenshot, opened.state);
+  }
+
+  async step(stepId: string, action: object): Promise<StepOutcome> {
+    const { sessionId, times } = this;
+    const { deadlineMs } = times;
+    return valueOf('step', await this.sessions.step({ sessionId, stepId, action, deadlineMs }));
+  }
+
+  async close(): Promise<State> {
+    return valueOf('close', await this.sessions.closeSession(this.sessionId)).state;
+  }
+
+  discard(): void {
+    void this.sessions.closeSession(this.sessionId);
+  }
+}
+
+function valueOf<T>(what: string, reply: Reply<T>): T {
+  if (reply.ok) return reply.value;
+  const { code, message } = reply.error;
+  throw new EpisodeFailure(code, `env.${what} failed: ${message}`, code === 'no_session');
+}

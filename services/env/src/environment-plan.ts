@@ -1,0 +1,25 @@
+import { Logger } from '@nestjs/common';
+import type { RunRecord } from '@ui-rl/contracts';
+import type { StartSessions } from '@ui-rl/episode';
+import type { Log } from '@ui-rl/plugin-kit';
+import { parseRunFile } from '@ui-rl/settings';
+import type { EnvOptions } from './env.options';
+
+/** The environments a run needs from this service. Throws `SettingsError` where its run file is wrong. */
+export function plansOf({ runId, config }: RunRecord, service: EnvOptions): StartSessions[] {
+  const { environment } = parseRunFile(config, service.components, `run ${runId}`);
+  const chosen = environment.kind;
+  const names = service.environments.length > 0 ? service.environments : [chosen.name];
+  return names.map((name) => ({
+    choice: name === chosen.name ? chosen : { name },
+    maxSessions: environment.max_sessions,
+    deadlineMs: environment.deadline_ms,
+    chromiumBin: service.chromiumBin,
+    log: logOf(name),
+  }));
+}
+
+function logOf(environment: string): Log {
+  const logger = new Logger(`env:${environment}`);
+  return (level, message) => logger[level === 'info' ? 'log' : level](message);
+}
