@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { EnvironmentReader, type Environment } from './environment-reader';
+import { projectRoot } from './project-root';
 import { readServiceSettings, type ServiceSettings } from './service-settings';
 
 /** What the command line is told by its environment, besides what every service is. */
@@ -18,11 +21,17 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
   const reader = new EnvironmentReader(env);
   const settings: CliSettings = {
     ...readServiceSettings('cli', env),
-    natsServer: reader.text('NATS_SERVER_BIN') ?? 'nats-server',
+    natsServer: reader.text('NATS_SERVER_BIN') ?? fetchedNatsServer(reader) ?? 'nats-server',
     hasBroker: reader.list('NATS_URL').length > 0,
     setupSeconds: Number(reader.text('UIRL_SETUP_SECONDS') ?? 0),
     environmentWith: (changes) => ({ ...env, ...changes }),
   };
   reader.check();
   return settings;
+}
+
+/** The one that the set-up has fetched, where the system has none. */
+function fetchedNatsServer(reader: EnvironmentReader): string | undefined {
+  const path = join(reader.text('UIRL_CACHE_DIR') ?? join(projectRoot, '.cache'), 'bin/nats-server');
+  return existsSync(path) ? path : undefined;
 }

@@ -12,6 +12,8 @@ export interface Flag {
   written: string;
   /** What stands behind it; none for a flag alone. */
   text?: string;
+  /** What a file says, which needs no reading. */
+  value?: unknown;
 }
 
 /**
@@ -34,6 +36,30 @@ export function splitFlags(argv: readonly string[]): Flag[] {
     flags.push(flag);
   }
   return flags;
+}
+
+/**
+ * Takes names that stand alone at the top of a run file for what they mean as flags: `learning_rate: 1e-5`, `model: small`. Throws a
+ * `SettingsError` for one that may mean several options, and for an option that is given twice.
+ */
+export function applyShortNames(given: GivenOptions, index: OptionIndex): void {
+  const names = Object.keys(given.tree).filter((name) => isShortName(name, given, index));
+  const flags = names.map((name): Flag => {
+    const [{ path }] = optionsOf({ name, written: name }, index);
+    if (path !== name && given.get(path) !== undefined) {
+      throw settingsError('conflict', `${given.where(name)}: ${path} is given twice, once as ${name}`);
+    }
+    return { name, written: `${given.where(name)} (${name})`, value: given.get(name) };
+  });
+  for (const name of names) delete given.tree[name];
+  applyFlags(given, index, flags);
+}
+
+/** A group may share its name with an option in it: `model: small` is no group. */
+function isShortName(name: string, given: GivenOptions, index: OptionIndex): boolean {
+  if (index.at(name) !== undefined) return false;
+  const isGroup = index.groups.some(({ path }) => path === name);
+  return isGroup ? index.isAlias(name) && !isRecord(given.get(name)) : index.named(name).length > 0;
 }
 
 /**
@@ -93,7 +119,8 @@ function optionsOf({ name, written }: Flag, index: OptionIndex): IndexedOption[]
 }
 
 /** What the text of a flag stands for; a boolean alone means true. */
-function valueOf({ written, text }: Flag, info: OptionInfo): unknown {
+function valueOf({ written, text, value }: Flag, info: OptionInfo): unknown {
+  if (value !== undefined) return value;
   if (text === undefined && info.type === 'boolean') return true;
   if (text === undefined) throw settingsError('missing', `${written} needs a value: ${info.expected}`);
   if (info.fromText !== undefined) return info.fromText(text);

@@ -1,5 +1,5 @@
 import { loadComponents } from '@ui-rl/plugin-kit';
-import { parseRunFile } from './index';
+import { parseRunFile, readRunFile } from './index';
 
 const OLD = {
   model: {
@@ -72,4 +72,36 @@ test('a run file of an earlier version, which named every option, is read', asyn
   const { algorithm, engine } = parseRunFile(stored, await loadComponents());
   expect(algorithm).toMatchObject({ advantage: { name: 'dr_grpo' }, loss: { name: 'importance_sampling' } });
   expect(engine.gradient_checkpointing).toBe('auto');
+});
+
+test('short names at the top mean what they mean as flags, which win over them', async () => {
+  const registry = await loadComponents();
+  const short = {
+    model_name: '/m',
+    tasks: { source_type: 'demo_training' },
+    group_size: 6,
+    learning_rate: 1e-3,
+    lora_rank: 8,
+    algorithm: 'grpo',
+    loss: 'ppo',
+    clip_high: 0.28,
+    max_steps: 9,
+  };
+  const long = {
+    model: { name: '/m', lora: { rank: 8 } },
+    tasks: 'demo_training',
+    rollout: { group_size: 6 },
+    algorithm: { advantage: 'grpo', loss: { name: 'ppo', clip_high: 0.28 } },
+    training: { learning_rate: 1e-3, max_steps: 9 },
+  };
+  expect(parseRunFile(short, registry)).toEqual(parseRunFile(long, registry));
+  const { training } = readRunFile({ options: short, flags: ['--learning_rate', '1e-4'] }, registry);
+  expect(training.learning_rate).toBe(1e-4);
+  expect(() => parseRunFile({ ...long, learning_rate: 1 }, registry)).toThrow(
+    /training.learning_rate is given twice, once as learning_rate/,
+  );
+  expect(() => parseRunFile({ ...short, learning_rate: -1 }, registry)).toThrow(
+    /\(learning_rate\).*training.learning_rate is -1, expected a number above 0/,
+  );
+  expect(() => parseRunFile({ ...short, group_sice: 3 }, registry)).toThrow(/group_sice.*group_size/s);
 });

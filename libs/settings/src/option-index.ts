@@ -67,6 +67,11 @@ export class OptionIndex {
     return [];
   }
 
+  /** Whether it is another name of an option. */
+  isAlias(name: string): boolean {
+    return this.options.some(({ info }) => info.aliases.includes(name));
+  }
+
   private walk(type: OptionsClass, group: string): void {
     for (const info of describeOptions(type)) {
       const path = join(group, info.name);

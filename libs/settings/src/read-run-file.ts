@@ -12,19 +12,21 @@ import { parseDocument } from 'yaml';
 import { conflictsOf } from './conflicts';
 import { chooseByOthers } from './dependent-choices';
 import { SettingsError, settingsError } from './errors';
-import { applyFlags, splitFlags } from './flags';
+import { applyFlags, applyShortNames, splitFlags } from './flags';
 import { GivenOptions } from './given-options';
 import { lastName, OptionIndex } from './option-index';
-import { RunFile } from './run-file';
+import { RunFile, type RunFileOptions } from './run-file';
 import { UNSUPPORTED } from './unsupported';
 
 export interface RunFileSource {
   /** Path of a YAML file. */
   file?: string;
   /** What such a file says, as an object, where there is none. */
-  options?: Readonly<Record<string, unknown>>;
+  options?: RunFileOptions;
   /** Flags as on the command line; they win over the file. */
   flags?: readonly string[];
+  /** What counts where neither says it: values by the paths of options. */
+  assumed?: Readonly<Record<string, unknown>>;
   /** Where relative paths of flags start. Default: the working directory. */
   workingDir?: string;
 }
@@ -115,8 +117,12 @@ function parseYaml(file: string): Record<string, unknown> {
 
 function complete(given: GivenOptions, registry: ComponentRegistry, source: RunFileSource): RunFile {
   const index = new OptionIndex(registry);
+  applyShortNames(given, index);
   moveOldPlaces(given, index);
   applyFlags(given, index, splitFlags(source.flags ?? []));
+  for (const [path, value] of Object.entries(source.assumed ?? {})) {
+    if (given.get(path) === undefined) given.set(path, value, 'what is assumed');
+  }
   chooseByOthers(given, registry);
   const { options: run, problems } = completeOptions(RunFile, given.tree, {
     where: (path) => given.where(path),

@@ -5,4 +5,5 @@ export { LoraGroup } from './lora';
 export { ModelGroup } from './model';
 export { RolloutGroup } from './rollout';
 export { AsyncGroup, LoggingGroup, RunFile } from './run-file';
+export type { RunFileOptions } from './run-file-options';
 export { TrainingGroup } from './training';
