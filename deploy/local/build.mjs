@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { relink } from './relink.mjs';
 import { root } from './tools.mjs';
 
 function* files(folder) {
@@ -26,7 +27,7 @@ function fingerprint(paths) {
   return hash.digest('hex');
 }
 
-function buildUnlessCurrent(name, sources, output, command) {
+function buildUnlessCurrent(name, sources, output, command, afterwards) {
   const stamp = join(root, 'dist', `.${name}.stamp`);
   const print = fingerprint(sources.map((source) => join(root, source)));
   if (existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === print) return;
@@ -39,16 +40,30 @@ function buildUnlessCurrent(name, sources, output, command) {
   });
   if (result.status !== 0) throw new Error(`Building ${name} failed:\n${result.stdout}`);
   mkdirSync(join(root, 'dist'), { recursive: true });
+  afterwards?.();
   writeFileSync(stamp, print);
 }
+
+const BUILT = /\.(js(\.map)?|d\.ts)$/;
 
 /** Removes what was built from files that are gone: a module that has become a folder would be found in its old place. */
 function removeOrphans() {
   const dist = join(root, 'dist');
   const built = ['services', 'libs', 'plugins'].map((name) => join(dist, name)).filter(existsSync);
   for (const path of built.flatMap((folder) => [...files(folder)])) {
-    const source = join(root, relative(dist, path)).replace(/\.js(\.map)?$/, '.ts');
-    if (/\.js(\.map)?$/.test(path) && !existsSync(source)) rmSync(path);
+    const source = join(root, relative(dist, path)).replace(BUILT, '.ts');
+    if (BUILT.test(path) && !existsSync(source)) rmSync(path);
+  }
+}
+
+/** Types that the compiler inferred name the libs by their aliases. */
+function relinkTypes() {
+  const libs = join(root, 'dist/libs');
+  for (const file of files(libs)) {
+    if (!file.endsWith('.d.ts')) continue;
+    const text = readFileSync(file, 'utf8');
+    const linked = relink(text, file, (lib) => join(libs, lib, 'src/index'));
+    if (linked !== text) writeFileSync(file, linked);
   }
 }
 
@@ -57,8 +72,9 @@ export function build() {
   buildUnlessCurrent(
     'services',
     ['services', 'libs', 'plugins', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'],
-    'dist/services/cli/src/main.js',
+    'dist/libs/api/src/index.d.ts',
     ['@nestjs/cli/bin/nest.js', 'build', 'cli'],
+    relinkTypes,
   );
   buildUnlessCurrent('monitor-web', ['services/monitor/web'], 'dist/monitor-web/index.html', [
     'vite/bin/vite.js',

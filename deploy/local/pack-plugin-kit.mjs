@@ -12,14 +12,13 @@ import {
 } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { relink, SPECIFIER } from './relink.mjs';
 import { root } from './tools.mjs';
 
 /** Of graph only what losses and optimizers are written in, and only its types: it runs inside the engine. */
 const GRAPH_NAMES = ['ops', 'Value'];
-
-const SPECIFIER = /(from\s+|import\s*\(\s*|require\(\s*|import\s+)(['"])([^'"]+)\2/g;
 
 function run(command, args, cwd) {
   const result = spawnSync(command, args, { cwd, encoding: 'utf8' });
@@ -80,30 +79,16 @@ function trimGraph(folder) {
 }
 
 /** Libs are named by where they lie in the package. Returns the packages that are needed besides. */
-function relink(folder) {
+function relinkAll(folder) {
   const packages = new Set();
   for (const file of filesOf(folder)) {
-    const text = readFileSync(file, 'utf8').replaceAll(SPECIFIER, (all, before, quote, specifier) => {
-      const lib = /^@ui-rl\/(.+)$/.exec(specifier)?.[1];
-      if (lib !== undefined) {
-        const path = relative(dirname(file), join(folder, lib, 'src/index')).replaceAll('\\', '/');
-        return `${before}${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`;
-      }
-      if (
-        !specifier.startsWith('.') &&
-        !specifier.startsWith('node:') &&
-        !builtinModules.includes(specifier)
-      ) {
-        packages.add(
-          specifier
-            .split('/')
-            .slice(0, specifier.startsWith('@') ? 2 : 1)
-            .join('/'),
-        );
-      }
-      return all;
-    });
+    const text = relink(readFileSync(file, 'utf8'), file, (lib) => join(folder, lib, 'src/index'));
     writeFileSync(file, text);
+    for (const specifier of specifiersOf(text)) {
+      if (/^(\.|node:)/.test(specifier) || builtinModules.includes(specifier)) continue;
+      const parts = specifier.split('/');
+      packages.add(parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/'));
+    }
   }
   return [...packages].toSorted((a, b) => a.localeCompare(b));
 }
@@ -140,7 +125,7 @@ function main() {
   try {
     compile(folder);
     trimGraph(folder);
-    const packages = relink(folder);
+    const packages = relinkAll(folder);
     writeFileSync(
       join(folder, 'package.json'),
       `${JSON.stringify(manifest(values.name, packages), null, 2)}\n`,

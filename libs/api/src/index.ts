@@ -1,3 +1,9 @@
+import 'reflect-metadata';
+
+export type { Action } from '@ui-rl/actions';
+export type { RunEvent, Task, Trajectory, Turn } from '@ui-rl/contracts';
+export type { Policy } from '@ui-rl/episode';
+export type { RunFile, RunFileOptions } from '@ui-rl/settings';
 export { aborted, withCleanup, type OnEnd } from './local/cleanup';
 export { Fleet, SERVICES, type FleetOptions } from './local/fleet';
 export { ManagedProcess, type ProcessSpec } from './local/managed-process';
@@ -35,20 +41,18 @@ export {
   type Scores,
 } from './model/vision-language-model';
 export { followRun } from './report/follow-run';
-export { evaluationEpisodes, phaseGoal } from './report/goals';
 export { percent, percentWithInterval } from './report/intervals';
-export { clock, ProgressDisplay, progressLine, type PhaseGoal } from './report/progress';
+export { clock, ProgressDisplay } from './report/progress';
 export {
   beforeAfterTable,
-  quickstartReport,
   type QuickstartReport,
   type ReportFacts,
   type Score,
 } from './report/quickstart-report';
 export { RunObserver } from './report/run-observer';
 export { bytesText, countText } from './report/sizes';
-export { announceRun, runEnd } from './run/announce';
-export { decideOnLogDir } from './run/log-dir';
-export { LocalRun, type LocalRunOptions } from './run/local-run';
-export { train, type RunFileOptions, type TrainOptions, type TrainResult } from './run/train';
 export { publishTask } from './run/publish-task';
+export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
+export { train } from './run/train';
+export type { EpisodeResult, TaskOptions } from './task/player';
+export { runTask, runTasks, type TasksOptions } from './task/run-tasks';

@@ -1,16 +1,20 @@
 import { dialects, type Action, type Dialect } from '@ui-rl/actions';
+import type { ImageSize, PolicyActReply, PolicyActRequest } from '@ui-rl/contracts';
 import { byToken, datumOf, LocalEngine, shareReporter } from '@ui-rl/engine';
+import { EpisodeFailure, type Policy } from '@ui-rl/episode';
 import {
   imageSize,
   loadAdapter,
   loadModelFolder,
   makeRenderer,
+  ModelError,
   type ModelFolder,
   type ProcessedImage,
+  type RenderedPrompt,
   type Renderer,
   promptChunks,
 } from '@ui-rl/models';
-import type { TrainedModel } from '@ui-rl/plugin-kit';
+import type { SampleResult, TrainedModel } from '@ui-rl/plugin-kit';
 import { conversationOf, type Conversation, type Screen } from './conversation';
 import { deviceFor, type EngineChoice } from './engine-choice';
 import { chooseModel, type ModelChoice } from './model-choice';
@@ -70,8 +74,11 @@ const MAX_SEQUENCE = 4096;
 const ROWS = 4;
 const MODEL = 'policy';
 
-/** A vision-language model on this machine, with or without an adapter: it answers and scores, and learns nothing. */
-export class VisionLanguageModel {
+/**
+ * A vision-language model on this machine, with or without an adapter: it answers and scores, and learns nothing. Of episodes it is
+ * the policy; what is asked at the same time is answered together.
+ */
+export class VisionLanguageModel implements Policy {
   private engine: Promise<LocalEngine> | undefined;
   private readonly dialect: Dialect = dialects.json;
 
@@ -119,17 +126,55 @@ export class VisionLanguageModel {
       throw new Error(`${source}: the last message is the assistant's; expected one that is to be answered`);
     }
     const prompt = this.renderer.render(messages, await this.imagesOf(conversation));
-    const engine = await this.started(prompt.tokenIds.length + maxTokens);
-    const input = { chunks: promptChunks(prompt.tokenIds, prompt.images, this.imageTokenId) };
-    const request = { maxTokens, temperature, topP, seed };
-    const { tokens, logprobs, stopReason } = await engine.sample({ model: MODEL, prompt: input, ...request });
+    const result = await this.sample(prompt, { maxTokens, temperature, topP, seed });
     return {
-      token_ids: tokens,
-      logprobs,
-      text: this.folder.tokenizer.decode(tokens, { skipSpecialTokens: true }),
-      finish_reason: stopReason,
+      token_ids: result.tokens,
+      logprobs: result.logprobs,
+      text: this.textOf(result),
+      finish_reason: result.stopReason,
       prompt_token_ids: prompt.tokenIds,
     };
+  }
+
+  /** The size in which the model sees a screenshot of this one, for policies of episodes. */
+  async modelImage(screenshot: ImageSize): Promise<ImageSize> {
+    return this.folder.imageProcessor.shownSize(screenshot);
+  }
+
+  /** The answer of one turn of an episode. Throws an `EpisodeFailure` where the prompt is nothing for this model. */
+  async act({ messages, images, ...request }: PolicyActRequest): Promise<PolicyActReply> {
+    try {
+      const shown = await this.imagesOf({ images: images as Uint8Array[], source: request.requestId });
+      const prompt = this.renderer.render(messages, shown);
+      const result = await this.sample(prompt, request);
+      return {
+        promptTokenIds: prompt.tokenIds,
+        promptImages: prompt.images.map(({ sha256 }) => sha256),
+        imageTokens: prompt.imageTokens,
+        tokenIds: result.tokens,
+        logprobs: result.logprobs,
+        text: this.textOf(result),
+        finishReason: result.stopReason,
+        policyVersion: 0,
+        adapterDigest: result.digest,
+      };
+    } catch (error) {
+      if (isFaultOfRequest(error)) throw new EpisodeFailure('bad_request', error.message);
+      throw error;
+    }
+  }
+
+  private async sample(
+    { tokenIds, images }: RenderedPrompt<ProcessedImage>,
+    { maxTokens, temperature, topP, seed }: Required<SampleOptions>,
+  ): Promise<SampleResult> {
+    const engine = await this.started(tokenIds.length + maxTokens);
+    const prompt = { chunks: promptChunks(tokenIds, images, this.imageTokenId) };
+    return engine.sample({ model: MODEL, prompt, maxTokens, temperature, topP, seed });
+  }
+
+  private textOf({ tokens }: SampleResult): string {
+    return this.folder.tokenizer.decode(tokens, { skipSpecialTokens: true });
   }
 
   /** Log-probabilities of a conversation, token by token, as they are trained. */
@@ -163,7 +208,10 @@ export class VisionLanguageModel {
     return makeRenderer(this.folder);
   }
 
-  private async imagesOf({ images, source = 'the conversation' }: Conversation): Promise<ProcessedImage[]> {
+  private async imagesOf({
+    images,
+    source = 'the conversation',
+  }: Omit<Conversation, 'messages'>): Promise<ProcessedImage[]> {
     const processed: ProcessedImage[] = [];
     for (const [index, image] of images.entries()) {
       processed.push(
@@ -205,4 +253,10 @@ export class VisionLanguageModel {
     const { vision = false, rslora = false, ...config } = plan.config;
     return { mode: 'lora', lora: { ...config, vision, rslora }, adapterDir };
   }
+}
+
+/** Engines say so by a category, models by their errors. */
+function isFaultOfRequest(error: unknown): error is Error {
+  if (error instanceof ModelError) return true;
+  return error instanceof Error && 'category' in error && error.category === 'request';
 }

@@ -1,22 +1,18 @@
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   aborted,
   beforeAfterTable,
   clock,
-  evaluationEpisodes,
-  LocalRun,
   percent,
-  phaseGoal,
   ProgressDisplay,
-  progressLine,
+  startRun,
   withCleanup,
   type QuickstartReport,
+  type StartedRun,
 } from '@ui-rl/api';
 import type { RunEvent } from '@ui-rl/contracts';
-import { loadRunFile, projectRoot, readCliSettings } from '@ui-rl/settings';
+import { projectRoot } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { printCheckpoint } from '../print-checkpoint';
 
@@ -50,39 +46,24 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
       `--minutes must be at least ${EVALUATION_MINUTES + 0.5}: evaluation alone takes about ${EVALUATION_MINUTES}`,
     );
   }
-  const settings = readCliSettings();
-  const source = {
-    file: options.config,
-    flags: [`--training.max_minutes=${options.minutes - EVALUATION_MINUTES}`, ...flags],
-    workingDir: projectRoot,
-  };
-  const { run, registry } = await loadRunFile(source, settings.plugins);
-  const evaluation = await evaluationEpisodes(run, registry);
   return withCleanup(async (signal, onEnd) => {
-    const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
-    onEnd(() => rm(workDir, { recursive: true, force: true }));
-    const display: ProgressDisplay = new ProgressDisplay(
-      () => progressLine(local.observer, phaseGoal(run, evaluation, local.observer)),
-      process.stdout,
-    );
-    const local = new LocalRun({
-      settings,
-      run,
-      registry,
-      workDir,
+    const display = new ProgressDisplay(() => run.progress(), process.stdout);
+    const run: StartedRun = await startRun(options.config, {
+      flags: [`--training.max_minutes=${options.minutes - EVALUATION_MINUTES}`, ...flags],
+      workingDir: projectRoot,
+      services: 'own',
+      signal,
       onWarning: (message) => display.print(message),
       onEvent: (event) => printEvent(display, event),
     });
     onEnd(async () => {
-      display.stop();
-      await local.stop();
-      if (existsSync(workDir) && local.observer.failure !== undefined) console.log(`logs were in ${workDir}`);
+      await run.stop();
+      if (run.observer.failure !== undefined) console.log(`logs are in ${run.logsDir}`);
     });
-    const monitorUrl = await local.start();
-    console.log(`run ${local.runId}\nmonitor ${monitorUrl}\nlogs ${join(workDir, 'logs')}\n`);
+    console.log(`run ${run.runId}\nmonitor ${run.monitorUrl}\nlogs ${run.logsDir}\n`);
     display.start();
-    const report = await Promise.race([local.end(), aborted(signal)]).finally(() => display.stop());
-    console.log(beforeAfterTable(local.observer));
+    const { runId: _, ...report } = await run.end().finally(() => display.stop());
+    console.log(beforeAfterTable(run.observer));
     await printReport(report, options.json);
     if (options.keepOpen) {
       console.log('\nThe monitor stays up. Ctrl-C ends it.');

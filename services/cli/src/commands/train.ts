@@ -1,32 +1,19 @@
 import {
-  aborted,
-  announceRun,
-  decideOnLogDir,
   beforeAfterTable,
-  evaluationEpisodes,
   percent,
-  phaseGoal,
   ProgressDisplay,
-  progressLine,
-  runEnd,
-  RunObserver,
+  startRun,
   withCleanup,
+  type RunOptions,
+  type StartedRun,
 } from '@ui-rl/api';
 import { createInterface } from 'node:readline/promises';
-import { BusService } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
-import {
-  loadRunFile,
-  loadRunFileComponents,
-  newRunId,
-  optionsHelp,
-  readCliSettings,
-  type LoadedRunFile,
-} from '@ui-rl/settings';
+import { loadRunFileComponents, optionsHelp, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { printCheckpoint } from '../print-checkpoint';
 
-interface TrainOptions {
+interface TrainFlags {
   config?: string;
   detach?: boolean;
   help?: boolean;
@@ -45,31 +32,27 @@ export function trainCommand(): Command {
       '\nEvery option of the run file is a flag, too: see run-file.md, or ui-rl train --help',
     )
     .option('-h, --help', 'display help, with every option of the run file and of what it may choose')
-    .action(async (flags: string[], options: TrainOptions, command: Command) => {
-      const settings = readCliSettings();
-      const source = { file: options.config, flags };
-      if (options.help === true) {
-        const registry = await loadRunFileComponents(source, settings.plugins);
+    .action(async (flags: string[], { config, detach, help }: TrainFlags, command: Command) => {
+      if (help === true) {
+        const registry = await loadRunFileComponents({ file: config, flags }, readCliSettings().plugins);
         console.log(`${command.helpInformation()}\nOptions of the run file:\n\n${optionsHelp(registry)}`);
         return;
       }
-      const { run, registry } = await loadRunFile(source, settings.plugins);
-      const evaluation = await evaluationEpisodes(run, registry);
-      const runId = newRunId(run.logging.run_name);
       process.exitCode = await withCleanup(async (signal, onEnd) => {
-        const bus = await BusService.connect({ ...settings.nats, signal });
-        onEnd(() => bus.close());
-        run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, asker(signal));
-        if (options.detach !== true) return train(bus, runId, { run, registry }, evaluation, signal);
-        await announceRun(bus, runId, run, registry);
-        console.log(`run ${runId}`);
+        const display = new ProgressDisplay(() => run.progress(), process.stdout);
+        const onEvent = detach === true ? undefined : (event: RunEvent) => printEvent(display, event);
+        const options: RunOptions = { flags, services: 'broker', signal, ask: asker(signal), onEvent };
+        const run: StartedRun = await startRun(config ?? {}, options);
+        onEnd(() => run.stop());
+        console.log(`run ${run.runId}`);
+        if (detach !== true) await follow(run, display);
         return 0;
       });
     });
 }
 
 /** Asks on the terminal, where there is one. */
-function asker(signal: AbortSignal): ((question: string) => Promise<string>) | undefined {
+function asker(signal: AbortSignal): RunOptions['ask'] {
   if (!process.stdin.isTTY) return undefined;
   return async (question) => {
     const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -77,27 +60,11 @@ function asker(signal: AbortSignal): ((question: string) => Promise<string>) | u
   };
 }
 
-async function train(
-  bus: BusService,
-  runId: string,
-  { run, registry }: LoadedRunFile,
-  evaluation: number,
-  signal: AbortSignal,
-): Promise<number> {
-  const observer = new RunObserver();
-  const display = new ProgressDisplay(
-    () => progressLine(observer, phaseGoal(run, evaluation, observer)),
-    process.stdout,
-  );
-  const ended = runEnd(bus, runId, observer, (event) => printEvent(display, event));
-  await announceRun(bus, runId, run, registry);
-  console.log(`run ${runId}`);
+async function follow(run: StartedRun, display: ProgressDisplay): Promise<void> {
   display.start();
-  await Promise.race([ended, aborted(signal)]).finally(() => display.stop());
-  if (observer.failure !== undefined) throw new Error(`the run failed: ${observer.failure}`);
-  console.log(beforeAfterTable(observer));
-  printCheckpoint(observer.checkpoint?.name);
-  return 0;
+  const { checkpoint } = await run.end().finally(() => display.stop());
+  console.log(beforeAfterTable(run.observer));
+  printCheckpoint(checkpoint);
 }
 
 function printEvent(display: ProgressDisplay, event: RunEvent): void {

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BusService } from '@ui-rl/bus';
+import type { CliSettings, RunFile } from '@ui-rl/settings';
+import { Fleet } from '../local/fleet';
+
+/** Broker and services that a run is announced to. */
+export interface RunHost {
+  bus: BusService;
+  /** Address of the monitor, where the services were started for the run. */
+  monitorUrl?: string;
+  /** Folder of the services' logs, where these were started for the run. */
+  logsDir?: string;
+  /** Highest resident set of each service that was started, bytes. */
+  peakRss(): Record<string, number>;
+  /** Leaves the broker, and ends what was started. `keepLogs`: somebody may want to read why. */
+  stop(keepLogs: boolean): Promise<void>;
+}
+
+/** The broker that the environment names, with whatever services listen there. */
+export async function brokerHost({ nats }: CliSettings, signal?: AbortSignal): Promise<RunHost> {
+  const bus = await BusService.connect({ ...nats, signal });
+  return { bus, peakRss: () => ({}), stop: () => bus.close() };
+}
+
+/** A private broker and services of the run's own on this machine. */
+export async function ownHost(
+  settings: CliSettings,
+  runId: string,
+  run: RunFile,
+  onWarning: (message: string) => void,
+): Promise<RunHost> {
+  const { runsDir } = settings;
+  const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
+  let fleet: Fleet | undefined;
+  let bus: BusService | undefined;
+  const stop = async (keepLogs: boolean) => {
+    await bus?.close();
+    await fleet?.stop();
+    if (!keepLogs) await rm(workDir, { recursive: true, force: true });
+  };
+  try {
+    fleet = await Fleet.start({
+      natsServer: settings.natsServer,
+      workDir,
+      env: settings.environmentWith({
+        UIRL_RUN: runId,
+        UIRL_RUNS_DIR: runsDir,
+        UIRL_PLUGINS: [...new Set([...settings.plugins, ...run.plugins])].join(','),
+        UIRL_PGLITE_DIR: join(runsDir, runId, 'monitor-db'),
+      }),
+      onWarning,
+    });
+    bus = await BusService.connect({ service: 'cli', servers: [fleet.natsUrl] });
+  } catch (error) {
+    await stop(true);
+    throw error;
+  }
+  const { monitorUrl } = fleet;
+  return { bus, monitorUrl, logsDir: join(workDir, 'logs'), peakRss: () => fleet!.peakRss(), stop };
+}

@@ -1,0 +1,99 @@
+import { loadRunFile, newRunId, readCliSettings, type RunFile, type RunFileOptions } from '@ui-rl/settings';
+import type { RunEvent } from '@ui-rl/contracts';
+import { aborted } from '../local/cleanup';
+import { evaluationEpisodes, phaseGoal } from '../report/goals';
+import { progressLine } from '../report/progress';
+import { quickstartReport, type QuickstartReport } from '../report/quickstart-report';
+import { RunObserver } from '../report/run-observer';
+import { announceRun, runEnd } from './announce';
+import { decideOnLogDir } from './log-dir';
+import { brokerHost, ownHost } from './run-host';
+
+export interface RunOptions {
+  /** Further options, as on the command line: `['--training.max_steps', '10']`. */
+  flags?: readonly string[];
+  /** Where relative paths of flags, and of a run file that is an object, start. Default: the working directory. */
+  workingDir?: string;
+  /**
+   * `broker`: the services of the broker that `NATS_URL` names. `own`: a broker and six services on this machine, which end with
+   * the run. Default: `broker` where `NATS_URL` is set, else `own`.
+   */
+  services?: 'broker' | 'own';
+  /** Ends the waiting, and services of its own; a run of other services goes on. */
+  signal?: AbortSignal;
+  /** Asked what becomes of the checkpoints of an earlier run, where the run file says `ask`. Default: that is an error. */
+  ask?: (question: string) => Promise<string>;
+  /** Called with everything the run tells. */
+  onEvent?: (event: RunEvent) => void;
+  /** Called with what goes wrong and does not end the run. */
+  onWarning?: (message: string) => void;
+}
+
+/** What came of a run. */
+export interface TrainResult extends QuickstartReport {
+  runId: string;
+}
+
+/** A run that is going on. */
+export interface StartedRun {
+  readonly runId: string;
+  readonly run: RunFile;
+  /** What is known of it, as it happens. */
+  readonly observer: RunObserver;
+  /** Address of the monitor, where the services are its own. */
+  readonly monitorUrl?: string;
+  /** Folder of its services' logs, where these are its own; it goes with them, unless the run failed. */
+  readonly logsDir?: string;
+  /** How far it has come, on one line. */
+  progress(): string;
+  /** Resolves when the run has ended; rejects where it failed or the signal aborts. */
+  end(): Promise<TrainResult>;
+  /** Stops following; ends services of its own. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a run. What the environment says counts as for the command line.
+ *
+ * @param runFile path of a run file, or its options as an object
+ * @throws SettingsError with everything that is wrong with the run file, before anything is started
+ */
+export async function startRun(
+  runFile: string | RunFileOptions,
+  options: RunOptions = {},
+): Promise<StartedRun> {
+  const started = Date.now();
+  const settings = readCliSettings();
+  const { flags = [], workingDir, signal, onEvent = () => undefined, onWarning = () => undefined } = options;
+  const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
+  const { run, registry } = await loadRunFile({ ...source, flags, workingDir }, settings.plugins);
+  const evaluation = await evaluationEpisodes(run, registry);
+  const runId = newRunId(run.logging.run_name);
+  const observer = new RunObserver();
+  const { services = settings.hasBroker ? 'broker' : 'own' } = options;
+  const host = await (services === 'broker'
+    ? brokerHost(settings, signal)
+    : ownHost(settings, runId, run, onWarning));
+  const { bus, monitorUrl, logsDir } = host;
+  const stop = () => host.stop(observer.failure !== undefined);
+  try {
+    signal?.throwIfAborted();
+    run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, options.ask);
+    const ended = runEnd(bus, runId, observer, onEvent);
+    ended.catch(() => undefined);
+    await announceRun(bus, runId, run, registry);
+    const end = async (): Promise<TrainResult> => {
+      await (signal === undefined ? ended : Promise.race([ended, aborted(signal)]));
+      if (observer.failure !== undefined) throw new Error(`the run failed: ${observer.failure}`);
+      const { seed } = run.training;
+      const wallSeconds = (Date.now() - started) / 1000;
+      const facts = { seed, wallSeconds, setupSeconds: settings.setupSeconds, peakRss: host.peakRss() };
+      return { runId, ...quickstartReport(observer, facts) };
+    };
+    const progress = () => progressLine(observer, phaseGoal(run, evaluation, observer));
+    return { runId, run, observer, monitorUrl, logsDir, progress, end, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

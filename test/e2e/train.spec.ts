@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Fleet, runTask, startRun, train, VisionLanguageModel } from '@ui-rl/api';
+import type { RunFileOptions } from '@ui-rl/settings';
+import { findNatsServer } from '@ui-rl/testkit';
+
+const RUN: RunFileOptions = {
+  model: { name: 'small', prompt: 'compact', lora: { rank: 4 } },
+  tasks: { source_type: 'demo_training', limit: 2 },
+  environment: { max_sessions: 4 },
+  rollout: { group_size: 2, concurrency: 4, max_tokens: 24, max_turns: 3 },
+  training: { groups_per_batch: 1, max_steps: 2, eval_every: 0 },
+  evaluation: { baseline: false, episodes_per_task: 1, sets: ['train_goals'] },
+  logging: { run_name: 'by-code', trackers: [] },
+};
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'uirl-train-'));
+  process.env.UIRL_RUNS_DIR = folder;
+});
+afterAll(() => {
+  delete process.env.UIRL_RUNS_DIR;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('trains by code with services of its own, and what was trained plays a task', async () => {
+  const phases: string[] = [];
+  const result = await train(RUN, {
+    flags: ['--seed', '3', '--training.max_steps=1'],
+    onEvent: (event) => void (event.type === 'phase' && phases.push(event.phase)),
+  });
+  expect(phases).toEqual(['baseline', 'training', 'final_eval', 'finished']);
+  expect(result).toMatchObject({ seed: 3, train_steps: 1, baseline: null, final: { n: 2 } });
+  expect(result.max_kl_sample_train).toBeLessThanOrEqual(1e-4);
+  expect(result.runId).toMatch(/^by-code-/);
+  expect(result.checkpoint).toBe(`uirl://${result.runId}/sampler_weights/000001`);
+  expect(Object.keys(result.peak_rss_bytes)).toEqual(expect.arrayContaining(['learner', 'nats-server']));
+  const policy = await VisionLanguageModel.load(undefined, { checkpoint: result.checkpoint!, device: 'cpu' });
+  try {
+    const episode = await runTask('Open Settings', { policy, runFile: RUN });
+    expect(episode.status).toMatch(/completed|truncated/);
+    expect(episode.turns[0].actions).toHaveLength(1);
+  } finally {
+    await policy.stop();
+  }
+}, 240_000);
+
+it('a run that fails rejects with the reason, and its logs stay', async () => {
+  const run = await startRun({ ...RUN, model: { name: '/no/such/model' } });
+  await expect(run.end()).rejects.toThrow(/the run failed: .*\/no\/such\/model/s);
+  await run.stop();
+  expect(readdirSync(run.logsDir!)).toContain('learner.log');
+  rmSync(join(run.logsDir!, '..'), { recursive: true });
+}, 120_000);
+
+describe('with services of a broker', () => {
+  const runFile = () => join(folder, 'run.json');
+  let fleet: Fleet;
+
+  beforeAll(async () => {
+    // Whatever is JSON is YAML.
+    writeFileSync(runFile(), JSON.stringify({ ...RUN, training: { ...RUN.training, max_steps: 1 } }));
+    fleet = await Fleet.start({
+      natsServer: findNatsServer(),
+      workDir: join(folder, 'local'),
+      env: { ...process.env, UIRL_RUNS_DIR: folder },
+      onWarning: () => undefined,
+    });
+  });
+  afterAll(() => fleet.stop());
+
+  const command = async (...flags: string[]) => {
+    const args = [
+      join(__dirname, '../../services/cli/bin/ui-rl.mjs'),
+      'train',
+      '--config',
+      runFile(),
+      ...flags,
+    ];
+    const env = { ...process.env, NATS_URL: fleet.natsUrl };
+    return promisify(execFile)(process.execPath, args, { env });
+  };
+
+  it('the command follows the run to its end, or only announces it', async () => {
+    const { stdout } = await command();
+    expect(stdout).toMatch(/^run by-code-\S+\n[^]*final train_goals at step 1: \d+ % of 2\n/);
+    expect(stdout).toMatch(
+      /Training goals, unseen seeds +before +after\n[^]*\ncheckpoint uirl:\/\/by-code-\S+\/000001\n/,
+    );
+    const detached = await command('--detach');
+    expect(detached.stdout).toMatch(/^run by-code-\S+\n$/);
+  }, 240_000);
+});
+
+it('a run file that is wrong starts nothing', async () => {
+  const before = readdirSync(folder);
+  await expect(train({ ...RUN, training: { max_stepz: 1 } })).rejects.toThrow(/max_stepz.*max_steps/s);
+  expect(readdirSync(folder)).toEqual(before);
+});
