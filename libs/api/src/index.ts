@@ -51,6 +51,7 @@ export {
 } from './report/quickstart-report';
 export { RunObserver } from './report/run-observer';
 export { bytesText, countText } from './report/sizes';
+export { announceRun } from './run/announce';
 export { publishTask } from './run/publish-task';
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';

@@ -165,7 +165,7 @@ export class VisionLanguageModel implements Policy {
   }
 
   private async sample(
-    { tokenIds, images }: RenderedPrompt<ProcessedImage>,
+    { tokenIds, images }: RenderedPrompt,
     { maxTokens, temperature, topP, seed }: Required<SampleOptions>,
   ): Promise<SampleResult> {
     const engine = await this.started(tokenIds.length + maxTokens);

@@ -57,6 +57,7 @@ export async function ownHost(
     await stop(true);
     throw error;
   }
-  const { monitorUrl } = fleet;
-  return { bus, monitorUrl, logsDir: join(workDir, 'logs'), peakRss: () => fleet!.peakRss(), stop };
+  const started = fleet;
+  const { monitorUrl } = started;
+  return { bus, monitorUrl, logsDir: join(workDir, 'logs'), peakRss: () => started.peakRss(), stop };
 }

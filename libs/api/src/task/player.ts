@@ -38,7 +38,7 @@ export interface TaskOptions {
 /** An episode that was played, as actors publish it, with its screenshots. */
 export interface EpisodeResult extends Trajectory {
   /** The PNG of a screenshot that the episode names by its sha256. */
-  screenshot(sha256: string): Uint8Array;
+  screenshot: (sha256: string) => Uint8Array;
 }
 
 const NAME = 'run-task';
@@ -90,14 +90,14 @@ export class Player {
       stopping: this.signal,
       restarts: RETRIES.episode.attempts - 1,
     });
-    return { ...played, screenshot: (sha256) => screenshots.png(sha256) };
+    return Object.assign(played, { screenshot: (sha256: string) => screenshots.png(sha256) });
   }
 
   /** Ends what is being played, and the environments. */
   async close(): Promise<void> {
     this.stopping.abort();
-    const started = await Promise.allSettled(this.environments.values());
-    await Promise.all(started.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined)));
+    const started = [...this.environments.values()];
+    await Promise.all(started.map(async (each) => (await each.catch(() => undefined))?.close()));
   }
 
   private get times(): { deadlineMs: number; leaseMs: number } {

@@ -40,7 +40,7 @@ describe('with the shipped model', () => {
     const play = () =>
       runTasks(tasks, { policy, runFile, actors: 2, seed: 5, onEpisode: (_, place) => over.push(place) });
     const episodes = await play();
-    expect(over.toSorted()).toEqual([0, 1, 2]);
+    expect(over.toSorted((a, b) => a - b)).toEqual([0, 1, 2]);
     expect(episodes.map(({ request }) => request.task.description)).toEqual(tasks);
     expect(episodes.map(({ request }) => request.seed)).toEqual([5, 6, 7]);
     for (const { status, success, turns, reward, rewards, screenshot } of episodes) {
