@@ -23,6 +23,7 @@ beforeAll(() => {
   mkdirSync(join(folder, 'counter'));
   const [page] = examples('html');
   writeFileSync(join(folder, 'counter', 'index.html'), page.text);
+  for (const file of examples('jsonl')) writeFileSync(join(folder, 'tasks.jsonl'), file.text);
   for (const file of examples('js')) writeFileSync(join(folder, fileName(file)), file.text);
 });
 

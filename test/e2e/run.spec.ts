@@ -193,7 +193,7 @@ describe('a run that makes no sense', () => {
     cpSync(fleet.modelDir, folder, { recursive: true });
     const weights = join(folder, 'model.safetensors');
     truncateSync(weights, Math.floor(statSync(weights).size / 2));
-    return { name: folder };
+    return { name: 'truncated' };
   };
 
   it.each<[string, () => Record<string, object>, RegExp]>([
@@ -205,7 +205,12 @@ describe('a run that makes no sense', () => {
       () => ({ tasks: { source_type: 'custom', limit: undefined, custom_tasks: [''] } }),
       /custom_tasks/,
     ],
-    ['a model that is not there', () => ({ model: { name: '/no/such/model' } }), /\/no\/such\/model/],
+    [
+      'a model that nobody knows',
+      () => ({ model: { name: 'nowhere' } }),
+      /"nowhere" here.*\(small, tiny, truncated\)/,
+    ],
+    ['a folder as a model', () => ({ model: { name: '/no/such' } }), /model\.name is the folder \/no\/such/],
     ['truncated weights', () => ({ model: truncated() }), /model-truncated\/model\.safetensors/],
   ])('fails with the reason: %s', async (name, changes, reason) => {
     const runId = `bad-${name.replaceAll(' ', '-')}`;

@@ -17,7 +17,6 @@ export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorator
 export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } from './errors';
 export {
   CheckpointArchive,
-  isSharedFile,
   MANIFEST_FILE,
   manifestOf,
   resolveCheckpoint,

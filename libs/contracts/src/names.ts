@@ -78,3 +78,24 @@ export function parseCheckpointName(name: string): CheckpointId | undefined {
   const [, runId, step] = /^uirl:\/\/([^/]+)\/sampler_weights\/(\d{6,15})$/.exec(name) ?? [];
   return runId === undefined || !isRunId(runId) ? undefined : { runId, step: Number(step) };
 }
+
+/** What somebody shared from their own machine, by its content. */
+export interface SharedFileId {
+  kind: 'file' | 'folder';
+  /** Of the file, or of the folder's manifest. Hex. */
+  sha256: string;
+  /** What it was called, so that programs that look at endings find theirs. */
+  name: string;
+}
+
+/** Address of a shared file or folder: `uirl://file/<sha256>/tasks.jsonl`, `uirl://folder/<sha256>/adapter`. */
+export function sharedFileName({ kind, sha256, name }: SharedFileId): string {
+  return `uirl://${kind}/${sha256}/${name}`;
+}
+
+/** What the address of a shared file or folder names; undefined where it is none. */
+export function parseSharedFileName(address: string): SharedFileId | undefined {
+  const [, kind, sha256, name] =
+    /^uirl:\/\/(file|folder)\/([0-9a-f]{64})\/([A-Za-z0-9_][A-Za-z0-9_.+@-]{0,127})$/.exec(address) ?? [];
+  return kind === undefined ? undefined : { kind: kind as SharedFileId['kind'], sha256, name };
+}

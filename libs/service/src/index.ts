@@ -1,3 +1,4 @@
 export { openApplication, openMicroservice } from './applications';
+export { receiveRunFile, type RunFileReceiver } from './receive-run-file';
 export { RunService, type RunServiceOptions, type ServedRun } from './run-service';
 export { serviceMain, type RunningService, type ServiceContext } from './service-main';

@@ -1,5 +1,6 @@
 import {
   describeOptions,
+  filesOf,
   PluginError,
   type AdvantageComponent,
   type ComponentChoice,
@@ -74,6 +75,8 @@ function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refu
   for (const { path, kind, choice } of choicesOf(run)) {
     const component = registry.get(kind, choice.name);
     const made = () => {
+      // Made where it is used: here it has the address of its file, not the file.
+      if (filesOf(registry.optionsOf(component), choice, registry).some(({ isAddress }) => isAddress)) return;
       const simple = MADE_OF_OPTIONS.find((each) => each === kind);
       if (simple !== undefined) registry.create(simple, choice, {});
       if (kind === 'schedule') registry.create(kind, choice, { totalSteps: run.training.max_steps });

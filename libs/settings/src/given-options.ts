@@ -18,7 +18,7 @@ export class GivenOptions {
 
   /** The flag, or the file, that gave an option or what it lies in. */
   where(path: string): string {
-    for (let at = path; at !== ''; at = parentOf(at)) {
+    for (let at = path; at !== ''; at = outerOf(at)) {
       const origin = this.origins.get(at);
       if (origin !== undefined) return origin;
     }
@@ -75,4 +75,9 @@ export class GivenOptions {
     }
     return group;
   }
+}
+
+/** What an entry of a list, or an option of a group, lies in. */
+function outerOf(path: string): string {
+  return path.endsWith(']') ? path.slice(0, path.lastIndexOf('[')) : parentOf(path);
 }

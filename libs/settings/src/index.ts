@@ -11,7 +11,8 @@ export {
 export { describeRun } from './describe-run';
 export { componentsHelp, optionsHelp } from './help';
 export type { HubSettings } from './hub-settings';
-export type { ModelNames } from './model-names';
+export { writeModelNames, type ModelNames } from './model-names';
+export { filesOfRun, isModelName } from './named-files';
 export { projectRoot } from './project-root';
 export {
   loadRunFile,

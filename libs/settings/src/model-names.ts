@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { EnvironmentReader } from './environment-reader';
+import { settingsError } from './errors';
 import { projectRoot } from './project-root';
 
 /** Name → folder of the models this machine has besides those of the hub. */
@@ -22,4 +23,17 @@ export function readModelNames(reader: EnvironmentReader): ModelNames {
       );
   }
   return names;
+}
+
+/** What `UIRL_MODELS` has to be for a process to know these names. Throws a `SettingsError` where a folder cannot be written there. */
+export function writeModelNames(models: ModelNames): string {
+  const odd = Object.values(models).find((folder) => folder.includes(','));
+  if (odd === undefined)
+    return Object.entries(models)
+      .map((entry) => entry.join('='))
+      .join(',');
+  throw settingsError(
+    'file',
+    `the folder ${odd} of a model has a comma in its path, which UIRL_MODELS separates folders by: rename it`,
+  );
 }

@@ -3,7 +3,7 @@ import { parseRunFile, readRunFile } from './index';
 
 const OLD = {
   model: {
-    name: '/m',
+    name: 'any',
     device: 'cpu',
     dtype: 'fp32',
     quantization: 'int8',
@@ -33,7 +33,7 @@ const NEW = {
     threads: 3,
     gradient_checkpointing: 'on',
   },
-  model: { name: '/m', action_format: { name: 'json' }, lora: { rank: 8 } },
+  model: { name: 'any', action_format: { name: 'json' }, lora: { rank: 8 } },
   environment: { kind: { name: 'browser', pages_per_browser: 4 } },
   tasks: [{ source_type: 'demo_training', limit: 3 }],
   rewards: [{ name: 'task-success' }],
@@ -54,7 +54,7 @@ test('options are read at their old places to the same run as at their new ones'
 
 test('losses with options, too', async () => {
   const registry = await loadComponents();
-  const rest = { model: { name: '/m' }, tasks: 'demo_eval', training: { max_steps: 1 } };
+  const rest = { model: { name: 'any' }, tasks: 'demo_eval', training: { max_steps: 1 } };
   const old = { ...rest, algorithm: { name: 'grpo', loss: 'ppo', clip_low: 0.1, dual_clip: 3 } };
   expect(parseRunFile(old, registry).algorithm).toMatchObject({
     advantage: { name: 'grpo' },
@@ -77,7 +77,7 @@ test('a run file of an earlier version, which named every option, is read', asyn
 test('short names at the top mean what they mean as flags, which win over them', async () => {
   const registry = await loadComponents();
   const short = {
-    model_name: '/m',
+    model_name: 'any',
     tasks: { source_type: 'demo_training' },
     group_size: 6,
     learning_rate: 1e-3,
@@ -88,7 +88,7 @@ test('short names at the top mean what they mean as flags, which win over them',
     max_steps: 9,
   };
   const long = {
-    model: { name: '/m', lora: { rank: 8 } },
+    model: { name: 'any', lora: { rank: 8 } },
     tasks: 'demo_training',
     rollout: { group_size: 6 },
     algorithm: { advantage: 'grpo', loss: { name: 'ppo', clip_high: 0.28 } },

@@ -4,14 +4,7 @@ import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { parseRunFile, readRunFile, SettingsError, type RunFile, type RunFileSource } from './index';
 
-const MINIMAL = [
-  '--model',
-  '/models/small',
-  '--tasks',
-  '{"source_type":"demo_training"}',
-  '--max_steps',
-  '5',
-];
+const MINIMAL = ['--model', 'small', '--tasks', '{"source_type":"demo_training"}', '--max_steps', '5'];
 
 const root = join(__dirname, '../../..');
 
@@ -39,7 +32,7 @@ describe('the run file', () => {
   it('fills in the defaults of the documents it comes from', () => {
     const run = read({ flags: MINIMAL });
     expect(run.model).toMatchObject({
-      name: '/models/small',
+      name: 'small',
       use_lora: true,
       lora: { rank: 32, targets: 'all-linear' },
     });

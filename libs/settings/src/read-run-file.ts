@@ -10,6 +10,7 @@ import {
 } from '@ui-rl/plugin-kit';
 import { parseDocument } from 'yaml';
 import { conflictsOf } from './conflicts';
+import { filesOfRun, isModelName, refusePaths, resolveFiles } from './named-files';
 import { chooseByOthers } from './dependent-choices';
 import { SettingsError, settingsError } from './errors';
 import { applyFlags, applyShortNames, splitFlags } from './flags';
@@ -29,6 +30,8 @@ export interface RunFileSource {
   assumed?: Readonly<Record<string, unknown>>;
   /** Where relative paths of flags start. Default: the working directory. */
   workingDir?: string;
+  /** Names of models; a model so called is none of the folders. */
+  models?: readonly string[];
 }
 
 /**
@@ -39,17 +42,26 @@ export interface RunFileSource {
 export function readRunFile(source: RunFileSource, registry: ComponentRegistry): RunFile {
   const plain = source.file === undefined ? structuredClone(source.options ?? {}) : parseYaml(source.file);
   const given = new GivenOptions(plain, source.file ?? 'the run file', registry);
-  return complete(given, registry, source);
+  const { run, whereOf } = complete(given, registry, source);
+  resolvePaths(run, registry, source, whereOf);
+  refuseConflicts(run, registry);
+  return run;
 }
 
-/** Checks a run file that was stored, as in a `RunRecord`. Loads no modules. Throws a `SettingsError`. */
+/**
+ * Checks a run file that was announced, as in a `RunRecord`. It comes from another machine: paths are refused where it should have
+ * addresses. Loads no modules. Throws a `SettingsError`.
+ */
 export function parseRunFile(
   plain: unknown,
   registry: ComponentRegistry,
   where = 'the stored run file',
 ): RunFile {
   if (!isRecord(plain)) throw settingsError('type', `${where} must be an object, found ${show(plain)}`);
-  return complete(new GivenOptions(plain, where, registry), registry, {});
+  const { run } = complete(new GivenOptions(plain, where, registry), registry, {});
+  refusePaths(run, registry, where);
+  refuseConflicts(run, registry);
+  return run;
 }
 
 export interface LoadedRunFile {
@@ -115,7 +127,13 @@ function parseYaml(file: string): Record<string, unknown> {
   return plain;
 }
 
-function complete(given: GivenOptions, registry: ComponentRegistry, source: RunFileSource): RunFile {
+interface Completed {
+  run: RunFile;
+  /** The flag, or the file, that gave an option. */
+  whereOf: (option: string) => string;
+}
+
+function complete(given: GivenOptions, registry: ComponentRegistry, source: RunFileSource): Completed {
   const index = new OptionIndex(registry);
   applyShortNames(given, index);
   moveOldPlaces(given, index);
@@ -124,16 +142,15 @@ function complete(given: GivenOptions, registry: ComponentRegistry, source: RunF
     if (given.get(path) === undefined) given.set(path, value, 'what is assumed');
   }
   chooseByOthers(given, registry);
+  const moved = new Map<string, string>();
   const { options: run, problems } = completeOptions(RunFile, given.tree, {
     where: (path) => given.where(path),
+    moved: (path, writtenAt) => moved.set(path, writtenAt),
     components: registry,
     unknown: (path) => unknownOption(path, index),
   });
   if (problems.length > 0) throw new SettingsError(problems);
-  const conflicts = conflictsOf(run, registry);
-  if (conflicts.length > 0) throw new SettingsError(conflicts);
-  resolvePaths(run, given, source);
-  return run;
+  return { run, whereOf: (option) => given.where(moved.get(option) ?? option) };
 }
 
 /** Options that stand where they stood in earlier versions are put where they stand now. */
@@ -155,12 +172,26 @@ function unknownOption(
   return { category: 'unknown', message: `unknown option "${path}".${near}` };
 }
 
+function refuseConflicts(run: RunFile, registry: ComponentRegistry): void {
+  const conflicts = conflictsOf(run, registry);
+  if (conflicts.length > 0) throw new SettingsError(conflicts);
+}
+
 /** Paths are made absolute, since services start elsewhere. */
-function resolvePaths(run: RunFile, given: GivenOptions, source: RunFileSource): void {
+function resolvePaths(
+  run: RunFile,
+  registry: ComponentRegistry,
+  source: RunFileSource,
+  whereOf: Completed['whereOf'],
+): void {
   const workingDir = workingDirOf(source);
-  run.model.name = modelName(run.model.name, workingDir);
-  const fromFile = source.file !== undefined && given.where('plugins') === source.file;
-  run.plugins = pathsOf(run.plugins, fromFile ? folderOf(source) : workingDir);
+  const folderFor = (option: string): string =>
+    source.file === undefined || whereOf(option).startsWith('--') ? workingDir : folderOf(source);
+  if (source.models?.includes(run.model.name) !== true) {
+    run.model.name = modelName(run.model.name, workingDir);
+  }
+  run.plugins = pathsOf(run.plugins, folderFor('plugins'));
+  resolveFiles(filesOfRun(run, registry), whereOf, folderFor);
 }
 
 function workingDirOf(source: RunFileSource): string {
@@ -174,5 +205,5 @@ function folderOf(source: RunFileSource): string {
 /** A folder as an absolute path. Names on the hub (`organisation/name[@revision]`) and of `UIRL_MODELS` stay. */
 function modelName(name: string, workingDir: string): string {
   const path = resolve(workingDir, name);
-  return !existsSync(path) && /^\w[\w.-]*(\/\w[\w.-]*(@\S+)?)?$/.test(name) ? name : path;
+  return !existsSync(path) && isModelName(name) ? name : path;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
-import { RunService, type ServedRun } from '@ui-rl/service';
+import { type RunFileReceiver, RunService, type ServedRun } from '@ui-rl/service';
 import type { Log } from '@ui-rl/plugin-kit';
 import { ActorOptions } from './actor.options';
 import { Rollouts } from './rollouts';
@@ -9,15 +9,15 @@ import { planRun } from './run-plan';
 /** Plays the rollouts of runs. */
 @Injectable()
 export class ActorService extends RunService {
-  private readonly components: ActorOptions['components'];
+  private readonly receiver: RunFileReceiver;
 
-  constructor(bus: BusService, { runId, components }: ActorOptions) {
+  constructor(bus: BusService, { runId, components, cacheDir }: ActorOptions) {
     super(bus, { runId });
-    this.components = components;
+    this.receiver = { bus, components, cacheDir };
   }
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
-    return new Rollouts(this.bus, await planRun(record, this.components, logTo(this.bus)));
+    return new Rollouts(this.bus, await planRun(record, this.receiver, logTo(this.bus)));
   }
 }
 

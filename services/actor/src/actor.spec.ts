@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { BusService, sha256 } from '@ui-rl/bus';
 import {
@@ -21,7 +22,7 @@ Logger.overrideLogger(false);
 
 const RUN = 'actor-service';
 const CONFIG = {
-  model: { name: '/models/none', prompt: 'compact' },
+  model: { name: 'any', prompt: 'compact' },
   tasks: { source_type: 'demo_training' },
   rollout: { concurrency: 3, max_turns: 2, turn_timeout_ms: 20_000 },
   environment: { deadline_ms: 5_000 },
@@ -116,7 +117,7 @@ beforeAll(async () => {
       seen.add(streamSequence);
     },
   });
-  actor = await openApplication(actorBus, ActorModule.forRoot({ components }));
+  actor = await openApplication(actorBus, ActorModule.forRoot({ components, cacheDir: tmpdir() }));
   await world.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config: CONFIG });
 });
 
@@ -210,7 +211,8 @@ test('episodes go on after the broker was killed in the middle of them, none los
 test('an actor that waits for a run stops when it is told to, and plays no run that comes later', async () => {
   const empty = await startNats();
   const connect = () => BusService.connect({ service: 'actor', servers: [empty.url] });
-  const start = (bus: BusService) => openApplication(bus, ActorModule.forRoot({ components }));
+  const start = (bus: BusService) =>
+    openApplication(bus, ActorModule.forRoot({ components, cacheDir: tmpdir() }));
   const [first, second] = [await connect(), await connect()];
   const stopped = await start(first);
   const watches = async () => {

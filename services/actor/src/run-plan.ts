@@ -1,7 +1,7 @@
 import type { EnvironmentSpec, Purpose, RunRecord } from '@ui-rl/contracts';
 import { type EpisodePlan, planEpisodes } from '@ui-rl/episode';
-import type { ComponentRegistry, Log } from '@ui-rl/plugin-kit';
-import { parseRunFile } from '@ui-rl/settings';
+import type { Log } from '@ui-rl/plugin-kit';
+import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
 import { TIMEOUTS, type Timeouts } from './episode/timeouts';
 
 /** What the actor needs to know of a run. */
@@ -20,10 +20,10 @@ export interface RunPlan {
  *
  * @throws SettingsError or PluginError that names what is wrong
  */
-export async function planRun(record: RunRecord, components: ComponentRegistry, log: Log): Promise<RunPlan> {
-  const run = parseRunFile(record.config, components, `run ${record.runId}`);
+export async function planRun(record: RunRecord, receiver: RunFileReceiver, log: Log): Promise<RunPlan> {
+  const run = await receiveRunFile(record, ['model.action_format', 'verifier', 'rewards'], receiver);
   const { rollout, environment, evaluation } = run;
-  const plan = planEpisodes(run, components, log);
+  const plan = planEpisodes(run, receiver.components, log);
   return {
     runId: record.runId,
     concurrency: rollout.concurrency,

@@ -8,6 +8,8 @@ export class EnvOptions {
   environments: readonly string[];
   /** What runs may choose. */
   components: ComponentRegistry;
+  /** Folder of downloads. */
+  cacheDir: string;
   /** Chromium for the browser environment where the run names none. */
   chromiumBin?: string;
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { BusService, failure, type Responder, type RunSnapshot } from '@ui-rl/bus';
 import { EnvOpenRequest, type EnvOpenReply, subjects } from '@ui-rl/contracts';
-import { RunService, type ServedRun } from '@ui-rl/service';
+import { receiveRunFile, RunService, type ServedRun } from '@ui-rl/service';
 import { EnvOptions } from './env.options';
 import { RunEnvironments } from './run-environments';
 
@@ -15,18 +15,21 @@ export class EnvService extends RunService implements OnModuleDestroy {
 
   constructor(
     @Inject(BusService) bus: BusService,
-    @Inject(EnvOptions) { runId }: EnvOptions,
+    @Inject(EnvOptions) private readonly own: EnvOptions,
     @Inject(RunEnvironments) private readonly environments: RunEnvironments,
   ) {
-    super(bus, { runId });
+    super(bus, { runId: own.runId });
   }
 
   async onModuleDestroy(): Promise<void> {
     await Promise.all([...this.offers.values()].map((offer) => offer.stop()));
   }
 
-  protected async prepare({ record: { runId }, record }: RunSnapshot): Promise<ServedRun> {
-    const kinds = await this.environments.start(record);
+  protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
+    const { runId } = record;
+    const { components, cacheDir } = this.own;
+    const run = await receiveRunFile(record, ['environment'], { bus: this.bus, components, cacheDir });
+    const kinds = await this.environments.start(runId, run.environment);
     kinds.forEach((kind) => this.offer(kind));
     return {
       work: (signal) => this.bus.runs.untilOver(runId, signal),

@@ -30,7 +30,10 @@ describe('the env service', () => {
     const connect = (service: string) =>
       BusService.connect({ service, servers: [`nats://127.0.0.1:${nats.port}`] });
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
-    app = await openMicroservice(serviceBus, EnvModule.forRoot({ environments: [], components }));
+    app = await openMicroservice(
+      serviceBus,
+      EnvModule.forRoot({ environments: [], components, cacheDir: tmpdir() }),
+    );
     [task] = await loadTasks(components, [{ source_type: 'demo_training', limit: 1, seed: 0 }]);
     await createRun('run', { max_sessions: 2, deadline_ms: 5000 });
     await eventually('the environment', async () => (await open()).ok);
@@ -45,7 +48,7 @@ describe('the env service', () => {
 
   async function createRun(runId: string, environment: Record<string, unknown>, more = {}): Promise<void> {
     const config = {
-      model: { name: '/model' },
+      model: { name: 'any' },
       tasks: { source_type: 'demo_training' },
       environment,
       training: { max_steps: 1 },

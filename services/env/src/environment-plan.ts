@@ -1,13 +1,11 @@
 import { Logger } from '@nestjs/common';
-import type { RunRecord } from '@ui-rl/contracts';
 import type { StartSessions } from '@ui-rl/episode';
 import type { Log } from '@ui-rl/plugin-kit';
-import { parseRunFile } from '@ui-rl/settings';
+import type { EnvironmentGroup } from '@ui-rl/settings';
 import type { EnvOptions } from './env.options';
 
-/** The environments a run needs from this service. Throws `SettingsError` where its run file is wrong. */
-export function plansOf({ runId, config }: RunRecord, service: EnvOptions): StartSessions[] {
-  const { environment } = parseRunFile(config, service.components, `run ${runId}`);
+/** The environments a run needs from this service. */
+export function plansOf(environment: EnvironmentGroup, service: EnvOptions): StartSessions[] {
   const chosen = environment.kind;
   const names = service.environments.length > 0 ? service.environments : [chosen.name];
   return names.map((name) => ({

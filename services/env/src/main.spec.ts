@@ -43,7 +43,7 @@ describe('the env process', () => {
     nats = await startNats();
     bus = await BusService.connect({ service: 'test', servers: [`nats://127.0.0.1:${nats.port}`] });
     const config = {
-      model: { name: '/model' },
+      model: { name: 'any' },
       tasks: { source_type: 'demo_training' },
       training: { max_steps: 1 },
     };

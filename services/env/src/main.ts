@@ -3,6 +3,7 @@ import { openMicroservice, serviceMain } from '@ui-rl/service';
 import { EnvModule } from './env.module';
 
 /** Holds the sessions of environments: browsers, desktops, phones. Waits for NATS and for a run. */
-serviceMain('env', ({ bus, components, settings: { run: runId, environments, chromiumBin } }) =>
-  openMicroservice(bus, EnvModule.forRoot({ runId, environments, components, chromiumBin })),
-);
+serviceMain('env', ({ bus, components, settings }) => {
+  const { run: runId, environments, chromiumBin, cacheDir } = settings;
+  return openMicroservice(bus, EnvModule.forRoot({ runId, environments, components, chromiumBin, cacheDir }));
+});

@@ -64,7 +64,10 @@ describe('an environment from one file outside of the repository', () => {
     nats = await startNats();
     const connect = (service: string) => BusService.connect({ service, servers: [nats.url] });
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
-    app = await openMicroservice(serviceBus, EnvModule.forRoot({ environments: [], components }));
+    app = await openMicroservice(
+      serviceBus,
+      EnvModule.forRoot({ environments: [], components, cacheDir: tmpdir() }),
+    );
   });
 
   afterAll(async () => {
@@ -76,7 +79,7 @@ describe('an environment from one file outside of the repository', () => {
 
   async function createRun(runId: string, kind: Record<string, unknown>): Promise<void> {
     const config = {
-      model: { name: '/model' },
+      model: { name: 'any' },
       tasks: { source_type: 'demo_training' },
       environment: { kind, max_sessions: 2 },
       training: { max_steps: 1 },

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { RunRecord } from '@ui-rl/contracts';
 import { startSessions } from '@ui-rl/episode';
 import type { Sessions } from '@ui-rl/plugin-kit';
+import type { EnvironmentGroup } from '@ui-rl/settings';
 import type { EnvOptions } from './env.options';
 import { plansOf } from './environment-plan';
 
@@ -15,18 +15,18 @@ export class RunEnvironments {
 
   constructor(private readonly options: EnvOptions) {}
 
-  /** Starts what a run needs and returns the kinds. Throws what a plugin or the run file is refused with. */
-  async start(record: RunRecord): Promise<string[]> {
+  /** Starts what a run needs and returns the kinds. Throws what a plugin is refused with. */
+  async start(runId: string, environment: EnvironmentGroup): Promise<string[]> {
     const started = new Map<string, Sessions>();
     try {
-      for (const plan of plansOf(record, this.options)) {
+      for (const plan of plansOf(environment, this.options)) {
         started.set(plan.choice.name, await startSessions(plan, this.options.components));
       }
     } catch (error) {
       await closeAll(started);
       throw error;
     }
-    this.runs.set(record.runId, started);
+    this.runs.set(runId, started);
     return [...started.keys()];
   }
 

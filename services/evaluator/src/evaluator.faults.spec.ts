@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { tmpdir } from 'node:os';
 import type { DeadLetter } from '@ui-rl/bus';
 import {
   type EvaluationEvent,
@@ -193,7 +194,11 @@ it('warns when no episode comes in, once per silence', async () => {
   const runId = await world.createRun();
   const warnings = await world.follow(runId, 'warning');
   const record = await world.bus.runs.record(runId);
-  const plan = await planRun(record!, await loadComponents());
+  const plan = await planRun(record!, {
+    bus: world.bus,
+    components: await loadComponents(),
+    cacheDir: tmpdir(),
+  });
   const stop = new AbortController();
   const asked = await world.startActor(runId, () => null);
   const running = new RunEvaluator(world.bus, plan, 200).work(stop.signal);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
-import { RunService, type ServedRun } from '@ui-rl/service';
+import { type RunFileReceiver, RunService, type ServedRun } from '@ui-rl/service';
 import { type EvaluationPlan, planRun } from './plan';
 import { RunEvaluator } from './run-evaluator';
 import { EvaluatorOptions } from './evaluator.options';
@@ -8,15 +8,15 @@ import { EvaluatorOptions } from './evaluator.options';
 /** Evaluates runs. */
 @Injectable()
 export class EvaluatorService extends RunService {
-  private readonly components: EvaluatorOptions['components'];
+  private readonly receiver: RunFileReceiver;
 
-  constructor(bus: BusService, { runId, components }: EvaluatorOptions) {
+  constructor(bus: BusService, { runId, components, cacheDir }: EvaluatorOptions) {
     super(bus, { runId });
-    this.components = components;
+    this.receiver = { bus, components, cacheDir };
   }
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
-    const plan = await planRun(record, this.components);
+    const plan = await planRun(record, this.receiver);
     if (plan.unchecked.length > 0) await this.warnUnchecked(plan);
     return new RunEvaluator(this.bus, plan);
   }

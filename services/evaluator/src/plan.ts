@@ -1,6 +1,7 @@
 import type { RunRecord } from '@ui-rl/contracts';
 import { type ComponentRegistry, loadTasks, type LoadedTask } from '@ui-rl/plugin-kit';
-import { parseRunFile, type RunFile } from '@ui-rl/settings';
+import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
+import type { RunFile } from '@ui-rl/settings';
 
 /** Goals that are scored together. */
 export interface GoalSet {
@@ -30,12 +31,10 @@ export interface EvaluationPlan {
  *
  * @throws SettingsError or PluginError that names what is wrong
  */
-export async function planRun(
-  { runId, config }: RunRecord,
-  components: ComponentRegistry,
-): Promise<EvaluationPlan> {
-  const file = parseRunFile(config, components, `run ${runId}`);
-  const sets = await loadSets(components, file);
+export async function planRun(record: RunRecord, receiver: RunFileReceiver): Promise<EvaluationPlan> {
+  const { runId } = record;
+  const file = await receiveRunFile(record, ['tasks', 'eval_tasks'], receiver);
+  const sets = await loadSets(receiver.components, file);
   const tasks = sets.flatMap((set) => set.tasks);
   return {
     runId,

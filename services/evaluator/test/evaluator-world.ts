@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
 import {
@@ -22,7 +23,7 @@ export const EPISODES = 2;
 export const TRAIN = 3 * EPISODES;
 export const ALL = 5 * EPISODES;
 const config = {
-  model: { name: '/models/any' },
+  model: { name: 'any' },
   tasks: [{ source_type: 'demo_training', limit: 3 }],
   eval_tasks: [{ source_type: 'demo_eval', limit: 2 }],
   training: { seed: 5, max_steps: 20, eval_every: 10 },
@@ -79,7 +80,10 @@ export class EvaluatorWorld {
   async startEvaluator(runId: string, plugins: string[] = []): Promise<void> {
     const own = await BusService.connect({ service: 'evaluator', servers: [this.nats.url] });
     const components = await loadComponents({ packages: plugins });
-    const app = await openApplication(own, EvaluatorModule.forRoot({ runId, components }));
+    const app = await openApplication(
+      own,
+      EvaluatorModule.forRoot({ runId, components, cacheDir: tmpdir() }),
+    );
     this.ends.push(async () => {
       await app.close();
       await own.close();

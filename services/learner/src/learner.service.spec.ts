@@ -84,7 +84,7 @@ it('goes on from the run that left its checkpoints in the same folder, or leaves
   );
 });
 
-it('begins with the weights of a checkpoint that is named by its address, with an optimizer of its own', async () => {
+it('begins with the weights of a checkpoint that is named by its address, or was uploaded, with an optimizer of its own', async () => {
   const first = await world.startRun({ groupsPerBatch: 1 });
   await world.playGroup(first, 0, [1, 0]);
   await world.reached(first, 1);
@@ -97,6 +97,11 @@ it('begins with the weights of a checkpoint that is named by its address, with a
     runsDir: join(world.runsDir, 'a-machine-that-never-saw-it'),
   });
   expect(await world.bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
+  await world.quit();
+  await world.bus.runs.changePhase(second, 'finished');
+  const uploaded = await world.bus.files.share(join(world.runsDir, first, 'checkpoints/000001'));
+  const third = await world.startRun({ loadCheckpoint: uploaded });
+  expect(await world.bus.runs.policy(third)).toMatchObject({ version: 0, adapterDigest });
 });
 
 it('marks a run it cannot serve as failed, with the reason', async () => {

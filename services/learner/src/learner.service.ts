@@ -16,8 +16,8 @@ export abstract class LearnerServiceOptions {
   readonly runId?: string;
   /** What runs may choose from. */
   readonly components: ComponentRegistry;
-  /** Reads a run's options from its record; throws where they make no sense. */
-  readonly optionsOf: (run: RunSnapshot) => LearnerOptions;
+  /** Reads a run's options from its record; rejects where they make no sense. */
+  readonly optionsOf: (run: RunSnapshot) => Promise<LearnerOptions>;
   /** Called with an error that ends the process. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -50,7 +50,7 @@ export class LearnerService extends RunService {
     const { bus, own } = this;
     const { components, onFailure } = own;
     try {
-      return await startLearner({ bus, run, options: own.optionsOf(run), components, onFailure });
+      return await startLearner({ bus, run, options: await own.optionsOf(run), components, onFailure });
     } catch (error) {
       if (error instanceof CheckpointElsewhere) own.onFailure(error);
       if (error instanceof RunSkipped) {

@@ -1,8 +1,7 @@
 import 'reflect-metadata';
-import { openApplication, serviceMain } from '@ui-rl/service';
-import { parseRunFile } from '@ui-rl/settings';
+import { openApplication, receiveRunFile, serviceMain } from '@ui-rl/service';
 import { LearnerModule } from './learner.module';
-import { learnerOptions } from './run-options';
+import { LEARNER_USES, learnerOptions } from './run-options';
 
 /** Owns the device of a run: answers with its policy and trains it. Waits for NATS and for a run. */
 serviceMain('learner', ({ bus, components, settings, fail }) =>
@@ -11,8 +10,10 @@ serviceMain('learner', ({ bus, components, settings, fail }) =>
     LearnerModule.forRoot({
       runId: settings.run,
       components,
-      optionsOf: ({ record }) =>
-        learnerOptions(parseRunFile(record.config, components, `run ${record.runId}`), settings),
+      optionsOf: async ({ record }) => {
+        const receiver = { bus, components, cacheDir: settings.cacheDir };
+        return learnerOptions(await receiveRunFile(record, LEARNER_USES, receiver), settings);
+      },
       // Episodes that were not trained yet come again to the process that takes over.
       onFailure: fail,
     }),

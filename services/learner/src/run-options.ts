@@ -6,6 +6,9 @@ import type { AlgorithmOptions } from './training/algorithm';
 /** Unacknowledged messages the broker hands out to one consumer, and pull requests it lets wait: 512 by default. */
 const MAX_OPEN_TRAJECTORIES = 500;
 
+/** Where a run file names components that the learner makes. The checkpoint a run begins with is fetched by those that begin. */
+export const LEARNER_USES = ['engine', 'sampler', 'algorithm', 'training', 'logging'];
+
 /** Set by the machine, not by the run. */
 export type MachineOptions = Pick<LearnerOptions, 'runsDir' | 'hub' | 'models' | 'cacheDir'>;
 

@@ -8,7 +8,7 @@ import {
   type BusService,
   type RunSnapshot,
 } from '@ui-rl/bus';
-import type { BaseModel } from '@ui-rl/contracts';
+import { parseSharedFileName, type BaseModel } from '@ui-rl/contracts';
 import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
 import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
 import { redactRunFile } from '@ui-rl/settings';
@@ -135,7 +135,9 @@ function folderOf({ bus, run, options }: StartOptions): Promise<RunFolder> {
 
 function modelOf({ options }: StartOptions, state: LearnerState | undefined): Promise<FoundModel> {
   const { model, hub, models } = options;
-  return findModel(model, state?.model, { ...hub, models, onProgress: (line) => logger.log(line) });
+  const onProgress = (line: string) => logger.log(line);
+  // A folder's name in a run file is that of somebody else's folder.
+  return findModel(model, state?.model, { ...hub, models, folders: false, onProgress });
 }
 
 function progressOf(
@@ -222,8 +224,9 @@ function weightsOf(start: StartOptions, { engine, sampler }: Machinery): PolicyW
   });
 }
 
-/** The folder of a checkpoint, by its address. */
+/** The folder of a checkpoint, or of one that somebody uploaded, by its address. */
 function locate({ bus, options: { runsDir, cacheDir } }: StartOptions, name: string): Promise<string> {
+  if (parseSharedFileName(name) !== undefined) return bus.files.fetch(name, cacheDir);
   return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
 }
 

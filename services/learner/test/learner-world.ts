@@ -159,7 +159,7 @@ export class LearnerWorld {
     const onFailure = (error: unknown): void => void this.failures.push(error);
     this.app = await openApplication(
       this.served,
-      LearnerModule.forRoot({ runId, components, optionsOf: () => options, onFailure }),
+      LearnerModule.forRoot({ runId, components, optionsOf: async () => options, onFailure }),
     );
   }
 

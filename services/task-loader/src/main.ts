@@ -3,6 +3,6 @@ import { openApplication, serviceMain } from '@ui-rl/service';
 import { TaskLoaderModule } from './task-loader.module';
 
 /** Feeds runs with tasks. Waits for NATS and for a run. */
-serviceMain('task-loader', ({ bus, components, settings }) =>
-  openApplication(bus, TaskLoaderModule.forRoot({ runId: settings.run, components })),
+serviceMain('task-loader', ({ bus, components, settings: { run: runId, cacheDir } }) =>
+  openApplication(bus, TaskLoaderModule.forRoot({ runId, components, cacheDir })),
 );

@@ -1,12 +1,6 @@
 import type { RunRecord } from '@ui-rl/contracts';
-import {
-  type ComponentRegistry,
-  loadTasks,
-  type LoadedTask,
-  PluginError,
-  type TaskSourceComponent,
-} from '@ui-rl/plugin-kit';
-import { parseRunFile } from '@ui-rl/settings';
+import { loadTasks, type LoadedTask, PluginError, type TaskSourceComponent } from '@ui-rl/plugin-kit';
+import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
 
 /** What the task-loader knows of a run. */
 export interface LoaderPlan {
@@ -25,11 +19,10 @@ export interface LoaderPlan {
  *
  * @throws SettingsError or PluginError that names what is wrong
  */
-export async function planRun(
-  { runId, config }: RunRecord,
-  components: ComponentRegistry,
-): Promise<LoaderPlan> {
-  const file = parseRunFile(config, components, `run ${runId}`);
+export async function planRun(record: RunRecord, receiver: RunFileReceiver): Promise<LoaderPlan> {
+  const { runId } = record;
+  const { components } = receiver;
+  const file = await receiveRunFile(record, ['tasks'], receiver);
   const configs = [...file.tasks, ...file.eval_tasks];
   const sources = new Set(configs.map(({ source_type }) => components.get('task-source', source_type)));
   const tasks = await loadTasks(components, file.tasks);

@@ -6,4 +6,6 @@ export abstract class TaskLoaderOptions {
   readonly runId?: string;
   /** What runs may choose. */
   readonly components: ComponentRegistry;
+  /** Folder of downloads. */
+  readonly cacheDir: string;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
-import { RunService, type ServedRun } from '@ui-rl/service';
+import { type RunFileReceiver, RunService, type ServedRun } from '@ui-rl/service';
 import { planRun } from './plan';
 import { RunLoader } from './run-loader';
 import { TaskLoaderOptions } from './task-loader.options';
@@ -8,14 +8,14 @@ import { TaskLoaderOptions } from './task-loader.options';
 /** Feeds runs with tasks. */
 @Injectable()
 export class TaskLoaderService extends RunService {
-  private readonly components: TaskLoaderOptions['components'];
+  private readonly receiver: RunFileReceiver;
 
-  constructor(bus: BusService, { runId, components }: TaskLoaderOptions) {
+  constructor(bus: BusService, { runId, components, cacheDir }: TaskLoaderOptions) {
     super(bus, { runId });
-    this.components = components;
+    this.receiver = { bus, components, cacheDir };
   }
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
-    return new RunLoader(this.bus, await planRun(record, this.components));
+    return new RunLoader(this.bus, await planRun(record, this.receiver));
   }
 }

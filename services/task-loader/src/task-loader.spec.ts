@@ -1,4 +1,7 @@
 import 'reflect-metadata';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { BusService, type Consumption, type DeadLetter } from '@ui-rl/bus';
 import { ANY, type PolicyState, RolloutRequest, SEED_RANGES, STREAMS, subjects } from '@ui-rl/contracts';
@@ -12,7 +15,7 @@ Logger.overrideLogger(false);
 const GROUP_SIZE = 3;
 const GROUP_FIELDS = ['groupId', 'seed', 'groupIndex', 'policy', 'purpose', 'attempt'] as const;
 const config = {
-  model: { name: '/models/any' },
+  model: { name: 'any' },
   tasks: [{ source_type: 'demo_training', category: 'settings', limit: 4 }],
   eval_tasks: [{ source_type: 'demo_eval', limit: 2 }],
   rollout: { group_size: GROUP_SIZE },
@@ -22,10 +25,12 @@ const config = {
 describe('task-loader', () => {
   let nats: NatsServer;
   let bus: BusService;
+  let folder: string;
   let runs = 0;
   const ends: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'uirl-loader-'));
     nats = await startNats();
     bus = await BusService.connect({ service: 'test', servers: [nats.url] });
   });
@@ -35,13 +40,18 @@ describe('task-loader', () => {
   afterAll(async () => {
     await bus.close();
     await nats.stop();
+    rmSync(folder, { recursive: true });
   });
 
   async function startLoader(runId: string): Promise<void> {
     const own = await BusService.connect({ service: 'task-loader', servers: [nats.url] });
     const app = await openApplication(
       own,
-      TaskLoaderModule.forRoot({ runId, components: await loadComponents() }),
+      TaskLoaderModule.forRoot({
+        runId,
+        components: await loadComponents(),
+        cacheDir: join(folder, 'cache'),
+      }),
     );
     ends.push(async () => {
       await app.close();
@@ -326,13 +336,38 @@ describe('task-loader', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('fails a run whose tasks cannot be loaded, with the reason', async () => {
-    const runId = await createRun('training', { tasks: [{ source_type: 'demo_trainnig' }] });
+  it('reads tasks from a file that somebody uploaded from a machine that is gone', async () => {
+    const path = join(folder, 'tasks.jsonl');
+    writeFileSync(path, '{"id":"a","description":"Open A"}\n{"id":"b","description":"Open B"}\n');
+    const address = await bus.files.share(path);
+    rmSync(path);
+    const runId = await createRun('training', { tasks: [{ source_type: 'file', path: address }] });
+    const seen = await collect(runId);
+    await request(runId, 2);
+    await startLoader(runId);
+    await eventually('2 groups', () => seen.length >= 2 * GROUP_SIZE);
+    expect(new Set(seen.map(({ task }) => task.description))).toEqual(new Set(['Open A', 'Open B']));
+  });
+
+  it.each([
+    ['cannot be loaded', { source_type: 'demo_trainnig' }, /"demo_trainnig"/],
+    [
+      'are named by a path of some machine',
+      { source_type: 'file', path: __filename },
+      /run run-\d+: tasks\[0\]\.path is the path .*task-loader\.spec\.ts on the machine of somebody else, expected an address/,
+    ],
+    [
+      'nobody uploaded',
+      { source_type: 'file', path: `uirl://file/${'0'.repeat(64)}/tasks.jsonl` },
+      /tasks\[0\]\.path is uirl:.*nobody has shared sha256 0+ at this broker/,
+    ],
+  ])('fails a run whose tasks %s, with the reason', async (_, tasks, reason) => {
+    const runId = await createRun('training', { tasks: [tasks] });
     await startLoader(runId);
     const state = await eventually('the end', async () => {
       const found = await bus.runs.state(runId);
       return found?.phase === 'failed' ? found : null;
     });
-    expect(state.reason).toContain('"demo_trainnig"');
+    expect(state.reason).toMatch(reason);
   });
 });

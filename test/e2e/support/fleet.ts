@@ -111,7 +111,7 @@ export class TestFleet {
   async createRun(runId: string, changes: Record<string, object> = {}): Promise<RunLog> {
     const groups: Record<string, object> = {
       model: {
-        name: this.modelDir,
+        name: 'tiny',
         prompt: 'compact',
         lora: { rank: 4, alpha: 8 },
         max_sequence: 256,
@@ -226,6 +226,8 @@ export class TestFleet {
       // Services that are killed remove no files.
       TMPDIR: join(this.folder, 'tmp'),
       UIRL_PLUGINS: this.plugins.join(','),
+      UIRL_MODELS: `tiny=${this.modelDir},truncated=${this.modelDir}-truncated`,
+      UIRL_CACHE_DIR: join(this.folder, `cache-${name}`),
     };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
     if (name === 'learner' && this.learnerRunsDir !== undefined) env.UIRL_RUNS_DIR = this.learnerRunsDir;

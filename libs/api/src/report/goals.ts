@@ -1,10 +1,15 @@
-import type { RunFile } from '@ui-rl/settings';
+import { filesOfRun, type RunFile } from '@ui-rl/settings';
 import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import type { RunObserver } from './run-observer';
 import type { PhaseGoal } from './progress';
 
-/** How many episodes one evaluation of all sets takes; reads the task sources, so that a wrong one fails at once. */
+/**
+ * How many episodes one evaluation of all sets takes; reads the task sources, so that a wrong one fails at once. 0 where that cannot
+ * be told here, since files of theirs are at the broker.
+ */
 export async function evaluationEpisodes(run: RunFile, registry: ComponentRegistry): Promise<number> {
+  const files = filesOfRun(run, registry).filter(({ option }) => /^(eval_)?tasks\b/.test(option));
+  if (files.some(({ isAddress }) => isAddress)) return 0;
   const count = async (sources: RunFile['tasks']) => (await loadTasks(registry, sources)).length;
   const sets = run.evaluation.sets;
   const training = sets.includes('train_goals') ? await count(run.tasks) : 0;

@@ -24,12 +24,18 @@ export async function brokerHost({ nats }: CliSettings, signal?: AbortSignal): P
   return { bus, peakRss: () => ({}), stop: () => bus.close() };
 }
 
+export interface OwnHostOptions {
+  /** Further environment of the services. */
+  env: Readonly<Record<string, string>>;
+  onWarning: (message: string) => void;
+}
+
 /** A private broker and services of the run's own on this machine. */
 export async function ownHost(
   settings: CliSettings,
   runId: string,
   run: RunFile,
-  onWarning: (message: string) => void,
+  { env, onWarning }: OwnHostOptions,
 ): Promise<RunHost> {
   const { runsDir } = settings;
   const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
@@ -45,6 +51,7 @@ export async function ownHost(
       natsServer: settings.natsServer,
       workDir,
       env: settings.environmentWith({
+        ...env,
         UIRL_RUN: runId,
         UIRL_RUNS_DIR: runsDir,
         UIRL_PLUGINS: [...new Set([...settings.plugins, ...run.plugins])].join(','),

@@ -7,6 +7,7 @@ import { quickstartReport, type QuickstartReport } from '../report/quickstart-re
 import { RunObserver } from '../report/run-observer';
 import { announceRun, runEnd } from './announce';
 import { decideOnLogDir } from './log-dir';
+import { nameModelFolder } from './model-name';
 import { brokerHost, ownHost } from './run-host';
 
 export interface RunOptions {
@@ -66,14 +67,18 @@ export async function startRun(
   const settings = readCliSettings();
   const { flags = [], workingDir, signal, onEvent = () => undefined, onWarning = () => undefined } = options;
   const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
-  const { run, registry } = await loadRunFile({ ...source, flags, workingDir }, settings.plugins);
-  const evaluation = await evaluationEpisodes(run, registry);
+  const models = Object.keys(settings.models);
+  const loaded = await loadRunFile({ ...source, flags, workingDir, models }, settings.plugins);
+  const { registry } = loaded;
+  const evaluation = await evaluationEpisodes(loaded.run, registry);
+  const { services = settings.hasBroker ? 'broker' : 'own' } = options;
+  const { run, env } =
+    services === 'own' ? nameModelFolder(loaded.run, settings.models) : { run: loaded.run, env: {} };
   const runId = newRunId(run.logging.run_name);
   const observer = new RunObserver();
-  const { services = settings.hasBroker ? 'broker' : 'own' } = options;
   const host = await (services === 'broker'
     ? brokerHost(settings, signal)
-    : ownHost(settings, runId, run, onWarning));
+    : ownHost(settings, runId, run, { env, onWarning }));
   const { bus, monitorUrl, logsDir } = host;
   const stop = () => host.stop(observer.failure !== undefined);
   try {

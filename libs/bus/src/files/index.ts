@@ -9,4 +9,4 @@ export {
   type ManifestFile,
 } from './manifest';
 export { resolveCheckpoint, type CheckpointPlaces } from './resolve-checkpoint';
-export { isSharedFile, SharedFiles } from './shared-files';
+export { SharedFiles } from './shared-files';

@@ -1,31 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { parseSharedFileName, sharedFileName } from '@ui-rl/contracts';
 import { BusError } from '../errors';
 import type { FileStore } from './file-store';
 import { downloadFolder, uploadFolder } from './folders';
 import { digestOf, digestOfBytes, readManifest, writeManifest, type Digest } from './manifest';
-
-/** Where a file or folder that somebody shared can be had: `uirl://file/<sha256>/tasks.jsonl`, `uirl://folder/<sha256>/adapter`. */
-interface SharedFile {
-  kind: 'file' | 'folder';
-  /** Of the file, or of the folder's manifest. Hex. */
-  sha256: string;
-  /** What it was called, so that programs that look at endings find theirs. */
-  name: string;
-}
-
-const ADDRESS = /^uirl:\/\/(file|folder)\/([0-9a-f]{64})\/([A-Za-z0-9_][A-Za-z0-9_.+@-]{0,127})$/;
-
-/** Whether a text is the address of a shared file or folder. */
-export function isSharedFile(text: string): boolean {
-  return parseAddress(text) !== undefined;
-}
-
-function parseAddress(address: string): SharedFile | undefined {
-  const [, kind, sha256, name] = ADDRESS.exec(address) ?? [];
-  return kind === undefined ? undefined : { kind: kind as SharedFile['kind'], sha256, name };
-}
 
 /**
  * Files and folders that people name on their own machines, stored by content, so that services on other machines can have them
@@ -45,7 +25,7 @@ export class SharedFiles {
       .replace(/[^A-Za-z0-9_.+@-]/g, '_')
       .replace(/^[^A-Za-z0-9_]/, '_')
       .slice(0, 128);
-    return `uirl://${kind}/${sha256}/${name === '' ? kind : name}`;
+    return sharedFileName({ kind, sha256, name: name === '' ? kind : name });
   }
 
   /**
@@ -53,7 +33,7 @@ export class SharedFiles {
    * Throws `BusError` `configuration` for what is no address, `missing`, or `damaged` where the content is another one.
    */
   async fetch(address: string, cacheDir: string): Promise<string> {
-    const shared = parseAddress(address);
+    const shared = parseSharedFileName(address);
     if (shared === undefined)
       throw new BusError('configuration', `"${address}" is no address such as uirl://file/<sha256>/<name>`);
     const path = join(cacheDir, 'files', shared.sha256, shared.name);
@@ -61,6 +41,17 @@ export class SharedFiles {
     if (shared.kind === 'file') await this.fetchFile(shared.sha256, path);
     else await this.fetchFolder(shared.sha256, path);
     return path;
+  }
+
+  /** Throws `BusError` `missing` where nobody has shared what an address names. */
+  async check(address: string): Promise<void> {
+    const shared = parseSharedFileName(address);
+    if (shared === undefined || (await this.store.digest(shared.sha256)) === null) throw absent(address);
+  }
+
+  /** Frees what uploads left behind that were cut off. */
+  async sweep(): Promise<void> {
+    await this.store.sweep();
   }
 
   private async shareFile(path: string): Promise<Digest> {
@@ -81,7 +72,7 @@ export class SharedFiles {
 
   private async fetchFile(sha256: string, path: string): Promise<void> {
     const digest = await this.store.digest(sha256);
-    if (digest === null) throw absent(sha256);
+    if (digest === null) throw absent(`sha256 ${sha256}`);
     await mkdir(dirname(path), { recursive: true });
     const aside = `${path}.${randomUUID().slice(0, 8)}.writing`;
     try {
@@ -94,7 +85,7 @@ export class SharedFiles {
 
   private async fetchFolder(sha256: string, dir: string): Promise<void> {
     const bytes = await this.store.get(sha256);
-    if (bytes === null) throw absent(sha256);
+    if (bytes === null) throw absent(`sha256 ${sha256}`);
     if (digestOfBytes(bytes).sha256 !== sha256)
       throw new BusError('damaged', `the manifest ${sha256} of a shared folder has another content`);
     const manifest = readManifest(bytes, `the manifest ${sha256} of a shared folder`);
@@ -102,11 +93,8 @@ export class SharedFiles {
   }
 }
 
-function absent(sha256: string): BusError {
-  return new BusError(
-    'missing',
-    `nobody has shared a file with sha256 ${sha256} at this broker, or it was deleted`,
-  );
+function absent(what: string): BusError {
+  return new BusError('missing', `nobody has shared ${what} at this broker, or it was deleted`);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -13,7 +13,8 @@ export interface ComponentBase<Kind extends ComponentKind, Options, Context, Mad
   readonly description?: string;
   /**
    * A class with class-validator decorators, whose initializers are the defaults and whose `@Doc` decorators are its help; or a
-   * plain description of the options, from which such a class is made. None: the component has no options.
+   * plain description of the options, from which such a class is made. None: the component has no options. What is declared
+   * as a file (`LocalFile`, `type: 'file'`) is the path of a copy on this machine when the component is made.
    */
   readonly options?: OptionsClass<Options & object> | OptionsDescription;
   /**

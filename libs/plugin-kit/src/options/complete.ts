@@ -29,6 +29,8 @@ export interface CompletionContext {
   /** Where the options stand themselves: `algorithm.loss`. */
   path?: string;
   components?: ComponentCatalogue;
+  /** Told of an option that stands beside the choice it belongs to: its path, and where it was written. */
+  moved?: (path: string, writtenAt: string) => void;
   /** What to say of an option nobody knows; by default names near it. */
   unknown?: (path: string) => Pick<OptionProblem, 'category' | 'message'>;
 }
@@ -180,7 +182,9 @@ class Completion {
     const beside = new Map<string, Record<string, unknown>>();
     const choices = infos.filter(({ choice }) => choice?.many === false);
     const give = (choice: OptionInfo, key: string, option: string, value: unknown) => {
-      this.writtenAt.set(join(join(path, choice.name), option), join(path, key));
+      const full = join(join(path, choice.name), option);
+      this.writtenAt.set(full, join(path, key));
+      this.context.moved?.(full, join(path, key));
       beside.set(choice.name, { ...beside.get(choice.name), [option]: value });
     };
     for (const [key, value] of Object.entries(given)) {

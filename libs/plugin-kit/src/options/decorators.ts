@@ -1,6 +1,7 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
 import type { ComponentKind } from '../component-kind';
-import type { ChoiceNote, NeedsNote, OptionsClass } from './types';
+import { expectedFile, fitsFile } from './file-values';
+import type { ChoiceNote, FileNote, NeedsNote, OptionsClass } from './types';
 
 export interface DocExtras {
   /**
@@ -20,6 +21,8 @@ export interface PropertyNote {
   group?: () => OptionsClass;
   /** A component chosen by name. */
   choice?: ChoiceNote;
+  /** Files that it names. */
+  file?: FileNote;
   /** What the option needs to have an effect: see `Needs`. */
   needs?: NeedsNote;
   /** What fits, in words, and how the text of a flag is read: see `Fits`. */
@@ -68,6 +71,30 @@ export function Choice(
     note(prototype, String(property), {
       choice: { kind, many, ...(optionsKey === undefined ? {} : { optionsKey }) },
     });
+}
+
+/**
+ * The path of a file or folder on the machine of whoever starts the run; relative ones count from the run file, or, given by a flag,
+ * from the working directory. It is uploaded when the run is announced, so that the component gets the path of a copy wherever it
+ * is made.
+ */
+export function LocalFile({
+  kind = 'file',
+  many = false,
+  checkpoints = false,
+}: Partial<FileNote> = {}): PropertyDecorator {
+  const file: FileNote = { kind, many, checkpoints };
+  const validate = ValidateBy({
+    name: 'localFile',
+    validator: {
+      validate: (value: unknown) => fitsFile(value, file),
+      defaultMessage: () => `$property must be ${expectedFile(file)}`,
+    },
+  });
+  return (prototype, property) => {
+    validate(prototype, property);
+    note(prototype, String(property), { file });
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { choiceKey } from './choice-key';
 import { notesOf, type PropertyNote } from './decorators';
+import { expectedFile } from './file-values';
 import type { ChoiceNote, OptionInfo, OptionsClass } from './types';
 import { choicesOf, isOptional, shapeOf, validatorsOf } from './validators';
 
@@ -42,12 +43,14 @@ function readOptions(type: OptionsClass): OptionInfo[] {
       ...(note.needs === undefined ? {} : { needs: note.needs }),
       ...(note.group === undefined ? {} : { group: note.group() }),
       ...(note.choice === undefined ? {} : { choice: note.choice }),
+      ...(note.file === undefined ? {} : { file: note.file }),
     };
   });
 }
 
-function shapeFrom({ group, choice }: PropertyNote): Pick<OptionInfo, 'type' | 'expected'> | undefined {
+function shapeFrom({ group, choice, file }: PropertyNote): Pick<OptionInfo, 'type' | 'expected'> | undefined {
   if (group !== undefined) return { type: 'group', expected: 'a group of options' };
+  if (file !== undefined) return { type: file.many ? 'list' : file.kind, expected: expectedFile(file) };
   return choice === undefined ? undefined : { type: 'choice', expected: expectedOfChoice(choice) };
 }
 

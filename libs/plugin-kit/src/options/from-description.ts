@@ -16,10 +16,10 @@ import {
 import { PluginError } from '../errors';
 import { didYouMean } from '../nearest';
 import { isRecord, show } from '../show';
-import { Above, Below, Doc } from './decorators';
+import { Above, Below, Doc, LocalFile } from './decorators';
 import type { OptionDescription, OptionsClass, OptionsDescription } from './types';
 
-const TYPES = ['number', 'integer', 'boolean', 'text', 'list', 'object'];
+const TYPES = ['number', 'integer', 'boolean', 'text', 'file', 'folder', 'list', 'object'];
 const ELEMENTS = TYPES.filter((type) => type !== 'list');
 const KEYS: Readonly<Record<keyof OptionDescription, string>> = {
   type: `one of ${TYPES.join(', ')}`,
@@ -59,9 +59,14 @@ function decorate(prototype: object, name: string, option: OptionDescription): v
   };
   apply([Doc(option.description, { aliases: option.aliases ?? [], secret: option.secret ?? false })]);
   if (fallback === undefined && !required) apply([IsOptional()]);
+  if (type === 'file' || type === 'folder') return apply([LocalFile({ kind: type })]);
   if (type !== 'list') return apply(checksOf(type, option, {}));
   // Applied from the last to the first, as decorators are.
-  apply([...checksOf(of, option, { each: true }), ...(required ? [ArrayNotEmpty()] : []), IsArray()]);
+  const elements =
+    of === 'file' || of === 'folder'
+      ? [LocalFile({ kind: of, many: true })]
+      : checksOf(of, option, { each: true });
+  apply([...elements, ...(required ? [ArrayNotEmpty()] : []), IsArray()]);
 }
 
 function checksOf(

@@ -13,15 +13,18 @@ export {
   Doc,
   Fits,
   Group,
+  LocalFile,
   Needs,
   notesOf,
   type DocExtras,
   type PropertyNote,
 } from './decorators';
 export { describeOptions } from './describe';
+export { filesOf, type NamedFile } from './files-of';
 export { fromDescription } from './from-description';
 export type {
   ChoiceNote,
+  FileNote,
   NeedsNote,
   OptionDescription,
   OptionInfo,

@@ -5,7 +5,8 @@ export type OptionsClass<T extends object = object> = new () => T;
 
 /** An option as plain JavaScript describes it; `fromDescription` makes a class of such a description. */
 export interface OptionDescription {
-  type: 'number' | 'integer' | 'boolean' | 'text' | 'list' | 'object';
+  /** `file`, `folder`: the path of one, see `LocalFile`. */
+  type: 'number' | 'integer' | 'boolean' | 'text' | 'file' | 'folder' | 'list' | 'object';
   description: string;
   /** Value where the user gives none; left out: the option is absent then, unless it is required. */
   default?: unknown;
@@ -18,7 +19,7 @@ export interface OptionDescription {
   /** The only values (of a text, or of each element of a list). */
   choices?: readonly string[];
   /** What the elements of a list are; texts unless said. */
-  of?: 'number' | 'integer' | 'boolean' | 'text' | 'object';
+  of?: 'number' | 'integer' | 'boolean' | 'text' | 'file' | 'folder' | 'object';
   /** Other names, see `Doc`. */
   aliases?: readonly string[];
   /** Such as a password: it is shown nowhere. */
@@ -28,7 +29,17 @@ export interface OptionDescription {
 export type OptionsDescription = Readonly<Record<string, OptionDescription>>;
 
 export type OptionType =
-  'number' | 'integer' | 'boolean' | 'text' | 'list' | 'object' | 'any' | 'group' | 'choice';
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'text'
+  | 'file'
+  | 'folder'
+  | 'list'
+  | 'object'
+  | 'any'
+  | 'group'
+  | 'choice';
 
 /** A component chosen by name. */
 export interface ChoiceNote {
@@ -37,6 +48,15 @@ export interface ChoiceNote {
   many: boolean;
   /** A key beside the choice whose value, an object, holds options of the component, too. */
   optionsKey?: string;
+}
+
+/** A file or folder of whoever starts the run, or a list of such. */
+export interface FileNote {
+  kind: 'file' | 'folder';
+  /** A list of them instead of one. */
+  many: boolean;
+  /** The address of a checkpoint fits, too; what is read then is its folder. */
+  checkpoints: boolean;
 }
 
 /** Another option of the same class, and the value it must have. */
@@ -71,4 +91,6 @@ export interface OptionInfo {
   group?: OptionsClass;
   /** What a choice chooses from. */
   choice?: ChoiceNote;
+  /** What files it names. */
+  file?: FileNote;
 }

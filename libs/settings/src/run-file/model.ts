@@ -1,11 +1,10 @@
 import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
-import { parseCheckpointName } from '@ui-rl/contracts';
-import { Choice, Doc, Fits, Group, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
+import { Choice, Doc, Group, LocalFile, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
 import { LoraGroup } from './lora';
 
 export class ModelGroup {
   @Doc(
-    'Hugging Face folder of the model (config.json, safetensors, tokenizer, …), or its name on the hub: organisation/name[@revision]',
+    'the model: organisation/name[@revision] on the hub, or a name of UIRL_MODELS; services that end with the run take a Hugging Face folder, too',
     { aliases: ['model', 'model_name'] },
   )
   @IsString()
@@ -21,14 +20,12 @@ export class ModelGroup {
   @Needs('use_lora', true)
   lora: LoraGroup;
 
-  @Doc('checkpoint of another run whose weights this one begins with; its optimizer starts anew', {
-    aliases: ['load_checkpoint', 'load_checkpoint_path'],
-  })
-  @IsOptional()
-  @Fits(
-    'an address such as uirl://<run>/sampler_weights/000080',
-    (value) => typeof value === 'string' && parseCheckpointName(value) !== undefined,
+  @Doc(
+    'checkpoint of another run, or folder of an adapter, whose weights this one begins with; its optimizer starts anew',
+    { aliases: ['load_checkpoint', 'load_checkpoint_path'] },
   )
+  @IsOptional()
+  @LocalFile({ kind: 'folder', checkpoints: true })
   load_checkpoint?: string;
 
   @Doc('how the policy writes its actions', { aliases: ['action_format'] })

@@ -50,7 +50,6 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
     const display = new ProgressDisplay(() => run.progress(), process.stdout);
     const run: StartedRun = await startRun(options.config, {
       flags: [`--training.max_minutes=${options.minutes - EVALUATION_MINUTES}`, ...flags],
-      workingDir: projectRoot,
       services: 'own',
       signal,
       onWarning: (message) => display.print(message),

@@ -10,6 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { BusService } from '@ui-rl/bus';
 import { stepFolder } from '@ui-rl/contracts';
 import { startNats, type NatsServer } from '@ui-rl/testkit';
@@ -133,4 +134,23 @@ it('does not go on from less than the run has reached', async () => {
   expect((await (await machine('a', 'kept', 4)).resume(4))?.step).toBe(4);
   runId = 'another';
   await expect(machine('c', 'none', 1)).rejects.toThrow(/have none: start the learner where/);
+});
+
+it('frees what an upload left behind that was cut off long ago, and nothing of one that goes on', async () => {
+  const first = await machine('first');
+  await train(first, [1]);
+  const chunks = async (): Promise<number> => {
+    const jsm = await jetstreamManager(bus.connection);
+    const { state } = await jsm.streams.info('OBJ_checkpoints', { subjects_filter: '$O.checkpoints.C.>' });
+    return Object.keys(state.subjects ?? {}).length;
+  };
+  const whole = await chunks();
+  await jetstream(bus.connection).publish('$O.checkpoints.C.cut_off', Buffer.alloc(10));
+  await machine('second');
+  expect(await chunks()).toBe(whole + 1);
+  const now = Date.now;
+  const later = jest.spyOn(Date, 'now').mockImplementation(() => now() + 7_200_000);
+  await machine('third').finally(() => later.mockRestore());
+  expect(await chunks()).toBe(whole);
+  expect(await bus.checkpoints.steps(runId)).toEqual([1]);
 });

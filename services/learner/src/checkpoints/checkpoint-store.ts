@@ -40,6 +40,8 @@ export class CheckpointStore {
    * @throws CheckpointElsewhere
    */
   async resume(announced: number): Promise<LearnerState | undefined> {
+    // A learner begins again after one that was killed, perhaps in the middle of an upload.
+    await this.archive.sweep();
     this.uploaded = new Set(await this.archive.steps(this.options.runId));
     await this.discardStale();
     const newest = [...this.uploaded].toSorted((a, b) => a - b).at(-1);

@@ -1,0 +1,46 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readServiceSettings, type RunFile } from '@ui-rl/settings';
+import { nameModelFolder } from './model-name';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'uirl-names-'));
+  for (const name of ['lab', 'a b', 'x,y']) mkdirSync(join(folder, name));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (name: string) => ({ model: { name, prompt: 'compact' } }) as unknown as RunFile;
+
+/** The run's model, and what a service with that environment knows. */
+function named(name: string, known: Record<string, string> = {}) {
+  const { run: changed, env } = nameModelFolder(run(name), known);
+  return { model: changed.model, models: readServiceSettings('learner', env).models };
+}
+
+it('gives a folder a name that services are told', () => {
+  const { model, models } = named(join(folder, 'lab'), { other: '/other' });
+  expect(model).toEqual({ name: 'lab', prompt: 'compact' });
+  expect(models).toMatchObject({ lab: join(folder, 'lab'), other: '/other' });
+  expect(named(join(folder, 'a b')).model.name).toBe('a_b');
+});
+
+it('takes no name that means another folder', () => {
+  const { model, models } = named(join(folder, 'lab'), { lab: '/other' });
+  expect(model.name).toBe('lab-2');
+  expect(models).toMatchObject({ lab: '/other', 'lab-2': join(folder, 'lab') });
+  expect(named(join(folder, 'lab'), { lab: join(folder, 'lab') }).model.name).toBe('lab');
+});
+
+it('leaves names as they are', () => {
+  expect(named('org/name@main', { lab: '/lab' })).toMatchObject({
+    model: { name: 'org/name@main' },
+    models: { lab: '/lab' },
+  });
+});
+
+it('says what is wrong with a folder', () => {
+  expect(() => named(join(folder, 'none'))).toThrow(/model\.name is .*none, but there is no such folder/);
+  expect(() => named(join(folder, 'x,y'))).toThrow(/has a comma in its path/);
+});

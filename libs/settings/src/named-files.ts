@@ -1,0 +1,64 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { filesOf, type ComponentRegistry, type NamedFile } from '@ui-rl/plugin-kit';
+import { SettingsError, type SettingsProblem } from './errors';
+import { RunFile } from './run-file';
+
+/** Names of models that mean something on other machines: `organisation/name[@revision]` on the hub, or one of `UIRL_MODELS`. */
+const MODEL_NAME = /^\w[\w.-]*(\/\w[\w.-]*(@\S+)?)?$/;
+
+export function isModelName(text: string): boolean {
+  return MODEL_NAME.test(text);
+}
+
+/** The files that a run file names, those of chosen components included. */
+export function filesOfRun(run: object, registry: ComponentRegistry): NamedFile[] {
+  return filesOf(RunFile, run, registry);
+}
+
+/**
+ * Makes paths absolute; addresses stay. Throws a `SettingsError` with everything that is not there.
+ * @param whereOf the flag, or the file, that gave an option
+ * @param folderFor where relative paths of an option start
+ */
+export function resolveFiles(
+  files: readonly NamedFile[],
+  whereOf: (option: string) => string,
+  folderFor: (option: string) => string,
+): void {
+  const problems: SettingsProblem[] = [];
+  for (const file of files.filter(({ isAddress }) => !isAddress)) {
+    const path = resolve(folderFor(file.option), file.value);
+    const found = kindAt(path);
+    if (found !== file.kind) {
+      const message = `${whereOf(file.option)}: ${file.option} is ${path}, ${found === undefined ? `but there is no such ${file.kind}` : `a ${found}, expected a ${file.kind}`} (${file.doc})`;
+      problems.push({ category: 'file', message });
+    }
+    file.replace(path);
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+function kindAt(path: string): NamedFile['kind'] | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? undefined : found.isDirectory() ? 'folder' : 'file';
+}
+
+/**
+ * Refuses what a run file of another machine names by a path: here it would be another file, or one that is nobody's business.
+ * @param where where the run file comes from
+ */
+export function refusePaths(run: RunFile, registry: ComponentRegistry, where: string): void {
+  const problems: SettingsProblem[] = filesOfRun(run, registry)
+    .filter(({ isAddress }) => !isAddress)
+    .map(({ option, kind, value }) => ({
+      category: 'file',
+      message: `${where}: ${option} is the path ${value} on the machine of somebody else, expected an address such as uirl://${kind}/<sha256>/<name>: ui-rl train uploads what its run file names`,
+    }));
+  const { name } = run.model;
+  if (!isModelName(name)) {
+    const message = `${where}: model.name is the folder ${name}, which is another one on each machine: expected organisation/name[@revision] on the hub, or a name that the learner knows (UIRL_MODELS=name=folder)`;
+    problems.push({ category: 'file', message });
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+}
