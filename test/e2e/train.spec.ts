@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -51,8 +51,12 @@ it('trains by code with services of its own, and what was trained plays a task',
 }, 240_000);
 
 it('a run that fails rejects with the reason, and its logs stay', async () => {
-  const run = await startRun({ ...RUN, model: { name: '/no/such/model' } });
-  await expect(run.end()).rejects.toThrow(/the run failed: .*\/no\/such\/model/s);
+  const empty = join(folder, 'no-model');
+  mkdirSync(empty);
+  // Its own services are told of the folder by a name.
+  const run = await startRun({ ...RUN, model: { name: empty } });
+  expect(run.run.model.name).toBe('no-model');
+  await expect(run.end()).rejects.toThrow(/the run failed: .*\/no-model\//s);
   await run.stop();
   expect(readdirSync(run.logsDir!)).toContain('learner.log');
   rmSync(join(run.logsDir!, '..'), { recursive: true });
@@ -100,5 +104,6 @@ describe('with services of a broker', () => {
 it('a run file that is wrong starts nothing', async () => {
   const before = readdirSync(folder);
   await expect(train({ ...RUN, training: { max_stepz: 1 } })).rejects.toThrow(/max_stepz.*max_steps/s);
+  await expect(train({ ...RUN, model: { name: '/no/such' } })).rejects.toThrow(/there is no such folder/);
   expect(readdirSync(folder)).toEqual(before);
 });

@@ -188,7 +188,7 @@ function resolvePaths(
   const folderFor = (option: string): string =>
     source.file === undefined || whereOf(option).startsWith('--') ? workingDir : folderOf(source);
   if (source.models?.includes(run.model.name) !== true) {
-    run.model.name = modelName(run.model.name, workingDir);
+    run.model.name = modelName(run.model.name, folderFor('model.name'));
   }
   run.plugins = pathsOf(run.plugins, folderFor('plugins'));
   resolveFiles(filesOfRun(run, registry), whereOf, folderFor);
@@ -203,7 +203,7 @@ function folderOf(source: RunFileSource): string {
 }
 
 /** A folder as an absolute path. Names on the hub (`organisation/name[@revision]`) and of `UIRL_MODELS` stay. */
-function modelName(name: string, workingDir: string): string {
-  const path = resolve(workingDir, name);
+function modelName(name: string, from: string): string {
+  const path = resolve(from, name);
   return !existsSync(path) && isModelName(name) ? name : path;
 }

@@ -34,10 +34,8 @@ it('takes no name that means another folder', () => {
 });
 
 it('leaves names as they are', () => {
-  expect(named('org/name@main', { lab: '/lab' })).toMatchObject({
-    model: { name: 'org/name@main' },
-    models: { lab: '/lab' },
-  });
+  const given = run('org/name@main');
+  expect(nameModelFolder(given, { lab: '/lab' })).toEqual({ run: given, env: {} });
 });
 
 it('says what is wrong with a folder', () => {

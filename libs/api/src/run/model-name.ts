@@ -13,14 +13,14 @@ export function refuseModelFolder({ model }: RunFile): void {
 
 export interface LocalModel {
   run: RunFile;
-  /** Environment of services on this machine. */
-  env: { UIRL_MODELS: string };
+  /** What services on this machine have to be told, by their environment. */
+  env: Readonly<Record<string, string>>;
 }
 
 /** Gives a model's folder a name, for services on this machine that are told of it. Throws where there is no such folder. */
 export function nameModelFolder(run: RunFile, known: ModelNames): LocalModel {
   const folder = run.model.name;
-  if (isModelName(folder)) return { run, env: { UIRL_MODELS: writeModelNames(known) } };
+  if (isModelName(folder)) return { run, env: {} };
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new Error(`model.name is ${folder}, but there is no such folder`);
   }

@@ -73,7 +73,7 @@ export async function startRun(
   const evaluation = await evaluationEpisodes(loaded.run, registry);
   const { services = settings.hasBroker ? 'broker' : 'own' } = options;
   const { run, env } =
-    services === 'own' ? nameModelFolder(loaded.run, settings.models) : { run: loaded.run, env: {} };
+    services === 'own' ? nameModelFolder(loaded.run, settings.models) : { ...loaded, env: {} };
   const runId = newRunId(run.logging.run_name);
   const observer = new RunObserver();
   const host = await (services === 'broker'
