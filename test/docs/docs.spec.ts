@@ -43,24 +43,6 @@ describe('commands', () => {
       expect({ words, problem: await problemOf(words) }).toEqual({ words, problem: null });
     }
   });
-
-  it('that list plugins work where a stranger types them', () => {
-    const names = plugins().map((example) => `./${fileName(example)}`);
-    const args = [
-      join(root, 'libs/testkit/run-ts.cjs'),
-      join(root, 'services/cli/src/main.ts'),
-      'plugins',
-      '--json',
-    ];
-    const { stdout, stderr, status } = spawnSync(process.execPath, [...args, ...names], {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, HOME: folder },
-    });
-    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
-    const listed = (JSON.parse(stdout) as { file: string }[]).map(({ file }) => file);
-    expect(listed).toEqual(expect.arrayContaining(names.map((name) => join(folder, name))));
-  });
 });
 
 /** What is wrong with a command, as far as that can be said without running it. */

@@ -11,17 +11,18 @@ export interface Example {
   text: string;
 }
 
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...['guides', 'operations'].flatMap((folder) =>
+const pagesIn = (...folders: string[]): string[] =>
+  folders.flatMap((folder) =>
     readdirSync(join(root, 'docs', folder)).map((file) => `docs/${folder}/${file}`),
-  ),
-];
+  );
 
-/** Fenced blocks of the README, the guides and the pages on operations. */
+/** Pages whose examples are whole files. */
+const GUIDES = ['README.md', 'CONTRIBUTING.md', ...pagesIn('guides', 'operations')];
+
+/** Fenced blocks of the README, the guides and the pages on operations; commands also of the concepts, whose files are parts. */
 export function examples(language: string): Example[] {
-  return PAGES.flatMap((page) => {
+  const pages = language === 'sh' ? [...GUIDES, ...pagesIn('concepts')] : GUIDES;
+  return pages.flatMap((page) => {
     const text = readFileSync(join(root, page), 'utf8');
     const blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)];
     return blocks
@@ -38,14 +39,20 @@ export function fileName({ page, text }: Example): string {
   return name;
 }
 
-/** Words of each command in a block: comments, variables in front and redirections are left out. */
-export function commands({ text }: Example): string[][] {
+/** Each command of a block, as one line without its comment. */
+export function lines({ text }: Example): string[] {
   return text
+    .replaceAll(/\\\n\s*/g, '')
     .split('\n')
     .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
+    .filter((line) => line !== '');
+}
+
+/** Words of each command in a block; variables in front are left out. */
+export function commands(example: Example): string[][] {
+  return lines(example)
     .map(words)
-    .map((line) => line.slice(line.findIndex((word) => !/^[A-Z_]+=/.test(word))))
-    .filter((line) => line.length > 0 && line[0] !== '');
+    .map((line) => line.slice(line.findIndex((word) => !/^[A-Z_]+=/.test(word))));
 }
 
 function words(line: string): string[] {

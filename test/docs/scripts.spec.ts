@@ -50,7 +50,7 @@ const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
 };
 
 it('every script of the guides is among them', () => {
-  const scripts = examples('js').filter(({ text }) => !text.includes('module.exports'));
+  const scripts = examples('js').filter(({ text }) => text.includes("require('ui-rl')"));
   expect(scripts.map(fileName).toSorted()).toEqual(Object.keys(SCRIPTS).toSorted());
 });
 

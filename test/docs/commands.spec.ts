@@ -1,0 +1,131 @@
+import { examples, lines } from './examples';
+import { RULES, ruleOf, type Run } from './rules';
+import { Sandbox } from './sandbox';
+import type { Typed } from './terminal';
+
+interface Command {
+  page: string;
+  line: string;
+  /** Lines above it on its page that change the environment: a page is typed into one terminal. */
+  before: readonly string[];
+}
+
+const commands = readCommands();
+const isExport = ({ line }: Command) => line.startsWith('export ');
+const runs = commands.filter((command) => !isExport(command) && runOf(command) !== undefined);
+
+function readCommands(): Command[] {
+  const exports = new Map<string, string[]>();
+  return examples('sh').flatMap((example) =>
+    lines(example).map((line) => {
+      const before = exports.get(example.page) ?? [];
+      if (line.startsWith('export ')) exports.set(example.page, [...before, line]);
+      return { page: example.page, line, before };
+    }),
+  );
+}
+
+function runOf({ line }: Command): Run | undefined {
+  const rule = ruleOf(line);
+  return rule === undefined || 'notRun' in rule ? undefined : rule;
+}
+
+/** Something that commands wait for. */
+class Gate {
+  open!: () => void;
+  readonly opened = new Promise<void>((resolve) => (this.open = resolve));
+}
+
+/** Lets so many at a time pass. */
+class Slots {
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private free: number) {}
+
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    if (this.free > 0) this.free -= 1;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.free += 1;
+      else next();
+    }
+  }
+}
+
+/** Types the commands of every page, in order; pages at the same time, as many commands as there are cores. */
+class Reader {
+  readonly typed = new Map<Command, Typed>();
+  private readonly gates = { 'an open run': new Gate(), 'a trained run': new Gate() };
+  private readonly slots = new Slots(2);
+  private trained: Promise<void> | undefined;
+
+  constructor(private readonly sandbox: Sandbox) {}
+
+  async readAll(): Promise<void> {
+    const pages = [...new Set(runs.map(({ page }) => page))];
+    await Promise.all(pages.map((page) => this.read(runs.filter((command) => command.page === page))));
+    await this.trained;
+  }
+
+  private async read(page: readonly Command[]): Promise<void> {
+    for (const command of page) {
+      const rule = runOf(command)!;
+      if (rule.needs !== undefined) await this.gates[rule.needs].opened;
+      const type = () => this.sandbox.type(command.line, command.before, rule);
+      // A run does not wait for those who want to see it going on.
+      const typed = await (rule.needs === 'an open run' ? type() : this.slots.hold(type));
+      this.typed.set(command, typed);
+      if (rule.goesOnAfter === undefined) continue;
+      this.gates['an open run'].open();
+      this.trained = typed.settles().finally(() => this.gates['a trained run'].open());
+    }
+  }
+}
+
+it.each(commands.filter((command) => !isExport(command)).map(({ page, line }) => [page, line]))(
+  '%s: what is done with "%s" is known',
+  (_, line) => expect(ruleOf(line)).toBeDefined(),
+);
+
+it.each(RULES)('$matches is about a command that is there', (rule) => {
+  expect(commands.filter(({ line }) => ruleOf(line) === rule)).not.toEqual([]);
+});
+
+describe('typed as it stands', () => {
+  let sandbox: Sandbox;
+  let reader: Reader;
+
+  beforeAll(async () => {
+    sandbox = await Sandbox.start();
+    reader = new Reader(sandbox);
+    await reader.readAll();
+  }, 240_000);
+
+  afterAll(() => sandbox.stop(), 60_000);
+
+  it.each(runs.map((command) => [command.page, command.line, command] as const))(
+    '%s: %s',
+    (_page, line, command) => {
+      const { staysAfter, prints = /^/ } = runOf(command)!;
+      const { status, output } = reader.typed.get(command)!;
+      const expected = staysAfter === undefined ? 0 : undefined;
+      // Together, so that a failure shows what was printed.
+      expect(`${status}\n${output}`).toMatch(new RegExp(`^${expected}\n`));
+      for (const [, file] of line.matchAll(/ \.\/([\w-]+\.js)\b/g)) expect(output).toContain(`/${file}`);
+      for (const pattern of [prints, staysAfter ?? prints]) expect(output).toMatch(pattern);
+    },
+  );
+
+  it('ends on Ctrl-C, where it stays', async () => {
+    const staying = runs.filter((command) => runOf(command)?.staysAfter !== undefined);
+    expect(staying.length).toBeGreaterThan(0);
+    for (const command of staying) {
+      const typed = reader.typed.get(command)!;
+      await typed.interrupt();
+      expect({ line: command.line, killed: typed.killed }).toEqual({ line: command.line, killed: false });
+    }
+  }, 60_000);
+});

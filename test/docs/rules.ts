@@ -1,0 +1,108 @@
+/** What is done with a command of the docs: it is run as it stands, or it is said here why not. */
+export type Rule = { matches: RegExp } & (Run | { notRun: string });
+
+export interface Run {
+  /** Flags that make it small, or let it run beside others. */
+  append?: string;
+  /** It stays after printing this, until somebody presses Ctrl-C. */
+  staysAfter?: RegExp;
+  /** It goes on by itself after printing this, and then has to end well. */
+  goesOnAfter?: RegExp;
+  /** What it has to print. */
+  prints?: RegExp;
+  /** What has to be there; default: nothing but what the lines before it on its page left. */
+  needs?: 'an open run' | 'a trained run';
+  /** It prints the address of the broker, which the others then use. */
+  broker?: RegExp;
+  /** What stands in the docs in place of something that this command prints. */
+  tells?: Readonly<Record<string, RegExp>>;
+}
+
+const SMALL_RUN = [
+  `--tasks '{"source_type":"demo_training","limit":2}' --eval_tasks '[]'`,
+  '--rollout.group_size 2 --rollout.max_turns 2 --algorithm.dynamic_sampling_limit 1',
+  '--training.groups_per_batch 1 --training.max_steps 1 --training.save_every 1',
+  '--evaluation.episodes_per_task 1',
+].join(' ');
+
+/** The first that matches counts; a command that none matches is a failure. */
+export const RULES: readonly Rule[] = [
+  { matches: /^npm run setup/, notRun: 'prepares the machine; npm test begins with it' },
+  {
+    matches: /^npm run build$/,
+    notRun: 'the set-up has built; again, it would rewrite what other tests run',
+  },
+  { matches: /^(npm test|npm run check|npx jest .*)$/, notRun: 'runs this test, or is run beside it' },
+  { matches: /^npm run quickstart/, notRun: 'takes 13 minutes; the first run on a page of yours is run' },
+  { matches: /^ONNXRUNTIME_NODE_INSTALL=cuda12 /, notRun: 'fetches libraries for a CUDA GPU' },
+  {
+    matches: /^npm install \/path\/to\//,
+    notRun: 'is for a project of yours; the scripts of the guides run in one',
+  },
+  { matches: /^npx ui-rl bench /, notRun: 'measures for minutes' },
+  { matches: /^npx ui-rl models random --like Qwen\/Qwen2-VL-2B/, notRun: 'writes 4.4 GB' },
+  { matches: /^npx ui-rl quickstart --config (?!my-run)/, notRun: 'takes minutes; the first run is run' },
+  {
+    matches: /^npx ui-rl generate --checkpoint "uirl:/,
+    notRun: 'needs a run of two machines; e2e/places has one',
+  },
+  { matches: /^node world-server\.js &$/, notRun: 'is for the run below it' },
+  {
+    matches: /^node dist\/services\//,
+    notRun: 'is for two machines; the tests of e2e/ start all services so',
+  },
+  { matches: /^nats (pub|kv|stream|consumer) /, notRun: 'the nats command is not part of the set-up' },
+
+  {
+    matches: /^nats-server .* --user lab /,
+    append: '-p $FREE_PORT',
+    staysAfter: /Server is ready/,
+    tells: { 'A:4222': /client connections on (\S+)/ },
+  },
+  { matches: /^nats-server /, append: '-p $FREE_PORT', staysAfter: /Server is ready/ },
+  {
+    matches: /^npx ui-rl up$/,
+    staysAfter: /NATS_URL=\S+/,
+    broker: /NATS_URL=(\S+)/,
+    tells: { 'http://127.0.0.1:8080': /^monitor (\S+)/m },
+  },
+  { matches: /^npx ui-rl train .* --detach$/, prints: /^run \S+/m },
+  {
+    matches: /^npx ui-rl train .* --model Qwen/,
+    append: `--detach ${SMALL_RUN}`,
+    needs: 'a trained run',
+    prints: /^run \S+/m,
+  },
+  {
+    matches: /^npx ui-rl train /,
+    append: SMALL_RUN,
+    goesOnAfter: /^run \S+/m,
+    prints: /Training goals/,
+    tells: { '<run>': /^run (\S+)/m },
+  },
+  {
+    matches: /^npx ui-rl quickstart /,
+    append: SMALL_RUN.replace(/--tasks '.*?' /, ''),
+    staysAfter: /The monitor stays up/,
+    prints: /Count to 2/,
+  },
+  { matches: /^npx ui-rl tasks publish /, needs: 'an open run', prints: /^published to run \S+/m },
+  { matches: /^npx ui-rl tasks list .*--json$/, prints: /"description": "/ },
+  { matches: /^npx ui-rl tasks list /, prints: /Turn on/ },
+  { matches: /^npx ui-rl plugins / },
+  { matches: /^npx ui-rl models$/, prints: /qwen3-vl/ },
+  { matches: /^npx ui-rl models \S+\/\S+ /, prints: /parameters/ },
+  { matches: /^npx ui-rl score /, needs: 'a trained run' },
+  { matches: /^npx ui-rl generate /, prints: /\S/ },
+  { matches: /^npx ui-rl export /, needs: 'a trained run', prints: /written to/ },
+  { matches: /^npx ui-rl db status$/, prints: /pending \S+/ },
+  { matches: /^npx ui-rl db migrate$/, prints: /: ran \S+/ },
+  { matches: /^npx ui-rl db rebuild --yes$/, prints: /is empty and up to date/ },
+  { matches: /^npx ui-rl db generate /, prints: /nothing to write/ },
+  { matches: /^curl /, needs: 'a trained run', prints: /^\[\{"id":/ },
+  { matches: /^node predict\.js /, prints: /"action"/ },
+];
+
+export function ruleOf(line: string): Rule | undefined {
+  return RULES.find(({ matches }) => matches.test(line));
+}
