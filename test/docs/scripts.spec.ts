@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -10,6 +10,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runTask, type Policy } from '@ui-rl/api';
+import { sha256 } from '@ui-rl/bus';
+import { freePort } from '@ui-rl/testkit';
 import { examples, fileName, root } from './examples';
 
 let folder: string;
@@ -37,7 +40,9 @@ function run(file: string, ...args: string[]): string {
   return stdout;
 }
 
-/** What each script prints. */
+const WORLD_SERVER = 'world-server.js';
+
+/** What each script prints that ends by itself. */
 const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
   'train.js': { prints: /^step 1 [\d.]+\n\{ success_rate: [^]*n: 2[^]*\} uirl:\/\/run-\S+\/000001\n$/ },
   'predict.js': {
@@ -50,8 +55,8 @@ const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
 };
 
 it('every script of the guides is among them', () => {
-  const scripts = examples('js').filter(({ text }) => text.includes("require('ui-rl')"));
-  expect(scripts.map(fileName).toSorted()).toEqual(Object.keys(SCRIPTS).toSorted());
+  const scripts = examples('js').filter(({ text }) => !text.includes('module.exports'));
+  expect(scripts.map(fileName).toSorted()).toEqual([...Object.keys(SCRIPTS), WORLD_SERVER].toSorted());
 });
 
 it.each(Object.entries(SCRIPTS))(
@@ -62,3 +67,46 @@ it.each(Object.entries(SCRIPTS))(
   },
   300_000,
 );
+
+/** Clicks in every turn. */
+const clicking: Policy = {
+  modelImage: async (size) => size,
+  act: async ({ images }) => ({
+    promptTokenIds: [1],
+    promptImages: images.map((png) => sha256(png as Uint8Array)),
+    imageTokens: 1,
+    tokenIds: [2],
+    logprobs: [0],
+    text: '{"action":"click","x":80,"y":112}',
+    finishReason: 'stop',
+    policyVersion: 0,
+    adapterDigest: '',
+  }),
+};
+
+it(`${WORLD_SERVER} is the world that the environment of its guide plays in`, async () => {
+  const port = String(await freePort());
+  const write = (name: string, all: readonly { text: string }[]) => {
+    const text = all
+      .map((example) => example.text)
+      .find((each) => each.includes(':9000') || each.includes('(9000'));
+    writeFileSync(join(folder, name), text!.replace('9000', port));
+    return join(folder, name);
+  };
+  const server = spawn(process.execPath, [write(WORLD_SERVER, examples('js'))], { stdio: 'ignore' });
+  try {
+    const task = {
+      description: 'Click twice',
+      maxSteps: 4,
+      environment: { kind: 'http-world', options: {} },
+      checks: [{ path: 'count', operator: 'at_least' as const, value: 2 }],
+    };
+    const runFile = write('world-run.yaml', examples('yaml'));
+    const episode = await runTask(task, { policy: clicking, runFile, seed: 1 });
+    expect(episode).toMatchObject({ status: 'truncated', success: true, reward: 1 });
+    expect(episode.turns.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok', 'ok']);
+    expect(episode).toMatchObject({ initialState: { count: 1 }, finalState: { count: 5 } });
+  } finally {
+    server.kill();
+  }
+}, 60_000);
