@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { VisionLanguageModel } from '@ui-rl/api';
+import { findMonitorPage, train, VisionLanguageModel } from '@ui-rl/api';
+import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { TestFleet } from './support/fleet';
 import type { RunLog } from './support/run-log';
 
@@ -77,6 +78,45 @@ it('a third place answers and scores with any checkpoint of the run, by its addr
   expect(digests.size).toBe(3);
   expect(readdirSync(join(places.third, 'cache/checkpoints'))).toHaveLength(3);
   expect(readdirSync(places.third)).toEqual(['cache']);
+}, 120_000);
+
+it('a task file that only the command can read trains', async () => {
+  process.env = { ...before, NATS_URL: fleet.nats.url, UIRL_PLUGINS: fleet.plugins.join(',') };
+  const own = join(folder, 'own');
+  mkdirSync(own);
+  const components = await loadComponents();
+  const [task] = await loadTasks(components, [{ source_type: 'demo_training', limit: 1 }]);
+  const mine = { ...task, id: 'mine', description: 'Open what I mean' };
+  writeFileSync(join(own, 'tasks.jsonl'), JSON.stringify(mine));
+  writeFileSync(
+    join(own, 'run.yaml'),
+    JSON.stringify({
+      model: { name: 'tiny', prompt: 'compact', lora: { rank: 4, alpha: 8 }, max_sequence: 256 },
+      tasks: { source_type: 'file', path: './tasks.jsonl' },
+      rewards: ['task-success', 'footprint'],
+      rollout: { group_size: 2, concurrency: 4, max_tokens: 16, max_turns: 2 },
+      training: { groups_per_batch: 1, max_steps: 1, eval_every: 0 },
+      evaluation: { episodes_per_task: 1, baseline: false, sets: ['train_goals'] },
+      logging: { run_name: 'own' },
+    }),
+  );
+  const { runId, train_steps: steps } = await train(join(own, 'run.yaml'), {
+    // Announced: what it was announced with is gone.
+    onEvent: () => rmSync(own, { recursive: true, force: true }),
+  });
+  expect(existsSync(own)).toBe(false);
+  expect(steps).toBe(1);
+  const goals = async (): Promise<string[]> => {
+    const path = `/api/runs/${runId}/episodes`;
+    const { episodes } = await fleet.api<{ episodes: { description: string }[] }>(path);
+    return episodes.map(({ description }) => description);
+  };
+  await fleet.until('its episodes in the monitor', async () => (await goals()).length >= 2, 30_000);
+  expect(new Set(await goals())).toEqual(new Set(['Open what I mean']));
+  for (const service of ['task-loader', 'evaluator'] as const) {
+    expect(readdirSync(fleet.cacheDir(service))).toEqual(['files']);
+  }
+  expect(await findMonitorPage(fleet.bus, runId)).toBe(`${fleet.monitorUrl}/#/runs/${runId}`);
 }, 120_000);
 
 async function firstScreen(): Promise<Uint8Array> {

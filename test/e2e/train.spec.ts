@@ -97,7 +97,8 @@ describe('with services of a broker', () => {
       /Training goals, unseen seeds +before +after\n[^]*\ncheckpoint uirl:\/\/by-code-\S+\/000001\n/,
     );
     const detached = await command('--detach');
-    expect(detached.stdout).toMatch(/^run by-code-\S+\n$/);
+    const [, runId, page] = /^run (by-code-\S+)\nmonitor (\S+)\n$/.exec(detached.stdout) ?? [];
+    expect(page).toBe(`${fleet.monitorUrl}/#/runs/${runId}`);
   }, 240_000);
 });
 

@@ -52,6 +52,7 @@ export {
 export { RunObserver } from './report/run-observer';
 export { bytesText, countText } from './report/sizes';
 export { announceRun } from './run/announce';
+export { findMonitorPage } from './run/monitor-page';
 export { publishTask } from './run/publish-task';
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';

@@ -35,6 +35,8 @@ export const subjects = {
   /** Request/reply with the learner that serves a run. */
   policyAct: (run: string) => `uirl.policy.${run}.act`,
   policyInfo: (run: string) => `uirl.policy.${run}.info`,
+  /** Request/reply, every monitor answers: where it shows a run. */
+  monitorPage: () => 'uirl.monitor.page',
 } as const;
 
 /** Keys of the `runs` bucket; each has one writer at a time. */

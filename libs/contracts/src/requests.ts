@@ -290,3 +290,34 @@ export class PolicyInfoReply {
   @Type(() => ImageSize)
   modelImage?: ImageSize;
 }
+
+/** Asks the monitors of a broker where they show a run. */
+export class MonitorPageRequest {
+  @IsString()
+  @IsNotEmpty()
+  runId: string;
+}
+
+export class MonitorPageReply {
+  /** Who answers: what `GET /api/monitor` says at an address that is right. */
+  @IsString()
+  @IsNotEmpty()
+  instance: string;
+
+  /** Name of its machine. */
+  @IsString()
+  host: string;
+
+  /** Only readers on its own machine reach it. */
+  @IsBoolean()
+  localOnly: boolean;
+
+  /** Addresses it may have, the likeliest to be right first: `http://127.0.0.1:8080`. */
+  @IsArray()
+  @IsString({ each: true })
+  addresses: string[];
+
+  /** The run, behind the address. */
+  @IsString()
+  path: string;
+}

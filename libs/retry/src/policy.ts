@@ -252,6 +252,11 @@ export const DEADLINES = {
     then: 'it is killed, with all that it started',
   },
   health: { what: 'database and broker, for `GET /health` of the monitor', ms: 2_000, then: 'status 503' },
+  monitorPage: {
+    what: 'a monitor, to say where it shows a run, and its page, to answer there',
+    ms: 2_000,
+    then: '`ui-rl train` says that none was found',
+  },
   hubLock: {
     what: 'the process that fetches a file of a model, to renew its lock',
     ms: 20_000,

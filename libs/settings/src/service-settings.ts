@@ -36,7 +36,7 @@ export interface ServiceSettings {
   cacheDir: string;
   /** The only run this process serves; absent = whichever there is. */
   run?: string;
-  monitor: { host: string; port: number };
+  monitor: { host: string; port: number; publicUrl?: string };
   /** Chromium to use instead of the one that is found. */
   chromiumBin?: string;
   /** Environment plugins an env service offers; empty = the one of the run file. */
@@ -65,6 +65,7 @@ export function readServiceSettings(service: string, env: Environment = process.
     monitor: {
       host: reader.text('MONITOR_HOST') ?? '127.0.0.1',
       port: reader.integer('MONITOR_PORT', 8080, 0, 65_535),
+      publicUrl: readPublicUrl(reader),
     },
     chromiumBin: reader.text('CHROMIUM_BIN'),
     environments: reader.list('UIRL_ENVIRONMENTS'),
@@ -129,6 +130,12 @@ function readDatabase(reader: EnvironmentReader, runsDir: string): DatabaseSetti
   const port = reader.integer('POSTGRES_PORT', 5432, 1, 65_535);
   const database = encodeURIComponent(reader.text('POSTGRES_DB') ?? 'postgres');
   return { kind: 'postgres', url: `postgresql://${user}${secret}@${host}:${port}/${database}` };
+}
+
+function readPublicUrl(reader: EnvironmentReader): string | undefined {
+  const url = reader.text('MONITOR_URL');
+  if (url === undefined || /^https?:\/\/[^\s#?]+$/.test(url)) return url;
+  return reader.refuse('MONITOR_URL', url, 'http://host:port or https://host/path', undefined);
 }
 
 function readCacheDir(reader: EnvironmentReader): string {

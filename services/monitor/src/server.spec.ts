@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
-import { type ConfigurationGroup, subjects } from '@ui-rl/contracts';
+import { type ConfigurationGroup, MonitorPageReply, subjects } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import type { EpisodeDetail, EpisodePage, RunDetail, RunSummary } from '@ui-rl/records';
 import { eventually, makeRollout, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
@@ -230,4 +230,13 @@ test('a monitor that was away records what was published meanwhile, without coun
 it('explains the metrics of a batch', async () => {
   expect(await get('/api/metrics?name=env/all/reward/speed')).toMatchObject({ unit: 'reward' });
   expect(await (await fetch(`${monitor.url}/api/metrics?name=nonsense`)).text()).toBe('');
+});
+
+it('tells everybody at the broker where it shows a run, and at that address who it is', async () => {
+  const reply = await publisher.request(subjects.monitorPage(), { runId: RUN }, 2_000, MonitorPageReply);
+  expect(reply).toMatchObject({
+    ok: true,
+    value: { instance: bus.instance, localOnly: true, addresses: [monitor.url], path: `/#/runs/${RUN}` },
+  });
+  expect(await get('/api/monitor')).toEqual({ instance: bus.instance });
 });

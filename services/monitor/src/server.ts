@@ -1,14 +1,17 @@
 import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Logger, ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { type BusService, BusStrategy } from '@ui-rl/bus';
+import { type BusService, BusStrategy, type Responder } from '@ui-rl/bus';
+import { type MonitorPageReply, MonitorPageRequest, subjects } from '@ui-rl/contracts';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
 import { security } from './http/security';
 import { MonitorModule } from './monitor.module';
+import { isForThisMachineOnly, type ListensAt, pageAddresses, runPath } from './page-addresses';
 import { Batcher } from './recording/batcher';
 
 export interface MonitorOptions {
@@ -19,6 +22,8 @@ export interface MonitorOptions {
   host: string;
   /** 0 takes a free one. */
   port: number;
+  /** What its operator says it is reached by. */
+  publicUrl?: string;
   /** Folder of the built page. */
   webDir?: string;
 }
@@ -52,11 +57,12 @@ export async function startMonitor(bus: BusService, options: MonitorOptions): Pr
     const address = app.getHttpServer().address() as AddressInfo;
     const url = `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
     logger.log(`listening at ${url}`);
+    const announced = announcePage(bus, { ...options, port: address.port });
     return {
       url,
       close: async () => {
         // At the same time: the consumers wait for their handlers, and these for the batcher.
-        await Promise.all([app.get(Batcher).stop(), app.close()]);
+        await Promise.all([announced.stop(), app.get(Batcher).stop(), app.close()]);
         await database.close();
       },
     };
@@ -64,6 +70,21 @@ export async function startMonitor(bus: BusService, options: MonitorOptions): Pr
     await database.close();
     throw error;
   }
+}
+
+/** Tells everybody at the broker where the page is. */
+function announcePage(bus: BusService, listens: ListensAt): Responder {
+  return bus.respond<MonitorPageRequest>({
+    subject: subjects.monitorPage(),
+    schema: MonitorPageRequest,
+    handle: async ({ runId }): Promise<MonitorPageReply> => ({
+      instance: bus.instance,
+      host: hostname(),
+      localOnly: isForThisMachineOnly(listens),
+      addresses: pageAddresses(listens),
+      path: runPath(runId),
+    }),
+  });
 }
 
 async function listen(

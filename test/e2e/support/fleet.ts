@@ -64,7 +64,8 @@ export class TestFleet {
     private readonly folder: string,
     private readonly monitorPort: number,
     private readonly postgres: PostgresServer | null,
-    private readonly plugins: readonly string[],
+    /** Files of the components that every service loads besides the built-in ones. */
+    readonly plugins: readonly string[],
   ) {}
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
@@ -86,6 +87,15 @@ export class TestFleet {
 
   get modelDir(): string {
     return join(this.folder, 'model');
+  }
+
+  get monitorUrl(): string {
+    return `http://127.0.0.1:${this.monitorPort}`;
+  }
+
+  /** Downloads of a service. */
+  cacheDir(name: ServiceName): string {
+    return join(this.folder, `cache-${name}`);
   }
 
   get runsDir(): string {
@@ -185,7 +195,7 @@ export class TestFleet {
   }
 
   async fetch(path: string): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.monitorPort}${path}`);
+    return fetch(`${this.monitorUrl}${path}`);
   }
 
   /** Ends the monitor and opens its database. */
@@ -227,7 +237,7 @@ export class TestFleet {
       TMPDIR: join(this.folder, 'tmp'),
       UIRL_PLUGINS: this.plugins.join(','),
       UIRL_MODELS: `tiny=${this.modelDir},truncated=${this.modelDir}-truncated`,
-      UIRL_CACHE_DIR: join(this.folder, `cache-${name}`),
+      UIRL_CACHE_DIR: this.cacheDir(name),
     };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
     if (name === 'learner' && this.learnerRunsDir !== undefined) env.UIRL_RUNS_DIR = this.learnerRunsDir;

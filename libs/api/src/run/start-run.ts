@@ -8,6 +8,7 @@ import { RunObserver } from '../report/run-observer';
 import { announceRun, runEnd } from './announce';
 import { decideOnLogDir } from './log-dir';
 import { nameModelFolder } from './model-name';
+import { findMonitorPage } from './monitor-page';
 import { brokerHost, ownHost } from './run-host';
 
 export interface RunOptions {
@@ -45,6 +46,8 @@ export interface StartedRun {
   readonly monitorUrl?: string;
   /** Folder of its services' logs, where these are its own; it goes with them, unless the run failed. */
   readonly logsDir?: string;
+  /** The monitor's page of the run at an address that answers here; else what there is, and what to do. */
+  monitorPage(): Promise<string>;
   /** How far it has come, on one line. */
   progress(): string;
   /** Resolves when the run has ended; rejects where it failed or the signal aborts. */
@@ -96,7 +99,8 @@ export async function startRun(
       return { runId, ...quickstartReport(observer, facts) };
     };
     const progress = () => progressLine(observer, phaseGoal(run, evaluation, observer));
-    return { runId, run, observer, monitorUrl, logsDir, progress, end, stop };
+    const monitorPage = () => findMonitorPage(bus, runId);
+    return { runId, run, observer, monitorUrl, logsDir, monitorPage, progress, end, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -44,7 +44,7 @@ export function trainCommand(): Command {
         const options: RunOptions = { flags, services: 'broker', signal, ask: asker(signal), onEvent };
         const run: StartedRun = await startRun(config ?? {}, options);
         onEnd(() => run.stop());
-        console.log(`run ${run.runId}`);
+        console.log(`run ${run.runId}\nmonitor ${await run.monitorPage()}`);
         if (detach !== true) await follow(run, display);
         return 0;
       });

@@ -47,6 +47,12 @@ export class ApiController {
     private readonly components: ComponentRegistry,
   ) {}
 
+  /** Which monitor this is, so that who has several addresses of one knows the right one. */
+  @Get('monitor')
+  monitor(): { instance: string } {
+    return { instance: this.bus.instance };
+  }
+
   @Get('runs')
   runs(): Promise<RunSummary[]> {
     return listRuns(this.dataSource);

@@ -1,0 +1,31 @@
+import type { BusService } from '@ui-rl/bus';
+import { MonitorPageReply, subjects } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
+
+/** The monitor's page of a run at an address that answers here; else what there is, and what to do. */
+export async function findMonitorPage(bus: BusService, runId: string): Promise<string> {
+  const { ms } = DEADLINES.monitorPage;
+  const reply = await bus.request(subjects.monitorPage(), { runId }, ms, MonitorPageReply);
+  if (!reply.ok) return `none answers at this broker (${reply.error.message})`;
+  const { addresses, path, host, localOnly } = reply.value;
+  const answers = await Promise.all(addresses.map((address) => isAt(address, reply.value.instance)));
+  const right = addresses.find((_, index) => answers[index]);
+  if (right !== undefined) return `${right}${path}`;
+  const address = addresses[0] ?? 'nowhere';
+  const why = localOnly
+    ? `listens on ${host} only: read it there, tunnel (ssh -L), or start it with MONITOR_HOST=0.0.0.0`
+    : `is not reached from here: MONITOR_URL tells the monitor on ${host} by which address it is`;
+  return `${address}${path} ${why}`;
+}
+
+/** Whether that monitor answers at an address: on this machine the same port may be somebody else's. */
+async function isAt(address: string, instance: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(DEADLINES.monitorPage.ms);
+  try {
+    const response = await fetch(`${address}/api/monitor`, { signal });
+    const found = (await response.json()) as { instance?: unknown };
+    return found.instance === instance;
+  } catch {
+    return false;
+  }
+}
