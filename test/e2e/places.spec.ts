@@ -53,6 +53,8 @@ it('a third place answers and scores with any checkpoint of the run, by its addr
     NATS_URL: fleet.nats.url,
     UIRL_RUNS_DIR: places.third,
     UIRL_CACHE_DIR: join(places.third, 'cache'),
+    // The run names its model by a name that every place gives a folder of its own.
+    UIRL_MODELS: `tiny=${fleet.modelDir}`,
   };
   const screenshot = await firstScreen();
   const digests = new Set<string>();

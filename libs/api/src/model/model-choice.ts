@@ -87,7 +87,9 @@ export async function baseModelFolder(
   });
   const isFolder = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
   if (isFolder) return dir;
-  throw new Error(`${named}, which is no folder here and no name on the hub; name the model with --model`);
+  throw new Error(
+    `${named}, which is no folder here, no name on the hub and none of UIRL_MODELS; name the model with --model`,
+  );
 }
 
 interface NamedBase {
