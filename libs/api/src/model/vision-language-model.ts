@@ -1,7 +1,7 @@
 import { dialects, type Action, type Dialect } from '@ui-rl/actions';
 import type { ImageSize, PolicyActReply, PolicyActRequest } from '@ui-rl/contracts';
 import { byToken, datumOf, LocalEngine, shareReporter } from '@ui-rl/engine';
-import { EpisodeFailure, type Policy } from '@ui-rl/episode';
+import { actReply, EpisodeFailure, type Policy } from '@ui-rl/episode';
 import {
   imageSize,
   loadAdapter,
@@ -147,17 +147,7 @@ export class VisionLanguageModel implements Policy {
       const shown = await this.imagesOf({ images: images as Uint8Array[], source: request.requestId });
       const prompt = this.renderer.render(messages, shown);
       const result = await this.sample(prompt, request);
-      return {
-        promptTokenIds: prompt.tokenIds,
-        promptImages: prompt.images.map(({ sha256 }) => sha256),
-        imageTokens: prompt.imageTokens,
-        tokenIds: result.tokens,
-        logprobs: result.logprobs,
-        text: this.textOf(result),
-        finishReason: result.stopReason,
-        policyVersion: 0,
-        adapterDigest: result.digest,
-      };
+      return actReply(prompt, result, { text: this.textOf(result), policyVersion: 0 });
     } catch (error) {
       if (isFaultOfRequest(error)) throw new EpisodeFailure('bad_request', error.message);
       throw error;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { failure } from '@ui-rl/bus';
 import type { ImageSize, PolicyActReply, PolicyActRequest, RequestFailure } from '@ui-rl/contracts';
+import { actReply } from '@ui-rl/episode';
 import {
   ModelError,
   type ImageProcessor,
@@ -11,8 +12,8 @@ import {
   type Renderer,
   type Tokenizer,
 } from '@ui-rl/models';
-import type { Sampler, SampleResult } from '@ui-rl/plugin-kit';
-import type { PolicySnapshot, PolicyWeights } from './policy-weights';
+import type { Sampler } from '@ui-rl/plugin-kit';
+import type { PolicyWeights } from './policy-weights';
 import type { Screenshots } from './screenshots';
 
 export type Refusal = { ok: false; error: RequestFailure };
@@ -90,25 +91,12 @@ export class PolicyServer {
         topP,
         seed,
       });
-      return this.toReply(prompt, result, policy);
+      const text = this.parts.tokenizer.decode(result.tokens, { skipSpecialTokens: true });
+      return actReply(prompt, result, { text, policyVersion: policy.step });
     } catch (error) {
       if (isFaultOfRequest(error)) return failure('bad_request', error.message);
       throw error;
     }
-  }
-
-  private toReply(prompt: Prompt, result: SampleResult, policy: PolicySnapshot): PolicyActReply {
-    return {
-      promptTokenIds: prompt.tokenIds,
-      promptImages: prompt.images.map(({ sha256 }) => sha256),
-      imageTokens: prompt.imageTokens,
-      tokenIds: result.tokens,
-      logprobs: result.logprobs,
-      text: this.parts.tokenizer.decode(result.tokens, { skipSpecialTokens: true }),
-      finishReason: result.stopReason,
-      policyVersion: policy.step,
-      adapterDigest: result.digest,
-    };
   }
 }
 

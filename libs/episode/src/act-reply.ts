@@ -1,0 +1,35 @@
+import type { PolicyActReply } from '@ui-rl/contracts';
+import type { SampleResult } from '@ui-rl/plugin-kit';
+
+/** What a reply repeats of the prompt that was read. */
+export interface ReadPrompt {
+  tokenIds: number[];
+  images: readonly { sha256: string }[];
+  imageTokens: number;
+}
+
+/** Who answered, and what was decoded from its tokens. */
+export interface Answered {
+  text: string;
+  /** The step whose weights answered; 0 outside of a run. */
+  policyVersion: number;
+}
+
+/** The reply to a turn: the tokens as they were read and sampled, so that nothing has to be tokenized again. */
+export function actReply(
+  prompt: ReadPrompt,
+  result: SampleResult,
+  { text, policyVersion }: Answered,
+): PolicyActReply {
+  return {
+    promptTokenIds: prompt.tokenIds,
+    promptImages: prompt.images.map(({ sha256 }) => sha256),
+    imageTokens: prompt.imageTokens,
+    tokenIds: result.tokens,
+    logprobs: result.logprobs,
+    text,
+    finishReason: result.stopReason,
+    policyVersion,
+    adapterDigest: result.digest,
+  };
+}
