@@ -254,7 +254,7 @@ export const DEADLINES = {
   health: { what: 'database and broker, for `GET /health` of the monitor', ms: 2_000, then: 'status 503' },
   monitorPage: {
     what: 'a monitor, to say where it shows a run, and its page, to answer there',
-    ms: 2_000,
+    ms: 10_000,
     then: '`ui-rl train` says that none was found',
   },
   hubLock: {

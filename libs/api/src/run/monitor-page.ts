@@ -8,9 +8,10 @@ export async function findMonitorPage(bus: BusService, runId: string): Promise<s
   const reply = await bus.request(subjects.monitorPage(), { runId }, ms, MonitorPageReply);
   if (!reply.ok) return `none answers at this broker (${reply.error.message})`;
   const { addresses, path, host, localOnly } = reply.value;
-  const answers = await Promise.all(addresses.map((address) => isAt(address, reply.value.instance)));
-  const right = addresses.find((_, index) => answers[index]);
-  if (right !== undefined) return `${right}${path}`;
+  const asked = addresses.map((address) => ({ address, answers: isAt(address, reply.value.instance) }));
+  for (const { address, answers } of asked) {
+    if (await answers) return `${address}${path}`;
+  }
   const address = addresses[0] ?? 'nowhere';
   const why = localOnly
     ? `listens on ${host} only: read it there, tunnel (ssh -L), or start it with MONITOR_HOST=0.0.0.0`
