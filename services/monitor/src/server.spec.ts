@@ -233,7 +233,7 @@ it('explains the metrics of a batch', async () => {
 });
 
 it('tells everybody at the broker where it shows a run, and at that address who it is', async () => {
-  const reply = await publisher.request(subjects.monitorPage(), { runId: RUN }, 2_000, MonitorPageReply);
+  const reply = await publisher.request(subjects.monitorPage(), { runId: RUN }, 10_000, MonitorPageReply);
   expect(reply).toMatchObject({
     ok: true,
     value: { instance: bus.instance, localOnly: true, addresses: [monitor.url], path: `/#/runs/${RUN}` },
