@@ -3,13 +3,13 @@
  * and the other. Prints how many times as fast the second is, with the 95 % interval over the rounds.
  * `node test/bench/compare-commits.mjs --help`
  */
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -19,8 +19,6 @@ const HELP = `node test/bench/compare-commits.mjs --before COMMIT [options]
   --after COMMIT    default: HEAD; "." takes the working tree as it is, which must be built
   --rounds N        how often each part runs with each (15)
   --parts A,B       train, generate, message (all)
-  --at-once         both at the same time, each on one core, which they exchange every round: for a machine whose speed changes
-                    from minute to minute (Linux, \`taskset\`)
   --json FILE       writes all figures
 `;
 
@@ -58,7 +56,6 @@ function readOptions() {
       after: { ...text, default: 'HEAD' },
       rounds: { ...text, default: '15' },
       parts: { ...text, default: Object.keys(FIGURES).join() },
-      'at-once': { type: 'boolean', default: false },
       json: text,
       help: { type: 'boolean', default: false },
     },
@@ -75,57 +72,34 @@ function readOptions() {
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < LEAST_ROUNDS)
     throw new Error(`--rounds: expected a whole number of at least ${LEAST_ROUNDS}`);
-  return { ...values, parts, rounds, atOnce: values['at-once'] };
+  return { ...values, parts, rounds };
 }
 
-async function run(command, args, cwd) {
-  try {
-    await promisify(execFile)(command, args, { cwd, maxBuffer: 2 ** 26 });
-  } catch (error) {
-    throw new Error(`${command} ${args.join(' ')} in ${cwd} failed: ${error.stderr || error.message}`, {
-      cause: error,
-    });
-  }
+function run(command, args, cwd) {
+  const { status, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', stdio: 'pipe' });
+  if (error !== undefined) throw error;
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(' ')} in ${cwd} ended with ${status}:\n${stderr}`);
 }
 
 /** A built tree of a commit; node_modules and cache are those of this one. */
 async function treeOf(commit, dir) {
   if (commit === '.') return root;
-  await run('git', ['worktree', 'add', '--detach', '--quiet', dir, commit], root);
+  run('git', ['worktree', 'add', '--detach', '--quiet', dir, commit], root);
   for (const name of ['node_modules', '.cache']) {
     if (existsSync(join(root, name))) await symlink(join(root, name), join(dir, name));
   }
-  await run('npm', ['run', 'build'], dir);
+  run('npm', ['run', 'build'], dir);
   return dir;
 }
 
-/** @param cores what `taskset --cpu-list` takes; all cores where there is none */
-async function measure(tree, part, report, cores) {
-  const program = [
+async function measure(tree, part, report) {
+  run(
     process.execPath,
-    'services/cli/bin/ui-rl.mjs',
-    ...['bench', '--only', part, '--quick', '--json', report],
-  ];
-  const [command, ...args] = cores === undefined ? program : ['taskset', '--cpu-list', cores, ...program];
-  await run(command, args, tree);
+    ['services/cli/bin/ui-rl.mjs', 'bench', '--only', part, '--quick', '--json', report],
+    tree,
+  );
   return FIGURES[part](JSON.parse(await readFile(report, 'utf8')));
-}
-
-/** The figures of both sides in one round. */
-async function measureBoth(trees, part, dir, { round, atOnce }) {
-  const report = (side) => join(dir, `${side}.json`);
-  if (atOnce) {
-    const core = (side) => String((side + round) % 2);
-    const both = trees.map((tree, side) => measure(tree, part, report(side), core(side)));
-    // Where one fails the other still works in its tree, which is removed afterwards.
-    await Promise.allSettled(both);
-    return Promise.all(both);
-  }
-  // Every other round the second one begins.
-  const found = [];
-  for (const side of round % 2 === 0 ? [0, 1] : [1, 0])
-    found[side] = await measure(trees[side], part, report(side));
-  return found;
 }
 
 /**
@@ -161,7 +135,7 @@ function criticalRankSum(count, probability) {
   return beyond - 1;
 }
 
-async function compare({ before, after, rounds, parts, json, atOnce }) {
+async function compare({ before, after, rounds, parts, json }) {
   const dir = await mkdtemp(join(tmpdir(), 'ui-rl-commits-'));
   const trees = [];
   try {
@@ -172,7 +146,10 @@ async function compare({ before, after, rounds, parts, json, atOnce }) {
     const ratios = {};
     for (let round = 0; round < rounds; round += 1) {
       for (const part of parts) {
-        const found = await measureBoth(trees, part, dir, { round, atOnce });
+        // Every other round the second one begins.
+        const order = round % 2 === 0 ? [0, 1] : [1, 0];
+        const found = [];
+        for (const side of order) found[side] = await measure(trees[side], part, join(dir, `${side}.json`));
         for (const [name, value] of Object.entries(found[0]))
           (ratios[name] ??= []).push(found[1][name] / value);
       }
@@ -183,13 +160,9 @@ async function compare({ before, after, rounds, parts, json, atOnce }) {
       console.log(`${name}: ${ratio.toFixed(3)} times as fast (${low.toFixed(3)} to ${high.toFixed(3)})`);
     }
     if (json !== undefined)
-      await writeFile(
-        json,
-        `${JSON.stringify({ before, after, rounds, atOnce, figures, ratios }, null, 2)}\n`,
-      );
+      await writeFile(json, `${JSON.stringify({ before, after, rounds, figures, ratios }, null, 2)}\n`);
   } finally {
-    for (const tree of trees)
-      if (tree !== root) await run('git', ['worktree', 'remove', '--force', tree], root);
+    for (const tree of trees) if (tree !== root) run('git', ['worktree', 'remove', '--force', tree], root);
     await rm(dir, { recursive: true, force: true });
   }
 }
