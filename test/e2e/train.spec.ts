@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Fleet, runTask, startRun, train, VisionLanguageModel } from '@ui-rl/api';
 import type { RunFileOptions } from '@ui-rl/settings';
-import { findNatsServer } from '@ui-rl/testkit';
+import { eventually, findNatsServer } from '@ui-rl/testkit';
 
 const RUN: RunFileOptions = {
   model: { name: 'small', prompt: 'compact', lora: { rank: 4 } },
@@ -96,9 +96,10 @@ describe('with services of a broker', () => {
     expect(stdout).toMatch(
       /Training goals, unseen seeds +before +after\n[^]*\ncheckpoint uirl:\/\/by-code-\S+\/000001\n/,
     );
+    await eventually('the monitor', async () => (await fetch(`${fleet.monitorUrl}/api/monitor`)).ok, 120_000);
     const detached = await command('--detach');
-    const [, runId, page] = /^run (by-code-\S+)\nmonitor (\S+)\n$/.exec(detached.stdout) ?? [];
-    expect(page).toBe(`${fleet.monitorUrl}/#/runs/${runId}`);
+    const [, runId] = /^run (by-code-\S+)\n/.exec(detached.stdout) ?? [];
+    expect(detached.stdout).toBe(`run ${runId}\nmonitor ${fleet.monitorUrl}/#/runs/${runId}\n`);
   }, 240_000);
 });
 
