@@ -1,6 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { jetstreamStore } from './jetstream-store';
 import { ManagedProcess } from './managed-process';
 
 /** A port nobody listens on at this moment: the usual one where it is free. */
@@ -51,7 +52,7 @@ export async function startLocalNats(
   writeFileSync(
     config,
     `listen: "127.0.0.1:${port}"\nmax_payload: ${MAX_PAYLOAD_BYTES}\nmax_pending: ${4 * MAX_PAYLOAD_BYTES}\n` +
-      `jetstream { store_dir: ${JSON.stringify(join(storeDir, 'jetstream'))} }\n`,
+      `${jetstreamStore(binary, join(storeDir, 'jetstream'))}\n`,
   );
   const natsProcess = new ManagedProcess(
     { name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
