@@ -123,7 +123,7 @@ it('a task file that only the command can read trains', async () => {
 
 async function firstScreen(): Promise<Uint8Array> {
   const hash = log.trajectories.flatMap(({ turns }) => turns.map(({ screenshot }) => screenshot))[0];
-  const png = await fleet.bus.blobs.get(hash);
+  const png = await fleet.bus.blobs.of(log.runId).get(hash);
   if (png === null) throw new Error(`there is no screenshot ${hash}`);
   return png;
 }

@@ -151,7 +151,7 @@ it('keeps every screenshot under its hash', async () => {
   }
   expect(hashes.size).toBeGreaterThan(3);
   for (const hash of hashes) {
-    const png = Buffer.from(await (await fleet.fetch(`/api/screenshots/${hash}`)).arrayBuffer());
+    const png = Buffer.from(await (await fleet.fetch(`/api/runs/${RUN}/screenshots/${hash}`)).arrayBuffer());
     expect(png.subarray(1, 4).toString()).toBe('PNG');
     expect(createHash('sha256').update(png).digest('hex')).toBe(hash);
   }

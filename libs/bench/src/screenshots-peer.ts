@@ -7,6 +7,8 @@ import { IsArray, IsIn, IsInt, IsString } from 'class-validator';
 
 export const STEP = 'bench.screenshots.step';
 export const ACT = 'bench.screenshots.act';
+/** Whose screenshots they are. */
+export const RUN = 'bench';
 
 /** How screenshots travel: as bytes in every message, stored once and named by their hash, or as bytes the first time. */
 export type Travel = 'bytes' | 'hash' | 'new-bytes';
@@ -46,7 +48,7 @@ function serveEnvironment(bus: BusService, screens: readonly Uint8Array[]): void
       const png = Buffer.concat([screens[screen % screens.length], randomBytes(8)]);
       const hash = sha256(png);
       if (travel !== 'hash') return { png, hash };
-      await bus.blobs.put(png, hash);
+      await bus.blobs.of(RUN).put(png, hash);
       return { hash };
     },
   });
@@ -60,7 +62,7 @@ function serveLearner(bus: BusService): void {
   };
   const fetchBlob = async (hash: string): Promise<void> => {
     if (known.has(hash)) return;
-    const png = await bus.blobs.get(hash);
+    const png = await bus.blobs.of(RUN).get(hash);
     if (png === null) throw new Error(`there is no blob ${hash}`);
     remember(hash, png);
   };

@@ -11,6 +11,7 @@ import { alternate, median, medianRatio, peakRssOf } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 import {
   ACT,
+  RUN,
   STEP,
   type ActQuestion,
   type PeerQuestion,
@@ -134,7 +135,8 @@ class Peers {
       const sent = travel === 'bytes' ? read : travel === 'hash' ? [] : read.slice(-1);
       const images = sent.map(({ png }) => png!);
       const hashes = read.filter((each) => !sent.includes(each)).map(({ hash }) => hash);
-      if (screenshot.png !== undefined) uploads.push(this.bus.blobs.put(screenshot.png, screenshot.hash));
+      if (screenshot.png !== undefined)
+        uploads.push(this.bus.blobs.of(RUN).put(screenshot.png, screenshot.hash));
       const act = { images, hashes } satisfies ActQuestion;
       valueOf(await this.bus.request<{ read: number }>(ACT, act, TIMEOUT_MS));
     }

@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { BUCKETS } from '@ui-rl/contracts';
+import { isRunId, STREAMS, subjects } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { BusError } from './errors';
+import { MAX_PARTED_BYTES, readParts, writeParts, type PartsPlace } from './parts';
 import { withRetry } from './retry';
 
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-const KNOWN_HASHES = 65_536;
+const SHA256 = /^[0-9a-f]{64}$/;
+const KNOWN_BLOBS = 65_536;
 
-/** Bytes by their sha256 (hex): each content is stored once, whoever puts it. */
+/** Bytes that belong to a run, by their sha256 (hex): screenshots, and messages that are larger than the broker takes. */
 export class BlobStore {
-  private readonly known = new LRUCache<string, true>({ max: KNOWN_HASHES });
+  private readonly known = new LRUCache<string, true>({ max: KNOWN_BLOBS });
   private readonly inFlight = new Map<string, Promise<void>>();
 
   constructor(private readonly broker: Broker) {
@@ -21,50 +23,62 @@ export class BlobStore {
     broker.onStoresLost(() => this.known.clear());
   }
 
-  /** Stores the bytes unless they are there; returns their hash, which a caller that knows it may pass. */
-  async put(bytes: Uint8Array, hash = sha256(bytes)): Promise<string> {
-    if (this.known.has(hash)) return hash;
-    let upload = this.inFlight.get(hash);
+  /** The blobs of one run, which go with it. Throws `BusError` `configuration` for what is no run id. */
+  of(runId: string): RunBlobs {
+    if (!isRunId(runId)) throw new BusError('configuration', `"${runId}" is no run id`);
+    return {
+      put: (bytes, hash = sha256(bytes)) => this.put(runId, bytes, hash),
+      get: (hash) => this.get(runId, hash),
+    };
+  }
+
+  private async put(runId: string, bytes: Uint8Array, hash: string): Promise<string> {
+    if (!SHA256.test(hash)) throw new BusError('configuration', `"${hash}" is no sha256`);
+    const blob = `${runId}/${hash}`;
+    if (this.known.has(blob)) return hash;
+    let upload = this.inFlight.get(blob);
     if (upload === undefined) {
-      upload = this.upload(hash, bytes).finally(() => this.inFlight.delete(hash));
-      this.inFlight.set(hash, upload);
+      upload = this.upload(runId, hash, bytes).finally(() => this.inFlight.delete(blob));
+      this.inFlight.set(blob, upload);
     }
     await upload;
     return hash;
   }
 
-  /** The bytes, or null where nobody stored them (or they are older than the bucket keeps). */
-  async get(hash: string): Promise<Uint8Array | null> {
-    const bytes = await withRetry(`read blob ${hash}`, this.broker, () => this.read(hash));
+  private async upload(runId: string, hash: string, bytes: Uint8Array): Promise<void> {
+    if (bytes.byteLength > MAX_PARTED_BYTES)
+      throw new BusError(
+        'too_large',
+        `a blob of ${bytes.byteLength} bytes: expected at most ${MAX_PARTED_BYTES}`,
+      );
+    // Written anew by each process that comes by: what is there may be damaged.
+    await withRetry(`store blob ${hash}`, this.broker, () =>
+      writeParts(this.broker, placeOf(runId, hash), bytes),
+    );
+    this.known.set(`${runId}/${hash}`, true);
+  }
+
+  private async get(runId: string, hash: string): Promise<Uint8Array | null> {
+    // Hashes come with messages of others: one with a wildcard would name blobs of other runs.
+    if (!SHA256.test(hash)) return null;
+    const bytes = await withRetry(`read blob ${hash}`, this.broker, () =>
+      readParts(this.broker, placeOf(runId, hash)),
+    );
     if (bytes === null) return null;
     const found = sha256(bytes);
     if (found !== hash)
       throw new BusError('damaged', `blob ${hash} is damaged: its content hashes to ${found}`);
     return bytes;
   }
+}
 
-  /** A blob of one chunk, as screenshots are, needs no consumer, which makes it several times as fast. */
-  private async read(hash: string): Promise<Uint8Array | null> {
-    const store = (await this.broker.stores()).blobs;
-    const info = await store.info(hash);
-    if (info === null || info.deleted) return null;
-    const chunk = info.chunks === 1 ? await this.chunk(`$O.${info.bucket}.C.${info.nuid}`) : null;
-    return chunk ?? store.getBlob(hash);
-  }
+export interface RunBlobs {
+  /** Stores the bytes unless they are there; returns their hash, which a caller that knows it may pass. */
+  put(bytes: Uint8Array, hash?: string): Promise<string>;
+  /** The bytes, or null where nobody stored them for this run. Throws `BusError` `damaged`. */
+  get(hash: string): Promise<Uint8Array | null>;
+}
 
-  /** The last message of a subject of the store's stream, or null. */
-  private async chunk(subject: string): Promise<Uint8Array | null> {
-    const stream = `OBJ_${BUCKETS.blobs}`;
-    const message = await this.broker.jsm.streams.getMessage(stream, { last_by_subj: subject });
-    return message?.data ?? null;
-  }
-
-  private async upload(hash: string, bytes: Uint8Array): Promise<void> {
-    await withRetry(`store blob ${hash}`, this.broker, async () => {
-      const store = (await this.broker.stores()).blobs;
-      const info = await store.info(hash);
-      if (info === null || info.deleted) await store.putBlob({ name: hash }, bytes);
-    });
-    this.known.set(hash, true);
-  }
+function placeOf(runId: string, hash: string): PartsPlace {
+  return { stream: STREAMS.blobs, subjectOf: (part) => subjects.blob(runId, hash, part) };
 }

@@ -1,23 +1,20 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
-import {
-  jetstream,
-  jetstreamManager,
-  type JetStreamClient,
-  type JetStreamManager,
-  type PubAck,
-} from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { isRunId, subjects, type RunEvent } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
-import { writeJson } from './codec';
 import { openConnection } from './connect';
-import { BusError, describeError, tooLarge } from './errors';
+import { BusError, describeError } from './errors';
 import type { BusOptions } from './options';
 import { withRetry, type RetryContext } from './retry';
 import { ensureTopology, type Stores } from './topology';
 
-export type EventBody<E> = E extends RunEvent ? Omit<E, 'at'> & { at?: string } : never;
+/** Below this not even a dead letter or the list of a stream's subjects fits into a message. */
+const LEAST_PAYLOAD_BYTES = 64 * 1024;
+/** What subject and headers may take of a message. */
+const HEADER_BYTES = 4 * 1024;
+/** With this much, nearly everything fits into one message. */
+const PLENTY_BYTES = 8 * 1024 * 1024;
 
 /**
  * The connection to NATS, the streams and buckets behind it, and what it takes to survive a broker that goes away and comes
@@ -29,6 +26,9 @@ export class Broker implements RetryContext {
   private readonly closingController = new AbortController();
   private readonly events = new EventEmitter().setMaxListeners(0);
   private opened: Promise<Stores> | null = null;
+  private connected: Promise<void> = Promise.resolve();
+  private markConnected: () => void = () => undefined;
+  private reconnections = 0;
   private repairing: Promise<void> | null = null;
 
   private constructor(
@@ -50,6 +50,7 @@ export class Broker implements RetryContext {
     const js = jetstream(connection, { timeout: DEADLINES.publish.ms });
     const jsm = await jetstreamManager(connection, { checkAPI: false, timeout: DEADLINES.publish.ms });
     const broker = new Broker(connection, js, jsm, options);
+    broker.checkLimits();
     void broker.followStatus();
     await withRetry('create the streams', broker, () => broker.stores());
     return broker;
@@ -60,9 +61,19 @@ export class Broker implements RetryContext {
     return this.closingController.signal;
   }
 
-  /** Largest message the broker takes, in bytes. */
-  get maxPayloadBytes(): number {
-    return this.connection.info?.max_payload ?? 1024 * 1024;
+  /** Largest content of a message, in bytes: what the broker takes, without subject and headers. */
+  get maxMessageBytes(): number {
+    return this.maxPayloadBytes - HEADER_BYTES;
+  }
+
+  /** Counts the losses of the connection after which it came back: the broker's store may be another one then. */
+  get generation(): number {
+    return this.reconnections;
+  }
+
+  /** Resolves when the connection stands: what is sent meanwhile would be sent when it is back, perhaps to another store. */
+  async whenConnected(): Promise<void> {
+    await this.connected;
   }
 
   /** The buckets, created anew after the broker lost its store. */
@@ -72,28 +83,6 @@ export class Broker implements RetryContext {
       throw error;
     });
     return this.opened;
-  }
-
-  /** See `BusService.publishJson`. */
-  async publishJson(subject: string, value: unknown, id: string): Promise<PubAck> {
-    const payload = writeJson(value);
-    if (payload.byteLength > this.maxPayloadBytes) {
-      throw new BusError('too_large', tooLarge(subject, payload.byteLength, this.maxPayloadBytes));
-    }
-    return withRetry(`publish to ${subject}`, this, () =>
-      this.js.publish(subject, payload, { msgID: id, timeout: DEADLINES.publish.ms }),
-    );
-  }
-
-  /** See `BusService.event`. */
-  async event(event: EventBody<RunEvent>, id: string): Promise<void> {
-    if (!isRunId(event.runId)) throw new BusError('configuration', `"${event.runId}" is no run id`);
-    const at = event.at ?? new Date().toISOString();
-    await this.publishJson(
-      subjects.event(event.runId, event.type),
-      { ...event, at },
-      `${event.runId}.${event.type}.${id}`,
-    );
   }
 
   /** Calls back after every reconnection; returns how to stop that. */
@@ -135,15 +124,44 @@ export class Broker implements RetryContext {
     await this.stores();
   }
 
+  private get maxPayloadBytes(): number {
+    return this.connection.info?.max_payload ?? 1024 * 1024;
+  }
+
+  private checkLimits(): void {
+    const { maxPayloadBytes: found } = this;
+    if (found < LEAST_PAYLOAD_BYTES) {
+      void this.connection.close();
+      throw new BusError(
+        'configuration',
+        `NATS takes messages of at most ${found} bytes, expected at least ${LEAST_PAYLOAD_BYTES}: raise max_payload in the configuration of nats-server (8MB is a good value)`,
+      );
+    }
+    if (found < PLENTY_BYTES)
+      this.logger.log(
+        `NATS takes messages of at most ${found} bytes (max_payload): larger ones travel in parts`,
+      );
+  }
+
   private async followStatus(): Promise<void> {
     for await (const status of this.connection.status()) {
-      if (status.type === 'disconnect') this.logger.warn(`lost NATS at ${status.server}, reconnecting`);
+      if (status.type === 'disconnect') this.lost(status.server);
       if (status.type === 'error') this.logger.error(`NATS reports: ${describeError(status.error)}`);
-      if (status.type === 'reconnect') {
-        this.logger.log(`NATS at ${status.server} answers again`);
-        this.events.emit('lost');
-        this.events.emit('reconnect');
-      }
+      if (status.type === 'reconnect') this.regained(status.server);
     }
+    this.markConnected();
+  }
+
+  private lost(server: string): void {
+    this.logger.warn(`lost NATS at ${server}, reconnecting`);
+    this.connected = new Promise((resolve) => (this.markConnected = resolve));
+  }
+
+  private regained(server: string): void {
+    this.logger.log(`NATS at ${server} answers again`);
+    this.reconnections += 1;
+    this.markConnected();
+    this.events.emit('lost');
+    this.events.emit('reconnect');
   }
 }

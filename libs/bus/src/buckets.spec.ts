@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
+import { STREAMS } from '@ui-rl/contracts';
 import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService } from './index';
 
@@ -44,13 +46,20 @@ describe('buckets', () => {
     const bytes = Buffer.alloc(size, 7);
     const hash = createHash('sha256').update(bytes).digest('hex');
     const other = await connect('other');
-    expect(await Promise.all([bus.blobs.put(bytes), bus.blobs.put(bytes), other.blobs.put(bytes)])).toEqual([
+    const [blobs, others] = [bus.blobs.of('run'), other.blobs.of('run')];
+    expect(await Promise.all([blobs.put(bytes), blobs.put(bytes), others.put(bytes)])).toEqual([
       hash,
       hash,
       hash,
     ]);
-    expect(Buffer.from((await other.blobs.get(hash)) ?? []).equals(bytes)).toBe(true);
-    expect(await bus.blobs.get('0'.repeat(64))).toBeNull();
+    expect(Buffer.from((await others.get(hash)) ?? []).equals(bytes)).toBe(true);
+    const { state } = await (await jetstreamManager(bus.connection)).streams.info(STREAMS.blobs);
+    expect(state.messages).toBe(1);
+    expect(await blobs.get('0'.repeat(64))).toBeNull();
+    // One run does not read those of another, whatever a message names.
+    expect(await bus.blobs.of('another').get(hash)).toBeNull();
+    expect(await blobs.get('*')).toBeNull();
+    expect(() => bus.blobs.of('*')).toThrow(/"\*" is no run id/);
     await other.close();
   });
 

@@ -4,16 +4,22 @@ import type { PubAck } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Reply, RunEvent } from '@ui-rl/contracts';
 import { BlobStore } from './blobs';
-import { Broker, type EventBody } from './broker';
+import { Broker } from './broker';
 import type { MessageClass } from './codec';
 import { startConsumption, type ConsumeOptions, type Consumption } from './consume';
 import { DeadLetters } from './dead-letter';
 import { CheckpointArchive, FileStore, SharedFiles } from './files';
+import { startHousekeeping, type Housekeeping, type HousekeepingOptions } from './housekeeping';
 import { KvBucket } from './kv';
 import type { BusOptions } from './options';
+import { Publisher, type EventBody } from './publisher';
 import { request } from './request';
 import { startResponder, type Responder, type RespondOptions } from './respond';
 import { RunDirectory } from './runs';
+import { RunStorage } from './run-storage';
+
+/** What goes on until the bus closes. */
+type Part = Consumption | Responder | Housekeeping;
 
 /** One connection to NATS and what the services do over it. Survives a broker that goes away and comes back. */
 export class BusService {
@@ -27,13 +33,16 @@ export class BusService {
   /** JSON by key: run records, phases, policy and loader states. */
   readonly runsBucket: KvBucket;
   readonly runs: RunDirectory;
+  /** What runs occupy at the broker, and how it is freed. */
+  readonly runStorage: RunStorage;
   readonly deadLetterBucket: KvBucket;
   readonly blobs: BlobStore;
   readonly checkpoints: CheckpointArchive;
   readonly files: SharedFiles;
 
+  private readonly publisher: Publisher;
   private readonly deadLetters: DeadLetters;
-  private readonly running = new Set<Consumption | Responder>();
+  private readonly running = new Set<Part>();
 
   private constructor(private readonly broker: Broker) {
     this.logger = broker.logger;
@@ -45,8 +54,10 @@ export class BusService {
     this.blobs = new BlobStore(broker);
     this.checkpoints = new CheckpointArchive(new FileStore(broker, 'checkpoints'));
     this.files = new SharedFiles(new FileStore(broker, 'files'));
-    this.runs = new RunDirectory(broker, this.runsBucket);
-    this.deadLetters = new DeadLetters(broker, this.deadLetterBucket);
+    this.publisher = new Publisher(broker, this.blobs);
+    this.runs = new RunDirectory(broker, this.publisher, this.runsBucket);
+    this.runStorage = new RunStorage(broker, this.runs, this.runsBucket, this.checkpoints);
+    this.deadLetters = new DeadLetters(broker, this.publisher, this.deadLetterBucket);
   }
 
   /**
@@ -58,17 +69,17 @@ export class BusService {
   }
 
   /**
-   * Stores a message in the stream of its subject and returns when the broker has it on disk. The id makes it
-   * idempotent: published again within an hour it is stored once. Waits while the broker is away.
-   * Throws `BusError` `too_large`.
+   * Stores a message in the stream of its subject and returns when the broker has it. The id makes it idempotent: published again
+   * within an hour it is stored once. Waits while the broker is away or full. One that is larger than the broker takes goes by way of
+   * a blob of its run, up to 64 MiB. Throws `BusError` `too_large`.
    */
   async publishJson(subject: string, value: unknown, id: string): Promise<PubAck> {
-    return this.broker.publishJson(subject, value, id);
+    return this.publisher.publishJson(subject, value, id);
   }
 
   /** Publishes an event of a run; `id` names what happened, so that publishing it twice stores it once. */
   async event(event: EventBody<RunEvent>, id: string): Promise<void> {
-    return this.broker.event(event, id);
+    return this.publisher.event(event, id);
   }
 
   /**
@@ -87,12 +98,27 @@ export class BusService {
 
   /** Reads a stream with a durable consumer until stopped. Decorated Nest handlers come here too. */
   async consume<T>(options: ConsumeOptions<T>): Promise<Consumption> {
-    return this.track(await startConsumption(this.broker, this.deadLetters, options));
+    return this.track(await startConsumption(this.broker, this.publisher, this.deadLetters, options));
   }
 
   /** Answers requests on a subject until stopped. */
   respond<T>(options: RespondOptions<T>): Responder {
     return this.track(startResponder(this.broker, this.deadLetters, options));
+  }
+
+  /**
+   * Calls back after every reconnection; returns how to stop that. The broker may have come back on an older copy of its store: what
+   * was announced last may have to be announced again.
+   */
+  onReconnect(callback: () => void): () => void {
+    return this.broker.onReconnect(callback);
+  }
+
+  /** Keeps streams clean of what runs leave behind, until the bus closes. One process at a broker is enough; more do no harm. */
+  keepHouse(options?: Partial<HousekeepingOptions>): void {
+    this.track(
+      startHousekeeping({ broker: this.broker, runs: this.runs, deadLetters: this.deadLetters }, options),
+    );
   }
 
   /** Stops taking messages, lets handlers finish, sends what is buffered, closes. */
@@ -102,7 +128,7 @@ export class BusService {
     await this.broker.close();
   }
 
-  private track<P extends Consumption | Responder>(part: P): P {
+  private track<P extends Part>(part: P): P {
     this.running.add(part);
     void part.ended.then(() => this.running.delete(part));
     return part;

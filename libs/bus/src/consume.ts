@@ -1,14 +1,5 @@
 import type { Logger } from '@nestjs/common';
-import {
-  AckPolicy,
-  DeliverPolicy,
-  JetStreamApiError,
-  ReplayPolicy,
-  type Consumer,
-  type ConsumerMessages,
-  type JsMsg,
-} from '@nats-io/jetstream';
-import { nanos } from '@nats-io/transport-node';
+import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import {
   DEADLINES,
   everyFewSeconds,
@@ -19,9 +10,12 @@ import {
   type RetryPolicy,
 } from '@ui-rl/retry';
 import type { Broker } from './broker';
-import { readJson, type MessageSchema } from './codec';
+import { readJson, type MessageSchema, type Read } from './codec';
 import type { DeadLetters } from './dead-letter';
+import { DurableConsumer } from './durable-consumer';
 import { BusError, describeError, UnacceptableMessage } from './errors';
+import { isStored } from './positions';
+import type { Publisher } from './publisher';
 import { isClosed, isTransient } from './retry';
 
 /** What a handler knows about the delivery. */
@@ -50,6 +44,8 @@ export interface ConsumeOptions<T> {
   stream: string;
   /** Name of the durable consumer; processes that share it share the work. */
   durable: string;
+  /** The consumer is this process's own: it goes when it is stopped, or when nobody has read for ten minutes. */
+  temporary?: boolean;
   /** One subject filter. */
   subject: string;
   /** Messages that do not pass its validation become dead letters. Without it any JSON object is handed over. */
@@ -80,10 +76,11 @@ export interface Consumption {
 
 export async function startConsumption<T>(
   broker: Broker,
+  publisher: Publisher,
   deadLetters: DeadLetters,
   options: ConsumeOptions<T>,
 ): Promise<Consumption> {
-  const loop = new ConsumptionLoop(broker, deadLetters, options);
+  const loop = new ConsumptionLoop(broker, publisher, deadLetters, options);
   await loop.start();
   return loop;
 }
@@ -97,17 +94,19 @@ class ConsumptionLoop<T> implements Consumption {
   private readonly logger: Logger;
   private readonly ackWaitMs: number;
   private readonly retry: RedeliveryPolicy;
-  private consumer: Promise<Consumer> | null = null;
+  private readonly consumer: DurableConsumer;
   private slots: Promise<void>[] = [];
   private end: () => void;
 
   constructor(
     private readonly broker: Broker,
+    private readonly publisher: Publisher,
     private readonly deadLetters: DeadLetters,
     private readonly options: ConsumeOptions<T>,
   ) {
     this.logger = broker.logger;
     this.ackWaitMs = options.ackWaitMs ?? DEADLINES.message.ms;
+    this.consumer = new DurableConsumer(broker, { ...options, ackWaitMs: this.ackWaitMs });
     this.retry = options.retry ?? RETRIES.redelivery;
     this.ended = new Promise((resolve) => {
       this.end = resolve;
@@ -115,10 +114,10 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   async start(): Promise<void> {
-    await this.openConsumer();
+    await this.consumer.open();
     // A pull request dies with the connection it was made over: pull again at once instead of waiting for its expiry.
     const unsubscribe = this.broker.onReconnect(() => {
-      this.consumer = null;
+      this.consumer.forget();
       for (const messages of this.waiting) messages.stop();
     });
     this.slots = Array.from({ length: this.options.concurrency ?? 1 }, () => this.runSlot());
@@ -135,6 +134,8 @@ class ConsumptionLoop<T> implements Consumption {
     this.stopping.abort();
     for (const messages of this.waiting) messages.stop();
     await waitAtMost(DEADLINES.stopHandlers.ms, this.ended);
+    // Where the broker is away, it deletes the consumer itself, later.
+    if (this.options.temporary === true && !this.broker.connection.isClosed()) await this.consumer.delete();
   }
 
   private async runSlot(): Promise<void> {
@@ -160,7 +161,7 @@ class ConsumptionLoop<T> implements Consumption {
       isTransient: (error) => !isClosed(error),
       onFailure: async (error, failures) => {
         report(error, failures);
-        this.consumer = null;
+        this.consumer.forget();
         if (isTransient(error)) await this.broker.repair().catch(() => undefined);
       },
     });
@@ -168,12 +169,15 @@ class ConsumptionLoop<T> implements Consumption {
 
   /** One message, or null when none came within the waiting time. */
   private async next(): Promise<JsMsg | null> {
-    const consumer = await this.openConsumer();
+    const consumer = await this.consumer.open();
     const messages = await consumer.fetch({ max_messages: 1, expires: DEADLINES.fetch.ms });
     this.waiting.add(messages);
     if (this.stopping.signal.aborted) messages.stop();
     try {
-      for await (const message of messages) return message;
+      for await (const message of messages) {
+        this.consumer.delivered(message);
+        return message;
+      }
       return null;
     } finally {
       this.waiting.delete(messages);
@@ -189,12 +193,13 @@ class ConsumptionLoop<T> implements Consumption {
       return;
     }
     this.inFlight.add(identity);
+    const delivered: Delivered = { message, generation: this.broker.generation };
     const heartbeat = setInterval(() => {
       if (this.broker.connection.isClosed()) clearInterval(heartbeat);
       else message.working();
     }, this.ackWaitMs / 3);
     try {
-      await this.decide(message);
+      await this.decide(delivered);
     } catch (error) {
       if (isClosed(error) || this.broker.closing.aborted) return;
       this.logger.error(
@@ -207,22 +212,41 @@ class ConsumptionLoop<T> implements Consumption {
     }
   }
 
-  private async decide(message: JsMsg): Promise<void> {
-    const read = readJson(message.data, this.options.schema);
-    if (!read.ok) return this.deadLetter(message, read.reason);
+  private async decide(delivered: Delivered): Promise<void> {
+    const { message } = delivered;
+    const content = await this.contentOf(message);
+    const read = content.ok ? readJson(content.value, this.options.schema) : content;
+    if (!read.ok) return this.deadLetter(delivered, read.reason);
     const context = this.contextOf(message);
     // More deliveries than attempts: the process died in the last one.
-    if (context.delivery > this.retry.attempts) return this.exhaust(message, read.value, context);
+    if (context.delivery > this.retry.attempts) return this.exhaust(delivered, read.value, context);
     try {
       await this.options.handle(read.value, context);
     } catch (error) {
-      return this.failed(message, read.value, context, error);
+      return this.failed(delivered, read.value, context, error);
     }
-    await acknowledge(message);
+    await this.acknowledge(delivered);
   }
 
-  private async failed(message: JsMsg, value: T, context: JetStreamContext, error: unknown): Promise<void> {
-    if (error instanceof UnacceptableMessage) return this.deadLetter(message, describeError(error));
+  private async contentOf(message: JsMsg): Promise<Read<Uint8Array>> {
+    try {
+      const value = await this.publisher.contentOf(message);
+      if (value !== null) return { ok: true, value };
+      return { ok: false, reason: 'the blob that holds its content is not stored' };
+    } catch (error) {
+      if (!(error instanceof BusError) || error.category !== 'damaged') throw error;
+      return { ok: false, reason: error.message };
+    }
+  }
+
+  private async failed(
+    delivered: Delivered,
+    value: T,
+    context: JetStreamContext,
+    error: unknown,
+  ): Promise<void> {
+    const { message } = delivered;
+    if (error instanceof UnacceptableMessage) return this.deadLetter(delivered, describeError(error));
     if (this.stopping.signal.aborted) {
       message.nak();
       return;
@@ -231,18 +255,19 @@ class ConsumptionLoop<T> implements Consumption {
       `${this.options.durable} failed on ${describe(message)}, attempt ${context.delivery} of ${this.retry.attempts}: ${describeError(error)}`,
       stackOf(error),
     );
-    if (context.lastAttempt) return this.exhaust(message, value, { ...context, error });
+    if (context.lastAttempt) return this.exhaust(delivered, value, { ...context, error });
     message.nak(pauseAfter(this.retry, context.delivery));
   }
 
-  private async exhaust(message: JsMsg, value: T, context: JetStreamContext): Promise<void> {
+  private async exhaust(delivered: Delivered, value: T, context: JetStreamContext): Promise<void> {
     const reason = context.error === undefined ? 'the process ended each time' : describeError(context.error);
     if (this.options.exhausted === undefined) {
-      return this.deadLetter(message, `failed ${this.retry.attempts} times, at last: ${reason}`);
+      return this.deadLetter(delivered, `failed ${this.retry.attempts} times, at last: ${reason}`);
     }
     try {
       await this.options.exhausted(value, context);
     } catch (error) {
+      const { message } = delivered;
       this.logger.error(
         `handling the last failure of ${describe(message)} failed: ${describeError(error)}`,
         stackOf(error),
@@ -250,13 +275,33 @@ class ConsumptionLoop<T> implements Consumption {
       message.nak(this.retry.maxMs);
       return;
     }
-    await acknowledge(message);
+    await this.acknowledge(delivered);
   }
 
-  private async deadLetter(message: JsMsg, reason: string): Promise<void> {
+  private async deadLetter(delivered: Delivered, reason: string): Promise<void> {
+    const { message } = delivered;
     const key = `${this.options.stream}.${message.info.streamSequence}.${this.broker.service}`;
     await this.deadLetters.put({ key, subject: message.subject, reason }, message.data);
-    message.term();
+    if (await this.isOurs(delivered)) message.term();
+  }
+
+  private async acknowledge(delivered: Delivered): Promise<void> {
+    if (!(await this.isOurs(delivered))) return;
+    // Awaited, so that a slot is free only when the broker knows; unanswered, the message comes again.
+    if (!(await delivered.message.ackAck())) {
+      throw new Error('the broker did not confirm the acknowledgement');
+    }
+  }
+
+  /**
+   * Whether the broker means the same message by what would be acknowledged. After it came back on an older copy of its store, the
+   * number may be that of a message that was stored since, and acknowledging would lose that one.
+   */
+  private async isOurs({ message, generation }: Delivered): Promise<boolean> {
+    await this.broker.whenConnected();
+    if (this.broker.generation === generation) return true;
+    const { streamSequence: sequence, timestampNanos, stream } = message.info;
+    return isStored(this.broker, stream, { sequence, timestampNanos });
   }
 
   private contextOf(message: JsMsg): JetStreamContext {
@@ -272,43 +317,12 @@ class ConsumptionLoop<T> implements Consumption {
       signal: this.stopping.signal,
     };
   }
-
-  private openConsumer(): Promise<Consumer> {
-    this.consumer ??= this.ensureConsumer().catch((error: unknown) => {
-      this.consumer = null;
-      throw error;
-    });
-    return this.consumer;
-  }
-
-  private async ensureConsumer(): Promise<Consumer> {
-    const { stream, durable, subject } = this.options;
-    try {
-      await this.broker.jsm.consumers.add(stream, {
-        durable_name: durable,
-        filter_subject: subject,
-        ack_policy: AckPolicy.Explicit,
-        ack_wait: nanos(this.ackWaitMs),
-        // Attempts are counted here, so that a message is never dropped in silence.
-        max_deliver: -1,
-        deliver_policy: this.options.deliver === 'new' ? DeliverPolicy.New : DeliverPolicy.All,
-        replay_policy: ReplayPolicy.Instant,
-      });
-    } catch (error) {
-      if (!(error instanceof JetStreamApiError) || isTransient(error)) throw error;
-      throw new BusError(
-        'configuration',
-        `cannot read stream ${stream} as "${durable}" with filter ${subject}: ${error.message}. Another consumer may hold that name or filter: nats consumer report ${stream}`,
-        { cause: error },
-      );
-    }
-    return this.broker.js.consumers.get(stream, durable);
-  }
 }
 
-async function acknowledge(message: JsMsg): Promise<void> {
-  // Awaited, so that a slot is free only when the broker knows; unanswered, the message comes again.
-  if (!(await message.ackAck())) throw new Error('the broker did not confirm the acknowledgement');
+/** A message, and how often the connection had been lost when it came. */
+interface Delivered {
+  message: JsMsg;
+  generation: number;
 }
 
 function describe(message: JsMsg): string {

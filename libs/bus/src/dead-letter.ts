@@ -1,6 +1,7 @@
-import { BUCKETS, isRunId } from '@ui-rl/contracts';
+import { BUCKETS, runOfSubject } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import type { KvBucket } from './kv';
+import type { Publisher } from './publisher';
 
 /** What the `dead_letters` bucket holds for each message that could not be handled. */
 export interface DeadLetter {
@@ -13,7 +14,7 @@ export interface DeadLetter {
   /** The message as text where it is text, else base64. */
   payload: string;
   encoding: 'utf8' | 'base64';
-  /** Bytes of the whole message; `payload` holds at most the first 64 KiB of them. */
+  /** Bytes of the whole message; `payload` holds at most the first 64 KiB of them, less where the broker takes small messages only. */
   sizeBytes: number;
 }
 
@@ -23,27 +24,31 @@ const KEPT_BYTES = 64 * 1024;
 export class DeadLetters {
   constructor(
     private readonly broker: Broker,
+    private readonly publisher: Publisher,
     private readonly bucket: KvBucket,
   ) {}
 
   /** Stores a message with the reason, and publishes it as an event of its run. */
   async put(message: { key: string; subject: string; reason: string }, payload: Uint8Array): Promise<void> {
     const { service, logger } = this.broker;
-    const letter = toDeadLetter({ ...message, service }, payload);
+    // As JSON, a byte takes six at most.
+    const keptBytes = Math.min(KEPT_BYTES, Math.floor(this.broker.maxMessageBytes / 8));
+    const letter = toDeadLetter({ ...message, service }, payload, keptBytes);
     await this.bucket.put(letter.key, letter);
     const { subject, key, reason } = letter;
     logger.error(`dead letter from ${subject}: ${reason}. See it with: ${readCommand(key)}`);
     const runId = runOfSubject(subject);
-    if (runId === null || !isRunId(runId)) return;
-    await this.broker.event({ type: 'dead_letter', runId, service, subject, key, reason }, key);
+    if (runId === null) return;
+    await this.publisher.event({ type: 'dead_letter', runId, service, subject, key, reason }, key);
   }
 }
 
 function toDeadLetter(
   message: { key: string; service: string; subject: string; reason: string },
   payload: Uint8Array,
+  keptBytes: number,
 ): DeadLetter {
-  const kept = Buffer.from(payload.subarray(0, KEPT_BYTES));
+  const kept = Buffer.from(payload.subarray(0, keptBytes));
   const text = kept.toString('utf8');
   const isText = Buffer.from(text, 'utf8').equals(kept);
   return {
@@ -56,13 +61,6 @@ function toDeadLetter(
     encoding: isText ? 'utf8' : 'base64',
     sizeBytes: payload.byteLength,
   };
-}
-
-/** Run id of a subject (`uirl.<what>.<run>…`), or null where it names none. */
-function runOfSubject(subject: string): string | null {
-  const [root, what, run] = subject.split('.');
-  if (root !== 'uirl' || what === undefined || run === undefined) return null;
-  return ['task', 'rollout', 'trajectory', 'event', 'policy'].includes(what) ? run : null;
 }
 
 function readCommand(key: string): string {

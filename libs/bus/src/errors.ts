@@ -39,8 +39,5 @@ export function describeError(error: unknown): string {
 }
 
 export function tooLarge(subject: string, found: number, limit: number): string {
-  return (
-    `message of ${found} bytes for ${subject} exceeds the broker's limit of ${limit} bytes: ` +
-    `raise max_payload in the configuration of nats-server (8MB is a good value)`
-  );
+  return `message of ${found} bytes for ${subject}, expected at most ${limit} bytes`;
 }

@@ -88,14 +88,14 @@ describe('a broker that comes and goes', () => {
         seen.push(task.description);
       },
     });
-    const hash = await bus.blobs.put(Buffer.from('pixels'));
+    const hash = await bus.blobs.of('run').put(Buffer.from('pixels'));
     await nats.kill();
     nats.loseStore();
     await nats.launch();
     await bus.publishJson(subjects.task('run'), makeTask({ description: 'after' }), 'after');
     await bus.runsBucket.put('run.policy', { version: 2 });
-    await bus.blobs.put(Buffer.from('pixels'));
-    expect(Buffer.from((await bus.blobs.get(hash)) ?? []).toString()).toBe('pixels');
+    await bus.blobs.of('run').put(Buffer.from('pixels'));
+    expect(Buffer.from((await bus.blobs.of('run').get(hash)) ?? []).toString()).toBe('pixels');
     await eventually('the task', () => seen.length === 1, 30_000);
   });
 

@@ -1,4 +1,4 @@
-export { BlobStore, sha256 } from './blobs';
+export { BlobStore, sha256, type RunBlobs } from './blobs';
 export { BusService } from './bus';
 export {
   instantiate,
@@ -31,6 +31,8 @@ export type { BusOptions } from './options';
 export { failure, isFailure } from './reply';
 export { isUnanswered } from './request';
 export type { RequestContext, Responder, RespondOptions } from './respond';
+export type { HousekeepingOptions } from './housekeeping';
 export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
+export { RunStorage, type ConsumerUse, type MessageUse, type RunUse } from './run-storage';
 export type { DeadLetter } from './dead-letter';
 export { BusStrategy } from './strategy';

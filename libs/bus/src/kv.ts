@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
+import { Bucket, KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { readJson, type MessageClass, type Read } from './codec';
-import { BusError } from './errors';
+import { BusError, tooLarge } from './errors';
 import { RETRIES, sleep } from '@ui-rl/retry';
 import { isTransient, withRetry } from './retry';
 
@@ -41,9 +41,10 @@ export class KvBucket {
     throw new BusError('damaged', this.damage(key, read.reason));
   }
 
-  /** Writes whatever stands there; returns the new revision. */
+  /** Writes whatever stands there; returns the new revision. Throws `BusError` `too_large`. */
   async put(key: string, value: unknown): Promise<number> {
-    return this.run(`write ${key}`, (bucket) => bucket.put(key, JSON.stringify(value)));
+    const text = this.textOf(key, value);
+    return this.run(`write ${key}`, (bucket) => bucket.put(key, text));
   }
 
   /** Writes where the key does not exist yet; null where it does. */
@@ -55,7 +56,7 @@ export class KvBucket {
 
   /** Writes where `revision` still is the current one (0: no such key yet); null where somebody else was first. */
   async update(key: string, value: unknown, revision: number): Promise<number | null> {
-    const text = JSON.stringify(value);
+    const text = this.textOf(key, value);
     let uncertain = false;
     return this.run(`update ${key}`, async (bucket) => {
       if (uncertain) {
@@ -90,8 +91,22 @@ export class KvBucket {
     }
   }
 
+  /** Leaves a marker, which tells a key that was deleted from one that the broker has lost. */
   async delete(key: string): Promise<void> {
     await this.run(`delete ${key}`, (bucket) => bucket.delete(key));
+  }
+
+  /** When the key was deleted; null where it exists, or nobody knows of it. */
+  async deletedAt(key: string): Promise<Date | null> {
+    const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
+    return entry === null || entry.operation === 'PUT' ? null : entry.created;
+  }
+
+  /** Takes the markers of older deletions away. */
+  async forgetDeleted(olderThanMs: number): Promise<void> {
+    await this.run('forget deleted keys', async (bucket) => {
+      if (bucket instanceof Bucket) await bucket.purgeDeletes(olderThanMs);
+    });
   }
 
   /** Keys that exist, filtered by a NATS pattern such as `*.state`. */
@@ -170,6 +185,14 @@ export class KvBucket {
     if (read.ok) return { key, value: read.value, revision };
     this.broker.logger.error(this.damage(key, read.reason));
     return null;
+  }
+
+  private textOf(key: string, value: unknown): string {
+    const text = JSON.stringify(value);
+    const [found, limit] = [Buffer.byteLength(text), this.broker.maxMessageBytes];
+    if (found <= limit) return text;
+    const where = `key ${key} of bucket ${BUCKETS[this.bucket]}`;
+    throw new BusError('too_large', `${tooLarge(where, found, limit)}: raise max_payload of nats-server`);
   }
 
   private damage(key: string, reason: string): string {

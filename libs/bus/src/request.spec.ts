@@ -68,7 +68,7 @@ describe('requests', () => {
     release();
     expect(await code('uirl.test', 'other')).toBe('internal');
     expect(await code('uirl.nobody', 'other')).toBe('no_responders');
-    expect(await code('uirl.test', 'x'.repeat(9 * 1024 * 1024))).toBe('too_large');
+    expect(await code('uirl.test', 'x'.repeat(65 * 1024 * 1024))).toBe('too_large');
   });
 
   it('tells that nobody took a request, so that it can be sent again until the service is there', async () => {

@@ -3,11 +3,12 @@ import type { Reply } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { instantiate, readBinary, writeBinary, type MessageClass } from './codec';
 import { describeError, tooLarge } from './errors';
+import { MAX_REQUEST_BYTES, packed, unpacked } from './parcels';
 import { failure, isFailure } from './reply';
 import { isClosed } from './retry';
 
 /**
- * Asks once. Codes made on this side: `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`; all others
+ * Asks once. What is larger than the broker takes travels in parts, either way. Codes made on this side: `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`; all others
  * come from the handler.
  */
 export async function request<T>(
@@ -18,12 +19,15 @@ export async function request<T>(
   schema: MessageClass<T> | undefined,
 ): Promise<Reply<T>> {
   const payload = writeBinary(value);
-  if (payload.byteLength > broker.maxPayloadBytes) {
-    return failure('too_large', tooLarge(subject, payload.byteLength, broker.maxPayloadBytes));
+  if (payload.byteLength > MAX_REQUEST_BYTES) {
+    return failure('too_large', tooLarge(subject, payload.byteLength, MAX_REQUEST_BYTES));
   }
   try {
-    const message = await broker.connection.request(subject, payload, { timeout: timeoutMs });
-    return readReply(subject, message.data, schema);
+    const sent = await packed(broker, payload);
+    const options = { timeout: timeoutMs, headers: sent.headers };
+    const reply = await unpacked(broker, await broker.connection.request(subject, sent.payload, options));
+    if (reply === null) return failure('disconnected', `the reply from ${subject} was lost on its way`);
+    return readReply(subject, reply, schema);
   } catch (error) {
     return failureOf(subject, timeoutMs, error);
   }

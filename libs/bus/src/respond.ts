@@ -6,6 +6,7 @@ import type { Broker } from './broker';
 import { readBinary, writeBinary, type MessageClass } from './codec';
 import type { DeadLetters } from './dead-letter';
 import { describeError, tooLarge } from './errors';
+import { MAX_REQUEST_BYTES, packed, unpacked } from './parcels';
 import { failure, isFailure } from './reply';
 
 export interface RequestContext {
@@ -89,18 +90,26 @@ class RequestServer<T> implements Responder {
 
   private async answer(message: Msg): Promise<void> {
     const reply = await this.replyTo(message);
-    const { connection, maxPayloadBytes } = this.broker;
+    const { connection } = this.broker;
     if (message.reply === undefined || message.reply === '' || connection.isClosed()) return;
     let payload = writeBinary(reply);
-    if (payload.byteLength > maxPayloadBytes) {
-      const text = tooLarge(`the reply of ${message.subject}`, payload.byteLength, maxPayloadBytes);
+    if (payload.byteLength > MAX_REQUEST_BYTES) {
+      const text = tooLarge(`the reply of ${message.subject}`, payload.byteLength, MAX_REQUEST_BYTES);
       this.logger.error(text);
       payload = writeBinary(failure('too_large', text));
     }
-    message.respond(payload);
+    const sent = await packed(this.broker, payload);
+    message.respond(sent.payload, { headers: sent.headers });
   }
 
-  private async replyTo({ subject, data }: Msg): Promise<Reply<unknown>> {
+  private async replyTo(message: Msg): Promise<Reply<unknown>> {
+    const { subject } = message;
+    const data = await unpacked(this.broker, message).catch((error: unknown) => {
+      this.logger.error(`a request to ${subject} cannot be read: ${describeError(error)}`);
+      return null;
+    });
+    // As if nobody had listened: whoever asked sends it again.
+    if (data === null) return failure('disconnected', `the request to ${subject} was lost on its way`);
     const read = readBinary(data, this.options.schema);
     if (!read.ok) {
       // Not awaited: whoever asked learns of it at once.

@@ -1,6 +1,8 @@
 import {
+  ANY,
   isRunId,
   runKeys,
+  runOfKey,
   subjects,
   LoaderState,
   PolicyState,
@@ -11,8 +13,10 @@ import {
 } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import type { MessageClass } from './codec';
-import { BusError } from './errors';
+import { BusError, describeError } from './errors';
 import type { KvBucket, KvChange } from './kv';
+import type { Publisher } from './publisher';
+import { DUPLICATE_WINDOW_MS } from './topology';
 
 /** Phases after which nothing happens to a run any more. */
 export const FINAL_PHASES: readonly RunPhase[] = ['finished', 'failed', 'stopped'];
@@ -27,20 +31,29 @@ export interface RunSnapshot {
 
 /** The runs the broker knows: their run files, phases and what the services publish about them. */
 export class RunDirectory {
+  /** Runs that this process has seen open, as it saw them last. */
+  private readonly open = new Map<string, RunSnapshot>();
+  /** The policies that this process announced last. */
+  private readonly announced = new Map<string, PolicyState>();
+
   constructor(
     private readonly broker: Broker,
+    private readonly publisher: Publisher,
     private readonly bucket: KvBucket,
-  ) {}
+  ) {
+    broker.onReconnect(() => void this.restore());
+  }
 
   /**
    * Announces a run: every service that waits for one picks it up. Telling the same run twice changes nothing.
-   * Throws `BusError` `conflict` where the id is taken by another run.
+   * Throws `BusError` `conflict` where the id is taken by another run, or was until a moment ago.
    * @param shown what is recorded of the run file, where it is not the whole of it
    */
   async create(record: RunRecord, phase: RunPhase = 'baseline', shown?: ShownRunFile): Promise<void> {
     const { runId, config } = record;
     if (!isRunId(runId))
       throw new BusError('configuration', `"${runId}" is no run id: letters, digits, - and _`);
+    await this.refuseRecentlyDeleted(runId);
     const created = await this.bucket.create(runKeys.record(runId), record);
     const stored = created === null ? await this.record(runId) : record;
     if (stored?.createdAt !== record.createdAt) {
@@ -49,7 +62,7 @@ export class RunDirectory {
         `there is a run ${runId} already, created ${stored?.createdAt}: choose another name`,
       );
     }
-    await this.broker.event({ type: 'run_created', runId, ...(shown ?? { config }) }, 'created');
+    await this.publisher.event({ type: 'run_created', runId, ...(shown ?? { config }) }, 'created');
     if ((await this.state(runId)) === null) await this.changePhase(runId, phase, { from: [] });
   }
 
@@ -67,6 +80,7 @@ export class RunDirectory {
 
   async putPolicy(runId: string, policy: PolicyState): Promise<void> {
     await this.bucket.put(runKeys.policy(runId), policy);
+    this.announced.set(runId, policy);
   }
 
   async loader(runId: string): Promise<LoaderState | null> {
@@ -90,7 +104,7 @@ export class RunDirectory {
     };
     const entry = await this.bucket.change(runKeys.state(runId), next, RunState);
     if (entry?.value.phase !== phase) return false;
-    await this.broker.event(
+    await this.publisher.event(
       { type: 'phase', runId, phase, reason: entry.value.reason, at: entry.value.since },
       `${phase}.${entry.value.since}`,
     );
@@ -112,17 +126,39 @@ export class RunDirectory {
     yield* present(this.bucket.watch(runKeys.policy(runId), signal, PolicyState));
   }
 
-  /** Runs that have not ended, each once: those there are, then each new one. With `runId` only that one. */
+  /**
+   * Runs that have not ended, each once: those there are, then each new one. With `runId` only that one. A run comes again whose end
+   * a broker no longer knows that came back on an older copy of its store.
+   */
   async *watchOpen(runId?: string, signal?: AbortSignal): AsyncGenerator<RunSnapshot> {
     const seen = new Set<string>();
-    for await (const change of this.bucket.watch(runKeys.state(runId ?? '*'), signal, RunState)) {
-      const id = change.key.slice(0, -runKeys.state('').length);
-      if (change.value === null || FINAL_PHASES.includes(change.value.phase) || seen.has(id)) continue;
-      const record = await this.readableRecord(id);
+    for await (const change of this.bucket.watch(runKeys.state(runId ?? ANY), signal, RunState)) {
+      const id = runOfKey(change.key);
+      const state = change.value;
+      if (state === null || FINAL_PHASES.includes(state.phase)) {
+        seen.delete(id);
+        this.open.delete(id);
+        this.announced.delete(id);
+        continue;
+      }
+      const record = this.open.get(id)?.record ?? (await this.readableRecord(id));
       if (record === null) continue;
+      this.open.set(id, { record, state });
+      if (seen.has(id)) continue;
       seen.add(id);
-      yield { record, state: change.value };
+      yield { record, state };
     }
+  }
+
+  /** The state of every run; those whose state cannot be read are left out, and logged. */
+  async states(): Promise<Map<string, RunState>> {
+    const states = new Map<string, RunState>();
+    for (const key of await this.bucket.keys(runKeys.state(ANY))) {
+      const id = runOfKey(key);
+      const state = await this.unlessDamaged(() => this.state(id));
+      if (state !== null) states.set(id, state);
+    }
+    return states;
   }
 
   /** The first run that has not ended; waits for one. Null when the signal aborts first. */
@@ -133,13 +169,17 @@ export class RunDirectory {
 
   /** Puts a task into the queue of a run, as `nats pub uirl.task.<run>` does. */
   async publishTask(runId: string, task: unknown, id: string): Promise<void> {
-    await this.broker.publishJson(subjects.task(runId), task, id);
+    await this.publisher.publishJson(subjects.task(runId), task, id);
   }
 
   /** A record that nobody can read is no run for anybody; the others go on. */
-  private async readableRecord(runId: string): Promise<RunRecord | null> {
+  private readableRecord(runId: string): Promise<RunRecord | null> {
+    return this.unlessDamaged(() => this.record(runId));
+  }
+
+  private async unlessDamaged<T>(read: () => Promise<T | null>): Promise<T | null> {
     try {
-      return await this.record(runId);
+      return await read();
     } catch (error) {
       if (!(error instanceof BusError) || error.category !== 'damaged') throw error;
       this.broker.logger.error(error.message);
@@ -147,9 +187,54 @@ export class RunDirectory {
     }
   }
 
+  /** Messages of a run that is called the same would pass for those of the deleted one, published twice. */
+  private async refuseRecentlyDeleted(runId: string): Promise<void> {
+    const deletedAt = await this.bucket.deletedAt(runKeys.record(runId));
+    const free = (deletedAt?.getTime() ?? 0) + DUPLICATE_WINDOW_MS;
+    if (free <= Date.now()) return;
+    throw new BusError(
+      'conflict',
+      `run ${runId} was deleted a moment ago: choose another name, or wait until ${new Date(free).toISOString()}`,
+    );
+  }
+
+  /** Writes down what a broker has lost of open runs that came back on a store of before: that they are, and how far they have come. */
+  private async restore(): Promise<void> {
+    try {
+      for (const [runId, { record, state }] of this.open) {
+        const lost = [
+          await this.restoreKey(runKeys.record(runId), record),
+          await this.restoreKey(runKeys.state(runId), state),
+        ];
+        if (lost.includes(true)) this.broker.logger.warn(`NATS no longer knew run ${runId}: announced again`);
+      }
+      for (const [runId, policy] of this.announced) await this.restorePolicy(runId, policy);
+    } catch (error) {
+      if (!this.broker.closing.aborted) {
+        this.broker.logger.error(`open runs could not be looked after: ${describeError(error)}`);
+      }
+    }
+  }
+
+  private async restoreKey(key: string, value: unknown): Promise<boolean> {
+    if ((await this.bucket.get(key)) !== null || (await this.bucket.deletedAt(key)) !== null) return false;
+    return (await this.bucket.create(key, value)) !== null;
+  }
+
+  private async restorePolicy(runId: string, policy: PolicyState): Promise<void> {
+    const key = runKeys.policy(runId);
+    if ((await this.bucket.deletedAt(key)) !== null) return;
+    const next = (current: PolicyState | null) => (isOlder(current, policy) ? policy : null);
+    await this.bucket.change(key, next, PolicyState);
+  }
+
   private async read<T>(key: string, schema: MessageClass<T>): Promise<T | null> {
     return (await this.bucket.get(key, schema))?.value ?? null;
   }
+}
+
+function isOlder(current: PolicyState | null, { version, groupsRequested }: PolicyState): boolean {
+  return current === null || current.version < version || current.groupsRequested < groupsRequested;
 }
 
 function mayLeave(current: RunState | null, from: RunPhase[] | undefined): boolean {

@@ -8,6 +8,7 @@ export * from './requests';
 export * from './rollout';
 export * from './run';
 export * from './seeds';
+export * from './storage';
 export * from './task';
 export * from './trajectory';
 export * from './wilson';

@@ -5,11 +5,14 @@ export const STREAMS = {
   rollouts: 'ROLLOUTS',
   trajectories: 'TRAJECTORIES',
   events: 'EVENTS',
+  /** Screenshots, and messages that are larger than the broker takes, by the run they belong to. */
+  blobs: 'BLOBS',
+  /** Requests and replies that are larger than the broker takes. */
+  parcels: 'PARCELS',
 } as const;
 
 export const BUCKETS = {
   runs: 'runs',
-  blobs: 'blobs',
   checkpoints: 'checkpoints',
   /** What people named on their machines, by sha256. */
   files: 'files',
@@ -27,6 +30,10 @@ export const subjects = {
   rollout: (run: string, purpose: Purpose | typeof ANY) => `uirl.rollout.${run}.${purpose}`,
   trajectory: (run: string, purpose: Purpose | typeof ANY) => `uirl.trajectory.${run}.${purpose}`,
   event: (run: string, type: string) => `uirl.event.${run}.${type}`,
+  /** A part of a blob of a run: bytes. Parts count from 0; that one is written last, and its header `Uirl-Parts` says how many there are. */
+  blob: (run: string, sha256: string, part: number | typeof ANY) => `uirl.blob.${run}.${sha256}.${part}`,
+  /** A part of a request or reply, as those of a blob. */
+  parcel: (id: string, part: number | typeof ANY) => `uirl.parcel.${id}.${part}`,
   /** Request/reply, any env service of that environment kind answers; binary (MessagePack). */
   envOpen: (kind: string) => `uirl.env.${kind}.open`,
   /** Request/reply with the one env service instance that holds the session. */
@@ -53,10 +60,25 @@ export const runKeys = {
   evaluator: (run: string) => `${run}.evaluator`,
 } as const;
 
+/** Run id of a key of the `runs` bucket. */
+export function runOfKey(key: string): string {
+  return key.slice(0, key.lastIndexOf('.'));
+}
+
 export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,95}$/;
 
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
+}
+
+/** Kinds of subjects that name a run: `uirl.<kind>.<run>…`. */
+const KINDS_OF_RUNS = ['task', 'rollout', 'trajectory', 'event', 'blob', 'policy'];
+
+/** Run id of a subject, or null where it names none. */
+export function runOfSubject(subject: string): string | null {
+  const [root, kind, run] = subject.split('.');
+  if (root !== 'uirl' || !KINDS_OF_RUNS.includes(kind) || run === undefined) return null;
+  return isRunId(run) ? run : null;
 }
 
 /** Which checkpoint: the weights of a run after so many steps. */

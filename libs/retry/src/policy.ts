@@ -251,6 +251,11 @@ export const DEADLINES = {
     ms: 8_000,
     then: 'it is killed, with all that it started',
   },
+  unreadConsumer: {
+    what: 'whoever reads a stream for itself alone (`ui-rl train`), to ask for the next message',
+    ms: 600_000,
+    then: 'the broker deletes its consumer; it is made anew when it asks again',
+  },
   health: { what: 'database and broker, for `GET /health` of the monitor', ms: 2_000, then: 'status 503' },
   monitorPage: {
     what: 'a monitor, to say where it shows a run, and its page, to answer there',

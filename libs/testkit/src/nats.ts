@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, freePort, Launched } from './processes';
@@ -81,6 +81,33 @@ export class NatsServer {
   loseStore(): void {
     rmSync(this.storeDir, { recursive: true, force: true });
     mkdirSync(this.storeDir, { recursive: true });
+  }
+
+  /** Keeps a copy of the store as it is on disk now. */
+  saveStore(): void {
+    rmSync(this.copy, { recursive: true, force: true });
+    cpSync(this.storeDir, this.copy, { recursive: true });
+  }
+
+  /**
+   * Puts the copy in place of the store, as after a machine lost its power before the latest was on disk. Only while the server is not
+   * running.
+   * @param streams what is put back of streams: all, or their messages alone, not how far their consumers had come
+   */
+  restoreStore(streams: 'all' | 'messages' = 'all'): void {
+    if (streams === 'all') return this.restore('');
+    const folder = join('jetstream', '$G', 'streams');
+    for (const stream of readdirSync(join(this.storeDir, folder))) this.restore(join(folder, stream, 'msgs'));
+  }
+
+  private restore(path: string): void {
+    const [from, to] = [join(this.copy, path), join(this.storeDir, path)];
+    rmSync(to, { recursive: true, force: true });
+    if (existsSync(from)) cpSync(from, to, { recursive: true });
+  }
+
+  private get copy(): string {
+    return join(this.temporary, 'copy');
   }
 
   /** Ends the server and removes what is temporary. */

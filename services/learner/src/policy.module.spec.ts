@@ -23,7 +23,7 @@ it('knows a screenshot by its hash once it was sent or stored', async () => {
     ok: false,
     error: { code: 'unknown_image', message: expect.stringContaining(hash) },
   });
-  await world.bus.blobs.put(other, hash);
+  await world.bus.blobs.of(runId).put(other, hash);
   expect(valueOf(await world.act(runId, 'b/0', { images: [hash] })).promptImages).toEqual([hash]);
 });
 

@@ -78,12 +78,13 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
 }
 
 async function startMachinery(
-  { bus, options, components }: StartOptions,
+  { bus, run, options, components }: StartOptions,
   modelDir: string,
 ): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
   const folder = await loadPromptFolder(modelDir);
-  const screenshots = new Screenshots(folder.imageProcessor, (sha256) => bus.blobs.get(sha256));
+  const blobs = bus.blobs.of(run.record.runId);
+  const screenshots = new Screenshots(folder.imageProcessor, (sha256) => blobs.get(sha256));
   const { trainable, maxRows, maxSequence, deterministic, seed } = options;
   const engine = await components.create('engine', options.engine, {
     modelDir,

@@ -220,7 +220,7 @@ export class LearnerWorld {
       rolloutId: `${groupId}-r${member}${suffix}`,
     });
     const said = valueOf(await this.act(runId, `${request.rolloutId}/0`, { seed: 10 * group + member }));
-    await this.bus.blobs.put(png);
+    await this.bus.blobs.of(runId).put(png);
     const trajectory = makeTrajectory({
       request,
       reward,

@@ -249,7 +249,7 @@ test('without a run the page says how to start one, and a run appears by itself'
   await page.goto(monitor.url);
   await page.getByText('No run yet.').waitFor();
   await page.getByText('live', { exact: true }).waitFor();
-  const hashes = await Promise.all((await phoneScreens()).map((png) => bus.blobs.put(png)));
+  const hashes = await Promise.all((await phoneScreens()).map((png) => bus.blobs.of(RUN).put(png)));
   expect(new Set(hashes).size).toBeGreaterThan(1);
   await publishRun(hashes);
   await page.getByRole('link', { name: RUN }).waitFor();

@@ -156,12 +156,12 @@ test('messages that cannot be recorded become dead letters with the reason, and 
 });
 
 test('screenshots are read by their hash and by nothing else', async () => {
-  const hash = await publisher.blobs.put(new TextEncoder().encode('png bytes'));
-  const response = await fetch(`${monitor.url}/api/screenshots/${hash}`);
+  const hash = await publisher.blobs.of(RUN).put(new TextEncoder().encode('png bytes'));
+  const response = await fetch(`${monitor.url}/api/runs/${RUN}/screenshots/${hash}`);
   expect(response.headers.get('content-type')).toBe('image/png');
   expect(response.headers.get('cache-control')).toMatch(/immutable/);
   expect(await response.text()).toBe('png bytes');
-  expect(await statusOf(`/api/screenshots/${'0'.repeat(64)}`)).toBe(404);
+  expect(await statusOf(`/api/runs/${RUN}/screenshots/${'0'.repeat(64)}`)).toBe(404);
   for (const name of [
     '..%2f..%2fetc%2fpasswd',
     hash.toUpperCase(),
@@ -169,8 +169,11 @@ test('screenshots are read by their hash and by nothing else', async () => {
     `${hash}%00`,
     `${hash}.png`,
   ]) {
-    expect(await statusOf(`/api/screenshots/${name}`)).toBe(400);
+    expect(await statusOf(`/api/runs/${RUN}/screenshots/${name}`)).toBe(400);
   }
+  // Those of a run are found by who knows the run.
+  expect(await statusOf(`/api/runs/another/screenshots/${hash}`)).toBe(404);
+  expect(await statusOf(`/api/runs/*/screenshots/${hash}`)).toBe(400);
 });
 
 test('a query that is not understood is refused', async () => {
@@ -233,7 +236,7 @@ it('explains the metrics of a batch', async () => {
 });
 
 it('tells everybody at the broker where it shows a run, and at that address who it is', async () => {
-  const reply = await publisher.request(subjects.monitorPage(), { runId: RUN }, 10_000, MonitorPageReply);
+  const reply = await publisher.request(subjects.monitorPage(), { runId: RUN }, 2_000, MonitorPageReply);
   expect(reply).toMatchObject({
     ok: true,
     value: { instance: bus.instance, localOnly: true, addresses: [monitor.url], path: `/#/runs/${RUN}` },

@@ -1,6 +1,6 @@
 import { type BusService, FINAL_PHASES, type JetStreamContext, UnacceptableMessage } from '@ui-rl/bus';
 import { STREAMS, subjects, Task } from '@ui-rl/contracts';
-import { aborted, DEADLINES } from '@ui-rl/retry';
+import { DEADLINES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { GroupReleaser } from './group-releaser';
 import type { LoaderPlan } from './plan';
@@ -13,7 +13,7 @@ export class RunLoader implements ServedRun {
     private readonly plan: LoaderPlan,
   ) {}
 
-  /** Works until the signal aborts, beyond the end of the run: a task that comes too late becomes a dead letter. */
+  /** Works until the run has ended or the signal aborts. */
   async work(signal: AbortSignal): Promise<void> {
     const { runId } = this.plan;
     const consumption = await this.bus.consume<Task>({
@@ -26,7 +26,6 @@ export class RunLoader implements ServedRun {
     });
     try {
       await new GroupReleaser(this.bus, this.plan).run(signal);
-      await aborted(signal);
     } finally {
       await consumption.stop();
     }

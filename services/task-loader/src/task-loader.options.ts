@@ -1,3 +1,4 @@
+import type { HousekeepingOptions } from '@ui-rl/bus';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 
 /** Configuration of the service itself. A class, so that it can be injected. */
@@ -8,4 +9,5 @@ export abstract class TaskLoaderOptions {
   readonly components: ComponentRegistry;
   /** Folder of downloads. */
   readonly cacheDir: string;
+  readonly housekeeping?: Partial<HousekeepingOptions>;
 }

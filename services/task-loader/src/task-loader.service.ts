@@ -5,14 +5,23 @@ import { planRun } from './plan';
 import { RunLoader } from './run-loader';
 import { TaskLoaderOptions } from './task-loader.options';
 
-/** Feeds runs with tasks. */
+/** Feeds runs with tasks, and keeps the broker clean of what runs leave behind: every run has a task-loader. */
 @Injectable()
 export class TaskLoaderService extends RunService {
   private readonly receiver: RunFileReceiver;
 
-  constructor(bus: BusService, { runId, components, cacheDir }: TaskLoaderOptions) {
+  constructor(
+    bus: BusService,
+    private readonly own: TaskLoaderOptions,
+  ) {
+    const { runId, components, cacheDir } = own;
     super(bus, { runId });
     this.receiver = { bus, components, cacheDir };
+  }
+
+  override onApplicationBootstrap(): void {
+    super.onApplicationBootstrap();
+    this.bus.keepHouse(this.own.housekeeping);
   }
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {

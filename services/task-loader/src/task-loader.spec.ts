@@ -51,6 +51,7 @@ describe('task-loader', () => {
         runId,
         components: await loadComponents(),
         cacheDir: join(folder, 'cache'),
+        housekeeping: { everyMs: 100 },
       }),
     );
     ends.push(async () => {
@@ -316,6 +317,11 @@ describe('task-loader', () => {
       });
       expect(record.reason).toContain(`run ${runId} has ended (finished)`);
       expect(seen).toHaveLength(1);
+      const gone = async () => {
+        const reply = await bus.connection.request(`$JS.API.CONSUMER.INFO.TASKS.task-loader-${runId}`, '');
+        return 'error' in reply.json<object>();
+      };
+      await eventually('an end of its consumer', gone);
     });
   });
 

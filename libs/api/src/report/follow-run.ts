@@ -1,8 +1,11 @@
-import type { BusService } from '@ui-rl/bus';
+import type { BusService, JetStreamContext } from '@ui-rl/bus';
 import { ANY, EVENTS, STREAMS, subjects, Trajectory, type RunEvent } from '@ui-rl/contracts';
 import type { RunObserver } from './run-observer';
 
-/** Feeds an observer with every event and trajectory of a run, from its beginning; returns a function that stops it. */
+/**
+ * Feeds an observer with every event and trajectory of a run, from its beginning, each once; returns a function that stops it, and
+ * leaves nothing at the broker.
+ */
 export async function followRun(
   bus: BusService,
   runId: string,
@@ -10,12 +13,15 @@ export async function followRun(
   onEvent: (event: RunEvent) => void = () => undefined,
 ): Promise<() => Promise<void>> {
   const durable = (what: string) => `cli-${bus.instance}-${what}`;
+  const isNew = once();
   const events = await bus.consume<RunEvent>({
     stream: STREAMS.events,
     durable: durable('events'),
+    temporary: true,
     subject: subjects.event(runId, ANY),
     schema: EVENTS,
-    handle: async (event) => {
+    handle: async (event, context) => {
+      if (!isNew(context)) return;
       observer.onEvent(event);
       onEvent(event);
     },
@@ -23,12 +29,26 @@ export async function followRun(
   const trajectories = await bus.consume<Trajectory>({
     stream: STREAMS.trajectories,
     durable: durable('trajectories'),
+    temporary: true,
     subject: subjects.trajectory(runId, ANY),
     schema: Trajectory,
     concurrency: 4,
-    handle: async (trajectory) => observer.onTrajectory(trajectory),
+    handle: async (trajectory, context) => {
+      if (isNew(context)) observer.onTrajectory(trajectory);
+    },
   });
   return async () => {
     await Promise.all([events.stop(), trajectories.stop()]);
+  };
+}
+
+/** Whether a message comes for the first time: after a long pause, or with an older store of the broker, all come again. */
+function once(): (context: JetStreamContext) => boolean {
+  const seen = new Set<string>();
+  return ({ stream, messageId, streamSequence, storedAt }) => {
+    const identity = messageId ?? `${stream}.${streamSequence}.${storedAt}`;
+    if (seen.has(identity)) return false;
+    seen.add(identity);
+    return true;
   };
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
 import type { RunCreatedEvent, RunEvent } from '@ui-rl/contracts';
@@ -50,6 +51,9 @@ it('tells services the whole run file, and everybody what it means, without its 
   await announceRun(bus, 'announced', run, registry);
   await bus.runs.changePhase('announced', 'stopped');
   await ended;
+  const jsm = await jetstreamManager(bus.connection);
+  for (const stream of ['EVENTS', 'TRAJECTORIES'])
+    expect(await jsm.consumers.list(stream).next()).toEqual([]);
   expect((await bus.runs.record('announced'))?.config).toMatchObject({
     training: { max_steps: 3 },
     logging: { trackers: [{ name: 'remote', account: 'me:hush' }] },

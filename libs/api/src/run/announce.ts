@@ -31,16 +31,18 @@ export async function announceRun(
 }
 
 /** Feeds an observer with every event and trajectory of a run; resolves when the run has ended. */
-export function runEnd(
+export async function runEnd(
   bus: BusService,
   runId: string,
   observer: RunObserver,
   onEvent: (event: RunEvent) => void,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    followRun(bus, runId, observer, (event) => {
-      onEvent(event);
-      if (event.type === 'phase' && ENDS.includes(event.phase)) resolve();
-    }).catch(reject);
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const stop = await followRun(bus, runId, observer, (event) => {
+    onEvent(event);
+    if (event.type === 'phase' && ENDS.includes(event.phase)) end();
   });
+  await ended;
+  await stop();
 }

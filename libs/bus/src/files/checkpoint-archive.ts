@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { stepFolder, type CheckpointId } from '@ui-rl/contracts';
-import type { FileStore } from './file-store';
+import type { FileStore, StoredFile } from './file-store';
 import { downloadFolder, uploadFolder } from './folders';
 import { MANIFEST_FILE, readManifest, writeManifest, type FolderManifest } from './manifest';
 
@@ -28,9 +28,14 @@ export class CheckpointArchive {
     return bytes === null ? null : readManifest(bytes, `${name} in the object store`);
   }
 
+  /** Everything that is stored for a run, also of checkpoints that do not count. */
+  files(runId: string): Promise<StoredFile[]> {
+    return this.store.list(`${runId}/`);
+  }
+
   /** Steps of a run with a checkpoint, in order. */
   async steps(runId: string): Promise<number[]> {
-    const names = (await this.store.list(`${runId}/`)).map(({ name }) => name);
+    const names = (await this.files(runId)).map(({ name }) => name);
     return names
       .map((name) => /^[^/]+\/(\d{6,15})\/manifest\.json$/.exec(name)?.[1])
       .filter((step) => step !== undefined)
@@ -58,6 +63,15 @@ export class CheckpointArchive {
     const manifest = await this.manifest(checkpoint);
     for (const path of [MANIFEST_FILE, ...(manifest?.files ?? []).map((file) => file.path)]) {
       await this.store.delete(nameOf(checkpoint, path));
+    }
+  }
+
+  /** Deletes all that `files` lists, manifests first. */
+  async deleteAll(runId: string): Promise<void> {
+    const names = (await this.files(runId)).map(({ name }) => name);
+    const isManifest = (name: string): boolean => name.endsWith(`/${MANIFEST_FILE}`);
+    for (const name of names.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)))) {
+      await this.store.delete(name);
     }
   }
 

@@ -4,9 +4,11 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { Base64UrlPaddedCodec, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
+import { RequestError } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from '../broker';
 import { BusError } from '../errors';
+import { partBytes } from '../parts';
 import { withRetry } from '../retry';
 import { digestOfBytes, type Digest } from './manifest';
 
@@ -15,8 +17,6 @@ export interface StoredFile {
   sizeBytes: number;
 }
 
-/** Measured: 128 KiB, the default of object stores, takes twice as long; more gains nothing. */
-const CHUNK_BYTES = 512 * 1024;
 /** For one chunk: half a megabyte in this time is 140 kbit/s. */
 const CHUNK_TIMEOUT_MS = 30_000;
 const SHA256 = 'SHA-256=';
@@ -31,18 +31,21 @@ export class FileStore {
   /** Stores the bytes under the name, over what was there. */
   async put(name: string, bytes: Uint8Array): Promise<void> {
     await this.run(`store file ${name}`, (store) =>
-      store.putBlob({ name }, bytes, { timeout: CHUNK_TIMEOUT_MS }),
+      store.putBlob(this.metaOf(name), bytes, { timeout: CHUNK_TIMEOUT_MS }),
     );
   }
 
   /** Stores a file of this machine under the name, over what was there. A transfer that breaks off begins again. */
   async putFile(name: string, path: string): Promise<Digest> {
     const info = await this.run(`store ${path} as ${name}`, async (store) => {
-      const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+      const file = createReadStream(path, { highWaterMark: partBytes(this.broker) });
+      const lost = this.untilReconnected();
+      const put = store.put(this.metaOf(name), webStream(file), { timeout: CHUNK_TIMEOUT_MS });
+      put.catch(() => undefined);
       try {
-        const meta = { name, options: { max_chunk_size: CHUNK_BYTES } };
-        return await store.put(meta, webStream(file), { timeout: CHUNK_TIMEOUT_MS });
+        return await Promise.race([put, lost.rejected]);
       } finally {
+        lost.forget();
         file.destroy();
       }
     });
@@ -142,6 +145,19 @@ export class FileStore {
       seq = message.seq + 1;
       yield message.data;
     }
+  }
+
+  /** Rejects once the connection was lost and is back: what was under way then gets no answer. */
+  private untilReconnected(): { rejected: Promise<never>; forget: () => void } {
+    let forget: () => void = () => undefined;
+    const rejected = new Promise<never>((_, reject) => {
+      forget = this.broker.onReconnect(() => reject(new RequestError('the connection was lost')));
+    });
+    return { rejected, forget };
+  }
+
+  private metaOf(name: string): { name: string; options: { max_chunk_size: number } } {
+    return { name, options: { max_chunk_size: partBytes(this.broker) } };
   }
 
   private compare(name: string, found: Digest, expected: Digest): void {

@@ -98,7 +98,7 @@ test('several actions of an answer are carried out in order, within one turn', a
   const after = frame(`${request.rolloutId}/0.1`).sha256;
   expect(turns[1].screenshot).toBe(after);
   expect(finalScreenshot).toBe(after);
-  expect(await bus.blobs.get(after)).not.toBeNull();
+  expect(await bus.blobs.of(request.runId).get(after)).not.toBeNull();
 });
 
 test('what follows an action that went wrong is not carried out', async () => {

@@ -173,7 +173,7 @@ test('a verifier may judge by more than the state, and may not know', async () =
 });
 
 test('a screenshot that memory was too small for is read from the blobs', async () => {
-  const screenshots = new Screenshots(bus.blobs, 1);
+  const screenshots = new Screenshots(bus.blobs.of(RUN), 1);
   const [first, second] = [frame('memory 1'), frame('memory 2')];
   screenshots.add(first);
   screenshots.add(second);

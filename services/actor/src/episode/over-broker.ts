@@ -13,7 +13,7 @@ export function overBroker(
   return {
     open: (request, clock) => EnvironmentClient.open(bus, request, clock, timeouts),
     policy: new LearnerPolicy(bus, runId, timeouts),
-    screenshots: bus.blobs,
+    screenshots: bus.blobs.of(runId),
     restarts: timeouts.restarts,
     warn: (message) => bus.logger.warn(message),
   };

@@ -56,7 +56,8 @@ test('an episode is played until the policy finishes, judged by its state and sc
   const after = frame(world.steps[0].stepId);
   expect(played.finalScreenshot).toBe(after.sha256);
   expect(played.turns.map(({ screenshot }) => screenshot)).toEqual([frame('first').sha256, after.sha256]);
-  for (const { screenshot } of played.turns) expect(await bus.blobs.get(screenshot)).not.toBeNull();
+  for (const { screenshot } of played.turns)
+    expect(await bus.blobs.of(played.request.runId).get(screenshot)).not.toBeNull();
   expect(world.closed).toEqual(['s1']);
 });
 

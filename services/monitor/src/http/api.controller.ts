@@ -11,7 +11,7 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
-import { type ConfigurationGroup, metricInfo, type MetricInfo } from '@ui-rl/contracts';
+import { type ConfigurationGroup, isRunId, metricInfo, type MetricInfo } from '@ui-rl/contracts';
 import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
   type Curves,
@@ -107,13 +107,14 @@ export class ApiController {
     return found(await findEpisode(this.dataSource, id), `episode ${id}`);
   }
 
-  /** PNG bytes by content hash; never anything but 64 hexadecimal digits reaches the store. */
-  @Get('screenshots/:hash')
+  /** PNG bytes by content hash; never anything but a run id and 64 hexadecimal digits reaches the store. */
+  @Get('runs/:run/screenshots/:hash')
   @Header('Content-Type', 'image/png')
   @Header('Cache-Control', 'public, max-age=31536000, immutable')
-  async screenshot(@Param('hash') hash: string): Promise<StreamableFile> {
+  async screenshot(@Param('run') run: string, @Param('hash') hash: string): Promise<StreamableFile> {
+    if (!isRunId(run)) throw new BadRequestException('a run is named by letters, digits, - and _');
     if (!SHA256.test(hash)) throw new BadRequestException('a screenshot is named by 64 hexadecimal digits');
-    const bytes = found(await this.bus.blobs.get(hash), `screenshot ${hash}`);
+    const bytes = found(await this.bus.blobs.of(run).get(hash), `screenshot ${hash} of run ${run}`);
     return new StreamableFile(bytes, { type: 'image/png', length: bytes.byteLength });
   }
 

@@ -112,4 +112,4 @@ export function useVersion(run: string | null, everyMs = 2_000): number {
   return version;
 }
 
-export const screenshotUrl = (hash: string): string => `/api/screenshots/${hash}`;
+export const screenshotUrl = (run: string, hash: string): string => `/api/runs/${run}/screenshots/${hash}`;

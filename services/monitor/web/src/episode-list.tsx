@@ -141,7 +141,9 @@ function EpisodeRow({ episode }: { episode: EpisodeSummary }) {
   return (
     <tr className="link" onClick={open}>
       <td className="thumb">
-        {episode.thumbnail !== null && <img src={screenshotUrl(episode.thumbnail)} alt="" loading="lazy" />}
+        {episode.thumbnail !== null && (
+          <img src={screenshotUrl(episode.runId, episode.thumbnail)} alt="" loading="lazy" />
+        )}
       </td>
       <td>
         <a href={links.episode(episode.id)}>{episode.description}</a>

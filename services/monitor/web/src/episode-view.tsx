@@ -35,7 +35,7 @@ function Episode({ episode }: { episode: EpisodeDetail }) {
       {episode.turns.length === 0 && episode.finalScreenshot === null && <Empty>No turn was played.</Empty>}
       <div className="turns">
         {episode.turns.map((turn) => (
-          <Turn key={turn.index} turn={turn} />
+          <Turn key={turn.index} turn={turn} run={episode.runId} />
         ))}
         {episode.finalScreenshot !== null && <Final episode={episode} />}
       </div>
@@ -74,10 +74,10 @@ function trainedNote(episode: EpisodeDetail): string {
   return episode.purpose === 'train' ? 'not trained' : 'version that sampled';
 }
 
-function Turn({ turn }: { turn: TurnView }) {
+function Turn({ turn, run }: { turn: TurnView; run: string }) {
   return (
     <figure className="turn">
-      <Screen hash={turn.screenshot} actions={turn.actions} />
+      <Screen run={run} hash={turn.screenshot} actions={turn.actions} />
       <figcaption>
         <p className="act">
           <span className="index">{turn.index + 1}</span>
@@ -153,14 +153,14 @@ function Logprobs({ turn }: { turn: TurnView }) {
   );
 }
 
-function Screen({ hash, actions }: { hash: string; actions: TurnView['actions'] }) {
+function Screen({ run, hash, actions }: { run: string; hash: string; actions: TurnView['actions'] }) {
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);
   const [missing, setMissing] = useState(false);
   if (missing) return <div className="screen missing">The screenshot is no longer stored.</div>;
   return (
     <div className={`screen ${size !== null && size.width <= 400 ? 'small' : ''}`}>
       <img
-        src={screenshotUrl(hash)}
+        src={screenshotUrl(run, hash)}
         alt="Screenshot"
         onLoad={({ currentTarget: image }) =>
           setSize({ width: image.naturalWidth, height: image.naturalHeight })
@@ -175,7 +175,7 @@ function Screen({ hash, actions }: { hash: string; actions: TurnView['actions'] 
 function Final({ episode }: { episode: EpisodeDetail }) {
   return (
     <figure className="turn">
-      <Screen hash={episode.finalScreenshot!} actions={[]} />
+      <Screen run={episode.runId} hash={episode.finalScreenshot!} actions={[]} />
       <figcaption>
         <p className="act">
           <span className="index">■</span>

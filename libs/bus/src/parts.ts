@@ -1,0 +1,60 @@
+import { headers } from '@nats-io/transport-node';
+import { DEADLINES } from '@ui-rl/retry';
+import type { Broker } from './broker';
+import { BusError } from './errors';
+
+/** Where the parts of something lie: messages of a stream, by their number. */
+export interface PartsPlace {
+  stream: string;
+  subjectOf: (part: number) => string;
+}
+
+/** Says in part 0 how many there are. */
+const PARTS = 'Uirl-Parts';
+
+/** What something sent in parts may have at most; more would not fit into a service's memory beside others. */
+export const MAX_PARTED_BYTES = 64 * 2 ** 20;
+
+/** Measured with files: 128 KiB, the default of object stores, takes twice as long; more gains nothing. */
+const LARGEST_PART_BYTES = 512 * 1024;
+
+/** Largest part that the broker takes, in bytes. */
+export function partBytes(broker: Broker): number {
+  return Math.min(LARGEST_PART_BYTES, broker.maxMessageBytes);
+}
+
+/** Stores bytes as messages that the broker takes. Part 0 comes last: where there is one, there are all. May run twice. */
+export async function writeParts(broker: Broker, place: PartsPlace, bytes: Uint8Array): Promise<void> {
+  const size = partBytes(broker);
+  const parts = Math.max(1, Math.ceil(bytes.byteLength / size));
+  for (let part = parts - 1; part >= 0; part -= 1) {
+    const header = headers();
+    header.set(PARTS, String(parts));
+    await broker.js.publish(place.subjectOf(part), bytes.subarray(part * size, (part + 1) * size), {
+      headers: header,
+      timeout: DEADLINES.publish.ms,
+    });
+  }
+}
+
+/** The bytes, or null where they are not there (any more). Throws `BusError` `damaged` for what nobody wrote so. */
+export async function readParts(broker: Broker, place: PartsPlace): Promise<Uint8Array | null> {
+  const read = (part: number) =>
+    broker.jsm.direct.getMessage(place.stream, { last_by_subj: place.subjectOf(part) });
+  const first = await read(0);
+  if (first === null) return null;
+  const parts = Number(first.header.get(PARTS));
+  if (!Number.isInteger(parts) || parts < 1)
+    throw new BusError('damaged', `${first.subject} does not say how many parts there are`);
+  const found = [first.data];
+  let total = first.data.byteLength;
+  for (let part = 1; part < parts; part += 1) {
+    const next = await read(part);
+    if (next === null) return null;
+    total += next.data.byteLength;
+    if (total > MAX_PARTED_BYTES)
+      throw new BusError('damaged', `${first.subject} has parts of more than ${MAX_PARTED_BYTES} bytes`);
+    found.push(next.data);
+  }
+  return found.length === 1 ? found[0] : Buffer.concat(found);
+}

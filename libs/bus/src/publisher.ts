@@ -1,0 +1,74 @@
+import type { PubAck } from '@nats-io/jetstream';
+import { headers, type MsgHdrs } from '@nats-io/transport-node';
+import { isRunId, runOfSubject, subjects, type RunEvent } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
+import type { BlobStore } from './blobs';
+import type { Broker } from './broker';
+import { writeJson } from './codec';
+import { BusError, tooLarge } from './errors';
+import { MAX_PARTED_BYTES } from './parts';
+import { withRetry } from './retry';
+
+export type EventBody<E> = E extends RunEvent ? Omit<E, 'at'> & { at?: string } : never;
+
+/** Header of a message that stands for a larger one, which is the blob of that hash of its run. */
+const BLOB = 'Uirl-Blob';
+
+/** A message as a stream has it. */
+export interface Published {
+  subject: string;
+  headers?: MsgHdrs;
+  data: Uint8Array;
+}
+
+/** Puts messages into streams. One that is larger than the broker takes becomes a blob of its run, and a short message names it. */
+export class Publisher {
+  constructor(
+    private readonly broker: Broker,
+    private readonly blobs: BlobStore,
+  ) {}
+
+  /** See `BusService.publishJson`. */
+  async publishJson(subject: string, value: unknown, id: string): Promise<PubAck> {
+    const payload = writeJson(value);
+    if (payload.byteLength <= this.broker.maxMessageBytes) return this.publish(subject, payload, id);
+    const runId = runOfSubject(subject);
+    if (runId === null || payload.byteLength > MAX_PARTED_BYTES) {
+      const limit = runId === null ? this.broker.maxMessageBytes : MAX_PARTED_BYTES;
+      throw new BusError('too_large', tooLarge(subject, payload.byteLength, limit));
+    }
+    const blob = await this.blobs.of(runId).put(payload);
+    return this.publish(subject, writeJson({ blob, sizeBytes: payload.byteLength }), id, blob);
+  }
+
+  /** See `BusService.event`. */
+  async event(event: EventBody<RunEvent>, id: string): Promise<void> {
+    if (!isRunId(event.runId)) throw new BusError('configuration', `"${event.runId}" is no run id`);
+    const at = event.at ?? new Date().toISOString();
+    await this.publishJson(
+      subjects.event(event.runId, event.type),
+      { ...event, at },
+      `${event.runId}.${event.type}.${id}`,
+    );
+  }
+
+  /**
+   * The bytes that were published as a message, wherever they lie. Null where they are not stored (any more).
+   * Throws `BusError` `damaged`.
+   */
+  async contentOf({ subject, headers: header, data }: Published): Promise<Uint8Array | null> {
+    const blob = header?.get(BLOB) ?? '';
+    const runId = runOfSubject(subject);
+    if (blob === '' || runId === null) return data;
+    return this.blobs.of(runId).get(blob);
+  }
+
+  private publish(subject: string, payload: Uint8Array, id: string, blob?: string): Promise<PubAck> {
+    const header = headers();
+    if (blob !== undefined) header.set(BLOB, blob);
+    const options = { msgID: id, timeout: DEADLINES.publish.ms, headers: header };
+    return withRetry(`publish to ${subject}`, this.broker, () =>
+      this.broker.js.publish(subject, payload, options),
+    );
+  }
+}

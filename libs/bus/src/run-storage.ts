@@ -1,0 +1,165 @@
+import type { JsMsg } from '@nats-io/jetstream';
+import { ANY, isRunId, runKeys, runOfKey, runOfSubject, STREAMS } from '@ui-rl/contracts';
+import type { Broker } from './broker';
+import { BusError } from './errors';
+import type { CheckpointArchive } from './files';
+import type { KvBucket } from './kv';
+import { withRetry } from './retry';
+import { consumersOf, countBySubject, MESSAGES_OF_RUN, runOfConsumer } from './run-messages';
+import { FINAL_PHASES, type RunDirectory } from './runs';
+import { DUPLICATE_WINDOW_MS } from './topology';
+
+export interface MessageUse {
+  stream: string;
+  messages: number;
+  /** Contents, without subjects and headers. */
+  bytes: number;
+}
+
+export interface ConsumerUse {
+  stream: string;
+  name: string;
+  /** Messages that it has not been given, or has not acknowledged. */
+  waiting: number;
+}
+
+/** What a run occupies at the broker. */
+export interface RunUse {
+  runId: string;
+  keys: string[];
+  messages: MessageUse[];
+  consumers: ConsumerUse[];
+  checkpoints: { steps: number[]; files: number; bytes: number };
+}
+
+const READ_AT_ONCE = 500;
+const READ_WITHIN_MS = 5_000;
+/** Bodies of messages that are read without them. */
+const SIZE = 'Nats-Msg-Size';
+
+/** What runs occupy at the broker, and how it is freed. */
+export class RunStorage {
+  constructor(
+    private readonly broker: Broker,
+    private readonly runs: RunDirectory,
+    private readonly bucket: KvBucket,
+    private readonly checkpoints: CheckpointArchive,
+  ) {}
+
+  /** Ids of all runs that have left anything but screenshots, also of those whose record is gone. */
+  async runIds(): Promise<string[]> {
+    const ids = new Set((await this.bucket.keys()).map(runOfKey));
+    for (const { stream, filterOf } of MESSAGES_OF_RUN) {
+      // There may be a million of them.
+      if (stream === STREAMS.blobs) continue;
+      const subjects = await this.run(`list ${stream}`, () =>
+        countBySubject(this.broker, stream, filterOf(ANY)),
+      );
+      for (const subject of subjects.keys()) ids.add(runOfSubject(subject) ?? '');
+    }
+    return [...ids].filter(isRunId).toSorted();
+  }
+
+  async use(runId: string): Promise<RunUse> {
+    const messages: MessageUse[] = [];
+    for (const { stream, filterOf } of MESSAGES_OF_RUN)
+      messages.push(await this.useOf(stream, filterOf(runId)));
+    const files = await this.checkpoints.files(runId);
+    return {
+      runId,
+      keys: await this.bucket.keys(`${runId}.${ANY}`),
+      messages,
+      consumers: await this.consumersOf(runId),
+      checkpoints: {
+        steps: await this.checkpoints.steps(runId),
+        files: files.length,
+        bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+      },
+    };
+  }
+
+  /**
+   * Frees all that the run occupies at the broker. Its record goes last, so that what was cut off can be found and done again.
+   * Throws `BusError` `conflict` where the run has not ended.
+   */
+  async delete(runId: string): Promise<void> {
+    const state = await this.runs.state(runId);
+    if (state !== null && !FINAL_PHASES.includes(state.phase))
+      throw new BusError('conflict', `run ${runId} has not ended (${state.phase}): stop it first`);
+    for (const { stream, name } of await this.consumersOf(runId)) {
+      await this.run(`delete consumer ${name}`, () => this.broker.jsm.consumers.delete(stream, name));
+    }
+    for (const { stream, filterOf } of MESSAGES_OF_RUN) {
+      const filter = filterOf(runId);
+      await this.run(`delete ${filter}`, () => this.broker.jsm.streams.purge(stream, { filter }));
+    }
+    await this.checkpoints.deleteAll(runId);
+    const last = [runKeys.state(runId), runKeys.record(runId)];
+    const keys = await this.bucket.keys(`${runId}.${ANY}`);
+    const order = [...keys.filter((key) => !last.includes(key)), ...last.filter((key) => keys.includes(key))];
+    for (const key of order) await this.bucket.delete(key);
+    await this.bucket.forgetDeleted(24 * DUPLICATE_WINDOW_MS);
+  }
+
+  private async consumersOf(runId: string): Promise<ConsumerUse[]> {
+    const found: ConsumerUse[] = [];
+    for (const { stream } of MESSAGES_OF_RUN) {
+      const consumers = await this.run(`list consumers of ${stream}`, () => consumersOf(this.broker, stream));
+      for (const consumer of consumers.filter((each) => runOfConsumer(each) === runId)) {
+        const { name, num_pending: pending, num_ack_pending: unacknowledged } = consumer;
+        found.push({ stream, name, waiting: pending + unacknowledged });
+      }
+    }
+    return found;
+  }
+
+  private async useOf(stream: string, filter: string): Promise<MessageUse> {
+    const counts = await this.run(`list ${filter}`, () => countBySubject(this.broker, stream, filter));
+    const messages = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    if (messages === 0) return { stream, messages: 0, bytes: 0 };
+    const isQueue = stream === STREAMS.tasks || stream === STREAMS.rollouts;
+    return isQueue ? this.sizeOfQueue(stream, filter) : this.sizeOfLog(stream, filter);
+  }
+
+  /** Message by message: a queue has no second reader. */
+  private async sizeOfQueue(stream: string, filter: string): Promise<MessageUse> {
+    let [messages, bytes] = [0, 0];
+    for (let seq = 1; ; messages += 1) {
+      const query = { seq, next_by_subj: filter };
+      const message = await this.run(`read ${filter}`, () =>
+        this.broker.jsm.streams.getMessage(stream, query),
+      );
+      if (message === null) return { stream, messages, bytes };
+      bytes += message.data.byteLength;
+      seq = message.seq + 1;
+    }
+  }
+
+  /** By headers alone, which say how large the rest is. */
+  private async sizeOfLog(stream: string, filter: string): Promise<MessageUse> {
+    return this.run(`read ${filter}`, async () => {
+      const options = { filter_subjects: filter, headers_only: true };
+      const consumer = await this.broker.js.consumers.get(stream, options);
+      let [messages, bytes] = [0, 0];
+      const count = (message: JsMsg): boolean => {
+        messages += 1;
+        bytes += Number(message.headers?.get(SIZE) ?? 0);
+        return message.info.pending > 0;
+      };
+      for (let goesOn = true; goesOn;) {
+        goesOn = false;
+        const some = await consumer.fetch({ max_messages: READ_AT_ONCE, expires: READ_WITHIN_MS });
+        for await (const message of some) {
+          goesOn = count(message);
+          if (!goesOn) break;
+        }
+      }
+      await consumer.delete();
+      return { stream, messages, bytes };
+    });
+  }
+
+  private run<T>(what: string, operation: () => Promise<T>): Promise<T> {
+    return withRetry(what, this.broker, operation);
+  }
+}
