@@ -9,9 +9,11 @@ export function messagesPage(): Page {
   const files = sourcesIn('libs/contracts/src').map(parsed);
   const declared = files.flatMap((file) => nodes(file, isType));
   return page('messages.md', 'Messages and streams', '`libs/contracts`, `libs/bus` and the services', [
-    'Messages in streams are JSON; requests and replies are MessagePack. `<run>` is a run id.',
-    '## Streams, subjects, buckets',
-    streams(),
+    'Messages in streams are JSON; requests and replies are MessagePack. `<run>` is a run id. What is larger than the broker takes (`max_payload`) lies in parts: of a message as a blob of its run, which a short one names (`{"blob": …, "sizeBytes": …}`, header `Uirl-Blob`), of a request or reply as a parcel (header `Uirl-Parcel`).',
+    '## Streams and buckets',
+    STORAGE,
+    table(['stream', 'subjects', 'kind', ...OWNED], contracts.STREAM_STORAGE.map(streamRow)),
+    table(['bucket', 'kind', ...OWNED], Object.values(contracts.BUCKET_STORAGE).map(bucketRow)),
     '## Consumers',
     'Durable consumers of the streams; processes that share one share its work. Attempts and pauses: [retries](retries.md).',
     table(['service', 'stream', 'durable', 'subject'], consumers()),
@@ -50,27 +52,46 @@ export function expectations(type: OptionsClass): Map<string, string> {
   return new Map(describeOptions(type).map(({ name, expected }) => [name, plain(expected)]));
 }
 
-function streams(): string {
-  const source = parsed('libs/bus/src/topology.ts');
-  const specs = nodes(source, ts.isVariableDeclaration).find(
-    ({ name }) => name.getText() === 'STREAM_SPECS',
-  )!;
-  const rows = nodes(specs, ts.isObjectLiteralExpression).map((spec) => {
-    const value = (key: string): string => property(spec, key) ?? '';
-    const name = (contracts.STREAMS as Record<string, string>)[value('name').replace('STREAMS.', '')];
-    const subject = value('subjects').replaceAll(/[[\]]|subjects\.|\(.*\)/g, '');
-    const retention = value('retention').replace('RetentionPolicy.', '').toLowerCase();
-    const full = value('discard').endsWith('New') ? 'refuses new messages' : 'drops its oldest';
-    const days = `${/\d+/.exec(value('max_age'))?.[0]} days, ${value('max_bytes').replace(' * MEBIBYTE', ' MiB')}`;
-    return [code(name), code(subjectOf(subject)), retention, days, full];
-  });
-  const buckets = Object.values(contracts.BUCKETS).map((name) => code(name));
-  return `${table(['stream', 'subjects', 'kind', 'keeps', 'when full'], rows)}\n\nBuckets (key-value and object stores): ${buckets.join(', ')}.`;
+const STORAGE =
+  'What an open run or its monitor still needs is neither dropped nor expires, however long services pause. Sizes are yours to tune ' +
+  '(`nats stream edit TRAJECTORIES --max-bytes 8GB`); what is done when one is full is not. `ui-rl runs list`, `show`, `stop` and ' +
+  '`delete`: [command line](command-line.md#ui-rl-runs). The disk limits everything.';
+
+const OWNED = ['belongs to', 'at most', 'when full', 'is deleted'];
+
+function streamRow(kept: contracts.KeptStream): string[] {
+  const { name, subjects, kind, maxPerSubject, owner, whenFull, deleted } = kept;
+  const perSubject = kind === 'queue' ? `${maxPerSubject} messages of a subject` : undefined;
+  const limit = limitOf(kept, perSubject);
+  return [code(name), subjects.map(code).join(', '), KINDS[kind], owner, limit, whenFull, deleted];
 }
 
-function subjectOf(name: string): string {
-  const make = (contracts.subjects as unknown as Record<string, (...parts: string[]) => string>)[name];
-  return make('*', '*');
+const KINDS: Readonly<Record<contracts.KeptStream['kind'], string>> = {
+  queue: 'work queue',
+  log: 'log',
+  latest: 'last message of each subject',
+};
+
+function bucketRow(kept: contracts.KeptBucket): string[] {
+  const { name, kind, owner, limit, whenFull, deleted } = kept;
+  return [code(name), kind, owner, limitOf(kept, limit), whenFull, deleted];
+}
+
+function limitOf(
+  { maxBytes, maxAgeMs }: Pick<contracts.KeptBucket, 'maxBytes' | 'maxAgeMs'>,
+  further?: string,
+): string {
+  const limits = [
+    maxBytes === undefined ? undefined : `${maxBytes / 2 ** 20} MiB`,
+    maxAgeMs === undefined ? undefined : durationOf(maxAgeMs),
+    further,
+  ];
+  return limits.filter((limit) => limit !== undefined).join(', ');
+}
+
+function durationOf(ms: number): string {
+  const minutes = ms / 60_000;
+  return minutes % 1440 === 0 ? `${minutes / 1440} days` : `${minutes} minutes`;
 }
 
 function constantsOf(variable: 'subjects' | 'runKeys'): string[][] {

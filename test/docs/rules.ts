@@ -92,6 +92,8 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl tasks publish /, needs: 'an open run', prints: /^published to run \S+/m },
   { matches: /^npx ui-rl tasks list .*--json$/, prints: /"description": "/ },
   { matches: /^npx ui-rl tasks list /, prints: /Turn on/ },
+  { matches: /^npx ui-rl runs list$/, needs: 'an open run', prints: /^\S+ +(baseline|training) /m },
+  { matches: /^npx ui-rl runs delete .*--dry-run$/, prints: /there is none/ },
   { matches: /^npx ui-rl plugins / },
   { matches: /^npx ui-rl models$/, prints: /qwen3-vl/ },
   { matches: /^npx ui-rl models \S+\/\S+ /, prints: /parameters/ },

@@ -54,6 +54,15 @@ export { bytesText, countText } from './report/sizes';
 export { announceRun } from './run/announce';
 export { findMonitorPage } from './run/monitor-page';
 export { publishTask } from './run/publish-task';
+export {
+  deleteRuns,
+  endedBefore,
+  listRuns,
+  showRun,
+  stopRun,
+  type KnownRun,
+  type MeasuredRun,
+} from './run/runs';
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';
 export type { EpisodeResult, TaskOptions } from './task/player';

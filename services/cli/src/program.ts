@@ -7,6 +7,7 @@ import { modelsCommand } from './commands/models';
 import { pluginsCommand } from './commands/plugins';
 import { pretrainCommand } from './commands/pretrain';
 import { quickstartCommand } from './commands/quickstart';
+import { runsCommand } from './commands/runs';
 import { scoreCommand } from './commands/score';
 import { tasksCommand } from './commands/tasks';
 import { trainCommand } from './commands/train';
@@ -20,6 +21,7 @@ for (const command of [
   quickstartCommand(),
   upCommand(),
   trainCommand(),
+  runsCommand(),
   tasksCommand(),
   pluginsCommand(),
   dbCommand(),

@@ -1,0 +1,148 @@
+import {
+  bytesText,
+  countText,
+  deleteRuns,
+  endedBefore,
+  listRuns,
+  showRun,
+  stopRun,
+  withCleanup,
+  type MeasuredRun,
+  type KnownRun,
+} from '@ui-rl/api';
+import { BusService } from '@ui-rl/bus';
+import { readCliSettings } from '@ui-rl/settings';
+import { Command } from 'commander';
+import { wholeNumber } from '../flags';
+
+interface Flags {
+  json?: boolean;
+  dryRun?: boolean;
+}
+
+/** Runs work over a bus of its own, and prints what comes of it. */
+async function withBus<T>(
+  work: (bus: BusService) => Promise<T>,
+  { json }: Flags,
+  text: (result: T) => string,
+): Promise<void> {
+  const { nats } = readCliSettings();
+  process.exitCode = await withCleanup(async (signal, onEnd) => {
+    const bus = await BusService.connect({ ...nats, signal });
+    onEnd(() => bus.close());
+    const result = await work(bus);
+    console.log(json === true ? JSON.stringify(result, null, 2) : text(result));
+    return 0;
+  });
+}
+
+export function runsCommand(): Command {
+  const runs = new Command('runs').description(
+    'the runs of a broker (NATS_URL): what they occupy, ending and deleting them',
+  );
+  runs
+    .command('list')
+    .description('all runs, one a line')
+    .option('--json', 'as JSON')
+    .action((flags: Flags) => withBus(listRuns, flags, listText));
+  runs
+    .command('show')
+    .description('a run, and what it occupies at the broker')
+    .argument('<run>', 'id of the run')
+    .option('--json', 'as JSON')
+    .action((runId: string, flags: Flags) => withBus((bus) => showRun(bus, runId), flags, showText));
+  runs
+    .command('stop')
+    .description('end a run: its services finish what they are doing, and leave it')
+    .argument('<run>', 'id of the run')
+    .option('--reason <text>', 'why; shown with the run')
+    .option('--dry-run', 'only say what would be done')
+    .option('--json', 'as JSON')
+    .action((runId: string, { reason, ...flags }: Flags & { reason?: string }) => {
+      const stop = async (bus: BusService) => ({
+        runId,
+        was: await stopRun(bus, runId, { reason, ...flags }),
+      });
+      const done = flags.dryRun === true ? 'would be stopped' : 'is stopped';
+      return withBus(stop, flags, ({ was }) => `run ${runId} ${done}; it was in phase ${was}`);
+    });
+  runs
+    .command('delete')
+    .description(
+      'free what ended runs occupy at the broker: keys, messages, screenshots, consumers, uploaded checkpoints',
+    )
+    .argument('[runs...]', 'ids of runs')
+    .option('--older-than <days>', 'all that ended so many days ago', wholeNumber)
+    .option('--dry-run', 'only say what would be deleted')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      "\nCheckpoints on the learner's disk and the records of the monitor stay, and so do uploaded files, which several runs may use.",
+    )
+    .action(async (named: string[], { olderThan, ...flags }: Flags & { olderThan?: number }) => {
+      if (named.length === 0 && olderThan === undefined) throw new Error('name runs, or --older-than <days>');
+      const remove = async (bus: BusService) => {
+        const old = olderThan === undefined ? [] : await endedBefore(bus, olderThan);
+        return deleteRuns(bus, [...new Set([...named, ...old])], flags);
+      };
+      await withBus(remove, flags, (deleted) => deletedText(deleted, flags));
+    });
+  return runs;
+}
+
+function listText(runs: readonly KnownRun[]): string {
+  if (runs.length === 0) return 'no run has left anything at this broker';
+  const rows = runs.map(({ runId, phase, step, createdAt, since }) => [
+    runId,
+    phase ?? 'left over',
+    step === undefined ? '' : String(step),
+    createdAt ?? '',
+    since ?? '',
+  ]);
+  return columns([['run', 'phase', 'step', 'created', 'since'], ...rows]);
+}
+
+function columns(rows: readonly string[][]): string {
+  const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function showText({ runId, phase, since, reason, createdAt, step, use }: MeasuredRun): string {
+  const { messages, consumers, checkpoints, keys } = use;
+  const rows = [
+    ['', 'messages', 'bytes'],
+    ...messages.map((each) => [each.stream, countText(each.messages), bytesText(each.bytes)]),
+    [
+      'checkpoints',
+      `${checkpoints.steps.length} of ${checkpoints.files} files`,
+      bytesText(checkpoints.bytes),
+    ],
+    ['keys', keys.map((key) => key.slice(runId.length + 1)).join(' '), ''],
+  ];
+  return [
+    `${runId}: ${phase ?? 'left over'}${since === undefined ? '' : ` since ${since}`}${reason === undefined ? '' : ` (${reason})`}`,
+    ...(createdAt === undefined ? [] : [`created ${createdAt}`]),
+    ...(step === undefined ? [] : [`policy after ${step} steps`]),
+    columns(rows),
+    ...consumers.map(
+      ({ stream, name, waiting }) => `consumer ${name} of ${stream}: ${countText(waiting)} waiting`,
+    ),
+  ].join('\n');
+}
+
+function deletedText(deleted: readonly MeasuredRun[], { dryRun }: Flags): string {
+  if (deleted.length === 0) return 'there is none';
+  const lines = deleted.map(({ runId, use: { messages, consumers, keys, checkpoints } }) => {
+    const count = messages.reduce((sum, each) => sum + each.messages, 0);
+    const bytes = messages.reduce((sum, each) => sum + each.bytes, checkpoints.bytes);
+    return `${runId}: ${countText(count)} messages, ${checkpoints.steps.length} checkpoints, ${bytesText(bytes)}, ${consumers.length} consumers, ${keys.length} keys`;
+  });
+  return [dryRun === true ? 'would be deleted:' : 'deleted:', ...lines].join('\n');
+}
