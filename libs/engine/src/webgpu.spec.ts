@@ -7,18 +7,8 @@ import { softwareVulkan } from '@ui-rl/testkit';
 const root = join(__dirname, '../../..');
 const fixtures = join(root, 'test/golden/fixtures');
 const fixture = join(fixtures, 'qwen3-vl-a');
-/** One of each family. */
-const families = [
-  'qwen2-vl-a',
-  'qwen2-5-vl-b',
-  'qwen3-vl-b',
-  'qwen3-vl-moe-a',
-  'llava-b',
-  'llava-onevision-c',
-  'idefics2-b',
-  'idefics3-a',
-  'smolvlm-a',
-];
+/** What differs in the graphs of the families; Qwen3-VL itself is trained and answers above. A driver in software takes its time. */
+const families = ['qwen2-5-vl-b', 'qwen3-vl-moe-a', 'llava-onevision-c', 'idefics2-b', 'smolvlm-a'];
 
 interface Result {
   before: number[];

@@ -6,7 +6,7 @@ import type { Device } from '@ui-rl/graph';
 import { fixtures, frozen, scores, TestModel } from './test-model';
 
 /** A driver in software takes its time; what a long answer adds, the same fixtures show on the CPU. */
-const MAX_TOKENS = 8;
+const MAX_TOKENS = 4;
 
 interface Golden {
   images: { file: string }[];

@@ -81,7 +81,7 @@ describe.each([
   'llava-onevision-a',
   'llava-onevision-c',
 ])('ui-rl score, %s', (name) => {
-  const { expected, model, adapter, answered } = open(name);
+  const { expected, model, answered } = open(name);
   const sampled = [...expected.prompt_ids, ...expected.response_ids];
 
   it('gives the log-probabilities of the reference, and says which tokens are answers', async () => {
@@ -103,8 +103,13 @@ describe.each([
     const placeholders = sampled.filter((id) => id === imageToken);
     expect(scores.image_tokens.reduce((sum, tokens) => sum + tokens)).toBe(placeholders.length);
   });
+});
 
-  it('gives those of the reference with a PEFT adapter', async () => {
+// Adapters of every family are compared with PEFT beside the models; here they pass through the command.
+describe.each(['qwen3-vl-moe-a', 'idefics2-b', 'llava-onevision-a'])('ui-rl score --adapter, %s', (name) => {
+  const { expected, model, adapter, answered } = open(name);
+
+  it('gives the log-probabilities of the reference with a PEFT adapter', async () => {
     const flags = ['--model', model, '--adapter', adapter, '--input', answered()];
     const { logprobs } = await run<Scores>('score', ...flags);
     expect(largestDifference(logprobs, expected.lora.logprobs)).toBeLessThan(1e-4);
