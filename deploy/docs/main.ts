@@ -5,7 +5,7 @@ import 'reflect-metadata';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import { program } from '../../services/cli/src/program';
+import { programWith } from '../../services/cli/src/program';
 import { commandLinePage } from './command-line';
 import { houseProblems } from './house';
 import { httpPage } from './http';
@@ -23,7 +23,7 @@ async function pages(): Promise<Page[]> {
   return [
     runFilePage(registry),
     componentsPage(registry),
-    commandLinePage(program),
+    commandLinePage(programWith()),
     environmentPage(),
     messagesPage(),
     metricsPage(),

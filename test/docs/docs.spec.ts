@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { loadRunFile, SettingsError } from '@ui-rl/settings';
 import type { Command, Option } from 'commander';
-import { program } from '../../services/cli/src/program';
+import { programWith } from '../../services/cli/src/program';
 import { commands, examples, fileName, root, type Example } from './examples';
 
 const scripts = Object.keys(
   (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
+const program = programWith();
 const services = Object.keys(
   (JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8')) as { projects: object }).projects,
 );

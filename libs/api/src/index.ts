@@ -4,6 +4,8 @@ export type { Action } from '@ui-rl/actions';
 export type { RunEvent, Task, Trajectory, Turn } from '@ui-rl/contracts';
 export type { Policy } from '@ui-rl/episode';
 export type { RunFile, RunFileOptions } from '@ui-rl/settings';
+export { examine, type DoctorOptions } from './doctor/doctor';
+export type { Finding } from './doctor/finding';
 export { aborted, withCleanup, type OnEnd } from './local/cleanup';
 export { Fleet, SERVICES, type FleetOptions } from './local/fleet';
 export { ManagedProcess, type ProcessSpec } from './local/managed-process';

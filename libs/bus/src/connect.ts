@@ -42,7 +42,8 @@ export async function openConnection(options: BusOptions, logger: Logger): Promi
 
 const USER_INFO = /^([a-z]+:\/\/)([^/@]*)@/;
 
-function connectionOptions(options: BusOptions): NodeConnectionOptions {
+/** What the client of NATS is told. */
+export function connectionOptions(options: BusOptions): NodeConnectionOptions {
   if (options.servers.length === 0) {
     throw new BusError(
       'configuration',

@@ -35,4 +35,5 @@ export type { HousekeepingOptions } from './housekeeping';
 export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
 export { RunStorage, type ConsumerUse, type MessageUse, type RunUse } from './run-storage';
 export type { DeadLetter } from './dead-letter';
+export { inspectBroker, type BrokerFacts } from './inspect';
 export { BusStrategy } from './strategy';

@@ -49,7 +49,8 @@ const shared = {
 /**
  * Opens the database; does not migrate (see `migrate`).
  *
- * @throws RecordsError `connection` where the server does not answer or refuses; the message names the location, never the password.
+ * @throws RecordsError `connection` where the server does not answer or refuses, `in_use` where another process has the embedded one
+ * open; the message names the location, never the password.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   return options.kind === 'pglite' ? openEmbedded(options) : openPostgres(options);
@@ -83,7 +84,8 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   try {
     server = await startEmbedded(options.dataDir);
   } catch (cause) {
-    throw new RecordsError('connection', `cannot open the ${location}: ${messageOf(cause)}`, { cause });
+    const category = cause instanceof RecordsError ? cause.category : 'connection';
+    throw new RecordsError(category, `cannot open the ${location}: ${messageOf(cause)}`, { cause });
   }
   const dataSource = new DataSource({
     ...shared,

@@ -1,4 +1,4 @@
-export type RecordsErrorCategory = 'configuration' | 'connection' | 'migration' | 'not_found';
+export type RecordsErrorCategory = 'configuration' | 'connection' | 'in_use' | 'migration' | 'not_found';
 
 /** Root of everything this lib throws on purpose; a failing statement keeps TypeORM's own error as `cause`. */
 export class RecordsError extends Error {

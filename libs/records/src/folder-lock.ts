@@ -1,4 +1,5 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { RecordsError } from './errors';
 
 /** Locks of this process; in a container its number may be that of its predecessor. */
 const held = new Set<string>();
@@ -7,7 +8,7 @@ const held = new Set<string>();
  * Keeps other processes away from an embedded database: two over one folder would destroy it. A lock whose process is
  * gone, as after a crash, is taken over. Returns how to release it.
  *
- * @throws Error that names the process which holds it
+ * @throws RecordsError `in_use` that names the process which holds it
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
@@ -24,7 +25,8 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     }
     const owner = Number(await readFile(file, 'utf8').catch(() => ''));
     if (held.has(file) || (owner !== process.pid && isAlive(owner))) {
-      throw new Error(`process ${owner} has it open: stop that one first (its lock is ${file})`);
+      const message = `process ${owner} has it open: stop that one first (its lock is ${file})`;
+      throw new RecordsError('in_use', message);
     }
     await rm(file, { force: true });
   }

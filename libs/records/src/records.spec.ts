@@ -375,7 +375,10 @@ test('what was recorded before the process closed the embedded database is there
   await record(first.dataSource, { trajectories: [trajectory('r-kept')], events: [] });
   await first.close();
   const second = await openDatabase(options);
-  await expect(openDatabase(options)).rejects.toThrow(/process \d+ has it open/);
+  await expect(openDatabase(options)).rejects.toMatchObject({
+    category: 'in_use',
+    message: expect.stringMatching(/process \d+ has it open/),
+  });
   expect(await migrate(second.dataSource)).toEqual([]);
   expect((await findEpisode(second.dataSource, 'r-kept'))?.id).toBe('r-kept');
   await second.close();

@@ -256,7 +256,11 @@ export const DEADLINES = {
     ms: 600_000,
     then: 'the broker deletes its consumer; it is made anew when it asks again',
   },
-  health: { what: 'database and broker, for `GET /health` of the monitor', ms: 2_000, then: 'status 503' },
+  health: {
+    what: 'database and broker, for `GET /health` of the monitor and `GET /ready` of any service',
+    ms: 2_000,
+    then: 'status 503',
+  },
   monitorPage: {
     what: 'a monitor, to say where it shows a run, and its page, to answer there',
     ms: 10_000,

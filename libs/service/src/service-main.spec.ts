@@ -1,4 +1,15 @@
-import { freePort, startFromSource } from '@ui-rl/testkit';
+import { freePort, startFromSource, startNats } from '@ui-rl/testkit';
+
+interface Health {
+  status: string;
+  service: string;
+  waits?: string;
+}
+
+async function ask(url: string): Promise<[number, Health]> {
+  const response = await fetch(url);
+  return [response.status, (await response.json()) as Health];
+}
 
 it('ends in order when it is asked to while it waits for NATS', async () => {
   const service = startFromSource('actor', { NATS_URL: `nats://127.0.0.1:${await freePort()}` });
@@ -11,4 +22,37 @@ it('says what is wrong with its environment, and ends with exit code 1', async (
   const service = startFromSource('actor', { NATS_URL: 'http://127.0.0.1' });
   expect(await service.exited).toBe(1);
   expect(service.output).toMatch(/the actor service ends: .*NATS_URL/s);
+});
+
+it('tells supervisors that it lives, and whether it is ready', async () => {
+  const nats = await startNats();
+  const service = startFromSource('actor', { NATS_URL: nats.url, HEALTH_PORT: '0' });
+  try {
+    const [, url] = await service.prints(/health at (\S+)\/health/);
+    await service.prints(/is ready/);
+    expect(await ask(`${url}/ready`)).toEqual([
+      200,
+      expect.objectContaining({ status: 'ready', service: 'actor' }),
+    ]);
+    await nats.stop();
+    const [status, { waits }] = await ask(`${url}/ready`);
+    expect([status, waits]).toEqual([503, expect.stringContaining('for NATS')]);
+    expect(await ask(`${url}/health`)).toEqual([200, expect.objectContaining({ status: 'ok' })]);
+  } finally {
+    await service.stop();
+    await nats.stop();
+  }
+});
+
+it('is not ready while it waits for NATS', async () => {
+  const NATS_URL = `nats://127.0.0.1:${await freePort()}`;
+  const service = startFromSource('actor', { NATS_URL, HEALTH_PORT: '0' });
+  const [, url] = await service.prints(/health at (\S+)\/health/);
+  await service.prints(/waiting for NATS/);
+  expect(await ask(`${url}/ready`)).toEqual([
+    503,
+    expect.objectContaining({ waits: `for NATS at ${NATS_URL}` }),
+  ]);
+  expect(await ask(`${url}/health`)).toEqual([200, expect.objectContaining({ status: 'ok' })]);
+  await service.stop();
 });

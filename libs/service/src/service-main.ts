@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { BusService, describeError } from '@ui-rl/bus';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { logLevels, readServiceSettings, type ServiceSettings } from '@ui-rl/settings';
+import { portOf, serveHealth, type Progress } from './health';
 import { onStopSignal } from './stop-signal';
 
 /** What a service is opened with. */
@@ -33,17 +34,28 @@ export function serviceMain(name: string, open: (context: ServiceContext) => Pro
     new Logger(name).fatal(`the ${name} service ends: ${describeError(error)}`, stack);
     process.exit(1);
   };
+  const progress: Progress = { service: name, waits: 'to load components' };
   const start = async (): Promise<void> => {
     const settings = readServiceSettings(name);
     Logger.overrideLogger(logLevels(settings.logLevel));
+    if (settings.health !== undefined) {
+      const { host } = settings.health;
+      const server = await serveHealth(settings.health, progress);
+      new Logger(name).log(`health at http://${host}:${portOf(server)}/health and /ready`);
+    }
     const components = await loadComponents({ packages: settings.plugins, service: name });
+    progress.waits = `for NATS at ${settings.nats.servers.join(', ')}`;
     const bus = await BusService.connect({ ...settings.nats, signal: stopping.signal });
     opened.push(bus);
+    progress.bus = bus;
+    progress.waits = 'to open the service';
     opened.push(await open({ settings, components, bus, fail }));
+    progress.waits = null;
     bus.logger.log(`${name} ${bus.instance} is ready`);
   };
   onStopSignal(async () => {
     stopping.abort();
+    progress.waits = 'to end';
     for (const part of opened.toReversed()) await part.close();
   });
   start().catch(fail);

@@ -21,6 +21,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   MONITOR_HOST: 'address the page listens on (127.0.0.1)',
   MONITOR_PORT: 'port of the page (8080); 0 takes a free one',
   MONITOR_URL: 'address of the page as others reach it, where that is another one: behind a proxy',
+  HEALTH_PORT: 'port where any service answers GET /health and /ready (none); 0 takes a free one',
+  HEALTH_HOST: 'address of that port (127.0.0.1)',
   CHROMIUM_BIN: 'Chromium or Chrome to use',
   HF_TOKEN: "token for the model hub (what 'hf auth login' left); sent to the hub's own host only",
   HF_TOKEN_PATH: 'file with the token (<HF_HOME>/token)',

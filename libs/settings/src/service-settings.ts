@@ -37,6 +37,8 @@ export interface ServiceSettings {
   /** The only run this process serves; absent = whichever there is. */
   run?: string;
   monitor: { host: string; port: number; publicUrl?: string };
+  /** Where supervisors ask whether it lives and is ready; absent = nowhere. */
+  health?: { host: string; port: number };
   /** Chromium to use instead of the one that is found. */
   chromiumBin?: string;
   /** Environment plugins an env service offers; empty = the one of the run file. */
@@ -67,6 +69,7 @@ export function readServiceSettings(service: string, env: Environment = process.
       port: reader.integer('MONITOR_PORT', 8080, 0, 65_535),
       publicUrl: readPublicUrl(reader),
     },
+    health: readHealth(reader),
     chromiumBin: reader.text('CHROMIUM_BIN'),
     environments: reader.list('UIRL_ENVIRONMENTS'),
     plugins: reader.list('UIRL_PLUGINS'),
@@ -136,6 +139,12 @@ function readPublicUrl(reader: EnvironmentReader): string | undefined {
   const url = reader.text('MONITOR_URL');
   if (url === undefined || /^https?:\/\/[^\s#?]+$/.test(url)) return url;
   return reader.refuse('MONITOR_URL', url, 'http://host:port or https://host/path', undefined);
+}
+
+function readHealth(reader: EnvironmentReader): ServiceSettings['health'] {
+  if (reader.text('HEALTH_PORT') === undefined) return undefined;
+  const host = reader.text('HEALTH_HOST') ?? '127.0.0.1';
+  return { host, port: reader.integer('HEALTH_PORT', 0, 0, 65_535) };
 }
 
 function readCacheDir(reader: EnvironmentReader): string {

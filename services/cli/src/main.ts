@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
-import { program } from './program';
+import { programWith } from './program';
 
 /** Standard output belongs to results. */
 class LogsAside extends ConsoleLogger {
@@ -11,7 +11,9 @@ class LogsAside extends ConsoleLogger {
 
 Logger.overrideLogger(new LogsAside());
 
-program.parseAsync().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exit(1);
-});
+programWith(process.argv[2])
+  .parseAsync()
+  .catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  });

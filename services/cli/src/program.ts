@@ -1,36 +1,31 @@
+/* oxlint-disable typescript/no-require-imports -- a verb is loaded when it is asked for: with all that the others need it starts two seconds later */
 import { Command } from 'commander';
-import { benchCommand } from './commands/bench';
-import { dbCommand } from './commands/db';
-import { exportCommand } from './commands/export';
-import { generateCommand } from './commands/generate';
-import { modelsCommand } from './commands/models';
-import { pluginsCommand } from './commands/plugins';
-import { pretrainCommand } from './commands/pretrain';
-import { quickstartCommand } from './commands/quickstart';
-import { runsCommand } from './commands/runs';
-import { scoreCommand } from './commands/score';
-import { tasksCommand } from './commands/tasks';
-import { trainCommand } from './commands/train';
-import { upCommand } from './commands/up';
 
-export const program = new Command('ui-rl')
-  .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
-  .showHelpAfterError('(--help lists the options)');
+/** In the order of `--help`. */
+const VERBS: Readonly<Record<string, () => Command>> = {
+  quickstart: () =>
+    (require('./commands/quickstart') as typeof import('./commands/quickstart')).quickstartCommand(),
+  up: () => (require('./commands/up') as typeof import('./commands/up')).upCommand(),
+  train: () => (require('./commands/train') as typeof import('./commands/train')).trainCommand(),
+  runs: () => (require('./commands/runs') as typeof import('./commands/runs')).runsCommand(),
+  tasks: () => (require('./commands/tasks') as typeof import('./commands/tasks')).tasksCommand(),
+  plugins: () => (require('./commands/plugins') as typeof import('./commands/plugins')).pluginsCommand(),
+  doctor: () => (require('./commands/doctor') as typeof import('./commands/doctor')).doctorCommand(),
+  db: () => (require('./commands/db') as typeof import('./commands/db')).dbCommand(),
+  score: () => (require('./commands/score') as typeof import('./commands/score')).scoreCommand(),
+  generate: () => (require('./commands/generate') as typeof import('./commands/generate')).generateCommand(),
+  export: () => (require('./commands/export') as typeof import('./commands/export')).exportCommand(),
+  models: () => (require('./commands/models') as typeof import('./commands/models')).modelsCommand(),
+  bench: () => (require('./commands/bench') as typeof import('./commands/bench')).benchCommand(),
+  pretrain: () => (require('./commands/pretrain') as typeof import('./commands/pretrain')).pretrainCommand(),
+};
 
-for (const command of [
-  quickstartCommand(),
-  upCommand(),
-  trainCommand(),
-  runsCommand(),
-  tasksCommand(),
-  pluginsCommand(),
-  dbCommand(),
-  scoreCommand(),
-  generateCommand(),
-  exportCommand(),
-  modelsCommand(),
-  benchCommand(),
-  pretrainCommand(),
-]) {
-  program.addCommand(command);
+/** The command line with the verb that is asked for, or with all of them where none is, as for `--help`. */
+export function programWith(verb?: string): Command {
+  const program = new Command('ui-rl')
+    .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
+    .showHelpAfterError('(--help lists the options)');
+  const asked = verb !== undefined && Object.hasOwn(VERBS, verb) ? [verb] : Object.keys(VERBS);
+  for (const name of asked) program.addCommand(VERBS[name]());
+  return program;
 }

@@ -17,6 +17,7 @@ import {
 import type { ComponentRegistry, Log, Sessions } from '@ui-rl/plugin-kit';
 import { RETRIES } from '@ui-rl/retry';
 import { loadRunFile, readCliSettings, type RunFile, type RunFileOptions } from '@ui-rl/settings';
+import { ASSUMED } from '../run/assumed';
 import { MemoryScreenshots } from './memory-screenshots';
 
 export interface TaskOptions {
@@ -43,9 +44,6 @@ export interface EpisodeResult extends Trajectory {
 
 const NAME = 'run-task';
 
-/** What a run file has to say, though nothing of it is played. */
-const UNPLAYED = { 'model.name': 'small', tasks: 'demo_training', 'training.max_steps': 1 };
-
 /** Plays tasks in environments of this process. */
 export class Player {
   private readonly environments = new Map<string, Promise<Sessions>>();
@@ -69,7 +67,7 @@ export class Player {
   static async create(options: TaskOptions, actors: number): Promise<Player> {
     const { runFile = {} } = options;
     const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
-    const { run, registry } = await loadRunFile({ ...source, assumed: UNPLAYED }, readCliSettings().plugins);
+    const { run, registry } = await loadRunFile({ ...source, assumed: ASSUMED }, readCliSettings().plugins);
     return new Player(options, run, registry, actors);
   }
 

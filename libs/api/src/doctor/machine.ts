@@ -1,0 +1,69 @@
+import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { describeError } from '@ui-rl/bus';
+import { chooseDevice } from '@ui-rl/engine';
+import { bytesText } from '../report/sizes';
+import { failure, ok, warning, type Check, type Finding } from './finding';
+
+const GIB = 2 ** 30;
+/** Checkpoints, screenshots of an hour and a database of the default run. */
+const COMFORTABLE_DISK = 5 * GIB;
+const LEAST_DISK = GIB;
+/** The six services with the model that comes with the project, and a browser. */
+const LEAST_MEMORY = 3 * GIB;
+
+export const nodeCheck = (wanted: string): Check => ({
+  subject: 'node',
+  look: async () => {
+    const [major, minor] = wanted.replace(/^>=/, '').split('.').map(Number);
+    const [isMajor, isMinor] = process.versions.node.split('.').map(Number);
+    const found = `Node ${process.versions.node}, ${wanted} is needed`;
+    const isEnough = isMajor > major || (isMajor === major && isMinor >= minor);
+    return [isEnough ? ok(found) : failure(found, 'install a newer one: https://nodejs.org')];
+  },
+});
+
+/** Each folder can be written to and has room. */
+export const diskCheck = (folders: Readonly<Record<string, string>>): Check => ({
+  subject: 'disk',
+  look: () =>
+    Promise.all(Object.entries(folders).map(([variable, folder]) => lookAtFolder(variable, folder))),
+});
+
+async function lookAtFolder(variable: string, folder: string): Promise<Omit<Finding, 'subject'>> {
+  const probe = join(folder, `.ui-rl-doctor-${process.pid}`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(probe, 'can be removed');
+    await rm(probe);
+  } catch (error) {
+    return failure(`cannot write to ${folder}: ${describeError(error)}`, `set ${variable} to another folder`);
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const found = `${bytesText(bavail * bsize)} free in ${folder}`;
+  const mend = `make room, or set ${variable} to a folder on another disk`;
+  if (bavail * bsize < LEAST_DISK) return failure(found, mend);
+  return bavail * bsize < COMFORTABLE_DISK ? warning(found, mend) : ok(found);
+}
+
+export const memoryCheck: Check = {
+  subject: 'memory',
+  look: async () => {
+    const available = process.availableMemory();
+    const cores = availableParallelism();
+    const found = `${bytesText(available)} available, ${cores} ${cores === 1 ? 'core' : 'cores'}`;
+    if (available >= LEAST_MEMORY) return [ok(found)];
+    const mend = `end other programs: the default run needs ${bytesText(LEAST_MEMORY)}; another model: ui-rl models NAME`;
+    return [warning(found, mend)];
+  },
+};
+
+/** What the engine `local` takes where the run file leaves the choice to it. */
+export const deviceCheck: Check = {
+  subject: 'device',
+  look: async () => {
+    const { device, reason } = await chooseDevice('auto');
+    return [ok(`${device}: ${reason}`)];
+  },
+};

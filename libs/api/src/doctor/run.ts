@@ -1,0 +1,69 @@
+import { stat } from 'node:fs/promises';
+import { startSessions } from '@ui-rl/episode';
+import { loadTasks, type ComponentRegistry, type Log } from '@ui-rl/plugin-kit';
+import { resolveModel } from '@ui-rl/models';
+import type { CliSettings, RunFile } from '@ui-rl/settings';
+import { failure, ok, warning, type Check, type Finding } from './finding';
+
+export interface RunToCheck {
+  run: RunFile;
+  registry: ComponentRegistry;
+}
+
+export const modelCheck = ({ run }: RunToCheck, { hub, models }: CliSettings): Check => ({
+  subject: 'model',
+  look: async (signal) => {
+    const { name } = run.model;
+    // Configuration and tokenizer: a few kilobytes, which say whether the name, the token and the network are right.
+    const { dir } = await resolveModel(name, {
+      ...hub,
+      models,
+      signal,
+      weights: false,
+      onProgress: () => undefined,
+    });
+    const isFolder = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
+    if (isFolder) return [ok(`${name}: ${dir}`)];
+    const found = `${name} is no folder here, no name on the hub and none of UIRL_MODELS`;
+    return [failure(found, `known by name: ${Object.keys(models).join(', ')}`)];
+  },
+});
+
+/** Opens the first task for real: tasks, environment and programs behind it. */
+export const environmentCheck = ({ run, registry }: RunToCheck, { chromiumBin }: CliSettings): Check => ({
+  subject: 'environment',
+  look: async () => {
+    const [task] = await loadTasks(registry, run.tasks);
+    if (task === undefined) return [failure('the sources of tasks have none', 'see tasks in the run file')];
+    const { kind: chosen, deadline_ms: deadlineMs, lease_ms: leaseMs } = run.environment;
+    const kind = task.environment?.kind ?? chosen.name;
+    const choice = kind === chosen.name ? chosen : { name: kind };
+    const complaints: Omit<Finding, 'subject'>[] = [];
+    const log: Log = (level, message) => {
+      if (level === 'warn' || level === 'error')
+        complaints.push(warning(message, 'see the documentation of the environment'));
+    };
+    const sessions = await startSessions({ choice, maxSessions: 1, deadlineMs, chromiumBin, log }, registry);
+    try {
+      const began = Date.now();
+      const environment = { kind, options: {} };
+      const opened = await sessions.open({
+        task: { environment, ...task },
+        seed: 0,
+        owner: 'doctor',
+        deadlineMs,
+        leaseMs,
+      });
+      if (!opened.ok)
+        return [
+          ...complaints,
+          failure(`${kind} does not open "${task.description}": ${opened.error.message}`),
+        ];
+      const { width, height } = opened.value.screenshot;
+      const found = `${kind} opened "${task.description}" in ${Date.now() - began} ms, ${width} × ${height} pixels`;
+      return [...complaints, ok(found)];
+    } finally {
+      await sessions.close();
+    }
+  },
+});

@@ -1,0 +1,68 @@
+import { jetstreamManager, JetStreamApiError } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { STREAMS } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
+import { connectionOptions } from './connect';
+import { BusError, describeError } from './errors';
+import type { BusOptions } from './options';
+
+/** What a broker is, as it says itself. */
+export interface BrokerFacts {
+  /** As connected, without credentials. */
+  address: string;
+  version: string;
+  /** Largest message, bytes. */
+  maxPayloadBytes: number;
+  /** Null where JetStream is switched off, or not for this account. */
+  jetStream: {
+    /** Bytes that streams may take and have taken; `limit` is null where the account has none. */
+    storage: { used: number; limit: number | null };
+    /** Names of this project's streams that exist. */
+    streams: string[];
+    /** The server's clock less this machine's, ms; null where it does not tell (nats-server before 2.10, or no stream yet). */
+    clockOffsetMs: number | null;
+  } | null;
+}
+
+/** Looks at a broker without waiting for one that is away, and without creating anything. Throws `BusError`. */
+export async function inspectBroker(options: BusOptions): Promise<BrokerFacts> {
+  const where = [options.servers].flat().join(', ');
+  const settings = { ...connectionOptions(options), reconnect: false, maxReconnectAttempts: 0 };
+  const connection = await connect(settings).catch((cause: unknown) => {
+    throw new BusError('configuration', `NATS at ${where} does not answer: ${describeError(cause)}`, {
+      cause,
+    });
+  });
+  try {
+    const { info } = connection;
+    return {
+      address: connection.getServer(),
+      version: info?.version ?? 'unknown',
+      maxPayloadBytes: info?.max_payload ?? 0,
+      jetStream: await jetStreamOf(connection),
+    };
+  } finally {
+    await connection.close();
+  }
+}
+
+async function jetStreamOf(connection: NatsConnection): Promise<BrokerFacts['jetStream']> {
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: DEADLINES.publish.ms });
+  const account = await manager.getAccountInfo().catch(() => null);
+  if (account === null) return null;
+  const { max_storage: limit } = account.limits;
+  const streams: string[] = [];
+  let clockOffsetMs: number | null = null;
+  for (const name of Object.values(STREAMS)) {
+    const began = Date.now();
+    const found = await manager.streams.info(name).catch((error: unknown) => {
+      if (error instanceof JetStreamApiError) return null;
+      throw error;
+    });
+    if (found === null) continue;
+    streams.push(name);
+    const { ts } = found as { ts?: string };
+    if (ts !== undefined) clockOffsetMs = Date.parse(ts) - (began + Date.now()) / 2;
+  }
+  return { storage: { used: account.storage, limit: limit < 0 ? null : limit }, streams, clockOffsetMs };
+}

@@ -1,0 +1,77 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describeError, type BusService } from '@ui-rl/bus';
+import { DEADLINES, waitAtMost } from '@ui-rl/retry';
+
+/** How far a service's process has come: what `/ready` says it waits for. */
+export interface Progress {
+  service: string;
+  /** `to start`, `for NATS` …; null once the service works. */
+  waits: string | null;
+  bus?: BusService;
+}
+
+export interface HealthAddress {
+  host: string;
+  port: number;
+}
+
+/**
+ * Answers supervisors: `GET /health` with 200 as long as the process answers at all, `GET /ready` with 200 while it is connected and
+ * can take work, else 503 with what it waits for.
+ */
+export async function serveHealth({ host, port }: HealthAddress, progress: Progress): Promise<Server> {
+  const server = createServer((request, response) => {
+    const path = request.url?.split('?')[0];
+    if (request.method !== 'GET' && request.method !== 'HEAD') reply(response, 405, { error: 'GET only' });
+    else if (path === '/health') reply(response, 200, { status: 'ok', ...identity(progress) });
+    else if (path === '/ready')
+      void readiness(progress).then(([status, body]) => reply(response, status, body));
+    else reply(response, 404, { error: 'there are /health and /ready' });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new Error(`cannot listen on ${host}:${port} (HEALTH_HOST, HEALTH_PORT): ${cause.message}`, { cause }),
+      ),
+    );
+    server.listen(port, host, resolve);
+  });
+  // Nobody waits for those who ask.
+  server.unref();
+  return server;
+}
+
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function readiness(progress: Progress): Promise<[number, object]> {
+  const waits = progress.waits ?? (await brokerIsAway(progress.bus));
+  const said = identity(progress);
+  return waits === null ? [200, { status: 'ready', ...said }] : [503, { status: 'waiting', ...said, waits }];
+}
+
+async function brokerIsAway(bus: BusService | undefined): Promise<string | null> {
+  if (bus === undefined) return 'for NATS';
+  const { ms } = DEADLINES.health;
+  try {
+    let answered = false;
+    await waitAtMost(
+      ms,
+      bus.connection.flush().then(() => (answered = true)),
+    );
+    return answered ? null : `for NATS, which gave no answer within ${ms} ms`;
+  } catch (error) {
+    return `for NATS: ${describeError(error)}`;
+  }
+}
+
+function identity({ service, bus }: Progress): object {
+  return { service, instance: bus?.instance, uptimeSeconds: Math.round(process.uptime()) };
+}
+
+function reply(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(`${JSON.stringify(body)}\n`);
+}
