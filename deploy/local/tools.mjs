@@ -161,8 +161,9 @@ export function ensureChromium() {
     'Chromium',
     findChromium,
     [
-      () => run(process.execPath, [playwright, 'install', 'chromium'], { timeout: 300_000 }),
+      // The distribution signs what it brings; of Playwright's own download there is no digest to compare with.
       () => aptInstall('chromium'),
+      () => run(process.execPath, [playwright, 'install', 'chromium'], { timeout: 300_000 }),
     ],
     'Install it with one of\n' +
       '  npx playwright install --with-deps chromium\n' +
