@@ -66,6 +66,25 @@ describe('streams and durable consumers', () => {
     expect(most).toBe(4);
   });
 
+  it('believes a message no further than its subject: who may only warn reports no step', async () => {
+    const handled: string[] = [];
+    await bus.consume<{ type: string }>({
+      stream: STREAMS.events,
+      durable: 'reader',
+      subject: subjects.event('*', '*'),
+      handle: async ({ type }) => void handled.push(type),
+    });
+    const forged = { type: 'train_step', runId: 'run', step: 1e9 };
+    await bus.publishJson(subjects.event('run', 'warning'), forged, 'forged');
+    await bus.publishJson(subjects.event('run', 'phase'), { type: 'phase', runId: 'run' }, 'true');
+    await drained(bus, STREAMS.events, 'reader');
+    expect(handled).toEqual(['phase', 'dead_letter']);
+    const [key] = await bus.deadLetterBucket.keys();
+    expect((await bus.deadLetterBucket.get<DeadLetter>(key))?.value.reason).toBe(
+      'type: is "train_step", but it came on uirl.event.run.warning',
+    );
+  });
+
   it('retries a failed message and marks the last attempt, then calls the exhausted handler', async () => {
     const deliveries: [number, boolean][] = [];
     let exhaustedError: unknown;

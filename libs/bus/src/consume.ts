@@ -1,5 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import { misplaced } from '@ui-rl/contracts';
 import {
   DEADLINES,
   everyFewSeconds,
@@ -217,6 +218,8 @@ class ConsumptionLoop<T> implements Consumption {
     const content = await this.contentOf(message);
     const read = content.ok ? readJson(content.value, this.options.schema) : content;
     if (!read.ok) return this.deadLetter(delivered, read.reason);
+    const elsewhere = misplaced(message.subject, read.value as object);
+    if (elsewhere !== null) return this.deadLetter(delivered, elsewhere);
     const context = this.contextOf(message);
     // More deliveries than attempts: the process died in the last one.
     if (context.delivery > this.retry.attempts) return this.exhaust(delivered, read.value, context);

@@ -66,8 +66,11 @@ export class RunDirectory {
     if ((await this.state(runId)) === null) await this.changePhase(runId, phase, { from: [] });
   }
 
+  /** Throws `BusError` `damaged` also where it is the record of another run. */
   async record(runId: string): Promise<RunRecord | null> {
-    return this.read(runKeys.record(runId), RunRecord);
+    const record = await this.read(runKeys.record(runId), RunRecord);
+    if (record === null || record.runId === runId) return record;
+    throw new BusError('damaged', `the record of run ${runId} calls it ${record.runId}`);
   }
 
   async state(runId: string): Promise<RunState | null> {

@@ -11,13 +11,12 @@ import {
   IsObject,
   IsOptional,
   IsString,
-  Matches,
   Max,
   Min,
   ValidateNested,
 } from 'class-validator';
 import { ConfigurationGroup } from './configuration';
-import { RUN_ID } from './names';
+import { IsId, IsRunId, IsToken } from './ids';
 
 /** Events on `uirl.event.<run>.<type>`. JSON; the message id makes publishing idempotent. */
 
@@ -33,7 +32,7 @@ export const EVALUATION_STAGES = ['baseline', 'periodic', 'final'] as const;
 export type EvaluationStage = (typeof EVALUATION_STAGES)[number];
 
 abstract class EventBase {
-  @Matches(RUN_ID, { message: 'runId must be a run id' })
+  @IsRunId()
   runId: string;
 
   /** ISO 8601. */
@@ -73,10 +72,10 @@ export class ServiceReadyEvent extends EventBase {
   @Equals('service_ready')
   type: 'service_ready';
 
-  @IsString()
+  @IsToken()
   service: string;
 
-  @IsString()
+  @IsToken()
   instance: string;
 }
 
@@ -84,10 +83,10 @@ export class RolloutStartedEvent extends EventBase {
   @Equals('rollout_started')
   type: 'rollout_started';
 
-  @IsString()
+  @IsId()
   rolloutId: string;
 
-  @IsString()
+  @IsId()
   actor: string;
 }
 
@@ -147,7 +146,7 @@ export class EvaluationEvent extends EventBase {
   @Equals('evaluation')
   type: 'evaluation';
 
-  @IsString()
+  @IsId()
   evaluationId: string;
 
   @IsIn(EVALUATION_STAGES)
@@ -189,7 +188,7 @@ export class WarningEvent extends EventBase {
   @Equals('warning')
   type: 'warning';
 
-  @IsString()
+  @IsToken()
   service: string;
 
   /** `invalid_share`, `kl`, `stall` … */
@@ -205,7 +204,7 @@ export class DeadLetterEvent extends EventBase {
   @Equals('dead_letter')
   type: 'dead_letter';
 
-  @IsString()
+  @IsToken()
   service: string;
 
   @IsString()

@@ -2,8 +2,10 @@ import 'reflect-metadata';
 
 export * from './configuration';
 export * from './events';
+export { COMPONENT_NAME } from './ids';
 export * from './metrics';
 export * from './names';
+export * from './placement';
 export * from './requests';
 export * from './rollout';
 export * from './run';

@@ -20,6 +20,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { IsId, IsRequestId, IsRunId, IsSha256, IsToken } from './ids';
 import { Task } from './task';
 
 export interface RequestFailure {
@@ -36,8 +37,7 @@ export class Screenshot {
   png: Uint8Array;
 
   /** sha256 of `png`, hex. */
-  @IsString()
-  @IsNotEmpty()
+  @IsSha256()
   sha256: string;
 
   @IsInt()
@@ -50,12 +50,10 @@ export class Screenshot {
 }
 
 export class EnvOpenRequest {
-  @IsString()
-  @IsNotEmpty()
+  @IsRunId()
   runId: string;
 
-  @IsString()
-  @IsNotEmpty()
+  @IsId()
   rolloutId: string;
 
   @IsDefined()
@@ -77,13 +75,11 @@ export class EnvOpenRequest {
 }
 
 export class EnvOpenReply {
-  @IsString()
-  @IsNotEmpty()
+  @IsId()
   sessionId: string;
 
   /** The env service that holds the session; part of the subject of step and close. */
-  @IsString()
-  @IsNotEmpty()
+  @IsToken()
   instance: string;
 
   @IsDefined()
@@ -98,13 +94,11 @@ export class EnvOpenReply {
 }
 
 export class EnvStepRequest {
-  @IsString()
-  @IsNotEmpty()
+  @IsId()
   sessionId: string;
 
   /** A step that is requested again with the same id is answered from the last reply, not executed twice. */
-  @IsString()
-  @IsNotEmpty()
+  @IsRequestId()
   stepId: string;
 
   /** An action of the `actions` vocabulary. */
@@ -133,8 +127,7 @@ export class EnvStepReply {
 }
 
 export class EnvCloseRequest {
-  @IsString()
-  @IsNotEmpty()
+  @IsId()
   sessionId: string;
 }
 
@@ -172,13 +165,11 @@ export class ChatMessage {
 }
 
 export class PolicyActRequest {
-  @IsString()
-  @IsNotEmpty()
+  @IsRunId()
   runId: string;
 
   /** Identity of the sample: `<rolloutId>/<turn>`; a repeated request with the same id gives the same tokens. */
-  @IsString()
-  @IsNotEmpty()
+  @IsRequestId()
   requestId: string;
 
   @IsArray()
@@ -216,7 +207,8 @@ export class PolicyActReply {
   promptTokenIds: number[];
 
   /** sha256 of the PNG of each image kept in the prompt. */
-  @IsString({ each: true })
+  @IsArray()
+  @IsSha256(true)
   promptImages: string[];
 
   @IsInt()
@@ -256,8 +248,7 @@ export class ImageSize {
 
 /** Asks the learner of a run how it is doing, and what becomes of a screenshot before its model sees it. */
 export class PolicyInfoRequest {
-  @IsString()
-  @IsNotEmpty()
+  @IsRunId()
   runId: string;
 
   /** The size of a screenshot. */
@@ -268,8 +259,7 @@ export class PolicyInfoRequest {
 }
 
 export class PolicyInfoReply {
-  @IsString()
-  @IsNotEmpty()
+  @IsRunId()
   runId: string;
 
   /** Batches trained. */
@@ -293,15 +283,13 @@ export class PolicyInfoReply {
 
 /** Asks the monitors of a broker where they show a run. */
 export class MonitorPageRequest {
-  @IsString()
-  @IsNotEmpty()
+  @IsRunId()
   runId: string;
 }
 
 export class MonitorPageReply {
   /** Who answers: what `GET /api/monitor` says at an address that is right. */
-  @IsString()
-  @IsNotEmpty()
+  @IsToken()
   instance: string;
 
   /** Name of its machine. */

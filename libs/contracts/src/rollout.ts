@@ -1,31 +1,20 @@
 import { Type } from 'class-transformer';
-import {
-  IsDefined,
-  IsIn,
-  IsInt,
-  IsNotEmpty,
-  IsOptional,
-  IsString,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsDefined, IsIn, IsInt, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
+import { IsId, IsRunId } from './ids';
 import { PURPOSES, type Purpose } from './names';
 import { Task } from './task';
 
 /** Asks an actor for one episode. Published to `uirl.rollout.<run>.<purpose>` with `rolloutId` as message id. */
 export class RolloutRequest {
   /** `<groupId>-r<index>`; a refill after an invalid episode appends `-a<attempt>`. */
-  @IsString()
-  @IsNotEmpty()
+  @IsId()
   rolloutId: string;
 
-  @IsString()
-  @IsNotEmpty()
+  @IsRunId()
   runId: string;
 
   /** Episodes of the same task and environment seed, compared with one another. */
-  @IsString()
-  @IsNotEmpty()
+  @IsId()
   groupId: string;
 
   /** Position of the group in the run, from 0; for `deterministic` the order of training. */
@@ -68,6 +57,6 @@ export class RolloutRequest {
 
   /** For eval and baseline: the evaluation this rollout belongs to. */
   @IsOptional()
-  @IsString()
+  @IsId()
   evaluationId?: string;
 }

@@ -8,10 +8,12 @@ import {
   IsObject,
   IsOptional,
   IsString,
+  Matches,
   MaxLength,
   Min,
   ValidateNested,
 } from 'class-validator';
+import { COMPONENT_NAME } from './ids';
 
 export const TASK_CATEGORIES = ['system', 'navigation', 'settings', 'app', 'input'] as const;
 export const TASK_DIFFICULTIES = ['easy', 'medium', 'hard'] as const;
@@ -34,8 +36,8 @@ export class StateCheck {
 /** Which environment plugin plays the task, and the options it opens with. */
 export class EnvironmentSpec {
   /** Name of an environment plugin: `browser`. */
-  @IsString()
-  @IsNotEmpty()
+  @MaxLength(128)
+  @Matches(COMPONENT_NAME, { message: '$property must be the name of an environment' })
   kind: string;
 
   /** Options of that plugin; for `browser`: page, viewport, allowed origins, reset argument. */

@@ -5,7 +5,6 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
-  IsNotEmpty,
   IsNumber,
   IsObject,
   IsOptional,
@@ -13,6 +12,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { IsId, IsSha256 } from './ids';
 import { RolloutRequest } from './rollout';
 
 export const TRAJECTORY_STATUSES = ['completed', 'truncated', 'invalid'] as const;
@@ -35,7 +35,8 @@ export class Turn {
   promptTokenIds: number[];
 
   /** sha256 of the PNG behind each image of the prompt, in order of appearance. */
-  @IsString({ each: true })
+  @IsArray()
+  @IsSha256(true)
   promptImages: string[];
 
   /** Σ of image features (= placeholders) the prompt holds; asserted before a sample is queued. */
@@ -81,7 +82,7 @@ export class Turn {
   outcome?: string;
 
   /** sha256 of the screenshot the policy saw in this turn. */
-  @IsString()
+  @IsSha256()
   screenshot: string;
 
   @IsNumber()
@@ -136,7 +137,7 @@ export class Trajectory {
 
   /** sha256 of the screenshot after the last action. */
   @IsOptional()
-  @IsString()
+  @IsSha256()
   finalScreenshot?: string;
 
   /** The state of the first frame. */
@@ -150,8 +151,7 @@ export class Trajectory {
   finalState?: Record<string, unknown>;
 
   /** Actor that played it. */
-  @IsString()
-  @IsNotEmpty()
+  @IsId()
   actor: string;
 
   /** ISO 8601. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { COMPONENT_NAME } from '@ui-rl/contracts';
 import { validateSync } from 'class-validator';
 import { COMPONENT_KINDS, type ComponentKind } from './component-kind';
 import { PluginError } from './errors';
@@ -8,7 +9,6 @@ import { didYouMean } from './nearest';
 import { describeOptions, fromDescription, type OptionsClass, type OptionsDescription } from './options';
 import { isRecord, show } from './show';
 
-const NAME = /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/;
 const NAMES = 'lower-case words joined by "-" or "_"';
 
 type Candidate = Record<string, unknown>;
@@ -197,7 +197,7 @@ function ifAny(key: string, check: Check): Check {
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && NAME.test(value);
+  return typeof value === 'string' && COMPONENT_NAME.test(value);
 }
 
 function invalid(where: string, problem: string): PluginError {

@@ -187,7 +187,7 @@ test('a message that is no rollout, or for somebody else, becomes a dead letter 
   });
   expect(reasons).toMatch(/not JSON/);
   expect(reasons).toMatch(/task: /);
-  expect(reasons).toMatch(/for run other-run.*came on uirl\.rollout\.actor-service\.train/);
+  expect(reasons).toMatch(/runId: is "other-run", but it came on uirl\.rollout\.actor-service\.train/);
 });
 
 test('episodes go on after the broker was killed in the middle of them, none lost and none twice', async () => {

@@ -4,7 +4,6 @@ import {
   type Consumption,
   describeError,
   type JetStreamContext,
-  UnacceptableMessage,
 } from '@ui-rl/bus';
 import { ANY, RolloutRequest, STREAMS, subjects, type Trajectory } from '@ui-rl/contracts';
 import { playRollout, trajectory } from '@ui-rl/episode';
@@ -51,8 +50,8 @@ export class Rollouts implements ServedRun {
     });
   }
 
-  private async play(message: RolloutRequest, context: JetStreamContext): Promise<void> {
-    const request = this.accepted(message, context.subject);
+  private async play(request: RolloutRequest, context: JetStreamContext): Promise<void> {
+    request.task.environment ??= this.plan.environment;
     void this.publishStarted(request);
     const played = await playRollout(request, {
       ...this.world,
@@ -62,18 +61,6 @@ export class Rollouts implements ServedRun {
       stopping: context.signal,
     });
     await this.publish(played);
-  }
-
-  /** The request, for this run and purpose, with an environment. */
-  private accepted(request: RolloutRequest, subject: string): RolloutRequest {
-    const { runId, purpose, task } = request;
-    if (subject !== subjects.rollout(runId, purpose)) {
-      throw new UnacceptableMessage(
-        `the rollout is for run ${runId}, purpose ${purpose}, but came on ${subject}: publish it to ${subjects.rollout(runId, purpose)}`,
-      );
-    }
-    task.environment ??= this.plan.environment;
-    return request;
   }
 
   private async publishStarted({ runId, rolloutId }: RolloutRequest): Promise<void> {
