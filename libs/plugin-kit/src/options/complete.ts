@@ -5,6 +5,7 @@ import { didYouMean } from '../nearest';
 import { isRecord, show } from '../show';
 import { choiceKey } from './choice-key';
 import { describeOptions } from './describe';
+import { showOption, withoutSecrets } from './secrets';
 import type { OptionInfo, OptionsClass } from './types';
 
 export interface OptionProblem {
@@ -147,7 +148,11 @@ class Completion {
     const given = isRecord(value) ? value : { [key]: value };
     const { [key]: name, ...options } = given;
     if (typeof name !== 'string' || name === '') {
-      this.refuse('type', path, `${path} is ${show(value)}, expected ${info.expected} (${info.doc})`);
+      this.refuse(
+        'type',
+        path,
+        `${path} is ${showOption(info, value)}, expected ${info.expected} (${info.doc})`,
+      );
       return undefined;
     }
     const type = this.classOf(kind, name, path);
@@ -191,7 +196,11 @@ class Completion {
       if (infos.some(({ name }) => name === key)) continue;
       const container = choices.find(({ choice }) => choice?.optionsKey === key);
       if (container !== undefined && !isRecord(value)) {
-        this.refuse('type', join(path, key), `${join(path, key)} is ${show(value)}, expected an object`);
+        this.refuse(
+          'type',
+          join(path, key),
+          `${join(path, key)} is ${show(withoutSecrets(value))}, expected an object`,
+        );
         continue;
       }
       if (container !== undefined && isRecord(value)) {
@@ -286,7 +295,7 @@ class Completion {
     for (const { property } of validateSync(instance, { forbidUnknownValues: false })) {
       const info = infos.find(({ name }) => name === property);
       if (info === undefined || broken.has(property)) continue;
-      const found = show((instance as Record<string, unknown>)[property]);
+      const found = showOption(info, (instance as Record<string, unknown>)[property]);
       const full = join(path, property);
       this.refuse('type', full, `${full} is ${found}, expected ${info.expected} (${info.doc})`);
     }

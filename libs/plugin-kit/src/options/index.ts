@@ -22,6 +22,7 @@ export {
 export { describeOptions } from './describe';
 export { filesOf, type NamedFile } from './files-of';
 export { fromDescription } from './from-description';
+export { soundsSecret, withoutSecrets, withoutUrlSecrets } from './secrets';
 export type {
   ChoiceNote,
   FileNote,

@@ -11,7 +11,23 @@ import {
   Matches,
   Min,
 } from 'class-validator';
-import { Above, Below, completeOptions, describeOptions, Doc, Fits, Group } from './index';
+import { Above, Below, completeOptions, describeOptions, Doc, Fits, Group, withoutSecrets } from './index';
+
+class Account {
+  @Doc('who we are', { secret: true })
+  @IsInt()
+  account: number;
+
+  @Doc('where')
+  @IsOptional()
+  @IsInt()
+  address?: number;
+
+  @Doc('a key')
+  @IsOptional()
+  @IsInt()
+  api_key?: number;
+}
 
 class Inner {
   @Doc('how many')
@@ -203,5 +219,32 @@ describe('completeOptions', () => {
       },
       { category: 'type', path: 'flag', message: '--flag: flag is "yes", expected true or false (whether)' },
     ]);
+  });
+});
+
+describe('secrets', () => {
+  it('are hidden where something is wrong with them', () => {
+    const given = { account: 'me:hush', address: 'https://me:hush@h/?token=hush&x=1', api_key: 'hush' };
+    const said = completeOptions(Account, given, 'here').problems.map(({ message }) => message);
+    expect(said).toEqual([
+      'here: account is [hidden], expected a whole number (who we are)',
+      'here: address is "https://me:[hidden]@h/?token=[hidden]&x=1", expected a whole number (where)',
+      'here: api_key is [hidden], expected a whole number (a key)',
+    ]);
+  });
+
+  it.each([
+    [
+      { headers: { Authorization: 'Bearer hush', accept: 'x' } },
+      { headers: { Authorization: '[hidden]', accept: 'x' } },
+    ],
+    [[{ db_password: 'hush' }], [{ db_password: '[hidden]' }]],
+    ['see postgres://u:hush@h/d and nats://hush@h', 'see postgres://u:[hidden]@h/d and nats://[hidden]@h'],
+    [
+      { max_tokens: 5, tokenizer: 7 },
+      { max_tokens: 5, tokenizer: 7 },
+    ],
+  ])('are hidden in %j', (value, shown) => {
+    expect(withoutSecrets(value)).toEqual(shown);
   });
 });

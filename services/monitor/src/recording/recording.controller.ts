@@ -1,6 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { type JetStreamContext, JetStreamHandler } from '@ui-rl/bus';
+import { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { redactRunFile } from '@ui-rl/settings';
 import { ANY, EVENTS, type RunEvent, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { Batcher } from './batcher';
 
@@ -10,7 +12,10 @@ const CONCURRENCY = 48;
 /** Writes what the other services publish; a message is acknowledged once its row is committed. */
 @Controller()
 export class RecordingController {
-  constructor(private readonly batcher: Batcher) {}
+  constructor(
+    private readonly batcher: Batcher,
+    private readonly components: ComponentRegistry,
+  ) {}
 
   @JetStreamHandler({
     stream: STREAMS.trajectories,
@@ -32,6 +37,12 @@ export class RecordingController {
   })
   async event(@Payload() event: RunEvent, @Ctx() context: JetStreamContext): Promise<void> {
     const key = context.messageId ?? `${context.stream}.${context.streamSequence}.${context.storedAt}`;
-    await this.batcher.add({ event: { key, event } });
+    await this.batcher.add({ event: { key, event: this.recordable(event) } });
+  }
+
+  /** A run file that was announced by hand, or by somebody who lacks a component, may still have its secrets. */
+  private recordable(event: RunEvent): RunEvent {
+    if (event.type !== 'run_created') return event;
+    return { ...event, config: redactRunFile(event.config, this.components) };
   }
 }
