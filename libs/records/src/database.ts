@@ -14,8 +14,10 @@ export interface PostgresOptions {
   password?: string;
   database?: string;
   ssl?: boolean | { ca?: string; rejectUnauthorized?: boolean };
-  /** Connections of the pool; 4 by default. */
+  /** Connections that write; 4 by default, and as many that read. */
   poolSize?: number;
+  /** Longest time for a statement of `Database.reading`; 0, the default: any. */
+  readTimeoutMs?: number;
 }
 
 /** PostgreSQL inside this process (PGlite), for machines without a server. One process at a time per folder. */
@@ -29,6 +31,10 @@ export type DatabaseOptions = PostgresOptions | EmbeddedOptions;
 
 export interface Database {
   dataSource: DataSource;
+  /** For those that only look: they hold no connection that writing needs, and are canceled after `readTimeoutMs`. */
+  reading: DataSource;
+  /** How many of them may look at the same time. */
+  readers: number;
   kind: DatabaseOptions['kind'];
   /** Where the data lies, without secrets: `postgres at db.example:5432/uirl`. */
   location: string;
@@ -58,24 +64,30 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 async function openPostgres(options: PostgresOptions): Promise<Database> {
   const location = locationOf(options);
-  const dataSource = new DataSource({
-    ...shared,
-    ...(options.url === undefined
-      ? {
-          host: options.host,
-          port: options.port,
-          username: options.user,
-          password: options.password,
-          database: options.database,
-        }
-      : { url: options.url }),
-    ssl: options.ssl,
-    connectTimeoutMS: 10_000,
-    applicationName: 'ui-rl',
-    poolSize: options.poolSize ?? 4,
+  const poolSize = options.poolSize ?? 4;
+  const dataSource = new DataSource({ ...connectionOf(options), applicationName: 'ui-rl', poolSize });
+  const reading = new DataSource({
+    ...connectionOf(options),
+    applicationName: 'ui-rl reading',
+    poolSize,
+    extra: { statement_timeout: options.readTimeoutMs ?? 0 },
   });
   await initialize(dataSource, location);
-  return { dataSource, kind: 'postgres', location, close: () => dataSource.destroy() };
+  try {
+    await initialize(reading, location);
+  } catch (error) {
+    await dataSource.destroy();
+    throw error;
+  }
+  const close = async () => {
+    await Promise.all([dataSource.destroy(), reading.destroy()]);
+  };
+  return { dataSource, reading, readers: poolSize, kind: 'postgres', location, close };
+}
+
+function connectionOf({ url, host, port, user, password, database, ssl }: PostgresOptions) {
+  const place = url === undefined ? { host, port, username: user, password, database } : { url };
+  return { ...shared, ...place, ssl, connectTimeoutMS: 10_000 };
 }
 
 async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
@@ -104,6 +116,9 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   }
   return {
     dataSource,
+    // The one session answers one after the other: whoever reads waits for whoever came before, and one at a time keeps that short.
+    reading: dataSource,
+    readers: 1,
     kind: 'pglite',
     location,
     close: async () => {

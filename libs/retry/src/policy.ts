@@ -261,6 +261,16 @@ export const DEADLINES = {
     ms: 2_000,
     then: 'status 503',
   },
+  pageQuery: {
+    what: 'the database, to answer what the page asks (PostgreSQL; the one that the monitor brings answers one after the other)',
+    ms: 15_000,
+    then: 'status 503; what is recorded does not wait for it',
+  },
+  liveConnection: {
+    what: 'a page that is told of changes, before it has to connect again',
+    ms: 3_600_000,
+    then: 'it does so by itself',
+  },
   monitorPage: {
     what: 'a monitor, to say where it shows a run, and its page, to answer there',
     ms: 10_000,

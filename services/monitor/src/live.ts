@@ -15,7 +15,15 @@ export interface LiveChange {
 export class LiveChanges {
   private readonly emitter = new EventEmitter().setMaxListeners(0);
 
-  constructor(private readonly everyMs = 1_000) {}
+  /** @param maxFollowers pages that may follow at the same time */
+  constructor(
+    private readonly everyMs = 1_000,
+    private readonly maxFollowers = 100,
+  ) {}
+
+  get isFull(): boolean {
+    return this.emitter.listenerCount('items') >= this.maxFollowers;
+  }
 
   committed(items: readonly Item[]): void {
     if (this.emitter.listenerCount('items') > 0) this.emitter.emit('items', items);

@@ -1,11 +1,16 @@
 import { hostname, networkInterfaces } from 'node:os';
-import { isLoopback } from './http/security';
 
 export interface ListensAt {
   host: string;
   port: number;
   /** What its operator says it is reached by. */
   publicUrl?: string;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
+
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host);
 }
 
 /** The addresses that a page may have for those who want to read it, the likeliest to be right first. */
@@ -29,5 +34,5 @@ export function runPath(runId: string): string {
 
 /** Whether nobody on another machine can read the page. */
 export function isForThisMachineOnly({ host, publicUrl }: ListensAt): boolean {
-  return publicUrl === undefined && isLoopback(host);
+  return isLoopback(host) && (publicUrl === undefined || isLoopback(new URL(publicUrl).hostname));
 }

@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -26,6 +27,7 @@ beforeAll(async () => {
     database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
+    tokenFile: join(folder, 'monitor-token'),
     components: await loadComponents(),
   };
   await begin();
@@ -214,6 +216,42 @@ test('open pages receive what was committed', async () => {
   const line = received.split('\n').find((text) => text.startsWith('data: ['));
   expect(JSON.parse(line!.slice('data: '.length))).toEqual([{ runId: RUN, episodes: 1, events: [] }]);
   abort.abort();
+});
+
+test('no more pages follow than a bound, and a page that goes makes room', async () => {
+  const open = async () => {
+    const abort = new AbortController();
+    const response = await fetch(`${monitor.url}/api/live`, { signal: abort.signal });
+    return { status: response.status, abort };
+  };
+  const pages = await Promise.all(Array.from({ length: 101 }, open));
+  expect(pages.filter(({ status }) => status === 200)).toHaveLength(100);
+  expect(pages.filter(({ status }) => status === 503)).toHaveLength(1);
+  for (const { abort } of pages) abort.abort();
+  await eventually('room', async () => {
+    const { status, abort } = await open();
+    abort.abort();
+    return status === 200;
+  });
+});
+
+test('beyond the loopback it asks for a token, which it makes and keeps for its operator alone', async () => {
+  await quit();
+  const local = options;
+  options = { ...local, host: '0.0.0.0' };
+  await begin();
+  const here = monitor.url.replace('0.0.0.0', '127.0.0.1');
+  const runs = (headers: Record<string, string>) => fetch(`${here}/api/runs`, { headers });
+  expect((await runs({})).status).toBe(401);
+  expect(statSync(local.tokenFile).mode & 0o777).toBe(0o600);
+  const token = readFileSync(local.tokenFile, 'utf8');
+  expect((await runs({ authorization: `Bearer ${token}` })).status).toBe(200);
+  const reply = await publisher.request(subjects.monitorPage(), { runId: RUN }, 2_000, MonitorPageReply);
+  expect(JSON.stringify(reply)).not.toContain(token);
+  await quit();
+  options = local;
+  await begin();
+  expect(await statusOf('/api/runs')).toBe(200);
 });
 
 test('a monitor that was away records what was published meanwhile, without counting anything twice', async () => {

@@ -8,7 +8,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type BusService, BusStrategy, type Responder } from '@ui-rl/bus';
 import { type MonitorPageReply, MonitorPageRequest, subjects } from '@ui-rl/contracts';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
-import { type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
+import { type Database, type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
+import { DEADLINES } from '@ui-rl/retry';
+import { keptSecret } from '@ui-rl/settings';
 import { security } from './http/security';
 import { MonitorModule } from './monitor.module';
 import { isForThisMachineOnly, type ListensAt, pageAddresses, runPath } from './page-addresses';
@@ -24,6 +26,10 @@ export interface MonitorOptions {
   port: number;
   /** What its operator says it is reached by. */
   publicUrl?: string;
+  /** What readers have to show; those on other machines always have to. */
+  token?: string;
+  /** Where one is kept that is generated, since none is given. */
+  tokenFile: string;
   /** Folder of the built page. */
   webDir?: string;
 }
@@ -32,6 +38,19 @@ export interface Monitor {
   /** `http://127.0.0.1:40123`. */
   url: string;
   close(): Promise<void>;
+}
+
+/** Of browsers and programs, those that wait for changes among them. */
+const MAX_CONNECTIONS = 256;
+
+/** What readers have to show; undefined where anybody on this machine may read. */
+function tokenOf(options: MonitorOptions): string | undefined {
+  return options.token ?? (isForThisMachineOnly(options) ? undefined : keptSecret(options.tokenFile));
+}
+
+function howToRead({ token, tokenFile, ...listens }: MonitorOptions): string {
+  if (token !== undefined) return '; it asks for MONITOR_TOKEN';
+  return isForThisMachineOnly(listens) ? '' : `; it asks for the token in ${resolve(tokenFile)}`;
 }
 
 /** `dist/monitor-web`, seen from the sources as well as from the compiled tree. */
@@ -49,14 +68,14 @@ function builtPage(): string {
  */
 export async function startMonitor(bus: BusService, options: MonitorOptions): Promise<Monitor> {
   const logger = new Logger('monitor');
-  const database = await openDatabase(options.database);
+  const database = await openDatabase(withReadTimeout(options.database));
   try {
     const done = await migrate(database.dataSource);
     logger.log(`${database.location}${done.length === 0 ? '' : `, migrated: ${done.join(', ')}`}`);
-    const app = await listen(options, database.dataSource, bus);
+    const app = await listen(options, database, bus);
     const address = app.getHttpServer().address() as AddressInfo;
     const url = `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
-    logger.log(`listening at ${url}`);
+    logger.log(`listening at ${url}${howToRead(options)}`);
     const announced = announcePage(bus, { ...options, port: address.port });
     return {
       url,
@@ -70,6 +89,10 @@ export async function startMonitor(bus: BusService, options: MonitorOptions): Pr
     await database.close();
     throw error;
   }
+}
+
+function withReadTimeout(database: DatabaseOptions): DatabaseOptions {
+  return database.kind === 'postgres' ? { ...database, readTimeoutMs: DEADLINES.pageQuery.ms } : database;
 }
 
 /** Tells everybody at the broker where the page is. */
@@ -89,7 +112,7 @@ function announcePage(bus: BusService, listens: ListensAt): Responder {
 
 async function listen(
   options: MonitorOptions,
-  dataSource: Parameters<typeof MonitorModule.forRoot>[0],
+  database: Database,
   bus: BusService,
 ): Promise<NestExpressApplication> {
   const webDir = options.webDir ?? builtPage();
@@ -99,7 +122,7 @@ async function listen(
     );
   }
   const app = await NestFactory.create<NestExpressApplication>(
-    MonitorModule.forRoot(dataSource, bus, options.components),
+    MonitorModule.forRoot(database, bus, options.components),
     {
       abortOnError: false,
       // Open pages hold their connection for live changes.
@@ -107,11 +130,12 @@ async function listen(
     },
   );
   app.disable('x-powered-by');
-  app.use(security(options.host));
+  app.use(security(options, tokenOf(options)));
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
   app.useStaticAssets(webDir, { index: 'index.html', redirect: false, dotfiles: 'ignore' });
   app.connectMicroservice({ strategy: new BusStrategy(bus) });
   await app.startAllMicroservices();
   await app.listen(options.port, options.host);
+  app.getHttpServer().maxConnections = MAX_CONNECTIONS;
   return app;
 }

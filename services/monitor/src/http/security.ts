@@ -1,4 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { isForThisMachineOnly, isLoopback, type ListensAt } from '../page-addresses';
+import { TokenGate } from './access';
 
 const HEADERS: Record<string, string> = {
   'Content-Security-Policy':
@@ -11,24 +15,35 @@ const HEADERS: Record<string, string> = {
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
-
-export function isLoopback(host: string): boolean {
-  return LOOPBACK.test(host) || host === '::1';
-}
-
 /**
- * Response headers for every answer. A page bound to the loopback answers only to loopback names, so that no foreign site
- * reaches it through a name of its own that resolves to 127.0.0.1.
+ * Response headers for every answer; and who gets one. A page for this machine alone answers only to loopback names, so that no
+ * foreign site reaches it through a name of its own that resolves to 127.0.0.1. One that others reach answers to addresses, to the
+ * name of its machine and to the one its operator gave it, and to nobody without the token.
  */
-export function security(boundTo: string) {
-  const onlyLoopback = isLoopback(boundTo);
+export function security(listens: ListensAt, token: string | undefined) {
+  const names = namesOf(listens);
+  const gate =
+    token === undefined ? undefined : new TokenGate(token, /^https:/.test(listens.publicUrl ?? ''));
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-    if (onlyLoopback && !isLoopback(request.headers.host ?? '')) {
-      response.writeHead(421, { 'Content-Type': 'text/plain' }).end('this monitor answers to localhost only');
+    if (!names(hostOf(request))) {
+      const answer = `this monitor does not answer to the name "${hostOf(request).slice(0, 100)}": MONITOR_URL tells it by which it is reached`;
+      response.writeHead(421, { 'Content-Type': 'text/plain' }).end(answer);
       return;
     }
-    next();
+    if (gate === undefined || gate.passes(request, response)) next();
   };
+}
+
+/** Whether a page answers to a name. */
+function namesOf(listens: ListensAt): (host: string) => boolean {
+  if (isForThisMachineOnly(listens)) return isLoopback;
+  const { publicUrl } = listens;
+  const known = [hostname().toLowerCase(), ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
+  return (host) => isLoopback(host) || isIP(host.replace(/^\[|\]$/g, '')) !== 0 || known.includes(host);
+}
+
+/** Without the port. */
+function hostOf({ headers }: IncomingMessage): string {
+  return (headers.host ?? '').toLowerCase().replace(/:\d+$/, '');
 }

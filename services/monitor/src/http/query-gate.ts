@@ -1,0 +1,59 @@
+import {
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+  ServiceUnavailableException,
+} from '@nestjs/common';
+import { DEADLINES } from '@ui-rl/retry';
+import { catchError, defer, finalize, from, mergeMap, type Observable, throwError } from 'rxjs';
+import { QueryFailedError } from 'typeorm';
+
+/** The database as the page reads it. */
+export const READING = Symbol('the database as the page reads it');
+
+/** Requests that wait for their turn; further ones are turned away. */
+const MAX_WAITING = 64;
+/** SQLSTATE of a statement that took too long. */
+const CANCELED = '57014';
+
+/** Lets so many requests at a time ask the database that recording always has its turn. */
+export class QueryGate implements NestInterceptor {
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly atOnce: number) {}
+
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return defer(() => from(this.enter())).pipe(
+      mergeMap(() => next.handle().pipe(finalize(() => this.leave()))),
+      catchError((error: unknown) => throwError(() => (isTooSlow(error) ? tooSlow() : error))),
+    );
+  }
+
+  private async enter(): Promise<void> {
+    if (this.running < this.atOnce) {
+      this.running += 1;
+      return;
+    }
+    if (this.waiting.length >= MAX_WAITING)
+      throw new ServiceUnavailableException('too many readers ask at the same time: try again later');
+    // Who leaves gives the place on.
+    await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+
+  private leave(): void {
+    const next = this.waiting.shift();
+    if (next === undefined) this.running -= 1;
+    else next();
+  }
+}
+
+function isTooSlow(error: unknown): boolean {
+  return error instanceof QueryFailedError && (error.driverError as { code?: unknown }).code === CANCELED;
+}
+
+function tooSlow(): ServiceUnavailableException {
+  return new ServiceUnavailableException(
+    `the database did not answer within ${DEADLINES.pageQuery.ms / 1_000} s`,
+  );
+}
