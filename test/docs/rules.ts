@@ -12,8 +12,6 @@ export interface Run {
   prints?: RegExp;
   /** What has to be there; default: nothing but what the lines before it on its page left. */
   needs?: 'an open run' | 'a trained run';
-  /** It prints the address of the broker, which the others then use. */
-  broker?: RegExp;
   /** What stands in the docs in place of something that this command prints. */
   tells?: Readonly<Record<string, RegExp>>;
 }
@@ -66,8 +64,7 @@ export const RULES: readonly Rule[] = [
   { matches: /^nats-server /, append: '-p $FREE_PORT', staysAfter: /Server is ready/ },
   {
     matches: /^npx ui-rl up$/,
-    staysAfter: /NATS_URL=\S+/,
-    broker: /NATS_URL=(\S+)/,
+    staysAfter: /NATS_CONTEXT=\S+/,
   },
   { matches: /^npx ui-rl train .* --detach$/, prints: /^run \S+/m },
   {

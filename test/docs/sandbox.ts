@@ -36,7 +36,6 @@ const HUB_MODELS = ['HuggingFaceTB/SmolVLM-256M-Instruct', 'Qwen/Qwen3-VL-2B-Ins
  */
 export class Sandbox {
   private readonly typed: Typed[] = [];
-  private broker: string | undefined;
   /** What stands in the docs for something that is another one everywhere → what it is here. */
   private readonly places: Map<string, string>;
 
@@ -72,7 +71,6 @@ export class Sandbox {
     const typed = new Typed(script, this.folder, await this.environment());
     this.typed.push(typed);
     await typed.settles(rule.staysAfter ?? rule.goesOnAfter);
-    this.broker = rule.broker?.exec(typed.output)?.[1] ?? this.broker;
     for (const [place, pattern] of Object.entries(rule.tells ?? {})) {
       const [, told] = pattern.exec(typed.output) ?? [];
       if (told !== undefined) this.places.set(place, told);
@@ -105,7 +103,6 @@ export class Sandbox {
       SECRET: 'of-the-lab',
       FREE_PORT: String(port),
       STORE: join(this.folder, `nats-${port}`),
-      ...(this.broker === undefined ? {} : { NATS_URL: this.broker }),
     };
   }
 }

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Fleet, runTask, startRun, train, VisionLanguageModel } from '@ui-rl/api';
+import { runTask, startRun, train, VisionLanguageModel } from '@ui-rl/api';
+import { BusService } from '@ui-rl/bus';
 import type { RunFileOptions } from '@ui-rl/settings';
-import { eventually, findNatsServer } from '@ui-rl/testkit';
+import { eventually, Launched } from '@ui-rl/testkit';
 
 const RUN: RunFileOptions = {
   model: { name: 'small', prompt: 'compact', lora: { rank: 4 } },
@@ -62,33 +63,40 @@ it('a run that fails rejects with the reason, and its logs stay', async () => {
   rmSync(join(run.logsDir!, '..'), { recursive: true });
 }, 120_000);
 
-describe('with services of a broker', () => {
+/** Pays for nothing but that it was allowed. */
+const REWARD = `exports.default = { kind: 'reward', name: 'allowed', create: () => ({ score: () => 0.25 }) };`;
+const BIN = join(__dirname, '../../services/cli/bin/ui-rl.mjs');
+
+describe('with services that ui-rl up has started', () => {
   const runFile = () => join(folder, 'run.json');
-  let fleet: Fleet;
+  let services: Launched;
+  let monitorUrl: string;
 
   beforeAll(async () => {
+    writeFileSync(join(folder, 'allowed.js'), REWARD);
+    const training = { ...RUN.training, max_steps: 1 };
+    const own = { ...RUN, training, rewards: ['task-success', 'allowed'], plugins: ['./allowed.js'] };
     // Whatever is JSON is YAML.
-    writeFileSync(runFile(), JSON.stringify({ ...RUN, training: { ...RUN.training, max_steps: 1 } }));
-    fleet = await Fleet.start({
-      natsServer: findNatsServer(),
-      workDir: join(folder, 'local'),
-      env: { ...process.env, UIRL_RUNS_DIR: folder },
-      onWarning: () => undefined,
-    });
+    writeFileSync(runFile(), JSON.stringify(own));
+    services = Launched.start(process.execPath, [BIN, 'up', '--config', runFile()], { env: process.env });
+    [, monitorUrl] = await services.prints(/^monitor (\S+)$[^]*Start a run/m);
   });
-  afterAll(() => fleet.stop());
+  afterAll(async () => {
+    await services.stop();
+  });
 
-  const command = async (...flags: string[]) => {
-    const args = [
-      join(__dirname, '../../services/cli/bin/ui-rl.mjs'),
-      'train',
-      '--config',
-      runFile(),
-      ...flags,
-    ];
-    const env = { ...process.env, NATS_URL: fleet.natsUrl };
-    return promisify(execFile)(process.execPath, args, { env });
-  };
+  /** Told of nothing but the folder of the runs. */
+  const command = (...flags: string[]) =>
+    promisify(execFile)(process.execPath, [BIN, 'train', '--config', runFile(), ...flags]);
+
+  it('the broker answers to nobody who brings no password, and its file says where it is', async () => {
+    const [, contextFile] = await services.prints(/NATS_CONTEXT=(\S+)/);
+    const { url, password } = JSON.parse(readFileSync(contextFile, 'utf8')) as Record<string, string>;
+    expect(statSync(contextFile).mode & 0o777).toBe(0o600);
+    expect(services.output).not.toContain(password);
+    const connecting = BusService.connect({ service: 'stranger', servers: [url] });
+    await expect(connecting).rejects.toMatchObject({ category: 'authorization' });
+  });
 
   it('the command follows the run to its end, or only announces it', async () => {
     const { stdout } = await command();
@@ -96,10 +104,10 @@ describe('with services of a broker', () => {
     expect(stdout).toMatch(
       /Training goals, unseen seeds +before +after\n[^]*\ncheckpoint uirl:\/\/by-code-\S+\/000001\n/,
     );
-    await eventually('the monitor', async () => (await fetch(`${fleet.monitorUrl}/api/monitor`)).ok, 120_000);
+    await eventually('the monitor', async () => (await fetch(`${monitorUrl}/api/monitor`)).ok, 120_000);
     const detached = await command('--detach');
     const [, runId] = /^run (by-code-\S+)\n/.exec(detached.stdout) ?? [];
-    expect(detached.stdout).toBe(`run ${runId}\nmonitor ${fleet.monitorUrl}/#/runs/${runId}\n`);
+    expect(detached.stdout).toBe(`run ${runId}\nmonitor ${monitorUrl}/#/runs/${runId}\n`);
   }, 240_000);
 });
 

@@ -99,13 +99,13 @@ class Services {
         name: 'env',
         command: process.execPath,
         args: [serviceProgram('env')],
-        env: settings.environmentWith({ NATS_URL: nats.url, UIRL_RUN: undefined }),
+        env: settings.environmentWith({ ...nats.env, UIRL_RUN: undefined }),
         logFile: log('env'),
       },
       trouble,
     );
     env.start();
-    const bus = await BusService.connect({ service: 'bench', servers: [nats.url] });
+    const bus = await BusService.connect({ service: 'bench', ...nats.connection });
     const config = {
       model: { name: 'none' },
       tasks: { source_type: 'demo_training' },
@@ -140,7 +140,7 @@ class Services {
   async stop(): Promise<void> {
     await this.bus.close();
     await this.env.stop();
-    await this.nats.process.stop();
+    await this.nats.stop();
     await rm(this.dir, { recursive: true, force: true });
   }
 }

@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { LocalNats } from '@ui-rl/api';
 import { BusService, sha256 } from '@ui-rl/bus';
 import { IsArray, IsIn, IsInt, IsString } from 'class-validator';
 
@@ -15,7 +16,7 @@ export type Travel = 'bytes' | 'hash' | 'new-bytes';
 
 export interface PeerQuestion {
   role: 'env' | 'learner';
-  natsUrl: string;
+  broker: LocalNats['connection'];
   /** Files of the screenshots. */
   screens: string[];
 }
@@ -77,8 +78,8 @@ function serveLearner(bus: BusService): void {
   });
 }
 
-async function serve({ role, natsUrl, screens }: PeerQuestion): Promise<void> {
-  const bus = await BusService.connect({ service: `bench-${role}`, servers: [natsUrl] });
+async function serve({ role, broker, screens }: PeerQuestion): Promise<void> {
+  const bus = await BusService.connect({ service: `bench-${role}`, ...broker });
   if (role === 'env')
     serveEnvironment(
       bus,

@@ -97,8 +97,9 @@ class Peers {
     const { natsServer } = readCliSettings();
     const nats = await startLocalNats(natsServer, join(dir, 'nats'), join(dir, 'nats.log'), trouble);
     const roles = ['env', 'learner'] as const;
-    const children = await Promise.all(roles.map((role) => startPeer({ role, natsUrl: nats.url, screens })));
-    const bus = await BusService.connect({ service: 'bench-actor', servers: [nats.url] });
+    const broker = nats.connection;
+    const children = await Promise.all(roles.map((role) => startPeer({ role, broker, screens })));
+    const bus = await BusService.connect({ service: 'bench-actor', ...broker });
     return new Peers(dir, nats, children, bus, median(pngs.map(({ byteLength }) => byteLength)));
   }
 
@@ -118,7 +119,7 @@ class Peers {
     for (const child of this.children) child.disconnect();
     await Promise.all(ended);
     await this.bus.close();
-    await this.nats.process.stop();
+    await this.nats.stop();
     await rm(this.dir, { recursive: true, force: true });
   }
 

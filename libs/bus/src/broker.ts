@@ -47,8 +47,10 @@ export class Broker implements RetryContext {
    */
   static async connect(options: BusOptions): Promise<Broker> {
     const connection = await openConnection(options, new Logger(`bus:${options.service}`));
-    const js = jetstream(connection, { timeout: DEADLINES.publish.ms });
-    const jsm = await jetstreamManager(connection, { checkAPI: false, timeout: DEADLINES.publish.ms });
+    const { apiPrefix = '$JS.API' } = options;
+    const js = jetstream(connection, { apiPrefix, timeout: DEADLINES.publish.ms });
+    const manager = { apiPrefix, checkAPI: false, timeout: DEADLINES.publish.ms };
+    const jsm = await jetstreamManager(connection, manager);
     const broker = new Broker(connection, js, jsm, options);
     broker.checkLimits();
     void broker.followStatus();

@@ -34,7 +34,7 @@ export async function openConnection(options: BusOptions, logger: Logger): Promi
     }
     throw new BusError(
       'authorization',
-      `NATS at ${where} refuses the credentials: ${describeError(error)}. Check NATS_CREDS, NATS_USER and NATS_PASSWORD, NATS_TOKEN`,
+      `NATS at ${where} refuses the credentials: ${describeError(error)}. Check NATS_CONTEXT, NATS_CREDS, NATS_USER and NATS_PASSWORD, NATS_TOKEN`,
       { cause: error },
     );
   }
@@ -67,6 +67,7 @@ export function connectionOptions(options: BusOptions): NodeConnectionOptions {
   if (options.user !== undefined) natsOptions.user = options.user;
   if (options.password !== undefined) natsOptions.pass = options.password;
   if (options.token !== undefined) natsOptions.token = options.token;
+  if (options.inboxPrefix !== undefined) natsOptions.inboxPrefix = options.inboxPrefix;
   if (options.tls !== undefined) natsOptions.tls = options.tls;
   return natsOptions;
 }

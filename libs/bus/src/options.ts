@@ -16,6 +16,10 @@ export interface BusOptions {
     /** false accepts any server certificate; for tests only. */
     rejectUnauthorized?: boolean;
   };
+  /** Where answers arrive; default: `_INBOX`, where everybody listens. */
+  inboxPrefix?: string;
+  /** What JetStream's API is called here; default: `$JS.API`. */
+  apiPrefix?: string;
   /** Ends the waiting for the first connection. */
   signal?: AbortSignal;
 }

@@ -20,6 +20,11 @@ interface Creating<K extends ComponentKind> {
   create(options: object, context: ContextOf<K>): MadeOf<K>;
 }
 
+/** How it is said that a component is not there. */
+export function missingComponent(kind: ComponentKind, name: string): string {
+  return `no ${kind} is named "${name}"`;
+}
+
 /** All loaded components, by kind and name. Refuses duplicates when it is made. */
 export class ComponentRegistry implements ComponentCatalogue {
   /** Page name → folder, from all task sources. */
@@ -107,13 +112,15 @@ export class ComponentRegistry implements ComponentCatalogue {
   private unknown(kind: ComponentKind, name: string): never {
     const known = this.names(kind).toSorted();
     const list = known.length === 0 ? 'none is loaded' : `known: ${known.join(', ')}`;
-    const missing = `no ${kind} is named "${name}"`;
+    const missing = missingComponent(kind, name);
     if (this.place === undefined) {
       throw new PluginError('unknown', `${missing} (${list}).${didYouMean(name, known)}`);
     }
+    // Which module that would be is nothing to believe a message: it is named by whoever operates the service.
+    const allow = `allow the module that has it there: npx ui-rl up --plugins MODULE, or UIRL_PLUGINS=MODULE for a service on its own`;
     throw new PluginError(
       'unknown',
-      `${missing} in ${this.place} (${list}): add the module that has it to UIRL_PLUGINS there.${didYouMean(name, known)}`,
+      `${missing} in ${this.place} (${list}): ${allow}.${didYouMean(name, known)}`,
     );
   }
 

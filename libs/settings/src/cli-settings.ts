@@ -8,7 +8,7 @@ import { readServiceSettings, type ServiceSettings } from './service-settings';
 export interface CliSettings extends ServiceSettings {
   /** nats-server to start where no broker is named. */
   natsServer: string;
-  /** A broker of the user's (`NATS_URL` is set). */
+  /** A broker of the user's (`NATS_URL` or `NATS_CONTEXT` is set). */
   hasBroker: boolean;
   /** Seconds that setting up took before, where the caller measured it. */
   setupSeconds: number;
@@ -22,7 +22,7 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
   const settings: CliSettings = {
     ...readServiceSettings('cli', env),
     natsServer: reader.text('NATS_SERVER_BIN') ?? fetchedNatsServer(reader) ?? 'nats-server',
-    hasBroker: reader.list('NATS_URL').length > 0,
+    hasBroker: reader.list('NATS_URL').length > 0 || reader.text('NATS_CONTEXT') !== undefined,
     setupSeconds: Number(reader.text('UIRL_SETUP_SECONDS') ?? 0),
     environmentWith: (changes) => ({ ...env, ...changes }),
   };

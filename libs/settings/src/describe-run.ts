@@ -30,8 +30,9 @@ export function describeRun(config: object, registry: ComponentRegistry): Config
 function completed(given: Given, registry: ComponentRegistry): Given {
   try {
     // Modules are named to whoever announces a run, not to those who hear of it.
-    const { plugins: _plugins, ...run } = parseRunFile(given, registry);
-    return 'plugins' in given ? { ...run, plugins: given.plugins } : run;
+    const { plugins, ...announced } = given;
+    const { plugins: _none, ...run } = parseRunFile(announced, registry);
+    return 'plugins' in given ? { ...run, plugins } : run;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return given;

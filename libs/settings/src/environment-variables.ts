@@ -2,6 +2,8 @@
 export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   NATS_URL:
     'broker, nats://host:port or tls://host:port, several separated by commas (nats://127.0.0.1:4222)',
+  NATS_CONTEXT:
+    'path of a context file of the nats command (JSON: url, user, password, token, creds …); the other NATS_ variables win (what ui-rl up has written into <runs>/local/nats, while it runs)',
   NATS_CREDS: 'path of a .creds file',
   NATS_USER: 'user, together with NATS_PASSWORD',
   NATS_PASSWORD: 'password',
@@ -21,6 +23,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   MONITOR_HOST: 'address the page listens on (127.0.0.1)',
   MONITOR_PORT: 'port of the page (8080); 0 takes a free one',
   MONITOR_URL: 'address of the page as others reach it, where that is another one: behind a proxy',
+  MONITOR_TOKEN:
+    'what readers of a page that is reached from other machines have to show, at least 16 characters (generated, kept in <runs>/monitor-token)',
   HEALTH_PORT: 'port where any service answers GET /health and /ready (none); 0 takes a free one',
   HEALTH_HOST: 'address of that port (127.0.0.1)',
   CHROMIUM_BIN: 'Chromium or Chrome to use',
@@ -38,7 +42,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   UIRL_PGLITE_DIR: "folder of the monitor's own database (<runs>/monitor-db)",
   UIRL_ENVIRONMENTS:
     'environment plugins an env service offers, separated by commas (the one of the run file)',
-  UIRL_PLUGINS: 'further plugins, separated by commas: paths (./…) or npm packages',
+  UIRL_PLUGINS:
+    'modules whose components runs may choose, besides those of the project, separated by commas: paths (./…) or npm packages',
   UIRL_LOG_LEVEL: 'error, warn, log, debug or verbose (log)',
   UIRL_CACHE_DIR:
     'folder of downloads: checkpoints and files (~/.cache/ui-rl), what the set-up fetches (./.cache)',

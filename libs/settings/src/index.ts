@@ -12,7 +12,9 @@ export { describeRun } from './describe-run';
 export { componentsHelp, optionsHelp } from './help';
 export type { HubSettings } from './hub-settings';
 export { writeModelNames, type ModelNames } from './model-names';
+export { LOCAL_CONTEXT, readNatsContext, type NatsContext } from './nats-context';
 export { filesOfRun, isModelName } from './named-files';
+export { keptSecret, writePrivateFile } from './private-file';
 export { projectRoot } from './project-root';
 export {
   loadRunFile,
@@ -31,6 +33,7 @@ export {
   readServiceSettings,
   type DatabaseSettings,
   type LogLevel,
+  type MonitorSettings,
   type NatsSettings,
   type ServiceSettings,
 } from './service-settings';

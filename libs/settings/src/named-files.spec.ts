@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
@@ -83,6 +83,18 @@ it('whoever receives a run file refuses paths of other machines, and folders as 
   expect(() => parseRunFile(run, registry, 'run x')).toThrow(
     /^run x: model\.load_checkpoint is the path .*\/adapter on the machine of somebody else, .*uirl:\/\/folder[^]*run x: tasks\[0\]\.path is the path [^]*run x: model\.name is the folder \/models\/mine, which is another one on each machine/,
   );
+});
+
+it('whoever receives a run file loads no module that it names, and says how one is allowed', () => {
+  const marker = join(folder, 'loaded');
+  const module = join(folder, 'evil.js');
+  writeFileSync(module, `require('node:fs').writeFileSync(${JSON.stringify(marker)}, '')`);
+  const run = read(TASKS);
+  const announced = { ...run, tasks: [{ source_type: 'demo_training' }], plugins: [module] };
+  expect(() => parseRunFile(announced, registry, 'run x')).toThrow(
+    /^run x: plugins is .*evil\.js.* names no modules.*: npx ui-rl up --plugins MODULE, or UIRL_PLUGINS=MODULE/,
+  );
+  expect(existsSync(marker)).toBe(false);
 });
 
 it('a component with an uploaded file is made by the service that has fetched it', () => {

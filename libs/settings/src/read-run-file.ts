@@ -50,7 +50,7 @@ export function readRunFile(source: RunFileSource, registry: ComponentRegistry):
 
 /**
  * Checks a run file that was announced, as in a `RunRecord`. It comes from another machine: paths are refused where it should have
- * addresses. Loads no modules. Throws a `SettingsError`.
+ * addresses, and so are modules, which are for each service to allow. Loads none. Throws a `SettingsError`.
  */
 export function parseRunFile(
   plain: unknown,
@@ -59,6 +59,7 @@ export function parseRunFile(
 ): RunFile {
   if (!isRecord(plain)) throw settingsError('type', `${where} must be an object, found ${show(plain)}`);
   const { run } = complete(new GivenOptions(plain, where, registry), registry, {});
+  refuseModules(run, where);
   refusePaths(run, registry, where);
   refuseConflicts(run, registry);
   return run;
@@ -170,6 +171,14 @@ function unknownOption(
   if (hint !== undefined) return { category: 'unsupported', message: `option "${path}": ${hint}` };
   const near = didYouMean(path, index.paths) || ' See --help for all';
   return { category: 'unknown', message: `unknown option "${path}".${near}` };
+}
+
+function refuseModules({ plugins }: RunFile, where: string): void {
+  if (plugins.length === 0) return;
+  throw settingsError(
+    'conflict',
+    `${where}: plugins is ${show(plugins)}: a run that is announced names no modules. A service loads those that it was started with: npx ui-rl up --plugins MODULE, or UIRL_PLUGINS=MODULE for a service on its own`,
+  );
 }
 
 function refuseConflicts(run: RunFile, registry: ComponentRegistry): void {

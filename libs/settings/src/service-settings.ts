@@ -3,6 +3,7 @@ import { isRunId } from '@ui-rl/contracts';
 import { EnvironmentReader, type Environment } from './environment-reader';
 import { inHome, readHub, type HubSettings } from './hub-settings';
 import { readModelNames, type ModelNames } from './model-names';
+import { LOCAL_CONTEXT, localContext, readNatsContext, type NatsContext } from './nats-context';
 import { redactUrl } from './redact';
 
 export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
@@ -16,11 +17,27 @@ export interface NatsSettings {
   user?: string;
   password?: string;
   token?: string;
+  /** See `NatsContext`. */
+  inboxPrefix?: string;
+  apiPrefix?: string;
+  /** The file that `NATS_CONTEXT` names. */
+  contextFile?: string;
   tls?: { caFile?: string; certFile?: string; keyFile?: string; rejectUnauthorized?: boolean };
 }
 
 /** Where the monitor stores; without a URL it brings PGlite, in `dataDir`. */
 export type DatabaseSettings = { kind: 'postgres'; url: string } | { kind: 'pglite'; dataDir: string };
+
+/** Where the monitor's page is, and who may read it. */
+export interface MonitorSettings {
+  host: string;
+  port: number;
+  /** By which address others reach it. */
+  publicUrl?: string;
+  /** What readers from beyond this machine have to show; without it one is generated and kept in `tokenFile`. */
+  token?: string;
+  tokenFile: string;
+}
 
 /** What a service is told by its environment; the run itself is described by its run file. */
 export interface ServiceSettings {
@@ -36,7 +53,7 @@ export interface ServiceSettings {
   cacheDir: string;
   /** The only run this process serves; absent = whichever there is. */
   run?: string;
-  monitor: { host: string; port: number; publicUrl?: string };
+  monitor: MonitorSettings;
   /** Where supervisors ask whether it lives and is ready; absent = nowhere. */
   health?: { host: string; port: number };
   /** Chromium to use instead of the one that is found. */
@@ -57,7 +74,7 @@ export function readServiceSettings(service: string, env: Environment = process.
   const runsDir = resolve(reader.text('UIRL_RUNS_DIR') ?? 'runs');
   const settings: ServiceSettings = {
     service,
-    nats: readNats(service, reader),
+    nats: readNats(service, reader, runsDir),
     database: readDatabase(reader, runsDir),
     hub: readHub(reader),
     models: readModelNames(reader),
@@ -68,6 +85,8 @@ export function readServiceSettings(service: string, env: Environment = process.
       host: reader.text('MONITOR_HOST') ?? '127.0.0.1',
       port: reader.integer('MONITOR_PORT', 8080, 0, 65_535),
       publicUrl: readPublicUrl(reader),
+      token: readToken(reader),
+      tokenFile: join(runsDir, 'monitor-token'),
     },
     health: readHealth(reader),
     chromiumBin: reader.text('CHROMIUM_BIN'),
@@ -79,7 +98,7 @@ export function readServiceSettings(service: string, env: Environment = process.
   return settings;
 }
 
-function readNats(service: string, reader: EnvironmentReader): NatsSettings {
+function readNats(service: string, reader: EnvironmentReader, runsDir: string): NatsSettings {
   const servers = reader.list('NATS_URL');
   for (const server of servers) {
     if (!/^(nats|tls):\/\/[^/\s]+$/.test(server)) {
@@ -91,21 +110,65 @@ function readNats(service: string, reader: EnvironmentReader): NatsSettings {
       );
     }
   }
-  return {
-    service,
-    servers: servers.length === 0 ? ['nats://127.0.0.1:4222'] : servers,
+  const own: Credential = {
     credentialsFile: reader.text('NATS_CREDS'),
     user: reader.text('NATS_USER'),
     password: reader.text('NATS_PASSWORD'),
     token: reader.text('NATS_TOKEN'),
-    tls: readTls(reader, servers),
+  };
+  const named = Object.values(own).some((value) => value !== undefined) || servers.some(hasUserInfo);
+  const contextFile = reader.text('NATS_CONTEXT');
+  const context = contextOf(contextFile, named ? undefined : join(runsDir, LOCAL_CONTEXT), servers);
+  const all = servers.length > 0 ? servers : (context.url?.split(',') ?? ['nats://127.0.0.1:4222']);
+  return {
+    service,
+    servers: all,
+    ...(named ? own : credentialOf(context)),
+    ...(contextFile === undefined ? {} : { contextFile: resolve(contextFile) }),
+    tls: readTls(reader, all, context),
   };
 }
 
-function readTls(reader: EnvironmentReader, servers: string[]): NatsSettings['tls'] {
-  const caFile = reader.text('NATS_TLS_CA');
-  const certFile = reader.text('NATS_TLS_CERT');
-  const keyFile = reader.text('NATS_TLS_KEY');
+/** What `NATS_CONTEXT` names; else the broker of `ui-rl up`, which is there for whoever brings no credential of their own. */
+function contextOf(
+  named: string | undefined,
+  local: string | undefined,
+  servers: readonly string[],
+): NatsContext {
+  if (named !== undefined) return readNatsContext(named);
+  return (local === undefined ? undefined : localContext(local, servers)) ?? {};
+}
+
+/** Who we are at a broker. */
+type Credential = Pick<
+  NatsSettings,
+  'credentialsFile' | 'user' | 'password' | 'token' | 'inboxPrefix' | 'apiPrefix'
+>;
+
+function credentialOf(context: NatsContext): Credential {
+  const {
+    creds,
+    user,
+    password,
+    token,
+    inbox_prefix: inboxPrefix,
+    jetstream_api_prefix: apiPrefix,
+  } = context;
+  return { credentialsFile: creds, user, password, token, inboxPrefix, apiPrefix };
+}
+
+function hasUserInfo(server: string): boolean {
+  return /^[a-z]+:\/\/[^/]*@/i.test(server);
+}
+
+function readTls(
+  reader: EnvironmentReader,
+  servers: readonly string[],
+  context: NatsContext,
+): NatsSettings['tls'] {
+  const caFile = reader.text('NATS_TLS_CA') ?? context.ca;
+  const certFile = reader.text('NATS_TLS_CERT') ?? context.cert;
+  const keyFile = reader.text('NATS_TLS_KEY') ?? context.key;
   const rejectUnauthorized = reader.boolean('NATS_TLS_VERIFY', true);
   if ((certFile === undefined) !== (keyFile === undefined)) {
     reader.refuse('NATS_TLS_CERT', certFile ?? '', 'to be set together with NATS_TLS_KEY', null);
@@ -145,6 +208,12 @@ function readHealth(reader: EnvironmentReader): ServiceSettings['health'] {
   if (reader.text('HEALTH_PORT') === undefined) return undefined;
   const host = reader.text('HEALTH_HOST') ?? '127.0.0.1';
   return { host, port: reader.integer('HEALTH_PORT', 0, 0, 65_535) };
+}
+
+function readToken(reader: EnvironmentReader): string | undefined {
+  const token = reader.text('MONITOR_TOKEN');
+  if (token === undefined || /^[\x21-\x7e]{16,}$/.test(token)) return token;
+  return reader.refuse('MONITOR_TOKEN', '[hidden]', 'at least 16 characters without spaces', undefined);
 }
 
 function readCacheDir(reader: EnvironmentReader): string {

@@ -1,12 +1,18 @@
-import { readCliSettings } from '@ui-rl/settings';
+import { readCliSettings, type NatsSettings } from '@ui-rl/settings';
 
 /** Prints a checkpoint's address, and what can be done with it from here. */
 export function printCheckpoint(address: string | null | undefined): void {
   console.log(`checkpoint ${address ?? 'none'}`);
   if (address === null || address === undefined) return;
   const { hasBroker, nats } = readCliSettings();
-  const where = hasBroker ? `NATS_URL=${nats.servers.map(withoutSecrets).join(',')} ` : '';
+  const where = hasBroker ? `${brokerVariable(nats)} ` : '';
   console.log(`  ${where}npx ui-rl generate --checkpoint ${address} --input conversation.json`);
+}
+
+function brokerVariable({ contextFile, servers }: NatsSettings): string {
+  return contextFile === undefined
+    ? `NATS_URL=${servers.map(withoutSecrets).join(',')}`
+    : `NATS_CONTEXT=${contextFile}`;
 }
 
 function withoutSecrets(server: string): string {

@@ -181,7 +181,7 @@ describe('the env service', () => {
     [
       'an unknown environment',
       { kind: 'desktop' },
-      `no environment is named "desktop" in the env service on ${hostname()} (known: browser): add the module that has it to UIRL_PLUGINS there`,
+      `no environment is named "desktop" in the env service on ${hostname()} (known: browser): allow the module that has it there: npx ui-rl up --plugins MODULE`,
     ],
     [
       'an unknown option',

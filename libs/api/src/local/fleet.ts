@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ManagedProcess } from './managed-process';
-import { freePort, startLocalNats } from './nats-server';
+import { freePort, startLocalNats, type LocalNats } from './nats-server';
 import { serviceProgram } from './project';
 
 export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
@@ -8,13 +8,13 @@ export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'e
 export interface FleetOptions {
   /** nats-server to start when no broker is named. */
   natsServer: string;
-  /** Broker to use instead of a private one. */
-  natsUrl?: string;
+  /** The broker that `env` names is used, instead of a private one. */
+  hasBroker?: boolean;
   /** Ports to take where they are free; without, any that are. */
   usualPorts?: { nats: number; monitor: number };
   /** Holds the broker's store and the services' logs. */
   workDir: string;
-  /** Environment of the services, on top of which NATS_URL and the monitor's port are set. */
+  /** Environment of the services, on top of which the private broker and the monitor's port are set. */
   env: Record<string, string | undefined>;
   onWarning: (message: string) => void;
 }
@@ -22,27 +22,26 @@ export interface FleetOptions {
 /** A broker and the six services, each its own process on this machine. */
 export class Fleet {
   private constructor(
-    readonly natsUrl: string,
     readonly monitorUrl: string,
-    private readonly nats: ManagedProcess | null,
+    /** The private broker. */
+    readonly nats: LocalNats | null,
     private readonly services: ManagedProcess[],
   ) {}
 
   static async start(options: FleetOptions): Promise<Fleet> {
     const log = (name: string) => join(options.workDir, 'logs', `${name}.log`);
     const nats =
-      options.natsUrl === undefined
-        ? await startLocalNats(
+      options.hasBroker === true
+        ? null
+        : await startLocalNats(
             options.natsServer,
             join(options.workDir, 'nats'),
             log('nats-server'),
             options.onWarning,
             options.usualPorts?.nats,
-          )
-        : null;
-    const natsUrl = nats?.url ?? options.natsUrl!;
+          );
     const port = await freePort(options.usualPorts?.monitor);
-    const env = { ...options.env, NATS_URL: natsUrl, MONITOR_PORT: String(port) };
+    const env = { ...options.env, ...nats?.env, MONITOR_PORT: String(port) };
     const services = SERVICES.map(
       (name) =>
         new ManagedProcess(
@@ -58,12 +57,12 @@ export class Fleet {
         ),
     );
     for (const service of services) service.start();
-    return new Fleet(natsUrl, `http://127.0.0.1:${port}`, nats?.process ?? null, services);
+    return new Fleet(`http://127.0.0.1:${port}`, nats, services);
   }
 
   /** Highest resident set of each process so far, bytes. */
   peakRss(): Record<string, number> {
-    const all = this.nats === null ? this.services : [...this.services, this.nats];
+    const all = this.nats === null ? this.services : [...this.services, this.nats.process];
     return Object.fromEntries(all.map((service) => [service.spec.name, service.peakRss]));
   }
 

@@ -1,11 +1,16 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { BusService } from '@ui-rl/bus';
+import { readServiceSettings } from '@ui-rl/settings';
 import { eventually, findNatsServer } from '@ui-rl/testkit';
 import { withCleanup } from './cleanup';
 import { ManagedProcess } from './managed-process';
 import { freePort, startLocalNats } from './nats-server';
+
+Logger.overrideLogger(false);
 
 let dir: string;
 const warnings: string[] = [];
@@ -28,6 +33,11 @@ function node(script: string, restart = false): ManagedProcess {
     },
     onWarning,
   );
+}
+
+/** What anybody on the machine sees of a process. */
+function spawned(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 }
 
 function alive(pid: number): boolean {
@@ -87,8 +97,31 @@ test('a private nats-server listens on loopback and is gone after stop', async (
     });
   expect(new URL(nats.url).hostname).toBe('127.0.0.1');
   expect(await reachable()).toBe(true);
-  await nats.process.stop();
+  await nats.stop();
   expect(await reachable()).toBe(false);
+});
+
+test('a private nats-server requires the password that is in a file for this user alone', async () => {
+  const where = join(dir, 'nats');
+  const start = () => startLocalNats(findNatsServer(), where, join(dir, 'nats.log'), onWarning);
+  const connect = (options: object) => BusService.connect({ service: 'test', servers: [], ...options });
+  const nats = await start();
+  for (const wrong of [{}, { user: 'ui-rl', password: 'guessed' }, { user: 'ui-rl', password: '' }]) {
+    const refused = connect({ servers: [nats.url], ...wrong });
+    await expect(refused).rejects.toMatchObject({ category: 'authorization' });
+  }
+  for (const name of ['context.json', 'nats.conf', 'password'])
+    expect([name, statSync(join(where, name)).mode & 0o777]).toEqual([name, 0o600]);
+  const told = readServiceSettings('actor', { ...nats.env });
+  const bus = await connect(told.nats);
+  expect(await bus.runsBucket.keys()).toEqual([]);
+  await bus.close();
+  expect(spawned(nats.process.pid!)).not.toContain(nats.connection.password);
+  await nats.stop();
+  expect(existsSync(nats.contextFile)).toBe(false);
+  const again = await start();
+  expect(again.connection.password).toBe(nats.connection.password);
+  await again.stop();
 });
 
 test('a private nats-server takes the usual port where it is free, and another one beside it', async () => {
@@ -99,7 +132,7 @@ test('a private nats-server takes the usual port where it is free, and another o
   const second = await start('second');
   expect(first.url).toBe(`nats://127.0.0.1:${usual}`);
   expect(second.url).not.toBe(first.url);
-  await Promise.all([first.process.stop(), second.process.stop()]);
+  await Promise.all([first.stop(), second.stop()]);
 });
 
 describe('withCleanup', () => {

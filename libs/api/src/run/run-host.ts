@@ -10,6 +10,8 @@ export interface RunHost {
   bus: BusService;
   /** Address of the monitor, where the services were started for the run. */
   monitorUrl?: string;
+  /** Context file of the broker (`NATS_CONTEXT`, `nats --context`), where it was started for the run. */
+  contextFile?: string;
   /** Folder of the services' logs, where these were started for the run. */
   logsDir?: string;
   /** Highest resident set of each service that was started, bytes. */
@@ -59,12 +61,20 @@ export async function ownHost(
       }),
       onWarning,
     });
-    bus = await BusService.connect({ service: 'cli', servers: [fleet.natsUrl] });
+    bus = await BusService.connect({ service: 'cli', ...fleet.nats!.connection });
   } catch (error) {
     await stop(true);
     throw error;
   }
   const started = fleet;
   const { monitorUrl } = started;
-  return { bus, monitorUrl, logsDir: join(workDir, 'logs'), peakRss: () => started.peakRss(), stop };
+  const contextFile = started.nats?.contextFile;
+  return {
+    bus,
+    monitorUrl,
+    contextFile,
+    logsDir: join(workDir, 'logs'),
+    peakRss: () => started.peakRss(),
+    stop,
+  };
 }

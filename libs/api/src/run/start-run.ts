@@ -1,11 +1,13 @@
 import { loadRunFile, newRunId, readCliSettings, type RunFile, type RunFileOptions } from '@ui-rl/settings';
 import type { RunEvent } from '@ui-rl/contracts';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { aborted } from '../local/cleanup';
 import { evaluationEpisodes, phaseGoal } from '../report/goals';
 import { progressLine } from '../report/progress';
 import { quickstartReport, type QuickstartReport } from '../report/quickstart-report';
 import { RunObserver } from '../report/run-observer';
 import { announceRun, runEnd } from './announce';
+import { howToAllow } from './how-to-allow';
 import { decideOnLogDir } from './log-dir';
 import { nameModelFolder } from './model-name';
 import { findMonitorPage } from './monitor-page';
@@ -44,6 +46,8 @@ export interface StartedRun {
   readonly observer: RunObserver;
   /** Address of the monitor, where the services are its own. */
   readonly monitorUrl?: string;
+  /** Context file of its broker (`NATS_CONTEXT`, `nats --context`), where that is its own. */
+  readonly contextFile?: string;
   /** Folder of its services' logs, where these are its own; it goes with them, unless the run failed. */
   readonly logsDir?: string;
   /** The monitor's page of the run at an address that answers here; else what there is, and what to do. */
@@ -82,17 +86,21 @@ export async function startRun(
   const host = await (services === 'broker'
     ? brokerHost(settings, signal)
     : ownHost(settings, runId, run, { env, onWarning }));
-  const { bus, monitorUrl, logsDir } = host;
+  const { bus } = host;
   const stop = () => host.stop(observer.failure !== undefined);
   try {
     signal?.throwIfAborted();
     run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, options.ask);
-    const ended = runEnd(bus, runId, observer, onEvent);
+    const ended = runEnd(bus, runId, observer, (event) => {
+      onEvent(event);
+      const hint = event.type === 'warning' ? howToAllow(event.message, registry) : undefined;
+      if (hint !== undefined) onWarning(hint);
+    });
     ended.catch(() => undefined);
     await announceRun(bus, runId, run, registry);
     const end = async (): Promise<TrainResult> => {
       await (signal === undefined ? ended : Promise.race([ended, aborted(signal)]));
-      if (observer.failure !== undefined) throw new Error(`the run failed: ${observer.failure}`);
+      if (observer.failure !== undefined) throw new Error(failureText(observer.failure, registry));
       const { seed } = run.training;
       const wallSeconds = (Date.now() - started) / 1000;
       const facts = { seed, wallSeconds, setupSeconds: settings.setupSeconds, peakRss: host.peakRss() };
@@ -100,9 +108,15 @@ export async function startRun(
     };
     const progress = () => progressLine(observer, phaseGoal(run, evaluation, observer));
     const monitorPage = () => findMonitorPage(bus, runId);
-    return { runId, run, observer, monitorUrl, logsDir, monitorPage, progress, end, stop };
+    const { monitorUrl, contextFile, logsDir } = host;
+    return { runId, run, observer, monitorUrl, contextFile, logsDir, monitorPage, progress, end, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+function failureText(reason: string, registry: ComponentRegistry): string {
+  const hint = howToAllow(reason, registry);
+  return `the run failed: ${reason}${hint === undefined ? '' : `\n${hint}`}`;
 }

@@ -111,7 +111,9 @@ export class RunFile {
   @Group(() => LoggingGroup)
   logging: LoggingGroup;
 
-  @Doc('modules with further components: paths (./…) or npm packages; services have theirs from UIRL_PLUGINS')
+  @Doc(
+    'modules with further components: paths (./…) or npm packages; services have theirs from up --plugins, or UIRL_PLUGINS',
+  )
   @IsArray()
   @IsString({ each: true })
   @IsNotEmpty({ each: true })

@@ -59,7 +59,9 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
       await run.stop();
       if (run.observer.failure !== undefined) console.log(`logs are in ${run.logsDir}`);
     });
-    console.log(`run ${run.runId}\nmonitor ${run.monitorUrl}\nlogs ${run.logsDir}\n`);
+    console.log(
+      `run ${run.runId}\nmonitor ${run.monitorUrl}\nlogs ${run.logsDir}\nbroker NATS_CONTEXT=${run.contextFile}\n`,
+    );
     display.start();
     const { runId: _, ...report } = await run.end().finally(() => display.stop());
     console.log(beforeAfterTable(run.observer));

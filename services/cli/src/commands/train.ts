@@ -41,7 +41,9 @@ export function trainCommand(): Command {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         const display = new ProgressDisplay(() => run.progress(), process.stdout);
         const onEvent = detach === true ? undefined : (event: RunEvent) => printEvent(display, event);
-        const options: RunOptions = { flags, services: 'broker', signal, ask: asker(signal), onEvent };
+        const onWarning = (message: string) => display.print(message);
+        const follows = { signal, onEvent, onWarning };
+        const options: RunOptions = { flags, services: 'broker', ask: asker(signal), ...follows };
         const run: StartedRun = await startRun(config ?? {}, options);
         onEnd(() => run.stop());
         console.log(`run ${run.runId}\nmonitor ${await run.monitorPage()}`);

@@ -1,34 +1,60 @@
 import { join } from 'node:path';
 import { aborted, Fleet, withCleanup } from '@ui-rl/api';
-import { readCliSettings } from '@ui-rl/settings';
+import { loadRunFileComponents, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 
 /** Where everything looks for a broker that is told of none. */
 const USUAL_NATS_PORT = 4222;
 
+interface UpFlags {
+  config?: string;
+  plugins: string[];
+}
+
 export function upCommand(): Command {
   return new Command('up')
     .description(
-      'start the six services on this machine, with a private broker unless NATS_URL names one, until Ctrl-C',
+      'start the six services on this machine, with a private broker unless NATS_URL or NATS_CONTEXT names one, until Ctrl-C',
     )
-    .action(async () => {
-      const settings = readCliSettings();
-      await withCleanup(async (signal, onEnd) => {
-        const fleet = await Fleet.start({
-          natsServer: settings.natsServer,
-          natsUrl: settings.hasBroker ? settings.nats.servers.join(',') : undefined,
-          usualPorts: { nats: USUAL_NATS_PORT, monitor: settings.monitor.port },
-          workDir: join(settings.runsDir, 'local'),
-          env: settings.environmentWith({ UIRL_RUNS_DIR: settings.runsDir }),
-          onWarning: (message) => console.log(message),
-        });
-        onEnd(() => fleet.stop());
-        console.log(`monitor ${fleet.monitorUrl}\nlogs ${join(settings.runsDir, 'local', 'logs')}`);
-        console.log(
-          `\nStart a run from another terminal:\n  NATS_URL=${fleet.natsUrl} npx ui-rl train --config deploy/config/quickstart.yaml`,
-        );
-        await aborted(signal).catch(() => undefined);
-        return 0;
-      });
+    .option('--config <file>', 'run file: the modules that it names under "plugins" are allowed')
+    .option(
+      '--plugins <list>',
+      'modules whose components runs may choose, besides those of UIRL_PLUGINS: paths (./…) or npm packages, separated by commas',
+      (text) => text.split(','),
+      [],
+    )
+    .action(async (flags: UpFlags) => {
+      process.exitCode = await up(flags);
     });
+}
+
+async function up({ config, plugins }: UpFlags): Promise<number> {
+  const settings = readCliSettings();
+  // Loaded here, too: what is wrong with a module is said now, and services are told where it is, wherever they start.
+  const { files: allowed } = await loadRunFileComponents({ file: config }, [...settings.plugins, ...plugins]);
+  return withCleanup(async (signal, onEnd) => {
+    const fleet = await Fleet.start({
+      natsServer: settings.natsServer,
+      hasBroker: settings.hasBroker,
+      usualPorts: { nats: USUAL_NATS_PORT, monitor: settings.monitor.port },
+      workDir: join(settings.runsDir, 'local'),
+      env: settings.environmentWith({
+        UIRL_RUNS_DIR: settings.runsDir,
+        UIRL_PLUGINS: allowed.join(','),
+      }),
+      onWarning: (message) => console.log(message),
+    });
+    onEnd(() => fleet.stop());
+    console.log(`monitor ${fleet.monitorUrl}\nlogs ${join(settings.runsDir, 'local', 'logs')}`);
+    if (allowed.length > 0) console.log(`plugins ${allowed.join(' ')}`);
+    console.log(`\n${howToUse(fleet, config)}`);
+    await aborted(signal).catch(() => undefined);
+    return 0;
+  });
+}
+
+function howToUse({ nats }: Fleet, config = 'deploy/config/quickstart.yaml'): string {
+  const train = `Start a run from another terminal:\n  npx ui-rl train --config ${config}`;
+  if (nats === null) return train;
+  return `${train}\nFrom another folder, or to look into the broker with the nats command:\n  export NATS_CONTEXT=${nats.contextFile}`;
 }
