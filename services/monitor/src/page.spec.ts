@@ -220,6 +220,7 @@ beforeAll(async () => {
     database: { kind: 'pglite', dataDir: join(folder, 'database') },
     host: '127.0.0.1',
     port: 0,
+    tokenFile: join(folder, 'monitor-token'),
     components: await loadComponents(),
     webDir,
   });
