@@ -8,7 +8,7 @@ import { ApiController } from './http/api.controller';
 import { HealthController } from './http/health.controller';
 import { LiveController } from './http/live.controller';
 import { DeadLetterController } from './http/dead-letter.controller';
-import { QueryGate, READING } from './http/query-gate';
+import { READERS, READING } from './http/query-gate';
 import { LiveChanges } from './live';
 import { Batcher } from './recording/batcher';
 import { RecordingController } from './recording/recording.controller';
@@ -36,7 +36,7 @@ export class MonitorModule {
       providers: [
         { provide: DataSource, useValue: dataSource },
         { provide: READING, useValue: reading },
-        { provide: QueryGate, useValue: new QueryGate(readers) },
+        { provide: READERS, useValue: readers },
         { provide: ComponentRegistry, useValue: components },
         { provide: LiveChanges, useValue: live },
         { provide: Batcher, useValue: batcher },

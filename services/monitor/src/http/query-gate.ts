@@ -1,6 +1,8 @@
 import {
   type CallHandler,
   type ExecutionContext,
+  Inject,
+  Injectable,
   type NestInterceptor,
   ServiceUnavailableException,
 } from '@nestjs/common';
@@ -10,6 +12,8 @@ import { QueryFailedError } from 'typeorm';
 
 /** The database as the page reads it. */
 export const READING = Symbol('the database as the page reads it');
+/** How many requests may ask it at the same time. */
+export const READERS = Symbol('requests that may ask the database at the same time');
 
 /** Requests that wait for their turn; further ones are turned away. */
 const MAX_WAITING = 64;
@@ -17,11 +21,12 @@ const MAX_WAITING = 64;
 const CANCELED = '57014';
 
 /** Lets so many requests at a time ask the database that recording always has its turn. */
+@Injectable()
 export class QueryGate implements NestInterceptor {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(private readonly atOnce: number) {}
+  constructor(@Inject(READERS) private readonly atOnce: number) {}
 
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
     return defer(() => from(this.enter())).pipe(
