@@ -132,7 +132,7 @@ describe('what runs leave behind', () => {
     const send = (run: string, index: number) =>
       bus.publishJson(
         subjects.trajectory(run, 'train'),
-        { at: index, text: 'x'.repeat(4_000) },
+        { request: { runId: run, purpose: 'train' }, at: index, text: 'x'.repeat(4_000) },
         `${run}-${index}`,
       );
     const slow: { at: number }[] = [];

@@ -82,7 +82,11 @@ describe('a broker that comes back on an older copy of its store', () => {
       handle: async ({ description }) => void seen.push(description),
     });
     const say = (description: string) =>
-      bus.publishJson(subjects.event('run', 'said'), { description }, description);
+      bus.publishJson(
+        subjects.event('run', 'said'),
+        { runId: 'run', type: 'said', description },
+        description,
+      );
     await say('kept');
     await eventually('the first', () => seen.length === 1);
     nats.saveStore();
