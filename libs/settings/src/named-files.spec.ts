@@ -89,8 +89,8 @@ it('whoever receives a run file loads no module that it names, and says how one 
   const marker = join(folder, 'loaded');
   const module = join(folder, 'evil.js');
   writeFileSync(module, `require('node:fs').writeFileSync(${JSON.stringify(marker)}, '')`);
-  const run = read(TASKS);
-  const announced = { ...run, tasks: [{ source_type: 'demo_training' }], plugins: [module] };
+  const tasks = [{ source_type: 'demo_training' }];
+  const announced = Object.assign(read(TASKS), { tasks, plugins: [module] });
   expect(() => parseRunFile(announced, registry, 'run x')).toThrow(
     /^run x: plugins is .*evil\.js.* names no modules.*: npx ui-rl up --plugins MODULE, or UIRL_PLUGINS=MODULE/,
   );

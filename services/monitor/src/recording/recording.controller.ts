@@ -43,6 +43,6 @@ export class RecordingController {
   /** A run file that was announced by hand, or by somebody who lacks a component, may still have its secrets. */
   private recordable(event: RunEvent): RunEvent {
     if (event.type !== 'run_created') return event;
-    return { ...event, config: redactRunFile(event.config, this.components) };
+    return Object.assign(event, { config: redactRunFile(event.config, this.components) });
   }
 }
