@@ -1,6 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
-import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import {
+  jetstream,
+  JetStreamApiError,
+  jetstreamManager,
+  type JetStreamClient,
+  type JetStreamManager,
+} from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { DEADLINES } from '@ui-rl/retry';
 import { openConnection } from './connect';
@@ -15,6 +21,7 @@ const LEAST_PAYLOAD_BYTES = 64 * 1024;
 const HEADER_BYTES = 4 * 1024;
 /** With this much, nearly everything fits into one message. */
 const PLENTY_BYTES = 8 * 1024 * 1024;
+const NO_SUCH_CONSUMER = 10014;
 
 /**
  * The connection to NATS, the streams and buckets behind it, and what it takes to survive a broker that goes away and comes
@@ -85,6 +92,17 @@ export class Broker implements RetryContext {
       throw error;
     });
     return this.opened;
+  }
+
+  /** See `BusService.deleteConsumer`. */
+  async deleteConsumer(stream: string, durable: string): Promise<void> {
+    await withRetry(`delete consumer ${durable}`, this, async () => {
+      try {
+        await this.jsm.consumers.delete(stream, durable);
+      } catch (error) {
+        if (!(error instanceof JetStreamApiError) || error.code !== NO_SUCH_CONSUMER) throw error;
+      }
+    });
   }
 
   /** Calls back after every reconnection; returns how to stop that. */

@@ -101,6 +101,11 @@ export class BusService {
     return this.track(await startConsumption(this.broker, this.publisher, this.deadLetters, options));
   }
 
+  /** Lets the next reader of that name begin with the oldest message again. Nothing happens where there is no such consumer. */
+  async deleteConsumer(stream: string, durable: string): Promise<void> {
+    await this.broker.deleteConsumer(stream, durable);
+  }
+
   /** Answers requests on a subject until stopped. */
   respond<T>(options: RespondOptions<T>): Responder {
     return this.track(startResponder(this.broker, this.deadLetters, options));

@@ -17,15 +17,20 @@ export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorator
 export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } from './errors';
 export {
   CheckpointArchive,
+  findDamage,
   MANIFEST_FILE,
   manifestOf,
   resolveCheckpoint,
   SharedFiles,
+  syncFolder,
+  syncTree,
   writeManifest,
   type CheckpointPlaces,
   type FolderManifest,
+  type StoredCheckpoint,
 } from './files';
 export { KvBucket, type KvChange, type KvEntry } from './kv';
+export { Lease, LeaseLost, type LeaseRequest } from './lease';
 export { BusModule } from './module';
 export type { BusOptions } from './options';
 export { failure, isFailure } from './reply';

@@ -115,7 +115,13 @@ describe('a broker that comes back on an older copy of its store', () => {
     await other.runs.create({ runId: 'late', createdAt, config: { x: 1 } });
     await other.runs.changePhase('late', 'training');
     const announce = (version: number) =>
-      other.runs.putPolicy('late', { version, adapterDigest: 'a', checkpoint: 'c', groupsRequested: 2 });
+      other.runs.putPolicy('late', {
+        epoch: 0,
+        version,
+        adapterDigest: 'a',
+        checkpoint: 'c',
+        groupsRequested: 2,
+      });
     await announce(1);
     await other.blobs.of('late').put(Buffer.from('pixels'));
     await eventually('the run', () => opened.length === 1 && versions.length === 1);

@@ -17,6 +17,7 @@ import { BusError, describeError } from './errors';
 import type { KvBucket, KvChange } from './kv';
 import type { Publisher } from './publisher';
 import { DUPLICATE_WINDOW_MS } from './topology';
+import { acquireLease, LeaseLost, type Lease, type LeaseRequest } from './lease';
 
 /** Phases after which nothing happens to a run any more. */
 export const FINAL_PHASES: readonly RunPhase[] = ['finished', 'failed', 'stopped'];
@@ -81,9 +82,36 @@ export class RunDirectory {
     return this.read(runKeys.policy(runId), PolicyState);
   }
 
+  /** @throws LeaseLost where a learner has written that came to hold the run later */
   async putPolicy(runId: string, policy: PolicyState): Promise<void> {
-    await this.bucket.put(runKeys.policy(runId), policy);
+    const put = (current: PolicyState | null): PolicyState => {
+      if ((current?.epoch ?? 0) <= policy.epoch) return policy;
+      throw new LeaseLost(
+        `run ${runId}: policy ${policy.version} of epoch ${policy.epoch} is not taken, epoch ${current!.epoch} has written`,
+      );
+    };
+    await this.bucket.change(runKeys.policy(runId), put, PolicyState);
     this.announced.set(runId, policy);
+  }
+
+  /**
+   * Waits to be the one learner of a run. When this resolves, the policy state of those before is as they left it for good.
+   * @throws LeaseLost when the signal aborts
+   */
+  async lease(runId: string, request: LeaseRequest): Promise<Lease> {
+    const place = { bucket: this.bucket, key: runKeys.lease(runId) };
+    const lease = await acquireLease(place, request, (await this.policy(runId))?.epoch);
+    const fence = (current: PolicyState | null): PolicyState | null =>
+      current === null || current.epoch >= lease.epoch
+        ? null
+        : Object.assign(new PolicyState(), current, { epoch: lease.epoch });
+    try {
+      await this.bucket.change(runKeys.policy(runId), fence, PolicyState);
+      return lease;
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
   }
 
   async loader(runId: string): Promise<LoaderState | null> {
@@ -236,8 +264,10 @@ export class RunDirectory {
   }
 }
 
-function isOlder(current: PolicyState | null, { version, groupsRequested }: PolicyState): boolean {
-  return current === null || current.version < version || current.groupsRequested < groupsRequested;
+/** What a learner wrote that came to hold the run later is never older. */
+function isOlder(current: PolicyState | null, { epoch, version, groupsRequested }: PolicyState): boolean {
+  if (current === null) return true;
+  return current.epoch <= epoch && (current.version < version || current.groupsRequested < groupsRequested);
 }
 
 function mayLeave(current: RunState | null, from: RunPhase[] | undefined): boolean {

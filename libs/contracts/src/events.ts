@@ -99,6 +99,11 @@ export class TrainStepEvent extends EventBase {
   @Count()
   step: number;
 
+  /** Of the lease of the learner that trained it (`RunLease`). */
+  @IsOptional()
+  @Count()
+  epoch?: number;
+
   /** Rollouts whose tokens went into the step. */
   @IsArray()
   @IsString({ each: true })

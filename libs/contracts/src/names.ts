@@ -54,6 +54,8 @@ export const runKeys = {
   state: (run: string) => `${run}.state`,
   /** `PolicyState`: version, digest, demand for groups. Written by the learner. */
   policy: (run: string) => `${run}.policy`,
+  /** `RunLease`: which learner it is that trains and serves. Written by that one, and by the one that takes over. */
+  lease: (run: string) => `${run}.lease`,
   /** `LoaderState`: how far the task-loader has come. Written by the task-loader. */
   loader: (run: string) => `${run}.loader`,
   /** `EvaluatorState`: open evaluations. Written by the evaluator. */

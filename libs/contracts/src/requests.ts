@@ -24,7 +24,7 @@ import { IsId, IsRequestId, IsRunId, IsSha256, IsToken } from './ids';
 import { Task } from './task';
 
 export interface RequestFailure {
-  /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `internal` … */
+  /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `deposed`, `internal` … */
   code: string;
   message: string;
 }

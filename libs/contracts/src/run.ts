@@ -54,7 +54,28 @@ export class RunState {
   reason?: string;
 }
 
+/** Which learner trains and serves a run; the others wait for it to fall silent. */
+export class RunLease {
+  /** Its process (`BusService.instance`); empty where it gave the lease back. */
+  @IsString()
+  holder: string;
+
+  /** Name of its machine, for people. */
+  @IsString()
+  host: string;
+
+  /** Fencing number: each holder's is larger than those before, and what comes under a smaller one than was seen is refused. */
+  @IsInt()
+  @Min(1)
+  epoch: number;
+}
+
 export class PolicyState {
+  /** Of the lease of the learner that wrote it (`RunLease`); 0 before there were any. */
+  @IsInt()
+  @Min(0)
+  epoch = 0;
+
   /** Steps behind the policy that samples now, a batch each; 0 is the model as loaded. */
   @IsInt()
   @Min(0)

@@ -138,7 +138,12 @@ it('is what a run file chooses as engine local, and the sampler engine samples f
   try {
     expect(log).toEqual(['the model runs on cpu: as asked for']);
     const info = await engine.info();
-    expect(info).toMatchObject({ name: 'local', device: 'cpu (as asked for)', models: ['policy', 'base'] });
+    expect(info).toMatchObject({
+      name: 'local',
+      device: 'cpu',
+      deviceReason: 'as asked for',
+      models: ['policy', 'base'],
+    });
     expect(info.trainedParameters).toBeGreaterThan(1000);
     const sampler = await registry.create('sampler', { name: 'engine' }, { engine, log: () => undefined });
     await engine.saveWeightsForSampler({ model: 'policy', name: 'step-1' });

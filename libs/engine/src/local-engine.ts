@@ -137,9 +137,7 @@ export class LocalEngine implements Engine {
 
   async info(): Promise<EngineInfo> {
     const info = await this.worker.call<EngineInfo>('info');
-    return this.deviceReason === undefined
-      ? info
-      : { ...info, device: `${info.device} (${this.deviceReason})` };
+    return { ...info, deviceReason: this.deviceReason };
   }
 
   /** Ends the thread; calls in progress are rejected. */
@@ -200,10 +198,11 @@ export class LocalEngine implements Engine {
 /** The engine as a run chooses it. */
 export async function startFromRunFile(
   { device: asked, dtype, quantization, threads, gradient_checkpointing }: LocalEngineOptions,
-  { log, ...context }: EngineContext,
+  { log, device: begunOn, ...context }: EngineContext,
 ): Promise<LocalEngine> {
-  const { device, reason } = await chooseDevice(asked);
-  log('info', `the model runs on ${device}: ${reason}`);
+  const { device, reason } = await chooseDevice(asked, { begunOn });
+  const isAnother = begunOn !== undefined && begunOn !== device;
+  log(isAnother ? 'warn' : 'info', `the model runs on ${device}: ${reason}`);
   return LocalEngine.start({
     ...context,
     device,

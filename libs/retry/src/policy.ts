@@ -179,6 +179,11 @@ export const DEADLINES = {
     ms: 10_000,
     then: 'the next learner gets it',
   },
+  lease: {
+    what: 'a learner, to renew the lease of its run, which it does four times as often',
+    ms: 6_000,
+    then: 'another learner that waits takes the run over',
+  },
   policy: { what: 'one answer of the policy', ms: 10_000, then: 'the actor asks again' },
   environmentAnswer: {
     what: 'one answer of an env service, beyond which a lost one is asked for again',

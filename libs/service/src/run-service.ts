@@ -48,8 +48,8 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     private readonly options: RunServiceOptions,
   ) {}
 
-  /** Reads what a run asks of this service, and opens what it needs. */
-  protected abstract prepare(run: RunSnapshot): Promise<ServedRun>;
+  /** Reads what a run asks of this service, and opens what it needs; the signal ends what is waited for in that. */
+  protected abstract prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun>;
 
   /** Whether what `prepare` threw lies in the run itself: then it has failed, since no later attempt would go better. */
   protected isFaultOfRun(error: unknown): boolean {
@@ -135,7 +135,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
   }
 
   private async serve(run: RunSnapshot, signal: AbortSignal): Promise<void> {
-    const ready = await this.ready(run);
+    const ready = await this.ready(run, signal);
     if (ready === null) return;
     try {
       const { service, instance } = this.bus;
@@ -153,9 +153,9 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     await closing.finally(() => this.closings.delete(closing));
   }
 
-  private async ready(run: RunSnapshot): Promise<ServedRun | null> {
+  private async ready(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null> {
     try {
-      return await this.prepare(run);
+      return await this.prepare(run, signal);
     } catch (error) {
       if (!this.isFaultOfRun(error)) throw error;
       const reason = describeError(error);

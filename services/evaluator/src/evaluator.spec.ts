@@ -58,7 +58,13 @@ it('evaluates before, during and after training, and moves the run on', async ()
     episodes: 2 * EPISODES,
   });
 
-  const last = { version: 20, adapterDigest: 'd20', checkpoint: checkpoint(runId, 20), groupsRequested: 0 };
+  const last = {
+    epoch: 0,
+    version: 20,
+    adapterDigest: 'd20',
+    checkpoint: checkpoint(runId, 20),
+    groupsRequested: 0,
+  };
   await world.bus.runs.putPolicy(runId, last);
   await world.bus.runs.changePhase(runId, 'final_eval');
   await world.inPhase(runId, 'finished');

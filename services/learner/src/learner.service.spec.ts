@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { subjects, type PolicyState } from '@ui-rl/contracts';
 import { eventually, makeRollout, makeTrajectory } from '@ui-rl/testkit';
@@ -58,6 +59,37 @@ it('goes on in another folder where its machine is gone, with the same weights a
     expect(await readdir(join(folder, runId, 'checkpoints'))).toContain('000002');
   }
   expect(ends[1].adapterDigest).toBe(ends[0].adapterDigest);
+});
+
+it('goes back where the newest checkpoint is damaged everywhere, and says so: its episodes come again', async () => {
+  const changes = { groupsPerBatch: 1, deterministic: true, uploads: 'none' as const };
+  const runId = await world.startRun(changes);
+  const checkpoints = join(world.runsDir, runId, 'checkpoints');
+  for (const group of [0, 1]) {
+    await world.playGroup(runId, group, [1, 0]);
+    await world.reached(runId, group + 1);
+  }
+  const { adapterDigest } = (await world.bus.runs.policy(runId))!;
+  await world.quit();
+  await truncate(join(checkpoints, '000002/adapter_model.safetensors'), 100);
+  await world.begin(runId, world.optionsWith(changes));
+  const isBack = () => ['000002', '000002.damaged'].every((name) => existsSync(join(checkpoints, name)));
+  await eventually('the step once more', isBack, 30_000);
+  await world.playGroup(runId, 2, [1, 0]);
+  await world.reached(runId, 3);
+  const { digests } = JSON.parse(await readFile(join(checkpoints, '000003/state.json'), 'utf8')) as {
+    digests: Record<string, string>;
+  };
+  expect(digests[2]).toBe(adapterDigest);
+  expect((await world.events(runId, 'warning')).map(({ code }) => code)).toEqual(['damaged_checkpoint']);
+});
+
+it('has its engine go on where the run began', async () => {
+  const runId = await world.startRun();
+  await world.quit();
+  await world.begin(runId, world.optionsWith({ engine: { name: 'noting' } }));
+  const note = (): Promise<string> => readFile(join(world.runsDir, 'device.txt'), 'utf8');
+  expect(await eventually('the engine', () => note(), 20_000)).toBe('cpu');
 });
 
 it('goes on from the run that left its checkpoints in the same folder, or leaves that alone', async () => {

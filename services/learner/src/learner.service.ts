@@ -1,5 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { BusService, type RunSnapshot } from '@ui-rl/bus';
+import { hostname } from 'node:os';
+import { Inject, Injectable, type INestMicroservice } from '@nestjs/common';
+import { BusService, LeaseLost, type Lease, type RunSnapshot } from '@ui-rl/bus';
 import { aborted } from '@ui-rl/retry';
 import { openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
@@ -32,27 +33,52 @@ export class LearnerService extends RunService {
     super(bus, { runId: own.runId, oneAtATime: true });
   }
 
-  protected async prepare(run: RunSnapshot): Promise<ServedRun> {
+  /** Waits to be the only learner of the run, which it is until another one takes over. */
+  protected async prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun> {
     const { bus } = this;
     const { runId } = run.record;
-    const learner = await this.start(run);
+    const lease = await bus.runs.lease(runId, {
+      ...{ holder: bus.instance, host: hostname(), signal },
+      onWaiting: ({ holder, host }) =>
+        bus.logger.log(`run ${runId} has a learner, ${holder} on ${host}: this one waits to take over`),
+    });
     try {
-      const app = await openMicroservice(bus, PolicyModule.of(learner), { run: runId });
+      const app = await this.open(run, lease);
       bus.logger.log(`serving the policy of run ${runId}`);
-      return { work: aborted, close: () => app.close() };
+      return {
+        work: (stop) => this.untilLost(runId, lease, stop),
+        close: () => closeAndRelease(app, lease),
+      };
+    } catch (error) {
+      try {
+        lease.lost.throwIfAborted();
+        throw error;
+      } finally {
+        await lease.release();
+      }
+    }
+  }
+
+  private async open(run: RunSnapshot, lease: Lease): Promise<INestMicroservice> {
+    const learner = await this.start(run, lease);
+    try {
+      return await openMicroservice(this.bus, PolicyModule.of(learner), { run: run.record.runId });
     } catch (error) {
       await learner.stop();
       throw error;
     }
   }
 
-  private async start(run: RunSnapshot): Promise<Learner> {
+  private async start(run: RunSnapshot, lease: Lease): Promise<Learner> {
     const { bus, own } = this;
-    const { components, onFailure } = own;
+    const { components } = own;
+    // Whoever waits need not wait for this one to fall silent.
+    const onFailure = (error: unknown): void => void lease.release().finally(() => own.onFailure(error));
     try {
-      return await startLearner({ bus, run, options: await own.optionsOf(run), components, onFailure });
+      const options = await own.optionsOf(run);
+      return await startLearner({ bus, run, options, components, lease, onFailure });
     } catch (error) {
-      if (error instanceof CheckpointElsewhere) own.onFailure(error);
+      if (error instanceof CheckpointElsewhere) onFailure(error);
       if (error instanceof RunSkipped) {
         await bus.runs.changePhase(run.record.runId, 'stopped', { reason: error.message });
       }
@@ -62,6 +88,22 @@ export class LearnerService extends RunService {
 
   /** Whatever keeps a learner from starting, such as a model that does not load, would do so again. */
   protected override isFaultOfRun(error: unknown): boolean {
-    return !(error instanceof CheckpointElsewhere) && !this.bus.closing.aborted;
+    const isFault = !(error instanceof CheckpointElsewhere || error instanceof LeaseLost);
+    return isFault && !this.bus.closing.aborted;
+  }
+
+  /** @throws LeaseLost where another learner has taken over: this one begins again, and waits */
+  private async untilLost(runId: string, { lost }: Lease, stop: AbortSignal): Promise<void> {
+    await aborted(AbortSignal.any([stop, lost]));
+    const isOver = stop.aborted || (await this.bus.runs.record(runId)) === null;
+    if (!isOver) lost.throwIfAborted();
+  }
+}
+
+async function closeAndRelease(app: INestMicroservice, lease: Lease): Promise<void> {
+  try {
+    await app.close();
+  } finally {
+    await lease.release();
   }
 }

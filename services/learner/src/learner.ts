@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { isFailure, type BusService, type Consumption } from '@ui-rl/bus';
+import { failure, isFailure, LeaseLost, type BusService, type Consumption, type Lease } from '@ui-rl/bus';
 import type {
   ImageSize,
   PolicyActRequest,
@@ -23,6 +23,8 @@ const TRAINING_PHASES: readonly RunPhase[] = ['baseline', 'training'];
 export interface LearnerParts {
   runId: string;
   bus: BusService;
+  /** Of the run: it is this learner's alone as long as it holds. */
+  lease: Lease;
   options: Pick<
     LearnerOptions,
     'maxSteps' | 'maxMinutes' | 'groupSize' | 'groupsPerBatch' | 'maxStepsOffPolicy' | 'maxReplacedGroups'
@@ -54,17 +56,30 @@ export class Learner {
     return this.parts.runId;
   }
 
-  act(request: PolicyActRequest): ReturnType<PolicyServer['act']> {
-    return this.parts.policy.act(request);
+  async act(request: PolicyActRequest): ReturnType<PolicyServer['act']> {
+    return (await this.deposed()) ?? this.parts.policy.act(request);
   }
 
   /** @param screenshot size whose `modelImage` is wanted, the size in which the model sees it */
   async info(screenshot?: ImageSize): Promise<PolicyInfoReply | Refusal> {
     const { runId, weights, engine, policy } = this.parts;
+    const deposed = await this.deposed();
+    if (deposed !== undefined) return deposed;
     const modelImage = screenshot && policy.modelImage(screenshot);
     if (isFailure(modelImage)) return modelImage;
     const { step, digest } = weights.current;
     return { runId, step, adapterDigest: digest, engine: { ...(await engine.info()) }, modelImage };
+  }
+
+  /** What requests are answered with in a process that did not run for a while: another learner has trained the policy meanwhile. */
+  private async deposed(): Promise<Refusal | undefined> {
+    try {
+      await this.parts.lease.ensure();
+      return undefined;
+    } catch (error) {
+      if (error instanceof LeaseLost) return failure('deposed', error.message);
+      throw error;
+    }
   }
 
   /** Episodes that may wait for their batch at the same time. */
@@ -74,6 +89,7 @@ export class Learner {
 
   /** Takes in one episode; resolves when nothing more needs its message. */
   async accept(trajectory: Trajectory, signal: AbortSignal): Promise<void> {
+    await this.parts.lease.ensure();
     if (this.parts.loop.finished) return;
     const waiting = await this.parts.intake.add(trajectory);
     if (waiting === undefined) return;
@@ -143,8 +159,14 @@ export class Learner {
     }
   }
 
+  /** A learner that another one has taken over from is no failure: whoever serves the run follows the lease. */
   private fail(error: unknown): void {
-    if (!this.stopping.signal.aborted) this.parts.onFailure(error);
+    if (this.stopping.signal.aborted) return;
+    const { lease, onFailure } = this.parts;
+    void lease.confirm().then(
+      () => onFailure(error),
+      (reason: unknown) => (reason instanceof LeaseLost ? undefined : onFailure(error)),
+    );
   }
 }
 

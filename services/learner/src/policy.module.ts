@@ -11,19 +11,23 @@ import {
 import { BusService, RequestHandler, type Consumption } from '@ui-rl/bus';
 import { PolicyActRequest, PolicyInfoRequest, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
+import { trajectoryConsumer } from './episodes/intake';
 import { Learner } from './learner';
 
-/** Answers requests for the run's policy. */
+/**
+ * Answers requests for the run's policy. Without a queue: where a learner was stopped or cut off, and another one has taken over, requests
+ * reach both, not the silent one alone.
+ */
 @Controller()
 export class PolicyController {
   constructor(@Inject(Learner) private readonly learner: Learner) {}
 
-  @RequestHandler(subjects.policyAct('{run}'), { schema: PolicyActRequest, queue: 'learner' })
+  @RequestHandler(subjects.policyAct('{run}'), { schema: PolicyActRequest })
   act(request: PolicyActRequest): ReturnType<Learner['act']> {
     return this.learner.act(request);
   }
 
-  @RequestHandler(subjects.policyInfo('{run}'), { schema: PolicyInfoRequest, queue: 'learner' })
+  @RequestHandler(subjects.policyInfo('{run}'), { schema: PolicyInfoRequest })
   info({ screenshot }: PolicyInfoRequest): ReturnType<Learner['info']> {
     return this.learner.info(screenshot);
   }
@@ -43,7 +47,7 @@ export class TrajectoryIntake implements OnApplicationBootstrap, OnModuleDestroy
     const { runId } = this.learner;
     this.consumption = await this.bus.consume<Trajectory>({
       stream: STREAMS.trajectories,
-      durable: `learner-${runId}`,
+      durable: trajectoryConsumer(runId),
       subject: subjects.trajectory(runId, 'train'),
       schema: Trajectory,
       concurrency: this.learner.openTrajectories,

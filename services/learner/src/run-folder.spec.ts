@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { manifestOf, writeManifest } from '@ui-rl/bus';
 import { openRunFolder, RunSkipped, type IfLogDirExists } from './run-folder';
 
 let runsDir: string;
@@ -8,10 +9,11 @@ let runsDir: string;
 beforeEach(() => (runsDir = mkdtempSync(join(tmpdir(), 'uirl-run-folder-'))));
 afterEach(() => rmSync(runsDir, { recursive: true, force: true }));
 
-function leave(logDir: string, runId: string, step: string): void {
+async function leave(logDir: string, runId: string, step: string): Promise<void> {
   const dir = join(runsDir, logDir, 'checkpoints', step);
   mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'state.json'), JSON.stringify({ runId }));
+  writeFileSync(join(dir, 'state.json'), JSON.stringify({ format: 1, runId }));
+  writeFileSync(join(dir, 'manifest.json'), writeManifest(await manifestOf(dir)));
 }
 
 function open(
@@ -33,40 +35,48 @@ it('is that of the run id, or the one that is named', async () => {
 it.each(['ask', 'overwrite', 'skip', 'resume'] as const)(
   'is gone on with by the run it belongs to, %s',
   async (behavior) => {
-    leave('mine', 'new', '000003');
+    await leave('mine', 'new', '000003');
     expect(await open(behavior)).toEqual({ dir: join(runsDir, 'mine') });
     expect(existsSync(join(runsDir, 'mine/checkpoints/000003'))).toBe(true);
   },
 );
 
 it('asks for a choice where another run left checkpoints', async () => {
-  leave('mine', 'old', '000003');
+  await leave('mine', 'old', '000003');
   await expect(open('ask')).rejects.toThrow(/checkpoints of run old.*overwrite, resume or skip/);
   await expect(open('skip')).rejects.toThrow(RunSkipped);
   expect(existsSync(join(runsDir, 'mine/checkpoints/000003'))).toBe(true);
 });
 
 it('is emptied where it is to be overwritten', async () => {
-  leave('mine', 'old', '000003');
+  await leave('mine', 'old', '000003');
   await open('overwrite');
   expect(existsSync(join(runsDir, 'mine'))).toBe(false);
 });
 
 it('sets the newest checkpoint of the other run aside to go on from, also after a restart', async () => {
-  leave('mine', 'old', '000003');
-  leave('mine', 'old', '000020');
+  await leave('mine', 'old', '000003');
+  await leave('mine', 'old', '000020');
   const resumeFrom = join(runsDir, 'mine/checkpoints.old/000020');
   expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine'), resumeFrom });
   expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine'), resumeFrom });
-  leave('mine', 'new', '000000');
+  await leave('mine', 'new', '000000');
   expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine') });
   expect(readdirSync(join(runsDir, 'mine')).toSorted()).toEqual(['checkpoints', 'checkpoints.old']);
+});
+
+it('is gone on from with what is whole where the newest checkpoint is torn', async () => {
+  await leave('mine', 'old', '000003');
+  await leave('mine', 'old', '000004');
+  writeFileSync(join(runsDir, 'mine/checkpoints/000004/state.json'), '{"format":1,"ru');
+  await expect(open('ask')).rejects.toThrow(/checkpoints of run old/);
+  expect((await open('resume')).resumeFrom).toBe(join(runsDir, 'mine/checkpoints.old/000003'));
 });
 
 it.each(['overwrite', 'resume', 'skip', 'ask'] as const)(
   'is not taken from a run that goes on, %s',
   async (behavior) => {
-    leave('mine', 'old', '000003');
+    await leave('mine', 'old', '000003');
     await expect(open(behavior, 'new', 'mine', ['old'])).rejects.toThrow(/run old, which is not over/);
   },
 );

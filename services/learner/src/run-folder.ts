@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
 import type { RunFile } from '@ui-rl/settings';
@@ -74,18 +74,22 @@ async function makeRoom(
   else await rename(join(dir, CHECKPOINTS), join(dir, `${CHECKPOINTS}.${other}`));
 }
 
-/** The run whose newest checkpoint lies in the folder; undefined where there is none. */
+/** The run whose checkpoints lie in the folder; undefined where there is none. */
 async function ownerOf(checkpoints: string): Promise<string | undefined> {
-  const newest = await newestIn(checkpoints);
-  if (newest === undefined) return undefined;
-  const { runId } = JSON.parse(await readFile(join(newest, 'state.json'), 'utf8')) as { runId: string };
-  if (!isRunId(runId)) throw new Error(`${newest}/state.json names no run`);
-  return runId;
+  const folder = new CheckpointFolder(checkpoints);
+  for (const step of (await folder.steps()).toReversed()) {
+    // A damaged one names nobody; the ones before it do.
+    const state = await folder.readState(step).catch(() => undefined);
+    if (state === undefined) continue;
+    if (!isRunId(state.runId)) throw new Error(`${folder.pathOf(step)}/state.json names no run`);
+    return state.runId;
+  }
+  return undefined;
 }
 
 async function newestIn(checkpoints: string): Promise<string | undefined> {
   const folder = new CheckpointFolder(checkpoints);
-  const newest = (await folder.steps()).at(-1);
+  const newest = await folder.newestIntact();
   return newest === undefined ? undefined : folder.pathOf(newest);
 }
 

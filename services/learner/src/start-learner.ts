@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import {
   describeError,
   FINAL_PHASES,
+  LeaseLost,
   resolveCheckpoint,
   type BusService,
+  type Lease,
   type RunSnapshot,
 } from '@ui-rl/bus';
-import { parseSharedFileName, type BaseModel } from '@ui-rl/contracts';
+import { parseSharedFileName, STREAMS, type BaseModel } from '@ui-rl/contracts';
 import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
 import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
 import { redactRunFile } from '@ui-rl/settings';
@@ -16,7 +18,7 @@ import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-fo
 import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-store';
 import { GroupBuffer } from './episodes/groups';
 import { IndexSet } from './episodes/index-set';
-import { EpisodeIntake } from './episodes/intake';
+import { EpisodeIntake, trajectoryConsumer } from './episodes/intake';
 import { Learner } from './learner';
 import { findModel, type FoundModel } from './model-source';
 import type { LearnerOptions } from './options';
@@ -40,6 +42,8 @@ export interface StartOptions {
   run: RunSnapshot;
   options: LearnerOptions;
   components: ComponentRegistry;
+  /** Of the run. */
+  lease: Lease;
   /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
   onFailure: (error: unknown) => void;
 }
@@ -67,12 +71,14 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
     const runFolder = await folderOf(start);
     const stood = await readState(start, runFolder);
     const model = await modelOf(start, stood.state);
-    machinery = await startMachinery(start, model.dir);
-    const progress = progressOf(runId, stood, model.base);
+    machinery = await startMachinery(start, model.dir, stood.state?.device);
+    const { device } = await machinery.engine.info();
+    const progress = progressOf(runId, stood, model.base, device);
     return await resumeRun(start, machinery, { ...stood, progress, runFolder });
   } catch (error) {
     if (machinery !== undefined) await stopMachinery(machinery);
-    if (error instanceof CheckpointElsewhere || error instanceof RunSkipped) throw error;
+    if ([CheckpointElsewhere, LeaseLost, RunSkipped].some((expected) => error instanceof expected))
+      throw error;
     throw new Error(`the learner of run ${runId} cannot start`, { cause: error });
   }
 }
@@ -80,6 +86,7 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
 async function startMachinery(
   { bus, run, options, components }: StartOptions,
   modelDir: string,
+  device: string | undefined,
 ): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
   const folder = await loadPromptFolder(modelDir);
@@ -93,6 +100,7 @@ async function startMachinery(
     maxSequence,
     deterministic,
     seed,
+    device,
     componentFiles: components.files,
     fetchImage: (sha256) => screenshots.bytesOf(sha256),
     log,
@@ -145,25 +153,33 @@ function progressOf(
   runId: string,
   { state, failedGroups }: Pick<Resumed, 'state' | 'failedGroups'>,
   base: BaseModel,
+  device: string,
 ): Progress {
-  const progress = state === undefined ? new Progress(runId, base) : Progress.from(state, base);
+  const progress =
+    state === undefined ? new Progress(runId, base, device) : Progress.from(state, base, device);
   for (const index of IndexSet.parse(failedGroups)) progress.fail(index);
   return progress;
 }
 
 async function readState(
-  { bus, run, options }: StartOptions,
+  { bus, run, options, lease }: StartOptions,
   { dir }: RunFolder,
 ): Promise<Pick<Resumed, 'checkpoints' | 'state' | 'failedGroups'>> {
   const { runId } = run.record;
   const folder = new CheckpointFolder(join(dir, CHECKPOINTS));
+  const warnings = new RunWarnings(bus, runId);
   const checkpoints = new CheckpointStore(folder, bus.checkpoints, {
     runId,
     uploads: options.uploads,
+    lease,
     keeps: (step) => keepsCheckpoint(options, step),
+    warn: (message, step) =>
+      warnings.send('damaged_checkpoint', message, `learner.damaged_checkpoint.${step}.${lease.epoch}`),
   });
   const policy = await bus.runs.policy(runId);
-  const state = await checkpoints.resume(policy?.version ?? 0);
+  const { state, wentBack } = await checkpoints.resume(policy);
+  // What was acknowledged since, too: the stream still has it.
+  if (wentBack) await bus.deleteConsumer(STREAMS.trajectories, trajectoryConsumer(runId));
   return { checkpoints, state, failedGroups: policy?.failedGroups ?? '' };
 }
 
@@ -196,7 +212,7 @@ async function resumeTracked(
   resumed: Resumed,
   trackers: Trackers,
 ): Promise<Learner> {
-  const { bus, run, options, onFailure } = start;
+  const { bus, run, options, lease, onFailure } = start;
   const { engine, sampler } = machinery;
   const { runId } = run.record;
   const weights = weightsOf(start, machinery);
@@ -211,7 +227,7 @@ async function resumeTracked(
       : `run ${runId} goes on from checkpoint ${checkpoints.folder.pathOf(state.step)}`,
   );
   return new Learner({
-    ...{ runId, bus, options, engine, sampler, weights, trackers, onFailure },
+    ...{ runId, bus, lease, options, engine, sampler, weights, trackers, onFailure },
     ...training,
     policy: policyOf(machinery, weights),
     evaluations: await trackEvaluations(bus, runId, trackers),
@@ -248,7 +264,7 @@ interface Training {
 }
 
 function trainingOf(
-  { bus, run, options }: StartOptions,
+  { bus, run, options, lease }: StartOptions,
   { algorithm, engine, folder, screenshots }: Machinery,
   { checkpoints, progress }: Resumed,
   weights: PolicyWeights,
@@ -259,9 +275,9 @@ function trainingOf(
   const { imageTokenId } = folder.family.shape;
   const warnings = new RunWarnings(bus, runId);
   const buffer = new GroupBuffer({ maxAttempts, isSettled: (index) => progress.settled.has(index) });
-  const demand = new GroupDemand({ runId, bus, options, progress, weights });
+  const demand = new GroupDemand({ runId, bus, lease, options, progress, weights });
   const intake = new EpisodeIntake({
-    ...{ runId, bus, groupSize, imageTokenId, buffer, progress, warnings },
+    ...{ runId, bus, lease, groupSize, imageTokenId, buffer, progress, warnings },
     groupsRequested: () => demand.groupsRequested,
   });
   const trainer = new BatchTrainer(engine, algorithm, {
@@ -273,7 +289,19 @@ function trainingOf(
     keepsCheckpoint: (step) => keepsCheckpoint(options, step),
   });
   const loop = new TrainingLoop({
-    ...{ engine, options, algorithm, buffer, progress, weights, trainer, checkpoints, demand, reports },
+    ...{
+      lease,
+      engine,
+      options,
+      algorithm,
+      buffer,
+      progress,
+      weights,
+      trainer,
+      checkpoints,
+      demand,
+      reports,
+    },
   });
   return { intake, demand, reports, loop };
 }

@@ -21,7 +21,9 @@ import {
   makeRollout,
   makeTrajectory,
   makeTurn,
+  startFromSource,
   startNats,
+  type Launched,
   type NatsServer,
 } from '@ui-rl/testkit';
 import { LearnerModule } from '../src/learner.module';
@@ -33,9 +35,9 @@ Logger.overrideLogger(false);
 export const FIXTURE = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
 const png = readFileSync(join(FIXTURE, 'images/0.png'));
 
-/** As somebody outside of the project writes them: one that records into a file, one that always fails. */
-const TRACKERS = `
-const { appendFile } = require('node:fs/promises');
+/** As somebody outside of the project writes them: trackers that record into a file, or always fail; an engine that starts on no device. */
+const COMPONENTS = `
+const { appendFile, writeFile } = require('node:fs/promises');
 const { join } = require('node:path');
 const notes = {
   kind: 'tracker',
@@ -57,7 +59,15 @@ const broken = {
     close: () => Promise.reject(new Error('nor ends')),
   }),
 };
-module.exports.components = [notes, broken];
+const noting = {
+  kind: 'engine',
+  name: 'noting',
+  create: async (_options, { device }) => {
+    await writeFile(join(__dirname, 'device.txt'), String(device));
+    throw new Error('there is nothing to run on');
+  },
+};
+module.exports.components = [notes, broken, noting];
 `;
 
 export function valueOf<T>(reply: Reply<T>): T {
@@ -71,6 +81,11 @@ export interface PlayedEpisode {
   reward: number;
   attempt?: number;
   changes?: Partial<Trajectory>;
+}
+
+/** A learner that another one has taken over from tells whom to ask no more than silence does. */
+function isElsewhere(reply: Reply<unknown>): boolean {
+  return isUnanswered(reply) || (!reply.ok && reply.error.code === 'deposed');
 }
 
 /** A broker, learners one after the other, and what actors would send them. */
@@ -91,8 +106,8 @@ export class LearnerWorld {
     const nats = await startNats();
     const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
     const runsDir = await mkdtemp(join(tmpdir(), 'learner-'));
-    await writeFile(join(runsDir, 'trackers.js'), TRACKERS);
-    const components = await loadComponents({ packages: ['./trackers.js'], from: runsDir });
+    await writeFile(join(runsDir, 'components.js'), COMPONENTS);
+    const components = await loadComponents({ packages: ['./components.js'], from: runsDir });
     return new LearnerWorld(nats, bus, runsDir, components);
   }
 
@@ -163,6 +178,20 @@ export class LearnerWorld {
     );
   }
 
+  /** The service as a process of its own. */
+  startProcess(runId: string): Launched {
+    const { models, cacheDir } = this.optionsWith();
+    return startFromSource('learner', {
+      NATS_URL: this.nats.url,
+      UIRL_RUN: runId,
+      UIRL_RUNS_DIR: this.runsDir,
+      UIRL_CACHE_DIR: cacheDir,
+      UIRL_MODELS: Object.entries(models)
+        .map(([name, dir]) => `${name}=${dir}`)
+        .join(','),
+    });
+  }
+
   /** Ends the learner. Throws what would have ended its process before. */
   async quit(): Promise<void> {
     await this.app?.close();
@@ -200,7 +229,7 @@ export class LearnerWorld {
       ...changes,
     };
     const ask = () => this.bus.request<PolicyActReply>(subjects.policyAct(runId), request, 10_000);
-    return retry(RETRIES.request, ask, { until: Date.now() + 10_000, isTransientResult: isUnanswered });
+    return retry(RETRIES.request, ask, { until: Date.now() + 10_000, isTransientResult: isElsewhere });
   }
 
   /** Plays one episode of one turn with the served policy, as an actor would, and publishes it. */

@@ -72,7 +72,13 @@ describe('task-loader', () => {
   }
 
   async function request(runId: string, groupsRequested: number): Promise<void> {
-    const policy: PolicyState = { version: 0, adapterDigest: 'base', checkpoint: 'latest', groupsRequested };
+    const policy: PolicyState = {
+      epoch: 0,
+      version: 0,
+      adapterDigest: 'base',
+      checkpoint: 'latest',
+      groupsRequested,
+    };
     await bus.runs.putPolicy(runId, policy);
   }
 
@@ -337,7 +343,13 @@ describe('task-loader', () => {
     ends.push(() => other.close());
     await other.runs.create({ runId: 'late', createdAt: new Date().toISOString(), config }, 'training');
     await service.prints(/picked up run late, phase training/);
-    await other.runs.putPolicy('late', { version: 0, adapterDigest: '', checkpoint: '', groupsRequested: 1 });
+    await other.runs.putPolicy('late', {
+      epoch: 0,
+      version: 0,
+      adapterDigest: '',
+      checkpoint: '',
+      groupsRequested: 1,
+    });
     await eventually('a group', async () => (await other.runs.loader('late'))?.groupsReleased === 1);
     expect(await service.stop()).toBe(0);
   });

@@ -4,28 +4,42 @@ import type { FileStore, StoredFile } from './file-store';
 import { downloadFolder, uploadFolder } from './folders';
 import { MANIFEST_FILE, readManifest, writeManifest, type FolderManifest } from './manifest';
 
+/** A checkpoint as somebody stored it. */
+export interface StoredCheckpoint extends CheckpointId {
+  /** Of the lease of the learner that stored it; 0 where there was none. */
+  epoch: number;
+  manifest: FolderManifest;
+}
+
+type Place = CheckpointId & Pick<StoredCheckpoint, 'epoch'>;
+
 /**
- * Checkpoints in the object store: the files of `<run>/<000080>/`, and last a manifest with their digests. A checkpoint without
- * manifest is one that is being written or deleted, and does not count.
+ * Checkpoints in the object store: the files of `<run>/<000080>/<epoch>/`, and last a manifest with their digests. A checkpoint without
+ * manifest is one that is being written or deleted, and does not count. Each learner of a run writes under its own epoch, so that one
+ * that was taken for dead overwrites nothing; the largest epoch counts.
  */
 export class CheckpointArchive {
   constructor(private readonly store: FileStore) {}
 
-  /** Stores a checkpoint's folder; over one of the same step, which a process that ended may have left. */
-  async upload(checkpoint: CheckpointId, dir: string): Promise<FolderManifest> {
-    await this.store.delete(nameOf(checkpoint, MANIFEST_FILE));
+  /** Stores a checkpoint's folder. */
+  async upload(checkpoint: CheckpointId, dir: string, epoch = 0): Promise<FolderManifest> {
+    const place = { ...checkpoint, epoch };
+    await this.store.delete(nameOf(place, MANIFEST_FILE));
     const manifest = await uploadFolder(dir, (path) =>
-      this.store.putFile(nameOf(checkpoint, path), join(dir, path)),
+      this.store.putFile(nameOf(place, path), join(dir, path)),
     );
-    await this.store.put(nameOf(checkpoint, MANIFEST_FILE), writeManifest(manifest));
+    await this.store.put(nameOf(place, MANIFEST_FILE), writeManifest(manifest));
     return manifest;
   }
 
-  /** What a checkpoint holds; null where it was not uploaded, or is deleted. */
-  async manifest(checkpoint: CheckpointId): Promise<FolderManifest | null> {
-    const name = nameOf(checkpoint, MANIFEST_FILE);
+  /** What a checkpoint holds; null where it was not uploaded, or is deleted. Throws `BusError` `damaged`. */
+  async find({ runId, step }: CheckpointId): Promise<StoredCheckpoint | null> {
+    const [newest] = (await this.complete(runId, step)).toSorted((a, b) => b.epoch - a.epoch);
+    if (newest === undefined) return null;
+    const name = nameOf(newest, MANIFEST_FILE);
     const bytes = await this.store.get(name);
-    return bytes === null ? null : readManifest(bytes, `${name} in the object store`);
+    if (bytes === null) return null;
+    return { ...newest, manifest: readManifest(bytes, `${name} in the object store`) };
   }
 
   /** Everything that is stored for a run, also of checkpoints that do not count. */
@@ -35,52 +49,62 @@ export class CheckpointArchive {
 
   /** Steps of a run with a checkpoint, in order. */
   async steps(runId: string): Promise<number[]> {
-    const names = (await this.files(runId)).map(({ name }) => name);
-    return names
-      .map((name) => /^[^/]+\/(\d{6,15})\/manifest\.json$/.exec(name)?.[1])
-      .filter((step) => step !== undefined)
-      .map(Number)
-      .toSorted((a, b) => a - b);
+    const steps = (await this.complete(runId)).map(({ step }) => step);
+    return [...new Set(steps)].toSorted((a, b) => a - b);
   }
 
   /**
    * Brings a checkpoint into a folder, which appears complete or not at all.
    * Throws `BusError` `missing`, or `damaged` where a file is not what the manifest says.
    */
-  async download(
-    checkpoint: CheckpointId,
-    manifest: FolderManifest,
-    dir: string,
-    options: { replace?: boolean } = {},
-  ): Promise<void> {
-    await downloadFolder(this.store, manifest, dir, {
-      ...options,
-      nameOf: ({ path }) => nameOf(checkpoint, path),
-    });
+  async download(stored: StoredCheckpoint, dir: string): Promise<void> {
+    await downloadFolder(this.store, stored.manifest, dir, { nameOf: ({ path }) => nameOf(stored, path) });
   }
 
-  async delete(checkpoint: CheckpointId): Promise<void> {
-    const manifest = await this.manifest(checkpoint);
-    for (const path of [MANIFEST_FILE, ...(manifest?.files ?? []).map((file) => file.path)]) {
-      await this.store.delete(nameOf(checkpoint, path));
-    }
+  /** Manifests first: what is cut off then is no checkpoint any more. */
+  async delete({ runId, step }: CheckpointId): Promise<void> {
+    await this.deleteFiles(await this.store.list(`${runId}/${stepFolder(step)}/`));
   }
 
   /** Deletes all that `files` lists, manifests first. */
   async deleteAll(runId: string): Promise<void> {
-    const names = (await this.files(runId)).map(({ name }) => name);
-    const isManifest = (name: string): boolean => name.endsWith(`/${MANIFEST_FILE}`);
-    for (const name of names.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)))) {
+    await this.deleteFiles(await this.files(runId));
+  }
+
+  /** Frees what uploads left behind that were cut off; of a run also those of learners before `epoch`. */
+  async sweep(runId: string, epoch: number): Promise<void> {
+    await this.store.sweep();
+    const complete = new Set((await this.complete(runId)).map((place) => nameOf(place, '')));
+    for (const { name } of await this.files(runId)) {
+      const place = placeOf(name);
+      if (place === undefined || place.epoch >= epoch || complete.has(nameOf(place, ''))) continue;
       await this.store.delete(name);
     }
   }
 
-  /** Frees what uploads left behind that were cut off. */
-  async sweep(): Promise<void> {
-    await this.store.sweep();
+  private async deleteFiles(files: readonly StoredFile[]): Promise<void> {
+    const isManifest = ({ name }: StoredFile): boolean => name.endsWith(`/${MANIFEST_FILE}`);
+    for (const { name } of files.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)))) {
+      await this.store.delete(name);
+    }
+  }
+
+  /** Checkpoints with a manifest. */
+  private async complete(runId: string, step?: number): Promise<Place[]> {
+    const stored = await this.store.list(step === undefined ? `${runId}/` : `${runId}/${stepFolder(step)}/`);
+    return stored.flatMap(({ name }) => {
+      const place = placeOf(name);
+      return place !== undefined && name === nameOf(place, MANIFEST_FILE) ? [place] : [];
+    });
   }
 }
 
-function nameOf({ runId, step }: CheckpointId, path: string): string {
-  return `${runId}/${stepFolder(step)}/${path}`;
+/** Those that were stored before learners had leases have no epoch in their names. */
+function nameOf({ runId, step, epoch }: Place, path: string): string {
+  return `${runId}/${stepFolder(step)}/${epoch === 0 ? '' : `${epoch}/`}${path}`;
+}
+
+function placeOf(name: string): Place | undefined {
+  const [, runId, step, epoch = '0'] = /^([^/]+)\/(\d{6,15})\/(?:(\d{1,15})\/)?/.exec(name) ?? [];
+  return runId === undefined ? undefined : { runId, step: Number(step), epoch: Number(epoch) };
 }

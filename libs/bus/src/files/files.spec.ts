@@ -100,10 +100,10 @@ describe('checkpoints in the object store', () => {
     const source = write('source', files);
     const manifest = await bus.checkpoints.upload(checkpoint, source);
     expect(manifest).toEqual(await manifestOf(source));
-    expect(await bus.checkpoints.manifest(checkpoint)).toEqual(manifest);
+    expect(await bus.checkpoints.find(checkpoint)).toEqual({ ...checkpoint, epoch: 0, manifest });
     expect(await bus.checkpoints.steps('run')).toEqual([80]);
     const target = join(dir, 'deep/target');
-    await bus.checkpoints.download(checkpoint, manifest, target);
+    await bus.checkpoints.download({ ...checkpoint, epoch: 0, manifest }, target);
     expect(read(target)).toEqual({ ...files, 'manifest.json': writeManifest(manifest).toString() });
     expect(readdirSync(dirname(target))).toEqual(['target']);
   });
@@ -112,21 +112,39 @@ describe('checkpoints in the object store', () => {
     await bus.checkpoints.upload(checkpoint, write('source', files));
     await bus.checkpoints.upload({ runId: 'other', step: 0 }, join(dir, 'source'));
     const manifest = await bus.checkpoints.upload(checkpoint, write('second', { 'state.json': '{}' }));
-    await bus.checkpoints.download(checkpoint, manifest, join(dir, 'target'));
+    await bus.checkpoints.download({ ...checkpoint, epoch: 0, manifest }, join(dir, 'target'));
     expect(read(join(dir, 'target'))).toMatchObject({ 'state.json': '{}' });
     await bus.checkpoints.delete({ runId: 'other', step: 0 });
     expect(await bus.checkpoints.steps('other')).toEqual([]);
     await bus.checkpoints.upload(checkpoint, join(dir, 'source'));
     await bus.checkpoints.delete(checkpoint);
-    expect(await bus.checkpoints.manifest(checkpoint)).toBeNull();
+    expect(await bus.checkpoints.find(checkpoint)).toBeNull();
     expect(await messages('checkpoints')).toBe(0);
     await bus.checkpoints.delete(checkpoint);
+  });
+
+  it('are those of the newest learner, whenever one before it finishes; deleted with all that was stored', async () => {
+    const upload = (epoch: number, weights: string) =>
+      bus.checkpoints.upload(checkpoint, write(`by ${epoch}`, { weights }), epoch);
+    await upload(2, 'of the second');
+    await upload(1, 'of the first, which was stopped meanwhile');
+    const stored = (await bus.checkpoints.find(checkpoint))!;
+    expect(stored.epoch).toBe(2);
+    await bus.checkpoints.download(stored, join(dir, 'target'));
+    expect(read(join(dir, 'target'))).toMatchObject({ weights: 'of the second' });
+    await store.putBlob({ name: 'run/000081/1/weights' }, Buffer.from('cut off'));
+    await bus.checkpoints.sweep('run', 2);
+    expect(await bus.checkpoints.steps('run')).toEqual([80]);
+    await bus.checkpoints.delete(checkpoint);
+    expect(await messages('checkpoints')).toBe(0);
   });
 
   it('are refused where a file is not what the manifest says, and nothing is left on disk', async () => {
     const manifest = await bus.checkpoints.upload(checkpoint, write('source', files));
     await store.putBlob({ name: 'run/000080/adapter.safetensors' }, Buffer.from('others'));
-    await expect(bus.checkpoints.download(checkpoint, manifest, join(dir, 'target'))).rejects.toMatchObject({
+    await expect(
+      bus.checkpoints.download({ ...checkpoint, epoch: 0, manifest }, join(dir, 'target')),
+    ).rejects.toMatchObject({
       category: 'damaged',
       message: expect.stringMatching(/run\/000080\/adapter.safetensors .* has 6 bytes .* expected 7 bytes/),
     });
@@ -157,7 +175,7 @@ describe('checkpoints in the object store', () => {
     await nats.restart(300);
     const manifest = await uploading;
     const target = join(dir, 'target');
-    const downloading = bus.checkpoints.download(checkpoint, manifest, target);
+    const downloading = bus.checkpoints.download({ ...checkpoint, epoch: 0, manifest }, target);
     const aside = () => readdirSync(dir).find((folder) => folder.startsWith('target.'));
     await eventually(
       'a part on disk',

@@ -10,6 +10,7 @@ import {
   type FolderManifest,
   type ManifestFile,
 } from './manifest';
+import { syncFolder, syncTree } from './sync';
 
 /** Files of a folder that travel at once. */
 const PARALLEL = 4;
@@ -28,13 +29,13 @@ export async function uploadFolder(
 
 /**
  * Brings a stored folder to this machine, its manifest with it. The folder appears complete or not at all; one that stands there
- * already is replaced where `replace` says so, else it is what somebody else brought meanwhile.
+ * already is what somebody else brought meanwhile.
  */
 export async function downloadFolder(
   store: FileStore,
   manifest: FolderManifest,
   dir: string,
-  options: { nameOf: (file: ManifestFile) => string; replace?: boolean },
+  options: { nameOf: (file: ManifestFile) => string },
 ): Promise<void> {
   const aside = `${dir}.${randomUUID().slice(0, 8)}.writing`;
   try {
@@ -44,10 +45,11 @@ export async function downloadFolder(
       await store.getFile(options.nameOf(file), join(aside, file.path), file);
     });
     await writeFile(join(aside, MANIFEST_FILE), writeManifest(manifest));
-    if (options.replace === true) await rm(dir, { recursive: true, force: true });
+    await syncTree(aside);
     await rename(aside, dir).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
+    await syncFolder(dirname(dir));
   } finally {
     await rm(aside, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
-export { CheckpointArchive } from './checkpoint-archive';
+export { CheckpointArchive, type StoredCheckpoint } from './checkpoint-archive';
 export { FileStore, type StoredFile } from './file-store';
 export {
+  findDamage,
   MANIFEST_FILE,
   manifestOf,
   writeManifest,
@@ -10,3 +11,4 @@ export {
 } from './manifest';
 export { resolveCheckpoint, type CheckpointPlaces } from './resolve-checkpoint';
 export { SharedFiles } from './shared-files';
+export { syncFolder, syncTree } from './sync';

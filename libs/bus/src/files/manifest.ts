@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { BusError } from '../errors';
@@ -69,6 +69,28 @@ export async function manifestOf(dir: string): Promise<FolderManifest> {
   const files: ManifestFile[] = [];
   for (const path of await filesIn(dir)) files.push({ path, ...(await digestOf(join(dir, path))) });
   return { format: 1, files };
+}
+
+/** What is not as a folder's manifest says; undefined where all of it is. Reads every file. */
+export async function findDamage(dir: string): Promise<string | undefined> {
+  const file = join(dir, MANIFEST_FILE);
+  try {
+    const { files } = readManifest(await readFile(file), file);
+    for (const { path, sizeBytes, sha256 } of files) {
+      const found = await digestOf(join(dir, path));
+      if (found.sha256 === sha256) continue;
+      return `${path} has ${found.sizeBytes} bytes with sha256 ${found.sha256}, expected ${sizeBytes} with ${sha256}`;
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof BusError || isUnreadable(error)) return (error as Error).message;
+    throw error;
+  }
+}
+
+function isUnreadable(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'EIO';
 }
 
 export function writeManifest(manifest: FolderManifest): Buffer {

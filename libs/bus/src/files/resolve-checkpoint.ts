@@ -31,19 +31,19 @@ export async function resolveCheckpoint(name: string, places: CheckpointPlaces):
   }
   const { archive, cacheDir, runsDir } = places;
   const local = await findLocal(runsDir, checkpoint);
-  const manifest = (await archive?.manifest(checkpoint)) ?? null;
-  if (manifest === null) {
+  const stored = (await archive?.find(checkpoint)) ?? null;
+  if (stored === null) {
     if (local !== undefined) return local.dir;
     throw new BusError('missing', await missing(name, checkpoint, places));
   }
-  const { sha256 } = digestOfBytes(writeManifest(manifest));
+  const { sha256 } = digestOfBytes(writeManifest(stored.manifest));
   if (local?.sha256 === sha256) return local.dir;
   const dir = join(cacheDir, 'checkpoints', sha256);
   const isCached = await readFile(join(dir, MANIFEST_FILE)).then(
     () => true,
     () => false,
   );
-  if (!isCached) await archive!.download(checkpoint, manifest, dir);
+  if (!isCached) await archive!.download(stored, dir);
   return dir;
 }
 

@@ -9,6 +9,17 @@ describe('the choice of a device', () => {
     expect(await chooseDevice('webgpu', { signs: [] })).toEqual({ device: 'webgpu', reason: 'as asked for' });
   });
 
+  it('is the one that a run began on, and another one where that cannot be used, which is said', async () => {
+    const again = { device: 'cpu', reason: 'the run began there' };
+    expect(await chooseDevice('auto', { signs: ['/dev/some-gpu'], speedup: 1e-6, begunOn: 'cpu' })).toEqual(
+      again,
+    );
+    const env = { ...process.env, VK_DRIVER_FILES: '/nowhere.json' };
+    const { device, reason } = await chooseDevice('auto', { signs: [], env, begunOn: 'webgpu' });
+    expect(device).toBe('cpu');
+    expect(reason).toMatch(/^no GPU was found\. The run began on webgpu, which cannot be used here \(.+\)/);
+  });
+
   it('is the CPU where there is no GPU', async () => {
     expect(await chooseDevice('auto', { signs: [] })).toEqual({ device: 'cpu', reason: 'no GPU was found' });
   });
@@ -35,6 +46,11 @@ describe('the choice of a device', () => {
       const { device, reason } = await chooseDevice('auto', gpu);
       expect(device).toBe('cpu');
       expect(reason).toMatch(/webgpu: products take [\d.]+ ms there and [\d.]+ ms on the CPU\. Ask/);
+    }, 60_000);
+
+    it('is the GPU that a run began on, though it is slower now', async () => {
+      const chosen = await chooseDevice('auto', { ...gpu, begunOn: 'webgpu' });
+      expect(chosen).toEqual({ device: 'webgpu', reason: 'the run began there' });
     }, 60_000);
 
     it('is a GPU that multiplies fast enough', async () => {

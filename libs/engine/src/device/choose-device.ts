@@ -9,8 +9,9 @@ export interface ChosenDevice {
   reason: string;
 }
 
-/** What is looked at to find a GPU; for tests. */
 export interface DeviceSearch {
+  /** device that was chosen before and is to be chosen again where it can be used, however fast it is now */
+  begunOn?: string | undefined;
   /** what shows that the machine has a GPU; default: its device files, and always on macOS and Windows */
   signs?: readonly string[];
   /** environment of the process that tries a device */
@@ -20,6 +21,7 @@ export interface DeviceSearch {
 }
 
 const TRIAL_MS = 60_000;
+const AS_BEGUN = 'the run began there';
 
 /**
  * Devices in the order in which `auto` tries them: the provider for CUDA is only there where it was installed on purpose.
@@ -33,9 +35,26 @@ const GPU_DEVICES = ['cuda', 'webgpu'] as const;
  */
 export async function chooseDevice(
   asked: Device | 'auto',
-  { signs, env = process.env, speedup = 1 }: DeviceSearch = {},
+  { begunOn, signs, env = process.env, speedup = 1 }: DeviceSearch = {},
 ): Promise<ChosenDevice> {
   if (asked !== 'auto') return { device: asked, reason: 'as asked for' };
+  if (begunOn === 'cpu') return { device: begunOn, reason: AS_BEGUN };
+  const begunOnGpu = GPU_DEVICES.find((device) => device === begunOn);
+  if (begunOnGpu === undefined) return chooseAnew({ signs, env, speedup });
+  const trial = await tryDevice(begunOnGpu, env);
+  if (!('failure' in trial)) return { device: begunOnGpu, reason: AS_BEGUN };
+  const { device, reason } = await chooseAnew({ signs, env, speedup });
+  return {
+    device,
+    reason: `${reason}. The run began on ${begunOnGpu}, which cannot be used here (${trial.failure}): it does not go on bit for bit`,
+  };
+}
+
+async function chooseAnew({
+  signs,
+  env,
+  speedup,
+}: Required<Pick<DeviceSearch, 'env' | 'speedup'>> & Pick<DeviceSearch, 'signs'>): Promise<ChosenDevice> {
   const found = (signs ?? signsOfGpu()).join(' and ');
   if (found === '') return { device: 'cpu', reason: 'no GPU was found' };
   const failures: string[] = [];

@@ -68,4 +68,20 @@ describe('checkpoints', () => {
     await writeFile(file, bytes);
     await expect(engine.loadState(request)).rejects.toThrow('changed or damaged');
   });
+
+  it('are refused where the state of the optimizer was changed', async () => {
+    const dir = join(scratch, 'optimizer');
+    const engine = await model.start({ models: [adapter()] });
+    await learn(engine);
+    await engine.saveState({ model: 'policy', dir });
+    const file = join(dir, 'optimizer.safetensors');
+    const bytes = await readFile(file);
+    bytes[bytes.length - 2] ^= 64;
+    await writeFile(file, bytes);
+    const request = { model: 'policy', dir };
+    await expect(engine.loadState({ ...request, optimizer: true })).rejects.toThrow(
+      "digest of the optimizer's state",
+    );
+    await engine.loadState({ ...request, optimizer: false });
+  });
 });

@@ -6,6 +6,7 @@ import {
   readSafetensors,
   saveAdapter,
   saveModelFolder,
+  tensorsDigest,
   WeightStore,
   writeSafetensors,
   type FloatTensor,
@@ -26,6 +27,8 @@ interface InfoFile extends WeightsInfo {
   optimizer?: string | undefined;
   /** Steps behind that state. */
   optimizerSteps: number;
+  /** sha256 of the file of that state, hex; absent where an older version wrote it. */
+  optimizerDigest?: string;
 }
 
 /**
@@ -57,6 +60,7 @@ export class Checkpoints {
       mode: this.mode,
       optimizer: optimizer.name,
       optimizerSteps: optimizer.steps,
+      optimizerDigest: tensorsDigest(optimizer.tensors),
     };
     await writeFile(join(temporary, INFO_FILE), `${JSON.stringify(info, null, 2)}\n`);
     for (const [name, text] of Object.entries(files)) await writeFile(join(temporary, name), text);
@@ -85,11 +89,18 @@ export class Checkpoints {
     return weights;
   }
 
-  /** The state of the optimizer in a folder; undefined where it has none. */
+  /** The state of the optimizer in a folder; undefined where it has none. Throws an `EngineError` where it is not what was saved. */
   async loadOptimizer(dir: string): Promise<SavedOptimizer | undefined> {
     const info = await readInfo(dir);
     if (info === undefined) return undefined;
     const tensors = await readSafetensors(join(dir, OPTIMIZER_FILE));
+    const digest = tensorsDigest(tensors);
+    if (info.optimizerDigest !== undefined && info.optimizerDigest !== digest) {
+      throw new EngineError(
+        'checkpoint',
+        `${dir}: the digest of the optimizer's state is ${digest}, but ${INFO_FILE} says ${info.optimizerDigest}: the files were changed or damaged`,
+      );
+    }
     return { name: info.optimizer, steps: info.optimizerSteps, tensors };
   }
 

@@ -114,8 +114,10 @@ export interface WeightsInfo {
 
 export interface EngineInfo {
   name: string;
-  /** Where it runs and why, in words. */
+  /** Where it runs, in a word: a run that goes on gives it as `device` of the context. */
   device: string;
+  /** Why there, in words. */
+  deviceReason?: string | undefined;
   trainedParameters: number;
   /** Models and weights that verbs may name. */
   models: readonly ModelName[];
@@ -170,6 +172,11 @@ export interface EngineContext {
   deterministic: boolean;
   /** Seeds fresh weights. */
   seed: number;
+  /**
+   * Where the run began, as `info` said then; undefined for one that begins. An engine that chooses by itself chooses the same: on another
+   * device sums are rounded otherwise.
+   */
+  device?: string | undefined;
   /** Modules with further components, so that threads and processes of the engine can load losses and optimizers by name. */
   componentFiles: readonly string[];
   /** A screenshot's bytes by hash; null where nobody has them any more. */

@@ -48,7 +48,13 @@ async function json<T>(...args: string[]): Promise<T> {
 /** A run with something of everything. */
 async function createRun(runId: string, createdAt = new Date().toISOString()): Promise<void> {
   await bus.runs.create({ runId, createdAt, config: {} }, 'training');
-  await bus.runs.putPolicy(runId, { version: 3, adapterDigest: 'd', checkpoint: 'c', groupsRequested: 4 });
+  await bus.runs.putPolicy(runId, {
+    epoch: 0,
+    version: 3,
+    adapterDigest: 'd',
+    checkpoint: 'c',
+    groupsRequested: 4,
+  });
   await bus.publishJson(subjects.task(runId), makeTask(), `${runId}-task`);
   for (const purpose of ['train', 'eval'] as const) {
     const request = makeRollout({ runId, purpose, rolloutId: `${runId}-${purpose}` });

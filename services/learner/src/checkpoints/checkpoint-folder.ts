@@ -1,13 +1,18 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findDamage, syncFolder, syncTree } from '@ui-rl/bus';
 import { stepFolder, type BaseModel } from '@ui-rl/contracts';
 
 /** What a checkpoint says about the run (`state.json`), besides weights and optimizer. */
 export interface LearnerState {
   format: 1;
   runId: string;
+  /** Of the lease of the learner that wrote it (`RunLease`); absent where it was written before there were any. */
+  epoch?: number;
   /** What the weights belong to. */
   model: BaseModel;
+  /** Device that the run began on, as its engine calls it; absent where an older version wrote this. */
+  device?: string | undefined;
   /** Steps trained, a batch each. */
   step: number;
   /** Digest of the weights that sampled at each step, by step; a trajectory with any other is refused. */
@@ -20,10 +25,12 @@ export interface LearnerState {
   /** ISO 8601. */
   savedAt: string;
   /** The last step, so that it can be reported again; without the times of the checkpoint that holds this. */
-  lastStep: { rolloutIds: string[]; metrics: Record<string, number> } | null;
+  lastStep: { epoch?: number; rolloutIds: string[]; metrics: Record<string, number> } | null;
 }
 
 const NAME = /^\d{6,}$/;
+const STAGING = '.writing';
+const DAMAGED = '.damaged';
 
 /** The checkpoints of one run on disk. */
 export class CheckpointFolder {
@@ -33,37 +40,106 @@ export class CheckpointFolder {
     return join(this.dir, stepFolder(step));
   }
 
-  /** Steps with a checkpoint, in order. Folders that are being written do not count. */
+  /** Where the learner of that epoch writes a step's checkpoint: nobody else writes there. */
+  stagingOf(step: number, epoch: number): string {
+    return `${this.pathOf(step)}.${epoch}${STAGING}`;
+  }
+
+  /** Steps with a checkpoint, in order. Folders that are being written do not count, nor those that were set aside. */
   async steps(): Promise<number[]> {
-    const entries = await readdir(this.dir).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
-    return entries
+    const names = await this.names();
+    return names
       .filter((name) => NAME.test(name))
       .map(Number)
       .toSorted((a, b) => a - b);
   }
 
-  /** Where the run stood when its newest checkpoint was written; undefined where there is none. */
-  async newest(): Promise<LearnerState | undefined> {
-    const step = (await this.steps()).at(-1);
-    return step === undefined ? undefined : this.readState(step);
+  /**
+   * Puts a folder that is finished in the place of a step's checkpoint, once all of it is on the disk. One that stands there was left
+   * by a learner that ended, or that another one has taken over from, before anybody was told of it.
+   * @param mayPlace asked last; rejects where this learner is not the one any more
+   */
+  async place(step: number, finished: string, mayPlace?: () => Promise<void>): Promise<void> {
+    await syncTree(finished);
+    await mayPlace?.();
+    await this.remove(step);
+    await rename(finished, this.pathOf(step));
+    await syncFolder(this.dir);
+  }
+
+  /** What is wrong with a checkpoint; undefined where it is as it was written. */
+  async damageOf(step: number): Promise<string | undefined> {
+    const damage = await findDamage(this.pathOf(step));
+    if (damage !== undefined) return damage;
+    return this.readState(step).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+  }
+
+  /** Keeps a damaged checkpoint for whoever wants to look at it. @returns where */
+  async setAside(step: number): Promise<string> {
+    const aside = `${this.pathOf(step)}${DAMAGED}`;
+    await rm(aside, { recursive: true, force: true });
+    await rename(this.pathOf(step), aside);
+    return aside;
+  }
+
+  /** Steps that were set aside. */
+  async damagedSteps(): Promise<number[]> {
+    const names = (await this.names()).filter((name) => name.endsWith(DAMAGED));
+    return names.map((name) => Number(name.slice(0, -DAMAGED.length))).filter(Number.isInteger);
+  }
+
+  /** The newest step whose checkpoint is as it was written; undefined where there is none. */
+  async newestIntact(): Promise<number | undefined> {
+    for (const step of (await this.steps()).toReversed()) {
+      if ((await this.damageOf(step)) === undefined) return step;
+    }
+    return undefined;
   }
 
   async readState(step: number): Promise<LearnerState> {
-    const file = join(this.pathOf(step), 'state.json');
-    const state = JSON.parse(await readFile(file, 'utf8')) as LearnerState;
-    if (state.format !== 1)
-      throw new Error(`${file} has format ${String(state.format)}; this version reads format 1`);
-    return state;
+    return readStateOf(this.pathOf(step));
+  }
+
+  async remove(step: number): Promise<void> {
+    await rm(this.pathOf(step), { recursive: true, force: true });
+  }
+
+  /** Removes what learners left that ended while they wrote. */
+  async sweep(): Promise<void> {
+    await mkdir(this.dir, { recursive: true });
+    for (const name of await this.names()) {
+      if (name.endsWith(STAGING)) await rm(join(this.dir, name), { recursive: true, force: true });
+    }
   }
 
   /** Deletes checkpoints but the newest few and those of steps that are to be kept. */
   async prune(keep: (step: number) => boolean, newest: number): Promise<void> {
     const steps = await this.steps();
-    for (const step of steps.slice(0, -newest)) {
-      if (!keep(step)) await rm(this.pathOf(step), { recursive: true, force: true });
-    }
+    for (const step of steps.slice(0, -newest)) if (!keep(step)) await this.remove(step);
   }
+
+  private async names(): Promise<string[]> {
+    return readdir(this.dir).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+  }
+}
+
+/** What the checkpoint in a folder says of its run. Throws where that cannot be read. */
+export async function readStateOf(dir: string): Promise<LearnerState> {
+  const file = join(dir, 'state.json');
+  const text = await readFile(file, 'utf8');
+  let state: LearnerState;
+  try {
+    state = JSON.parse(text) as LearnerState;
+  } catch (cause) {
+    throw new Error(`${file} is not JSON: it was cut off or changed`, { cause });
+  }
+  if (state.format !== 1)
+    throw new Error(`${file} has format ${String(state.format)}; this version reads format 1`);
+  return state;
 }

@@ -4,18 +4,22 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { BusService } from '@ui-rl/bus';
+import { Objm } from '@nats-io/obj';
+import { BusService, LeaseLost, type Lease } from '@ui-rl/bus';
 import { stepFolder } from '@ui-rl/contracts';
 import { startNats, type NatsServer } from '@ui-rl/testkit';
 import { CheckpointFolder } from './checkpoint-folder';
-import { CheckpointElsewhere, CheckpointStore, type Uploads } from './checkpoint-store';
+import { CheckpointElsewhere, CheckpointStore, type Announced, type Uploads } from './checkpoint-store';
 
 Logger.overrideLogger(false);
 
@@ -24,6 +28,9 @@ let bus: BusService;
 let dir: string;
 let runs = 0;
 let runId: string;
+/** Of the learner that was started last. */
+let epoch: number;
+let warnings: string[];
 
 beforeAll(async () => {
   nats = await startNats();
@@ -36,30 +43,57 @@ afterAll(async () => {
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'uirl-checkpoints-'));
   runId = `run-${++runs}`;
+  epoch = 0;
+  warnings = [];
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
+type StoreLease = Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
+
+/** Of a learner that nobody takes over from. */
+const held = (): StoreLease => ({
+  epoch: ++epoch,
+  confirm: () => Promise.resolve(),
+  ensure: () => Promise.resolve(),
+});
+
 /** The checkpoints of the run as a learner on some machine has them. */
-async function machine(name: string, uploads: Uploads = 'all', announced = 0): Promise<CheckpointStore> {
-  const folder = new CheckpointFolder(join(dir, name));
-  const store = new CheckpointStore(folder, bus.checkpoints, {
-    runId,
-    uploads,
+function storeOf(name: string, uploads: Uploads = 'all', lease = held()): CheckpointStore {
+  return new CheckpointStore(new CheckpointFolder(join(dir, name)), bus.checkpoints, {
+    ...{ runId, uploads, lease },
     keeps: (step) => step % 3 === 0,
+    warn: async (message) => void warnings.push(message),
   });
-  await store.resume(announced);
+}
+
+async function machine(name: string, uploads: Uploads = 'all', announced = 0): Promise<CheckpointStore> {
+  const store = storeOf(name, uploads);
+  await store.resume(announcedAt(announced));
   return store;
 }
 
-function save({ folder }: CheckpointStore, step: number, weights = `weights of ${step}`): void {
-  mkdirSync(folder.pathOf(step), { recursive: true });
-  writeFileSync(join(folder.pathOf(step), 'state.json'), JSON.stringify({ format: 1, runId, step }));
-  writeFileSync(join(folder.pathOf(step), 'weights'), weights);
+const digestAt = (step: number): string => `digest of ${step}`;
+const announcedAt = (version: number): Announced => ({ version, adapterDigest: digestAt(version) });
+
+/** Writes a checkpoint as an engine does. `digest` is another one in a line that nobody was told of. */
+async function save(
+  store: CheckpointStore,
+  step: number,
+  weights = `weights of ${step}`,
+  digest = digestAt(step),
+) {
+  const steps = Array.from({ length: step }, (_, index) => [index, digestAt(index)]);
+  const digests = { ...(Object.fromEntries(steps) as Record<number, string>), [step]: digest };
+  await store.save(step, async (folder) => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'state.json'), JSON.stringify({ format: 1, runId, step, digests }));
+    writeFileSync(join(folder, 'weights'), weights);
+  });
 }
 
 async function train(store: CheckpointStore, steps: number[]): Promise<void> {
   for (const step of steps) {
-    save(store, step);
+    await save(store, step);
     await store.publish(step);
     await store.prune(2);
   }
@@ -67,6 +101,8 @@ async function train(store: CheckpointStore, steps: number[]): Promise<void> {
 
 const here = ({ folder }: CheckpointStore): string[] => readdirSync(folder.dir);
 const there = async (): Promise<string[]> => (await bus.checkpoints.steps(runId)).map(stepFolder);
+const resumed = async (store: CheckpointStore, announced: number): Promise<number | undefined> =>
+  (await store.resume(announcedAt(announced))).state?.step;
 
 it('uploads every checkpoint and prunes them there as on disk', async () => {
   const store = await machine('a');
@@ -91,10 +127,27 @@ it('uploads none where that is wanted, and they are complete here all the same',
   expect(existsSync(join(store.folder.pathOf(1), 'manifest.json'))).toBe(true);
 });
 
+it('has all of a checkpoint on the disk before it takes its place, and that place, too', async () => {
+  const store = await machine('a', 'none');
+  const handle = await open(dir, 'r');
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const synced: string[] = [];
+  const spy = jest.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
+    synced.push(readlinkSync(`/proc/self/fd/${this.fd}`));
+    await this.datasync();
+  });
+  await save(store, 1).finally(() => spy.mockRestore());
+  const staging = store.folder.stagingOf(1, epoch);
+  const files = ['manifest.json', 'state.json', 'weights'].map((name) => join(staging, name));
+  expect(synced.slice(0, -2).toSorted()).toEqual(files);
+  expect(synced.slice(-2)).toEqual([staging, store.folder.dir]);
+});
+
 it('goes on from the newest one of another machine, and prunes what that uploaded', async () => {
   await train(await machine('a'), [0, 1, 2]);
   const other = await machine('b', 'all', 2);
-  expect(await other.resume(2)).toEqual({ format: 1, runId, step: 2 });
+  expect(await resumed(other, 2)).toBe(2);
   expect(readFileSync(join(other.folder.pathOf(2), 'weights'), 'utf8')).toBe('weights of 2');
   await train(other, [3, 4]);
   expect(await there()).toEqual(['000000', '000003', '000004']);
@@ -103,9 +156,9 @@ it('goes on from the newest one of another machine, and prunes what that uploade
 it('goes on from one that was saved but not uploaded when the process ended', async () => {
   const store = await machine('a');
   await train(store, [0, 1]);
-  save(store, 2);
+  await save(store, 2);
   const again = await machine('a', 'all', 1);
-  expect((await again.resume(1))?.step).toBe(2);
+  expect(await resumed(again, 1)).toBe(2);
   await again.publish(2);
   expect(await there()).toEqual(['000000', '000001', '000002']);
 });
@@ -116,24 +169,108 @@ it.each([
 ])('discards one that was never uploaded where another machine has trained %s', async (_, steps) => {
   const store = await machine('a');
   await train(store, [0, 1]);
-  save(store, 2, 'never told');
+  await save(store, 2, 'never told', 'another digest');
   const other = await machine('b', 'all', 1);
   await train(other, steps);
   const last = steps.at(-1)!;
-  const again = await machine('a', 'all', last);
-  expect((await again.resume(last))?.step).toBe(last);
+  const again = storeOf('a');
+  expect(await resumed(again, last)).toBe(last);
   const texts = here(again).map((folder) => readFileSync(join(again.folder.dir, folder, 'weights'), 'utf8'));
   expect(texts).not.toContain('never told');
   expect(texts).toContain(`weights of ${last}`);
+  expect(warnings).toEqual([]);
 });
 
 it('does not go on from less than the run has reached', async () => {
   await train(await machine('a', 'kept'), [0, 1, 2, 3, 4]);
   await expect(machine('b', 'kept', 4)).rejects.toThrow(CheckpointElsewhere);
   await expect(machine('b', 'kept', 4)).rejects.toThrow(/reached step 4, but .* have 000003 as the newest/);
-  expect((await (await machine('a', 'kept', 4)).resume(4))?.step).toBe(4);
+  expect(await resumed(await machine('a', 'kept', 4), 4)).toBe(4);
   runId = 'another';
   await expect(machine('c', 'none', 1)).rejects.toThrow(/have none: start the learner where/);
+});
+
+const DAMAGES: [string, (folder: string) => void][] = [
+  ['weights that were cut off', (folder) => truncateSync(join(folder, 'weights'), 3)],
+  ['a state that was cut off', (folder) => truncateSync(join(folder, 'state.json'), 20)],
+  ['no state', (folder) => rmSync(join(folder, 'state.json'))],
+  ['an empty manifest', (folder) => truncateSync(join(folder, 'manifest.json'))],
+  ['no manifest', (folder) => rmSync(join(folder, 'manifest.json'))],
+];
+
+it.each(DAMAGES)('passes over one with %s, says so, and can save it anew', async (_, damage) => {
+  const store = await machine('a', 'none');
+  await train(store, [0, 1, 2]);
+  await save(store, 3);
+  damage(store.folder.pathOf(3));
+  const again = storeOf('a', 'none');
+  expect(await again.resume(announcedAt(2))).toMatchObject({ state: { step: 2 }, wentBack: false });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^checkpoint 000003 of run .* is damaged and passed over/),
+  ]);
+  expect(here(again)).toContain('000003.damaged');
+  await save(again, 3, 'once more');
+  expect(readFileSync(join(again.folder.pathOf(3), 'weights'), 'utf8')).toBe('once more');
+});
+
+it('takes the one in the object store where its own is damaged', async () => {
+  const store = await machine('a');
+  await train(store, [0, 1, 2]);
+  const weights = join(store.folder.pathOf(2), 'weights');
+  truncateSync(weights, 3);
+  expect(await resumed(storeOf('a'), 2)).toBe(2);
+  expect(readFileSync(weights, 'utf8')).toBe('weights of 2');
+});
+
+/** Stores something else under the name of a file of a checkpoint. */
+async function damageUploaded(step: number, file: string, by: number): Promise<void> {
+  const objects = await new Objm(jetstream(bus.connection)).open('checkpoints');
+  await objects.putBlob({ name: `${runId}/${stepFolder(step)}/${by}/${file}` }, Buffer.from('{"format":1'));
+}
+
+it.each(['weights', 'manifest.json'])(
+  'goes back by a step where the newest uploaded one has damaged %s, and uploads that step anew',
+  async (file) => {
+    await train(await machine('a'), [0, 1, 2]);
+    await damageUploaded(2, file, epoch);
+    const other = storeOf('b');
+    expect(await other.resume(announcedAt(2))).toMatchObject({ state: { step: 1 }, wentBack: true });
+    expect(warnings).toEqual([expect.stringMatching(/000002 of run .* \(in the object store\)/)]);
+    await train(other, [2]);
+    expect(await resumed(storeOf('c'), 2)).toBe(2);
+    expect(warnings).toHaveLength(1);
+  },
+);
+
+it('does not begin anew where every checkpoint is damaged', async () => {
+  const store = await machine('a', 'none');
+  await train(store, [0, 1]);
+  for (const step of [0, 1]) truncateSync(join(store.folder.pathOf(step), 'weights'), 3);
+  await expect(storeOf('a', 'none').resume(announcedAt(1))).rejects.toThrow(CheckpointElsewhere);
+  expect(warnings).toHaveLength(2);
+});
+
+it('takes nothing from a learner that another one has taken over from', async () => {
+  const acquire = (holder: string): Promise<Lease> =>
+    bus.runs.lease(runId, {
+      ...{ holder, host: 'here', signal: new AbortController().signal },
+      onWaiting: () => undefined,
+    });
+  const first = await acquire('first');
+  const store = storeOf('a', 'all', first);
+  await store.resume(null);
+  await train(store, [0, 1]);
+  await first.release();
+  const second = await acquire('second');
+  const other = storeOf('a', 'all', second);
+  expect(await resumed(other, 1)).toBe(1);
+  await train(other, [2]);
+  await expect(save(store, 2, 'late')).rejects.toThrow(LeaseLost);
+  await expect(store.publish(2)).rejects.toThrow(LeaseLost);
+  await expect(store.prune(0)).rejects.toThrow(LeaseLost);
+  expect(here(other)).toEqual(['000000', '000001', '000002']);
+  expect(readFileSync(join(other.folder.pathOf(2), 'weights'), 'utf8')).toBe('weights of 2');
+  await second.release();
 });
 
 it('frees what an upload left behind that was cut off long ago, and nothing of one that goes on', async () => {

@@ -1,8 +1,16 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { manifestOf, MANIFEST_FILE, writeManifest, type CheckpointArchive } from '@ui-rl/bus';
-import { stepFolder } from '@ui-rl/contracts';
-import type { CheckpointFolder, LearnerState } from './checkpoint-folder';
+import {
+  BusError,
+  manifestOf,
+  MANIFEST_FILE,
+  writeManifest,
+  type CheckpointArchive,
+  type Lease,
+  type StoredCheckpoint,
+} from '@ui-rl/bus';
+import { stepFolder, type PolicyState } from '@ui-rl/contracts';
+import { readStateOf, type CheckpointFolder, type LearnerState } from './checkpoint-folder';
 
 /** Which checkpoints go into the object store: every step's, those that are kept, or none. */
 export type Uploads = 'all' | 'kept' | 'none';
@@ -15,16 +23,31 @@ export class CheckpointElsewhere extends Error {
   }
 }
 
+/** What a run said last of its policy. */
+export type Announced = Pick<PolicyState, 'version' | 'adapterDigest'>;
+
+/** Where a run goes on. */
+export interface ResumePoint {
+  /** undefined for a run that begins. */
+  state: LearnerState | undefined;
+  /** Checkpoints of steps that were announced are damaged: the episodes of those steps are needed once more. */
+  wentBack: boolean;
+}
+
 export interface CheckpointStoreOptions {
   runId: string;
   uploads: Uploads;
+  /** Of the run. */
+  lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
   /** Whether a step's checkpoint stays, however old it is. */
   keeps: (step: number) => boolean;
+  /** Told of each damaged checkpoint. */
+  warn: (message: string, step: number) => Promise<void>;
 }
 
 /** A run's checkpoints: on this machine, and in the object store, where other machines find them. */
 export class CheckpointStore {
-  /** Steps in the object store. */
+  /** Steps in the object store that belong to the run as it goes on. */
   private uploaded = new Set<number>();
 
   constructor(
@@ -34,43 +57,64 @@ export class CheckpointStore {
   ) {}
 
   /**
-   * The state of the newest checkpoint, which is downloaded where another machine uploaded it; undefined for a run that begins.
-   * Of a step that both have the uploaded one counts: the other was left by a learner that ended before it announced it.
-   * @param announced step of the policy that was announced last, 0 for none
+   * Finds the newest checkpoint that is whole and follows from what was announced, here or in the object store; of a step that both
+   * have the uploaded one counts. Damaged ones are passed over with a warning. Those that do not follow are removed: a learner left them that
+   * ended, or that another one took over from, before it announced them.
+   * @param announced what the run said last; null where it said nothing
    * @throws CheckpointElsewhere
    */
-  async resume(announced: number): Promise<LearnerState | undefined> {
-    // A learner begins again after one that was killed, perhaps in the middle of an upload.
-    await this.archive.sweep();
-    this.uploaded = new Set(await this.archive.steps(this.options.runId));
-    await this.discardStale();
-    const newest = [...this.uploaded].toSorted((a, b) => a - b).at(-1);
-    const local = (await this.folder.steps()).at(-1);
-    if (newest !== undefined && newest > (local ?? -1)) await this.download(newest);
-    const state = await this.folder.newest();
-    if ((state?.step ?? 0) < announced) throw this.elsewhere(announced, state?.step);
-    return state;
+  async resume(announced: Announced | null): Promise<ResumePoint> {
+    const { runId, lease } = this.options;
+    await this.archive.sweep(runId, lease.epoch);
+    await this.folder.sweep();
+    this.uploaded = new Set(await this.archive.steps(runId));
+    const steps = new Set([...this.uploaded, ...(await this.folder.steps())]);
+    // Those of an earlier start among them, which may have ended before it announced where it went back to.
+    const damaged = await this.folder.damagedSteps();
+    let state: LearnerState | undefined;
+    for (const step of [...steps].toSorted((a, b) => b - a)) {
+      state = await this.take(step, announced, damaged);
+      if (state !== undefined) break;
+    }
+    if (state !== undefined) await this.removeOthers(state);
+    return this.pointOf(state, announced, damaged);
   }
 
   /**
-   * Makes a saved checkpoint the one that its address means, here and, where it is uploaded, everywhere.
-   * @param last whether the run ends with it
+   * Writes the checkpoint of a step, which is on this machine's disk when this resolves.
+   * @param write fills a folder that does not exist yet
+   * @throws LeaseLost; then nothing is changed
    */
-  async publish(step: number, { last = false } = {}): Promise<void> {
-    const { runId, uploads, keeps } = this.options;
-    const wanted = uploads === 'all' || (uploads === 'kept' && (last || keeps(step)));
-    const dir = this.folder.pathOf(step);
-    if ((await this.isPublished(step)) && (!wanted || this.uploaded.has(step))) return;
-    const manifest = wanted ? await this.archive.upload({ runId, step }, dir) : await manifestOf(dir);
-    if (wanted) this.uploaded.add(step);
-    const file = join(dir, MANIFEST_FILE);
-    await writeFile(`${file}.writing`, writeManifest(manifest));
-    await rename(`${file}.writing`, file);
+  async save(step: number, write: (dir: string) => Promise<unknown>): Promise<void> {
+    const { lease } = this.options;
+    const staging = this.folder.stagingOf(step, lease.epoch);
+    try {
+      await write(staging);
+      await writeFile(join(staging, MANIFEST_FILE), writeManifest(await manifestOf(staging)));
+      await this.folder.place(step, staging, () => lease.confirm());
+    } finally {
+      await rm(staging, { recursive: true, force: true });
+    }
   }
 
-  /** Deletes checkpoints but the newest few and those that are kept, here and in the object store. */
+  /**
+   * Makes a saved checkpoint the one that its address means everywhere, where it is one of those that are uploaded.
+   * @param last whether the run ends with it
+   * @throws LeaseLost
+   */
+  async publish(step: number, { last = false } = {}): Promise<void> {
+    const { runId, uploads, keeps, lease } = this.options;
+    const wanted = uploads === 'all' || (uploads === 'kept' && (last || keeps(step)));
+    if (!wanted || this.uploaded.has(step)) return;
+    await lease.confirm();
+    await this.archive.upload({ runId, step }, this.folder.pathOf(step), lease.epoch);
+    this.uploaded.add(step);
+  }
+
+  /** Deletes checkpoints but the newest few and those that are kept, here and in the object store. @throws LeaseLost */
   async prune(newest: number): Promise<void> {
-    const { runId, keeps } = this.options;
+    const { runId, keeps, lease } = this.options;
+    await lease.ensure();
     await this.folder.prune(keeps, newest);
     const steps = [...this.uploaded].toSorted((a, b) => a - b);
     for (const step of steps.slice(0, -newest)) {
@@ -80,33 +124,93 @@ export class CheckpointStore {
     }
   }
 
-  /** Only the newest can be stale: a step is published before the next one is trained. */
-  private async discardStale(): Promise<void> {
-    const step = (await this.folder.steps()).at(-1);
-    if (step === undefined || !(await this.isStale(step))) return;
-    await rm(this.folder.pathOf(step), { recursive: true, force: true });
+  /** Brings a step's checkpoint into its place, from the object store or from here; undefined where nothing can go on from it. */
+  private async take(
+    step: number,
+    announced: Announced | null,
+    damaged: number[],
+  ): Promise<LearnerState | undefined> {
+    const uploaded = await this.adopt(step, await this.findUploaded(step, damaged), announced);
+    if (uploaded !== undefined) return uploaded;
+    this.uploaded.delete(step);
+    const own = await this.adopt(step, await this.findLocal(step, damaged), announced);
+    if (own === undefined) await this.folder.remove(step);
+    return own;
   }
 
-  private async isStale(step: number): Promise<boolean> {
-    const { runId } = this.options;
-    const manifest = this.uploaded.has(step) ? await this.archive.manifest({ runId, step }) : null;
-    if (manifest !== null) {
-      return !writeManifest(manifest).equals(writeManifest(await manifestOf(this.folder.pathOf(step))));
+  /** Puts a folder that was found into its place; undefined where the run cannot go on from it. */
+  private async adopt(
+    step: number,
+    found: string | undefined,
+    announced: Announced | null,
+  ): Promise<LearnerState | undefined> {
+    if (found === undefined) return undefined;
+    const state = await readStateOf(found);
+    if (!follows(state, announced)) return undefined;
+    if (found !== this.folder.pathOf(step)) await this.folder.place(step, found);
+    return state;
+  }
+
+  /** The folder of an uploaded checkpoint: its own here where it is the same, else a download. */
+  private async findUploaded(step: number, damaged: number[]): Promise<string | undefined> {
+    const { runId, lease } = this.options;
+    if (!this.uploaded.has(step)) return undefined;
+    try {
+      const stored = await this.archive.find({ runId, step });
+      if (stored === null) return undefined;
+      if (await this.isHere(stored)) return this.folder.pathOf(step);
+      const staging = this.folder.stagingOf(step, lease.epoch);
+      await this.archive.download(stored, staging);
+      return staging;
+    } catch (error) {
+      if (!(error instanceof BusError) || !['damaged', 'missing'].includes(error.category)) throw error;
+      damaged.push(step);
+      await this.warn(step, 'in the object store', error.message);
+      return undefined;
     }
-    return !(await this.isPublished(step)) && [...this.uploaded].some((uploaded) => uploaded > step);
   }
 
-  private async isPublished(step: number): Promise<boolean> {
+  private async findLocal(step: number, damaged: number[]): Promise<string | undefined> {
+    if (!(await this.folder.steps()).includes(step)) return undefined;
+    const damage = await this.folder.damageOf(step);
+    if (damage === undefined) return this.folder.pathOf(step);
+    damaged.push(step);
+    await this.warn(step, `now ${await this.folder.setAside(step)}`, damage);
+    return undefined;
+  }
+
+  private async isHere({ step, manifest }: StoredCheckpoint): Promise<boolean> {
     const file = join(this.folder.pathOf(step), MANIFEST_FILE);
-    return (await readFile(file).catch(() => undefined)) !== undefined;
+    const own = await readFile(file).catch(() => undefined);
+    const isSame = own !== undefined && writeManifest(manifest).equals(own);
+    return isSame && (await this.folder.damageOf(step)) === undefined;
   }
 
-  private async download(step: number): Promise<void> {
-    const { runId } = this.options;
-    const manifest = await this.archive.manifest({ runId, step });
-    if (manifest === null)
-      throw new Error(`checkpoint ${step} of run ${runId} was deleted while it was looked for`);
-    await this.archive.download({ runId, step }, manifest, this.folder.pathOf(step), { replace: true });
+  /** Older steps of another line: left where this machine's learner was taken over from, and others went on. */
+  private async removeOthers({ step: newest, digests }: LearnerState): Promise<void> {
+    for (const step of await this.folder.steps()) {
+      if (step >= newest || digests[step] === undefined) continue;
+      const own = await this.folder.readState(step).catch(() => undefined);
+      if (own !== undefined && own.digests[step] !== digests[step]) await this.folder.remove(step);
+    }
+  }
+
+  private pointOf(
+    state: LearnerState | undefined,
+    announced: Announced | null,
+    damaged: readonly number[],
+  ): ResumePoint {
+    const reached = announced?.version ?? 0;
+    const wentBack = (state?.step ?? 0) < reached;
+    const wasHere = damaged.some((step) => step >= reached);
+    if (wentBack && (state === undefined || !wasHere)) throw this.elsewhere(reached, state?.step);
+    return { state, wentBack };
+  }
+
+  private async warn(step: number, where: string, why: string): Promise<void> {
+    const { runId, warn } = this.options;
+    const name = `checkpoint ${stepFolder(step)} of run ${runId}`;
+    await warn(`${name} is damaged and passed over (${where}): ${why}`, step);
   }
 
   private elsewhere(announced: number, found: number | undefined): CheckpointElsewhere {
@@ -117,4 +221,10 @@ export class CheckpointStore {
         'start the learner where the run was trained, or begin a new run from a checkpoint (model.load_checkpoint)',
     );
   }
+}
+
+/** Whether a run can go on from a checkpoint after what it announced: the weights it announced are among those behind it. */
+function follows({ step, digests }: LearnerState, announced: Announced | null): boolean {
+  if (announced === null || step < announced.version) return true;
+  return digests[announced.version] === announced.adapterDigest;
 }

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { UnacceptableMessage, type BusService } from '@ui-rl/bus';
+import { UnacceptableMessage, type BusService, type Lease } from '@ui-rl/bus';
 import { subjects, type Trajectory } from '@ui-rl/contracts';
 import type { Progress } from '../training/progress';
 import { findDefect } from '../training/turn-data';
@@ -10,6 +10,7 @@ import { InvalidShareAlarm } from './invalid-share';
 export interface IntakeParts {
   runId: string;
   bus: BusService;
+  lease: Pick<Lease, 'confirm'>;
   groupSize: number;
   imageTokenId: number;
   buffer: GroupBuffer;
@@ -17,6 +18,11 @@ export interface IntakeParts {
   warnings: RunWarnings;
   /** Groups requested since the run began. */
   groupsRequested: () => number;
+}
+
+/** The consumer by which a run's learners, one after the other, read its training episodes. */
+export function trajectoryConsumer(runId: string): string {
+  return `learner-${runId}`;
 }
 
 /** Takes in the training episodes of a run: checks them, puts them into their groups, has invalid ones played again. */
@@ -32,7 +38,7 @@ export class EpisodeIntake {
    * @throws UnacceptableMessage for one that nobody requested: its group would never be complete, and keep others waiting
    */
   async add(trajectory: Trajectory): Promise<{ settled: Promise<void> } | undefined> {
-    this.refuseUnsolicited(trajectory);
+    await this.refuseUnsolicited(trajectory);
     const problem = await this.validate(trajectory);
     const added = this.parts.buffer.add(trajectory, problem === undefined);
     if (added.kind === 'redundant') return undefined;
@@ -47,17 +53,22 @@ export class EpisodeIntake {
     return undefined;
   }
 
-  private refuseUnsolicited({ request }: Trajectory): void {
-    const { runId, groupSize, groupsRequested } = this.parts;
+  private async refuseUnsolicited({ request }: Trajectory): Promise<void> {
+    const { runId, lease, groupSize, groupsRequested } = this.parts;
     const reason = unsolicitedRequest(request, { runId, groupSize, groups: groupsRequested() });
-    if (reason !== undefined) throw new UnacceptableMessage(`nobody requested this episode: ${reason}`);
+    if (reason === undefined) return;
+    // A learner that was stopped for a while does not know what another one has requested meanwhile.
+    await lease.confirm();
+    throw new UnacceptableMessage(`nobody requested this episode: ${reason}`);
   }
 
   /** Why an episode does not count; undefined where it does. */
   private async validate(trajectory: Trajectory): Promise<string | undefined> {
     if (trajectory.status === 'invalid') return trajectory.invalidReason ?? 'no reason given';
-    const { progress, imageTokenId, warnings } = this.parts;
+    const { progress, imageTokenId, warnings, lease } = this.parts;
     const digest = progress.unknownDigest(trajectory);
+    // Nor which policies it had.
+    if (digest !== undefined) await lease.confirm();
     const defect =
       digest === undefined
         ? findDefect(trajectory, imageTokenId)

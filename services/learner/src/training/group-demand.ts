@@ -1,4 +1,4 @@
-import type { BusService } from '@ui-rl/bus';
+import type { BusService, Lease } from '@ui-rl/bus';
 import { checkpointName } from '@ui-rl/contracts';
 import type { LearnerOptions } from '../options';
 import type { PolicyWeights } from '../policy/policy-weights';
@@ -7,6 +7,7 @@ import type { Progress } from './progress';
 export interface GroupDemandParts {
   runId: string;
   bus: BusService;
+  lease: Pick<Lease, 'epoch'>;
   options: Pick<LearnerOptions, 'groupsPerBatch' | 'maxSteps' | 'maxStepsOffPolicy'>;
   progress: Progress;
   weights: PolicyWeights;
@@ -23,7 +24,7 @@ export class GroupDemand {
     return this.requested;
   }
 
-  /** Publishes the policy that samples now, and asks for the groups of the next batches. */
+  /** Publishes the policy that samples now, and asks for the groups of the next batches. @throws LeaseLost */
   async announce(): Promise<void> {
     const { bus, runId } = this.parts;
     const before = await bus.runs.policy(runId);
@@ -40,9 +41,10 @@ export class GroupDemand {
   }
 
   private async publish(): Promise<void> {
-    const { bus, runId, weights, progress } = this.parts;
+    const { bus, lease, runId, weights, progress } = this.parts;
     const { step, digest } = weights.current;
     await bus.runs.putPolicy(runId, {
+      epoch: lease.epoch,
       version: step,
       adapterDigest: digest,
       checkpoint: checkpointName({ runId, step }),

@@ -20,10 +20,12 @@ export class Progress {
   constructor(
     private readonly runId: string,
     private readonly model: BaseModel,
+    /** Where the run began; undefined where nobody noted that. */
+    private readonly device?: string,
   ) {}
 
-  static from(state: LearnerState, model: BaseModel): Progress {
-    const progress = new Progress(state.runId, model);
+  static from(state: LearnerState, model: BaseModel, device: string): Progress {
+    const progress = new Progress(state.runId, model, state.device ?? device);
     progress.step = state.step;
     progress.replacedGroups = state.replacedGroups;
     Object.assign(progress.counts, state.counts);
@@ -57,11 +59,14 @@ export class Progress {
     return trajectory.turns.map(({ adapterDigest }) => adapterDigest).find((digest) => !known.has(digest));
   }
 
-  toState(): LearnerState {
+  /** @param epoch of the lease of the learner that writes it */
+  toState(epoch: number): LearnerState {
     return {
       format: 1,
       runId: this.runId,
+      epoch,
       model: this.model,
+      device: this.device,
       step: this.step,
       digests: this.digests,
       settledGroups: this.settled.toString(),

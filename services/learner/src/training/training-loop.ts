@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { Lease } from '@ui-rl/bus';
 import type { Engine } from '@ui-rl/plugin-kit';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
@@ -18,6 +19,7 @@ import type { StepReports } from './step-reports';
 const KEPT_NEWEST = 3;
 
 export interface TrainingLoopParts {
+  lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
   engine: Engine;
   options: LearnerOptions;
   algorithm: Algorithm;
@@ -33,7 +35,7 @@ export interface TrainingLoopParts {
 /**
  * Trains as soon as enough groups are complete. The order makes a step happen once, whenever the process ends: weights and
  * what they were trained on are saved together, and uploaded; then the new policy is served and announced; then the groups'
- * messages are acknowledged.
+ * messages are acknowledged. A learner that another one has taken over from gets no further than to a saved step that nobody is told of.
  */
 export class TrainingLoop {
   private readonly logger = new Logger('training');
@@ -70,7 +72,8 @@ export class TrainingLoop {
 
   private async end(running: Promise<void> | undefined): Promise<void> {
     await running;
-    const { checkpoints, progress, reports, buffer } = this.parts;
+    const { checkpoints, progress, reports, buffer, lease } = this.parts;
+    await lease.confirm();
     await checkpoints.publish(progress.step, { last: true });
     await reports.publishCheckpoint();
     buffer.close();
@@ -78,13 +81,9 @@ export class TrainingLoop {
 
   /** Saves weights, optimizer and progress under the present step, for this machine and others. */
   async save(): Promise<{ uploadMs: number }> {
-    const { engine, checkpoints, progress } = this.parts;
-    const state = `${JSON.stringify(progress.toState(), null, 2)}\n`;
-    await engine.saveState({
-      model: 'policy',
-      dir: checkpoints.folder.pathOf(progress.step),
-      files: { 'state.json': state },
-    });
+    const { engine, checkpoints, progress, lease } = this.parts;
+    const files = { 'state.json': `${JSON.stringify(progress.toState(lease.epoch), null, 2)}\n` };
+    await checkpoints.save(progress.step, (dir) => engine.saveState({ model: 'policy', dir, files }));
     progress.failed = new IndexSet();
     const began = Date.now();
     await checkpoints.publish(progress.step);
@@ -139,7 +138,7 @@ export class TrainingLoop {
   }
 
   private async trainBatch(plan: BatchPlan): Promise<void> {
-    const { trainer, progress, weights, demand } = this.parts;
+    const { trainer, progress, weights, demand, lease } = this.parts;
     const began = Date.now();
     const trained = await trainer.train(plan.kept, progress.step, weights.current.digest);
     this.advanceProgress(plan, trained.digest, trained.tokens);
@@ -149,9 +148,10 @@ export class TrainingLoop {
     );
     const saveBegan = Date.now();
     metrics['time/waiting_for_episodes'] = (began - this.idleSince) / 1000;
-    progress.lastStep = { rolloutIds, metrics };
+    progress.lastStep = { epoch: lease.epoch, rolloutIds, metrics };
     await weights.publish(progress.step);
     const { uploadMs } = await this.save();
+    await lease.confirm();
     await weights.activate(progress.step, trained.digest);
     await demand.announce();
     const ended = Date.now();
@@ -191,8 +191,9 @@ export class TrainingLoop {
 
   /** The step is durable: reports it, acknowledges its episodes, and deletes checkpoints that are not kept. */
   private async conclude(plan: BatchPlan, checkpointMs: number): Promise<void> {
-    const { buffer, progress, reports, checkpoints } = this.parts;
+    const { buffer, progress, reports, checkpoints, lease } = this.parts;
     const { step, lastStep } = progress;
+    await lease.ensure();
     await reports.trackLastStep(new Date().toISOString());
     await reports.publishLastStep();
     const settled = [...plan.kept, ...plan.replaced];
