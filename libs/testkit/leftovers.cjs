@@ -48,7 +48,8 @@ module.exports = class Leftovers {
     for (const pid of process.platform === 'linux' ? readdirSync('/proc').filter(Number) : []) {
       try {
         const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
-        if (!variables.includes(`TMPDIR=${this.folder}`)) continue;
+        // A browser has a folder of its own in it.
+        if (!variables.some((variable) => variable.startsWith(`TMPDIR=${this.folder}`))) continue;
         const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
         found.push({ pid: Number(pid), command: command.slice(0, 200) });
       } catch {

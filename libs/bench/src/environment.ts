@@ -79,11 +79,15 @@ export class PluginPages implements Pages {
 
   static async open(task: Task, count: number): Promise<PluginPages> {
     const registry = await loadComponents();
-    const { chromiumBin } = readCliSettings();
     const environment = await registry.create(
       'environment',
-      { name: 'browser', ...(chromiumBin === undefined ? {} : { executable_path: chromiumBin }) },
-      { pages: registry.pages, maxSessions: count, log: () => undefined },
+      { name: 'browser' },
+      {
+        pages: registry.pages,
+        maxSessions: count,
+        programs: { chromium: readCliSettings().chromiumBin },
+        log: () => undefined,
+      },
     );
     const sessions = new Sessions(environment, { maxSessions: count });
     const open = async (seed: number) =>

@@ -57,7 +57,13 @@ describe('the run file', () => {
       threads: 0,
       gradient_checkpointing: 'auto',
     });
-    expect(run.environment.kind).toEqual({ name: 'browser', pages_per_browser: 8 });
+    expect(run.environment.kind).toEqual({
+      name: 'browser',
+      pages_per_browser: 8,
+      sandbox: 'on',
+      memory_mb: 4096,
+      private_origins: [],
+    });
     expect(run.rewards).toEqual([{ name: 'task-success' }]);
     expect(run.verifier).toEqual({ name: 'checks' });
     expect(run.logging).toMatchObject({ behavior_if_log_dir_exists: 'ask', upload_checkpoints: 'all' });

@@ -1,7 +1,6 @@
 import { chromium } from 'playwright';
 import sharp from 'sharp';
-import { Lab, VIEWPORT, type Player } from '../test/support';
-import { findBrowser } from './find-browser';
+import { browserPath, Lab, VIEWPORT, type Player } from '../test/support';
 
 /** Writes every event into its state. */
 const RECORDER = `
@@ -236,7 +235,7 @@ describe('screenshots', () => {
     const html = '<!doctype html><body style="background: linear-gradient(red, blue)">Hello <b>world</b>';
     lab.page('gradient', html);
     const player = await lab.open({ page: 'gradient' });
-    const browser = await chromium.launch({ executablePath: findBrowser(null, chromium.executablePath()) });
+    const browser = await chromium.launch({ executablePath: browserPath() });
     const page = await browser.newPage({ viewport: VIEWPORT });
     await page.setContent(html);
     const expected = await pixels(await page.screenshot());

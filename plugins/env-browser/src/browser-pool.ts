@@ -1,34 +1,28 @@
-import type { Browser, BrowserContext, BrowserContextOptions, BrowserType } from 'playwright';
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright';
 import { DEADLINES } from '@ui-rl/plugin-kit';
+import type { ChromiumProcess } from './chromium-process';
 import { BrowserError } from './errors';
-
-const ARGS = [
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-smooth-scrolling',
-  // WebRTC would go past the proxy that closes the network.
-  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
-];
-
-/** How a browser is launched. */
-export interface LaunchOptions {
-  executablePath: string;
-  /** Origins without TLS that count as secure: only secure pages may ask for hosts of the local network. */
-  trustedOrigins: readonly string[];
-}
+import type { Launcher } from './launch';
+import { watchMemory } from './memory-watch';
 
 type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
+export interface PoolOptions {
+  contextsPerBrowser: number;
+  /** Of one browser with all its contexts. */
+  memoryBytes: number;
+}
+
 interface PooledBrowser {
   browser: Browser;
+  process: ChromiumProcess;
   contexts: number;
 }
 
 export interface Lease {
   context: BrowserContext;
+  /** Has `onFlood` called where the pages of the context tell more than can be listened to. `id` is the browser's own. */
+  watchTraffic(id: string, onFlood: () => void): void;
   /** Closes the context and frees its slot. Never throws. */
   release(): Promise<void>;
 }
@@ -40,9 +34,8 @@ export class BrowserPool {
   private closed = false;
 
   constructor(
-    private readonly chromium: BrowserType,
-    private readonly launchOptions: LaunchOptions,
-    private readonly contextsPerBrowser: number,
+    private readonly launcher: Launcher,
+    private readonly options: PoolOptions,
     private readonly log: Log,
   ) {}
 
@@ -56,7 +49,16 @@ export class BrowserPool {
     const pooled = await this.acquire();
     try {
       const context = await pooled.browser.newContext(options);
-      return { context, release: () => this.release(pooled, context) };
+      const { traffic } = pooled.process.pipe;
+      const unwatch: (() => void)[] = [];
+      return {
+        context,
+        watchTraffic: (id, onFlood) => void unwatch.push(traffic.watch(id, onFlood)),
+        release: async () => {
+          await this.release(pooled, context);
+          unwatch.forEach((end) => end());
+        },
+      };
     } catch (cause) {
       pooled.contexts--;
       throw new BrowserError('crashed', `the browser could not open a context: ${messageOf(cause)}`, {
@@ -68,15 +70,14 @@ export class BrowserPool {
   async close(): Promise<void> {
     this.closed = true;
     if (this.starting !== null) await this.starting.catch(() => undefined);
-    const browsers = this.browsers.splice(0);
-    await Promise.all(browsers.map(({ browser }) => browser.close().catch(() => undefined)));
+    await Promise.all(this.browsers.splice(0).map(end));
   }
 
   /** A browser with a free slot; the slot is taken before anyone else can take it. */
   private async acquire(): Promise<PooledBrowser> {
     for (;;) {
       const free = this.browsers.find(
-        ({ browser, contexts }) => browser.isConnected() && contexts < this.contextsPerBrowser,
+        ({ browser, contexts }) => browser.isConnected() && contexts < this.options.contextsPerBrowser,
       );
       if (free !== undefined) {
         free.contexts++;
@@ -96,9 +97,11 @@ export class BrowserPool {
   }
 
   private async launch(): Promise<PooledBrowser> {
-    const pooled: PooledBrowser = { browser: await this.launchBrowser(), contexts: 0 };
+    const pooled: PooledBrowser = { ...(await this.launcher.launch()), contexts: 0 };
     this.browsers.push(pooled);
+    const unwatch = this.watchMemory(pooled.process);
     pooled.browser.on('disconnected', () => {
+      unwatch();
       if (!this.browsers.includes(pooled)) return;
       this.browsers = this.browsers.filter((other) => other !== pooled);
       this.log('warn', `a browser died with ${pooled.contexts} pages; the next page starts another one`);
@@ -106,33 +109,14 @@ export class BrowserPool {
     return pooled;
   }
 
-  private async launchBrowser(): Promise<Browser> {
-    const isRoot = process.getuid?.() === 0;
-    try {
-      return await this.launchWith(!isRoot);
-    } catch (cause) {
-      const message = messageOf(cause);
-      if (!isRoot && /sandbox/i.test(message)) {
-        this.log('warn', 'Chromium has no usable sandbox here and runs without; its network stays closed');
-        return this.launchWith(false);
-      }
-      throw new BrowserError(
-        'no_browser',
-        `${this.launchOptions.executablePath} does not start: ${message}`,
-        { cause },
+  private watchMemory({ pid }: ChromiumProcess): () => void {
+    const { memoryBytes } = this.options;
+    return watchMemory(pid!, memoryBytes, ({ bytes }, total) => {
+      this.log(
+        'warn',
+        `a browser had ${megabytes(total)} MiB, more than environment.memory_mb (${megabytes(memoryBytes)}): ` +
+          `its largest process, with ${megabytes(bytes)} MiB, was ended`,
       );
-    }
-  }
-
-  private async launchWith(chromiumSandbox: boolean): Promise<Browser> {
-    const { executablePath, trustedOrigins } = this.launchOptions;
-    return this.chromium.launch({
-      executablePath,
-      chromiumSandbox,
-      args: [...ARGS, `--unsafely-treat-insecure-origin-as-secure=${trustedOrigins.join(',')}`],
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      handleSIGHUP: false,
     });
   }
 
@@ -156,8 +140,18 @@ export class BrowserPool {
     if (!this.browsers.includes(pooled)) return;
     this.browsers = this.browsers.filter((other) => other !== pooled);
     if (!idle) this.log('warn', 'a page could not be closed, so that its browser is ended');
-    await pooled.browser.close().catch(() => undefined);
+    await end(pooled);
   }
+}
+
+async function end({ browser, process }: PooledBrowser): Promise<void> {
+  await browser.close().catch(() => undefined);
+  process.kill();
+  await process.exited;
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 2 ** 20);
 }
 
 export function messageOf(error: unknown): string {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
-import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
+import type { BrowserContext, BrowserContextOptions, CDPSession, Page, Request } from 'playwright';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
-import { closedNetwork, guardNetwork } from './network';
-import type { PageSpec } from './page-spec';
+import { PageNetwork } from './network';
+import type { PageRules, PageSpec } from './page-spec';
+import { pageText } from './page-text';
 
 /** What a page offers to the environment as functions of `window.uirl`. */
 export interface PageContract {
@@ -51,6 +52,7 @@ export class BrowserTab {
     readonly page: Page,
     readonly cdp: CDPSession,
     private readonly lease: Lease,
+    private readonly network: PageNetwork,
     private readonly log: TabLog,
   ) {
     this.failure = new Promise((_resolve, reject) => {
@@ -62,29 +64,20 @@ export class BrowserTab {
     this.failure.catch(() => undefined);
   }
 
-  static async create(
-    pool: BrowserPool,
-    spec: PageSpec,
-    pages: Readonly<Record<string, string>>,
-    log: TabLog,
-  ): Promise<BrowserTab> {
-    const lease = await pool.lease({
-      ...closedNetwork(spec),
-      viewport: spec.viewport,
-      deviceScaleFactor: 1,
-      hasTouch: spec.input === 'touch',
-      locale: 'en-US',
-      timezoneId: 'UTC',
-      reducedMotion: 'reduce',
+  static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
+    const network = await PageNetwork.open(spec, rules);
+    const lease = await pool.lease({ ...network.contextOptions, ...lookOf(spec) }).catch((error: unknown) => {
+      network.close();
+      throw error;
     });
     try {
       const page = await lease.context.newPage();
-      const tab = new BrowserTab(spec, page, await lease.context.newCDPSession(page), lease, log);
-      tab.watch(lease.context);
-      await tab.cdp.send('Page.enable');
-      await guardNetwork(lease.context, spec, pages, (url, isNavigation) => tab.refused(url, isNavigation));
+      const cdp = await lease.context.newCDPSession(page);
+      const tab = new BrowserTab(spec, page, cdp, lease, network, log);
+      await tab.watch(lease.context);
       return tab;
     } catch (cause) {
+      network.close();
       await lease.release();
       if (cause instanceof BrowserError) throw cause;
       throw new BrowserError('crashed', `the browser could not open a page: ${messageOf(cause)}`, { cause });
@@ -115,9 +108,8 @@ export class BrowserTab {
       }
     } catch (cause) {
       if (cause instanceof BrowserError || this.failed) throw cause;
-      throw new BrowserError('page_error', `${this.spec.url} cannot be loaded: ${messageOf(cause)}`, {
-        cause,
-      });
+      const reason = this.network.refusal ?? messageOf(cause);
+      throw new BrowserError('page_error', `${this.spec.url} cannot be loaded: ${reason}`, { cause });
     }
     this.contract = await this.evaluate<PageContract>(PROBE);
   }
@@ -236,6 +228,7 @@ export class BrowserTab {
   async destroy(): Promise<void> {
     if (this.destroyed) return;
     this.destroyed = true;
+    this.network.close();
     await this.lease.release();
   }
 
@@ -253,7 +246,21 @@ export class BrowserTab {
     }
   }
 
-  private watch(context: BrowserContext): void {
+  private async watch(context: BrowserContext): Promise<void> {
+    this.watchPage(context);
+    this.watchNavigation();
+    this.network.onRefused = (what, isNavigation) => this.refused(what, isNavigation);
+    const [{ targetInfo }] = await Promise.all([
+      this.cdp.send('Target.getTargetInfo'),
+      this.cdp.send('Page.enable'),
+      this.network.guard(context),
+    ]);
+    this.lease.watchTraffic(targetInfo.browserContextId!, () =>
+      this.fail(new BrowserError('page_error', 'the page floods the browser with messages or requests')),
+    );
+  }
+
+  private watchPage(context: BrowserContext): void {
     const { page } = this;
     page.on('crash', () => this.fail(new BrowserError('crashed', 'the page crashed')));
     page.on('close', () => this.fail(new BrowserError('crashed', 'the page or its browser is gone')));
@@ -268,12 +275,11 @@ export class BrowserTab {
     // Comes before the popup itself, thus in time for the step that opened it.
     this.cdp.on('Page.windowOpen', () => this.note('popup_blocked'));
     page.on('filechooser', () => this.note('file_chooser_blocked'));
-    page.on('pageerror', (error) => this.log('debug', `${this.spec.url}: ${error.message}`));
+    page.on('pageerror', (error) => this.log('debug', `${this.spec.url}: ${pageText(error.message)}`));
     page.on('console', (message) => this.noteNavigationRefusal(message.text()));
     context.on('page', (popup) => {
       if (popup !== page) popup.close().catch(() => undefined);
     });
-    this.watchNavigation();
   }
 
   private watchNavigation(): void {
@@ -290,8 +296,8 @@ export class BrowserTab {
     });
   }
 
-  private refused(url: string, isNavigation: boolean): void {
-    this.log('debug', `${this.spec.url}: ${url} is not allowed`);
+  private refused(what: string, isNavigation: boolean): void {
+    this.log('debug', `${this.spec.url}: ${pageText(what)}`);
     if (isNavigation) this.note('blocked_navigation');
   }
 
@@ -300,4 +306,16 @@ export class BrowserTab {
     if (/^Not allowed to (load local resource|navigate top frame)/.test(text))
       this.note('blocked_navigation');
   }
+}
+
+/** What makes all machines show a page alike. */
+function lookOf({ viewport, input }: PageSpec): BrowserContextOptions {
+  return {
+    viewport,
+    deviceScaleFactor: 1,
+    hasTouch: input === 'touch',
+    locale: 'en-US',
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+  };
 }

@@ -11,8 +11,9 @@ import {
 import { BrowserError } from './errors';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
+import { Launcher } from './launch';
 import type { BrowserOptions } from './options';
-import { pageOrigin, readPageSpec, type PageSpec } from './page-spec';
+import { pageOrigin, readPageSpec, type PageRules, type PageSpec } from './page-spec';
 import { asReply, BrowserSession, readState } from './session';
 import { settle } from './settle';
 import { BrowserTab } from './browser-tab';
@@ -21,26 +22,43 @@ import { BrowserTab } from './browser-tab';
 export class BrowserEnvironment implements Environment {
   private readonly idle: BrowserTab[] = [];
   private playing = 0;
+  private readonly rules: PageRules;
 
   private constructor(
     private readonly pool: BrowserPool,
+    private readonly launcher: Launcher,
+    private readonly options: BrowserOptions,
     private readonly context: EnvironmentContext,
-  ) {}
+  ) {
+    const privateOrigins = new Set(options.private_origins.map((origin) => new URL(origin).origin));
+    this.rules = { pages: context.pages, privateOrigins };
+  }
 
   /** Starts the first browser. Throws `BrowserError` where there is none. */
   static async create(options: BrowserOptions, context: EnvironmentContext): Promise<BrowserEnvironment> {
     // Loaded here: processes that only list plugins need no Playwright.
     const { chromium } = await import('playwright');
-    const executablePath = findBrowser(options.executable_path ?? null, chromium.executablePath());
-    const launch = { executablePath, trustedOrigins: Object.keys(context.pages).map(pageOrigin) };
-    const pool = new BrowserPool(chromium, launch, options.pages_per_browser, context.log);
+    const { sandbox, pages_per_browser: contextsPerBrowser } = options;
+    const executablePath = findBrowser(context.programs.chromium, chromium.executablePath());
+    const memoryBytes = options.memory_mb * 2 ** 20;
+    const trustedOrigins = Object.keys(context.pages).map(pageOrigin);
+    const launch = {
+      executablePath,
+      sandbox,
+      memoryBytes,
+      trustedOrigins,
+      pagesPerBrowser: contextsPerBrowser,
+    };
+    const launcher = new Launcher(chromium, launch, context.log);
+    const pool = new BrowserPool(launcher, { contextsPerBrowser, memoryBytes }, context.log);
     await pool.start();
-    return new BrowserEnvironment(pool, context);
+    return new BrowserEnvironment(pool, launcher, options, context);
   }
 
   async open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
     return asReply(async () => {
-      const spec = readPageSpec(task, this.context.pages);
+      const spec = readPageSpec(task, this.rules);
+      this.refuseUnconfined(spec);
       this.playing++;
       try {
         return await retry(RETRIES.browserPage, () => this.start(spec, seed, deadline), {
@@ -57,6 +75,16 @@ export class BrowserEnvironment implements Environment {
   async close(): Promise<void> {
     await Promise.all(this.idle.splice(0).map((tab) => tab.destroy()));
     await this.pool.close();
+  }
+
+  /** A page of the web may be made to attack the browser, which without a sandbox is this machine. */
+  private refuseUnconfined({ networkOrigins: [web] }: PageSpec): void {
+    if (web === undefined || this.launcher.isSandboxed || this.options.sandbox === 'off') return;
+    throw new BrowserError(
+      'no_sandbox',
+      `${web} is not shown: Chromium has no sandbox on this machine, as its log says. Pages from local folders are shown; ` +
+        'for the web allow user namespaces, or say in the run file: environment: { sandbox: off }',
+    );
   }
 
   private async start(spec: PageSpec, seed: number, deadline: Deadline): Promise<EnvironmentSession> {
@@ -96,7 +124,7 @@ export class BrowserEnvironment implements Environment {
     while (this.idle.length > 0 && this.idle.length + this.playing > this.context.maxSessions) {
       await this.idle.shift()?.destroy();
     }
-    return BrowserTab.create(this.pool, spec, this.context.pages, this.context.log);
+    return BrowserTab.create(this.pool, spec, this.rules, this.context.log);
   }
 
   private async takeBack(tab: BrowserTab, healthy: boolean): Promise<void> {

@@ -3,6 +3,8 @@ export type BrowserErrorCode =
   | 'bad_task'
   /** There is no Chromium, or it does not start. */
   | 'no_browser'
+  /** Pages of the web are not shown where nothing confines them. */
+  | 'no_sandbox'
   /** The page or its browser is gone. */
   | 'crashed'
   /** The page did not answer in time. */

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf, descendants, isAlive, Lab, until, value } from '../test/support';
+import { browsers, codeOf, descendants, homeOfBrowser, isAlive, Lab, until, value } from '../test/support';
 import browser from './index';
+import { BrowserOptions } from './options';
 
 const COUNTER = `<body style="margin:0;height:100vh;background:#fff"><script>
   let clicks = 0, episodes = 0;
@@ -17,16 +18,6 @@ const click = { action: 'click', x: 20, y: 20 };
 const hang = { action: 'key', keys: ['h'] };
 
 const renderers = () => descendants(process.pid).filter(({ command }) => command.includes('--type=renderer'));
-const browsers = () =>
-  descendants(process.pid).filter(
-    ({ command }) => command.includes('--remote-debugging-pipe') && !command.includes('--type='),
-  );
-
-/** A browser that is killed cannot remove the folder of its socket. */
-afterAll(() => {
-  const left = readdirSync(tmpdir()).filter((name) => name.startsWith('org.chromium.Chromium.'));
-  for (const name of left) rmSync(join(tmpdir(), name), { recursive: true });
-});
 
 describe('faults', () => {
   let lab: Lab;
@@ -57,6 +48,7 @@ describe('faults', () => {
     const waiting = b.ask({ action: 'wait', seconds: 8 }, 12_000);
     await a.act(click);
     const [{ pid }] = browsers();
+    const home = homeOfBrowser();
     process.kill(pid, 'SIGKILL');
     expect(codeOf(await waiting)).toBe('crashed');
     expect(codeOf(await a.ask(click))).toBe('crashed');
@@ -64,6 +56,7 @@ describe('faults', () => {
     await next.act(click);
     expect(await next.close()).toEqual({ clicks: 1, episodes: 1 });
     expect(browsers().map((process) => process.pid)).not.toContain(pid);
+    expect(existsSync(home)).toBe(false);
     expect(lab.log.join('\n')).toMatch(/a browser died/);
   });
 
@@ -171,6 +164,8 @@ describe('processes', () => {
 
   it('are not left behind by a process that is killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'killed-'));
+    // The browser of a service that is root runs as another user.
+    chmodSync(folder, 0o711);
     const child = spawn(
       process.execPath,
       [join(__dirname, '../../../libs/testkit/run-ts.cjs'), join(__dirname, '../test/open-forever.ts')],
@@ -185,10 +180,15 @@ describe('processes', () => {
   });
 
   it('cannot be started from what is no browser, which is said at once', async () => {
-    const create = (options: { executable_path: string }) =>
-      browser.create({ pages_per_browser: 8, ...options }, { pages: {}, maxSessions: 1, log: () => {} });
-    await expect(create({ executable_path: '/none' })).rejects.toMatchObject({ code: 'no_browser' });
-    await expect(create({ executable_path: '/bin/false' })).rejects.toMatchObject({
+    const create = (path: string) =>
+      browser.create(new BrowserOptions(), {
+        pages: {},
+        maxSessions: 1,
+        programs: { chromium: path },
+        log: () => {},
+      });
+    await expect(create('/none')).rejects.toMatchObject({ code: 'no_browser' });
+    await expect(create('/bin/false')).rejects.toMatchObject({
       code: 'no_browser',
       message: expect.stringMatching(/^\/bin\/false does not start: /) as string,
     });

@@ -16,13 +16,13 @@ const SYSTEM_PATHS = [
 
 const INSTALL = 'npx playwright install --with-deps chromium';
 
-/** The browser to use: the one requested, the one `downloaded` by Playwright, or the system's. Throws `BrowserError`. */
-export function findBrowser(asked: string | null, downloaded: string): string {
-  if (asked !== null) {
-    if (existsSync(asked)) return asked;
+/** The browser to use: the one this machine `names`, the one `downloaded` by Playwright, or the system's. Throws `BrowserError`. */
+export function findBrowser(named: string | undefined, downloaded: string): string {
+  if (named !== undefined) {
+    if (existsSync(named)) return named;
     throw new BrowserError(
       'no_browser',
-      `there is no browser at ${asked} (executable_path or CHROMIUM_BIN); correct it, or install one: ${INSTALL}`,
+      `there is no browser at ${named} (CHROMIUM_BIN); correct it, or install one: ${INSTALL}`,
     );
   }
   const found = [downloaded, ...SYSTEM_PATHS].find((path) => existsSync(path));

@@ -1,4 +1,5 @@
-import { Lab, WebServer, codeOf } from '../test/support';
+import { readdirSync } from 'node:fs';
+import { Lab, WebServer, codeOf, homeOfBrowser } from '../test/support';
 
 const BUTTON = 'style="position: fixed; left: 0; top: 0; width: 160px; height: 60px"';
 
@@ -28,7 +29,7 @@ describe('the network of a page', () => {
       }
     });
     lab.page('p', '');
-    await lab.start();
+    await lab.start({ private_origins: [web.origin, foreign(), 'http://127.0.0.1:9'] });
   });
   afterAll(async () => {
     await lab.stop();
@@ -118,6 +119,7 @@ describe('the network of a page', () => {
     ['a script', () => onClick(`location.href = '${web.origin}/script'`)],
     ['a form', () => clickable(`<form action="${web.origin}/form"><button ${BUTTON}>x</button></form>`)],
     ['a file', () => clickable(`<a ${BUTTON} href="file:///etc/passwd">x</a>`)],
+    ['the browser itself', () => clickable(`<a ${BUTTON} href="chrome://settings">x</a>`)],
     ['data', () => clickable(`<a ${BUTTON} href="data:text/html,x">x</a>`)],
     ['the page of another plugin', () => clickable(`<a ${BUTTON} href="http://q.uirl/">x</a>`)],
   ])('stays on the page where %s would leave it, and says so', async (_name, html) => {
@@ -175,6 +177,15 @@ describe('the network of a page', () => {
     expect(web.asked).toEqual([]);
   });
 
+  it('keeps nothing of what a page has it download', async () => {
+    const origin = web.origin;
+    const files = () => readdirSync(homeOfBrowser(), { recursive: true }).map(String);
+    const html = clickable(`<a ${BUTTON} href="${origin}/file">x</a>`);
+    expect(await clickOn(html, { allowed_origins: [origin] })).toMatchObject({ outcome: 'download_blocked' });
+    expect(web.asked).toEqual(['/file']);
+    expect(files().filter((name) => /a\.bin|download/i.test(name))).toEqual([]);
+  });
+
   it('says what is wrong with a task or its page', async () => {
     const open = (options: Record<string, unknown>) =>
       lab.sessions.open({
@@ -186,6 +197,12 @@ describe('the network of a page', () => {
     expect(await open({ page: 'none' })).toMatchObject({ error: { code: 'bad_task' } });
     expect(await open({ url: `${web.origin}/missing` })).toMatchObject({
       error: { code: 'page_error', message: `${web.origin}/missing answers 404` },
+    });
+    expect(await open({ url: `${web.origin}/redirect` })).toMatchObject({
+      error: {
+        code: 'page_error',
+        message: expect.stringMatching(/cannot be loaded: localhost:\d+ is not allowed$/) as string,
+      },
     });
     lab.page(
       'broken',

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import type { BrowserContext, BrowserContextOptions, Route } from 'playwright';
-import type { PageSpec } from './page-spec';
-
-/** Nothing listens there: what goes past the interception (redirects, sockets) ends here. */
-const NOWHERE = 'http://127.0.0.1:1';
+import { NOWHERE } from './chromium-arguments';
+import { Gateway } from './gateway';
+import type { PageRules, PageSpec } from './page-spec';
 
 const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -22,53 +21,72 @@ const CONTENT_TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 };
 
-/** The options of a context that reaches no host but those of the allowed origins. */
-export function closedNetwork(spec: PageSpec): BrowserContextOptions {
-  const hosts = [...spec.origins].map((origin) => new URL(origin).host);
-  return {
-    serviceWorkers: 'block',
-    // Further origins may lie on this machine or its network, which Chromium would ask a person about.
-    permissions: spec.origins.size > 1 ? ['local-network-access'] : [],
-    acceptDownloads: false,
-    // Loopback addresses go past any proxy unless that rule is taken away first.
-    proxy: { server: NOWHERE, bypass: ['<-loopback>', ...hosts].join(',') },
-  };
-}
+/** What was refused, and whether the page itself would have gone there. */
+export type Refused = (what: string, isNavigation: boolean) => void;
 
-/** Serves plugin pages from disk, lets allowed origins pass, and refuses everything else. */
-export async function guardNetwork(
-  context: BrowserContext,
-  spec: PageSpec,
-  pages: Readonly<Record<string, string>>,
-  refused: (url: string, isNavigation: boolean) => void,
-): Promise<void> {
-  await context.route('**/*', async (route) => {
-    try {
-      await answer(route, spec, pages, refused);
-    } catch {
-      // The page was closed while its request was answered.
+/** What one page may reach: folders of this machine, allowed origins through a gateway of its own, and nothing else. */
+export class PageNetwork {
+  onRefused: Refused = () => undefined;
+  /** Why the gateway refused the last connection that it did. */
+  refusal: string | null = null;
+
+  private constructor(
+    private readonly spec: PageSpec,
+    private readonly rules: PageRules,
+    private readonly gateway: Gateway | null,
+  ) {}
+
+  static async open(spec: PageSpec, rules: PageRules): Promise<PageNetwork> {
+    if (spec.networkOrigins.length === 0) return new PageNetwork(spec, rules, null);
+    const onRefused = (reason: string) => {
+      network.refusal = reason;
+      network.onRefused(reason, false);
+    };
+    const { networkOrigins: origins } = spec;
+    const gateway = await Gateway.open({ origins, privateOrigins: rules.privateOrigins, onRefused });
+    const network = new PageNetwork(spec, rules, gateway);
+    return network;
+  }
+
+  /** Options of a context whose connections, of whatever kind, end at the gateway, or nowhere. */
+  get contextOptions(): BrowserContextOptions {
+    return {
+      serviceWorkers: 'block',
+      acceptDownloads: false,
+      // Loopback addresses go past any proxy unless that rule is taken away first.
+      proxy: { server: this.gateway?.url ?? NOWHERE, bypass: '<-loopback>' },
+    };
+  }
+
+  /** Serves plugin pages from disk, lets allowed origins pass, and refuses everything else. */
+  async guard(context: BrowserContext): Promise<void> {
+    await context.route('**/*', async (route) => {
+      try {
+        await this.answer(route);
+      } catch {
+        // The page was closed while its request was answered.
+      }
+    });
+  }
+
+  close(): void {
+    this.gateway?.close();
+  }
+
+  private async answer(route: Route): Promise<void> {
+    const request = route.request();
+    const url = new URL(request.url());
+    const folder = folderOf(url, this.rules.pages);
+    if (!this.spec.origins.has(url.origin)) {
+      const isNavigation = request.isNavigationRequest() && request.frame().parentFrame() === null;
+      this.onRefused(`${request.url()} is not allowed`, isNavigation);
+      // "aborted" leaves the page where it is; other reasons would show the browser's error page.
+      await route.abort(isNavigation ? 'aborted' : 'blockedbyclient');
+    } else if (folder === null) {
+      await route.continue();
+    } else {
+      await serve(route, folder, url.pathname);
     }
-  });
-}
-
-async function answer(
-  route: Route,
-  spec: PageSpec,
-  pages: Readonly<Record<string, string>>,
-  refused: (url: string, isNavigation: boolean) => void,
-): Promise<void> {
-  const request = route.request();
-  const url = new URL(request.url());
-  const folder = folderOf(url, pages);
-  if (!spec.origins.has(url.origin)) {
-    const isNavigation = request.isNavigationRequest() && request.frame().parentFrame() === null;
-    refused(request.url(), isNavigation);
-    // "aborted" leaves the page where it is; other reasons would show the browser's error page.
-    await route.abort(isNavigation ? 'aborted' : 'blockedbyclient');
-  } else if (folder === null) {
-    await route.continue();
-  } else {
-    await serve(route, folder, url.pathname);
   }
 }
 

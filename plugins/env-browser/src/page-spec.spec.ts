@@ -3,10 +3,13 @@ import { completeOptions } from '@ui-rl/plugin-kit';
 import { BrowserOptions } from './options';
 import { readPageSpec } from './page-spec';
 
-const pages = { pocket: '/pages/pocket' };
+const rules = {
+  pages: { pocket: '/pages/pocket', other: '/pages/other' },
+  privateOrigins: new Set(['http://127.0.0.1:8080']),
+};
 
 function spec(options: Record<string, unknown>) {
-  return readPageSpec({ id: 't1', description: 'x', environment: { kind: 'browser', options } }, pages);
+  return readPageSpec({ id: 't1', description: 'x', environment: { kind: 'browser', options } }, rules);
 }
 
 describe('the options of a task', () => {
@@ -16,6 +19,7 @@ describe('the options of a task', () => {
       page: 'pocket',
       viewport: { width: 1280, height: 800 },
       origins: new Set(['http://pocket.uirl']),
+      networkOrigins: [],
       reset: {},
       input: 'mouse',
     });
@@ -25,7 +29,7 @@ describe('the options of a task', () => {
     const options = {
       url: 'https://example.com/a?b',
       viewport: { width: 160, height: 224 },
-      allowed_origins: ['http://127.0.0.1:8080'],
+      allowed_origins: ['http://127.0.0.1:8080', 'http://other.uirl'],
       reset: { start: 'home' },
       input: 'touch',
     };
@@ -33,7 +37,8 @@ describe('the options of a task', () => {
       url: 'https://example.com/a?b',
       page: null,
       viewport: { width: 160, height: 224 },
-      origins: new Set(['https://example.com', 'http://127.0.0.1:8080']),
+      origins: new Set(['https://example.com', 'http://127.0.0.1:8080', 'http://other.uirl']),
+      networkOrigins: ['https://example.com', 'http://127.0.0.1:8080'],
       reset: { start: 'home' },
       input: 'touch',
     });
@@ -42,7 +47,7 @@ describe('the options of a task', () => {
   it.each([
     [{}, '"page" or "url" is needed, and only one of them'],
     [{ page: 'pocket', url: 'http://a' }, '"page" or "url" is needed, and only one of them'],
-    [{ page: 'packet' }, '"page" is "packet", known pages: pocket'],
+    [{ page: 'packet' }, '"page" is "packet", known pages: other, pocket'],
     [{ page: 'constructor' }, '"page" is "constructor"'],
     [{ url: 'file:///etc/passwd' }, '"url" must be an http or https address, found "file:///etc/passwd"'],
     [{ url: 'data:text/html,x' }, '"url" must be an http or https address'],
@@ -60,6 +65,18 @@ describe('the options of a task', () => {
     ],
     [{ page: 'pocket', allowed_origins: ['file://'] }, '"allowed_origins" holds "file://"'],
     [{ page: 'pocket', allowed_origins: ['*'] }, '"allowed_origins" holds "*"'],
+    [
+      { url: 'http://localhost/' },
+      `"url" or "allowed_origins" names http://localhost, on this machine or in a private network`,
+    ],
+    [
+      { page: 'pocket', allowed_origins: ['http://[::1]:8080'] },
+      '"url" or "allowed_origins" names http://[::1]:8080',
+    ],
+    [
+      { page: 'pocket', allowed_origins: ['http://127.0.0.1'] },
+      '"url" or "allowed_origins" names http://127.0.0.1,',
+    ],
     [{ page: 'pocket', reset: 'home' }, '"reset" must be an object, found "home"'],
     [{ page: 'pocket', input: 'pen' }, '"input" must be "mouse" or "touch", found "pen"'],
   ])('%j is refused', (options, problem) => {
@@ -71,15 +88,24 @@ describe('the options of the environment', () => {
   const read = (given: Record<string, unknown>) => completeOptions(BrowserOptions, given, 'here');
 
   it('have defaults and are read', () => {
-    expect(read({})).toEqual({ options: { pages_per_browser: 8 }, problems: [] });
-    const given = { executable_path: '/x', pages_per_browser: 3 };
+    const defaults = { pages_per_browser: 8, sandbox: 'on', memory_mb: 4096, private_origins: [] };
+    expect(read({})).toEqual({ options: defaults, problems: [] });
+    const given = {
+      pages_per_browser: 3,
+      sandbox: 'off',
+      memory_mb: 512,
+      private_origins: ['http://localhost:3000', 'https://intranet'],
+    };
     expect(read(given)).toEqual({ options: given, problems: [] });
-    expect(read({ executable_path: null }).problems).toEqual([]);
   });
 
   it.each([
     [{ headless: false }, 'unknown option "headless"'],
-    [{ executable_path: 3 }, 'executable_path is 3, expected a text that is not empty'],
+    [{ executable_path: '/bin/sh' }, 'unknown option "executable_path"'],
+    [{ sandbox: 'no' }, 'sandbox is "no", expected one of on, off'],
+    [{ memory_mb: 100 }, 'memory_mb is 100, expected a whole number of at least 512'],
+    [{ private_origins: ['localhost:3000'] }, 'which must be an origin such as http://localhost:3000'],
+    [{ private_origins: ['http://a/b'] }, 'which must be an origin such as'],
     [
       { pages_per_browser: 0 },
       'pages_per_browser is 0, expected a whole number of at least 1 and at most 64',
@@ -94,7 +120,7 @@ describe('the options of the environment', () => {
 describe('findBrowser', () => {
   it('takes the browser requested, then the one Playwright brought', () => {
     expect(findBrowser(process.execPath, __filename)).toBe(process.execPath);
-    expect(findBrowser(null, __filename)).toBe(__filename);
+    expect(findBrowser(undefined, __filename)).toBe(__filename);
   });
 
   it('says how to install one', () => {

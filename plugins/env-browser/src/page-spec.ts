@@ -1,4 +1,5 @@
 import { isRecord, show, type Task } from '@ui-rl/plugin-kit';
+import { hostOf, isPrivateHost } from './addresses';
 import { BrowserError } from './errors';
 
 export interface Viewport {
@@ -16,10 +17,20 @@ export interface PageSpec {
   viewport: Viewport;
   /** Origins that may be reached, the start's own among them. */
   origins: ReadonlySet<string>;
+  /** Those of them that are not served from a local folder. */
+  networkOrigins: readonly string[];
   /** Given to the page's `window.uirl.reset` together with the seed. */
   reset: Record<string, unknown>;
   /** Whether points are touched by a finger or clicked with a mouse. */
   input: 'mouse' | 'touch';
+}
+
+/** What a machine and its run let tasks show. */
+export interface PageRules {
+  /** Page → folder. */
+  pages: Readonly<Record<string, string>>;
+  /** Origins on this machine or in a private network that are not closed. */
+  privateOrigins: ReadonlySet<string>;
 }
 
 const DEFAULT_VIEWPORT: Viewport = { width: 1280, height: 800 };
@@ -32,7 +43,7 @@ type Refuse = (problem: string) => never;
  * Reads `task.environment.options`: `page` (name of a plugin page) or `url`, `viewport {width, height}`,
  * `allowed_origins`, `reset`, `input` (`mouse` or `touch`). Throws `BrowserError` that names what is wrong.
  */
-export function readPageSpec(task: Task, pages: Readonly<Record<string, string>>): PageSpec {
+export function readPageSpec(task: Task, { pages, privateOrigins }: PageRules): PageSpec {
   const refuse: Refuse = (problem) => {
     throw new BrowserError(
       'bad_task',
@@ -42,10 +53,15 @@ export function readPageSpec(task: Task, pages: Readonly<Record<string, string>>
   const options = task.environment?.options ?? {};
   refuseUnknown(options, ['page', 'url', 'viewport', 'allowed_origins', 'reset', 'input'], refuse);
   const start = readStart(options, pages, refuse);
+  const origins = [new URL(start.url).origin, ...readOrigins(options.allowed_origins, refuse)];
+  const local = new Set(Object.keys(pages).map(pageOrigin));
+  const networkOrigins = origins.filter((origin) => !local.has(origin));
+  refusePrivate(networkOrigins, privateOrigins, refuse);
   return {
     ...start,
     viewport: readViewport(options.viewport, refuse),
-    origins: new Set([new URL(start.url).origin, ...readOrigins(options.allowed_origins, refuse)]),
+    origins: new Set(origins),
+    networkOrigins,
     reset: readReset(options.reset, refuse),
     input: readInput(options.input, refuse),
   };
@@ -99,6 +115,16 @@ function readOrigins(origins: unknown, refuse: Refuse): string[] {
       `"allowed_origins" holds ${show(origin)}, expected origins such as "https://example.com", without a path`,
     );
   });
+}
+
+/** Anyone may publish a task, so that a task alone does not lead to what only this machine can reach. */
+function refusePrivate(origins: readonly string[], named: ReadonlySet<string>, refuse: Refuse): void {
+  const hidden = origins.find((origin) => !named.has(origin) && isPrivateHost(hostOf(origin)));
+  if (hidden === undefined) return;
+  refuse(
+    `"url" or "allowed_origins" names ${hidden}, on this machine or in a private network; where that is meant, say so ` +
+      `in the run file: environment: { private_origins: ['${hidden}'] }`,
+  );
 }
 
 function readReset(reset: unknown, refuse: Refuse): Record<string, unknown> {

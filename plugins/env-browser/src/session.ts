@@ -1,10 +1,20 @@
 import type { Action, Deadline, EnvironmentSession, Reply, Screenshot, StepOutcome } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
+import { pageState, pageText } from './page-text';
 import { isContinuous, perform } from './perform';
 import { settle } from './settle';
 import type { BrowserTab } from './browser-tab';
 
 type State = Record<string, unknown> | null;
+
+/** As a page tells it, which need not be true. */
+interface Shown {
+  url: unknown;
+  title: unknown;
+}
+
+const MAX_URL = 2_000;
+const MAX_ERROR = 1_000;
 
 /** One episode on a page. */
 export class BrowserSession implements EnvironmentSession {
@@ -51,10 +61,13 @@ export class BrowserSession implements EnvironmentSession {
 /** The state that verifiers judge, as the page tells it; where it has none to tell, its address and title. */
 export async function readState(tab: BrowserTab): Promise<State> {
   if (!tab.contract.state) {
-    return tab.evaluate('({ url: location.href, title: document.title })');
+    const shown = await tab.evaluate<Shown>('({ url: location.href, title: document.title })');
+    return { url: pageText(String(shown.url), MAX_URL), title: pageText(String(shown.title)) };
   }
   const state = await tab.evaluateWhenReady('window.uirl?.state?.()');
-  if (typeof state === 'object' && state !== null && !Array.isArray(state)) return state as State;
+  if (typeof state === 'object' && state !== null && !Array.isArray(state)) {
+    return pageState(state as Record<string, unknown>);
+  }
   throw new BrowserError('page_error', `uirl.state() of ${tab.spec.url} must return an object`);
 }
 
@@ -64,6 +77,6 @@ export async function asReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
     return { ok: true, value: await work() };
   } catch (error) {
     if (!(error instanceof BrowserError)) throw error;
-    return { ok: false, error: { code: error.code, message: error.message } };
+    return { ok: false, error: { code: error.code, message: pageText(error.message, MAX_ERROR) } };
   }
 }

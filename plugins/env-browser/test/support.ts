@@ -1,12 +1,39 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Sessions, type Environment, type Reply, type Screenshot, type Task } from '@ui-rl/plugin-kit';
+import { chromium } from 'playwright';
+import { findBrowser } from '../src/find-browser';
 import browser from '../src/index';
-import type { BrowserOptions } from '../src/options';
+import { BrowserOptions } from '../src/options';
+
+/** The browser that is found where nobody names one. */
+export function browserPath(): string {
+  return findBrowser(undefined, chromium.executablePath());
+}
+
+/** A program that runs some lines of shell and becomes the browser. For whichever user the browser runs as. */
+export function programOf(folder: string, shell: string): string {
+  const program = join(folder, `chromium-${randomUUID()}`);
+  writeFileSync(program, `#!/bin/sh\nOWNER=${process.getuid?.()}\n${shell}\nexec ${browserPath()} "$@"\n`);
+  chmodSync(program, 0o755);
+  chmodSync(folder, 0o755);
+  return program;
+}
+
+/** A browser whose kernel refuses user namespaces, as in a chroot, or in a container with the usual filter. */
+export function withoutNamespaces(folder: string): string {
+  const refuse =
+    'echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --ambient-caps -all --inh-caps -all "$@"';
+  return programOf(
+    folder,
+    `exec unshare --user --map-current-user --keep-caps sh -c '${refuse}' - ${browserPath()} "$@"`,
+  );
+}
 
 export const VIEWPORT = { width: 160, height: 224 };
 
@@ -15,15 +42,19 @@ export class Lab {
   readonly folder = mkdtempSync(join(tmpdir(), 'pages-'));
   readonly pages: Record<string, string> = {};
   readonly log: string[] = [];
+  /** As a service is told them. */
+  readonly programs: Record<string, string> = {};
   environment: Environment;
   sessions: Sessions;
 
   async start(options: Partial<BrowserOptions> = {}, maxSessions = 8): Promise<this> {
     const log = (level: string, message: string) => void this.log.push(`${level} ${message}`);
-    this.environment = await browser.create(
-      { pages_per_browser: 8, ...options },
-      { pages: this.pages, maxSessions, log },
-    );
+    this.environment = await browser.create(Object.assign(new BrowserOptions(), options), {
+      pages: this.pages,
+      maxSessions,
+      programs: this.programs,
+      log,
+    });
     this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 3000 });
     return this;
   }
@@ -142,6 +173,19 @@ export function descendants(ancestor: number): ProcessInfo[] {
   };
   walk(ancestor);
   return found;
+}
+
+/** The main processes of the browsers this process has started. */
+export function browsers(): ProcessInfo[] {
+  return descendants(process.pid).filter(
+    ({ command }) => command.includes('--remote-debugging-pipe') && !command.includes('--type='),
+  );
+}
+
+/** Where the first of them keeps its files. */
+export function homeOfBrowser(): string {
+  const environment = readFileSync(`/proc/${browsers()[0].pid}/environ`, 'utf8');
+  return /(?:^|\0)HOME=([^\0]+)/.exec(environment)![1];
 }
 
 export function isAlive(pid: number): boolean {

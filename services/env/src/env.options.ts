@@ -1,4 +1,4 @@
-import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import type { ComponentRegistry, Programs } from '@ui-rl/plugin-kit';
 
 /** Configuration of the service itself; everything else is in the run file. */
 export class EnvOptions {
@@ -10,6 +10,6 @@ export class EnvOptions {
   components: ComponentRegistry;
   /** Folder of downloads. */
   cacheDir: string;
-  /** Chromium for the browser environment where the run names none. */
-  chromiumBin?: string;
+  /** Programs of this machine that environments may start. */
+  programs: Programs;
 }

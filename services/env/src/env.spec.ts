@@ -32,7 +32,7 @@ describe('the env service', () => {
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
     app = await openMicroservice(
       serviceBus,
-      EnvModule.forRoot({ environments: [], components, cacheDir: tmpdir() }),
+      EnvModule.forRoot({ environments: [], components, programs: {}, cacheDir: tmpdir() }),
     );
     [task] = await loadTasks(components, [{ source_type: 'demo_training', limit: 1, seed: 0 }]);
     await createRun('run', { max_sessions: 2, deadline_ms: 5000 });

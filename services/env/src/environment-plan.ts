@@ -12,7 +12,7 @@ export function plansOf(environment: EnvironmentGroup, service: EnvOptions): Sta
     choice: name === chosen.name ? chosen : { name },
     maxSessions: environment.max_sessions,
     deadlineMs: environment.deadline_ms,
-    chromiumBin: service.chromiumBin,
+    programs: service.programs,
     log: logOf(name),
   }));
 }

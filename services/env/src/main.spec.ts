@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
@@ -79,6 +79,8 @@ describe('the env process', () => {
   ] as const)('leaves no browser behind after %s', async (signal, code) => {
     // A process that is killed removes no files.
     const folder = mkdtempSync(join(tmpdir(), 'uirl-env-'));
+    // A service that is root starts its browser as another user.
+    chmodSync(folder, 0o711);
     service = startService('env', { NATS_URL: `nats://127.0.0.1:${nats.port}`, TMPDIR: folder });
     await open();
     const started = descendants(service.pid);

@@ -5,5 +5,6 @@ import { EnvModule } from './env.module';
 /** Holds the sessions of environments: browsers, desktops, phones. Waits for NATS and for a run. */
 serviceMain('env', ({ bus, components, settings }) => {
   const { run: runId, environments, chromiumBin, cacheDir } = settings;
-  return openMicroservice(bus, EnvModule.forRoot({ runId, environments, components, chromiumBin, cacheDir }));
+  const programs = { chromium: chromiumBin };
+  return openMicroservice(bus, EnvModule.forRoot({ runId, environments, components, programs, cacheDir }));
 });

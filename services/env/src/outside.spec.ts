@@ -66,7 +66,7 @@ describe('an environment from one file outside of the repository', () => {
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
     app = await openMicroservice(
       serviceBus,
-      EnvModule.forRoot({ environments: [], components, cacheDir: tmpdir() }),
+      EnvModule.forRoot({ environments: [], components, programs: {}, cacheDir: tmpdir() }),
     );
   });
 

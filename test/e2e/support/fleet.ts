@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -70,6 +70,8 @@ export class TestFleet {
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
     const folder = mkdtempSync(join(tmpdir(), 'uirl-e2e-'));
+    // An env service that is root starts its browsers as another user.
+    chmodSync(folder, 0o711);
     for (const name of ['runs', 'tmp']) mkdirSync(join(folder, name));
     writeFileSync(join(folder, 'footprint.js'), REWARD);
     // The log of this process repeats the dead letters of the services and what they wait for.

@@ -43,7 +43,8 @@ export const environmentCheck = ({ run, registry }: RunToCheck, { chromiumBin }:
       if (level === 'warn' || level === 'error')
         complaints.push(warning(message, 'see the documentation of the environment'));
     };
-    const sessions = await startSessions({ choice, maxSessions: 1, deadlineMs, chromiumBin, log }, registry);
+    const programs = { chromium: chromiumBin };
+    const sessions = await startSessions({ choice, maxSessions: 1, deadlineMs, programs, log }, registry);
     try {
       const began = Date.now();
       const environment = { kind, options: {} };

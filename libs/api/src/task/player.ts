@@ -144,7 +144,7 @@ export class Player {
         choice: kind === chosen.name ? chosen : { name: kind },
         maxSessions: this.actors,
         deadlineMs: this.times.deadlineMs,
-        chromiumBin: readCliSettings().chromiumBin,
+        programs: { chromium: readCliSettings().chromiumBin },
         log: this.log,
       },
       this.components,

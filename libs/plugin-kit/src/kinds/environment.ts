@@ -2,11 +2,16 @@ import type { Action } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
 import type { ComponentBase, Deadline, Log } from './component';
 
+/** What a program is → its path. A run never says which program is started: the service that starts it does. */
+export type Programs = Readonly<Record<string, string | undefined>>;
+
 export interface EnvironmentContext {
   /** Page name → folder with its `index.html`, from all task sources. */
   pages: Readonly<Record<string, string>>;
   /** Sessions that may be open at once. */
   maxSessions: number;
+  /** Programs of this machine as its owner names them, such as `chromium`; what is not named, an environment finds itself. */
+  programs: Programs;
   log: Log;
 }
 

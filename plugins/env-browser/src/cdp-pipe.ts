@@ -1,0 +1,162 @@
+import type { Readable, Writable } from 'node:stream';
+import type { ConnectOverCDPTransport } from 'playwright';
+import { Traffic } from './traffic';
+
+/** Largest message that is taken in; what a page has to say is smaller. */
+const MAX_BYTES = 32 * 2 ** 20;
+/** The same for screenshots: noise of 4096 × 4096 pixels, in base64. */
+const MAX_SCREENSHOT_BYTES = 128 * 2 ** 20;
+/** Enough of a message to know its id, and of its end to know its session. */
+const EDGE_BYTES = 64;
+
+const CONSOLE = Buffer.from('{"method":"Runtime.consoleAPICalled"');
+
+interface Message {
+  id?: number;
+  method?: string;
+  sessionId?: string;
+  params?: { sessionId?: string; targetInfo?: { browserContextId?: string } };
+}
+
+/**
+ * The DevTools protocol over the two pipes of a browser: JSON messages, each ended by a zero byte. Pages decide how much
+ * comes in, so that messages of any length are read, but not kept: one that is too large becomes an error where it was
+ * asked for, and counts as a flood where it was not.
+ */
+export class CdpPipe implements ConnectOverCDPTransport {
+  onmessage?: (message: object) => void;
+  readonly traffic = new Traffic();
+
+  private parts: Buffer[] = [];
+  private size = 0;
+  private readonly screenshots = new Set<number>();
+  private closed = false;
+  private onEnd: ((reason?: string) => void) | undefined;
+
+  constructor(
+    private readonly output: Writable,
+    input: Readable,
+    /** Ends the browser. */
+    private readonly end: () => void,
+  ) {
+    input.on('data', (chunk: Buffer) => this.read(chunk));
+    input.on('close', () => this.ended());
+    input.on('error', () => this.ended());
+    output.on('error', () => undefined);
+  }
+
+  get onclose(): ((reason?: string) => void) | undefined {
+    return this.onEnd;
+  }
+
+  /** Called for a browser that has ended before, too. */
+  set onclose(onEnd: ((reason?: string) => void) | undefined) {
+    this.onEnd = onEnd;
+    if (this.closed) setImmediate(() => this.onEnd?.());
+  }
+
+  send(message: object): void {
+    if (this.closed) throw new Error('the browser is gone');
+    const { id, method } = message as Message;
+    if (id !== undefined && method === 'Page.captureScreenshot') this.screenshots.add(id);
+    this.output.write(`${JSON.stringify(message)}\0`);
+  }
+
+  close(): void {
+    this.end();
+  }
+
+  private ended(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.parts = [];
+    // After the messages that have been read.
+    setImmediate(() => this.onEnd?.());
+  }
+
+  private read(chunk: Buffer): void {
+    let begin = 0;
+    for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, begin)) {
+      this.append(chunk.subarray(begin, end));
+      this.complete();
+      begin = end + 1;
+    }
+    if (begin < chunk.length) this.append(chunk.subarray(begin));
+  }
+
+  private append(part: Buffer): void {
+    this.size += part.length;
+    this.parts.push(part);
+    // Of what is too large, the first and the newest parts stay: they say whose message it is.
+    if (this.size > this.limit() && this.parts.length > 4) this.parts.splice(2, this.parts.length - 4);
+  }
+
+  private complete(): void {
+    const isTooLarge = this.size > this.limit();
+    const bytes = this.size;
+    const message = this.parts.length === 1 ? this.parts[0] : Buffer.concat(this.parts);
+    this.parts = [];
+    this.size = 0;
+    const id = idOf(message);
+    if (id !== null) this.screenshots.delete(id);
+    if (isTooLarge) this.refuse(id, sessionOf(message), bytes);
+    else if (id !== null || this.isHeard(message)) this.deliver(message.toString());
+  }
+
+  /** Of what a page says on its console, only that it does so counts. */
+  private isHeard(event: Buffer): boolean {
+    const isHeard = !event.subarray(0, CONSOLE.length).equals(CONSOLE);
+    return this.traffic.admits(sessionOf(event), event.length, isHeard) && isHeard;
+  }
+
+  private limit(): number {
+    if (this.size <= MAX_BYTES) return MAX_BYTES;
+    const id = idOf(this.parts[0]);
+    return id !== null && this.screenshots.has(id) ? MAX_SCREENSHOT_BYTES : MAX_BYTES;
+  }
+
+  /** Playwright counts on promises being settled between two messages. */
+  private deliver(text: string): void {
+    setImmediate(() => {
+      const message = messageIn(text);
+      if (message === null) return this.end();
+      this.note(message);
+      this.onmessage?.(message);
+    });
+  }
+
+  private refuse(id: number | null, sessionId: string | null, bytes: number): void {
+    if (id === null) return this.traffic.overflowed(sessionId);
+    const error = { code: -32_000, message: `an answer of ${bytes} bytes, more than can be taken in` };
+    setImmediate(() => this.onmessage?.({ id, error, ...(sessionId === null ? {} : { sessionId }) }));
+  }
+
+  private note({ method, params }: Message): void {
+    if (params?.sessionId === undefined) return;
+    const contextId = params.targetInfo?.browserContextId;
+    if (method === 'Target.attachedToTarget' && contextId !== undefined) {
+      this.traffic.attached(params.sessionId, contextId);
+    } else if (method === 'Target.detachedFromTarget') this.traffic.detached(params.sessionId);
+  }
+}
+
+/** Null where it is none: what says such things is no browser any more. */
+function messageIn(text: string): Message | null {
+  try {
+    return JSON.parse(text) as Message;
+  } catch {
+    return null;
+  }
+}
+
+/** Replies begin with their id. */
+function idOf(message: Buffer): number | null {
+  const found = /^\{"id":(-?\d+)/.exec(message.toString('latin1', 0, EDGE_BYTES));
+  return found === null ? null : Number(found[1]);
+}
+
+/** Messages end with their session; text of a page in front of it cannot look like it, as its quotes are escaped. */
+function sessionOf(message: Buffer): string | null {
+  const end = message.toString('latin1', Math.max(0, message.length - EDGE_BYTES));
+  return /"sessionId":"([^"\\]+)"\}$/.exec(end)?.[1] ?? null;
+}

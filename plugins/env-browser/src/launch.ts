@@ -1,0 +1,134 @@
+import type { Browser, BrowserType } from 'playwright';
+import { ChromiumProcess } from './chromium-process';
+import { BrowserError } from './errors';
+import { pageText } from './page-text';
+
+/** How a browser is launched. */
+export interface LaunchOptions {
+  executablePath: string;
+  sandbox: 'on' | 'off';
+  /** Origins without TLS that count as secure. */
+  trustedOrigins: readonly string[];
+  /** Of a browser with all its pages. */
+  memoryBytes: number;
+  pagesPerBrowser: number;
+}
+
+export interface LaunchedBrowser {
+  browser: Browser;
+  process: ChromiumProcess;
+}
+
+type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
+
+/** Who the browser runs as, and whether what its pages run is confined further. */
+interface Confinement {
+  /** As a user that no account has, which takes root to say. */
+  asStranger: boolean;
+  sandbox: boolean;
+}
+
+/** Users without an account: systemd's range for services that get one while they run. Every browser gets another. */
+const FIRST_USER = 61_184;
+const USERS = 4_336;
+/** What a single process may have beyond the limit, virtual memory that it never touches included. */
+const UNTOUCHED_BYTES = 2 * 2 ** 30;
+const OUTPUT_SHOWN = 400;
+
+/**
+ * Launches browsers with the best confinement that this machine allows, which the first launch finds out by trying:
+ * Chromium refuses to start where it finds no sandbox, and root cannot have one, so that root lends it another user.
+ */
+export class Launcher {
+  private confinement: Confinement | null = null;
+  private launched = 0;
+
+  constructor(
+    private readonly chromium: BrowserType,
+    private readonly options: LaunchOptions,
+    private readonly log: Log,
+  ) {}
+
+  /** Whether what pages run is confined. Known after the first launch. */
+  get isSandboxed(): boolean {
+    return this.confinement?.sandbox ?? false;
+  }
+
+  /** Throws `BrowserError` where no browser starts. */
+  async launch(): Promise<LaunchedBrowser> {
+    if (this.confinement !== null) return this.launchAs(this.confinement);
+    const failures: string[] = [];
+    for (const confinement of this.candidates()) {
+      try {
+        const launched = await this.launchAs(confinement);
+        this.confinement = confinement;
+        if (!confinement.sandbox) this.tellOf(failures);
+        return launched;
+      } catch (error) {
+        if (!(error instanceof BrowserError)) throw error;
+        failures.push(error.message);
+      }
+    }
+    throw new BrowserError('no_browser', failures.at(-1) ?? 'there is no way to start a browser');
+  }
+
+  private candidates(): Confinement[] {
+    const isRoot = process.getuid?.() === 0;
+    const bare = (isRoot ? [true, false] : [false]).map((asStranger) => ({ asStranger, sandbox: false }));
+    return this.options.sandbox === 'off' ? bare : [{ asStranger: isRoot, sandbox: true }, ...bare];
+  }
+
+  private nextUser(): number {
+    return FIRST_USER + ((process.pid * 8 + this.launched++) % USERS);
+  }
+
+  private async launchAs(confinement: Confinement): Promise<LaunchedBrowser> {
+    const started = this.start(confinement);
+    try {
+      const browser = await this.chromium.connectOverCDP(started.pipe, {
+        artifactsDir: started.home,
+        noDefaults: true,
+      });
+      return { browser, process: started };
+    } catch (cause) {
+      started.kill();
+      await started.exited;
+      throw this.doesNotStart(pageText(started.output, Infinity).slice(-OUTPUT_SHOWN), cause);
+    }
+  }
+
+  private start({ asStranger, sandbox }: Confinement): ChromiumProcess {
+    const { executablePath, trustedOrigins, memoryBytes, pagesPerBrowser } = this.options;
+    try {
+      return ChromiumProcess.start({
+        executablePath,
+        trustedOrigins,
+        sandbox,
+        user: asStranger ? this.nextUser() : null,
+        processBytes: memoryBytes + UNTOUCHED_BYTES,
+        heapBytes: memoryBytes / pagesPerBrowser,
+      });
+    } catch (cause) {
+      throw this.doesNotStart('', cause);
+    }
+  }
+
+  private doesNotStart(said: string, cause: unknown): BrowserError {
+    const reason = said === '' ? String(cause) : said;
+    return new BrowserError('no_browser', `${this.options.executablePath} does not start: ${reason}`, {
+      cause,
+    });
+  }
+
+  private tellOf(failures: readonly string[]): void {
+    const consequence =
+      this.options.sandbox === 'off'
+        ? 'as environment.sandbox says: pages can attack this machine through faults of the browser'
+        : `only pages from local folders are shown. ${reasonIn(failures[0])}`;
+    this.log('warn', `Chromium runs without its sandbox; ${consequence}`);
+  }
+}
+
+function reasonIn(failure: string): string {
+  return failure.includes('No usable sandbox') ? 'The kernel refuses it user namespaces' : failure;
+}

@@ -1,0 +1,70 @@
+/** What a page may tell at once, and how quickly it may go on: far above what a page needs to load. */
+const BURST = { cost: 5_000, bytes: 64 * 2 ** 20 };
+const PER_SECOND = { cost: 1_000, bytes: 16 * 2 ** 20 };
+/** Work for an event that nobody hears, in events that somebody hears. */
+const UNHEARD_COST = 0.5;
+
+/**
+ * What the pages of a browser make it tell: every message of a console, every request and frame is an event. All pages
+ * share one connection, thus a page that tells more than its share is cut off before it holds up the others.
+ */
+export class Traffic {
+  /** Session of the protocol → context of the page. */
+  private readonly contexts = new Map<string, string>();
+  private readonly meters = new Map<string, Meter>();
+
+  /** Has `onFlood` called once where the pages of a context tell too much. Returns how to end it. */
+  watch(contextId: string, onFlood: () => void): () => void {
+    this.meters.set(contextId, new Meter(onFlood));
+    return () => void this.meters.delete(contextId);
+  }
+
+  attached(sessionId: string, contextId: string): void {
+    this.contexts.set(sessionId, contextId);
+  }
+
+  detached(sessionId: string): void {
+    this.contexts.delete(sessionId);
+  }
+
+  /** Whether an event of so many bytes is within the share of its page. */
+  admits(sessionId: string | null, bytes: number, isHeard: boolean): boolean {
+    return this.meterOf(sessionId)?.admits(bytes, isHeard ? 1 : UNHEARD_COST) ?? true;
+  }
+
+  /** The page told something that is too large to be taken in. */
+  overflowed(sessionId: string | null): void {
+    this.meterOf(sessionId)?.flood();
+  }
+
+  private meterOf(sessionId: string | null): Meter | undefined {
+    const contextId = sessionId === null ? undefined : this.contexts.get(sessionId);
+    return contextId === undefined ? undefined : this.meters.get(contextId);
+  }
+}
+
+/** A leaky bucket: filled by events, emptied by time. */
+class Meter {
+  private cost = 0;
+  private bytes = 0;
+  private at = performance.now();
+  private flooded = false;
+
+  constructor(private readonly onFlood: () => void) {}
+
+  admits(bytes: number, cost: number): boolean {
+    const now = performance.now();
+    const seconds = (now - this.at) / 1000;
+    this.at = now;
+    this.cost = Math.max(0, this.cost - seconds * PER_SECOND.cost) + cost;
+    this.bytes = Math.max(0, this.bytes - seconds * PER_SECOND.bytes) + bytes;
+    if (this.cost > BURST.cost || this.bytes > BURST.bytes) this.flood();
+    return !this.flooded;
+  }
+
+  flood(): void {
+    if (this.flooded) return;
+    this.flooded = true;
+    this.onFlood();
+  }
+}
