@@ -13,9 +13,9 @@ import {
 import type { Broker } from './broker';
 import { readJson, type MessageSchema, type Read } from './codec';
 import type { DeadLetters } from './dead-letter';
+import { Delivery, identityOf } from './delivery';
 import { DurableConsumer } from './durable-consumer';
 import { BusError, describeError, UnacceptableMessage } from './errors';
-import { isStored } from './positions';
 import type { Publisher } from './publisher';
 import { isClosed, isTransient } from './retry';
 
@@ -32,7 +32,7 @@ export interface JetStreamContext {
   delivery: number;
   /** No further attempt follows; a failure now leads to `exhausted`. */
   lastAttempt: boolean;
-  /** Aborts when the service is asked to stop. */
+  /** Aborts when the service is asked to stop, or the broker has lost the message: what it did is done again then. */
   signal: AbortSignal;
   /** For `exhausted`: what the last attempt ended with, where that is known. */
   error?: unknown;
@@ -90,13 +90,14 @@ class ConsumptionLoop<T> implements Consumption {
   readonly ended: Promise<void>;
   private readonly stopping = new AbortController();
   private readonly waiting = new Set<ConsumerMessages>();
-  /** The messages that are being handled, by position and time in the stream. */
-  private readonly inFlight = new Set<string>();
+  /** The messages that are being handled, by their identity. */
+  private readonly inFlight = new Map<string, Delivery>();
   private readonly logger: Logger;
   private readonly ackWaitMs: number;
   private readonly retry: RedeliveryPolicy;
   private readonly consumer: DurableConsumer;
   private slots: Promise<void>[] = [];
+  private readonly handling = new Set<Promise<void>>();
   private end: () => void;
 
   constructor(
@@ -120,6 +121,7 @@ class ConsumptionLoop<T> implements Consumption {
     const unsubscribe = this.broker.onReconnect(() => {
       this.consumer.forget();
       for (const messages of this.waiting) messages.stop();
+      void this.dropLost();
     });
     this.slots = Array.from({ length: this.options.concurrency ?? 1 }, () => this.runSlot());
     void this.finish(unsubscribe);
@@ -128,12 +130,14 @@ class ConsumptionLoop<T> implements Consumption {
   private async finish(unsubscribe: () => void): Promise<void> {
     await Promise.all(this.slots);
     unsubscribe();
+    await Promise.all(this.handling);
     this.end();
   }
 
   async stop(): Promise<void> {
     this.stopping.abort();
     for (const messages of this.waiting) messages.stop();
+    for (const delivery of this.inFlight.values()) delivery.end();
     await waitAtMost(DEADLINES.stopHandlers.ms, this.ended);
     // Where the broker is away, it deletes the consumer itself, later.
     if (this.options.temporary === true && !this.broker.connection.isClosed()) await this.consumer.delete();
@@ -186,49 +190,63 @@ class ConsumptionLoop<T> implements Consumption {
     }
   }
 
+  /** Keeps the slot until the message is handled, or is no longer the broker's. */
   private async process(message: JsMsg): Promise<void> {
-    const identity = `${message.info.streamSequence}@${message.info.timestampNanos}`;
+    const identity = identityOf(message);
     // Delivered again since a heartbeat came late: whoever handles it answers for both, and this slot stays free.
     if (this.inFlight.has(identity)) {
       if (!this.broker.connection.isClosed()) message.working();
       return;
     }
-    this.inFlight.add(identity);
-    const delivered: Delivered = { message, generation: this.broker.generation };
-    const heartbeat = setInterval(() => {
-      if (this.broker.connection.isClosed()) clearInterval(heartbeat);
-      else message.working();
-    }, this.ackWaitMs / 3);
+    const delivery = new Delivery(this.broker, message, this.ackWaitMs);
+    this.inFlight.set(identity, delivery);
+    if (this.stopping.signal.aborted) delivery.end();
+    const handling = this.handle(delivery).finally(() => {
+      delivery.over();
+      this.inFlight.delete(identity);
+      this.handling.delete(handling);
+    });
+    this.handling.add(handling);
+    await Promise.race([handling, delivery.lost]);
+  }
+
+  private async handle(delivery: Delivery): Promise<void> {
     try {
-      await this.decide(delivered);
+      await this.decide(delivery);
     } catch (error) {
       if (isClosed(error) || this.broker.closing.aborted) return;
       this.logger.error(
-        `message ${describe(message)} stays unacknowledged: ${describeError(error)}`,
+        `message ${describe(delivery.message)} stays unacknowledged: ${describeError(error)}`,
         stackOf(error),
       );
-    } finally {
-      clearInterval(heartbeat);
-      this.inFlight.delete(identity);
     }
   }
 
-  private async decide(delivered: Delivered): Promise<void> {
-    const { message } = delivered;
+  /** Frees the slots of messages that the broker came back without: what takes their place is to be handled. */
+  private async dropLost(): Promise<void> {
+    for (const delivery of this.inFlight.values()) {
+      const { message } = delivery;
+      const isOurs = await delivery.isOurs().catch(() => true);
+      if (!isOurs) this.logger.warn(`${this.options.durable}: NATS came back without ${describe(message)}`);
+    }
+  }
+
+  private async decide(delivery: Delivery): Promise<void> {
+    const { message } = delivery;
     const content = await this.contentOf(message);
     const read = content.ok ? readJson(content.value, this.options.schema) : content;
-    if (!read.ok) return this.deadLetter(delivered, read.reason);
+    if (!read.ok) return this.deadLetter(delivery, read.reason);
     const elsewhere = misplaced(message.subject, read.value as object);
-    if (elsewhere !== null) return this.deadLetter(delivered, elsewhere);
-    const context = this.contextOf(message);
+    if (elsewhere !== null) return this.deadLetter(delivery, elsewhere);
+    const context = this.contextOf(delivery);
     // More deliveries than attempts: the process died in the last one.
-    if (context.delivery > this.retry.attempts) return this.exhaust(delivered, read.value, context);
+    if (context.delivery > this.retry.attempts) return this.exhaust(delivery, read.value, context);
     try {
       await this.options.handle(read.value, context);
     } catch (error) {
-      return this.failed(delivered, read.value, context, error);
+      return this.failed(delivery, read.value, context, error);
     }
-    await this.acknowledge(delivered);
+    await this.acknowledge(delivery);
   }
 
   private async contentOf(message: JsMsg): Promise<Read<Uint8Array>> {
@@ -243,13 +261,14 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   private async failed(
-    delivered: Delivered,
+    delivery: Delivery,
     value: T,
     context: JetStreamContext,
     error: unknown,
   ): Promise<void> {
-    const { message } = delivered;
-    if (error instanceof UnacceptableMessage) return this.deadLetter(delivered, describeError(error));
+    const { message } = delivery;
+    if (!(await delivery.isOurs())) return;
+    if (error instanceof UnacceptableMessage) return this.deadLetter(delivery, describeError(error));
     if (this.stopping.signal.aborted) {
       message.nak();
       return;
@@ -258,19 +277,19 @@ class ConsumptionLoop<T> implements Consumption {
       `${this.options.durable} failed on ${describe(message)}, attempt ${context.delivery} of ${this.retry.attempts}: ${describeError(error)}`,
       stackOf(error),
     );
-    if (context.lastAttempt) return this.exhaust(delivered, value, { ...context, error });
+    if (context.lastAttempt) return this.exhaust(delivery, value, { ...context, error });
     message.nak(pauseAfter(this.retry, context.delivery));
   }
 
-  private async exhaust(delivered: Delivered, value: T, context: JetStreamContext): Promise<void> {
+  private async exhaust(delivery: Delivery, value: T, context: JetStreamContext): Promise<void> {
     const reason = context.error === undefined ? 'the process ended each time' : describeError(context.error);
     if (this.options.exhausted === undefined) {
-      return this.deadLetter(delivered, `failed ${this.retry.attempts} times, at last: ${reason}`);
+      return this.deadLetter(delivery, `failed ${this.retry.attempts} times, at last: ${reason}`);
     }
     try {
       await this.options.exhausted(value, context);
     } catch (error) {
-      const { message } = delivered;
+      const { message } = delivery;
       this.logger.error(
         `handling the last failure of ${describe(message)} failed: ${describeError(error)}`,
         stackOf(error),
@@ -278,36 +297,25 @@ class ConsumptionLoop<T> implements Consumption {
       message.nak(this.retry.maxMs);
       return;
     }
-    await this.acknowledge(delivered);
+    await this.acknowledge(delivery);
   }
 
-  private async deadLetter(delivered: Delivered, reason: string): Promise<void> {
-    const { message } = delivered;
+  private async deadLetter(delivery: Delivery, reason: string): Promise<void> {
+    const { message } = delivery;
     const key = `${this.options.stream}.${message.info.streamSequence}.${this.broker.service}`;
     await this.deadLetters.put({ key, subject: message.subject, reason }, message.data);
-    if (await this.isOurs(delivered)) message.term();
+    if (await delivery.isOurs()) message.term();
   }
 
-  private async acknowledge(delivered: Delivered): Promise<void> {
-    if (!(await this.isOurs(delivered))) return;
+  private async acknowledge(delivery: Delivery): Promise<void> {
+    if (!(await delivery.isOurs())) return;
     // Awaited, so that a slot is free only when the broker knows; unanswered, the message comes again.
-    if (!(await delivered.message.ackAck())) {
+    if (!(await delivery.message.ackAck())) {
       throw new Error('the broker did not confirm the acknowledgement');
     }
   }
 
-  /**
-   * Whether the broker means the same message by what would be acknowledged. After it came back on an older copy of its store, the
-   * number may be that of a message that was stored since, and acknowledging would lose that one.
-   */
-  private async isOurs({ message, generation }: Delivered): Promise<boolean> {
-    await this.broker.whenConnected();
-    if (this.broker.generation === generation) return true;
-    const { streamSequence: sequence, timestampNanos, stream } = message.info;
-    return isStored(this.broker, stream, { sequence, timestampNanos });
-  }
-
-  private contextOf(message: JsMsg): JetStreamContext {
+  private contextOf({ message, signal }: Delivery): JetStreamContext {
     const { info } = message;
     return {
       subject: message.subject,
@@ -317,15 +325,9 @@ class ConsumptionLoop<T> implements Consumption {
       storedAt: new Date(info.timestampNanos / 1e6).toISOString(),
       delivery: info.deliveryCount,
       lastAttempt: info.deliveryCount >= this.retry.attempts,
-      signal: this.stopping.signal,
+      signal,
     };
   }
-}
-
-/** A message, and how often the connection had been lost when it came. */
-interface Delivered {
-  message: JsMsg;
-  generation: number;
 }
 
 function describe(message: JsMsg): string {

@@ -71,6 +71,37 @@ describe('a broker that comes back on an older copy of its store', () => {
     expect(begun).toEqual(['lost', 'new', 'new']);
   });
 
+  it('waits for nothing of a message that it came back without: its handler is told, and its slot is free', async () => {
+    const begun: string[] = [];
+    let told = false;
+    let [finish]: (() => void)[] = [];
+    const consumption = await bus.consume<Described>({
+      stream: STREAMS.tasks,
+      durable: 'loader',
+      subject: subjects.task('run'),
+      handle: async ({ description }, { signal }) => {
+        begun.push(description);
+        if (description !== 'lost') return;
+        signal.addEventListener('abort', () => (told = true));
+        await new Promise<void>((resolve) => (finish = resolve));
+      },
+    });
+    nats.saveStore();
+    await publish('lost');
+    await eventually('the first message', () => begun.length === 1);
+    await setBack();
+    await publish('new');
+    await eventually('the one in its place', () => begun.length === 2);
+    expect(told).toBe(true);
+    await drained(bus, STREAMS.tasks, 'loader');
+    let stopped = false;
+    const stopping = consumption.stop().then(() => (stopped = true));
+    await bus.connection.flush();
+    expect(stopped).toBe(false);
+    finish();
+    await stopping;
+  });
+
   it('hands over what a consumer would pass over that stands behind the end of its stream', async () => {
     const seen: string[] = [];
     await bus.consume<Described>({
