@@ -8,6 +8,8 @@ export interface RetryPolicy {
   readonly maxMs: number;
   /** attempts, the first among them; absent: no such limit */
   readonly attempts?: number;
+  /** an attempt that lasted so long before it failed counts as the first again; absent: none does */
+  readonly steadyMs?: number;
   /** time after which no further attempt begins; absent: no such limit */
   readonly withinMs?: number;
   /** until when, where that is no number, and what follows then */
@@ -111,10 +113,17 @@ export const RETRIES = {
     then: 'the page has failed: `page_error`',
   },
   serveRun: {
-    what: 'every service: serving a run, where that failed by no fault of the run; published as a warning of the run',
+    what: 'every service: serving a run, where that failed; what it waits for is published as a warning of the run',
     firstMs: 5_000,
-    maxMs: 5_000,
-    then: 'until the service stops; a fault of the run itself ends the run at once, phase `failed`',
+    maxMs: 60_000,
+    steadyMs: 60_000,
+    then: 'until the service stops or the run is over; a host that is set up wrongly leaves the run to others. Where there are none and never were, or where five attempts failed for unknown reasons, the run has failed',
+  },
+  checkpoint: {
+    what: 'learner: saving a checkpoint while its disk is full; published as a warning of the run',
+    firstMs: 1_000,
+    maxMs: 30_000,
+    then: 'until there is room; training waits',
   },
   database: {
     what: 'monitor: a transaction while the database does not answer',
@@ -137,11 +146,11 @@ export const RETRIES = {
     then: 'the start ends; what has arrived is kept for the next one',
   },
   restart: {
-    what: '`ui-rl up` and `quickstart`: a service that ended',
+    what: '`ui-rl up` and `quickstart`: a service that ended; the end of its log is shown from the third time in a row on',
     firstMs: 1_000,
-    maxMs: 1_000,
-    attempts: 6,
-    then: 'the service stays down, and the end of its log is shown',
+    maxMs: 60_000,
+    steadyMs: 60_000,
+    then: 'for as long as the command runs',
   },
 } as const satisfies Readonly<Record<string, RetryPolicy>>;
 
@@ -230,10 +239,35 @@ export const DEADLINES = {
     ms: 5_000,
     then: 'its browser is ended with it',
   },
+  taskSource: {
+    what: 'a task source, to load its tasks',
+    ms: 60_000,
+    then: 'it has failed, and is asked again where a service serves a run',
+  },
+  pluginThread: {
+    what: 'a component in a thread of its own (actor), to end a call whose time is over',
+    ms: 1_000,
+    then: 'its thread is ended; other calls are made once more, in another',
+  },
   tracker: {
     what: 'one call of a tracker',
     ms: 10_000,
     then: 'an error in the log of the learner; the run goes on',
+  },
+  otherHosts: {
+    what: 'another host of the same service, to say that it serves a run which this one cannot',
+    ms: 3_000,
+    then: 'the run has failed, unless it was served before',
+  },
+  lastEvent: {
+    what: 'the event that a run has ended, after that was written down (`ui-rl train`)',
+    ms: 5_000,
+    then: 'what was written down counts',
+  },
+  lostEpisode: {
+    what: 'an episode that was requested, that no queue holds any more and whose trajectory nobody has (learner, evaluator)',
+    ms: 30_000,
+    then: 'it is requested again under another id, twice at most; then its group is replaced, or it counts as invalid',
   },
   stall: {
     what: 'any sign of an evaluation (evaluator)',

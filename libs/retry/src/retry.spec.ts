@@ -28,6 +28,19 @@ describe('retry', () => {
     expect(operation.attempts).toBe(3);
   });
 
+  it('begins to count anew after an attempt that lasted', async () => {
+    const seen: number[] = [];
+    const durations = [0, 0, 30, 0];
+    const operation = async () => {
+      await sleep(durations[seen.length] ?? 0);
+      throw new Error('again');
+    };
+    const onFailure = (_: unknown, failures: number) => seen.push(failures);
+    const policy = { ...quick, steadyMs: 25, attempts: 4 };
+    await expect(retry(policy, operation, { onFailure })).rejects.toThrow('again');
+    expect(seen).toEqual([1, 2, 1, 2, 3]);
+  });
+
   it('ends at once with an error that does not pass', async () => {
     const operation = failing(9);
     const isTransient = (error: unknown) => !(error as Error).message.endsWith('2');

@@ -21,14 +21,16 @@ type Outcome<T> = { ok: true; value: T } | { ok: false; error: unknown };
  * result that `isTransientResult` took for a failure. Only for operations that may run twice.
  */
 export async function retry<T>(
-  policy: Pick<RetryPolicy, 'firstMs' | 'maxMs' | 'attempts' | 'withinMs'>,
+  policy: Pick<RetryPolicy, 'firstMs' | 'maxMs' | 'attempts' | 'withinMs' | 'steadyMs'>,
   operation: () => Promise<T>,
   options: RetryOptions<T> = {},
 ): Promise<T> {
   const { signal, onFailure, until = Infinity } = options;
   const end = Math.min(until, Date.now() + (policy.withinMs ?? Infinity));
   for (let failures = 1; ; failures += 1) {
+    const began = performance.now();
     const outcome = await outcomeOf(operation);
+    if (performance.now() - began >= (policy.steadyMs ?? Infinity)) failures = 1;
     const pauseMs = pauseAfter(policy, failures);
     const mayGoOn = failures < (policy.attempts ?? Infinity) && Date.now() + pauseMs < end;
     if (!hasFailed(outcome, options) || !mayGoOn || isAborted(signal)) return resultOf(outcome);

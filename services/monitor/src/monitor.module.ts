@@ -11,6 +11,7 @@ import { DeadLetterController } from './http/dead-letter.controller';
 import { READERS, READING } from './http/query-gate';
 import { LiveChanges } from './live';
 import { Batcher } from './recording/batcher';
+import { PhaseFollower } from './recording/phase-follower';
 import { RecordingController } from './recording/recording.controller';
 
 /** Database and bus are made outside, since both can wait for a server, and end after everything here. */
@@ -40,6 +41,7 @@ export class MonitorModule {
         { provide: ComponentRegistry, useValue: components },
         { provide: LiveChanges, useValue: live },
         { provide: Batcher, useValue: batcher },
+        PhaseFollower,
       ],
     };
   }

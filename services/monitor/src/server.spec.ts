@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
-import { type ConfigurationGroup, MonitorPageReply, subjects } from '@ui-rl/contracts';
+import { type ConfigurationGroup, MonitorPageReply, runKeys, subjects } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import type { EpisodeDetail, EpisodePage, RunDetail, RunSummary } from '@ui-rl/records';
 import { eventually, makeRollout, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
@@ -112,6 +112,20 @@ test('a run that was announced without explanation is explained by what the moni
     rewards: { generosity: 2, api_key: '[hidden]' },
   });
   expect(await statusOf('/api/runs/none/configuration')).toBe(404);
+});
+
+test('the end of a run is recorded where its event was lost, and no phase twice', async () => {
+  const runId = 'silent-end';
+  await publisher.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
+  const since = new Date().toISOString();
+  await publisher.runsBucket.put(runKeys.state(runId), { phase: 'failed', since, reason: 'nobody can' });
+  const run = await eventually('the end', async () => {
+    const found = await get<RunDetail>(`/api/runs/${runId}`).catch(() => null);
+    return found?.phase === 'failed' ? found : null;
+  });
+  expect(run.phaseReason).toBe('nobody can');
+  const phases = run.log.flatMap(({ type, data }) => (type === 'phase' ? [String(data.phase)] : []));
+  expect(phases.toSorted()).toEqual(['baseline', 'failed']);
 });
 
 test('episodes still in the stream from before an answer could hold several actions are recorded', async () => {

@@ -22,7 +22,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function node(script: string, restart = false): ManagedProcess {
+function node(
+  script: string,
+  restart = false,
+  policy?: ConstructorParameters<typeof ManagedProcess>[2],
+): ManagedProcess {
   return new ManagedProcess(
     {
       name: 'child',
@@ -32,6 +36,7 @@ function node(script: string, restart = false): ManagedProcess {
       restart,
     },
     onWarning,
+    policy,
   );
 }
 
@@ -59,6 +64,27 @@ test('a process that ends by itself is started again, and stop ends it for good'
   const second = child.pid!;
   await child.stop();
   expect(alive(second)).toBe(false);
+});
+
+test('a process that keeps ending is started again ever more slowly, until it has lived for a while', async () => {
+  const pauses = () => warnings.map((warning) => Number(/in ([\d.]+) s/.exec(warning)?.[1]));
+  const ends = node('console.error("no such model"); process.exit(3)', true, {
+    firstMs: 1,
+    maxMs: 8,
+    steadyMs: 60_000,
+  });
+  ends.start();
+  await eventually('more ends than any number of restarts', () => warnings.length >= 8, 20_000);
+  await ends.stop();
+  expect(pauses().slice(0, 5)).toEqual([0.001, 0.002, 0.004, 0.008, 0.008]);
+  expect(warnings[0]).not.toContain('no such model');
+  expect(warnings[2]).toContain('no such model');
+  warnings.length = 0;
+  const lives = node('setTimeout(() => process.exit(3), 50)', true, { firstMs: 1, maxMs: 8, steadyMs: 50 });
+  lives.start();
+  await eventually('some ends', () => warnings.length >= 3);
+  await lives.stop();
+  expect(new Set(pauses())).toEqual(new Set([0.001]));
 });
 
 test('without restart the end is reported with the tail of the log', async () => {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DEADLINES, RETRIES } from '@ui-rl/retry';
+import { DEADLINES, pauseAfter, RETRIES, type RetryPolicy } from '@ui-rl/retry';
 
 export interface ProcessSpec {
   name: string;
@@ -15,6 +15,8 @@ export interface ProcessSpec {
 }
 
 const RSS_INTERVAL_MS = 2_000;
+/** Ends in a row after which the log is shown with each of them. */
+const SHOW_LOG_AFTER = 3;
 
 /** The highest resident set of a process so far in bytes, or 0 where the system does not report it. */
 function peakRssBytes(pid: number): number {
@@ -39,7 +41,9 @@ function killGroup(child: ChildProcess): void {
 export class ManagedProcess {
   private child: ChildProcess | null = null;
   private stopping = false;
-  private restarts = 0;
+  /** Ends in a row, none of them after a steady life. */
+  private failures = 0;
+  private startedAt = 0;
   private timer: NodeJS.Timeout | null = null;
   /** Highest resident set of any incarnation, bytes. */
   peakRss = 0;
@@ -47,6 +51,7 @@ export class ManagedProcess {
   constructor(
     readonly spec: ProcessSpec,
     private readonly onWarning: (message: string) => void,
+    private readonly policy: Pick<RetryPolicy, 'firstMs' | 'maxMs'> & { steadyMs: number } = RETRIES.restart,
   ) {}
 
   start(): void {
@@ -61,6 +66,7 @@ export class ManagedProcess {
     });
     closeSync(log);
     this.child = child;
+    this.startedAt = performance.now();
     child.on('error', (error) => this.onWarning(`${this.spec.name} could not be started: ${error.message}`));
     child.on('exit', (code, signal) => this.exited(child, code, signal));
     this.timer ??= setInterval(() => this.sampleMemory(), RSS_INTERVAL_MS);
@@ -81,14 +87,21 @@ export class ManagedProcess {
     this.child = null;
     if (this.stopping) return;
     const how = signal ?? `exit code ${code}`;
-    if (!this.spec.restart || ++this.restarts >= RETRIES.restart.attempts) {
-      this.onWarning(`${this.spec.name} ended (${how}); its log: ${this.spec.logFile}\n${this.logTail()}`);
+    const { name, logFile, restart = false } = this.spec;
+    const lived = performance.now() - this.startedAt;
+    this.failures = lived >= this.policy.steadyMs ? 1 : this.failures + 1;
+    const tail = !restart || this.failures >= SHOW_LOG_AFTER ? `\n${this.logTail()}` : '';
+    if (!restart) {
+      this.onWarning(`${name} ended (${how}); its log: ${logFile}${tail}`);
       return;
     }
-    this.onWarning(`${this.spec.name} ended (${how}) and is started again; its log: ${this.spec.logFile}`);
+    const pauseMs = pauseAfter(this.policy, this.failures);
+    this.onWarning(
+      `${name} ended (${how}) and is started again in ${pauseMs / 1000} s; its log: ${logFile}${tail}`,
+    );
     setTimeout(() => {
       if (!this.stopping) this.start();
-    }, RETRIES.restart.firstMs);
+    }, pauseMs);
   }
 
   private logTail(): string {

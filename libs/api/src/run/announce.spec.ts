@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
-import type { RunCreatedEvent, RunEvent } from '@ui-rl/contracts';
+import { runKeys, type RunCreatedEvent, type RunEvent } from '@ui-rl/contracts';
 import { loadRunFile } from '@ui-rl/settings';
 import { startNats, type NatsServer } from '@ui-rl/testkit';
 import { RunObserver } from '../report/run-observer';
@@ -70,4 +70,21 @@ it('tells services the whole run file, and everybody what it means, without its 
     choice: 'logging.trackers[0]',
   });
   expect(JSON.stringify(events)).not.toContain('hush');
+});
+
+it('sees the end of a run whose last event was lost', async () => {
+  const runId = 'silent-end';
+  await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
+  const observer = new RunObserver();
+  const events: RunEvent[] = [];
+  const ended = runEnd(bus, runId, observer, (event) => events.push(event), 50);
+  // As by a service that ends between writing and publishing.
+  await bus.runsBucket.put(runKeys.state(runId), {
+    phase: 'failed',
+    since: new Date().toISOString(),
+    reason: 'nobody can serve it',
+  });
+  await ended;
+  expect(observer).toMatchObject({ phase: 'failed', failure: 'nobody can serve it' });
+  expect(events.at(-1)).toMatchObject({ type: 'phase', phase: 'failed' });
 });

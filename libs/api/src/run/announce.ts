@@ -1,13 +1,12 @@
-import type { BusService } from '@ui-rl/bus';
-import type { RunEvent } from '@ui-rl/contracts';
+import { FINAL_PHASES, type BusService } from '@ui-rl/bus';
+import type { PhaseEvent, RunEvent, RunState } from '@ui-rl/contracts';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { DEADLINES, sleep } from '@ui-rl/retry';
 import { describeRun, redactRunFile, type RunFile } from '@ui-rl/settings';
 import { followRun } from '../report/follow-run';
 import type { RunObserver } from '../report/run-observer';
 import { refuseModelFolder } from './model-name';
 import { shareFiles } from './share-files';
-
-const ENDS: readonly string[] = ['finished', 'failed', 'stopped'];
 
 /**
  * Announces a run to the services of a broker: those that wait for one begin with it. Files that it names on this machine are
@@ -30,19 +29,46 @@ export async function announceRun(
   });
 }
 
-/** Feeds an observer with every event and trajectory of a run; resolves when the run has ended. */
+/**
+ * Feeds an observer with every event and trajectory of a run; resolves when the run has ended. Who ends a run writes that down first
+ * and publishes it then: where the event is lost, what was written down counts.
+ */
 export async function runEnd(
   bus: BusService,
   runId: string,
   observer: RunObserver,
   onEvent: (event: RunEvent) => void,
+  lastEventMs: number = DEADLINES.lastEvent.ms,
 ): Promise<void> {
+  const over = new AbortController();
   let end: () => void = () => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
+  const told = new Promise<void>((resolve) => (end = resolve));
   const stop = await followRun(bus, runId, observer, (event) => {
     onEvent(event);
-    if (event.type === 'phase' && ENDS.includes(event.phase)) end();
+    if (event.type === 'phase' && isFinal(event.phase)) end();
   });
-  await ended;
+  const writtenDown = async (): Promise<void> => {
+    const state = await finalState(bus, runId, over.signal);
+    await sleep(lastEventMs, over.signal);
+    if (over.signal.aborted) return;
+    const event = phaseEvent(runId, state);
+    observer.onEvent(event);
+    onEvent(event);
+  };
+  await Promise.race([told, writtenDown()]).finally(() => over.abort());
   await stop();
+}
+
+/** Waits for the end of a run; for ever where the bus closes first. */
+async function finalState(bus: BusService, runId: string, signal: AbortSignal): Promise<RunState> {
+  for await (const state of bus.runs.watchState(runId, signal)) if (isFinal(state.phase)) return state;
+  return new Promise<never>(() => undefined);
+}
+
+function phaseEvent(runId: string, { phase, since: at, reason }: RunState): PhaseEvent {
+  return { type: 'phase', runId, phase, at, ...(reason === undefined ? {} : { reason }) };
+}
+
+function isFinal(phase: string): boolean {
+  return FINAL_PHASES.some((final) => final === phase);
 }

@@ -43,6 +43,28 @@ describe('Batcher', () => {
     await batcher.stop();
   });
 
+  it.each(Array.from({ length: 12 }, (_, turns) => turns))(
+    'writes what fills a batch as the one before is done, %i promises after its commit',
+    async (turns) => {
+      const late = `late-${turns}`;
+      let added: Promise<void> | undefined;
+      const batcher: Batcher = new Batcher(database.dataSource, {
+        maxItems: 1,
+        committed: (items) => {
+          const [first] = items;
+          if (added !== undefined || !('trajectory' in first)) return;
+          let chain = Promise.resolve();
+          for (let turn = 0; turn < turns; turn += 1) chain = chain.then(() => undefined);
+          added = chain.then(() => batcher.add(item(late)));
+        },
+      });
+      await batcher.add(item(`early-${turns}`));
+      await eventually('the late one', () => isRecorded(late), 2_000);
+      await expect(added).resolves.toBeUndefined();
+      await batcher.stop();
+    },
+  );
+
   it('waits for a database that crashed, and then writes what came meanwhile', async () => {
     const batcher = new Batcher(database.dataSource, { retry: { firstMs: 50, maxMs: 5_000 } });
     const attempts = jest.spyOn(database.dataSource, 'transaction');

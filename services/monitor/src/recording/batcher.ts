@@ -69,14 +69,19 @@ export class Batcher {
   private flush(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    this.writing ??= this.drain().finally(() => {
-      this.writing = null;
-    });
+    this.writing ??= this.drain();
     return this.writing;
   }
 
   private async drain(): Promise<void> {
-    while (this.queue.length > 0) await this.write(this.queue.splice(0, this.maxItems));
+    // `writing` is this promise before it can end.
+    await Promise.resolve();
+    try {
+      while (this.queue.length > 0) await this.write(this.queue.splice(0, this.maxItems));
+    } finally {
+      // At once: what is added from now on is not seen here any more.
+      this.writing = null;
+    }
   }
 
   private async write(batch: Waiting[]): Promise<void> {
