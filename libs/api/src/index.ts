@@ -43,7 +43,7 @@ export {
   type Scores,
 } from './model/vision-language-model';
 export { followRun } from './report/follow-run';
-export { percent, percentWithInterval } from './report/intervals';
+export { evaluationInWords, percent, percentWithInterval } from './report/intervals';
 export { clock, ProgressDisplay } from './report/progress';
 export {
   beforeAfterTable,

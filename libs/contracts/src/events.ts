@@ -13,6 +13,7 @@ import {
   IsString,
   Max,
   Min,
+  ValidateIf,
   ValidateNested,
 } from 'class-validator';
 import { ConfigurationGroup } from './configuration';
@@ -167,8 +168,10 @@ export class EvaluationEvent extends EventBase {
   @IsString()
   checkpoint: string;
 
+  /** Null where no episode says anything of the policy: all of them are invalid. */
+  @ValidateIf((_, value) => value !== null)
   @IsNumber()
-  successRate: number;
+  successRate: number | null;
 
   /** Wilson interval, 95 %. */
   @IsArray()

@@ -233,23 +233,28 @@ describe.each(backends)('records on %s', (_name, start) => {
   });
 
   test('events are recorded once by key, and show in the run, its curves and its task scores', async () => {
-    const evaluation = (stage: 'baseline' | 'final', successes: number, at: string) =>
+    const evaluation = (
+      stage: 'baseline' | 'final',
+      successes: number | null,
+      at: string,
+      set = 'eval_goals',
+    ) =>
       keyed(
         {
           type: 'evaluation',
-          evaluationId: `e-${stage}`,
+          evaluationId: `e-${stage}-${set}`,
           stage,
-          set: 'eval_goals',
+          set,
           policyVersion: stage === 'final' ? 4 : 0,
           checkpoint: 'c',
-          successRate: successes / 4,
-          interval: [0.1, 0.9],
-          episodes: 4,
-          invalid: 0,
-          tasks: [{ taskId: 'eval_01', description: 'Do', successes, episodes: 4 }],
+          successRate: successes === null ? null : successes / 4,
+          interval: successes === null ? [0, 1] : [0.1, 0.9],
+          episodes: successes === null ? 0 : 4,
+          invalid: successes === null ? 4 : 0,
+          tasks: successes === null ? [] : [{ taskId: 'eval_01', description: 'Do', successes, episodes: 4 }],
           at,
         } as never,
-        `e-${stage}`,
+        `e-${stage}-${set}`,
       );
     const events = [
       keyed(
@@ -276,6 +281,7 @@ describe.each(backends)('records on %s', (_name, start) => {
       keyed({ type: 'dead_letter', service: 'actor', subject: 's', key: 'k', reason: 'bad' } as never, 'sa'),
       evaluation('baseline', 1, '2026-11-20T10:14:30.000Z'),
       evaluation('final', 3, '2026-11-20T10:19:30.000Z'),
+      evaluation('final', null, '2026-11-20T10:19:31.000Z', 'train_goals'),
     ];
     await recordAll([], events);
     await recordAll([], events);
@@ -297,6 +303,7 @@ describe.each(backends)('records on %s', (_name, start) => {
     expect(run?.evaluations.map(({ stage, successRate }) => [stage, successRate])).toEqual([
       ['baseline', 0.25],
       ['final', 0.75],
+      ['final', null],
     ]);
     expect(run?.log.map((entry) => entry.type).toSorted()).toEqual([
       'dead_letter',

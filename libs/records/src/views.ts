@@ -8,7 +8,8 @@ export interface EvaluationView {
   set: string;
   policyVersion: number;
   checkpoint: string;
-  successRate: number;
+  /** Null where all episodes are invalid. */
+  successRate: number | null;
   /** Wilson interval, 95 %. */
   interval: [number, number];
   episodes: number;

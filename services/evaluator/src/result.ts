@@ -19,7 +19,7 @@ export function resultOf(
     set,
     policyVersion,
     checkpoint,
-    successRate: episodes === 0 ? 0 : successes / episodes,
+    successRate: episodes === 0 ? null : successes / episodes,
     interval: wilson(successes, episodes),
     episodes,
     invalid,

@@ -66,11 +66,7 @@ export class Stages {
     const result = resultOf(this.plan, evaluation, await this.checkpointOf(evaluation));
     await this.bus.event(result, evaluationId);
     await this.store.change((state) => close(state, evaluationId));
-    const [low, high] = result.interval.map((bound) => (100 * bound).toFixed(0));
-    this.bus.logger.log(
-      `${evaluationId}: ${(100 * result.successRate).toFixed(1)} % of ${result.episodes} episodes succeeded ` +
-        `[${low}–${high}], ${result.invalid} invalid`,
-    );
+    this.bus.logger.log(`${evaluationId}: ${inWords(result)}`);
   }
 
   private async checkpointOf({ policy }: OpenEvaluation): Promise<string> {
@@ -88,4 +84,10 @@ export class Stages {
       await runs.changePhase(runId, 'finished', { from: ['final_eval'] });
     }
   }
+}
+
+function inWords({ successRate, interval, episodes, invalid }: ReturnType<typeof resultOf>): string {
+  if (successRate === null) return `no success rate, all ${invalid} episodes are invalid`;
+  const [low, high] = interval.map((bound) => (100 * bound).toFixed(0));
+  return `${(100 * successRate).toFixed(1)} % of ${episodes} episodes succeeded [${low}–${high}], ${invalid} invalid`;
 }

@@ -1,3 +1,11 @@
+import type { EvaluationEvent } from '@ui-rl/contracts';
+
+/** What an evaluation found, in words. */
+export function evaluationInWords({ successRate, episodes, invalid }: EvaluationEvent): string {
+  if (successRate === null) return `no success rate, all ${invalid} episodes are invalid`;
+  return `${percent(successRate)} of ${episodes} episodes`;
+}
+
 export const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
 export function percentWithInterval(share: number, [low, high]: [number, number]): string {

@@ -28,10 +28,10 @@ export interface QuickstartReport {
   peak_rss_bytes: Record<string, number>;
 }
 
+/** Null where there was no evaluation, or all of its episodes are invalid. */
 function score(event: EvaluationEvent | undefined): Score | null {
-  return event === undefined
-    ? null
-    : { success_rate: event.successRate, n: event.episodes, ci: event.interval };
+  if (event === undefined || event.successRate === null) return null;
+  return { success_rate: event.successRate, n: event.episodes, ci: event.interval };
 }
 
 export interface ReportFacts {

@@ -24,8 +24,9 @@ export class EvaluationEntity {
   @Column({ type: 'text' })
   checkpoint: string;
 
-  @Column({ name: 'success_rate', type: 'double precision' })
-  successRate: number;
+  /** Null where all episodes are invalid. */
+  @Column({ name: 'success_rate', type: 'double precision', nullable: true })
+  successRate: number | null;
 
   /** Wilson interval, 95 %. */
   @Column({ name: 'interval_low', type: 'double precision' })

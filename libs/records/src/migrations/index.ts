@@ -1,10 +1,12 @@
 import { CreateRecords1763596800000 } from './1763596800000-create-records';
 import { TurnsWithSeveralActions1795305600000 } from './1795305600000-turns-with-several-actions';
 import { RunsWithConfiguration1795320000000 } from './1795320000000-runs-with-configuration';
+import { EvaluationsWithoutRate1795330000000 } from './1795330000000-evaluations-without-rate';
 
 /** In order; a new one goes to the end. */
 export const migrations = [
   CreateRecords1763596800000,
   TurnsWithSeveralActions1795305600000,
   RunsWithConfiguration1795320000000,
+  EvaluationsWithoutRate1795330000000,
 ];

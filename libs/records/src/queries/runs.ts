@@ -86,7 +86,7 @@ interface EvaluationRow {
   stage: EvaluationView['stage'];
   policy_version: number;
   checkpoint: string;
-  success_rate: number;
+  success_rate: number | null;
   interval_low: number;
   interval_high: number;
   episodes: number;

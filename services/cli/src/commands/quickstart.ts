@@ -4,7 +4,7 @@ import {
   aborted,
   beforeAfterTable,
   clock,
-  percent,
+  evaluationInWords,
   ProgressDisplay,
   startRun,
   withCleanup,
@@ -77,7 +77,7 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
 function printEvent(display: ProgressDisplay, event: RunEvent): void {
   if (event.type === 'warning') display.print(`warning  ${event.service}: ${event.message}`);
   if (event.type === 'evaluation' && event.stage !== 'periodic') {
-    display.print(`${event.stage} ${event.set}: ${percent(event.successRate)} of ${event.episodes} episodes`);
+    display.print(`${event.stage} ${event.set}: ${evaluationInWords(event)}`);
   }
 }
 

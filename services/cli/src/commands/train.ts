@@ -1,6 +1,6 @@
 import {
   beforeAfterTable,
-  percent,
+  evaluationInWords,
   ProgressDisplay,
   startRun,
   withCleanup,
@@ -72,8 +72,6 @@ async function follow(run: StartedRun, display: ProgressDisplay): Promise<void> 
 function printEvent(display: ProgressDisplay, event: RunEvent): void {
   if (event.type === 'warning') display.print(`warning  ${event.service}: ${event.message}`);
   if (event.type === 'evaluation') {
-    display.print(
-      `${event.stage} ${event.set} at step ${event.policyVersion}: ${percent(event.successRate)} of ${event.episodes}`,
-    );
+    display.print(`${event.stage} ${event.set} at step ${event.policyVersion}: ${evaluationInWords(event)}`);
   }
 }

@@ -2,14 +2,16 @@ import type { BusService, Consumption } from '@ui-rl/bus';
 import { EvaluationEvent, STREAMS, subjects } from '@ui-rl/contracts';
 import type { Trackers } from './trackers';
 
-/** Hands the results of a run's evaluations to its trackers, also those published while no learner ran. */
+/** Hands the success rates of a run's evaluations to its trackers, also those published while no learner ran. */
 export function trackEvaluations(bus: BusService, runId: string, trackers: Trackers): Promise<Consumption> {
   return bus.consume({
     stream: STREAMS.events,
     durable: `trackers-${runId}`,
     subject: subjects.event(runId, 'evaluation'),
     schema: EvaluationEvent,
-    handle: ({ policyVersion, at, stage, set, successRate, episodes }) =>
-      trackers.evaluation({ step: policyVersion, at, stage, set, successRate, episodes }),
+    handle: async ({ policyVersion, at, stage, set, successRate, episodes }) => {
+      if (successRate === null) return;
+      await trackers.evaluation({ step: policyVersion, at, stage, set, successRate, episodes });
+    },
   });
 }

@@ -53,7 +53,7 @@ function SuccessChart({ curves, evaluations }: { curves: Curves; evaluations: Ev
 }
 
 function points(evaluations: EvaluationView[], set: string, color: string): ChartSeries {
-  const ofSet = evaluations.filter((evaluation) => evaluation.set === set);
+  const ofSet = evaluations.filter((evaluation) => evaluation.set === set && evaluation.successRate !== null);
   return {
     label: goalSet(set),
     color,

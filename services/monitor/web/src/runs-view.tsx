@@ -96,6 +96,14 @@ export function RateBar({ label, evaluation }: { label: string; evaluation: Eval
       </div>
     );
   }
+  if (evaluation.successRate === null) {
+    return (
+      <div className="rate">
+        <span className="label">{label}</span>
+        <span className="muted">all {evaluation.invalid} episodes are invalid</span>
+      </div>
+    );
+  }
   const [low, high] = evaluation.interval;
   const title = `${percent(low, 1)} to ${percent(high, 1)} (95 %), ${evaluation.episodes} episodes of "${goalSet(evaluation.set)}"`;
   return (
