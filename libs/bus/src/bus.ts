@@ -5,7 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { Reply, RunEvent } from '@ui-rl/contracts';
 import { BlobStore } from './blobs';
 import { Broker } from './broker';
-import type { MessageClass } from './codec';
+import type { MessageClass, MessageSchema } from './codec';
 import { startConsumption, type ConsumeOptions, type Consumption } from './consume';
 import { DeadLetters } from './dead-letter';
 import { CheckpointArchive, FileStore, SharedFiles } from './files';
@@ -17,6 +17,7 @@ import { request } from './request';
 import { startResponder, type Responder, type RespondOptions } from './respond';
 import { RunDirectory } from './runs';
 import { RunStorage } from './run-storage';
+import { backlogOf, storedCount, storedMessages, type Backlog } from './stored';
 
 /** What goes on until the bus closes. */
 type Part = Consumption | Responder | Housekeeping;
@@ -104,6 +105,21 @@ export class BusService {
   /** Lets the next reader of that name begin with the oldest message again. Nothing happens where there is no such consumer. */
   async deleteConsumer(stream: string, durable: string): Promise<void> {
     await this.broker.deleteConsumer(stream, durable);
+  }
+
+  /** The messages of one subject that a stream holds, oldest first; those of a work queue wait or are worked at. */
+  stored<T>(stream: string, subject: string, schema?: MessageSchema<T>): AsyncGenerator<T> {
+    return storedMessages(this.broker, this.publisher, stream, subject, schema);
+  }
+
+  /** How many messages of a subject a stream holds. */
+  storedCount(stream: string, subject: string): Promise<number> {
+    return storedCount(this.broker, stream, subject);
+  }
+
+  /** What a durable consumer has to do yet; null where it does not exist. */
+  async backlog(stream: string, durable: string): Promise<Backlog | null> {
+    return backlogOf(this.broker.jsm, stream, durable);
   }
 
   /** Answers requests on a subject until stopped. */

@@ -42,6 +42,8 @@ export const subjects = {
   /** Request/reply with the learner that serves a run. */
   policyAct: (run: string) => `uirl.policy.${run}.act`,
   policyInfo: (run: string) => `uirl.policy.${run}.info`,
+  /** Request/reply, every host of a service answers that serves the run, or is going to: asked by one that cannot. */
+  serving: (service: string, run: string) => `uirl.serving.${service}.${run}`,
   /** Request/reply, every monitor answers: where it shows a run. */
   monitorPage: () => 'uirl.monitor.page',
 } as const;

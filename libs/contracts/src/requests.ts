@@ -281,6 +281,19 @@ export class PolicyInfoReply {
   modelImage?: ImageSize;
 }
 
+/** Asks the hosts of a service who serves a run. */
+export class ServingRequest {
+  @IsString()
+  @IsNotEmpty()
+  runId: string;
+}
+
+export class ServingReply {
+  @IsString()
+  @IsNotEmpty()
+  instance: string;
+}
+
 /** Asks the monitors of a broker where they show a run. */
 export class MonitorPageRequest {
   @IsRunId()

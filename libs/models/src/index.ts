@@ -1,5 +1,6 @@
 export { knownConfig, knownModels } from './catalogue';
 export { ModelError, type ModelErrorCategory } from './errors';
+export { HubError, type HubErrorKind } from './hub/errors';
 export * from './families/base';
 export { predictingNext } from './families/common/next-tokens';
 export { familyOf, supportedModelTypes } from './families/registry';

@@ -1,4 +1,6 @@
 export { openApplication, openMicroservice } from './applications';
+export { causesOf, Misconfigured } from './failures';
+export { OwedEpisodes, type OwedEpisodesParts } from './owed-episodes';
 export { receiveRunFile, type RunFileReceiver } from './receive-run-file';
 export { RunService, type RunServiceOptions, type ServedRun } from './run-service';
 export { serviceMain, type RunningService, type ServiceContext } from './service-main';

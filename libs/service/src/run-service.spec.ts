@@ -1,7 +1,8 @@
+import { hostname } from 'node:os';
 import { Injectable, Logger, Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
-import { STREAMS, subjects } from '@ui-rl/contracts';
+import { ServingRequest, STREAMS, subjects } from '@ui-rl/contracts';
 import { PluginError } from '@ui-rl/plugin-kit';
 import { aborted } from '@ui-rl/retry';
 import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
@@ -120,6 +121,42 @@ it('ends a run by whose fault it cannot be served', async () => {
   expect(log).toEqual([`prepare ${runId}`]);
 });
 
+it('leaves a run to others that it cannot serve itself, and says which host is set up wrongly', async () => {
+  const runId = await createRun();
+  const other = bus.respond({
+    subject: subjects.serving('worker', runId),
+    schema: ServingRequest,
+    handle: async () => ({ instance: 'another' }),
+  });
+  await begin(() => {
+    throw new PluginError('unknown', 'no reward is named "mine"');
+  });
+  const [warning] = await eventually('the warning', () => {
+    const found = told(runId, 'warning', 'misconfigured');
+    return found.length > 0 ? found : null;
+  });
+  expect(warning).toMatchObject({
+    service: 'worker',
+    message: `the worker on ${hostname()} cannot serve this run: no reward is named "mine"`,
+  });
+  await quit();
+  await other.stop();
+  expect((await bus.runs.state(runId))?.phase).toBe('baseline');
+});
+
+it('never fails a run that was served before, whatever is wrong with this host', async () => {
+  const runId = await createRun();
+  await begin(() => aborted);
+  await eventually('ready', () => told(runId, 'service_ready').length === 1);
+  await quit();
+  await begin(() => {
+    throw new PluginError('unknown', 'no reward is named "mine"');
+  });
+  await eventually('the warning', () => told(runId, 'warning', 'misconfigured').length === 1);
+  await quit();
+  expect((await bus.runs.state(runId))?.phase).toBe('baseline');
+});
+
 it('serves a run again where that failed by no fault of the run, and warns once', async () => {
   const runId = await createRun();
   await begin((_, attempt) =>
@@ -140,7 +177,41 @@ it('serves a run again where that failed by no fault of the run, and warns once'
   expect(more).toEqual([]);
 });
 
+it('does not try again what failed once the run is over', async () => {
+  const runId = await createRun();
+  await begin(() => async () => {
+    await bus.runs.changePhase(runId, 'stopped');
+    throw new Error('the disk was full');
+  });
+  await logged(`close ${runId}`);
+  await eventually('the end', () => told(runId, 'phase').length === 2);
+  expect(told(runId, 'warning')).toEqual([]);
+});
+
 describe('a service for one run at a time', () => {
+  it('begins with the run that was created first, also where it comes after both, and tells the others', async () => {
+    const first = await createRun();
+    const [second, third] = [await createRun(), await createRun()];
+    // Its state is written later than those of the others.
+    await bus.runs.changePhase(first, 'training');
+    await begin(() => aborted, true);
+    await logged(`prepare ${first}`);
+    for (const waiting of [second, third]) {
+      const [warning] = await eventually('a warning', () => {
+        const found = told(waiting, 'warning', 'waiting');
+        return found.length > 0 ? found : null;
+      });
+      expect(warning).toMatchObject({
+        message: expect.stringContaining(`waits for the end of run ${first}`),
+      });
+    }
+    expect(log).toEqual([`prepare ${first}`]);
+    await bus.runs.changePhase(first, 'finished');
+    await logged(`prepare ${second}`);
+    await bus.runs.changePhase(second, 'finished');
+    await logged(`prepare ${third}`);
+  });
+
   it('tells a run that comes meanwhile to wait, and serves the first one on until the second begins', async () => {
     const first = await createRun();
     await begin(() => aborted, true);

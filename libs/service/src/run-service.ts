@@ -1,8 +1,20 @@
+import { hostname } from 'node:os';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import { describeError, FINAL_PHASES, type BusService, type RunSnapshot } from '@ui-rl/bus';
-import { PluginError } from '@ui-rl/plugin-kit';
+import {
+  BusError,
+  describeError,
+  FINAL_PHASES,
+  type BusService,
+  type Responder,
+  type RunSnapshot,
+} from '@ui-rl/bus';
+import { ServiceReadyEvent, ServingReply, ServingRequest, STREAMS, subjects } from '@ui-rl/contracts';
 import { DEADLINES, RETRIES, retry, waitAtMost } from '@ui-rl/retry';
-import { SettingsError } from '@ui-rl/settings';
+import { isMisconfiguration, passes } from './failures';
+import { RunQueue } from './run-queue';
+
+/** Attempts at a run that nobody could serve yet, where what fails is of unknown kind. */
+const MAX_FIRST_ATTEMPTS = 5;
 
 export interface RunServiceOptions {
   /** Serves this run only; without it every run that has not ended. */
@@ -35,12 +47,17 @@ interface Serving {
  *
  *     a run that has not ended ─▶ prepare ─▶ service_ready ─▶ work ─▶ close
  *                                    │                                │
- *                                    └── fault of the run: it failed  └── any other failure: closed, and begun again
+ *                                    │                                └── a failure: closed, and begun again
+ *                                    ├── a failure that may pass: tried again, and the run says what it waits for
+ *                                    └── a misconfiguration: this host leaves the run to others, and says so. Where there are none and
+ *                                        never were, the run has failed
  */
 export abstract class RunService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly served = new Set<Serving>();
   private readonly closings = new Set<Promise<void>>();
+  /** By run: tells other hosts that this one serves it, or is going to. */
+  private readonly standing = new Map<string, Responder>();
   private following: Promise<void> = Promise.resolve();
 
   constructor(
@@ -48,12 +65,20 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     private readonly options: RunServiceOptions,
   ) {}
 
-  /** Reads what a run asks of this service, and opens what it needs; the signal ends what is waited for in that. */
-  protected abstract prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun>;
+  /**
+   * Reads what a run asks of this service, and opens what it needs; null where the run needs nothing from here any more. The signal
+   * ends what is waited for in that.
+   */
+  protected abstract prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null>;
 
-  /** Whether what `prepare` threw lies in the run itself: then it has failed, since no later attempt would go better. */
-  protected isFaultOfRun(error: unknown): boolean {
-    return error instanceof PluginError || error instanceof SettingsError;
+  /** Whether what `prepare` threw is for people to change, at this host or in the run. */
+  protected isMisconfiguration(error: unknown): boolean {
+    return isMisconfiguration(error);
+  }
+
+  /** Whether it passes by itself. What is neither this nor a misconfiguration is tried a few times, as if it were. */
+  protected passes(error: unknown): boolean {
+    return passes(error);
   }
 
   onApplicationBootstrap(): void {
@@ -69,73 +94,158 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
   }
 
   private async follow(): Promise<void> {
-    const { bus, stopping } = this;
     const { runId, oneAtATime = false } = this.options;
-    bus.logger.log(runId === undefined ? 'waiting for a run' : `waiting for run ${runId}`);
-    for await (const run of bus.runs.watchOpen(runId, stopping.signal)) {
-      if (oneAtATime && !(await this.comesUp(run))) continue;
-      if (stopping.signal.aborted) return;
+    this.bus.logger.log(runId === undefined ? 'waiting for a run' : `waiting for run ${runId}`);
+    if (oneAtATime) return this.followInTurn();
+    for await (const run of this.bus.runs.watchOpen(runId, this.stopping.signal)) {
+      if (this.stopping.signal.aborted) return;
       this.begin(run);
     }
   }
 
+  /** The first run that was created comes first, also where this process begins after both. */
+  private async followInTurn(): Promise<void> {
+    const { signal } = this.stopping;
+    const queue = new RunQueue();
+    const arriving = this.queueUp(queue);
+    for (let run = await queue.next(signal); run !== undefined; run = await queue.next(signal)) {
+      const comesUp = await this.comesUp(run);
+      if (signal.aborted) break;
+      if (comesUp) this.begin(run);
+      else await this.stepBack(run.record.runId);
+      for (const waiting of queue.runIds) await this.warnWaiting(waiting);
+    }
+    await arriving;
+  }
+
+  private async queueUp(queue: RunQueue): Promise<void> {
+    const { runs } = this.bus;
+    const early = new Set<string>();
+    const add = async (run: RunSnapshot): Promise<void> => {
+      const { runId } = run.record;
+      this.standBy(runId);
+      queue.add(run);
+      await this.warnWaiting(runId);
+    };
+    for (const run of await this.openRuns()) {
+      early.add(run.record.runId);
+      await add(run);
+    }
+    for await (const run of runs.watchOpen(this.options.runId, this.stopping.signal)) {
+      if (!early.delete(run.record.runId)) await add(run);
+    }
+  }
+
+  /** Runs that have not ended, the first that was created first. */
+  private async openRuns(): Promise<RunSnapshot[]> {
+    const { runs } = this.bus;
+    const { runId: only } = this.options;
+    const open: RunSnapshot[] = [];
+    for (const [runId, state] of await runs.states()) {
+      if (FINAL_PHASES.includes(state.phase) || (only !== undefined && only !== runId)) continue;
+      const record = await runs.record(runId).catch(nullWhereDamaged);
+      if (record !== null) open.push({ record, state });
+    }
+    return open.sort((a, b) => a.record.createdAt.localeCompare(b.record.createdAt));
+  }
+
   /** Waits for the run served before, and ends serving it. Whether the new one is still to be served then. */
-  private async comesUp({ record, state }: RunSnapshot): Promise<boolean> {
-    const { bus, stopping } = this;
+  private async comesUp({ record }: RunSnapshot): Promise<boolean> {
     const [before] = this.served;
-    if (before === undefined) return true;
-    const { phase = state.phase } = (await bus.runs.state(before.runId)) ?? {};
-    if (!FINAL_PHASES.includes(phase)) await this.warnWaiting(record.runId, before.runId);
-    await bus.runs.untilOver(before.runId, stopping.signal);
-    const now = await bus.runs.state(record.runId);
-    if (now === null || FINAL_PHASES.includes(now.phase)) return false;
-    before.end.abort();
-    await before.ended;
+    if (before !== undefined) {
+      const waited = new AbortController();
+      const signal = AbortSignal.any([this.stopping.signal, waited.signal]);
+      await Promise.race([this.bus.runs.untilOver(before.runId, signal), before.ended]);
+      waited.abort();
+    }
+    if (await this.isOver(record.runId)) return false;
+    before?.end.abort();
+    await before?.ended;
     return true;
   }
 
-  private async warnWaiting(runId: string, before: string): Promise<void> {
+  private async isOver(runId: string): Promise<boolean> {
+    const state = await this.bus.runs.state(runId);
+    return state === null || FINAL_PHASES.includes(state.phase);
+  }
+
+  /** Tells a run that is not the only one what it waits for. */
+  private async warnWaiting(runId: string): Promise<void> {
+    const [before] = this.served;
+    if (before === undefined || (await this.isOver(before.runId))) return;
     const { service } = this.bus;
-    const message = `the ${service} serves one run at a time: this one waits for the end of run ${before}`;
+    const message = `the ${service} serves one run at a time: this one waits for the end of run ${before.runId}`;
     this.bus.logger.warn(`run ${runId}: ${message}`);
     await this.bus.event(
       { type: 'warning', runId, service, code: 'waiting', message },
-      `${service}.waiting.${before}`,
+      `${service}.waiting.${before.runId}`,
     );
   }
 
   private begin(run: RunSnapshot): void {
     const { runId } = run.record;
     this.bus.logger.log(`picked up run ${runId}, phase ${run.state.phase}`);
+    this.standBy(runId);
     const end = new AbortController();
     const signal = AbortSignal.any([this.stopping.signal, end.signal]);
     const serving: Serving = { runId, end, ended: this.serveUntilDone(run, signal) };
     this.served.add(serving);
-    void serving.ended.finally(() => this.served.delete(serving));
-  }
-
-  private async serveUntilDone(run: RunSnapshot, signal: AbortSignal): Promise<void> {
-    await retry(RETRIES.serveRun, () => this.serve(run, signal), {
-      signal,
-      isTransient: () => !this.bus.closing.aborted,
-      onFailure: (error, failures) => this.warnFailure(run.record.runId, error, failures),
-    }).catch((error: unknown) => {
-      // Ended by the signal: whatever it was doing then has failed.
-      this.bus.logger.debug(`serving run ${run.record.runId} ended: ${describeError(error)}`);
+    void serving.ended.finally(() => {
+      this.served.delete(serving);
+      void this.stepBack(runId);
     });
   }
 
-  private warnFailure(runId: string, error: unknown, failures: number): void {
-    const { service, instance, logger } = this.bus;
-    const message = `serving run ${runId} failed, trying again: ${describeError(error)}`;
-    logger.error(message, error instanceof Error ? error.stack : undefined);
-    if (failures > 1) return;
-    const warning = { type: 'warning' as const, runId, service, code: 'failure', message };
-    void this.bus.event(warning, `${service}.failure.${instance}`).catch(() => undefined);
+  /** Answers other hosts of this service that ask who serves a run. */
+  private standBy(runId: string): void {
+    if (this.standing.has(runId)) return;
+    const { service, instance } = this.bus;
+    const responder = this.bus.respond<ServingRequest>({
+      subject: subjects.serving(service, runId),
+      schema: ServingRequest,
+      handle: async (): Promise<ServingReply> => ({ instance }),
+    });
+    this.standing.set(runId, responder);
   }
 
-  private async serve(run: RunSnapshot, signal: AbortSignal): Promise<void> {
-    const ready = await this.ready(run, signal);
+  private async stepBack(runId: string): Promise<void> {
+    const responder = this.standing.get(runId);
+    this.standing.delete(runId);
+    await responder?.stop();
+  }
+
+  private async serveUntilDone(run: RunSnapshot, signal: AbortSignal): Promise<void> {
+    const { runId } = run.record;
+    let attempts = 0;
+    let warned: string | undefined;
+    const serve = (): Promise<void> => {
+      attempts += 1;
+      return this.serve(run, signal, attempts);
+    };
+    await retry(RETRIES.serveRun, serve, {
+      signal,
+      isTransient: () => !this.bus.closing.aborted,
+      onFailure: async (error) => {
+        if (await this.isOver(runId)) throw new Error(`run ${runId} is over`, { cause: error });
+        const message = `serving run ${runId} failed, trying again: ${describeError(error)}`;
+        this.bus.logger.error(message, error instanceof Error ? error.stack : undefined);
+        if (message !== warned) this.warnFailure(runId, message, attempts);
+        warned = message;
+      },
+    }).catch((error: unknown) => {
+      // Ended by the signal, or with the run: whatever it was doing then has failed.
+      this.bus.logger.debug(`serving run ${runId} ended: ${describeError(error)}`);
+    });
+  }
+
+  private warnFailure(runId: string, message: string, attempt: number): void {
+    const { service, instance } = this.bus;
+    const warning = { type: 'warning' as const, runId, service, code: 'failure', message };
+    void this.bus.event(warning, `${service}.failure.${instance}.${attempt}`).catch(() => undefined);
+  }
+
+  private async serve(run: RunSnapshot, signal: AbortSignal, attempt: number): Promise<void> {
+    const ready = await this.ready(run, signal, attempt);
     if (ready === null) return;
     try {
       const { service, instance } = this.bus;
@@ -153,15 +263,61 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     await closing.finally(() => this.closings.delete(closing));
   }
 
-  private async ready(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null> {
+  private async ready(run: RunSnapshot, signal: AbortSignal, attempt: number): Promise<ServedRun | null> {
     try {
       return await this.prepare(run, signal);
     } catch (error) {
-      if (!this.isFaultOfRun(error)) throw error;
-      const reason = describeError(error);
-      this.bus.logger.error(`run ${run.record.runId} has failed: ${reason}`);
-      await this.bus.runs.changePhase(run.record.runId, 'failed', { reason });
+      const { runId } = run.record;
+      const isHopeless =
+        attempt >= MAX_FIRST_ATTEMPTS && !this.passes(error) && !(await this.wasServed(runId));
+      if (!this.isMisconfiguration(error) && !isHopeless) throw error;
+      await this.leaveToOthers(runId, describeError(error));
       return null;
     }
   }
+
+  /** This host cannot serve the run. It has failed where no other one can and none ever did. */
+  private async leaveToOthers(runId: string, reason: string): Promise<void> {
+    const { bus } = this;
+    const { service, instance, logger } = bus;
+    const message = `the ${service} on ${hostname()} cannot serve this run: ${reason}`;
+    logger.error(`run ${runId}: ${message}`);
+    await this.stepBack(runId);
+    await bus.event(
+      { type: 'warning', runId, service, code: 'misconfigured', message },
+      `${service}.misconfigured.${instance}`,
+    );
+    if ((await this.wasServed(runId)) || (await this.othersServe(runId))) return;
+    logger.error(`run ${runId} has failed: no ${service} can serve it`);
+    await bus.runs.changePhase(runId, 'failed', { reason });
+  }
+
+  /** Whether a host of this service was ready for the run once: then it is not the run that is wrong. */
+  private async wasServed(runId: string): Promise<boolean> {
+    // Trained: all services have worked for it, though what they said then may be gone.
+    if (((await this.bus.runs.policy(runId))?.version ?? 0) > 0) return true;
+    const subject = subjects.event(runId, 'service_ready');
+    for await (const { service } of this.bus.stored(STREAMS.events, subject, ServiceReadyEvent)) {
+      if (service === this.bus.service) return true;
+    }
+    return false;
+  }
+
+  /** Whether another host of this service serves the run, or is going to. One that starts at the same time gets a moment. */
+  private async othersServe(runId: string): Promise<boolean> {
+    const { ms } = DEADLINES.otherHosts;
+    const subject = subjects.serving(this.bus.service, runId);
+    const reply = await retry(RETRIES.request, () => this.bus.request(subject, { runId }, ms, ServingReply), {
+      signal: this.stopping.signal,
+      until: Date.now() + ms,
+      isTransientResult: (given) => !given.ok && given.error.code === 'no_responders',
+    });
+    // Where nothing can be said of others, they may be there.
+    return reply.ok || reply.error.code !== 'no_responders' || this.stopping.signal.aborted;
+  }
+}
+
+function nullWhereDamaged(error: unknown): null {
+  if (error instanceof BusError && error.category === 'damaged') return null;
+  throw error;
 }

@@ -2,8 +2,9 @@ import { hostname } from 'node:os';
 import { Inject, Injectable, type INestMicroservice } from '@nestjs/common';
 import { BusService, LeaseLost, type Lease, type RunSnapshot } from '@ui-rl/bus';
 import { aborted } from '@ui-rl/retry';
-import { openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
+import { HubError, ModelError } from '@ui-rl/models';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { causesOf, openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
 import { CheckpointElsewhere } from './checkpoints/checkpoint-store';
 import type { Learner } from './learner';
 import type { LearnerOptions } from './options';
@@ -34,7 +35,7 @@ export class LearnerService extends RunService {
   }
 
   /** Waits to be the only learner of the run, which it is until another one takes over. */
-  protected async prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun> {
+  protected async prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null> {
     const { bus } = this;
     const { runId } = run.record;
     const lease = await bus.runs.lease(runId, {
@@ -44,6 +45,10 @@ export class LearnerService extends RunService {
     });
     try {
       const app = await this.open(run, lease);
+      if (app === null) {
+        await lease.release();
+        return null;
+      }
       bus.logger.log(`serving the policy of run ${runId}`);
       return {
         work: (stop) => this.untilLost(runId, lease, stop),
@@ -59,8 +64,9 @@ export class LearnerService extends RunService {
     }
   }
 
-  private async open(run: RunSnapshot, lease: Lease): Promise<INestMicroservice> {
+  private async open(run: RunSnapshot, lease: Lease): Promise<INestMicroservice | null> {
     const learner = await this.start(run, lease);
+    if (learner === null) return null;
     try {
       return await openMicroservice(this.bus, PolicyModule.of(learner), { run: run.record.runId });
     } catch (error) {
@@ -69,7 +75,7 @@ export class LearnerService extends RunService {
     }
   }
 
-  private async start(run: RunSnapshot, lease: Lease): Promise<Learner> {
+  private async start(run: RunSnapshot, lease: Lease): Promise<Learner | null> {
     const { bus, own } = this;
     const { components } = own;
     // Whoever waits need not wait for this one to fall silent.
@@ -79,17 +85,23 @@ export class LearnerService extends RunService {
       return await startLearner({ bus, run, options, components, lease, onFailure });
     } catch (error) {
       if (error instanceof CheckpointElsewhere) onFailure(error);
-      if (error instanceof RunSkipped) {
-        await bus.runs.changePhase(run.record.runId, 'stopped', { reason: error.message });
-      }
-      throw error;
+      if (!(error instanceof RunSkipped)) throw error;
+      await bus.runs.changePhase(run.record.runId, 'stopped', { reason: error.message });
+      return null;
     }
   }
 
-  /** Whatever keeps a learner from starting, such as a model that does not load, would do so again. */
-  protected override isFaultOfRun(error: unknown): boolean {
-    const isFault = !(error instanceof CheckpointElsewhere || error instanceof LeaseLost);
-    return isFault && !this.bus.closing.aborted;
+  /** A model that is not here, or is none. */
+  protected override isMisconfiguration(error: unknown): boolean {
+    if (super.isMisconfiguration(error)) return true;
+    return [...causesOf(error)].some((cause) => cause instanceof ModelError && !isHubAway(cause));
+  }
+
+  protected override passes(error: unknown): boolean {
+    return (
+      super.passes(error) ||
+      [...causesOf(error)].some((cause) => cause instanceof LeaseLost || isHubAway(cause))
+    );
   }
 
   /** @throws LeaseLost where another learner has taken over: this one begins again, and waits */
@@ -106,4 +118,8 @@ async function closeAndRelease(app: INestMicroservice, lease: Lease): Promise<vo
   } finally {
     await lease.release();
   }
+}
+
+function isHubAway(error: unknown): boolean {
+  return error instanceof HubError && ['unreachable', 'disk', 'stopped'].includes(error.kind);
 }

@@ -1,6 +1,7 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
+import { Misconfigured } from '@ui-rl/service';
 import type { RunFile } from '@ui-rl/settings';
 import { CheckpointFolder } from './checkpoints/checkpoint-folder';
 
@@ -48,7 +49,7 @@ function isFolderName(text: string): boolean {
 export async function openRunFolder(options: RunFolderOptions): Promise<RunFolder> {
   const { runsDir, runId, logDir = runId, ifExists } = options;
   if (!isRunId(runId) || !isFolderName(logDir))
-    throw new Error(`"${logDir}" of run "${runId}" is no folder name`);
+    throw new Misconfigured(`"${logDir}" of run "${runId}" is no folder name`);
   const dir = join(runsDir, logDir);
   const checkpoints = join(dir, CHECKPOINTS);
   const other = await ownerOf(checkpoints);
@@ -66,7 +67,7 @@ async function makeRoom(
   if (ifExists === 'skip')
     throw new RunSkipped(`${found}: run ${runId} is skipped (logging.behavior_if_log_dir_exists)`);
   if (ifExists === 'ask') {
-    throw new Error(
+    throw new Misconfigured(
       `${found}, and nobody can be asked here: set logging.behavior_if_log_dir_exists to overwrite, resume or skip, or choose another logging.log_dir`,
     );
   }

@@ -1,3 +1,4 @@
+import { Misconfigured } from '@ui-rl/service';
 import type { RunFile } from '@ui-rl/settings';
 import type { TrainedModel } from '@ui-rl/plugin-kit';
 import type { LearnerOptions } from './options';
@@ -65,7 +66,7 @@ export function openTrajectories({
 function checkTogether(options: LearnerOptions): void {
   const open = openTrajectories(options);
   if (open > MAX_OPEN_TRAJECTORIES) {
-    throw new Error(
+    throw new Misconfigured(
       `up to ${open} episodes would wait for their batch, at most ${MAX_OPEN_TRAJECTORIES} can: lower ` +
         'training.groups_per_batch, rollout.group_size, async.max_steps_off_policy or algorithm.dynamic_sampling_limit',
     );

@@ -1,0 +1,69 @@
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  type MsgRequest,
+  type NextMsgRequest,
+} from '@nats-io/jetstream';
+import type { Broker } from './broker';
+import { readJson, type MessageSchema } from './codec';
+import type { Publisher } from './publisher';
+import { countBySubject } from './run-messages';
+import { withRetry } from './retry';
+
+/** What a durable consumer has to do yet. */
+export interface Backlog {
+  /** Messages in the stream that were not handed out. */
+  waiting: number;
+  /** Messages that were handed out and are not acknowledged. */
+  unacknowledged: number;
+}
+
+const NO_CONSUMER = 10014;
+const NO_STREAM = 10059;
+
+/**
+ * The messages of one subject that a stream holds, oldest first; those of a work queue wait or are worked at. What the schema does not
+ * know is left out. Waits while the broker is away.
+ */
+export async function* storedMessages<T>(
+  broker: Broker,
+  publisher: Publisher,
+  stream: string,
+  subject: string,
+  schema?: MessageSchema<T>,
+): AsyncGenerator<T> {
+  for (let seq = 1; ;) {
+    // The client's types know this of direct reads only.
+    const query = { seq, next_by_subj: subject } satisfies NextMsgRequest as unknown as MsgRequest;
+    const found = await withRetry(`read ${subject}`, broker, () =>
+      broker.jsm.streams.getMessage(stream, query),
+    );
+    if (found === null) return;
+    seq = found.seq + 1;
+    const { subject: name, header, data } = found;
+    const content = await publisher.contentOf({ subject: name, headers: header, data });
+    const read = content === null ? null : readJson(content, schema);
+    if (read?.ok === true) yield read.value;
+  }
+}
+
+/** How many messages of a subject a stream holds. */
+export async function storedCount(broker: Broker, stream: string, subject: string): Promise<number> {
+  const counts = await withRetry(`count ${subject}`, broker, () => countBySubject(broker, stream, subject));
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Null where there is no such consumer: it was never made, or is gone with its stream. */
+export async function backlogOf(
+  jsm: JetStreamManager,
+  stream: string,
+  durable: string,
+): Promise<Backlog | null> {
+  try {
+    const { num_pending, num_ack_pending } = await jsm.consumers.info(stream, durable);
+    return { waiting: num_pending, unacknowledged: num_ack_pending };
+  } catch (error) {
+    if (error instanceof JetStreamApiError && [NO_CONSUMER, NO_STREAM].includes(error.code)) return null;
+    throw error;
+  }
+}
