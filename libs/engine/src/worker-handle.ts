@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '@ui-rl/plugin-kit';
 import { EngineError } from './errors';
 import type { ProgressReporter } from './progress';
 import { fromFailure, type CallMessage, type ProgressMessage, type ReplyMessage } from './rpc';
@@ -37,7 +37,7 @@ export class WorkerHandle {
 
   /** Starts a thread and makes it ready with the call `start`. */
   static async start(options: unknown, onProgress: ProgressReporter): Promise<WorkerHandle> {
-    const handle = new WorkerHandle(startWorker(), onProgress);
+    const handle = new WorkerHandle(startThread(join(__dirname, 'worker'), { name: 'device' }), onProgress);
     try {
       await handle.call('start', options);
     } catch (error) {
@@ -85,11 +85,4 @@ export class WorkerHandle {
     for (const call of this.pending.values()) call.reject(this.gone);
     this.pending.clear();
   }
-}
-
-/** The compiled worker beside this file; where there is none (tests run the sources), a loader that compiles them. */
-function startWorker(): Worker {
-  const compiled = join(__dirname, 'worker.js');
-  const file = existsSync(compiled) ? compiled : join(__dirname, 'worker-from-source.cjs');
-  return new Worker(file, { name: 'device' });
 }

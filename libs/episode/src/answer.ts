@@ -1,26 +1,34 @@
-import { type Action, type Dialect, type ParseResult, readAction, type ScreenSizes } from '@ui-rl/actions';
-import { describeError } from '@ui-rl/bus';
+import { type Action, type ParseResult, readAction, type ScreenSizes } from '@ui-rl/actions';
 import type { Screenshot } from '@ui-rl/contracts';
+import type { Deadline } from '@ui-rl/plugin-kit';
 import type { Clock } from './clock';
 import type { EpisodeEnvironment } from './environment';
 import { EpisodeFailure } from './failure';
+import { inTime } from './in-time';
 import type { EpisodePlan } from './plan';
 
 type RunDialect = EpisodePlan['dialect'];
 
-/** @throws EpisodeFailure `dialect` */
-export function describeActions(dialect: RunDialect, sizes: ScreenSizes): string {
-  return callDialect(dialect, (instance) => instance.describe(sizes));
+/** @throws EpisodeFailure `dialect` or `deadline`, Stopped */
+export function describeActions(dialect: RunDialect, sizes: ScreenSizes, clock: Clock): Promise<string> {
+  return callDialect(dialect, clock, (deadline) => dialect.instance.describe(sizes, deadline));
 }
 
 /**
  * Reads what the policy answered. What a dialect makes of it is checked: one from outside may be wrong, which is not the policy's
  * failure.
  *
- * @throws EpisodeFailure `dialect`
+ * @throws EpisodeFailure `dialect` or `deadline`, Stopped
  */
-export function readAnswer(dialect: RunDialect, text: string, sizes: ScreenSizes): ParseResult {
-  const parsed = callDialect(dialect, (instance) => instance.parse(text, sizes));
+export async function readAnswer(
+  dialect: RunDialect,
+  text: string,
+  sizes: ScreenSizes,
+  clock: Clock,
+): Promise<ParseResult> {
+  const parsed = await callDialect(dialect, clock, (deadline) =>
+    dialect.instance.parse(text, sizes, deadline),
+  );
   if (!parsed.ok) return parsed;
   if (!Array.isArray(parsed.actions) || parsed.actions.length === 0) {
     throw dialectFailure(dialect, 'read an answer and gave no action, expected at least one');
@@ -33,12 +41,14 @@ export function readAnswer(dialect: RunDialect, text: string, sizes: ScreenSizes
   return { ok: true, actions };
 }
 
-function callDialect<T>(dialect: RunDialect, call: (instance: Dialect) => T): T {
-  try {
-    return call(dialect.instance);
-  } catch (error) {
-    throw dialectFailure(dialect, `failed: ${describeError(error)}`);
-  }
+/** Within the time of the turn. */
+function callDialect<T>(
+  { name }: RunDialect,
+  clock: Clock,
+  call: (deadline: Deadline) => T | Promise<T>,
+): Promise<T> {
+  const what = `action dialect "${name}"`;
+  return inTime('dialect', what, call, clock.part(what, clock.leftMs));
 }
 
 function dialectFailure({ name }: RunDialect, problem: string): EpisodeFailure {

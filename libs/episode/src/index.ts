@@ -2,7 +2,14 @@ export { actReply } from './act-reply';
 export { Clock } from './clock';
 export { mayOpenLater, type EpisodeEnvironment, type State } from './environment';
 export { EpisodeFailure, Stopped } from './failure';
-export { planEpisodes, type EpisodePlan, type EpisodeSettings, type Named } from './plan';
+export { IsolatedComponent } from './isolation/isolated-component';
+export {
+  planEpisodes,
+  type EpisodePlan,
+  type EpisodeSettings,
+  type Named,
+  type PlannedEpisodes,
+} from './plan';
 export { playRollout, trajectory, type RolloutContext } from './play-rollout';
 export type { Policy } from './policy';
 export { Screenshots, type ScreenshotStore } from './screenshots';

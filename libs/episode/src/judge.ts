@@ -1,9 +1,9 @@
-import { describeError } from '@ui-rl/bus';
 import type { RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
 import type { Action, Deadline, Episode, EpisodeTurn } from '@ui-rl/plugin-kit';
 import type { Clock } from './clock';
 import type { State } from './environment';
-import { EpisodeFailure, Stopped } from './failure';
+import { EpisodeFailure } from './failure';
+import { inTime } from './in-time';
 import type { EpisodePlan } from './plan';
 import { addUp, sum, type Scored } from './score';
 import type { Screenshots } from './screenshots';
@@ -32,7 +32,7 @@ export async function judge(
 ): Promise<Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'turns'>> {
   const episode = episodeOf(played);
   const call = <T>(kind: 'verifier' | 'reward', name: string, work: (deadline: Deadline) => T | Promise<T>) =>
-    inTime(kind, name, work, clock.part(`${kind} "${name}"`, turnTimeoutMs));
+    inTime(kind, `${kind} "${name}"`, work, clock.part(`${kind} "${name}"`, turnTimeoutMs));
   const verdict: unknown = await call('verifier', verifier.name, (deadline) =>
     verifier.instance.verify(episode, deadline),
   );
@@ -73,25 +73,6 @@ function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpi
     stateBefore: played.stateBefore,
     stateAfter: played.stateAfter,
   };
-}
-
-/** The signal aborts when the time is over or the service stops. */
-async function inTime<T>(
-  kind: string,
-  name: string,
-  work: (deadline: Deadline) => T | Promise<T>,
-  clock: Clock,
-): Promise<T> {
-  const abort = new AbortController();
-  const { signal } = abort;
-  const working = async (): Promise<T> => work({ deadlineAt: clock.endsAt, signal });
-  try {
-    return await clock.race(working());
-  } catch (error) {
-    abort.abort();
-    if (error instanceof EpisodeFailure || error instanceof Stopped) throw error;
-    throw new EpisodeFailure(kind, `${kind} "${name}" failed: ${describeError(error)}`);
-  }
 }
 
 function readVerdict(name: string, verdict: unknown): boolean | null {

@@ -1,11 +1,19 @@
-import type { Dialect, PromptStyle } from '@ui-rl/actions';
-import type { ComponentRegistry, Log, Reward, Verifier } from '@ui-rl/plugin-kit';
+import type { Dialect, ParseResult, PromptStyle, ScreenSizes } from '@ui-rl/actions';
+import type { ComponentChoice, ComponentRegistry, Deadline, Log, Reward, Verifier } from '@ui-rl/plugin-kit';
 import type { RunFile } from '@ui-rl/settings';
+import { IsolatedComponent } from './isolation/isolated-component';
+import type { IsolatedKind } from './isolation/messages';
 
 /** A component that a run uses, and how messages name it. */
 export interface Named<Instance> {
   name: string;
   instance: Instance;
+}
+
+/** A dialect, here or in a thread. */
+export interface TurnDialect {
+  describe(sizes: ScreenSizes, deadline: Deadline): string | Promise<string>;
+  parse(text: string, sizes: ScreenSizes, deadline: Deadline): ParseResult | Promise<ParseResult>;
 }
 
 /** How the episodes of a run are played. */
@@ -18,7 +26,7 @@ export interface EpisodePlan {
   temperature: number;
   topP: number;
   promptStyle: PromptStyle;
-  dialect: Named<Dialect>;
+  dialect: Named<TurnDialect>;
   verifier: Named<Verifier>;
   rewards: readonly Named<Reward>[];
   /** For one turn: the policy's answer and its actions, retries included; and for one call of a verifier or reward. */
@@ -30,31 +38,64 @@ export interface EpisodePlan {
 /** What a run file says of its episodes. */
 export type EpisodeSettings = Pick<RunFile, 'model' | 'rollout' | 'verifier' | 'rewards'>;
 
+/** The episodes of a run, and what their components hold. */
+export interface PlannedEpisodes {
+  plan: Omit<EpisodePlan, 'temperature'>;
+  /** Ends the threads of components from outside. */
+  close: () => Promise<void>;
+}
+
 /**
- * Makes the components that episodes of a run need.
+ * Makes the components that episodes of a run need. Those from outside of the project get a thread each.
  *
  * @throws PluginError that names what is wrong
  */
-export function planEpisodes(
-  { model, rollout, rewards, verifier }: EpisodeSettings,
+export async function planEpisodes(
+  settings: EpisodeSettings,
   components: ComponentRegistry,
   log: Log,
-): Omit<EpisodePlan, 'temperature'> {
+): Promise<PlannedEpisodes> {
+  const isolated: IsolatedComponent[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(isolated.map((component) => component.close()));
+  };
+  const make: Make = async (kind, choice) => {
+    const { name } = choice;
+    const file = components.moduleOf(kind, name);
+    // All three kinds take this context.
+    if (file === undefined) return { name, instance: components.create(kind as 'reward', choice, { log }) };
+    const component = await IsolatedComponent.start({ file, kind, choice }, log);
+    isolated.push(component);
+    return { name, instance: component };
+  };
+  try {
+    return { plan: await planWith(settings, make), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Make = (
+  kind: IsolatedKind,
+  choice: ComponentChoice,
+) => Promise<Named<IsolatedComponent | Dialect | Verifier | Reward>>;
+
+async function planWith(
+  { model, rollout, rewards, verifier }: EpisodeSettings,
+  make: Make,
+): Promise<PlannedEpisodes['plan']> {
+  const scoring: Named<Reward>[] = [];
+  for (const choice of rewards) scoring.push((await make('reward', choice)) as Named<Reward>);
   return {
     maxTurns: rollout.max_turns,
     historyTurns: model.history_turns,
     maxTokens: rollout.max_tokens,
     topP: rollout.top_p,
     promptStyle: model.prompt,
-    dialect: {
-      name: model.action_format.name,
-      instance: components.create('action-dialect', model.action_format, {}),
-    },
-    verifier: { name: verifier.name, instance: components.create('verifier', verifier, { log }) },
-    rewards: rewards.map((choice) => ({
-      name: choice.name,
-      instance: components.create('reward', choice, { log }),
-    })),
+    dialect: (await make('action-dialect', model.action_format)) as Named<TurnDialect>,
+    verifier: (await make('verifier', verifier)) as Named<Verifier>,
+    rewards: scoring,
     turnTimeoutMs: rollout.turn_timeout_ms,
     episodeTimeoutMs: rollout.episode_timeout_ms,
   };

@@ -65,10 +65,11 @@ async function playTurn(
   const clock = context.clock.part(`turn ${index}`, plan.turnTimeoutMs);
   const modelImage = await policy.modelImage({ width: screenshot.width, height: screenshot.height }, clock);
   const sizes = { screenshot: { width: screenshot.width, height: screenshot.height }, modelImage };
+  const described = plan.promptStyle === 'compact' ? '' : await describeActions(plan.dialect, sizes, clock);
   const prompt = buildPrompt({
     ...history,
     style: plan.promptStyle,
-    describeActions: () => describeActions(plan.dialect, sizes),
+    describeActions: () => described,
     goal: request.task.description,
     screenshot,
     historyTurns: plan.historyTurns,
@@ -78,7 +79,7 @@ async function playTurn(
   const reply = await policy.act(message, clock);
   const turn = beginTurn(index, reply, screenshot, plan.temperature, performance.now() - requestedAt);
   history.past.push({ screenshot: screenshot.sha256, text: prompt.text, answer: reply.text });
-  const answer = readAnswer(plan.dialect, reply.text, sizes);
+  const answer = await readAnswer(plan.dialect, reply.text, sizes, clock);
   history.correction = answer.ok ? undefined : answer.correction;
   if (!answer.ok) {
     turn.outcome = 'no_action';

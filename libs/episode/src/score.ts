@@ -78,11 +78,12 @@ function readParts(name: string, value: unknown): RewardParts {
     throw wrong(name, `gave ${show(value)}, expected a number, parts by name, or {episode, turns}`);
   }
   for (const [part, number] of Object.entries(value)) {
-    if (typeof number === 'number' && Number.isFinite(number)) continue;
+    // Training computes in 32 bits.
+    if (typeof number === 'number' && Number.isFinite(Math.fround(number))) continue;
     // NaN is null in JSON.
     const found = typeof number === 'number' ? String(number) : show(number);
     const where = part === name ? '' : ` as part "${part}"`;
-    throw wrong(name, `gave ${found}${where}, expected a finite number`);
+    throw wrong(name, `gave ${found}${where}, expected a finite number of 32 bits`);
   }
   return value as RewardParts;
 }

@@ -21,6 +21,8 @@ export { loadComponents, type LoadComponentsOptions } from './load';
 export { didYouMean, nearest } from './nearest';
 export { isRecord, show } from './show';
 export { Sessions, type OpenSession, type SessionsOptions, type StepSession } from './sessions';
+export { startThread } from './threads/start-thread';
+export { callPlugin } from './call-plugin';
 export { readTask } from './read-task';
 export { loadTasks, type LoadedTask } from './tasks';
 export { verify } from './verify';

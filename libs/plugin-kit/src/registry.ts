@@ -66,6 +66,13 @@ export class ComponentRegistry implements ComponentCatalogue {
     return found?.component ?? this.unknown(kind, name);
   }
 
+  /** The module that a user named for a component; undefined for those of the project. Throws as `get` does. */
+  moduleOf(kind: ComponentKind, name: string): string | undefined {
+    const component = this.get(kind, name);
+    const file = this.loaded.find((loaded) => loaded.component === component)?.file;
+    return file !== undefined && this.files.includes(file) ? file : undefined;
+  }
+
   /** The class of a component's options; made of its description where it has one, empty where it has no options. */
   optionsOf(component: Component): OptionsClass {
     const known = this.optionClasses.get(component);

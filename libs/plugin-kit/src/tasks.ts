@@ -1,4 +1,6 @@
 import type { Task } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
+import { callPlugin } from './call-plugin';
 import { PluginError } from './errors';
 import type { Log, TaskSourceChoice } from './kinds';
 import type { ComponentRegistry } from './registry';
@@ -17,7 +19,7 @@ export async function loadTasks(
 ): Promise<LoadedTask[]> {
   const tasks = new Map<string, LoadedTask>();
   for (const choice of choices) {
-    for (const task of await registry.create('task-source', choice, { log }).load()) {
+    for (const task of await load(registry, choice, log)) {
       const loaded = withId(task, choice.source_type);
       const known = tasks.get(loaded.id);
       if (known !== undefined && known.description !== loaded.description) {
@@ -30,6 +32,17 @@ export async function loadTasks(
     }
   }
   return [...tasks.values()];
+}
+
+async function load(
+  registry: ComponentRegistry,
+  choice: TaskSourceChoice,
+  log: Log,
+): Promise<readonly Task[]> {
+  const source = registry.create('task-source', choice, { log });
+  return callPlugin(`task source "${choice.source_type}"`, DEADLINES.taskSource.ms, (deadline) =>
+    source.load(deadline),
+  );
 }
 
 function withId(task: Task, sourceType: string): LoadedTask {

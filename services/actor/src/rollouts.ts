@@ -35,6 +35,10 @@ export class Rollouts implements ServedRun {
     }
   }
 
+  close(): Promise<void> {
+    return this.plan.close();
+  }
+
   private consume(): Promise<Consumption> {
     const { runId, concurrency } = this.plan;
     return this.bus.consume<RolloutRequest>({

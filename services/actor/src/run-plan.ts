@@ -13,6 +13,8 @@ export interface RunPlan {
   environment: EnvironmentSpec;
   timeouts: Timeouts;
   episode(purpose: Purpose): EpisodePlan;
+  /** Ends what was made for it. */
+  close: () => Promise<void>;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface RunPlan {
 export async function planRun(record: RunRecord, receiver: RunFileReceiver, log: Log): Promise<RunPlan> {
   const run = await receiveRunFile(record, ['model.action_format', 'verifier', 'rewards'], receiver);
   const { rollout, environment, evaluation } = run;
-  const plan = planEpisodes(run, receiver.components, log);
+  const { plan, close } = await planEpisodes(run, receiver.components, log);
   return {
     runId: record.runId,
     concurrency: rollout.concurrency,
@@ -38,5 +40,6 @@ export async function planRun(record: RunRecord, receiver: RunFileReceiver, log:
       ...plan,
       temperature: purpose === 'train' ? rollout.temperature : evaluation.temperature,
     }),
+    close,
   };
 }

@@ -12,6 +12,7 @@ import {
   SessionEnvironment,
   startSessions,
   type EpisodePlan,
+  type PlannedEpisodes,
   type Policy,
 } from '@ui-rl/episode';
 import type { ComponentRegistry, Log, Sessions } from '@ui-rl/plugin-kit';
@@ -50,17 +51,20 @@ export class Player {
   private readonly stopping = new AbortController();
   private readonly signal: AbortSignal;
   private readonly plan: EpisodePlan;
+  private readonly log: Log;
 
   private constructor(
     private readonly options: TaskOptions,
     private readonly run: RunFile,
     private readonly components: ComponentRegistry,
     private readonly actors: number,
+    private readonly planned: PlannedEpisodes,
   ) {
     const { signal } = options;
+    this.log = logOf(options);
     this.signal =
       signal === undefined ? this.stopping.signal : AbortSignal.any([this.stopping.signal, signal]);
-    this.plan = { ...planEpisodes(run, components, this.log), temperature: run.evaluation.temperature };
+    this.plan = { ...planned.plan, temperature: run.evaluation.temperature };
   }
 
   /** @throws SettingsError with everything that is wrong with the run file */
@@ -68,7 +72,7 @@ export class Player {
     const { runFile = {} } = options;
     const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
     const { run, registry } = await loadRunFile({ ...source, assumed: ASSUMED }, readCliSettings().plugins);
-    return new Player(options, run, registry, actors);
+    return new Player(options, run, registry, actors, await planEpisodes(run, registry, logOf(options)));
   }
 
   /** Throws where the environment cannot be started; what fails once it runs gives an `invalid` episode with the reason. */
@@ -96,6 +100,7 @@ export class Player {
     this.stopping.abort();
     const started = [...this.environments.values()];
     await Promise.all(started.map(async (each) => (await each.catch(() => undefined))?.close()));
+    await this.planned.close();
   }
 
   private get times(): { deadlineMs: number; leaseMs: number } {
@@ -152,9 +157,11 @@ export class Player {
     this.environments.set(kind, started);
     return started;
   }
+}
 
-  private readonly log: Log = (level, message) => {
-    if (level === 'warn' || level === 'error') this.options.onWarning?.(message);
+function logOf({ onWarning }: TaskOptions): Log {
+  return (level, message) => {
+    if (level === 'warn' || level === 'error') onWarning?.(message);
   };
 }
 

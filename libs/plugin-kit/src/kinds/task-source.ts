@@ -1,7 +1,7 @@
 import type { Action } from '@ui-rl/actions';
 import type { Task } from '@ui-rl/contracts';
 import type { PretrainingSupport } from './pretraining';
-import type { ComponentBase, Log } from './component';
+import type { ComponentBase, Deadline, Log } from './component';
 
 export interface TaskSourceContext {
   log: Log;
@@ -10,7 +10,7 @@ export interface TaskSourceContext {
 /** Tasks for a run. */
 export interface TaskSource {
   /** Tasks with id, environment and checks. Throws a `PluginError` `option` that names what is wrong. */
-  load(): Promise<Task[]> | Task[];
+  load(deadline: Deadline): Promise<Task[]> | Task[];
 }
 
 /** A task source as a run file chooses it, with its options. */

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
-import { type EpisodePlan, playRollout, Screenshots } from '@ui-rl/episode';
+import { type EpisodePlan, IsolatedComponent, playRollout, Screenshots } from '@ui-rl/episode';
 import type { JudgedEpisode, Reward, RewardParts, RewardResult, Verifier } from '@ui-rl/plugin-kit';
 import { makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
 import { frame, PLAN, World } from '../../test/world';
@@ -32,8 +35,19 @@ beforeEach(() => {
 
 const request = makeRollout({ runId: RUN, seed: 7, task: makeTask({ maxSteps: 10 }) });
 
-function play(changes: Partial<EpisodePlan>) {
-  return playRollout(request, {
+const STUCK = `exports.default = {
+  kind: 'reward',
+  name: 'stuck',
+  create: () => ({
+    score({ seed }) {
+      while (seed === 1);
+      return seed;
+    },
+  }),
+};`;
+
+function play(changes: Partial<EpisodePlan>, rollout = request) {
+  return playRollout(rollout, {
     ...overBroker(bus, RUN),
     plan: { ...PLAN, ...changes },
     actor: 'actor-1',
@@ -117,6 +131,34 @@ test('where no reward pays by turns, turns have none', async () => {
   expect(turns.some((turn) => 'reward' in turn || 'rewards' in turn)).toBe(false);
 });
 
+test('a reward from outside that never gives control back makes its episode invalid, by name, and the actor goes on', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stuck-'));
+  const file = join(folder, 'stuck.js');
+  writeFileSync(file, STUCK);
+  const stuck = await IsolatedComponent.start(
+    { file, kind: 'reward', choice: { name: 'stuck' } },
+    () => undefined,
+  );
+  const rewards = [{ name: 'stuck', instance: stuck }];
+  const [hangs, goesOn] = await Promise.all([
+    play(
+      { rewards, turnTimeoutMs: 1_500 },
+      makeRollout({ runId: RUN, task: request.task, rolloutId: 'hangs', seed: 1 }),
+    ),
+    play(
+      { rewards, turnTimeoutMs: 8_000 },
+      makeRollout({ runId: RUN, task: request.task, rolloutId: 'goes-on', seed: 2 }),
+    ),
+  ]);
+  await stuck.close();
+  rmSync(folder, { recursive: true });
+  expect(hangs).toMatchObject({
+    status: 'invalid',
+    invalidReason: 'deadline: reward "stuck" took longer than 1500 ms',
+  });
+  expect(goesOn).toMatchObject({ status: 'completed', rewards: { stuck: 2 } });
+});
+
 test('two rewards that pay a part of the same name are refused, both by name', async () => {
   const rewards = named({ one: () => ({ bonus: 1 }), two: () => ({ turns: [0, { bonus: 1 }, 0] }) });
   const { status, invalidReason, reward } = await play({ rewards });
@@ -127,6 +169,7 @@ test('two rewards that pay a part of the same name are refused, both by name', a
 test.each<[string, unknown, string]>([
   ['nothing', undefined, 'gave nothing, expected a number, parts by name, or {episode, turns}'],
   ['a list', [1], 'gave [1], expected a number, parts'],
+  ['more than 32 bits hold', 1e308, 'gave 1e+308, expected a finite number of 32 bits'],
   ['a part that is no number', { near: 'much' }, 'gave "much" as part "near", expected a finite number'],
   ['too few turns', { turns: [1] }, 'pays for 1 turns, the episode has 3'],
   ['something else beside turns', { turns: [0, 0, 0], total: 1 }, 'gave "total" beside "turns"'],

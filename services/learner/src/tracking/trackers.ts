@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { describeError } from '@ui-rl/bus';
 import { DEADLINES } from '@ui-rl/retry';
 import {
+  callPlugin,
   PluginError,
   type ComponentChoice,
   type ComponentRegistry,
@@ -42,7 +43,7 @@ export class Trackers {
           components.create('tracker', choice, { ...context, log: logTo(logger, name) });
         const created = create();
         try {
-          return [{ name, tracker: await within(deadlineMs, created) }];
+          return [{ name, tracker: await callPlugin('it', deadlineMs, () => created) }];
         } catch (error) {
           if (error instanceof PluginError) throw error;
           // One that comes too late would never be closed.
@@ -79,12 +80,7 @@ export class Trackers {
     await Promise.all(
       this.trackers.map(async ({ name, tracker }) => {
         try {
-          await within(
-            this.deadlineMs,
-            (async () => {
-              await call(tracker);
-            })(),
-          );
+          await callPlugin('it', this.deadlineMs, () => call(tracker));
         } catch (error) {
           this.logger.error(`tracker ${name} failed to ${what}: ${describeError(error)}`);
         }
@@ -96,16 +92,4 @@ export class Trackers {
 function logTo(logger: Logger, name: string): TrackerContext['log'] {
   const methods = { debug: 'debug', info: 'log', warn: 'warn', error: 'error' } as const;
   return (level, message) => logger[methods[level]](`${name}: ${message}`);
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`it took longer than ${ms / 1000} seconds`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

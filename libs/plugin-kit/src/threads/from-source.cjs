@@ -1,11 +1,11 @@
 /* oxlint-disable no-underscore-dangle -- these are Node's names */
-// Runs worker.ts without a build: compiles TypeScript as it is required. Only for tests, which run the sources.
-const { existsSync } = require('node:fs');
+// Runs a thread's entry without a build: compiles TypeScript as it is required. Only for tests, which run the sources.
 const Module = require('node:module');
 const { join } = require('node:path');
+const { workerData } = require('node:worker_threads');
 const { transformFileSync } = require('@swc/core');
 
-const libs = join(__dirname, '../..');
+const libs = join(__dirname, '../../..');
 const resolveFilename = Module._resolveFilename;
 Module._resolveFilename = function resolve(request, ...rest) {
   const lib = /^@ui-rl\/([a-z-]+)$/.exec(request)?.[1];
@@ -27,6 +27,4 @@ require.extensions['.ts'] = (module, file) => {
   module._compile(code, file);
 };
 
-if (!existsSync(join(__dirname, 'worker.ts')))
-  throw new Error(`${__dirname} holds neither worker.js nor worker.ts`);
-require('./worker.ts');
+require(workerData.entry);

@@ -1,0 +1,29 @@
+import { describeError } from '@ui-rl/bus';
+import type { Deadline } from '@ui-rl/plugin-kit';
+import type { Clock } from './clock';
+import { EpisodeFailure, Stopped } from './failure';
+
+/**
+ * Calls a component of an episode. Its signal aborts when the time is over or the service stops.
+ *
+ * @param code of the failure where it throws
+ * @param what is called, for people: `reward "speed"`
+ * @throws EpisodeFailure that names it, Stopped
+ */
+export async function inTime<T>(
+  code: string,
+  what: string,
+  work: (deadline: Deadline) => T | Promise<T>,
+  clock: Clock,
+): Promise<T> {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const working = async (): Promise<T> => work({ deadlineAt: clock.endsAt, signal });
+  try {
+    return await clock.race(working());
+  } catch (error) {
+    abort.abort();
+    if (error instanceof EpisodeFailure || error instanceof Stopped) throw error;
+    throw new EpisodeFailure(code, `${what} failed: ${describeError(error)}`);
+  }
+}

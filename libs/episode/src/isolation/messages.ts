@@ -1,0 +1,83 @@
+import type {
+  ComponentChoice,
+  Episode,
+  EpisodeTurn,
+  JudgedEpisode,
+  Observation,
+  ScreenSizes,
+} from '@ui-rl/plugin-kit';
+
+/** Kinds of components that episodes are played and judged with. */
+export type IsolatedKind = 'verifier' | 'reward' | 'action-dialect';
+
+/** What a thread is started for. */
+export interface ThreadData {
+  /** Module that has the component. */
+  file: string;
+  kind: IsolatedKind;
+  choice: ComponentChoice;
+}
+
+type Sent<T extends { observation: Observation }> = Omit<T, 'observation'> & { observation: SentObservation };
+export type SentObservation = Omit<Observation, 'png'>;
+
+/** An episode whose screenshots stay where they are. */
+export type SentEpisode = Omit<JudgedEpisode, 'turns' | 'finalObservation' | 'success'> & {
+  turns: Sent<EpisodeTurn>[];
+  finalObservation: SentObservation;
+  success?: boolean | null;
+};
+
+/** What a component is asked. */
+export type Question =
+  | { method: 'score' | 'verify'; episode: SentEpisode }
+  | { method: 'describe'; sizes: ScreenSizes }
+  | { method: 'parse'; text: string; sizes: ScreenSizes };
+
+export type ToThread =
+  | { type: 'call'; id: number; question: Question; deadlineAt: number }
+  | { type: 'abort'; id: number }
+  | { type: 'png'; id: number; png?: Uint8Array; error?: string };
+
+export type FromThread =
+  | { type: 'ready' }
+  | { type: 'refused'; category?: string; message: string }
+  | { type: 'result'; id: number; value: unknown }
+  | { type: 'failed'; id: number; message: string }
+  | { type: 'wants'; id: number; call: number; sha256: string }
+  | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; message: string };
+
+export function withoutScreenshots(episode: Episode | JudgedEpisode): SentEpisode {
+  return {
+    ...episode,
+    turns: episode.turns.map((turn) => ({ ...turn, observation: sent(turn.observation) })),
+    finalObservation: sent(episode.finalObservation),
+  };
+}
+
+function sent({ sha256, width, height }: Observation): SentObservation {
+  return { sha256, width, height };
+}
+
+/** @param png fetches a screenshot by its hash */
+export function withScreenshots(
+  episode: SentEpisode,
+  png: (sha256: string) => Promise<Uint8Array>,
+): JudgedEpisode {
+  const shown = (observation: SentObservation): Observation => ({
+    ...observation,
+    png: () => png(observation.sha256),
+  });
+  return {
+    ...episode,
+    success: episode.success ?? null,
+    turns: episode.turns.map((turn) => ({ ...turn, observation: shown(turn.observation) })),
+    finalObservation: shown(episode.finalObservation),
+  };
+}
+
+/** The screenshots of an episode, by hash. */
+export function observationsOf(episode: Episode): Map<string, Observation> {
+  const all = [...episode.turns.map(({ observation }) => observation), episode.finalObservation];
+  return new Map(all.map((observation) => [observation.sha256, observation]));
+}
