@@ -10,11 +10,16 @@ import {
 } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { drained, eventually, startFromSource } from '@ui-rl/testkit';
-import { byId, EvaluatorWorld, succeeds, TRAIN } from '../test/evaluator-world';
-import { planRun } from './plan';
+import { ALL, byId, EvaluatorWorld, succeeds, TRAIN } from '../test/evaluator-world';
+import { type EvaluationPlan, planRun } from './plan';
 import { RunEvaluator } from './run-evaluator';
 
 let world: EvaluatorWorld;
+
+async function planOf(runId: string): Promise<EvaluationPlan> {
+  const record = await world.bus.runs.record(runId);
+  return planRun(record!, { bus: world.bus, components: await loadComponents(), cacheDir: tmpdir() });
+}
 
 beforeAll(async () => {
   world = await EvaluatorWorld.open();
@@ -40,6 +45,76 @@ it('has invalid episodes played again, and counts those that stay invalid', asyn
   expect(ids.filter((id) => id.startsWith('0004'))).toEqual(['0004-r0', '0004-r0-a1']);
   expect(requests.at(-1)).toMatchObject({ attempt: 2, groupIndex: 1 });
   expect(new Set(requests.filter(({ groupIndex }) => groupIndex === 1).map(({ seed }) => seed)).size).toBe(1);
+});
+
+it('gives no success rate where all episodes are invalid', async () => {
+  const runId = await world.createRun('baseline', {
+    rollout: { max_attempts: 1 },
+    evaluation: { episodes_per_task: 1, sets: ['train_goals'] },
+  });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  await world.startActor(runId, () => ({ status: 'invalid', invalidReason: 'crashed', success: null }));
+  await world.startEvaluator(runId);
+  await world.inPhase(runId, 'training');
+  await eventually('the result', () => evaluations.length > 0);
+  expect(evaluations[0]).toMatchObject({ successRate: null, interval: [0, 1], episodes: 0, invalid: 3 });
+});
+
+it('waits for the learner: before it serves the run, nothing is played and training does not begin', async () => {
+  const [evaluated, trained] = [
+    await world.announceRun(),
+    await world.announceRun('baseline', { evaluation: { baseline: false } }),
+  ];
+  const requests = await world.startActor(evaluated, succeeds);
+  const evaluations = await Promise.all(
+    [evaluated, trained].map(async (runId) => ({ runId, warnings: await world.follow(runId, 'warning') })),
+  );
+  const stop = new AbortController();
+  const running = evaluations.map(async ({ runId }) =>
+    new RunEvaluator(world.bus, await planOf(runId), { stallMs: 200 }).work(stop.signal),
+  );
+  for (const { runId, warnings } of evaluations) {
+    const [warning] = await eventually('a warning', () => (warnings.length > 0 ? warnings : null));
+    expect(warning).toMatchObject({
+      code: 'stall',
+      message: expect.stringContaining('has been waiting for its learner'),
+    });
+    expect((await world.bus.runs.state(runId))?.phase).toBe('baseline');
+  }
+  expect(requests).toHaveLength(0);
+  for (const { runId } of evaluations) {
+    await world.servePolicy(runId);
+    await world.inPhase(runId, 'training');
+  }
+  expect(requests).toHaveLength(ALL);
+  stop.abort();
+  await Promise.all(running);
+});
+
+it('has episodes played again that were lost, and counts those that are lost each time as invalid', async () => {
+  const runId = await world.createRun('baseline', {
+    evaluation: { episodes_per_task: 1, sets: ['train_goals'] },
+  });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  const warnings = await world.follow(runId, 'warning');
+  const asked: RolloutRequest[] = [];
+  // Requests that are taken out of the queue and never answered, as where a stream has lost its storage.
+  await world.startActor(runId, (request) => {
+    asked.push(request);
+    if (request.groupIndex === 2) return null;
+    return request.groupIndex === 1 && request.attempt === 0 ? null : { success: true };
+  });
+  const stop = new AbortController();
+  const running = new RunEvaluator(world.bus, await planOf(runId), { lookEveryMs: 100 }).work(stop.signal);
+  await world.inPhase(runId, 'training');
+  await eventually('the result', () => evaluations.length > 0);
+  stop.abort();
+  await running;
+  expect(evaluations[0]).toMatchObject({ successRate: 1, episodes: 2, invalid: 1 });
+  const attempts = (index: number) =>
+    asked.filter(({ groupIndex }) => groupIndex === index).map(({ attempt }) => attempt);
+  expect([0, 1, 2].map(attempts)).toEqual([[0], [0, 1], [0, 1, 2]]);
+  expect(warnings[0]).toMatchObject({ code: 'lost_episodes', message: expect.stringContaining('0001-r0') });
 });
 
 it('counts an episode once, however often its trajectory comes', async () => {
@@ -138,7 +213,7 @@ it('goes on where it was when nats-server is killed', async () => {
   await eventually('both results', () => evaluations.length >= 2);
   const [first, second] = evaluations;
   expect(first.episodes + second.episodes).toBe(40);
-  expect(first.successRate * first.episodes + second.successRate * second.episodes).toBeCloseTo(12);
+  expect(first.successRate! * first.episodes + second.successRate! * second.episodes).toBeCloseTo(12);
 });
 
 it('publishes a result that was complete when the process ended, and then moves on', async () => {
@@ -193,15 +268,9 @@ it('makes a dead letter of what it cannot read and goes on', async () => {
 it('warns when no episode comes in, once per silence', async () => {
   const runId = await world.createRun();
   const warnings = await world.follow(runId, 'warning');
-  const record = await world.bus.runs.record(runId);
-  const plan = await planRun(record!, {
-    bus: world.bus,
-    components: await loadComponents(),
-    cacheDir: tmpdir(),
-  });
   const stop = new AbortController();
   const asked = await world.startActor(runId, () => null);
-  const running = new RunEvaluator(world.bus, plan, 200).work(stop.signal);
+  const running = new RunEvaluator(world.bus, await planOf(runId), { stallMs: 200 }).work(stop.signal);
   await eventually('a warning', () => warnings.length > 0);
   await world.publish(asked[0], { success: true });
   await eventually('another warning', () => warnings.length > 1);

@@ -10,6 +10,7 @@ import {
 import { DEADLINES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { EvaluationStore } from './evaluation-store';
+import { LostEpisodes, trajectoryConsumer } from './lost-episodes';
 import type { EvaluationPlan } from './plan';
 import { StallWatch } from './stall-watch';
 import { Stages } from './stages';
@@ -23,17 +24,25 @@ export class RunEvaluator implements ServedRun {
   private readonly store: EvaluationStore;
   private readonly stages: Stages;
   private readonly stall: StallWatch;
+  private readonly lost: LostEpisodes;
   private phase: RunPhase | null = null;
+  /** The learner has served the run: before, episodes would fail and minutes pass for nothing. */
+  private hasPolicy = false;
   private changed: () => void = () => undefined;
+  private taking: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly bus: BusService,
     private readonly plan: EvaluationPlan,
-    stallMs: number = DEADLINES.stall.ms,
+    { stallMs = DEADLINES.stall.ms, lookEveryMs }: { stallMs?: number; lookEveryMs?: number } = {},
   ) {
     this.store = new EvaluationStore(bus, plan.runId);
     this.stages = new Stages(bus, plan, this.store);
-    this.stall = new StallWatch(bus, plan.runId, this.store, stallMs);
+    this.stall = new StallWatch(bus, plan.runId, this.store, {
+      stallMs,
+      waitsForLearner: () => this.waitsForLearner,
+    });
+    this.lost = new LostEpisodes(bus, plan, this.store, (trajectory) => this.take(trajectory), lookEveryMs);
   }
 
   /** Works until the run has ended or the signal aborts. */
@@ -45,7 +54,12 @@ export class RunEvaluator implements ServedRun {
     try {
       await Promise.race([
         this.advanceUntilEnded(both),
-        Promise.all([this.followPhase(both), this.followStore(both)]),
+        Promise.all([
+          this.followPhase(both),
+          this.followPolicy(both),
+          this.followStore(both),
+          this.lost.watch(both),
+        ]),
       ]);
     } finally {
       done.abort();
@@ -60,9 +74,22 @@ export class RunEvaluator implements ServedRun {
       const { phase } = this;
       if (phase !== null) {
         if (FINAL_PHASES.includes(phase)) return;
-        await this.stages.advance(phase);
+        if (!this.waitsForLearner) await this.stages.advance(phase);
       }
       await change;
+    }
+  }
+
+  /** A run that waits for its turn at the device is not evaluated, and its training does not begin. */
+  private get waitsForLearner(): boolean {
+    return this.phase === 'baseline' && !this.hasPolicy;
+  }
+
+  private async followPolicy(signal: AbortSignal): Promise<void> {
+    for await (const _ of this.bus.runs.watchPolicy(this.plan.runId, signal)) {
+      this.hasPolicy = true;
+      this.stall.sign();
+      return this.changed();
     }
   }
 
@@ -83,7 +110,7 @@ export class RunEvaluator implements ServedRun {
     const trajectories = (purpose: Purpose) =>
       this.bus.consume<Trajectory>({
         stream: STREAMS.trajectories,
-        durable: `evaluator-${runId}-${purpose}`,
+        durable: trajectoryConsumer(runId, purpose),
         subject: subjects.trajectory(runId, purpose),
         schema: Trajectory,
         ackWaitMs: DEADLINES.shortMessage.ms,
@@ -101,8 +128,15 @@ export class RunEvaluator implements ServedRun {
     return Promise.all([trajectories('eval'), trajectories('baseline'), checkpoints()]);
   }
 
+  /** One after the other: what comes of a refill must not be taken before the refill is recorded. */
+  private take(trajectory: Trajectory): Promise<void> {
+    const taken = this.taking.then(() => this.takeNow(trajectory));
+    this.taking = taken.catch(() => undefined);
+    return taken;
+  }
+
   /** A refill is requested before it is recorded: it may be requested twice, but is never lost. */
-  private async take(trajectory: Trajectory): Promise<void> {
+  private async takeNow(trajectory: Trajectory): Promise<void> {
     const { maxAttempts } = this.plan;
     const { request } = trajectory;
     this.stall.sign();

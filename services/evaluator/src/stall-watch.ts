@@ -2,7 +2,14 @@ import type { BusService } from '@ui-rl/bus';
 import type { EvaluationStore } from './evaluation-store';
 import { pendingEpisodes } from './state';
 
-/** Warns where an evaluation waits for episodes and none comes in. Once per stall. */
+export interface StallWatchOptions {
+  /** Silence after which it is a stall. */
+  stallMs: number;
+  /** Whether nothing can begin before the learner serves the run. */
+  waitsForLearner: () => boolean;
+}
+
+/** Warns where an evaluation waits for episodes, or a run for its learner, and nothing happens. Once per stall. */
 export class StallWatch {
   private lastSign = Date.now();
   private warned = false;
@@ -11,7 +18,7 @@ export class StallWatch {
     private readonly bus: BusService,
     private readonly runId: string,
     private readonly store: EvaluationStore,
-    private readonly stallMs: number,
+    private readonly options: StallWatchOptions,
   ) {}
 
   /** Something went on. */
@@ -24,26 +31,36 @@ export class StallWatch {
   start(signal: AbortSignal): void {
     const timer = setInterval(() => {
       this.look().catch((error: unknown) => this.bus.logger.error(error));
-    }, this.stallMs / 4);
+    }, this.options.stallMs / 4);
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
   private async look(): Promise<void> {
     const since = this.lastSign;
-    if (this.warned || Date.now() - since < this.stallMs) return;
-    const { open } = await this.store.read();
-    if (open.length === 0) return this.sign();
+    const { stallMs, waitsForLearner } = this.options;
+    if (this.warned || Date.now() - since < stallMs) return;
+    const seconds = Math.round((Date.now() - since) / 1000);
+    const message = waitsForLearner()
+      ? `the run has been waiting for its learner for ${seconds} s: is one running, and is it free?`
+      : await this.waitsForEpisodes(seconds);
+    if (message === undefined) return this.sign();
     if (since !== this.lastSign) return;
     this.warned = true;
+    this.bus.logger.warn(message);
+    const { service, runId } = { service: this.bus.service, runId: this.runId };
+    await this.bus.event({ type: 'warning', runId, service, code: 'stall', message }, `stall.${since}`);
+  }
+  /** Undefined where no evaluation is open. */
+  private async waitsForEpisodes(seconds: number): Promise<string | undefined> {
+    const { open } = await this.store.read();
+    if (open.length === 0) return undefined;
     const waiting = open.map(
       (evaluation) =>
         `${evaluation.evaluationId} waits for ${pendingEpisodes(evaluation).length} of ${evaluation.outcomes.length} episodes`,
     );
-    const message =
-      `no episode came in for ${Math.round((Date.now() - since) / 1000)} s while ${waiting.join(', ')}: ` +
-      'are actors, environments and the learner running?';
-    this.bus.logger.warn(message);
-    const { service, runId } = { service: this.bus.service, runId: this.runId };
-    await this.bus.event({ type: 'warning', runId, service, code: 'stall', message }, `stall.${since}`);
+    return (
+      `no episode came in for ${seconds} s while ${waiting.join(', ')}: ` +
+      'are actors, environments and the learner running?'
+    );
   }
 }

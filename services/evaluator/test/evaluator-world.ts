@@ -35,7 +35,7 @@ export type Play = (request: RolloutRequest) => Partial<Trajectory> | null;
 
 export const succeeds = () => ({ success: true });
 
-export function checkpoint(runId: string, step: number): string {
+export function checkpoint(runId: string, step: number | string): string {
   return `uirl://${runId}/sampler_weights/0000${step}`;
 }
 
@@ -68,7 +68,27 @@ export class EvaluatorWorld {
     await this.nats.stop();
   }
 
+  /** A run that its learner serves. */
   async createRun(phase: RunPhase = 'baseline', changes: object = {}): Promise<string> {
+    const runId = await this.announceRun(phase, changes);
+    await this.servePolicy(runId);
+    return runId;
+  }
+
+  /** As a learner does once it serves a run. */
+  async servePolicy(runId: string): Promise<void> {
+    const policy = {
+      epoch: 0,
+      version: 0,
+      adapterDigest: 'd0',
+      checkpoint: checkpoint(runId, '00'),
+      groupsRequested: 0,
+    };
+    await this.bus.runs.putPolicy(runId, policy);
+  }
+
+  /** A run that waits for its learner. */
+  async announceRun(phase: RunPhase = 'baseline', changes: object = {}): Promise<string> {
     this.runs += 1;
     const runId = `run-${this.runs}`;
     const record = { runId, createdAt: new Date().toISOString(), config: { ...config, ...changes } };
