@@ -119,13 +119,24 @@ function consumers(): string[][] {
       );
       if (stream === undefined || durable === undefined) return [];
       const name = (contracts.STREAMS as Record<string, string>)[stream.replace('STREAMS.', '')] ?? stream;
-      const readable = durable
+      const readable = templateOf(durable, file)
         .replaceAll(/['`]/g, '')
         .replaceAll(/\$\{[^}]*run[^}]*\}/gi, '<run>')
         .replaceAll(/\$\{(\w+)\}/g, '<$1>');
       return [[service, code(name), code(readable), code(madeSubject(subject ?? ''))]];
     });
   });
+}
+
+/** What a name is made of: where a function makes it, in this file or in one that it takes the function from, what that returns. */
+function templateOf(name: string, file: string): string {
+  const [, called] = /^(\w+)\(/.exec(name) ?? [];
+  if (called === undefined) return name;
+  const made = sourcesIn(file.split('/src/')[0]).flatMap((own) =>
+    nodes(parsed(own), ts.isFunctionDeclaration).filter((each) => each.name?.getText() === called),
+  );
+  const [returned] = made.flatMap((each) => nodes(each, ts.isReturnStatement));
+  return returned?.expression?.getText() ?? name;
 }
 
 /** `subjects.rollout(runId, ANY)` → `uirl.rollout.<run>.*` */

@@ -100,12 +100,34 @@ export class PolicyState {
   @IsOptional()
   @Matches(/^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, { message: 'failedGroups must be ranges such as 12-14,20' })
   failedGroups?: string;
+
+  /** Ids of tasks that keep failing while others are played: no further group of theirs is wanted. */
+  @IsOptional()
+  @IsString({ each: true })
+  takenOut?: string[];
+}
+
+/** A task that is not released any more. */
+export class TakenOutTask {
+  @IsString()
+  task: string;
+
+  /** Of the first group that it is left out of. */
+  @IsInt()
+  @Min(0)
+  fromGroup: number;
 }
 
 export class LoaderState {
   @IsInt()
   @Min(0)
   groupsReleased: number;
+
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => TakenOutTask)
+  takenOut?: TakenOutTask[];
 }
 
 /** One evaluation of one set of goals that is not finished. */

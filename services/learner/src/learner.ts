@@ -10,12 +10,13 @@ import type {
 } from '@ui-rl/contracts';
 import type { Engine, Sampler } from '@ui-rl/plugin-kit';
 import type { EpisodeIntake } from './episodes/intake';
+import type { LostEpisodes } from './episodes/lost-episodes';
 import type { LearnerOptions } from './options';
 import type { PolicyServer, Refusal } from './policy/policy-server';
 import type { PolicyWeights } from './policy/policy-weights';
 import { openTrajectories } from './run-options';
 import type { Trackers } from './tracking/trackers';
-import type { TrainingLoop } from './training/training-loop';
+import { Untrainable, type TrainingLoop } from './training/training-loop';
 
 /** Phases in which episodes may be trained on. */
 const TRAINING_PHASES: readonly RunPhase[] = ['baseline', 'training'];
@@ -35,6 +36,7 @@ export interface LearnerParts {
   policy: PolicyServer;
   intake: EpisodeIntake;
   loop: TrainingLoop;
+  lost: LostEpisodes;
   trackers: Trackers;
   evaluations: Consumption;
   /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
@@ -50,6 +52,10 @@ export class Learner {
   constructor(private readonly parts: LearnerParts) {
     void parts.engine.ended.then((error) => this.fail(error));
     void this.follow();
+    void parts.lost.watch(this.stopping.signal, (groups) => {
+      parts.loop.abandon(groups);
+      this.advance();
+    });
   }
 
   get runId(): string {
@@ -103,6 +109,15 @@ export class Learner {
     loop
       .advance()
       .then(() => (loop.reachedMaxSteps ? this.finish(`${options.maxSteps} steps are done`) : undefined))
+      .catch((error: unknown) => (error instanceof Untrainable ? this.end(error) : this.fail(error)));
+  }
+
+  /** The run cannot go on, wherever it is served. */
+  private async end({ message }: Untrainable): Promise<void> {
+    const { bus, runId } = this.parts;
+    this.logger.error(`run ${runId} has failed: ${message}`);
+    await bus.runs
+      .changePhase(runId, 'failed', { reason: message })
       .catch((error: unknown) => this.fail(error));
   }
 

@@ -19,6 +19,8 @@ import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-s
 import { GroupBuffer } from './episodes/groups';
 import { IndexSet } from './episodes/index-set';
 import { EpisodeIntake, trajectoryConsumer } from './episodes/intake';
+import { LostEpisodes } from './episodes/lost-episodes';
+import { TaskHealth } from './episodes/task-health';
 import { Learner } from './learner';
 import { findModel, type FoundModel } from './model-source';
 import type { LearnerOptions } from './options';
@@ -129,6 +131,8 @@ interface Resumed {
   state: LearnerState | undefined;
   /** Groups that were given up since, as ranges. */
   failedGroups: string;
+  /** Tasks that are not trained any more. */
+  takenOut: readonly string[];
   progress: Progress;
   runFolder: RunFolder;
 }
@@ -151,20 +155,21 @@ function modelOf({ options }: StartOptions, state: LearnerState | undefined): Pr
 
 function progressOf(
   runId: string,
-  { state, failedGroups }: Pick<Resumed, 'state' | 'failedGroups'>,
+  { state, failedGroups, takenOut }: Pick<Resumed, 'state' | 'failedGroups' | 'takenOut'>,
   base: BaseModel,
   device: string,
 ): Progress {
   const progress =
     state === undefined ? new Progress(runId, base, device) : Progress.from(state, base, device);
   for (const index of IndexSet.parse(failedGroups)) progress.fail(index);
+  for (const task of takenOut) progress.takenOut.add(task);
   return progress;
 }
 
 async function readState(
   { bus, run, options, lease }: StartOptions,
   { dir }: RunFolder,
-): Promise<Pick<Resumed, 'checkpoints' | 'state' | 'failedGroups'>> {
+): Promise<Pick<Resumed, 'checkpoints' | 'state' | 'failedGroups' | 'takenOut'>> {
   const { runId } = run.record;
   const folder = new CheckpointFolder(join(dir, CHECKPOINTS));
   const warnings = new RunWarnings(bus, runId);
@@ -180,7 +185,7 @@ async function readState(
   const { state, wentBack } = await checkpoints.resume(policy);
   // What was acknowledged since, too: the stream still has it.
   if (wentBack) await bus.deleteConsumer(STREAMS.trajectories, trajectoryConsumer(runId));
-  return { checkpoints, state, failedGroups: policy?.failedGroups ?? '' };
+  return { checkpoints, state, failedGroups: policy?.failedGroups ?? '', takenOut: policy?.takenOut ?? [] };
 }
 
 async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Resumed): Promise<Learner> {
@@ -261,6 +266,7 @@ interface Training {
   demand: GroupDemand;
   reports: StepReports;
   loop: TrainingLoop;
+  lost: LostEpisodes;
 }
 
 function trainingOf(
@@ -272,12 +278,20 @@ function trainingOf(
 ): Training {
   const { runId } = run.record;
   const { groupSize, maxAttempts } = options;
-  const { imageTokenId } = folder.family.shape;
+  const { imageTokenId, vocabSize } = folder.family.shape;
   const warnings = new RunWarnings(bus, runId);
-  const buffer = new GroupBuffer({ maxAttempts, isSettled: (index) => progress.settled.has(index) });
+  const health = new TaskHealth();
+  const buffer = new GroupBuffer({
+    maxAttempts,
+    isSettled: (index) => progress.settled.has(index),
+    // What others were doing at that moment must not decide in a run that repeats.
+    isHopeless: ({ task }) => !options.deterministic && health.othersArePlayed(task),
+  });
   const demand = new GroupDemand({ runId, bus, lease, options, progress, weights });
   const intake = new EpisodeIntake({
-    ...{ runId, bus, lease, groupSize, imageTokenId, buffer, progress, warnings },
+    ...{ runId, bus, lease, groupSize, buffer, health, progress, warnings },
+    tokens: { imageTokenId, vocabSize },
+    missingScreenshot: (hashes) => screenshots.missingOf(hashes),
     groupsRequested: () => demand.groupsRequested,
   });
   const trainer = new BatchTrainer(engine, algorithm, {
@@ -295,6 +309,7 @@ function trainingOf(
       options,
       algorithm,
       buffer,
+      health,
       progress,
       weights,
       trainer,
@@ -302,14 +317,19 @@ function trainingOf(
       demand,
       reports,
     },
+    warnings,
   });
-  return { intake, demand, reports, loop };
+  const lost = new LostEpisodes({
+    ...{ runId, bus, options, buffer, progress, warnings },
+    isOver: () => loop.finished,
+  });
+  return { intake, demand, reports, loop, lost };
 }
 
 /** Loads the newest weights, or keeps those the run begins with; serves them, and reports where the run stands. */
 async function begin(
   parts: Resumed &
-    Omit<Training, 'intake'> &
+    Omit<Training, 'intake' | 'lost'> &
     Pick<Machinery, 'engine'> & {
       weights: PolicyWeights;
       trackers: Trackers;

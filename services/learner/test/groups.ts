@@ -1,15 +1,15 @@
 import type { Trajectory, Turn } from '@ui-rl/contracts';
-import { makeTrajectory, makeTurn } from '@ui-rl/testkit';
+import { makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
 import { Group } from '../src/episodes/groups';
 
 /** A complete group of valid episodes, in this order. */
 export function groupOf(index: number, episodes: readonly Partial<Trajectory>[]): Group {
-  const group = new Group(index, `g${index}`, episodes.length);
+  const group = new Group(index, `g${index}`, episodes.length, makeTask());
   episodes.forEach((changes, member) => {
     const trajectory = makeTrajectory(changes);
     trajectory.request.indexInGroup = member;
     trajectory.request.rolloutId = `g${index}-r${member}`;
-    group.add(trajectory, true);
+    group.add(trajectory);
   });
   return group;
 }

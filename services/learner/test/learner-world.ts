@@ -10,7 +10,9 @@ import {
   type PolicyActReply,
   type Reply,
   type RunEvent,
+  type Task,
   type Trajectory,
+  type Turn,
 } from '@ui-rl/contracts';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { RETRIES, retry } from '@ui-rl/retry';
@@ -19,6 +21,7 @@ import {
   drained,
   eventually,
   makeRollout,
+  makeTask,
   makeTrajectory,
   makeTurn,
   startFromSource,
@@ -80,6 +83,9 @@ export interface PlayedEpisode {
   member: number;
   reward: number;
   attempt?: number;
+  task?: Task;
+  /** What its turn says otherwise than the policy did. */
+  turn?: (said: PolicyActReply) => Partial<Turn>;
   changes?: Partial<Trajectory>;
 }
 
@@ -235,7 +241,7 @@ export class LearnerWorld {
   /** Plays one episode of one turn with the served policy, as an actor would, and publishes it. */
   async play(
     runId: string,
-    { group, member, reward, attempt = 0, changes }: PlayedEpisode,
+    { group, member, reward, attempt = 0, task = makeTask(), turn, changes }: PlayedEpisode,
   ): Promise<Trajectory> {
     const groupId = `${runId}-g${group}`;
     const suffix = attempt === 0 ? '' : `-a${attempt}`;
@@ -246,6 +252,7 @@ export class LearnerWorld {
       indexInGroup: member,
       groupSize: 2,
       attempt,
+      task,
       rolloutId: `${groupId}-r${member}${suffix}`,
     });
     const said = valueOf(await this.act(runId, `${request.rolloutId}/0`, { seed: 10 * group + member }));
@@ -254,15 +261,27 @@ export class LearnerWorld {
       request,
       reward,
       success: reward > 0,
-      turns: [makeTurn(said)],
+      turns: [Object.assign(makeTurn(said), turn?.(said))],
       ...changes,
     });
     await this.bus.publishJson(subjects.trajectory(runId, 'train'), trajectory, request.rolloutId);
     return trajectory;
   }
 
-  async playGroup(runId: string, group: number, rewards: [number, number]): Promise<void> {
-    await Promise.all(rewards.map((reward, member) => this.play(runId, { group, member, reward })));
+  async playGroup(
+    runId: string,
+    group: number,
+    rewards: [number, number],
+    how: Pick<PlayedEpisode, 'task' | 'turn' | 'changes'> = {},
+  ): Promise<void> {
+    await Promise.all(rewards.map((reward, member) => this.play(runId, { group, member, reward, ...how })));
+  }
+
+  /** Waits until the learner has requested so many groups. */
+  async requested(runId: string, groups: number): Promise<void> {
+    const requested = async (): Promise<boolean> =>
+      (await this.bus.runs.policy(runId))?.groupsRequested === groups;
+    await eventually(`${groups} groups of ${runId}`, requested, 30_000);
   }
 
   async version(runId: string): Promise<number | undefined> {

@@ -1,5 +1,12 @@
 import { type BusService, FINAL_PHASES } from '@ui-rl/bus';
-import { LoaderState, type PolicyState, runKeys, type RunState, subjects } from '@ui-rl/contracts';
+import {
+  LoaderState,
+  type PolicyState,
+  runKeys,
+  type RunState,
+  subjects,
+  type TakenOutTask,
+} from '@ui-rl/contracts';
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import { groupRollouts } from './groups';
 import type { LoaderPlan } from './plan';
@@ -7,12 +14,14 @@ import { TaskOrder } from './task-order';
 
 /**
  * Releases training groups, one after the other, as many as the learner requests. A group is published first and counted
- * then; where the process dies in between, the group is published again under the same message ids and stored once.
+ * then; where the process dies in between, the group is published again under the same message ids and stored once. For the same
+ * reason a task that the learner takes out is left out from the group after the next one on: that one may be published already.
  */
 export class GroupReleaser {
   private readonly order: TaskOrder<LoadedTask>;
   private phase: RunState['phase'] | null = null;
   private requested = 0;
+  private takenOut: readonly string[] = [];
   private releasing: Promise<void> = Promise.resolve();
   private signal: AbortSignal;
 
@@ -33,8 +42,9 @@ export class GroupReleaser {
       this.phase = phase;
       if (FINAL_PHASES.includes(phase)) ended.abort();
     });
-    const demand = this.follow(runs.watchPolicy(runId, this.signal), ({ groupsRequested }: PolicyState) => {
-      this.requested = groupsRequested;
+    const demand = this.follow(runs.watchPolicy(runId, this.signal), (policy: PolicyState) => {
+      this.requested = policy.groupsRequested;
+      this.takenOut = policy.takenOut ?? [];
     });
     try {
       await Promise.all([phases, demand]);
@@ -54,21 +64,38 @@ export class GroupReleaser {
   private async release(): Promise<void> {
     const key = runKeys.loader(this.plan.runId);
     const entry = await this.bus.runsBucket.get(key, LoaderState);
-    let released = entry?.value.groupsReleased ?? 0;
-    let revision = entry?.revision ?? 0;
-    while (this.phase === 'training' && released < this.requested && !this.signal.aborted) {
-      await this.publish(released);
-      const state: LoaderState = { groupsReleased: released + 1 };
-      const updated = await this.bus.runsBucket.update(key, state, revision);
-      // Another task-loader serves the run too: go on from what it has counted.
-      if (updated === null) return this.release();
-      revision = updated;
-      released += 1;
+    const stored = entry?.value ?? { groupsReleased: 0 };
+    let state = this.withTakenOut(stored);
+    let revision: number | null = entry?.revision ?? 0;
+    if (state !== stored) revision = await this.bus.runsBucket.update(key, state, revision);
+    while (revision !== null && this.phase === 'training' && !this.signal.aborted) {
+      const { groupsReleased } = state;
+      if (groupsReleased >= this.requested) return;
+      await this.publish(groupsReleased, state.takenOut);
+      state = { groupsReleased: groupsReleased + 1, takenOut: state.takenOut };
+      revision = await this.bus.runsBucket.update(key, state, revision);
     }
+    // Another task-loader serves the run too: go on from what it has counted.
+    if (revision === null) return this.release();
   }
 
-  private async publish(index: number): Promise<void> {
-    const rollouts = groupRollouts(this.plan, index, this.order.at(index));
+  /** The state with what the learner has taken out since; the same where that is nothing. */
+  private withTakenOut(state: LoaderState): LoaderState {
+    const known = state.takenOut ?? [];
+    const added = this.takenOut.filter((task) => known.every((each) => each.task !== task));
+    if (added.length === 0) return state;
+    const { groupsReleased } = state;
+    const fromGroup = groupsReleased + 1;
+    return { groupsReleased, takenOut: [...known, ...added.map((task) => ({ task, fromGroup }))] };
+  }
+
+  private async publish(index: number, takenOut: readonly TakenOutTask[] = []): Promise<void> {
+    const left = new Set(takenOut.filter(({ fromGroup }) => fromGroup <= index).map(({ task }) => task));
+    const rollouts = groupRollouts(
+      this.plan,
+      index,
+      this.order.at(index, ({ id }) => left.has(id)),
+    );
     const subject = subjects.rollout(this.plan.runId, 'train');
     await Promise.all(rollouts.map((rollout) => this.bus.publishJson(subject, rollout, rollout.rolloutId)));
   }

@@ -71,13 +71,14 @@ describe('task-loader', () => {
     return runId;
   }
 
-  async function request(runId: string, groupsRequested: number): Promise<void> {
+  async function request(runId: string, groupsRequested: number, takenOut: string[] = []): Promise<void> {
     const policy: PolicyState = {
       epoch: 0,
       version: 0,
       adapterDigest: 'base',
       checkpoint: 'latest',
       groupsRequested,
+      takenOut,
     };
     await bus.runs.putPolicy(runId, policy);
   }
@@ -214,6 +215,35 @@ describe('task-loader', () => {
     await eventually('group 3 again', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
     await allSeen(runId);
     expect(seen).toHaveLength(3 * GROUP_SIZE);
+  });
+
+  it('leaves out what the learner has taken out, and forgets that for no group that is released again', async () => {
+    const runId = await createRun();
+    const seen = await collect(runId);
+    await request(runId, 4);
+    await startLoader(runId);
+    await eventually('a whole epoch', () => seen.length >= 4 * GROUP_SIZE);
+    const out = seen[0].task.id!;
+    await request(runId, 13, [out]);
+    await eventually('13 groups', () => seen.length >= 13 * GROUP_SIZE);
+    const taskOf = (group: RolloutRequest[]) => group[0].task.id;
+    // The fifth may have been published before.
+    expect(groupsOf(seen).slice(5).map(taskOf)).not.toContain(out);
+    expect(await bus.runs.loader(runId)).toEqual({
+      groupsReleased: 13,
+      takenOut: [{ task: out, fromGroup: 5 }],
+    });
+    await ends.pop()?.();
+    await bus.runsBucket.put(`${runId}.loader`, {
+      groupsReleased: 12,
+      takenOut: [{ task: out, fromGroup: 5 }],
+    });
+    await request(runId, 14);
+    await startLoader(runId);
+    await eventually('group 14', async () => (await bus.runs.loader(runId))?.groupsReleased === 14);
+    await allSeen(runId);
+    expect(seen).toHaveLength(14 * GROUP_SIZE);
+    expect(taskOf(groupsOf(seen)[13])).not.toBe(out);
   });
 
   it('shares a run with another task-loader', async () => {

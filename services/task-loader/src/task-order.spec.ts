@@ -23,6 +23,16 @@ describe('the order of tasks', () => {
     expect(take(new TaskOrder(tasks, 2), 0, 20)).not.toEqual(whole);
   });
 
+  it('gives the place of a task that is left out to the one that follows it', () => {
+    const order = new TaskOrder(tasks, 3);
+    const [first, second, third, fourth, fifth, last] = take(order, 0, 6);
+    const without = (out: string) =>
+      Array.from({ length: 6 }, (_, index) => order.at(index, (task) => task === out));
+    expect(without(third)).toEqual([first, second, fourth, fourth, fifth, last]);
+    expect(without(last)).toEqual([first, second, third, fourth, fifth, first]);
+    expect(order.at(5, () => true)).toBe(last);
+  });
+
   it('comes back to an earlier epoch', () => {
     const order = new TaskOrder(tasks, 5);
     const first = order.at(0);

@@ -14,14 +14,19 @@ export class TaskOrder<T> {
     private readonly seed: number,
   ) {}
 
-  /** The task of a group, by the group's number from 0. */
-  at(index: number): T {
+  /**
+   * The task of a group, by the group's number from 0.
+   * @param isLeftOut the next task of the epoch takes the place of one that is; where all are, none is
+   */
+  at(index: number, isLeftOut: (task: T) => boolean = () => false): T {
     const epoch = Math.floor(index / this.tasks.length);
     if (epoch !== this.epoch) {
       this.shuffled = shuffle(this.tasks, `${this.seed}/${epoch}`);
       this.epoch = epoch;
     }
-    return this.shuffled[index % this.tasks.length];
+    const place = index % this.tasks.length;
+    const following = [...this.shuffled.slice(place), ...this.shuffled.slice(0, place)];
+    return following.find((task) => !isLeftOut(task)) ?? following[0];
   }
 }
 

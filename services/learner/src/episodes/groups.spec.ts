@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Trajectory } from '@ui-rl/contracts';
 import { makeRollout } from '@ui-rl/testkit';
 import { planBatch } from './batch-planner';
-import { GroupBuffer, unsolicitedRequest } from './groups';
+import { GroupBuffer, unsolicitedRequest, type AddResult, type GroupBufferOptions } from './groups';
 import { IndexSet } from './index-set';
 
 function trajectory(groupIndex: number, indexInGroup: number, reward = 0, attempt = 0): Trajectory {
@@ -18,10 +19,24 @@ function trajectory(groupIndex: number, indexInGroup: number, reward = 0, attemp
   return { request, reward, status: 'completed', turns: [] } as unknown as Trajectory;
 }
 
+function bufferOf(changes: Partial<GroupBufferOptions> = {}): GroupBuffer {
+  return new GroupBuffer({ maxAttempts: 2, isSettled: () => false, isHopeless: () => false, ...changes });
+}
+
 function bufferWith(...trajectories: Trajectory[]): GroupBuffer {
-  const buffer = new GroupBuffer({ maxAttempts: 2, isSettled: () => false });
-  for (const each of trajectories) buffer.add(each, true);
+  const buffer = bufferOf();
+  for (const each of trajectories) buffer.add(each);
   return buffer;
+}
+
+/** Ids of the episodes that are to be played again. */
+function refillsOf(added: AddResult): string[] {
+  return added.kind === 'waiting' ? added.refills.map(({ request }) => request.rolloutId) : [];
+}
+
+async function isSettled(added: AddResult): Promise<boolean> {
+  if (added.kind === 'redundant') return true;
+  return Promise.race([added.settled.then(() => true), setImmediate(false)]);
 }
 
 const plan = {
@@ -35,16 +50,16 @@ describe('groups', () => {
   it('are complete when every place is taken, whatever the order', () => {
     const buffer = bufferWith(trajectory(0, 1, 5));
     expect(buffer.complete()).toEqual([]);
-    buffer.add(trajectory(0, 0, 3), true);
+    buffer.add(trajectory(0, 0, 3));
     expect(buffer.complete().map((group) => group.rewards)).toEqual([[3, 5]]);
   });
 
   it('keep a message that comes twice waiting with the first, and need it once', async () => {
     const buffer = bufferWith(trajectory(0, 0));
-    const again = buffer.add(trajectory(0, 0), true);
+    const again = buffer.add(trajectory(0, 0));
     expect(again.kind).toBe('waiting');
     expect(buffer.complete()).toEqual([]);
-    buffer.add(trajectory(0, 1), true);
+    buffer.add(trajectory(0, 1));
     buffer.settle(buffer.complete());
     if (again.kind === 'waiting') await again.settled;
     expect(buffer.complete()).toEqual([]);
@@ -52,32 +67,74 @@ describe('groups', () => {
 
   it('play an invalid episode again under a new id, but not for ever', () => {
     const buffer = bufferWith(trajectory(0, 0));
-    const first = buffer.add(trajectory(0, 1), false);
-    expect(first).toMatchObject({ kind: 'refill', request: { rolloutId: 'g0-r1-a1', attempt: 1 } });
+    const first = buffer.add(trajectory(0, 1), 'crashed');
+    expect(refillsOf(first)).toEqual(['g0-r1-a1']);
     // Its message comes again, as after a lost acknowledgement.
-    expect(buffer.add(trajectory(0, 1), false)).toEqual(first);
-    expect(buffer.add(trajectory(0, 1, 0, 1), false).kind).toBe('waiting');
+    expect(refillsOf(buffer.add(trajectory(0, 1), 'crashed'))).toEqual(['g0-r1-a1']);
+    expect(refillsOf(buffer.add(trajectory(0, 1, 0, 1), 'crashed'))).toEqual([]);
     const [group] = buffer.complete();
     expect(group.trajectories).toHaveLength(1);
     expect(group.invalid).toBe(2);
   });
 
+  it('wait until every member was tried before one is played again, while nothing counts', async () => {
+    const buffer = bufferOf();
+    const first = buffer.add(trajectory(0, 0), 'no browser starts');
+    expect([refillsOf(first), await isSettled(first)]).toEqual([[], false]);
+    const second = buffer.add(trajectory(0, 1), 'no browser starts');
+    expect(refillsOf(second)).toEqual(['g0-r0-a1', 'g0-r1-a1']);
+    if (second.kind === 'waiting') for (const refill of second.refills) refill.published();
+    expect([await isSettled(first), await isSettled(second)]).toEqual([true, true]);
+  });
+
+  it('have what waits played again as soon as an episode counts', () => {
+    const buffer = bufferOf();
+    buffer.add(trajectory(0, 0), 'crashed');
+    expect(refillsOf(buffer.add(trajectory(0, 1)))).toEqual(['g0-r0-a1']);
+  });
+
+  it('are given up once every member has failed, where other tasks are played', () => {
+    const buffer = bufferOf({ maxAttempts: 3, isHopeless: () => true });
+    buffer.add(trajectory(0, 0), 'no such page');
+    expect(refillsOf(buffer.add(trajectory(0, 1), 'no such page'))).toEqual([]);
+    expect(planBatch(buffer, new IndexSet(), plan)).toMatchObject({
+      failed: [{ index: 0, invalid: 2, problem: 'no such page' }],
+    });
+  });
+
+  it('take a later attempt in place of one that waits, and not the other way round', async () => {
+    const buffer = bufferOf({ maxAttempts: 3 });
+    const waiting = buffer.add(trajectory(0, 0), 'crashed');
+    buffer.add(trajectory(0, 0, 0, 1), 'crashed');
+    expect(await isSettled(waiting)).toBe(true);
+    expect(buffer.add(trajectory(0, 0), 'crashed').kind).toBe('redundant');
+    expect(buffer.missing(0, 2)).toEqual([1]);
+  });
+
+  it('become dead letters where they cannot be trained', async () => {
+    const buffer = bufferWith(trajectory(0, 0));
+    const added = buffer.add(trajectory(0, 1));
+    buffer.refuse(buffer.complete(), new Error('no gradient'));
+    await expect(added.kind === 'waiting' ? added.settled : undefined).rejects.toThrow('no gradient');
+    expect(buffer.complete()).toEqual([]);
+  });
+
   it('take the first valid attempt and find the later one superfluous', () => {
     const buffer = bufferWith(trajectory(0, 0, 1, 1));
-    expect(buffer.add(trajectory(0, 0, 9), true).kind).toBe('redundant');
+    expect(buffer.add(trajectory(0, 0, 9)).kind).toBe('redundant');
   });
 
   it('find what belongs to a settled group superfluous', () => {
-    const buffer = new GroupBuffer({ maxAttempts: 2, isSettled: (index) => index === 3 });
-    expect(buffer.add(trajectory(3, 0), true).kind).toBe('redundant');
+    const buffer = bufferOf({ isSettled: (index) => index === 3 });
+    expect(buffer.add(trajectory(3, 0)).kind).toBe('redundant');
   });
 
   it('are all let go of at the end of the run, and what comes later is superfluous', async () => {
-    const buffer = new GroupBuffer({ maxAttempts: 2, isSettled: () => false });
-    const waiting = buffer.add(trajectory(0, 0), true);
+    const buffer = bufferOf();
+    const waiting = buffer.add(trajectory(0, 0));
     buffer.close();
     if (waiting.kind === 'waiting') await waiting.settled;
-    expect(buffer.add(trajectory(0, 1), true).kind).toBe('redundant');
+    expect(buffer.add(trajectory(0, 1)).kind).toBe('redundant');
     expect(buffer.complete()).toEqual([]);
   });
 });
@@ -94,7 +151,7 @@ describe('the batch', () => {
     const inOrder = { ...plan, inOrder: true };
     const buffer = bufferWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0));
     expect(planBatch(buffer, none, inOrder).ready).toBe(false);
-    buffer.add(trajectory(0, 1, 1), true);
+    buffer.add(trajectory(0, 1, 1));
     expect(planBatch(buffer, none, inOrder).kept.map(({ index }) => index)).toEqual([0]);
   });
 
@@ -107,17 +164,17 @@ describe('the batch', () => {
   });
 
   it('leaves out a group of which no episode is valid, and what is settled', () => {
-    const buffer = new GroupBuffer({ maxAttempts: 1, isSettled: () => false });
-    buffer.add(trajectory(0, 0), false);
-    buffer.add(trajectory(0, 1), false);
+    const buffer = bufferOf({ maxAttempts: 1 });
+    buffer.add(trajectory(0, 0), 'crashed');
+    buffer.add(trajectory(0, 1), 'crashed');
     expect(planBatch(buffer, none, plan)).toMatchObject({
       ready: false,
       replaced: [],
       failed: [{ index: 0 }],
     });
     buffer.settle(buffer.complete());
-    buffer.add(trajectory(1, 0), true);
-    buffer.add(trajectory(1, 1, 1), true);
+    buffer.add(trajectory(1, 0));
+    buffer.add(trajectory(1, 1, 1));
     expect(planBatch(buffer, IndexSet.parse('0'), { ...plan, inOrder: true }).kept).toMatchObject([
       { index: 1 },
     ]);

@@ -1,18 +1,34 @@
-import { RolloutRequest, type Trajectory } from '@ui-rl/contracts';
+import { RolloutRequest, type Task, type Trajectory } from '@ui-rl/contracts';
 
 /** What becomes of a trajectory that has arrived. */
 export type AddResult =
   /** The run is over, it belongs to a group that is settled, or another attempt already took its slot: nothing is left to do. */
   | { kind: 'redundant' }
-  /** It waits in its group until the group is settled. */
-  | { kind: 'waiting'; settled: Promise<void> }
-  /** The episode does not count; it is to be played again under the new id. */
-  | { kind: 'refill'; request: RolloutRequest };
+  /** It waits until its group is settled, or until it is played again. */
+  | {
+      kind: 'waiting';
+      /** Rejects where the group became a dead letter. */
+      settled: Promise<void>;
+      /** Episodes of the group that do not count and are to be played again now, this one perhaps among them. */
+      refills: Refill[];
+    };
+
+/** An episode that is played again. */
+export interface Refill {
+  request: RolloutRequest;
+  /** Why the one before does not count. */
+  reason: string;
+  /** The new request is published: lets the message of the one before be acknowledged. */
+  published: () => void;
+}
 
 interface Member {
   trajectory: Trajectory;
+  /** Why it does not count; undefined where it does. */
+  problem: string | undefined;
   settled: Promise<void>;
-  settle(): void;
+  settle: () => void;
+  refuse: (error: Error) => void;
 }
 
 /** Episodes of one task and seed, as they come in. */
@@ -20,13 +36,17 @@ export class Group {
   private readonly members = new Map<number, Member>();
   /** Members that failed in the infrastructure too often and stay out. */
   private readonly abandoned = new Map<number, Member>();
+  /** Members whose last episode does not count and that wait for another attempt. */
+  private readonly held = new Map<number, Member>();
   /** Rollout ids of its invalid episodes so far. */
   private readonly invalidEpisodes = new Set<string>();
+  private lastProblem: string | undefined;
 
   constructor(
     readonly index: number,
     readonly id: string,
     readonly size: number,
+    readonly task: Task,
   ) {}
 
   /** Invalid episodes so far. */
@@ -34,8 +54,28 @@ export class Group {
     return this.invalidEpisodes.size;
   }
 
+  /** Why the last of its episodes that does not count was refused. */
+  get problem(): string | undefined {
+    return this.lastProblem;
+  }
+
   get complete(): boolean {
     return this.members.size + this.abandoned.size >= this.size;
+  }
+
+  /** Episodes whose messages wait. */
+  get waiting(): number {
+    return this.all.length;
+  }
+
+  /** That of one of its members. */
+  get request(): RolloutRequest | undefined {
+    return this.all[0]?.trajectory.request;
+  }
+
+  /** Whether every member was tried and no episode counts. */
+  get failedThroughout(): boolean {
+    return this.members.size === 0 && this.held.size + this.abandoned.size >= this.size;
   }
 
   /** Valid episodes, in order of their index in the group. */
@@ -49,26 +89,72 @@ export class Group {
     return this.trajectories.map(({ reward }) => reward);
   }
 
+  /** The attempt that has the place of a member, or waits for another one. */
   find(indexInGroup: number): Member | undefined {
-    return this.members.get(indexInGroup) ?? this.abandoned.get(indexInGroup);
+    return this.members.get(indexInGroup) ?? this.abandoned.get(indexInGroup) ?? this.held.get(indexInGroup);
   }
 
-  /** A message that comes again counts once. */
-  countInvalid({ request }: Trajectory): void {
-    this.invalidEpisodes.add(request.rolloutId);
+  /** Whether a member's place is taken for good. */
+  isTaken(indexInGroup: number): boolean {
+    return this.members.has(indexInGroup) || this.abandoned.has(indexInGroup);
   }
 
-  add(trajectory: Trajectory, valid: boolean): Member {
-    let settle: () => void = () => undefined;
-    const settled = new Promise<void>((resolve) => (settle = resolve));
-    const member = { trajectory, settled, settle };
-    (valid ? this.members : this.abandoned).set(trajectory.request.indexInGroup, member);
-    return member;
+  /** @param problem why it does not count; undefined where it does */
+  add(trajectory: Trajectory, problem?: string): Member {
+    return this.put(problem === undefined ? this.members : this.abandoned, trajectory, problem);
+  }
+
+  /** Keeps an episode that does not count until it is known whether another attempt is worth it. */
+  hold(trajectory: Trajectory, problem: string): Member {
+    return this.put(this.held, trajectory, problem);
+  }
+
+  /** The attempts that come next for what is held. */
+  takeHeld(): Refill[] {
+    const refills = [...this.held.values()].map(({ trajectory, problem, settle }) => ({
+      request: nextAttempt(trajectory.request),
+      reason: problem!,
+      published: settle,
+    }));
+    this.held.clear();
+    return refills;
+  }
+
+  /** No further attempt at what is held. */
+  abandonHeld(): void {
+    for (const [index, member] of this.held) this.abandoned.set(index, member);
+    this.held.clear();
   }
 
   /** Lets the messages of the group be acknowledged. */
   settle(): void {
-    for (const member of [...this.members.values(), ...this.abandoned.values()]) member.settle();
+    for (const member of this.all) member.settle();
+  }
+
+  /** Makes dead letters of its valid episodes. */
+  refuse(error: Error): void {
+    for (const member of this.members.values()) member.refuse(error);
+    this.settle();
+  }
+
+  private get all(): Member[] {
+    return [this.members, this.abandoned, this.held].flatMap((members) => [...members.values()]);
+  }
+
+  private put(place: Map<number, Member>, trajectory: Trajectory, problem: string | undefined): Member {
+    const { indexInGroup, rolloutId } = trajectory.request;
+    // An earlier attempt, whose message came again after its successor was requested.
+    this.held.get(indexInGroup)?.settle();
+    this.held.delete(indexInGroup);
+    if (problem !== undefined) {
+      // A message that comes again counts once.
+      this.invalidEpisodes.add(rolloutId);
+      this.lastProblem = problem;
+    }
+    const { promise, resolve, reject } = withResolvers();
+    const member = { trajectory, problem, settled: promise, settle: resolve, refuse: reject };
+    place.set(indexInGroup, member);
+    return member;
   }
 }
 
@@ -76,9 +162,14 @@ export interface GroupBufferOptions {
   /** Attempts at one episode, the first included, before its slot in the group stays empty. */
   maxAttempts: number;
   isSettled(groupIndex: number): boolean;
+  /** Whether a group of which every member has failed is not worth further attempts. */
+  isHopeless(group: Group): boolean;
 }
 
-/** Groups that are not yet trained. A message that arrives twice is recognised by its rollout id. */
+/**
+ * Groups that are not yet trained. A message that arrives twice is recognised by its rollout id. Of a group in which nothing counts
+ * yet an episode is played again once every member was tried: a group that cannot be played then holds no place through all attempts.
+ */
 export class GroupBuffer {
   private readonly open = new Map<number, Group>();
   /** Indices of complete groups, in order of completion. */
@@ -87,23 +178,24 @@ export class GroupBuffer {
 
   constructor(private readonly options: GroupBufferOptions) {}
 
-  /** @param valid whether the episode may be trained on */
-  add(trajectory: Trajectory, valid: boolean): AddResult {
+  /** @param problem why the episode may not be trained on; undefined where it may */
+  add(trajectory: Trajectory, problem?: string): AddResult {
     const { request } = trajectory;
     if (this.closed || this.options.isSettled(request.groupIndex)) return { kind: 'redundant' };
     const group = this.groupOf(request);
     const known = group.find(request.indexInGroup);
-    if (known !== undefined) {
-      const same = known.trajectory.request.rolloutId === request.rolloutId;
-      return same ? { kind: 'waiting', settled: known.settled } : { kind: 'redundant' };
+    if (known?.trajectory.request.rolloutId === request.rolloutId) {
+      return { kind: 'waiting', settled: known.settled, refills: [] };
     }
-    if (!valid) group.countInvalid(trajectory);
-    if (!valid && request.attempt + 1 < this.options.maxAttempts) {
-      return { kind: 'refill', request: nextAttempt(request) };
+    if (group.isTaken(request.indexInGroup) || request.attempt < (known?.trajectory.request.attempt ?? 0)) {
+      return { kind: 'redundant' };
     }
-    const { settled } = group.add(trajectory, valid);
-    if (group.complete) this.completed.push(group.index);
-    return { kind: 'waiting', settled };
+    const isLast = request.attempt + 1 >= this.options.maxAttempts;
+    const member =
+      problem === undefined || isLast ? group.add(trajectory, problem) : group.hold(trajectory, problem);
+    const refills = this.refillsOf(group);
+    if (group.complete && !this.completed.includes(group.index)) this.completed.push(group.index);
+    return { kind: 'waiting', settled: member.settled, refills };
   }
 
   /** Complete groups in order of completion. */
@@ -118,11 +210,34 @@ export class GroupBuffer {
 
   /** Forgets groups whose effect is durable and lets their messages be acknowledged. */
   settle(groups: readonly Group[]): void {
-    for (const group of groups) {
-      this.open.delete(group.index);
-      this.completed.splice(this.completed.indexOf(group.index), 1);
-      group.settle();
-    }
+    for (const group of groups) this.forget(group).settle();
+  }
+
+  /** Forgets groups that cannot be trained; their episodes become dead letters with that reason. */
+  refuse(groups: readonly Group[], error: Error): void {
+    for (const group of groups) this.forget(group).refuse(error);
+  }
+
+  /** Members of a group whose place nobody has taken and that wait for nothing here: their episodes are played, or lost. */
+  missing(groupIndex: number, groupSize: number): number[] {
+    const group = this.open.get(groupIndex);
+    const members = Array.from({ length: groupSize }, (_, index) => index);
+    return members.filter((index) => group?.find(index) === undefined);
+  }
+
+  /** A request of a group, whichever came in. */
+  requestOf(groupIndex: number): RolloutRequest | undefined {
+    return this.open.get(groupIndex)?.request;
+  }
+
+  /** The groups of these indices of which anything came in. */
+  openAt(groupIndices: readonly number[]): Group[] {
+    return groupIndices.flatMap((index) => this.open.get(index) ?? []);
+  }
+
+  /** Episodes whose messages wait. */
+  get waiting(): number {
+    return [...this.open.values()].reduce((sum, group) => sum + group.waiting, 0);
   }
 
   /** Episodes and invalid ones of the groups that are not settled. */
@@ -143,14 +258,41 @@ export class GroupBuffer {
     this.completed.length = 0;
   }
 
-  private groupOf(request: RolloutRequest): Group {
-    let group = this.open.get(request.groupIndex);
+  private refillsOf(group: Group): Refill[] {
+    if (group.trajectories.length > 0) return group.takeHeld();
+    if (!group.failedThroughout) return [];
+    if (!this.options.isHopeless(group)) return group.takeHeld();
+    group.abandonHeld();
+    return [];
+  }
+
+  private forget(group: Group): Group {
+    this.open.delete(group.index);
+    const place = this.completed.indexOf(group.index);
+    if (place >= 0) this.completed.splice(place, 1);
+    return group;
+  }
+
+  private groupOf({ groupIndex, groupId, groupSize, task }: RolloutRequest): Group {
+    let group = this.open.get(groupIndex);
     if (group === undefined) {
-      group = new Group(request.groupIndex, request.groupId, request.groupSize);
-      this.open.set(request.groupIndex, group);
+      group = new Group(groupIndex, groupId, groupSize, task);
+      this.open.set(groupIndex, group);
     }
     return group;
   }
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
+  let resolve: () => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<void>((settle, refuse) => {
+    resolve = settle;
+    reject = refuse;
+  });
+  // Nobody may be waiting for it.
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
 }
 
 /** The same episode once more: same seeds, an id of its own. */

@@ -2,27 +2,32 @@ import { Logger } from '@nestjs/common';
 import { UnacceptableMessage, type BusService, type Lease } from '@ui-rl/bus';
 import { subjects, type Trajectory } from '@ui-rl/contracts';
 import type { Progress } from '../training/progress';
-import { findDefect } from '../training/turn-data';
+import { findDefect, type TokenLimits } from '../training/turn-data';
 import type { RunWarnings } from '../warnings';
-import { unsolicitedRequest, type GroupBuffer } from './groups';
+import { unsolicitedRequest, type GroupBuffer, type Refill } from './groups';
 import { InvalidShareAlarm } from './invalid-share';
+import type { TaskHealth } from './task-health';
+
+/** The consumer by which a run's learners, one after the other, read its training episodes. */
+export function trajectoryConsumer(runId: string): string {
+  return `learner-${runId}`;
+}
 
 export interface IntakeParts {
   runId: string;
   bus: BusService;
   lease: Pick<Lease, 'confirm'>;
   groupSize: number;
-  imageTokenId: number;
+  /** What the model can read. */
+  tokens: TokenLimits;
   buffer: GroupBuffer;
+  health: TaskHealth;
   progress: Progress;
   warnings: RunWarnings;
+  /** Which of these screenshots nobody has any more; undefined where all are there. */
+  missingScreenshot: (hashes: readonly string[]) => Promise<string | undefined>;
   /** Groups requested since the run began. */
   groupsRequested: () => number;
-}
-
-/** The consumer by which a run's learners, one after the other, read its training episodes. */
-export function trajectoryConsumer(runId: string): string {
-  return `learner-${runId}`;
 }
 
 /** Takes in the training episodes of a run: checks them, puts them into their groups, has invalid ones played again. */
@@ -40,17 +45,22 @@ export class EpisodeIntake {
   async add(trajectory: Trajectory): Promise<{ settled: Promise<void> } | undefined> {
     await this.refuseUnsolicited(trajectory);
     const problem = await this.validate(trajectory);
-    const added = this.parts.buffer.add(trajectory, problem === undefined);
+    const { buffer, health } = this.parts;
+    if (problem === undefined) health.played(trajectory.request.task);
+    const added = buffer.add(trajectory, problem);
     if (added.kind === 'redundant') return undefined;
     this.watchInvalidShare();
-    if (added.kind === 'waiting') return added;
+    for (const refill of added.refills) await this.playAgain(refill);
+    return added;
+  }
+
+  private async playAgain({ request, reason, published }: Refill): Promise<void> {
     const { runId, bus } = this.parts;
-    const { request } = added;
     this.logger.warn(
-      `episode ${trajectory.request.rolloutId} does not count (${problem}); asking for ${request.rolloutId}`,
+      `an episode of ${request.groupId} does not count (${reason}); asking for ${request.rolloutId}`,
     );
     await bus.publishJson(subjects.rollout(runId, request.purpose), request, request.rolloutId);
-    return undefined;
+    published();
   }
 
   private async refuseUnsolicited({ request }: Trajectory): Promise<void> {
@@ -65,13 +75,13 @@ export class EpisodeIntake {
   /** Why an episode does not count; undefined where it does. */
   private async validate(trajectory: Trajectory): Promise<string | undefined> {
     if (trajectory.status === 'invalid') return trajectory.invalidReason ?? 'no reason given';
-    const { progress, imageTokenId, warnings, lease } = this.parts;
+    const { progress, tokens, warnings, lease } = this.parts;
     const digest = progress.unknownDigest(trajectory);
     // Nor which policies it had.
     if (digest !== undefined) await lease.confirm();
     const defect =
       digest === undefined
-        ? findDefect(trajectory, imageTokenId)
+        ? (findDefect(trajectory, tokens) ?? (await this.missingScreenshot(trajectory)))
         : `it was sampled with adapter ${digest}, which this learner never produced`;
     if (defect === undefined) return undefined;
     const { rolloutId } = trajectory.request;
@@ -82,6 +92,12 @@ export class EpisodeIntake {
       `learner.${code}.${rolloutId}`,
     );
     return defect;
+  }
+
+  private async missingScreenshot({ turns }: Trajectory): Promise<string | undefined> {
+    const shown = [...new Set(turns.flatMap(({ promptImages }) => promptImages))];
+    const missing = await this.parts.missingScreenshot(shown);
+    return missing && `its screenshot ${missing} is neither in memory nor among the blobs`;
   }
 
   private watchInvalidShare(): void {

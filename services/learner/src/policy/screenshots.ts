@@ -48,6 +48,17 @@ export class Screenshots {
     return this.pngs.get(sha256) ?? this.fetchImage(sha256);
   }
 
+  /** The first of these screenshots that is neither cached nor stored; undefined where all can be had. */
+  async missingOf(hashes: readonly string[]): Promise<string | undefined> {
+    for (const sha256 of hashes) {
+      if (this.pngs.has(sha256)) continue;
+      const png = await this.fetchImage(sha256);
+      if (png === null) return sha256;
+      this.pngs.set(sha256, png);
+    }
+    return undefined;
+  }
+
   /** The images of a prompt by their hashes, as it shows them. Throws where one is neither cached nor stored. */
   async ofPrompt(hashes: readonly string[]): Promise<MeasuredImage[]> {
     return asShownTogether(await Promise.all(hashes.map((sha256) => this.measureAgain(sha256))));

@@ -50,6 +50,7 @@ export class GroupDemand {
       checkpoint: checkpointName({ runId, step }),
       groupsRequested: this.requested,
       failedGroups: progress.failed.toString(),
+      takenOut: [...progress.takenOut],
     });
   }
 

@@ -14,6 +14,8 @@ export class Progress {
   settled = new IndexSet();
   /** Of the settled groups those that failed since the newest checkpoint, which does not have them. */
   failed = new IndexSet();
+  /** Tasks that are not trained any more, since they keep failing. The policy state has them. */
+  readonly takenOut = new Set<string>();
   lastStep: LearnerState['lastStep'] = null;
   private digests: Record<string, string> = {};
 
@@ -35,13 +37,13 @@ export class Progress {
     return progress;
   }
 
-  /** Settles a group without a single valid episode; another one is requested in its place. */
-  fail(index: number, invalid = 0): void {
+  /** Settles a group that is not trained, with so many episodes; another one is requested in its place. */
+  fail(index: number, trajectories = 0, invalid = 0): void {
     if (this.settled.has(index)) return;
     this.settled.add(index);
     this.failed.add(index);
     this.replacedGroups += 1;
-    this.counts.trajectories += invalid;
+    this.counts.trajectories += trajectories;
     this.counts.invalid += invalid;
   }
 

@@ -25,14 +25,11 @@ function loopOver(buffer: GroupBuffer): { loop: TrainingLoop; trained: () => boo
 it.each(Array.from({ length: 10 }, (_, turns) => turns))(
   'trains a group that is complete when the loop ends, %i promises later',
   async (turns) => {
-    const buffer = new GroupBuffer({ maxAttempts: 1, isSettled: () => false });
+    const buffer = new GroupBuffer({ maxAttempts: 1, isSettled: () => false, isHopeless: () => false });
     const { loop, trained } = loopOver(buffer);
     const running = [loop.advance()];
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-    buffer.add(
-      makeTrajectory({ request: makeRollout({ groupIndex: 0, indexInGroup: 0, groupSize: 1 }) }),
-      true,
-    );
+    buffer.add(makeTrajectory({ request: makeRollout({ groupIndex: 0, indexInGroup: 0, groupSize: 1 }) }));
     running.push(loop.advance());
     await Promise.allSettled(running);
     expect(trained()).toBe(true);

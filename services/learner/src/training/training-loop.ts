@@ -1,14 +1,17 @@
 import { Logger } from '@nestjs/common';
-import type { Lease } from '@ui-rl/bus';
+import { BusError, describeError, UnacceptableMessage, type Lease } from '@ui-rl/bus';
 import type { Engine } from '@ui-rl/plugin-kit';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
 import { IndexSet } from '../episodes/index-set';
 import type { Group, GroupBuffer } from '../episodes/groups';
+import { nameOf, type TaskHealth } from '../episodes/task-health';
 import type { LearnerOptions } from '../options';
 import type { PolicyWeights } from '../policy/policy-weights';
+import type { RunWarnings } from '../warnings';
 import { hasLearningSignal, type Algorithm } from './algorithm';
-import type { BatchTrainer } from './batch-trainer';
+import type { BatchResult, BatchTrainer } from './batch-trainer';
+import { whileDiskIsFull } from './disk-full';
 import { experienceOf } from './experience';
 import type { GroupDemand } from './group-demand';
 import type { Progress } from './progress';
@@ -18,18 +21,28 @@ import type { StepReports } from './step-reports';
 /** Newest checkpoints that are kept, whatever their step: a running evaluation may use one. */
 const KEPT_NEWEST = 3;
 
+/** Batches in a row that could not be trained after which the run has failed: it would go on like that. */
+const MAX_REFUSED_BATCHES = 3;
+
+/** Nothing of what a run plays can be trained. */
+export class Untrainable extends Error {
+  override readonly name = 'Untrainable';
+}
+
 export interface TrainingLoopParts {
   lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
   engine: Engine;
   options: LearnerOptions;
   algorithm: Algorithm;
   buffer: GroupBuffer;
+  health: TaskHealth;
   progress: Progress;
   weights: PolicyWeights;
   trainer: BatchTrainer;
   checkpoints: CheckpointStore;
   demand: GroupDemand;
   reports: StepReports;
+  warnings: RunWarnings;
 }
 
 /**
@@ -45,6 +58,10 @@ export class TrainingLoop {
   /** When the last step was durable, and when what followed it was done. */
   private lastStepEnded = Date.now();
   private idleSince = Date.now();
+  /** Batches in a row that could not be trained. */
+  private refused = 0;
+  /** Indices of groups of which nothing comes any more. */
+  private readonly lost: number[] = [];
 
   constructor(private readonly parts: TrainingLoopParts) {}
 
@@ -64,6 +81,11 @@ export class TrainingLoop {
     return this.running;
   }
 
+  /** Groups of which nothing comes any more: the next `advance` gives them up and has others requested in their place. */
+  abandon(groupIndices: readonly number[]): void {
+    this.lost.push(...groupIndices);
+  }
+
   /** Trains no further batch; the newest checkpoint is the run's last, and what was not trained is released. */
   finish(): Promise<void> {
     this.finishing ??= this.end(this.running);
@@ -81,12 +103,15 @@ export class TrainingLoop {
 
   /** Saves weights, optimizer and progress under the present step, for this machine and others. */
   async save(): Promise<{ uploadMs: number }> {
-    const { engine, checkpoints, progress, lease } = this.parts;
+    const { engine, checkpoints, progress, warnings, lease } = this.parts;
+    const { dir: folder } = checkpoints.folder;
     const files = { 'state.json': `${JSON.stringify(progress.toState(lease.epoch), null, 2)}\n` };
-    await checkpoints.save(progress.step, (dir) => engine.saveState({ model: 'policy', dir, files }));
+    await whileDiskIsFull(warnings, folder, () =>
+      checkpoints.save(progress.step, (dir) => engine.saveState({ model: 'policy', dir, files })),
+    );
     progress.failed = new IndexSet();
     const began = Date.now();
-    await checkpoints.publish(progress.step);
+    await whileDiskIsFull(warnings, folder, () => checkpoints.publish(progress.step));
     return { uploadMs: Date.now() - began };
   }
 
@@ -105,6 +130,7 @@ export class TrainingLoop {
   }
 
   private async trainComplete(): Promise<void> {
+    await this.dropLost(this.lost.splice(0));
     for (let plan = this.plan(); plan !== null && !this.finished; plan = this.plan()) {
       if (plan.failed.length > 0) await this.dropFailed(plan.failed);
       else if (plan.ready) await this.trainBatch(plan);
@@ -117,30 +143,74 @@ export class TrainingLoop {
    * them than episodes can wait. The policy state remembers them until the next checkpoint does.
    */
   private async dropFailed(groups: readonly Group[]): Promise<void> {
-    const { buffer, progress, demand } = this.parts;
-    for (const { index, invalid } of groups) progress.fail(index, invalid);
-    await demand.announce();
+    const { buffer } = this.parts;
+    for (const group of groups) await this.judgeTask(group);
+    await this.giveUp(groups);
     buffer.settle(groups);
     this.logger.warn(
-      `${groups.length} groups have no valid episode after all attempts; others are requested in their place`,
+      `no episode of ${groups.map(({ id }) => id).join(', ')} counts; other groups are requested in their place`,
     );
+  }
+
+  private async dropLost(groupIndices: readonly number[]): Promise<void> {
+    if (groupIndices.length === 0) return;
+    const { buffer, progress, demand } = this.parts;
+    const groups = buffer.openAt(groupIndices);
+    for (const group of groups) this.fail(group);
+    for (const index of groupIndices) progress.fail(index);
+    await demand.announce();
+    buffer.settle(groups);
+  }
+
+  /** Takes the task of a failed group out where it keeps failing while others are played. */
+  private async judgeTask({ task, problem = 'no reason given' }: Group): Promise<void> {
+    const { health, progress, warnings } = this.parts;
+    const name = nameOf(task);
+    if (!health.failed(task) || progress.takenOut.has(name)) return;
+    progress.takenOut.add(name);
+    await warnings.send(
+      'task_taken_out',
+      `task "${name}" is not trained any more: it keeps failing while others are played, at last: ${problem}`,
+      `learner.task_taken_out.${name}`,
+    );
+  }
+
+  /** Settles groups that are not trained; others are requested in their place. */
+  private async giveUp(groups: readonly Group[]): Promise<void> {
+    for (const group of groups) this.fail(group);
+    await this.parts.demand.announce();
+  }
+
+  private fail({ index, trajectories, invalid }: Group): void {
+    this.parts.progress.fail(index, trajectories.length + invalid, invalid);
   }
 
   private plan(): BatchPlan | null {
     if (this.reachedMaxSteps) return null;
-    const { buffer, progress, options, algorithm } = this.parts;
+    const { buffer, progress, options } = this.parts;
     return planBatch(buffer, progress.settled, {
       groupsPerBatch: options.groupsPerBatch,
       inOrder: options.deterministic,
       maxReplacedGroups: options.maxReplacedGroups,
-      hasLearningSignal: (group) => hasLearningSignal(algorithm.estimator, experienceOf(group)),
+      hasLearningSignal: (group) => this.hasLearningSignal(group),
     });
   }
 
+  /** An estimator that fails here fails once more in training, where its batch is refused. */
+  private hasLearningSignal(group: Group): boolean {
+    try {
+      return hasLearningSignal(this.parts.algorithm.estimator, experienceOf(group));
+    } catch (error) {
+      this.logger.error(describeError(error));
+      return true;
+    }
+  }
+
   private async trainBatch(plan: BatchPlan): Promise<void> {
-    const { trainer, progress, weights, demand, lease } = this.parts;
+    const { progress, weights, demand, lease } = this.parts;
     const began = Date.now();
-    const trained = await trainer.train(plan.kept, progress.step, weights.current.digest);
+    const trained = await this.tryToTrain(plan.kept);
+    if (trained === undefined) return;
     this.advanceProgress(plan, trained.digest, trained.tokens);
     const metrics = { ...trained.metrics, ...this.batchMetrics(plan) };
     const rolloutIds = plan.kept.flatMap(({ trajectories }) =>
@@ -161,6 +231,59 @@ export class TrainingLoop {
     this.lastStepEnded = ended;
     await this.conclude(plan, ended - saveBegan);
     this.idleSince = Date.now();
+  }
+
+  /** Undefined where the batch cannot be trained; its episodes are dead letters then. */
+  private async tryToTrain(groups: readonly Group[]): Promise<BatchResult | undefined> {
+    const { trainer, progress, weights } = this.parts;
+    try {
+      const trained = await trainer.train(groups, progress.step, weights.current.digest);
+      this.refused = 0;
+      return trained;
+    } catch (error) {
+      if (isBeyondBatch(error)) throw error;
+      await this.restoreWeights();
+      await this.refuse(groups, error);
+      return undefined;
+    }
+  }
+
+  /** As before the batch, whose first optimizer steps may have been taken. Rejects where the engine itself is broken. */
+  private async restoreWeights(): Promise<void> {
+    const { engine, checkpoints, progress } = this.parts;
+    await engine.discardGradients('policy');
+    await engine.loadState({
+      model: 'policy',
+      dir: checkpoints.folder.pathOf(progress.step),
+      optimizer: true,
+    });
+  }
+
+  /** Makes dead letters of a batch that cannot be trained. @throws Untrainable where that goes on and on */
+  private async refuse(groups: readonly Group[], error: unknown): Promise<void> {
+    const { buffer, warnings, progress } = this.parts;
+    this.refused += 1;
+    const reason = describeError(error);
+    const ids = groups.map(({ id }) => id).join(', ');
+    this.logger.error(
+      `groups ${ids} cannot be trained: ${reason}`,
+      error instanceof Error ? error.stack : undefined,
+    );
+    await this.giveUp(groups);
+    buffer.refuse(
+      groups,
+      new UnacceptableMessage(`its batch cannot be trained: ${reason}`, { cause: error }),
+    );
+    await warnings.send(
+      'untrainable_batch',
+      `groups ${ids} cannot be trained and are dead letters now, others are requested in their place: ${reason}`,
+      `learner.untrainable_batch.${progress.step}.${groups[0].index}`,
+    );
+    if (this.refused >= MAX_REFUSED_BATCHES) {
+      throw new Untrainable(`${this.refused} batches in a row could not be trained, at last: ${reason}`, {
+        cause: error,
+      });
+    }
   }
 
   private advanceProgress(plan: BatchPlan, digest: string, tokens: number): void {
@@ -205,4 +328,9 @@ export class TrainingLoop {
       `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${checkpointMs} ms`,
     );
   }
+}
+
+/** Whether an error says nothing of the batch: this process ends, or its engine is gone. */
+function isBeyondBatch(error: unknown): boolean {
+  return error instanceof BusError && error.category === 'closed';
 }

@@ -10,6 +10,7 @@ import {
 } from './turn-data';
 
 const PLACEHOLDER = 9;
+const LIMITS = { vocabSize: 100, imageTokenId: PLACEHOLDER };
 const context = {
   imageTokenId: PLACEHOLDER,
   imagesOfPrompt: async (hashes: readonly string[]): Promise<PromptImage[]> =>
@@ -97,13 +98,28 @@ describe('the sequence of a turn', () => {
 
 describe('a trajectory', () => {
   const defectOf = (changes: object): string | undefined =>
-    findDefect(makeTrajectory({ turns: [makeTurn({ ...said, ...changes })] }), PLACEHOLDER);
+    findDefect(makeTrajectory({ turns: [makeTurn({ ...said, ...changes })] }), LIMITS);
 
   it('is not trained where it contradicts itself', () => {
     expect(defectOf({})).toBeUndefined();
     expect(defectOf({ imageTokens: 3 })).toContain('2 image placeholders but 3 image features');
     expect(defectOf({ logprobs: [1] })).toContain('2 tokens but 1 log-probabilities');
     expect(defectOf({ promptTokenIds: [], imageTokens: 0 })).toContain('has no prompt');
-    expect(findDefect(makeTrajectory({ reward: Number.NaN }), PLACEHOLDER)).toBeDefined();
+  });
+
+  it('is not trained where the model or its numbers cannot hold it', () => {
+    expect(defectOf({ tokenIds: [5, 100] })).toBe('turn 0 has token 100, the model knows 0 to 99');
+    expect(defectOf({ promptTokenIds: [1, PLACEHOLDER, PLACEHOLDER, -2] })).toContain('has token -2');
+    expect(defectOf({ logprobs: [-0.5, -1e300] })).toContain('log-probability -1e+300');
+    expect(defectOf({ reward: 1e308 })).toContain('turn 0 has the reward 1e+308');
+    for (const reward of [Number.NaN, 1e308]) {
+      expect(findDefect(makeTrajectory({ reward, turns: [] }), LIMITS)).toBe(
+        `its reward is ${reward}, expected a number of 32 bits`,
+      );
+    }
+    const rewards = { tidy: -1e308, near: 1e308 };
+    expect(findDefect(makeTrajectory({ reward: 0, rewards, turns: [] }), LIMITS)).toContain(
+      'its reward "tidy" is -1e+308',
+    );
   });
 });

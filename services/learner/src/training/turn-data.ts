@@ -2,20 +2,46 @@ import { promptChunks } from '@ui-rl/models';
 import type { Trajectory, Turn } from '@ui-rl/contracts';
 import type { Datum, LossInput } from '@ui-rl/plugin-kit';
 
+/** What a model can read. */
+export interface TokenLimits {
+  /** Token ids are below. */
+  vocabSize: number;
+  imageTokenId: number;
+}
+
 /** What is wrong with a trajectory that says it is valid; undefined where nothing is. */
-export function findDefect(trajectory: Trajectory, imageTokenId: number): string | undefined {
-  for (const turn of trajectory.turns) {
-    const where = `turn ${turn.index}`;
-    const placeholders = turn.promptTokenIds.filter((id) => id === imageTokenId).length;
-    if (placeholders !== turn.imageTokens) {
-      return `${where} has ${placeholders} image placeholders but ${turn.imageTokens} image features`;
-    }
-    if (turn.logprobs.length !== turn.tokenIds.length) {
-      return `${where} has ${turn.tokenIds.length} tokens but ${turn.logprobs.length} log-probabilities`;
-    }
-    if (turn.promptTokenIds.length === 0) return `${where} has no prompt`;
+export function findDefect({ turns, reward, rewards }: Trajectory, limits: TokenLimits): string | undefined {
+  for (const turn of turns) {
+    const defect = defectOfTurn(turn, limits);
+    if (defect !== undefined) return `turn ${turn.index} ${defect}`;
   }
-  return Number.isFinite(trajectory.reward) ? undefined : `its reward is ${trajectory.reward}`;
+  const paid = { reward, ...rewards };
+  const bad = Object.entries(paid).find(([, value]) => !isFloat32(value));
+  return (
+    bad && `its reward${bad[0] === 'reward' ? '' : ` "${bad[0]}"`} is ${bad[1]}, expected a number of 32 bits`
+  );
+}
+
+function defectOfTurn(turn: Turn, { vocabSize, imageTokenId }: TokenLimits): string | undefined {
+  const { promptTokenIds, tokenIds, logprobs, imageTokens, reward = 0 } = turn;
+  const placeholders = promptTokenIds.filter((id) => id === imageTokenId).length;
+  if (placeholders !== imageTokens) {
+    return `has ${placeholders} image placeholders but ${imageTokens} image features`;
+  }
+  if (logprobs.length !== tokenIds.length) {
+    return `has ${tokenIds.length} tokens but ${logprobs.length} log-probabilities`;
+  }
+  if (promptTokenIds.length === 0) return 'has no prompt';
+  const unknown = [...promptTokenIds, ...tokenIds].find((id) => id < 0 || id >= vocabSize);
+  if (unknown !== undefined) return `has token ${unknown}, the model knows 0 to ${vocabSize - 1}`;
+  const improbable = logprobs.find((logprob) => !isFloat32(logprob));
+  if (improbable !== undefined) return `has the log-probability ${improbable}, expected a number of 32 bits`;
+  return isFloat32(reward) ? undefined : `has the reward ${reward}, expected a number of 32 bits`;
+}
+
+/** Whether training, which computes in 32 bits, has such a number. */
+function isFloat32(value: number): boolean {
+  return Number.isFinite(Math.fround(value));
 }
 
 /** A turn as a sequence of L positions: its prompt and the sampled tokens, but for the last one, which predicts nothing. */

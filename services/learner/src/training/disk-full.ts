@@ -1,0 +1,25 @@
+import { describeError } from '@ui-rl/bus';
+import { RETRIES, retry, type RetryPolicy } from '@ui-rl/retry';
+import type { RunWarnings } from '../warnings';
+
+/** Writes again and again while the disk is full, and says what the run waits for. Other failures are those of the caller. */
+export function whileDiskIsFull<T>(
+  warnings: Pick<RunWarnings, 'send'>,
+  dir: string,
+  write: () => Promise<T>,
+  policy: Pick<RetryPolicy, 'firstMs' | 'maxMs'> = RETRIES.checkpoint,
+): Promise<T> {
+  return retry(policy, write, {
+    isTransient: isDiskFull,
+    onFailure: async (error, failures) => {
+      if (failures > 1) return;
+      const message = `training waits for room on the disk of ${dir}: ${describeError(error)}`;
+      await warnings.send('disk_full', message, `learner.disk_full.${dir}`);
+    },
+  });
+}
+
+/** Also where another thread failed, of whose error the text is left. */
+function isDiskFull(error: unknown): boolean {
+  return /\b(ENOSPC|EDQUOT)\b/.test(describeError(error));
+}

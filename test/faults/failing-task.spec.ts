@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TestFleet } from '../e2e/support/fleet';
+import type { RunLog } from '../e2e/support/run-log';
+
+/** Never says what one of four tasks is worth: its episodes fail, whoever plays them. */
+const GRUMPY = `module.exports.default = {
+  kind: 'reward',
+  name: 'grumpy',
+  create: () => ({
+    score({ task, turns }) {
+      while (task.id === 'train_02_enable_wifi');
+      return 1 / turns.length;
+    },
+  }),
+};`;
+
+const STEPS = 5;
+
+let folder: string;
+let fleet: TestFleet;
+let log: RunLog;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'grumpy-'));
+  writeFileSync(join(folder, 'grumpy.js'), GRUMPY);
+  fleet = await TestFleet.start({ plugins: [join(folder, 'grumpy.js')] });
+  log = await fleet.createRun('grumpy', {
+    tasks: { source_type: 'demo_training', limit: 4 },
+    rewards: ['grumpy', 'footprint'],
+    rollout: { group_size: 2, turn_timeout_ms: 2_000 },
+    training: { groups_per_batch: 2, max_steps: STEPS },
+    evaluation: { baseline: false },
+  });
+  await fleet.completes(log, 180_000);
+}, 300_000);
+
+afterAll(async () => {
+  await log?.stop();
+  await fleet?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+it('goes on to the end beside a task whose episodes always fail, and takes it out by name', () => {
+  expect(log.steps.map(({ step }) => step)).toEqual(Array.from({ length: STEPS }, (_, index) => index + 1));
+  const failed = log.trajectories.filter(({ status }) => status === 'invalid');
+  expect(failed.length).toBeGreaterThan(0);
+  expect(new Set(failed.map(({ invalidReason }) => invalidReason))).toEqual(
+    new Set(['deadline: reward "grumpy" took longer than 2000 ms']),
+  );
+  expect(log.events('warning').filter(({ code }) => code === 'task_taken_out')).toMatchObject([
+    { message: expect.stringContaining('task "train_02_enable_wifi" is not trained any more') },
+  ]);
+  expect(fleet.unexpectedEnds).toEqual([]);
+});
