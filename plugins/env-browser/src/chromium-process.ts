@@ -3,6 +3,7 @@ import { chownSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CdpPipe } from './cdp-pipe';
 import { chromiumArguments } from './chromium-arguments';
 
@@ -24,6 +25,9 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/
 /** Below that, shared memory of some pages does not fit into `/dev/shm`: containers have 64 MiB. */
 const ENOUGH_SHARED_MEMORY = 2 ** 30;
 const KEPT_OUTPUT = 4_000;
+/** How long processes that were killed may take to end, on a busy machine. */
+const DYING_MS = 3_000;
+const POLL_MS = 10;
 
 const running = new Set<ChromiumProcess>();
 process.on('exit', () => running.forEach((browser) => browser.endNow()));
@@ -92,11 +96,21 @@ export class ChromiumProcess {
     this.removeHome();
   }
 
-  private gone(): void {
-    running.delete(this);
-    // Its processes outlive the first of them by a moment, in which they write.
+  /** Its processes outlive the first of them by a moment, in which they write, and make folders again that are gone. */
+  private async gone(): Promise<void> {
     this.kill();
+    for (let waited = 0; this.isAnyLeft() && waited < DYING_MS; waited += POLL_MS) await sleep(POLL_MS);
     this.removeHome();
+    running.delete(this);
+  }
+
+  /** Whether a process of its group is still there. */
+  private isAnyLeft(): boolean {
+    try {
+      return this.pid !== undefined && process.kill(-this.pid, 0);
+    } catch {
+      return false;
+    }
   }
 
   private removeHome(): void {

@@ -56,7 +56,7 @@ describe('faults', () => {
     await next.act(click);
     expect(await next.close()).toEqual({ clicks: 1, episodes: 1 });
     expect(browsers().map((process) => process.pid)).not.toContain(pid);
-    expect(existsSync(home)).toBe(false);
+    await until(() => !existsSync(home));
     expect(lab.log.join('\n')).toMatch(/a browser died/);
   });
 
