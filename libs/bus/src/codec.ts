@@ -1,6 +1,8 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
+import { inheritedKey } from '@ui-rl/contracts';
+import { isJsonTooDeep, isMessagePackTooDeep, MAX_DEPTH } from './depth';
 
 /** A contracts class that says how a message looks. */
 export type MessageClass<T> = new () => T;
@@ -15,10 +17,13 @@ export type MessageSchema<T> = MessageClass<T> | MessageUnion<T>;
 
 export type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
 
+const TOO_DEEP = { ok: false, reason: `nests deeper than ${MAX_DEPTH} levels` } as const;
+
 const text = new TextDecoder('utf-8', { fatal: true });
 
 /** JSON bytes → an instance that passed the class's validation. Without a class any JSON object is accepted. */
 export function readJson<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
+  if (isJsonTooDeep(bytes)) return TOO_DEEP;
   let plain: unknown;
   try {
     plain = JSON.parse(text.decode(bytes));
@@ -34,6 +39,7 @@ export function writeJson(value: unknown): Uint8Array {
 
 /** MessagePack bytes → an instance that passed the class's validation. */
 export function readBinary<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
+  if (isMessagePackTooDeep(bytes)) return TOO_DEEP;
   let plain: unknown;
   try {
     plain = decode(bytes);
@@ -57,6 +63,8 @@ function readPlain<T>(plain: unknown, schema?: MessageSchema<T>): Read<T> {
 /** Turns a plain object into an instance of a contracts class; says every path that is wrong. */
 export function instantiate<T>(plain: object, schema: MessageSchema<T>): Read<T> {
   if (typeof schema === 'object') return instantiateOneOf(plain, schema);
+  const inherited = inheritedKey(plain);
+  if (inherited !== undefined) return { ok: false, reason: `"${inherited}" cannot be a key of a message` };
   const value = plainToInstance(schema, withBuffers(plain) as object) as T & object;
   const problems = validateSync(value, { forbidUnknownValues: true, stopAtFirstError: true }).flatMap(
     (error) => problemsOf(error, ''),

@@ -71,6 +71,27 @@ describe('requests', () => {
     expect(await code('uirl.test', 'x'.repeat(65 * 1024 * 1024))).toBe('too_large');
   });
 
+  it('answers so many at a time and says so to others, which may ask again', async () => {
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let taken = 0;
+    bus.respond({
+      subject: 'uirl.test',
+      schema: Task,
+      handle: async () => {
+        taken += 1;
+        await released;
+      },
+    });
+    const ask = () => bus.request('uirl.test', makeTask(), 30_000);
+    const asked = Array.from({ length: 1_024 }, ask);
+    await eventually('1,024 requests in the works', () => taken === 1_024);
+    expect(await ask()).toMatchObject({ ok: false, error: { code: 'capacity' } });
+    release();
+    expect((await Promise.all(asked)).every(({ ok }) => ok)).toBe(true);
+    expect(await ask()).toMatchObject({ ok: true });
+  });
+
   it('tells that nobody took a request, so that it can be sent again until the service is there', async () => {
     const { outMsgs: before } = bus.connection.stats();
     const ask = () => bus.request('uirl.late', makeTask(), 1_000);

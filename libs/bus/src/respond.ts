@@ -30,6 +30,12 @@ export interface Responder {
   ended: Promise<void>;
 }
 
+/**
+ * Requests that one responder answers at a time. Who asks keeps megabytes of pixels in it: beyond this a service says `capacity`, which
+ * is asked again later, instead of running out of memory.
+ */
+const MAX_IN_FLIGHT = 1_024;
+
 export function startResponder<T>(
   broker: Broker,
   deadLetters: DeadLetters,
@@ -89,7 +95,10 @@ class RequestServer<T> implements Responder {
   }
 
   private async answer(message: Msg): Promise<void> {
-    const reply = await this.replyTo(message);
+    const reply =
+      this.running.size < MAX_IN_FLIGHT
+        ? await this.replyTo(message)
+        : failure('capacity', `${MAX_IN_FLIGHT} requests to ${message.subject} are being answered`);
     const { connection } = this.broker;
     if (message.reply === undefined || message.reply === '' || connection.isClosed()) return;
     let payload = writeBinary(reply);

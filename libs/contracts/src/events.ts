@@ -5,28 +5,19 @@ import {
   Equals,
   IsArray,
   IsIn,
-  IsInt,
   IsISO8601,
   IsNumber,
   IsObject,
   IsOptional,
   IsString,
-  Max,
-  Min,
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
 import { ConfigurationGroup } from './configuration';
 import { IsId, IsRunId, IsToken } from './ids';
+import { Count, NumbersByName } from './limits';
 
 /** Events on `uirl.event.<run>.<type>`. JSON; the message id makes publishing idempotent. */
-
-/** A whole number from 0 on that fits into 32 bits, in which it is stored. */
-function Count(): PropertyDecorator {
-  return (target, property) => {
-    for (const check of [IsInt(), Min(0), Max(2 ** 31 - 1)]) check(target, property);
-  };
-}
 
 /** Stages of a run at which it is evaluated. */
 export const EVALUATION_STAGES = ['baseline', 'periodic', 'final'] as const;
@@ -111,7 +102,7 @@ export class TrainStepEvent extends EventBase {
   rolloutIds: string[];
 
   /** Metric name → value: `optim/loss`, `optim/kl_sample_train_v1`, `env/all/reward/total`, `time/train` … */
-  @IsObject()
+  @NumbersByName()
   metrics: Record<string, number>;
 }
 

@@ -3,6 +3,8 @@ import 'reflect-metadata';
 export * from './configuration';
 export * from './events';
 export { COMPONENT_NAME } from './ids';
+export { inheritedKey } from './inherited-key';
+export * from './limits';
 export * from './metrics';
 export * from './names';
 export * from './placement';

@@ -4,12 +4,12 @@
  */
 import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
   IsArray,
   IsBoolean,
   IsDefined,
   IsIn,
   IsInstance,
-  IsInt,
   IsNotEmpty,
   IsNumber,
   IsObject,
@@ -22,6 +22,11 @@ import {
 } from 'class-validator';
 import { IsId, IsRequestId, IsRunId, IsSha256, IsToken } from './ids';
 import { Task } from './task';
+import { Count, FiniteNumbers, TokenIds } from './limits';
+
+/** Of one prompt: a history of hundreds of turns. */
+const MAX_MESSAGES = 1_024;
+const MAX_IMAGES = 256;
 
 export interface RequestFailure {
   /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `deposed`, `internal` … */
@@ -40,11 +45,11 @@ export class Screenshot {
   @IsSha256()
   sha256: string;
 
-  @IsInt()
+  @Count()
   @IsPositive()
   width: number;
 
-  @IsInt()
+  @Count()
   @IsPositive()
   height: number;
 }
@@ -61,15 +66,15 @@ export class EnvOpenRequest {
   @Type(() => Task)
   task: Task;
 
-  @IsInt()
+  @Count()
   seed: number;
 
   /** The session ends by itself when nothing is asked of it for this long. */
-  @IsInt()
+  @Count()
   @IsPositive()
   leaseMs: number;
 
-  @IsInt()
+  @Count()
   @IsPositive()
   deadlineMs: number;
 }
@@ -105,7 +110,7 @@ export class EnvStepRequest {
   @IsObject()
   action: Record<string, unknown>;
 
-  @IsInt()
+  @Count()
   @IsPositive()
   deadlineMs: number;
 }
@@ -149,8 +154,7 @@ export class ContentPart {
 
   /** Index into `PolicyActRequest.images`. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
+  @Count()
   image?: number;
 }
 
@@ -173,19 +177,21 @@ export class PolicyActRequest {
   requestId: string;
 
   @IsArray()
+  @ArrayMaxSize(MAX_MESSAGES)
   @ValidateNested({ each: true })
   @Type(() => ChatMessage)
   messages: ChatMessage[];
 
   /** PNG bytes; or the sha256 (hex) of a PNG that came with an earlier request or lies among the blobs. */
   @IsArray()
+  @ArrayMaxSize(MAX_IMAGES)
   images: (Uint8Array | string)[];
 
   /** `latest`, or a checkpoint name. */
   @IsString()
   policy: string;
 
-  @IsInt()
+  @Count()
   @IsPositive()
   maxTokens: number;
 
@@ -198,12 +204,12 @@ export class PolicyActRequest {
   @Max(1)
   topP: number;
 
-  @IsInt()
+  @Count()
   seed: number;
 }
 
 export class PolicyActReply {
-  @IsInt({ each: true })
+  @TokenIds()
   promptTokenIds: number[];
 
   /** sha256 of the PNG of each image kept in the prompt. */
@@ -211,14 +217,13 @@ export class PolicyActReply {
   @IsSha256(true)
   promptImages: string[];
 
-  @IsInt()
-  @Min(0)
+  @Count()
   imageTokens: number;
 
-  @IsInt({ each: true })
+  @TokenIds()
   tokenIds: number[];
 
-  @IsNumber({}, { each: true })
+  @FiniteNumbers()
   logprobs: number[];
 
   @IsString()
@@ -227,8 +232,7 @@ export class PolicyActReply {
   @IsIn(['stop', 'length'])
   finishReason: 'stop' | 'length';
 
-  @IsInt()
-  @Min(0)
+  @Count()
   policyVersion: number;
 
   @IsString()
@@ -237,11 +241,11 @@ export class PolicyActReply {
 
 /** Pixels. */
 export class ImageSize {
-  @IsInt()
+  @Count()
   @IsPositive()
   width: number;
 
-  @IsInt()
+  @Count()
   @IsPositive()
   height: number;
 }
@@ -263,8 +267,7 @@ export class PolicyInfoReply {
   runId: string;
 
   /** Batches trained. */
-  @IsInt()
-  @Min(0)
+  @Count()
   step: number;
 
   @IsString()

@@ -1,8 +1,9 @@
 import { Type } from 'class-transformer';
-import { IsDefined, IsIn, IsInt, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
+import { IsDefined, IsIn, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
 import { IsId, IsRunId } from './ids';
 import { PURPOSES, type Purpose } from './names';
 import { Task } from './task';
+import { Count } from './limits';
 
 /** Asks an actor for one episode. Published to `uirl.rollout.<run>.<purpose>` with `rolloutId` as message id. */
 export class RolloutRequest {
@@ -18,21 +19,18 @@ export class RolloutRequest {
   groupId: string;
 
   /** Position of the group in the run, from 0; for `deterministic` the order of training. */
-  @IsInt()
-  @Min(0)
+  @Count()
   groupIndex: number;
 
-  @IsInt()
-  @Min(0)
+  @Count()
   indexInGroup: number;
 
-  @IsInt()
+  @Count()
   @Min(1)
   groupSize: number;
 
   /** 0 for the first try, counted up when an invalid episode is refilled. */
-  @IsInt()
-  @Min(0)
+  @Count()
   attempt: number;
 
   @IsIn(PURPOSES)
@@ -44,11 +42,11 @@ export class RolloutRequest {
   task: Task;
 
   /** Seeds the environment's initial state; the same within a group. */
-  @IsInt()
+  @Count()
   seed: number;
 
   /** Seeds the sampler; differs within a group. */
-  @IsInt()
+  @Count()
   samplingSeed: number;
 
   /** Checkpoint name, or `latest`. */

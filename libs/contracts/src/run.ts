@@ -3,7 +3,6 @@ import {
   IsArray,
   IsBoolean,
   IsIn,
-  IsInt,
   IsISO8601,
   IsObject,
   IsOptional,
@@ -13,6 +12,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { EVALUATION_STAGES, type EvaluationStage } from './events';
+import { Count } from './limits';
 import { RUN_ID } from './names';
 
 /** What the `runs` bucket holds, see `runKeys`. */
@@ -65,20 +65,18 @@ export class RunLease {
   host: string;
 
   /** Fencing number: each holder's is larger than those before, and what comes under a smaller one than was seen is refused. */
-  @IsInt()
+  @Count()
   @Min(1)
   epoch: number;
 }
 
 export class PolicyState {
   /** Of the lease of the learner that wrote it (`RunLease`); 0 before there were any. */
-  @IsInt()
-  @Min(0)
+  @Count()
   epoch = 0;
 
   /** Steps behind the policy that samples now, a batch each; 0 is the model as loaded. */
-  @IsInt()
-  @Min(0)
+  @Count()
   version: number;
 
   @IsString()
@@ -92,8 +90,7 @@ export class PolicyState {
    * Training groups the learner has requested since the start. The task-loader releases groups until it has released
    * as many: `(version + 1 + max_steps_off_policy) · groups_per_batch` plus others in place of those without learning signal or without a valid episode.
    */
-  @IsInt()
-  @Min(0)
+  @Count()
   groupsRequested: number;
 
   /** Indices of groups that were given up since the checkpoint, without a single valid episode: `12-14,20`. */
@@ -113,14 +110,12 @@ export class TakenOutTask {
   task: string;
 
   /** Of the first group that it is left out of. */
-  @IsInt()
-  @Min(0)
+  @Count()
   fromGroup: number;
 }
 
 export class LoaderState {
-  @IsInt()
-  @Min(0)
+  @Count()
   groupsReleased: number;
 
   @IsOptional()
@@ -146,7 +141,7 @@ export class OpenEvaluation {
   policy: string;
 
   /** Policy version, where it is known before the first episode. */
-  @IsInt()
+  @Count()
   policyVersion: number;
 
   /** Every rollout is in the queue. */
@@ -174,7 +169,6 @@ export class EvaluatorState {
   stagesDone: string[];
 
   /** Step of the newest checkpoint whose periodic evaluation was begun; 0 before the first. */
-  @IsInt()
-  @Min(0)
+  @Count()
   lastPeriodicStep: number;
 }

@@ -3,7 +3,6 @@ import {
   IsArray,
   IsDefined,
   IsIn,
-  IsInt,
   IsNotEmpty,
   IsObject,
   IsOptional,
@@ -14,6 +13,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { COMPONENT_NAME } from './ids';
+import { Count } from './limits';
 
 export const TASK_CATEGORIES = ['system', 'navigation', 'settings', 'app', 'input'] as const;
 export const TASK_DIFFICULTIES = ['easy', 'medium', 'hard'] as const;
@@ -74,7 +74,7 @@ export class Task {
 
   /** Turns after which the episode is truncated. */
   @IsOptional()
-  @IsInt()
+  @Count()
   @Min(1)
   maxSteps?: number;
 

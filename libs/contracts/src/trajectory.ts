@@ -4,16 +4,15 @@ import {
   IsDefined,
   IsBoolean,
   IsIn,
-  IsInt,
   IsNumber,
   IsObject,
   IsOptional,
   IsString,
-  Min,
   ValidateNested,
 } from 'class-validator';
 import { IsId, IsSha256 } from './ids';
 import { RolloutRequest } from './rollout';
+import { Count, FiniteNumbers, NumbersByName, TokenIds } from './limits';
 
 export const TRAJECTORY_STATUSES = ['completed', 'truncated', 'invalid'] as const;
 export type TrajectoryStatus = (typeof TRAJECTORY_STATUSES)[number];
@@ -26,12 +25,11 @@ function earlierActions(turn: { action?: unknown }): unknown[] | undefined {
 
 /** One turn of an episode: exactly what the policy read and what it sampled. Training never tokenizes again. */
 export class Turn {
-  @IsInt()
-  @Min(0)
+  @Count()
   index: number;
 
   /** Token ids of the prompt, image placeholders included. */
-  @IsInt({ each: true })
+  @TokenIds()
   promptTokenIds: number[];
 
   /** sha256 of the PNG behind each image of the prompt, in order of appearance. */
@@ -40,21 +38,21 @@ export class Turn {
   promptImages: string[];
 
   /** Σ of image features (= placeholders) the prompt holds; asserted before a sample is queued. */
-  @IsInt()
+  @Count()
   imageTokens: number;
 
   /** Sampled token ids, stop token included. */
-  @IsInt({ each: true })
+  @TokenIds()
   tokenIds: number[];
 
   /** Log-probability of each sampled token under the sampling distribution. */
-  @IsNumber({}, { each: true })
+  @FiniteNumbers()
   logprobs: number[];
 
   @IsNumber()
   temperature: number;
 
-  @IsInt()
+  @Count()
   policyVersion: number;
 
   @IsString()
@@ -98,7 +96,7 @@ export class Turn {
 
   /** The same by part. */
   @IsOptional()
-  @IsObject()
+  @NumbersByName()
   rewards?: Record<string, number>;
 }
 
@@ -127,7 +125,7 @@ export class Trajectory {
   reward: number;
 
   /** Part of the reward → its sum over the episode. */
-  @IsObject()
+  @NumbersByName()
   rewards: Record<string, number>;
 
   @IsArray()

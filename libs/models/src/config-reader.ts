@@ -2,6 +2,10 @@ import { ModelError } from './errors';
 
 type Json = Record<string, unknown>;
 
+const MAX_INT32 = 2 ** 31 - 1;
+/** Ten times as many as any published model has. */
+const MAX_LAYERS = 1_024;
+
 /** Reads typed fields of a parsed JSON object; every error names the file, the field, what was found and what was expected. */
 export class ConfigReader {
   constructor(
@@ -57,12 +61,20 @@ export class ConfigReader {
     return value;
   }
 
-  /** An integer of at least `least`. */
+  /** An integer of at least `least`, with no more than 32 bits. */
   integer(key: string, fallback?: number, least = 1): number {
     const value = this.value(key, fallback);
     if (typeof value !== 'number' || !Number.isInteger(value) || value < least) {
       throw this.error(key, `an integer of at least ${least}`);
     }
+    if (value > MAX_INT32) throw this.error(key, `at most ${MAX_INT32}`);
+    return value;
+  }
+
+  /** A number of layers: for each there are parameters. */
+  layers(key: string, fallback?: number): number {
+    const value = this.integer(key, fallback);
+    if (value > MAX_LAYERS) throw this.error(key, `at most ${MAX_LAYERS} layers`);
     return value;
   }
 

@@ -24,5 +24,6 @@ export { Sessions, type OpenSession, type SessionsOptions, type StepSession } fr
 export { startThread } from './threads/start-thread';
 export { callPlugin } from './call-plugin';
 export { readTask } from './read-task';
+export { readYaml } from './read-yaml';
 export { loadTasks, type LoadedTask } from './tasks';
 export { verify } from './verify';

@@ -1,4 +1,4 @@
-import { Task } from '@ui-rl/contracts';
+import { inheritedKey, Task } from '@ui-rl/contracts';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { PluginError } from './errors';
@@ -19,6 +19,8 @@ const FIELDS: readonly (keyof Task)[] = [
 /** Checks a task that somebody wrote. Throws a `PluginError` `option` with everything that is wrong, and where it was read. */
 export function readTask(plain: unknown, where: string): Task {
   if (!isRecord(plain)) throw wrong(where, [`expected a task, found ${show(plain)}`]);
+  const inherited = inheritedKey(plain);
+  if (inherited !== undefined) throw wrong(where, [`"${inherited}" cannot be a key of a task`]);
   const task = plainToInstance(Task, structuredClone(plain));
   const problems = validateSync(task, { whitelist: true, forbidNonWhitelisted: true }).flatMap((error) =>
     problemsOf(error),

@@ -228,6 +228,23 @@ describe('Sessions', () => {
     expect(codeOf(await sessions.closeSession(sessionId))).toBe('no_session');
   });
 
+  it('remembers the last replies of ended sessions as long as their screenshots are few bytes', async () => {
+    const png = new Uint8Array(10 * 2 ** 20);
+    environment.onStep = async () => ({
+      ok: true,
+      value: { screenshot: { ...screenshot, png }, outcome: 'ok', done: false },
+    });
+    const steps = [];
+    for (let count = 0; count < 8; count += 1) {
+      const step = { sessionId: await opened(sessions), stepId: 's1', action: click(7), deadlineMs: 1000 };
+      await sessions.step(step);
+      await sessions.closeSession(step.sessionId);
+      steps.push(step);
+    }
+    expect(codeOf(await sessions.step(steps[0]))).toBe('no_session');
+    expect(codeOf(await sessions.step(steps[7]))).toBe('ok');
+  });
+
   it('says that a session it never had is none', async () => {
     expect(
       codeOf(await sessions.step({ sessionId: 'x', stepId: 's', action: click(1), deadlineMs: 1 })),

@@ -62,8 +62,9 @@ interface Ended {
   close: CloseReply;
 }
 
-/** Ended sessions remembered, so that a repeated request finds its reply. */
-const REMEMBERED = 1000;
+/** Ended sessions remembered, so that a repeated request finds its reply: so many, and so many bytes of screenshots. */
+const REMEMBERED = 1_000;
+const REMEMBERED_BYTES = 64 * 2 ** 20;
 
 /**
  * Sessions over an environment: ids, capacity, leases, idempotent steps, and a deadline that holds even for an
@@ -73,7 +74,11 @@ const REMEMBERED = 1000;
  */
 export class Sessions {
   private readonly active = new Map<string, Open>();
-  private readonly ended = new LRUCache<string, Ended>({ max: REMEMBERED });
+  private readonly ended = new LRUCache<string, Ended>({
+    max: REMEMBERED,
+    maxSize: REMEMBERED_BYTES,
+    sizeCalculation: ({ reply }) => 1 + (reply?.ok === true ? reply.value.screenshot.png.byteLength : 0),
+  });
   private opening = 0;
   private closed = false;
 

@@ -4,11 +4,13 @@ import { AlgorithmGroup } from './run-file';
 
 /** Chooses the advantage that goes with the loss, or the loss that goes with the advantage, where only one is named. */
 export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry): void {
+  // A key without a value is null in YAML: nothing is named.
+  const isNamed = (option: string) => (given.get(option) ?? null) !== null;
   const loss = component(registry, 'policy-loss', given.get('algorithm.loss'));
-  if (loss?.defaultAdvantage !== undefined && given.get('algorithm.advantage') === undefined) {
+  if (loss?.defaultAdvantage !== undefined && !isNamed('algorithm.advantage')) {
     given.set('algorithm.advantage', loss.defaultAdvantage, `policy-loss ${loss.name}`);
   }
-  if (given.get('algorithm.loss') !== undefined) return;
+  if (isNamed('algorithm.loss')) return;
   const chosen = given.get('algorithm.advantage') ?? new AlgorithmGroup().advantage;
   const usual = usualLoss(chosen, registry);
   if (usual !== undefined)

@@ -5,10 +5,10 @@ import {
   didYouMean,
   isRecord,
   loadComponents,
+  readYaml,
   show,
   type ComponentRegistry,
 } from '@ui-rl/plugin-kit';
-import { parseDocument } from 'yaml';
 import { conflictsOf } from './conflicts';
 import { filesOfRun, isModelName, refusePaths, resolveFiles } from './named-files';
 import { chooseByOthers } from './dependent-choices';
@@ -116,16 +116,18 @@ function pathsOf(plugins: unknown, from: string): string[] {
 
 function parseYaml(file: string): Record<string, unknown> {
   if (!existsSync(file)) throw settingsError('file', `there is no run file "${file}"`);
-  const document = parseDocument(readFileSync(file, 'utf8'));
-  if (document.errors.length > 0) {
-    throw settingsError('file', `${file} is no YAML: ${document.errors[0].message}`, {
-      cause: document.errors[0],
-    });
-  }
-  const plain = (document.toJS() as unknown) ?? {};
+  const plain = yamlOf(file) ?? {};
   if (!isRecord(plain))
     throw settingsError('type', `${file} must hold options by group, found ${show(plain)}`);
   return plain;
+}
+
+function yamlOf(file: string): unknown {
+  try {
+    return readYaml(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw settingsError('file', `${file} is no YAML: ${(cause as Error).message}`, { cause });
+  }
 }
 
 interface Completed {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { PluginError, readTask, type Task } from '@ui-rl/plugin-kit';
-import { parseDocument } from 'yaml';
+import { PluginError, readTask, readYaml, type Task } from '@ui-rl/plugin-kit';
 
 /**
  * The tasks of a file: a list as YAML or JSON, or one a line where it is called `….jsonl`.
@@ -34,10 +33,10 @@ function listOf(text: string, path: string): Entry[] {
   throw new PluginError('option', `tasks: ${path} holds no list of tasks`);
 }
 
-/** JSON is YAML, too. */
 function parse(text: string, where: string): unknown {
-  const document = parseDocument(text);
-  const [error] = document.errors;
-  if (error === undefined) return document.toJS() as unknown;
-  throw new PluginError('option', `tasks: ${where} cannot be read: ${error.message}`, { cause: error });
+  try {
+    return readYaml(text);
+  } catch (cause) {
+    throw new PluginError('option', `tasks: ${where} cannot be read: ${(cause as Error).message}`, { cause });
+  }
 }

@@ -46,7 +46,11 @@ export class RunEnvironments {
   async release(runId: string): Promise<void> {
     const started = this.runs.get(runId);
     this.runs.delete(runId);
-    if (started !== undefined) await closeAll(started);
+    if (started === undefined) return;
+    // What they remember goes with them.
+    const gone = new Set(started.values());
+    for (const [id, sessions] of this.bySession.entries()) if (gone.has(sessions)) this.bySession.delete(id);
+    await closeAll(started);
   }
 }
 

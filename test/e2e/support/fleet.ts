@@ -104,6 +104,10 @@ export class TestFleet {
     return join(this.folder, 'runs');
   }
 
+  pidOf(name: ServiceName): number {
+    return this.services.get(name)?.pid ?? -1;
+  }
+
   /** SIGKILL; it comes back by itself. */
   async kill(name: ServiceName): Promise<void> {
     const service = this.services.get(name)!;

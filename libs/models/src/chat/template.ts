@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createContext, Script } from 'node:vm';
 import { Template } from '@huggingface/jinja';
 import { ModelError } from '../errors';
 import { readOptionalJson, readOptionalText } from '../optional-file';
@@ -29,7 +30,7 @@ export class ChatTemplate {
     private readonly origin = 'chat template',
   ) {
     try {
-      this.template = new Template(source);
+      this.template = inTime(() => new Template(source));
     } catch (cause) {
       throw new ModelError('bad-file', `${origin} cannot be parsed: ${messageOf(cause)}`, { cause });
     }
@@ -61,20 +62,32 @@ export class ChatTemplate {
     { addGenerationPrompt, tools, variables }: ChatTemplateOptions,
   ): string {
     try {
-      return this.template.render({
+      const values = {
         ...this.namedTokens,
         ...variables,
         messages: messages.map(plainMessage),
         tools: tools ?? null,
         documents: null,
         add_generation_prompt: addGenerationPrompt,
-      });
+      };
+      return inTime(() => this.template.render(values));
     } catch (cause) {
       throw new ModelError('bad-input', `${this.origin} refuses the conversation: ${messageOf(cause)}`, {
         cause,
       });
     }
   }
+}
+
+/** Templates are programs of whoever made the model: some never end. */
+const LONGEST_MS = 5_000;
+const call = new Script('run()');
+const context = createContext({ run: () => undefined as unknown });
+
+/** Runs it, and throws where it does not end in time. */
+function inTime<T>(run: () => T): T {
+  context.run = run;
+  return call.runInContext(context, { timeout: LONGEST_MS }) as T;
 }
 
 /** Templates ask whether a key is there (`'image' in part`), so no key may be there in vain. */

@@ -3,7 +3,9 @@ import { ModelError } from '../errors';
 import type { RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
-const OPTIONS = { ignoreIcc: true };
+/** 8192 × 8192: 200 MB once decoded. A file of a few kilobytes may claim far more. */
+const MAX_PIXELS = 2 ** 26;
+const OPTIONS = { ignoreIcc: true, limitInputPixels: MAX_PIXELS };
 
 /**
  * Pixels of an encoded image, read from its header.

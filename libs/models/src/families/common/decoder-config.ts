@@ -83,7 +83,7 @@ export function parseDecoder(
     vocabSize: reader.integer('vocab_size', defaults.vocabSize),
     hiddenSize,
     intermediateSize: reader.integer('intermediate_size', defaults.intermediateSize),
-    layers: reader.integer('num_hidden_layers', defaults.layers),
+    layers: reader.layers('num_hidden_layers', defaults.layers),
     heads,
     kvHeads,
     headDim,

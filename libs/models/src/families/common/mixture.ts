@@ -30,7 +30,7 @@ export function parseMixture(reader: ConfigReader): MixtureConfig {
     throw reader.error('num_experts_per_tok', `at most num_experts = ${experts}`);
   const step = reader.integer('decoder_sparse_step', 1);
   const dense = reader.has('mlp_only_layers') ? reader.integers('mlp_only_layers') : [];
-  const layers = Array.from({ length: reader.integer('num_hidden_layers') }, (_, layer) => layer);
+  const layers = Array.from({ length: reader.layers('num_hidden_layers') }, (_, layer) => layer);
   return {
     layers: new Set(layers.filter((layer) => (layer + 1) % step === 0 && !dense.includes(layer))),
     experts,

@@ -64,7 +64,7 @@ export function parseSiglip(
     throw reader.error('hidden_size', `a multiple of num_attention_heads = ${heads}`);
   if (reader.number('attention_dropout', 0) !== 0) throw reader.error('attention_dropout', '0');
   const patchSize = reader.integer('patch_size', defaults.patchSize);
-  const layers = reader.integer('num_hidden_layers', defaults.layers);
+  const layers = reader.layers('num_hidden_layers', defaults.layers);
   return {
     prefix,
     layers,

@@ -35,7 +35,7 @@ function parseVision(reader: ConfigReader): Qwen25VisionConfig {
     );
   }
   return {
-    depth: reader.integer('depth', 32),
+    depth: reader.layers('depth', 32),
     hiddenSize,
     intermediateSize: reader.integer('intermediate_size', 3420),
     heads,

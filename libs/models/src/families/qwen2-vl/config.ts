@@ -18,7 +18,7 @@ function parseVision(reader: ConfigReader): PatchTowerSize {
   reader.oneOf('hidden_act', ['quick_gelu'], 'quick_gelu');
   const rope = reader.has('rope_parameters') ? reader.section('rope_parameters') : reader;
   return {
-    depth: reader.integer('depth', 32),
+    depth: reader.layers('depth', 32),
     hiddenSize,
     intermediateSize: hiddenSize * reader.integer('mlp_ratio', 4),
     heads,

@@ -23,7 +23,7 @@ export interface Qwen3VlConfig {
 function parseVision(reader: ConfigReader): Qwen3VisionConfig {
   const hiddenSize = reader.integer('hidden_size');
   const heads = reader.integer('num_heads');
-  const depth = reader.integer('depth');
+  const depth = reader.layers('depth');
   if (hiddenSize % (heads * 4) !== 0)
     throw reader.error('hidden_size', `a multiple of 4 · num_heads = ${heads * 4}`);
   const positions = reader.integer('num_position_embeddings');
