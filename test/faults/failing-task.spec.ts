@@ -46,9 +46,10 @@ it('goes on to the end beside a task whose episodes always fail, and takes it ou
   expect(log.steps.map(({ step }) => step)).toEqual(Array.from({ length: STEPS }, (_, index) => index + 1));
   const failed = log.trajectories.filter(({ status }) => status === 'invalid');
   expect(failed.length).toBeGreaterThan(0);
-  expect(new Set(failed.map(({ invalidReason }) => invalidReason))).toEqual(
-    new Set(['deadline: reward "grumpy" took longer than 2000 ms']),
-  );
+  const reasons = failed.map(({ invalidReason }) => invalidReason);
+  expect(reasons).toContain('deadline: reward "grumpy" took longer than 2000 ms');
+  // Another episode's call may have been in the thread that hung.
+  for (const reason of reasons) expect(reason).toMatch(/reward "grumpy"/);
   expect(log.events('warning').filter(({ code }) => code === 'task_taken_out')).toMatchObject([
     { message: expect.stringContaining('task "train_02_enable_wifi" is not trained any more') },
   ]);
