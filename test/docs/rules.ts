@@ -92,6 +92,7 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl runs list$/, needs: 'an open run', prints: /^\S+ +(baseline|training) /m },
   { matches: /^npx ui-rl runs delete .*--dry-run$/, prints: /there is none/ },
   { matches: /^npx ui-rl plugins / },
+  { matches: /^npx ui-rl doctor/, prints: /browser opened/ },
   { matches: /^npx ui-rl models$/, prints: /qwen3-vl/ },
   { matches: /^npx ui-rl models \S+\/\S+ /, prints: /parameters/ },
   { matches: /^npx ui-rl score /, needs: 'a trained run' },
