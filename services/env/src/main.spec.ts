@@ -1,12 +1,14 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import { type EnvOpenReply, subjects } from '@ui-rl/contracts';
 import {
+  descendants,
   eventually,
   type Launched,
   makeTask,
+  running,
   startNats,
   startService,
   type NatsServer,
@@ -14,25 +16,6 @@ import {
 import { Logger } from '@nestjs/common';
 
 Logger.overrideLogger(false);
-
-/** Processes below one that are no zombies. */
-function descendants(ancestor: number): number[] {
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => parentOf(pid) === ancestor);
-  return children.flatMap((pid) => [pid, ...descendants(pid)]);
-}
-
-function parentOf(pid: number): number | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return state === 'Z' ? null : Number(parent);
-  } catch {
-    return null;
-  }
-}
 
 describe('the env process', () => {
   let nats: NatsServer;
@@ -87,7 +70,7 @@ describe('the env process', () => {
     expect(started.length).toBeGreaterThan(2);
     service.child.kill(signal);
     expect(await service.exited).toBe(code);
-    await eventually('the end of the browsers', () => started.every((pid) => parentOf(pid) === null));
+    await eventually('the end of the browsers', () => running(started).length === 0);
     rmSync(folder, { recursive: true });
   });
 
