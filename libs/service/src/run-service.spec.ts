@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { Injectable, Logger, Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
 import type { RunEvent } from '@ui-rl/contracts';
-import { ServingRequest, STREAMS, subjects } from '@ui-rl/contracts';
+import { runKeys, ServingReply, ServingRequest, STREAMS, subjects } from '@ui-rl/contracts';
 import { PluginError } from '@ui-rl/plugin-kit';
 import { aborted } from '@ui-rl/retry';
 import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
@@ -80,6 +80,14 @@ async function createRun(): Promise<string> {
   const runId = `run-${(runs += 1)}`;
   await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
   return runId;
+}
+
+/** Ends a run, and takes that back as a broker does whose store is older than it. */
+async function endsAndComesBack(runId: string): Promise<void> {
+  await bus.runs.changePhase(runId, 'finished');
+  // What watches the run on the service's connection has heard of it.
+  await served.runs.untilOver(runId);
+  await bus.runsBucket.put(runKeys.state(runId), { phase: 'training', since: new Date().toISOString() });
 }
 
 const logged = (line: string) => eventually(line, () => log.includes(line));
@@ -188,6 +196,17 @@ it('does not try again what failed once the run is over', async () => {
   expect(told(runId, 'warning')).toEqual([]);
 });
 
+it('never serves a run twice at once whose end the broker no longer knows', async () => {
+  const runId = await createRun();
+  await begin(() => aborted);
+  await logged(`prepare ${runId}`);
+  await endsAndComesBack(runId);
+  await eventually('the second time', () => log.length === 3);
+  expect(log).toEqual([`prepare ${runId}`, `close ${runId}`, `prepare ${runId}`]);
+  const reply = await bus.request(subjects.serving('worker', runId), { runId }, 3_000, ServingReply);
+  expect(reply.ok).toBe(true);
+});
+
 describe('a service for one run at a time', () => {
   it('begins with the run that was created first, also where it comes after both, and tells the others', async () => {
     const first = await createRun();
@@ -245,6 +264,16 @@ describe('a service for one run at a time', () => {
     const third = await createRun();
     await logged(`prepare ${third}`);
     expect(log).toEqual([`prepare ${first}`, `close ${first}`, `prepare ${third}`]);
+  });
+
+  it('ends and begins again a run whose end the broker no longer knows', async () => {
+    const runId = await createRun();
+    await begin(() => aborted, true);
+    await logged(`prepare ${runId}`);
+    await endsAndComesBack(runId);
+    await eventually('the second time', () => log.length === 3);
+    expect(log).toEqual([`prepare ${runId}`, `close ${runId}`, `prepare ${runId}`]);
+    expect(told(runId, 'warning')).toEqual([]);
   });
 
   it('stops while a run waits', async () => {

@@ -152,7 +152,8 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
   /** Waits for the run served before, and ends serving it. Whether the new one is still to be served then. */
   private async comesUp({ record }: RunSnapshot): Promise<boolean> {
     const [before] = this.served;
-    if (before !== undefined) {
+    // A run whose end the broker no longer knows comes again: it would wait for itself.
+    if (before !== undefined && before.runId !== record.runId) {
       const waited = new AbortController();
       const signal = AbortSignal.any([this.stopping.signal, waited.signal]);
       await Promise.race([this.bus.runs.untilOver(before.runId, signal), before.ended]);
@@ -172,7 +173,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
   /** Tells a run that is not the only one what it waits for. */
   private async warnWaiting(runId: string): Promise<void> {
     const [before] = this.served;
-    if (before === undefined || (await this.isOver(before.runId))) return;
+    if (before === undefined || before.runId === runId || (await this.isOver(before.runId))) return;
     const { service } = this.bus;
     const message = `the ${service} serves one run at a time: this one waits for the end of run ${before.runId}`;
     this.bus.logger.warn(`run ${runId}: ${message}`);
@@ -188,12 +189,19 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     this.standBy(runId);
     const end = new AbortController();
     const signal = AbortSignal.any([this.stopping.signal, end.signal]);
-    const serving: Serving = { runId, end, ended: this.serveUntilDone(run, signal) };
+    const before = this.servingOf(runId);
+    before?.end.abort();
+    const ended = (before?.ended ?? Promise.resolve()).then(() => this.serveUntilDone(run, signal));
+    const serving: Serving = { runId, end, ended };
     this.served.add(serving);
     void serving.ended.finally(() => {
       this.served.delete(serving);
-      void this.stepBack(runId);
+      if (this.servingOf(runId) === undefined) void this.stepBack(runId);
     });
+  }
+
+  private servingOf(runId: string): Serving | undefined {
+    return [...this.served].find((serving) => serving.runId === runId);
   }
 
   /** Answers other hosts of this service that ask who serves a run. */
