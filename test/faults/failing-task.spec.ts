@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { TestFleet } from '../e2e/support/fleet';
 import type { RunLog } from '../e2e/support/run-log';
 
-/** Never says what one of four tasks is worth: its episodes fail, whoever plays them. */
+/** Never says what one of two tasks is worth: its episodes fail, whoever plays them. */
 const GRUMPY = `module.exports.default = {
   kind: 'reward',
   name: 'grumpy',
@@ -27,7 +27,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'grumpy.js'), GRUMPY);
   fleet = await TestFleet.start({ plugins: [join(folder, 'grumpy.js')] });
   log = await fleet.createRun('grumpy', {
-    tasks: { source_type: 'demo_training', limit: 4 },
+    tasks: { source_type: 'demo_training', limit: 2 },
     rewards: ['grumpy', 'footprint'],
     rollout: { group_size: 2, turn_timeout_ms: 2_000 },
     training: { groups_per_batch: 2, max_steps: STEPS },

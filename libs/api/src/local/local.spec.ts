@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -159,6 +159,29 @@ test('a private nats-server takes the usual port where it is free, and another o
   expect(first.url).toBe(`nats://127.0.0.1:${usual}`);
   expect(second.url).not.toBe(first.url);
   await Promise.all([first.stop(), second.stop()]);
+});
+
+test('a port that another nats-server takes in the meantime is left to it', async () => {
+  const usual = await freePort();
+  const ports = join(dir, 'ports');
+  mkdirSync(ports);
+  const late = join(dir, 'late-nats-server');
+  const real = findNatsServer();
+  // The first start comes too late: a rival listens already.
+  const rival = `${real} -a 127.0.0.1 -p ${usual} --ports_file_dir ${ports} >/dev/null 2>&1 & echo $! > ${dir}/rival`;
+  const waits = `until ls ${ports}/*.ports >/dev/null 2>&1; do sleep 0.05; done`;
+  const lines = ['#!/bin/sh', `[ -e ${dir}/rival ] || { ${rival}; ${waits}; }`, `exec ${real} "$@"`];
+  writeFileSync(late, lines.join('\n'), { mode: 0o755 });
+  const nats = await startLocalNats(late, join(dir, 'late'), join(dir, 'late.log'), onWarning, usual);
+  try {
+    expect(nats.url).not.toBe(`nats://127.0.0.1:${usual}`);
+    const { nats: told } = readServiceSettings('actor', { ...nats.env });
+    const bus = await BusService.connect({ service: 'actor', ...told });
+    await bus.close();
+  } finally {
+    await nats.stop();
+    process.kill(Number(readFileSync(join(dir, 'rival'), 'utf8')));
+  }
 });
 
 describe('withCleanup', () => {

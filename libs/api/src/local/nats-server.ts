@@ -1,6 +1,8 @@
-import { connect, createServer } from 'node:net';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ENVIRONMENT_VARIABLES,
   keptSecret,
@@ -26,16 +28,26 @@ export async function freePort(usual = 0): Promise<number> {
 /** Screenshots travel in requests: a history of a few full-screen PNGs must fit. */
 const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024;
 
-function canConnect(port: number): Promise<boolean> {
+/** Name of the nats-server that listens on a port: it tells it to whoever connects, before anybody says who they are. */
+function serverName(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
+    const answer = (name?: string): void => {
       socket.destroy();
-      resolve(true);
+      resolve(name);
+    };
+    let text = '';
+    socket.setTimeout(2_000, () => answer());
+    socket.on('error', () => answer());
+    socket.on('close', () => answer());
+    socket.on('data', (data) => {
+      text += data.toString('latin1');
+      if (text.includes('\n') || text.length > 65_536) answer(/"server_name":"([^"]*)"/.exec(text)?.[1]);
     });
-    socket.once('error', () => resolve(false));
   });
 }
+
+const OPENS_WITHIN_MS = 15_000;
 
 const USER = 'ui-rl';
 
@@ -66,41 +78,69 @@ export async function startLocalNats(
   onWarning: (message: string) => void,
   usualPort?: number,
 ): Promise<LocalNats> {
-  const port = await freePort(usualPort);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const url = `nats://127.0.0.1:${port}`;
   // The same at every start, so that who is connected finds back to a broker that is started again.
   const credential: Credential = { user: USER, password: keptSecret(join(dir, 'password')) };
-  const config = join(dir, 'nats.conf');
-  writePrivateFile(config, configuration(port, jetstreamStore(binary, join(dir, 'jetstream')), credential));
-  const contextFile = join(dir, basename(LOCAL_CONTEXT));
-  const natsProcess = new ManagedProcess(
-    { name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
-    onWarning,
-  );
-  natsProcess.start();
-  const deadline = Date.now() + 15_000;
-  while (!(await canConnect(port))) {
-    if (Date.now() > deadline) {
-      await natsProcess.stop();
-      throw new Error(`nats-server (${binary}) did not open port ${port} within 15 s; its log: ${logFile}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  const launch = { binary, dir, logFile, onWarning, credential };
+  let port = await freePort(usualPort);
+  let natsProcess = await launchAt(port, launch);
+  while (natsProcess === undefined) {
+    port = await freePort();
+    natsProcess = await launchAt(port, launch);
   }
+  const url = `nats://127.0.0.1:${port}`;
+  const contextFile = join(dir, basename(LOCAL_CONTEXT));
   const context: NatsContext = { url, ...credential };
   writePrivateFile(contextFile, `${JSON.stringify({ description: 'ui-rl', ...context }, null, 2)}\n`);
+  const launched = natsProcess;
   const stop = async (): Promise<void> => {
     rmSync(contextFile, { force: true });
-    await natsProcess.stop();
+    await launched.stop();
   };
   return {
     url,
     connection: { servers: [url], ...credential },
     contextFile,
     env: { ...NO_OTHER_BROKER, NATS_CONTEXT: contextFile },
-    process: natsProcess,
+    process: launched,
     stop,
   };
+}
+
+interface Launch {
+  binary: string;
+  dir: string;
+  logFile: string;
+  onWarning: (message: string) => void;
+  credential: Credential;
+}
+
+/** The process, once it listens; nothing where another nats-server has taken the port since it was found to be free. */
+async function launchAt(
+  port: number,
+  { binary, dir, logFile, onWarning, credential }: Launch,
+): Promise<ManagedProcess | undefined> {
+  const config = join(dir, 'nats.conf');
+  const name = `ui-rl-${randomUUID()}`;
+  const store = jetstreamStore(binary, join(dir, 'jetstream'));
+  writePrivateFile(config, configuration({ name, port, store, credential }));
+  const natsProcess = new ManagedProcess(
+    { name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
+    onWarning,
+  );
+  natsProcess.start();
+  const deadline = Date.now() + OPENS_WITHIN_MS;
+  let found = await serverName(port);
+  while (found === undefined && Date.now() < deadline) {
+    await sleep(50);
+    found = await serverName(port);
+  }
+  if (found === name) return natsProcess;
+  await natsProcess.stop();
+  if (found !== undefined) return undefined;
+  throw new Error(
+    `nats-server (${binary}) did not open port ${port} within ${OPENS_WITHIN_MS / 1000} s; its log: ${logFile}`,
+  );
 }
 
 /** What the environment says of other brokers, and must not be told to a private one. */
@@ -115,8 +155,16 @@ interface Credential {
   password: string;
 }
 
-function configuration(port: number, store: string, { user, password }: Credential): string {
+interface Configuration {
+  name: string;
+  port: number;
+  store: string;
+  credential: Credential;
+}
+
+function configuration({ name, port, store, credential: { user, password } }: Configuration): string {
   return [
+    `server_name: ${name}`,
     `listen: "127.0.0.1:${port}"`,
     `max_payload: ${MAX_PAYLOAD_BYTES}`,
     `max_pending: ${4 * MAX_PAYLOAD_BYTES}`,
