@@ -102,7 +102,7 @@ describe('typed as it stands', () => {
     sandbox = await Sandbox.start();
     reader = new Reader(sandbox);
     await reader.readAll();
-  }, 240_000);
+  }, 600_000);
 
   afterAll(() => sandbox.stop(), 60_000);
 
