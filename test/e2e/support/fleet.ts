@@ -47,6 +47,8 @@ interface FleetOptions {
   database?: 'postgres' | 'pglite';
   /** Files of further components that every service loads. */
   plugins?: readonly string[];
+  /** Further variables of every service. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A broker, a database, a tiny model and the six services as processes, started again whenever they end. */
@@ -66,6 +68,7 @@ export class TestFleet {
     private readonly postgres: PostgresServer | null,
     /** Files of the components that every service loads besides the built-in ones. */
     readonly plugins: readonly string[],
+    private readonly env: Readonly<Record<string, string>>,
   ) {}
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
@@ -80,7 +83,7 @@ export class TestFleet {
     const postgres = options.database === 'postgres' ? await startPostgres() : null;
     const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
     const plugins = [join(folder, 'footprint.js'), ...(options.plugins ?? [])];
-    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres, plugins);
+    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres, plugins, options.env ?? {});
     // Before the services: on two cores everything at once is slower.
     await writeSmallModel(fleet.modelDir);
     for (const name of SERVICES) fleet.launch(name);
@@ -108,13 +111,15 @@ export class TestFleet {
     return this.services.get(name)?.pid ?? -1;
   }
 
-  /** SIGKILL; it comes back by itself. */
-  async kill(name: ServiceName): Promise<void> {
-    const service = this.services.get(name)!;
+  /** SIGKILL; it comes back by itself. False where it was on its way back. */
+  async kill(name: ServiceName): Promise<boolean> {
+    const service = this.services.get(name);
+    if (service === undefined) return false;
     this.services.delete(name);
     await service.kill();
     this.keepLog(name, service);
     setTimeout(() => this.launch(name), RESTART_MS);
+    return true;
   }
 
   /** SIGKILL; it comes back as on another machine: with other folders, and without those it had. */
@@ -204,16 +209,13 @@ export class TestFleet {
     return fetch(`${this.monitorUrl}${path}`);
   }
 
-  /** Ends the monitor and opens its database. */
+  /** Opens the monitor's database; the one inside the monitor has one process at a time: that one ends the monitor. */
   async openDatabase(): Promise<Database> {
-    const monitor = this.services.get('monitor')!;
+    if (this.postgres !== null) return openDatabase({ kind: 'postgres', url: this.postgres.url });
+    const monitor = await eventually('a running monitor', () => this.services.get('monitor'));
     this.services.delete('monitor');
     await monitor.stop();
-    return openDatabase(
-      this.postgres === null
-        ? { kind: 'pglite', dataDir: this.databaseDir }
-        : { kind: 'postgres', url: this.postgres.url },
-    );
+    return openDatabase({ kind: 'pglite', dataDir: this.databaseDir });
   }
 
   /** What a service has written, all its lives together. */
@@ -237,6 +239,7 @@ export class TestFleet {
   private launch(name: ServiceName): void {
     if (this.stopping) return;
     const env: Record<string, string> = {
+      ...this.env,
       NATS_URL: this.nats.url,
       UIRL_RUNS_DIR: this.runsDir,
       // Services that are killed remove no files.
@@ -260,6 +263,7 @@ export class TestFleet {
   private async supervise(name: ServiceName, service: Launched): Promise<void> {
     const code = await service.exited;
     if (this.stopping || this.services.get(name) !== service) return;
+    this.services.delete(name);
     this.unexpectedEnds.push(`${name} ended with ${code}: ${service.output.slice(-2_000)}`);
     this.keepLog(name, service);
     await delay(RESTART_MS);
