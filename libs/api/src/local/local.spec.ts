@@ -176,7 +176,7 @@ test('a port that another nats-server takes in the meantime is left to it', asyn
   try {
     expect(nats.url).not.toBe(`nats://127.0.0.1:${usual}`);
     const { nats: told } = readServiceSettings('actor', { ...nats.env });
-    const bus = await BusService.connect({ service: 'actor', ...told });
+    const bus = await BusService.connect(told);
     await bus.close();
   } finally {
     await nats.stop();
