@@ -21,8 +21,15 @@ import type { Target } from './target';
 
 const root = join(__dirname, '../..');
 const fixture = join(root, 'test/golden/fixtures/smolvlm-a/model');
-const folder = mkdtempSync(join(tmpdir(), 'uirl-fuzz-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+let temporary: string | undefined;
+/** Made once it is needed. */
+function folder(): string {
+  if (temporary !== undefined) return temporary;
+  const made = (temporary = mkdtempSync(join(tmpdir(), 'uirl-fuzzed-')));
+  process.on('exit', () => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
 
 const text = (input: Uint8Array): string => Buffer.from(input).toString('utf8');
 const isModelError = (error: unknown): boolean => error instanceof ModelError;
@@ -31,7 +38,7 @@ const isSettingsError = (error: unknown): boolean =>
 
 /** An input as a file of that name. */
 function asFile(name: string, input: Uint8Array): string {
-  const path = join(folder, name);
+  const path = join(folder(), name);
   writeFileSync(path, input);
   return path;
 }
@@ -120,7 +127,7 @@ const texts: Target[] = [
     input: (mutator) => mutator.bytes([Buffer.from(JSON.stringify(mutator.value([CONVERSATION])) ?? '')]),
     feed: async (input) => (await readConversation(asFile('conversation.json', input))) !== undefined,
     // Errors for a person, without a class of their own.
-    isRefusal: (error) => error instanceof Error && error.message.includes(folder),
+    isRefusal: (error) => error instanceof Error && error.message.includes(folder()),
   },
   {
     name: 'addresses',
@@ -192,7 +199,7 @@ const models: Target[] = [
     isRefusal: isModelError,
   },
   jsonFile('tokenizer.json', async (input) => {
-    const dir = join(folder, 'tokenizer');
+    const dir = join(folder(), 'tokenizer');
     mkdirSync(dir, { recursive: true });
     writeFileSync(join(dir, 'tokenizer.json'), input);
     const tokenizer = await Tokenizer.load(dir);

@@ -1,47 +1,130 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-import { PolicyInfoReply, subjects } from '@ui-rl/contracts';
+import { PolicyInfoReply, runKeys, subjects } from '@ui-rl/contracts';
 import { Random } from '@ui-rl/random';
+import { eventually } from '@ui-rl/testkit';
 import { SERVICES, TestFleet } from '../e2e/support/fleet';
+import type { RunLog } from '../e2e/support/run-log';
 import { messageTargets } from './message-targets';
 import { Mutator } from './mutate';
 import { seedOf, type Target } from './target';
+import { type Trend, trendOf } from './trend';
 
 const RUN = 'fuzzed';
 /** Inputs between two looks at the services. */
 const ROUND = 500;
-/** Requests that are sent at a time. */
+/** Messages that are sent at a time. */
 const AT_ONCE = 50;
+/** Runs besides whose keys are written. */
+const FORGED_RUNS = 5;
 
-/** A subject that services of a run listen to, and what is made of messages for it. */
+/** A subject that services listen to, and what is made of messages for it. */
 interface Way {
   subject: string;
   target: string;
   request: boolean;
 }
 
-const WAYS: readonly Way[] = [
-  { subject: subjects.task(RUN), target: 'message/task', request: false },
-  { subject: subjects.rollout(RUN, 'train'), target: 'message/rollout', request: false },
-  { subject: subjects.trajectory(RUN, 'train'), target: 'message/trajectory', request: false },
-  { subject: subjects.trajectory(RUN, 'baseline'), target: 'message/trajectory', request: false },
-  ...['phase', 'train_step', 'warning', 'checkpoint'].map((type) => ({
-    subject: subjects.event(RUN, type),
-    target: 'message/event',
-    request: false,
-  })),
-  { subject: subjects.envOpen('browser'), target: 'request/env_open', request: true },
-  { subject: subjects.policyAct(RUN), target: 'request/policy_act', request: true },
-  { subject: subjects.policyInfo(RUN), target: 'request/policy_info', request: true },
-  { subject: subjects.monitorPage(), target: 'request/policy_info', request: true },
-];
+/** Every way to the services of a run; `instance` is its env service. */
+function waysTo(run: string, instance: string): Way[] {
+  const published = (subject: string, target: string): Way => ({ subject, target, request: false });
+  const requested = (subject: string, target: string): Way => ({ subject, target, request: true });
+  const forged = Array.from({ length: FORGED_RUNS }, (_, index) => `forged-${index}`);
+  return [
+    published(subjects.task(run), 'message/task'),
+    ...(['train', 'eval', 'baseline'] as const).flatMap((purpose) => [
+      published(subjects.rollout(run, purpose), 'message/rollout'),
+      published(subjects.trajectory(run, purpose), 'message/trajectory'),
+    ]),
+    ...['phase', 'train_step', 'warning', 'checkpoint', 'service_ready', 'nonsense'].map((type) =>
+      published(subjects.event(run, type), 'message/event'),
+    ),
+    ...forged.flatMap((other) => [
+      published(`$KV.runs.${runKeys.record(other)}`, 'message/run_record'),
+      published(`$KV.runs.${runKeys.state(other)}`, 'message/run_state'),
+      published(`$KV.runs.${runKeys.policy(other)}`, 'message/policy_state'),
+    ]),
+    requested(subjects.envOpen('browser'), 'request/env_open'),
+    requested(subjects.envStep(instance), 'request/env_step'),
+    requested(subjects.envClose(instance), 'request/env_step'),
+    requested(subjects.policyAct(run), 'request/policy_act'),
+    requested(subjects.policyInfo(run), 'request/policy_info'),
+    requested(subjects.serving('learner', run), 'request/policy_info'),
+    requested(subjects.monitorPage(), 'request/policy_info'),
+  ];
+}
+
+/** Every way to the services of a run, once all of them answer. */
+export async function openWays(fleet: TestFleet, log: RunLog): Promise<Way[]> {
+  const { instance } = await eventually(
+    `the env service of ${log.runId}`,
+    () => log.events('service_ready').find(({ service }) => service === 'env'),
+    120_000,
+  );
+  const ways = waysTo(log.runId, instance);
+  for (const { subject } of ways.filter(({ request }) => request))
+    await fleet.until(`an answer on ${subject}`, async () => isAnswered(fleet, subject), 120_000);
+  return ways;
+}
+
+async function isAnswered(fleet: TestFleet, subject: string): Promise<boolean> {
+  return fleet.bus.connection.request(subject, new Uint8Array(), { timeout: 20_000 }).then(() => true);
+}
+
+export interface Sent {
+  /** Right ones are left out. */
+  count: number;
+  /** Requests that came to nothing, and how they are made again. */
+  unanswered: string[];
+}
+
+/** Sends the wrong messages with numbers `from` up to `to`. */
+export async function sendWrong(
+  fleet: TestFleet,
+  ways: readonly Way[],
+  { seed, from, to }: { seed: number; from: number; to: number },
+): Promise<Sent> {
+  const sent: Sent = { count: 0, unanswered: [] };
+  for (let first = from; first < to; first += AT_ONCE) {
+    const count = Math.min(AT_ONCE, to - first);
+    await Promise.all(
+      Array.from({ length: count }, (_, index) => send(fleet, ways, { seed, at: first + index }, sent)),
+    );
+  }
+  await fleet.bus.connection.flush();
+  return sent;
+}
+
+async function send(
+  fleet: TestFleet,
+  ways: readonly Way[],
+  { seed, at }: { seed: number; at: number },
+  sent: Sent,
+): Promise<void> {
+  const random = new Random(seedOf(seed, at));
+  const way = random.pick(ways);
+  const input = targetOf(way).input(new Mutator(random));
+  // Right ones are another test's: they would train on what nobody played.
+  if (targetOf(way).feed(input) === true) return;
+  const { connection } = fleet.bus;
+  if (input.byteLength > (connection.info?.max_payload ?? 0)) return;
+  sent.count += 1;
+  if (!way.request) return connection.publish(way.subject, input);
+  try {
+    await connection.request(way.subject, input, { timeout: 60_000 });
+  } catch (error) {
+    sent.unanswered.push(`number ${at} of seed ${seed} on ${way.subject}: ${String(error)}`);
+  }
+}
+
+const targetOf = ({ target }: Way): Target => messageTargets.find(({ name }) => name === target)!;
 
 export interface SubjectsReport {
   sent: number;
+  unanswered: string[];
   /** Services that ended meanwhile, and how. */
   ended: string[];
-  /** Service → resident bytes after the first tenth of the inputs and at the end. */
-  memory: Record<string, [number, number]>;
+  /** Service → resident bytes by messages sent. */
+  memory: Record<string, Trend>;
   /** What a run on the same processes came to afterwards. */
   afterwards: string;
 }
@@ -56,58 +139,44 @@ export async function fuzzSubjects(
   try {
     const fuzzed = await fleet.createRun(RUN, { training: { max_steps: 100_000 } });
     await fleet.reaches(RUN, 'training');
-    const memory: SubjectsReport['memory'] = {};
+    const ways = await openWays(fleet, fuzzed);
+    const looks = new Map(SERVICES.map((name) => [name, [] as [sent: number, bytes: number][]] as const));
     let sent = 0;
-    for (; sent < inputs; sent += ROUND) {
-      for (let first = sent; first < sent + ROUND; first += AT_ONCE) {
-        await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => send(fleet, seed, first + index)));
-      }
+    const unanswered: string[] = [];
+    for (let from = 0; from < inputs; from += ROUND) {
+      const round = await sendWrong(fleet, ways, { seed, from, to: Math.min(inputs, from + ROUND) });
+      sent += round.count;
+      unanswered.push(...round.unanswered);
       await answers(fleet);
-      for (const name of SERVICES) {
-        const bytes = residentBytes(fleet.pidOf(name));
-        if (memory[name] === undefined || sent < inputs / 10) memory[name] = [bytes, bytes];
-        else memory[name][1] = bytes;
-      }
-      say(`${sent + ROUND} sent, ${fleet.unexpectedEnds.length} services ended`);
+      for (const [name, values] of looks) values.push([sent, residentBytes(fleet.pidOf(name))]);
+      say(
+        `${sent} sent, ${fuzzed.steps.length} steps meanwhile, ${fleet.unexpectedEnds.length} services ended`,
+      );
     }
+    const { length } = fuzzed.steps;
+    await fleet.until('a step after all of them', () => fuzzed.steps.length > length, 120_000);
     await fleet.bus.runs.changePhase(RUN, 'stopped');
     await fuzzed.stop();
-    return { sent, ended: fleet.unexpectedEnds, memory, afterwards: await anotherRun(fleet) };
+    const memory = Object.fromEntries([...looks].map(([name, values]) => [name, trendOf(values)]));
+    return { sent, unanswered, ended: fleet.unexpectedEnds, memory, afterwards: await anotherRun(fleet) };
   } finally {
     await fleet.stop();
   }
 }
 
-async function send(fleet: TestFleet, seed: number, at: number): Promise<void> {
-  const random = new Random(seedOf(seed, at));
-  const way = random.pick(WAYS);
-  const input = targetOf(way).input(new Mutator(random));
-  // Valid ones are another test's: they would train on what nobody played.
-  if (targetOf(way).feed(input) === true) return;
-  const { connection } = fleet.bus;
-  if (input.byteLength > (connection.info?.max_payload ?? 0)) return;
-  if (way.request) await connection.request(way.subject, input, { timeout: 20_000 });
-  else connection.publish(way.subject, input);
-}
-
-const targetOf = ({ target }: Way): Target => messageTargets.find(({ name }) => name === target)!;
-
 /** A right request is answered while the wrong ones come in. */
 async function answers(fleet: TestFleet): Promise<void> {
-  await fleet.bus.connection.flush();
   await fleet.until(
     'the learner to answer',
     async () =>
       (await fleet.bus.request(subjects.policyInfo(RUN), { runId: RUN }, 10_000, PolicyInfoReply)).ok,
-    60_000,
+    120_000,
   );
 }
 
 async function anotherRun(fleet: TestFleet): Promise<string> {
   const log = await fleet.createRun('after');
-  await fleet.reaches('after', 'finished', 180_000);
-  await log.ends();
-  await delay(100);
+  await fleet.completes(log, 240_000);
   await log.stop();
   return `${log.steps.length} steps, ${log.trajectories.length} trajectories`;
 }

@@ -13,17 +13,35 @@ export interface Target {
   isRefusal?(error: unknown): boolean;
 }
 
-/** How many of the inputs were taken and refused so far. */
-export interface Counts {
-  fed: number;
-  accepted: number;
+/** Inputs of a target: numbers `from` up to `to`. */
+export interface Order {
+  target: string;
+  seed: number;
+  from: number;
+  to: number;
 }
 
-/** What a process that feeds a target says. */
+/** What a process that feeds targets says. */
 export type Report =
-  | ({ type: 'progress' } & Counts)
-  | ({ type: 'memory'; bytes: number } & Counts)
-  | { type: 'failed'; at: number; message: string };
+  | { type: 'ready' }
+  | ({ type: 'memory'; fed: number } & Memory)
+  | { type: 'done'; accepted: number; slowest: Slowest }
+  | { type: 'failed'; message: string };
+
+/** Bytes after garbage is collected. */
+export interface Memory {
+  /** Of the process, as the system sees it. */
+  rss: number;
+  /** Of V8's heap and of arrays outside it. */
+  retained: number;
+}
+
+/** The input that took the longest. */
+export interface Slowest {
+  at: number;
+  /** Processor time. */
+  ms: number;
+}
 
 /** The state of the generator for one input of a target: that input can be made again alone. */
 export function seedOf(seed: number, at: number): number {

@@ -1,0 +1,44 @@
+import type { Target } from './target';
+
+const text = (input: Uint8Array): string => Buffer.from(input).toString('utf8');
+
+/** Parsers with every fault that is looked for, so that a test sees it found. */
+export const targets: readonly Target[] = [
+  { name: 'good', input: (mutator) => mutator.bytes([Buffer.from('{}')]), feed: () => true },
+  {
+    name: 'throws',
+    input: (mutator) => mutator.bytes([Buffer.from('{"a":1}')]),
+    feed: (input) => JSON.parse(text(input)) !== undefined,
+  },
+  {
+    name: 'throws later',
+    input: () => Buffer.from('{"a":'),
+    feed: async (input) => {
+      setImmediate(() => JSON.parse(text(input)) as unknown);
+      return new Promise<boolean>(() => {});
+    },
+  },
+  {
+    name: 'hangs',
+    input: (mutator) => mutator.bytes([Buffer.from('abc')]),
+    feed: (input) => {
+      while (input.length === 0);
+      return true;
+    },
+  },
+  {
+    name: 'crashes',
+    input: (mutator) => mutator.bytes([Buffer.from('abc')]),
+    feed: (input) => {
+      if (input.length > 1_000) process.kill(process.pid, 'SIGSEGV');
+      return true;
+    },
+  },
+  {
+    name: 'keeps',
+    input: () => Buffer.alloc(300_000),
+    feed: (input) => kept.push(Buffer.from(input)) > 0,
+  },
+];
+
+const kept: Buffer[] = [];

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { fuzz } from './fuzz';
+import { targets as bad } from './bad-targets';
+import type { Order } from './target';
+import { targets } from './targets';
+
+const SEED = 1;
+/** Inputs of each target. By command there are many more. */
+const INPUTS = 200;
+
+function ordersOf(names: readonly string[], to: number): () => Order | undefined {
+  const orders = names.map((target) => ({ target, seed: SEED, from: 0, to }));
+  return () => orders.shift();
+}
+
+it('nothing that reads what others wrote throws, hangs, crashes or keeps memory, whatever it reads', async () => {
+  const { turns } = await fuzz(
+    ordersOf(
+      targets.map(({ name }) => name),
+      INPUTS,
+    ),
+  );
+  expect(
+    turns.flatMap(({ target, failure }) => (failure === undefined ? [] : { target, ...failure })),
+  ).toEqual([]);
+  expect(turns.map(({ target, to }) => `${target} ${to}`).toSorted()).toEqual(
+    targets.map(({ name }) => `${name} ${INPUTS}`).toSorted(),
+  );
+  // Both kinds: a target whose inputs are all refused, or all accepted, tests nothing.
+  for (const { target, accepted } of turns) {
+    expect(`${target}: ${accepted > 0}`).toBe(`${target}: true`);
+    expect(`${target}: ${accepted < INPUTS}`).toBe(`${target}: true`);
+  }
+}, 300_000);
+
+it('finds every fault that it looks for, names the input, and goes on with the next target', async () => {
+  const options = { targets: join(__dirname, 'bad-targets.ts'), hangMs: 10_000, processes: 1 };
+  const { turns } = await fuzz(
+    ordersOf(
+      bad.map(({ name }) => name),
+      INPUTS,
+    ),
+    options,
+  );
+  const found = Object.fromEntries(turns.map(({ target, failure }) => [target, failure]));
+  expect(found).toMatchObject({
+    good: undefined,
+    throws: { message: expect.stringMatching(/SyntaxError/) },
+    'throws later': { at: 0, message: expect.stringMatching(/SyntaxError/) },
+    hangs: { message: 'no answer for 10 s' },
+    crashes: { message: expect.stringMatching(/the process ended with SIGSEGV/) },
+    keeps: { message: expect.stringMatching(/^\d\d MB more are kept/) },
+  });
+  const { at } = found.crashes!;
+  expect(at).toBeGreaterThan(0);
+  const alone = [{ target: 'crashes', seed: SEED, from: at, to: at + 1 }];
+  expect((await fuzz(() => alone.shift(), options)).turns[0].failure).toEqual(found.crashes);
+}, 300_000);

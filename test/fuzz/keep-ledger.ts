@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import type { Turn } from './feeder';
+import type { Fuzzed } from './fuzz';
+import type { Trend } from './trend';
+
+const FILE = join(__dirname, 'ledger.json');
+
+/** Memory in MB, and by 1,000 inputs in kB with the standard error. */
+interface Growth {
+  begin: number;
+  end: number;
+  slope: number | null;
+  error: number | null;
+}
+
+interface FedTurn {
+  from: number;
+  to: number;
+  accepted: number;
+  /** Processor time of the slowest input. */
+  slowestMs: number;
+  rss: Growth;
+  retained: Growth;
+}
+
+interface Failure {
+  at: number;
+  message: string;
+  commit: string;
+  /** Where it was fed again and passed. */
+  mended?: string;
+}
+
+interface FedTarget {
+  inputs: number;
+  failures: Failure[];
+  turns: FedTurn[];
+}
+
+interface Sitting {
+  commit: string;
+  begun: string;
+  seconds: number;
+  inputs: number;
+  /** Of each process over all targets that it was fed. */
+  rss: Growth[];
+}
+
+interface Content {
+  seed: number;
+  inputs: number;
+  sittings: Sitting[];
+  targets: Record<string, FedTarget>;
+}
+
+/** What was fed in all sittings, in a file that is committed: the next one goes on where the last one ended. */
+export class Ledger {
+  private readonly commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
+    encoding: 'utf8',
+  }).trim();
+  private readonly content: Content = existsSync(FILE)
+    ? (JSON.parse(readFileSync(FILE, 'utf8')) as Content)
+    : { seed: 1, inputs: 0, sittings: [], targets: {} };
+
+  get seed(): number {
+    return this.content.seed;
+  }
+
+  get inputs(): number {
+    return this.content.inputs;
+  }
+
+  /** Inputs that a target was fed. */
+  fed(target: string): number {
+    return this.content.targets[target]?.inputs ?? 0;
+  }
+
+  /** Numbers of the inputs that failed and have not passed since. */
+  failed(target: string): number[] {
+    const failures = this.content.targets[target]?.failures ?? [];
+    return failures.filter(({ mended }) => mended === undefined).map(({ at }) => at);
+  }
+
+  /** An input that failed once was fed again. */
+  async repeat({ target, from, failure }: Turn): Promise<void> {
+    if (failure !== undefined) return;
+    for (const each of this.content.targets[target].failures) if (each.at === from) each.mended = this.commit;
+    await this.save();
+  }
+
+  async add(turn: Turn): Promise<void> {
+    const { target, from, to, accepted, slowest, failure } = turn;
+    const row = (this.content.targets[target] ??= { inputs: 0, failures: [], turns: [] });
+    row.turns.push({
+      ...{ from, to, accepted, slowestMs: Math.round(slowest.ms) },
+      rss: growthOf(turn.rss),
+      retained: growthOf(turn.retained),
+    });
+    if (failure !== undefined)
+      row.failures.push({ at: failure.at, message: failure.message.slice(0, 300), commit: this.commit });
+    row.inputs = to;
+    this.content.inputs += to - from;
+    await this.save();
+  }
+
+  async end(begun: Date, { turns, processes }: Fuzzed): Promise<void> {
+    this.content.sittings.push({
+      commit: this.commit,
+      begun: begun.toISOString(),
+      seconds: Math.round((Date.now() - begun.getTime()) / 1_000),
+      inputs: turns.reduce((sum, { from, to }) => sum + to - from, 0),
+      rss: processes.map(growthOf),
+    });
+    await this.save();
+  }
+
+  private async save(): Promise<void> {
+    const config = await resolveConfig(FILE);
+    const text = await format(JSON.stringify(this.content), { ...config, parser: 'json' });
+    writeFileSync(`${FILE}.new`, text);
+    renameSync(`${FILE}.new`, FILE);
+  }
+}
+
+function growthOf({ begin, end, slope, error }: Trend): Growth {
+  const rounded = (value: number) => Math.round(value * 10) / 10;
+  const perThousand = (value: number | null) => (value === null ? null : rounded(value));
+  return {
+    begin: rounded(begin / 1e6),
+    end: rounded(end / 1e6),
+    // Bytes an input are kB a thousand inputs.
+    slope: perThousand(slope),
+    error: perThousand(error),
+  };
+}
