@@ -8,9 +8,15 @@ import {
 } from '../e2e/support/accounting';
 import { type ServiceName, TestFleet } from '../e2e/support/fleet';
 import type { RunLog } from '../e2e/support/run-log';
+import { type KillResult, killsOf, RUN, runWithKills, SIZE } from './kills';
 
-const SIZE = { evaluated: 3, groups: 6, groupSize: 3 };
-const TRAINING = { deterministic: true, seed: 5, groups_per_batch: 2, max_steps: 3 };
+const GROUPS = SIZE.steps * SIZE.groupsPerBatch;
+const TRAINED_PER_STEP = SIZE.groupsPerBatch * SIZE.groupSize;
+
+/** Kills of this file: those at chosen moments, and others at random. */
+const KILLS = 60;
+/** Before each at random, ms: shorter than most services need to come back. */
+const PAUSE_MS = [200, 1_800] as const;
 
 /** Rollout ids by what they are played for. */
 const ROLLOUTS = { baseline: /-baseline-/, train: /-g\d{6}-/, final: /-final-/ };
@@ -23,6 +29,8 @@ let torn: RunLog;
 const killed: string[] = [];
 /** Episodes that were being played when something was killed. */
 const inFlight: number[] = [];
+/** Runs in which things were killed at random. */
+const stormy: KillResult[] = [];
 let database: Database;
 let episodes: RecordedEpisode[];
 
@@ -33,9 +41,13 @@ beforeAll(async () => {
   torn = await begin('torn');
   await tear();
   await fleet.completes(torn, 200_000);
+  for (let left = KILLS - killed.length; left > 0; left = KILLS - killed.length - killsOf(stormy)) {
+    const seed = stormy.length + 1;
+    stormy.push(await runWithKills(fleet, { runId: `storm-${seed}`, seed, most: left, pauseMs: PAUSE_MS }));
+  }
   database = await fleet.openDatabase();
   episodes = await recordedEpisodes(database, 'torn');
-}, 500_000);
+}, 900_000);
 
 afterAll(async () => {
   await database?.close();
@@ -45,10 +57,7 @@ afterAll(async () => {
 }, 60_000);
 
 function begin(runId: string): Promise<RunLog> {
-  return fleet.createRun(runId, {
-    training: TRAINING,
-    rollout: { group_size: SIZE.groupSize, max_turns: 4 },
-  });
+  return fleet.createRun(runId, RUN);
 }
 
 async function kill(name: ServiceName): Promise<void> {
@@ -68,7 +77,7 @@ async function tear(): Promise<void> {
   await kill('learner');
   await fleet.until('a step', () => torn.steps.length >= 1, 120_000);
   await kill('task-loader');
-  await playing('train', TRAINING.groups_per_batch * SIZE.groupSize + 2);
+  await playing('train', TRAINED_PER_STEP + 2);
   await fleet.nats.restart(500);
   killed.push('nats-server');
   await playing('final', 1);
@@ -110,13 +119,13 @@ it('goes on to the end, whatever was killed', () => {
 });
 
 it('counts every episode exactly once in the database', () => {
-  expect(miscounted(episodes, firstAttempts('torn', SIZE))).toEqual([]);
+  expect(miscounted(episodes, firstAttempts('torn', { ...SIZE, groups: GROUPS }))).toEqual([]);
   const published = torn.trajectories.map(({ request }) => request.rolloutId);
   expect(episodes.map(({ id }) => id).toSorted()).toEqual(published.toSorted());
 });
 
 it('trains every valid episode exactly once', () => {
-  expect(torn.steps).toHaveLength(TRAINING.max_steps);
+  expect(torn.steps).toHaveLength(SIZE.steps);
   expect(mistrained(episodes, torn.steps)).toEqual([]);
 });
 
@@ -134,9 +143,15 @@ it('leaves a run that can be reconstructed from the database alone', async () =>
   const steps = await database.dataSource.query<{ step: number; trained: number }[]>(
     `SELECT step, cardinality(rollout_ids)::int AS trained FROM steps WHERE run_id = 'torn' ORDER BY step`,
   );
-  expect(steps).toEqual(
-    [1, 2, 3].map((step) => ({ step, trained: TRAINING.groups_per_batch * SIZE.groupSize })),
-  );
+  expect(steps).toEqual([1, 2, 3].map((step) => ({ step, trained: TRAINED_PER_STEP })));
+});
+
+it('loses and doubles nothing, and learns the same, where processes are killed faster than they come to rest', () => {
+  expect(killed.length + killsOf(stormy)).toBe(KILLS);
+  expect(stormy.flatMap(({ problems }) => problems)).toEqual([]);
+  const learned = calm.events('checkpoint').map(({ adapterDigest }) => adapterDigest);
+  const success = calm.events('evaluation').at(-1)?.successRate;
+  for (const storm of stormy) expect(storm).toMatchObject({ digests: learned, success });
 });
 
 it('ends no service that was not killed', () => {
