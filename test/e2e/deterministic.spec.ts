@@ -1,14 +1,18 @@
 import { subjects } from '@ui-rl/contracts';
+import { openWays, type Sent, sendWrong } from '../fuzz/subjects';
 import { TestFleet } from './support/fleet';
 import type { RunLog } from './support/run-log';
 
 let fleet: TestFleet;
 const logs: RunLog[] = [];
+/** Messages as nobody should send them, to every service of the second run. */
+const WRONG = { seed: 1, from: 0, to: 500 };
+let wrong: Sent;
 
 beforeAll(async () => {
   fleet = await TestFleet.start();
   await play('first', 0);
-  // Other episodes in the same batches of the device must not matter.
+  // Other episodes in the same batches of the device must not matter, nor what somebody sends who should not.
   await play('second', 4);
 }, 300_000);
 
@@ -26,6 +30,7 @@ async function play(runId: string, publishedTasks: number): Promise<void> {
   for (let task = 0; task < publishedTasks; task++) {
     fleet.bus.connection.publish(subjects.task(runId), '{"description":"Open Settings"}');
   }
+  if (publishedTasks > 0) wrong = await sendWrong(fleet, await openWays(fleet, log), WRONG);
   await fleet.reaches(runId, 'finished');
   await log.ends();
 }
@@ -71,4 +76,10 @@ it('ends with the same weights, which are not those it began with', () => {
 it('has episodes that differ: the comparison could fail', () => {
   const rewards = Object.values(episodes(logs[0])).map(({ reward }) => reward);
   expect(new Set(rewards).size).toBeGreaterThan(3);
+});
+
+it('answers every wrong request, and no service ends over them', () => {
+  expect(wrong.count).toBeGreaterThan(WRONG.to / 2);
+  expect(wrong.unanswered).toEqual([]);
+  expect(fleet.unexpectedEnds).toEqual([]);
 });
