@@ -247,4 +247,9 @@ describe('secrets', () => {
   ])('are hidden in %j', (value, shown) => {
     expect(withoutSecrets(value)).toEqual(shown);
   });
+
+  it('are looked for in a long text without an address in a moment', () => {
+    const name = 'a'.repeat(300_000);
+    expect(withoutSecrets(`${name} https://me:hush@h`)).toBe(`${name} https://me:[hidden]@h`);
+  });
 });

@@ -32,12 +32,15 @@ export function showOption({ name, secret }: Pick<OptionInfo, 'name' | 'secret'>
 
 /** Hides passwords and secret parameters of the addresses in a text. */
 export function withoutUrlSecrets(text: string): string {
-  return text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/)([^/@\s]*)@/gi, (_, scheme: string, user: string) => {
-      const [name, password] = user.split(':');
-      return `${scheme}${password === undefined ? HIDDEN : `${name}:${HIDDEN}`}@`;
-    })
-    .replace(/([?&;])([\w.-]+)=([^&;#\s]+)/g, (all, mark: string, key: string, value: string) =>
-      soundsSecret(key, value) || /^(key|sig|signature)$/i.test(key) ? `${mark}${key}=${HIDDEN}` : all,
-    );
+  return (
+    text
+      // Schemes are short: without a bound, every letter of a long text begins one that is looked for up to the text's end.
+      .replace(/([a-z][a-z0-9+.-]{0,30}:\/\/)([^/@\s]*)@/gi, (_, scheme: string, user: string) => {
+        const [name, password] = user.split(':');
+        return `${scheme}${password === undefined ? HIDDEN : `${name}:${HIDDEN}`}@`;
+      })
+      .replace(/([?&;])([\w.-]+)=([^&;#\s]+)/g, (all, mark: string, key: string, value: string) =>
+        soundsSecret(key, value) || /^(key|sig|signature)$/i.test(key) ? `${mark}${key}=${HIDDEN}` : all,
+      )
+  );
 }
