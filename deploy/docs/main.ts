@@ -1,9 +1,10 @@
-// Writes docs/reference from the code (`npm run docs`), or with `--check` says what is stale there, which links lead nowhere, and
+// Writes docs/reference and the users of deploy/nats from the code (`npm run docs`), or with `--check` says what is stale there, which links lead nowhere, and
 // where a table of imports differs from the one that is enforced (`npm run docs:check`).
 import './clean-environment';
 import 'reflect-metadata';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { accountsConfiguration } from '@ui-rl/bus';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { programWith } from '../../services/cli/src/program';
 import { commandLinePage } from './command-line';
@@ -17,6 +18,7 @@ import { root } from './sources';
 import { environmentPage, metricsPage, retriesPage } from './tables';
 
 const folder = join(root, 'docs/reference');
+const accounts = join(root, 'deploy/nats/accounts.conf');
 
 async function pages(): Promise<Page[]> {
   const registry = await loadComponents();
@@ -37,13 +39,19 @@ function write(all: readonly Page[]): void {
   const names = new Set(all.map(({ file }) => file));
   for (const old of readdirSync(folder)) if (!names.has(old)) rmSync(join(folder, old));
   for (const { file, text } of all) writeFileSync(join(folder, file), text);
+  writeFileSync(accounts, accountsConfiguration());
 }
 
 function problemsOf(all: readonly Page[]): string[] {
-  const stale = all.filter(({ file, text }) => contentOf(file) !== text).map(({ file }) => file);
+  const stale = all
+    .filter(({ file, text }) => contentOf(join(folder, file)) !== text)
+    .map(({ file }) => file);
   const left = readdirSync(folder).filter((file) => !all.some((each) => each.file === file));
   return [
     ...stale.map((file) => `docs/reference/${file} is stale: run "npm run docs" and commit what it writes`),
+    ...(contentOf(accounts) === accountsConfiguration()
+      ? []
+      : ['deploy/nats/accounts.conf is stale: run "npm run docs" and commit what it writes']),
     ...left.map((file) => `docs/reference/${file} is written by nothing any more: run "npm run docs"`),
     ...houseProblems(),
     ...markdownFiles().flatMap(deadLinks),
@@ -52,7 +60,7 @@ function problemsOf(all: readonly Page[]): string[] {
 
 function contentOf(file: string): string | undefined {
   try {
-    return readFileSync(join(folder, file), 'utf8');
+    return readFileSync(file, 'utf8');
   } catch {
     return undefined;
   }

@@ -46,6 +46,10 @@ export const RULES: readonly Rule[] = [
   },
   { matches: /^node world-server\.js &$/, notRun: 'is for the run below it' },
   {
+    matches: /^(node deploy\/nats\/|nats-server -c \/etc\/|NATS_CONTEXT=)/,
+    notRun: 'is for a broker with users; e2e/stranger has a run under them',
+  },
+  {
     matches: /^node dist\/services\//,
     notRun: 'is for two machines; the tests of e2e/ start all services so',
   },

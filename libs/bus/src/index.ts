@@ -1,3 +1,4 @@
+export { accountsConfiguration } from './accounts';
 export { BlobStore, sha256, type RunBlobs } from './blobs';
 export { BusService } from './bus';
 export {

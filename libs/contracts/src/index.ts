@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 
+export * from './access';
 export * from './configuration';
 export * from './events';
 export { COMPONENT_NAME } from './ids';

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { eventually, freePort, Launched } from './processes';
 import { findNatsServer } from './tools';
 
@@ -13,10 +14,13 @@ export interface NatsOptions {
   jetstream?: boolean;
   /** Largest message in bytes, default 8 MiB. */
   maxPayload?: number;
+  /** With the users of `deploy/nats`, and no others. */
+  accounts?: boolean;
   /** Further lines of the server's configuration file, such as an `authorization` block. */
   config?: string;
 }
 
+const CREDENTIALS = resolve(__dirname, '../../../deploy/nats/credentials.mjs');
 const EIGHT_MEBIBYTE = 8 * 1024 * 1024;
 
 /** A nats-server of its own on 127.0.0.1. */
@@ -36,6 +40,10 @@ export class NatsServer {
     const storeDir = options.storeDir ?? join(temporary, 'store');
     mkdirSync(storeDir, { recursive: true });
     const configPath = join(temporary, 'nats.conf');
+    if (options.accounts === true) {
+      const made = [CREDENTIALS, join(temporary, 'users'), `nats://127.0.0.1:${port}`];
+      execFileSync(process.execPath, made, { stdio: 'pipe' });
+    }
     writeFileSync(configPath, configuration(port, storeDir, options));
     const server = new NatsServer(port, storeDir, configPath, temporary);
     try {
@@ -49,6 +57,11 @@ export class NatsServer {
 
   get url(): string {
     return `nats://127.0.0.1:${this.port}`;
+  }
+
+  /** Context file of a user, where the server has those of `deploy/nats`. */
+  contextFile(user: string): string {
+    return join(this.temporary, 'users', `${user}.json`);
   }
 
   get output(): string {
@@ -124,6 +137,7 @@ export async function startNats(options: NatsOptions = {}): Promise<NatsServer> 
 function configuration(port: number, storeDir: string, options: NatsOptions): string {
   const lines = ['host: 127.0.0.1', `port: ${port}`, `max_payload: ${options.maxPayload ?? EIGHT_MEBIBYTE}`];
   if (options.jetstream !== false) lines.push(`jetstream { store_dir: ${JSON.stringify(storeDir)} }`);
+  if (options.accounts === true) lines.push('include ./users/accounts.conf');
   if (options.config !== undefined) lines.push(options.config);
   return `${lines.join('\n')}\n`;
 }

@@ -82,7 +82,8 @@ describe('in a run', () => {
 
   beforeAll(async () => {
     lamps = await LampServer.start();
-    fleet = await TestFleet.start({ plugins: files });
+    // A whole run in which nobody may do more at the broker than its part.
+    fleet = await TestFleet.start({ plugins: files, accounts: true });
     run = await fleet.createRun('stranger', {
       ...chosen(lamps.url),
       rewards: ['task-success', 'brightness'],

@@ -8,6 +8,7 @@ import { Logger } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
 import { type RunPhase, STREAMS } from '@ui-rl/contracts';
 import { type Database, openDatabase, type RunDetail } from '@ui-rl/records';
+import { type NatsSettings, readServiceSettings } from '@ui-rl/settings';
 import {
   eventually,
   findChromium,
@@ -49,6 +50,8 @@ interface FleetOptions {
   plugins?: readonly string[];
   /** Further variables of every service. */
   env?: Readonly<Record<string, string>>;
+  /** Each service as a user of its own, as `deploy/nats` has them. */
+  accounts?: boolean;
 }
 
 /** A broker, a database, a tiny model and the six services as processes, started again whenever they end. */
@@ -68,7 +71,7 @@ export class TestFleet {
     private readonly postgres: PostgresServer | null,
     /** Files of the components that every service loads besides the built-in ones. */
     readonly plugins: readonly string[],
-    private readonly env: Readonly<Record<string, string>>,
+    private readonly options: Pick<FleetOptions, 'env' | 'accounts'>,
   ) {}
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
@@ -79,11 +82,11 @@ export class TestFleet {
     writeFileSync(join(folder, 'footprint.js'), REWARD);
     // The log of this process repeats the dead letters of the services and what they wait for.
     Logger.overrideLogger(['fatal']);
-    const nats = await startNats();
+    const nats = await startNats({ accounts: options.accounts });
     const postgres = options.database === 'postgres' ? await startPostgres() : null;
-    const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+    const bus = await BusService.connect(brokerOf(nats, options));
     const plugins = [join(folder, 'footprint.js'), ...(options.plugins ?? [])];
-    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres, plugins, options.env ?? {});
+    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres, plugins, options);
     // Before the services: on two cores everything at once is slower.
     await writeSmallModel(fleet.modelDir);
     for (const name of SERVICES) fleet.launch(name);
@@ -239,8 +242,10 @@ export class TestFleet {
   private launch(name: ServiceName): void {
     if (this.stopping) return;
     const env: Record<string, string> = {
-      ...this.env,
-      NATS_URL: this.nats.url,
+      ...this.options.env,
+      ...(this.options.accounts === true
+        ? { NATS_CONTEXT: this.nats.contextFile(name) }
+        : { NATS_URL: this.nats.url }),
       UIRL_RUNS_DIR: this.runsDir,
       // Services that are killed remove no files.
       TMPDIR: join(this.folder, 'tmp'),
@@ -277,6 +282,12 @@ export class TestFleet {
   private serviceLogs(): string {
     return SERVICES.map((name) => `--- ${name}\n${this.output(name).slice(-3_000)}`).join('\n');
   }
+}
+
+/** What a test connects with: as the operator, where services are users of their own. */
+function brokerOf(nats: NatsServer, { accounts }: FleetOptions): NatsSettings {
+  const env = accounts === true ? { NATS_CONTEXT: nats.contextFile('operator') } : { NATS_URL: nats.url };
+  return readServiceSettings('test', env).nats;
 }
 
 /** What each consumer of the streams still has to do. */

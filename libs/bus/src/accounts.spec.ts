@@ -1,0 +1,280 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { BUCKETS, EVENTS, ROLES, runKeys, STREAMS, subjects, type Role } from '@ui-rl/contracts';
+import { startNats, type NatsServer } from '@ui-rl/testkit';
+import { accountsConfiguration, API_PREFIX, inboxOf } from './accounts';
+import { BusService } from './bus';
+
+Logger.overrideLogger(false);
+
+const TEMPLATE = resolve(__dirname, '../../../deploy/nats/accounts.conf');
+const RUN = 'run';
+
+type User = Role | 'operator';
+const USERS: readonly User[] = [...ROLES, 'operator'];
+const SERVICES: Role[] = ['learner', 'task-loader', 'evaluator', 'monitor', 'actor', 'env'];
+
+/** Who may put a message on each subject of a stream: said here once more, by hand. */
+const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
+  [subjects.task(RUN)]: ['trainer', 'publisher'],
+  [subjects.rollout(RUN, 'train')]: ['learner', 'task-loader'],
+  [subjects.rollout(RUN, 'eval')]: ['task-loader', 'evaluator'],
+  [subjects.rollout(RUN, 'baseline')]: ['evaluator'],
+  [subjects.trajectory(RUN, 'train')]: ['actor'],
+  [subjects.trajectory(RUN, 'eval')]: ['actor'],
+  [subjects.trajectory(RUN, 'baseline')]: ['actor'],
+  [subjects.event(RUN, 'run_created')]: ['trainer'],
+  [subjects.event(RUN, 'phase')]: ['learner', 'task-loader', 'evaluator', 'trainer'],
+  [subjects.event(RUN, 'service_ready')]: SERVICES,
+  [subjects.event(RUN, 'warning')]: SERVICES,
+  [subjects.event(RUN, 'dead_letter')]: SERVICES,
+  [subjects.event(RUN, 'rollout_started')]: ['actor'],
+  [subjects.event(RUN, 'train_step')]: ['learner'],
+  [subjects.event(RUN, 'checkpoint')]: ['learner'],
+  [subjects.event(RUN, 'evaluation')]: ['evaluator'],
+};
+
+/** Who may write each key of the `runs` bucket. */
+const MAY_WRITE: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
+  record: ['trainer'],
+  state: ['learner', 'task-loader', 'evaluator', 'trainer'],
+  policy: ['learner'],
+  loader: ['task-loader'],
+  evaluator: ['evaluator'],
+};
+
+/** Who may read each of them: services read run file and phase, and what they go on from. */
+const MAY_READ_KEY: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
+  record: [...SERVICES, 'trainer'],
+  state: [...SERVICES, 'trainer'],
+  policy: ['learner', 'task-loader', 'evaluator', 'trainer'],
+  loader: ['task-loader'],
+  evaluator: ['evaluator'],
+};
+
+const MAY_STORE: Readonly<Record<string, readonly Role[]>> = {
+  [`$O.${BUCKETS.blobs}.C.x`]: ['actor'],
+  [`$O.${BUCKETS.checkpoints}.C.x`]: ['learner'],
+  [`$O.${BUCKETS.checkpoints}.M.x`]: ['learner'],
+  [`$O.${BUCKETS.files}.C.x`]: ['trainer'],
+};
+
+const MAY_ASK: Readonly<Record<string, { answers: Role; asks: readonly Role[] }>> = {
+  [subjects.envOpen('browser')]: { answers: 'env', asks: ['actor'] },
+  [subjects.envStep('one')]: { answers: 'env', asks: ['actor'] },
+  [subjects.envClose('one')]: { answers: 'env', asks: ['actor'] },
+  [subjects.policyAct(RUN)]: { answers: 'learner', asks: ['actor'] },
+  [subjects.policyInfo(RUN)]: { answers: 'learner', asks: ['actor'] },
+  [subjects.monitorPage()]: { answers: 'monitor', asks: ['trainer'] },
+};
+
+/** Who may read what comes on a subject, by a consumer. */
+const MAY_CONSUME: readonly [stream: string, subject: string, roles: readonly Role[]][] = [
+  [STREAMS.tasks, subjects.task(RUN), ['task-loader']],
+  [STREAMS.rollouts, subjects.rollout(RUN, 'train'), ['actor']],
+  [STREAMS.trajectories, subjects.trajectory(RUN, 'train'), ['learner', 'monitor', 'trainer']],
+  [STREAMS.trajectories, subjects.trajectory(RUN, 'eval'), ['evaluator', 'monitor', 'trainer']],
+  [STREAMS.events, subjects.event(RUN, 'evaluation'), ['learner', 'monitor', 'trainer']],
+  [STREAMS.events, subjects.event(RUN, 'checkpoint'), ['evaluator', 'monitor', 'trainer']],
+  [STREAMS.events, subjects.event(RUN, 'warning'), ['monitor', 'trainer']],
+  [`KV_${BUCKETS.deadLetters}`, `$KV.${BUCKETS.deadLetters}.>`, ['monitor']],
+];
+
+let nats: NatsServer;
+let operator: BusService;
+const as = new Map<User, NatsConnection>();
+
+const contextOf = (user: User) =>
+  JSON.parse(readFileSync(nats.contextFile(user), 'utf8')) as Record<string, string>;
+
+beforeAll(async () => {
+  nats = await startNats({ accounts: true });
+  for (const user of USERS) {
+    const { password: pass } = contextOf(user);
+    const inboxPrefix = inboxOf(user);
+    as.set(user, await connect({ servers: nats.url, user, pass, inboxPrefix, reconnect: false }));
+  }
+  const { password } = contextOf('operator');
+  const prefixes = { inboxPrefix: inboxOf('operator'), apiPrefix: API_PREFIX };
+  const own = { user: 'operator', password, servers: [nats.url] };
+  operator = await BusService.connect({ service: 'test', ...own, ...prefixes });
+});
+
+afterAll(async () => {
+  await Promise.all([...as.values()].map((connection) => connection.close()));
+  await operator.close();
+  await nats.stop();
+});
+
+/** Whether somebody takes a request of a user; what says no is an answer, too. */
+async function isTaken(user: User, subject: string, payload = '{}'): Promise<boolean> {
+  try {
+    await as.get(user)!.request(subject, payload, { timeout: 2_000 });
+    return true;
+  } catch (error) {
+    if (/no responders/i.test(String(error))) return false;
+    throw error;
+  }
+}
+
+/** The users that a request is taken from. */
+async function takenFrom(subject: string, payload?: string): Promise<User[]> {
+  const taken = await Promise.all(USERS.map((user) => isTaken(user, subject, payload)));
+  return USERS.filter((_, index) => taken[index]);
+}
+
+const flushed = () => Promise.all([...as.values()].map((connection) => connection.flush()));
+const inOrder = (...users: readonly User[]) => USERS.filter((user) => users.includes(user));
+const api = (call: string) => `${API_PREFIX}.${call}`;
+
+it('the template is what the list of the contracts says', () => {
+  expect(readFileSync(TEMPLATE, 'utf8')).toBe(accountsConfiguration());
+});
+
+it('every event, key, stream and bucket is decided on here', () => {
+  const events = Object.keys(EVENTS.classes).map((type) => subjects.event(RUN, type));
+  expect(Object.keys(MAY_PUBLISH)).toEqual(expect.arrayContaining(events));
+  expect(Object.keys(MAY_WRITE)).toEqual(Object.keys(runKeys));
+  const read = new Set(MAY_CONSUME.map(([stream]) => stream));
+  expect([...read]).toEqual(expect.arrayContaining(Object.values(STREAMS)));
+});
+
+describe('writing', () => {
+  it.each(Object.entries(MAY_PUBLISH))('%s: %j', async (subject, roles) => {
+    expect(await takenFrom(subject)).toEqual(inOrder(...roles, 'operator'));
+  });
+
+  it.each(Object.entries(MAY_WRITE))('key %s of a run: %j', async (name, roles) => {
+    const subject = `$KV.${BUCKETS.runs}.${runKeys[name as keyof typeof runKeys](RUN)}`;
+    expect(await takenFrom(api(subject))).toEqual(inOrder(...roles, 'operator'));
+    expect(await takenFrom(subject)).toEqual(['operator']);
+  });
+
+  it.each(Object.entries(MAY_STORE))('%s: %j', async (subject, roles) => {
+    expect(await takenFrom(subject)).toEqual(inOrder(...roles, 'operator'));
+  });
+
+  it('dead letters: every service, and nobody else', async () => {
+    const subject = api(`$KV.${BUCKETS.deadLetters}.TASKS.1.env`);
+    expect(await takenFrom(subject)).toEqual(inOrder(...SERVICES, 'operator'));
+  });
+});
+
+describe('asking', () => {
+  it.each(Object.entries(MAY_ASK))('%s: %j', async (subject, { answers, asks }) => {
+    const listening = as
+      .get(answers)!
+      .subscribe(subject, { callback: (_, message) => message.respond('yes') });
+    await as.get(answers)!.flush();
+    const others = (await takenFrom(subject)).filter((user) => user !== answers);
+    expect(others).toEqual(inOrder(...asks));
+    listening.unsubscribe();
+  });
+
+  it('nobody hears what another is asked', async () => {
+    const subject = subjects.policyAct('of-the-learner');
+    const heard: User[] = [];
+    const listening = USERS.map((user) =>
+      as.get(user)!.subscribe(subject, {
+        callback: (_, message) => {
+          heard.push(user);
+          if (user === 'learner') message.respond('yes');
+        },
+      }),
+    );
+    await flushed();
+    expect(await isTaken('actor', subject)).toBe(true);
+    // The actor hears itself.
+    expect(new Set(heard)).toEqual(new Set(['actor', 'learner']));
+    for (const each of listening) each.unsubscribe();
+  });
+});
+
+describe('reading', () => {
+  it.each(MAY_CONSUME)('%s, %s: %j', async (stream, subject, roles) => {
+    const config = { name: 'looker', filter_subject: subject, ack_policy: 'none', inactive_threshold: 1e10 };
+    const request = JSON.stringify({ stream_name: stream, config });
+    const call = api(`CONSUMER.CREATE.${stream}.looker.${subject}`);
+    expect(await takenFrom(call, request)).toEqual(inOrder(...roles, 'operator'));
+    // Neither under another name, nor of everything at once, nor one by one.
+    const all = JSON.stringify({ stream_name: stream, config: { name: 'looker', ack_policy: 'none' } });
+    for (const other of [`CONSUMER.CREATE.${stream}`, `CONSUMER.DURABLE.CREATE.${stream}.looker`])
+      expect(await takenFrom(api(other), all)).toEqual([]);
+    for (const other of [`STREAM.MSG.GET.${stream}`, `STREAM.PURGE.${stream}`, `STREAM.DELETE.none`])
+      expect(inOrder(...(await takenFrom(api(other), '{"seq":1}')), 'operator')).toEqual(['operator']);
+  });
+
+  it.each(Object.entries(MAY_READ_KEY))('key %s of a run: %j', async (name, roles) => {
+    const subject = `$KV.${BUCKETS.runs}.${runKeys[name as keyof typeof runKeys](RUN)}`;
+    const call = api(`DIRECT.GET.KV_${BUCKETS.runs}.${subject}`);
+    expect(await takenFrom(call, '')).toEqual(inOrder(...roles, 'operator'));
+  });
+
+  it('who listens to everything hears nothing but itself', async () => {
+    const heard: [User, string][] = [];
+    const listening = USERS.map((user) =>
+      as.get(user)!.subscribe('>', { callback: (_, { subject }) => heard.push([user, subject]) }),
+    );
+    await flushed();
+    const published: [User, string][] = [
+      ['publisher', subjects.task(RUN)],
+      ['learner', api(`$KV.${BUCKETS.runs}.${runKeys.policy(RUN)}`)],
+      ['actor', subjects.trajectory(RUN, 'train')],
+      ['task-loader', subjects.rollout(RUN, 'train')],
+    ];
+    for (const [user, subject] of published) await isTaken(user, subject);
+    await flushed();
+    for (const each of listening) each.unsubscribe();
+    for (const [user, subject] of published) {
+      expect(heard.filter((entry) => entry[1] === subject).map(([who]) => who)).toEqual([user]);
+    }
+    const inboxes = heard.filter(
+      ([user, subject]) => subject.startsWith('_INBOX') && !subject.startsWith(`${inboxOf(user)}.`),
+    );
+    expect(inboxes).toEqual([]);
+  });
+});
+
+describe('what the broker itself sends', () => {
+  const policy = { version: 3, adapterDigest: 'true', checkpoint: 'c', groupsRequested: 1 };
+  const settled = async () => {
+    await as.get('actor')!.flush();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return operator.runs.policy(RUN);
+  };
+
+  beforeEach(() => operator.runs.putPolicy(RUN, policy));
+
+  it('an answer never becomes a message of a stream, whatever subject is named for it', async () => {
+    const reply = `$KV.${BUCKETS.runs}.${runKeys.policy(RUN)}`;
+    const stolen = `DIRECT.GET.KV_${BUCKETS.runs}.$KV.${BUCKETS.runs}.${runKeys.state(RUN)}`;
+    for (const call of [stolen, `STREAM.INFO.KV_${BUCKETS.runs}`, 'INFO']) {
+      for (const answered of [reply, api(reply)])
+        as.get('actor')!.publish(api(call), '', { reply: answered });
+    }
+    expect(await settled()).toMatchObject(policy);
+  });
+
+  it('nor does what a consumer delivers', async () => {
+    const rollout = subjects.rollout(RUN, 'train');
+    await isTaken('task-loader', rollout);
+    for (const target of [`$KV.${BUCKETS.runs}.${runKeys.policy(RUN)}`, subjects.event(RUN, 'train_step')]) {
+      const config = { name: 'pusher', filter_subject: rollout, ack_policy: 'none', deliver_subject: target };
+      const request = JSON.stringify({ stream_name: STREAMS.rollouts, config });
+      const before = await messagesOn(subjects.event(RUN, 'train_step'));
+      await isTaken('actor', api(`CONSUMER.CREATE.${STREAMS.rollouts}.pusher.${rollout}`), request);
+      expect(await settled()).toMatchObject(policy);
+      expect(await messagesOn(subjects.event(RUN, 'train_step'))).toBe(before);
+    }
+  });
+});
+
+async function messagesOn(subject: string): Promise<number> {
+  const answer = await as
+    .get('operator')!
+    .request(api(`STREAM.INFO.${STREAMS.events}`), JSON.stringify({ subjects_filter: subject }));
+  const { state } = answer.json<{ state: { subjects?: Record<string, number> } }>();
+  return state.subjects?.[subject] ?? 0;
+}

@@ -1,0 +1,229 @@
+import { ACCESS, BUCKETS, ROLES, STREAMS, type Role, type StoreName } from '@ui-rl/contracts';
+
+/** What the broker's API of streams is called by those who reach it from an account of their own. */
+export const API_PREFIX = 'JS.UIRL';
+const API = '$JS.API';
+const OPERATOR = 'operator';
+
+/** Where the answers to a role arrive: nobody else may listen there. */
+export function inboxOf(role: string): string {
+  return `_INBOX.${role}`;
+}
+
+/** A thing of an account that another account uses. */
+interface Shared {
+  /** Account that has it. */
+  from: string;
+  kind: 'service' | 'stream';
+  subject: string;
+  /** What it is called where it is used, if otherwise. */
+  as?: string;
+  /** Several answers may come to one request. */
+  many?: boolean;
+}
+
+const KEYS = `KV_${BUCKETS.runs}`;
+const DEAD_LETTERS = `KV_${BUCKETS.deadLetters}`;
+const objects = (store: StoreName): string => `OBJ_${BUCKETS[store]}`;
+/** Every stream, those behind the buckets included. */
+const ALL = [
+  ...Object.values(STREAMS),
+  KEYS,
+  DEAD_LETTERS,
+  ...(['blobs', 'checkpoints', 'files'] as const).map(objects),
+];
+
+/**
+ * Users of a broker, as configuration of nats-server: every role has an account of its own, and so has every stream. What a role
+ * may do is what the account of the stream (or of the role that answers) shares with it; nothing else of one account is seen in
+ * another. So answers of the broker, too, stay with whoever asked for them, whatever subject they name to be answered at, and what
+ * a consumer delivers stays within the account of its stream. Passwords are variables: `$learner_password` …
+ */
+export function accountsConfiguration(): string {
+  const uses = new Map<string, Shared[]>(ROLES.map((role) => [role, usesOf(role)]));
+  uses.set(OPERATOR, ALL.flatMap(usesOfOperator));
+  const accounts = [
+    ...ALL.map((stream) => account(stream, exportsOf(stream, uses), ['jetstream: enabled'])),
+    ...[...uses].map(([role, shared]) =>
+      account(role, exportsOf(role, uses), [
+        userOf(role),
+        `imports: [\n${shared.map(importOf).join('\n')}\n    ]`,
+      ]),
+    ),
+  ];
+  return `${HEAD}\naccounts {\n${accounts.join('\n')}\n}\n`;
+}
+
+const HEAD = `# Made by "npm run docs" from libs/contracts/src/access.ts: who may do what at the broker.
+# An account for each stream and each role: docs/operations/broker.md says how it is used.
+include ./passwords.conf`;
+
+function account(name: string, shared: readonly string[], parts: readonly string[]): string {
+  const exports = shared.length === 0 ? [] : [`exports: [\n${shared.join('\n')}\n    ]`];
+  return `  ${accountOf(name)} {\n${[...parts, ...exports].map((part) => `    ${part}`).join('\n')}\n  }`;
+}
+
+const accountOf = (name: string): string => `UIRL_${name.replaceAll('-', '_').toUpperCase()}`;
+
+/** The variable of the password. */
+function passwordOf(role: string): string {
+  return `${role.replaceAll('-', '_')}_password`;
+}
+
+function userOf(role: string): string {
+  return `users: [ { user: "${role}", password: $${passwordOf(role)} } ]`;
+}
+
+function exportsOf(owner: string, uses: ReadonlyMap<string, readonly Shared[]>): string[] {
+  const users = new Map<string, { shared: Shared; roles: Set<string> }>();
+  for (const [role, all] of uses) {
+    for (const shared of all.filter(({ from }) => from === owner)) {
+      const key = `${shared.kind} ${shared.subject}`;
+      const known = users.get(key) ?? { shared, roles: new Set() };
+      users.set(key, known);
+      known.roles.add(role);
+    }
+  }
+  return [...users.values()].map(({ shared: { kind, subject, many }, roles }) => {
+    const response = many === true ? ', response_type: stream' : '';
+    return `      { ${kind}: "${subject}"${response}, accounts: [${[...roles].map(accountOf).join(', ')}] }`;
+  });
+}
+
+function importOf({ from, kind, subject, as }: Shared): string {
+  const name = as === undefined ? '' : `, to: "${as}"`;
+  return `      { ${kind}: { account: ${accountOf(from)}, subject: "${subject}" }${name} }`;
+}
+
+function usesOf(role: Role): Shared[] {
+  const access = ACCESS[role];
+  const { readsKeys, writesKeys, deadLetters } = access;
+  const looks = access.readsKeys.length > 0 ? ALL.map(looksAt) : [];
+  const follows = new Set<string>();
+  const reading = access.consumes.flatMap(({ stream, subject }) => consumes(stream, subject));
+  if (readsKeys.length > 0) follows.add(KEYS);
+  if (deadLetters === 'reads') follows.add(DEAD_LETTERS);
+  const stores = (['blobs', 'checkpoints', 'files'] as const).flatMap((store) => {
+    const mayWrite = access.writes.includes(store);
+    if (!mayWrite && !access.reads.includes(store)) return [];
+    follows.add(objects(store));
+    return [...readsObjects(store), ...(mayWrite ? writesObjects(store) : [])];
+  });
+  return unique([
+    ...(looks.length > 0 ? [api(KEYS, 'INFO')] : []),
+    ...looks,
+    ...access.publishes.map((subject) => ({ from: streamOf(subject), kind: 'service' as const, subject })),
+    ...reading,
+    ...access.asks.map((subject) => ({ from: answererOf(subject), kind: 'service' as const, subject })),
+    ...readsKeys.flatMap((key) => readsKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
+    ...writesKeys.map((key) => writesKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
+    ...(deadLetters === 'none' ? [] : [writesKey(DEAD_LETTERS, `$KV.${BUCKETS.deadLetters}.>`)]),
+    ...(deadLetters === 'reads' ? readsKey(DEAD_LETTERS, `$KV.${BUCKETS.deadLetters}.>`) : []),
+    ...stores,
+    ...[...follows].flatMap((stream) => isPushedTo(stream, role)),
+  ]);
+}
+
+/** Everything of a stream. */
+function usesOfOperator(stream: string): Shared[] {
+  const subject = stream.startsWith('KV_')
+    ? `$KV.${stream.slice(3)}.>`
+    : stream.startsWith('OBJ_')
+      ? `$O.${stream.slice(4)}.>`
+      : `${Object.keys(SUBJECT_OF).find((prefix) => SUBJECT_OF[prefix] === stream)}>`;
+  const verbs = ['CREATE', 'UPDATE', 'DELETE', 'INFO', 'PURGE', 'MSG.GET', 'MSG.DELETE'];
+  return [
+    ...(stream === KEYS ? [api(KEYS, 'INFO')] : []),
+    ...verbs.map((verb) => api(stream, `STREAM.${verb}.${stream}`)),
+    api(stream, `DIRECT.GET.${stream}`),
+    api(stream, `DIRECT.GET.${stream}.>`),
+    api(stream, `CONSUMER.CREATE.${stream}.>`),
+    ...['NAMES', 'LIST'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}`)),
+    ...['INFO', 'DELETE'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}.*`)),
+    { ...api(stream, `CONSUMER.MSG.NEXT.${stream}.*`), many: true },
+    { from: stream, kind: 'service', subject: `$JS.ACK.${stream}.>` },
+    { from: stream, kind: 'service', subject },
+    ...(stream.startsWith('KV_') ? [writesKey(stream, subject)] : []),
+    ...isPushedTo(stream, OPERATOR),
+  ];
+}
+
+function api(stream: string, call: string): Shared {
+  return { from: stream, kind: 'service', subject: `${API}.${call}`, as: `${API_PREFIX}.${call}` };
+}
+
+const looksAt = (stream: string): Shared => api(stream, `STREAM.INFO.${stream}`);
+
+function consumes(stream: string, subject: string): Shared[] {
+  return [
+    api(stream, `CONSUMER.CREATE.${stream}.*.${subject}`),
+    api(stream, `CONSUMER.INFO.${stream}.*`),
+    { ...api(stream, `CONSUMER.MSG.NEXT.${stream}.*`), many: true },
+    { from: stream, kind: 'service', subject: `$JS.ACK.${stream}.>` },
+  ];
+}
+
+function readsKey(stream: string, subject: string): Shared[] {
+  return [
+    api(stream, `DIRECT.GET.${stream}.${subject}`),
+    api(stream, `CONSUMER.CREATE.${stream}.*.${subject}`),
+    api(stream, `CONSUMER.INFO.${stream}.*`),
+    api(stream, `CONSUMER.DELETE.${stream}.*`),
+  ];
+}
+
+/** The client puts the name of the API before what it writes. */
+function writesKey(stream: string, subject: string): Shared {
+  return { from: stream, kind: 'service', subject, as: `${API_PREFIX}.${subject}` };
+}
+
+function readsObjects(store: StoreName): Shared[] {
+  const stream = objects(store);
+  return [
+    api(stream, `STREAM.MSG.GET.${stream}`),
+    api(stream, `DIRECT.GET.${stream}`),
+    api(stream, `CONSUMER.CREATE.${stream}.>`),
+    api(stream, `CONSUMER.INFO.${stream}.*`),
+    api(stream, `CONSUMER.DELETE.${stream}.*`),
+  ];
+}
+
+/** Screenshots are added, never replaced; of the others what is old is removed. */
+function writesObjects(store: StoreName): Shared[] {
+  const stream = objects(store);
+  const subject = `$O.${BUCKETS[store]}.>`;
+  const adds: Shared = { from: stream, kind: 'service', subject };
+  return store === 'blobs' ? [adds] : [adds, api(stream, `STREAM.PURGE.${stream}`)];
+}
+
+/** What a watcher of keys, or a reader of objects, is sent without asking for each message. */
+function isPushedTo(stream: string, role: string): Shared[] {
+  return [
+    { from: stream, kind: 'stream', subject: `${inboxOf(role)}.>` },
+    { from: stream, kind: 'service', subject: `$JS.FC.${stream}.>` },
+  ];
+}
+
+const SUBJECT_OF: Readonly<Record<string, string>> = {
+  'uirl.task.': STREAMS.tasks,
+  'uirl.rollout.': STREAMS.rollouts,
+  'uirl.trajectory.': STREAMS.trajectories,
+  'uirl.event.': STREAMS.events,
+};
+
+function streamOf(subject: string): string {
+  const prefix = Object.keys(SUBJECT_OF).find((each) => subject.startsWith(each));
+  if (prefix === undefined) throw new Error(`no stream has the subject ${subject}`);
+  return SUBJECT_OF[prefix];
+}
+
+function answererOf(subject: string): Role {
+  const role = ROLES.find((each) => ACCESS[each].answers.includes(subject));
+  if (role === undefined) throw new Error(`no role answers ${subject}`);
+  return role;
+}
+
+function unique(all: readonly Shared[]): Shared[] {
+  const byKey = new Map(all.map((shared) => [`${shared.from} ${shared.kind} ${shared.subject}`, shared]));
+  return [...byKey.values()];
+}

@@ -1,0 +1,154 @@
+import { ANY, PURPOSES, runKeys, STREAMS, subjects, type Purpose } from './names';
+
+/** Who connects to a broker: the services, people with a command, and the operator, who may everything. */
+export const ROLES = [
+  'learner',
+  'task-loader',
+  'evaluator',
+  'monitor',
+  'actor',
+  'env',
+  'trainer',
+  'publisher',
+] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a role may do at the broker; it may nothing else. */
+export interface Access {
+  /** What it is, for whoever reads the list. */
+  readonly is: string;
+  /** Subjects of streams that it puts messages on. */
+  readonly publishes: readonly string[];
+  /** What it reads of streams. */
+  readonly consumes: readonly { stream: string; subject: string }[];
+  /** Requests that it answers. */
+  readonly answers: readonly string[];
+  /** Requests that it sends. */
+  readonly asks: readonly string[];
+  /** Keys of the `runs` bucket. */
+  readonly readsKeys: readonly string[];
+  readonly writesKeys: readonly string[];
+  /** Object stores. Who writes reads, too. */
+  readonly reads: readonly StoreName[];
+  readonly writes: readonly StoreName[];
+  /** Messages that nobody could handle. */
+  readonly deadLetters: 'none' | 'writes' | 'reads';
+}
+
+export type StoreName = 'blobs' | 'checkpoints' | 'files';
+
+const keys = (...names: (keyof typeof runKeys)[]): string[] => names.map((name) => runKeys[name](ANY));
+const events = (...types: string[]): string[] => types.map((type) => subjects.event(ANY, type));
+const rollouts = (...purposes: Purpose[]): string[] =>
+  purposes.map((purpose) => subjects.rollout(ANY, purpose));
+const consuming = (stream: string, ...names: string[]): Access['consumes'] =>
+  names.map((subject) => ({ stream, subject }));
+
+/** What every service does: it follows the runs there are, reads their files, and says how it fares. */
+const SERVICE: Omit<Access, 'is'> = {
+  publishes: events('service_ready', 'warning', 'dead_letter'),
+  consumes: [],
+  answers: [],
+  asks: [],
+  readsKeys: keys('record', 'state'),
+  writesKeys: [],
+  reads: ['files'],
+  writes: [],
+  deadLetters: 'writes',
+};
+const PERSON: Omit<Access, 'is'> = { ...SERVICE, publishes: [], reads: [], deadLetters: 'none' };
+
+/** Whom the broker lets do what: the list that `deploy/nats` is made of. */
+export const ACCESS: Readonly<Record<Role, Access>> = {
+  learner: {
+    ...SERVICE,
+    is: 'answers with the policy and trains it',
+    publishes: [...SERVICE.publishes, ...rollouts('train'), ...events('phase', 'train_step', 'checkpoint')],
+    consumes: [
+      ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, 'train')),
+      ...consuming(STREAMS.events, subjects.event(ANY, 'evaluation')),
+    ],
+    answers: [subjects.policyAct(ANY), subjects.policyInfo(ANY)],
+    readsKeys: keys('record', 'state', 'policy'),
+    writesKeys: keys('state', 'policy'),
+    reads: ['blobs', 'files'],
+    writes: ['checkpoints'],
+  },
+  'task-loader': {
+    ...SERVICE,
+    is: 'asks for episodes, for the tasks of a run and for those that people publish',
+    publishes: [...SERVICE.publishes, ...rollouts('train', 'eval'), ...events('phase')],
+    consumes: consuming(STREAMS.tasks, subjects.task(ANY)),
+    readsKeys: keys('record', 'state', 'policy', 'loader'),
+    writesKeys: keys('state', 'loader'),
+  },
+  evaluator: {
+    ...SERVICE,
+    is: 'asks for the episodes of evaluations and counts them',
+    publishes: [...SERVICE.publishes, ...rollouts('eval', 'baseline'), ...events('phase', 'evaluation')],
+    consumes: [
+      ...consuming(STREAMS.trajectories, ...otherThan('train')),
+      ...consuming(STREAMS.events, subjects.event(ANY, 'checkpoint')),
+    ],
+    readsKeys: keys('record', 'state', 'policy', 'evaluator'),
+    writesKeys: keys('state', 'evaluator'),
+  },
+  monitor: {
+    ...SERVICE,
+    is: 'records what is published, and shows it',
+    consumes: [
+      ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, ANY)),
+      ...consuming(STREAMS.events, subjects.event(ANY, ANY)),
+    ],
+    answers: [subjects.monitorPage()],
+    reads: ['blobs'],
+    deadLetters: 'reads',
+  },
+  actor: {
+    ...SERVICE,
+    is: 'plays episodes',
+    publishes: [
+      ...SERVICE.publishes,
+      ...events('rollout_started'),
+      ...PURPOSES.map((purpose) => subjects.trajectory(ANY, purpose)),
+    ],
+    consumes: consuming(STREAMS.rollouts, subjects.rollout(ANY, ANY)),
+    asks: [
+      subjects.envOpen(ANY),
+      subjects.envStep(ANY),
+      subjects.envClose(ANY),
+      subjects.policyAct(ANY),
+      subjects.policyInfo(ANY),
+    ],
+    writes: ['blobs'],
+  },
+  env: {
+    ...SERVICE,
+    is: 'holds sessions of environments',
+    answers: [subjects.envOpen(ANY), subjects.envStep(ANY), subjects.envClose(ANY)],
+  },
+  trainer: {
+    ...PERSON,
+    is: 'announces and follows runs, publishes tasks, loads checkpoints: ui-rl train, tasks, generate, score, export',
+    publishes: [subjects.task(ANY), ...events('run_created', 'phase')],
+    consumes: [
+      ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, ANY)),
+      ...consuming(STREAMS.events, subjects.event(ANY, ANY)),
+    ],
+    asks: [subjects.monitorPage()],
+    readsKeys: keys('record', 'state', 'policy'),
+    writesKeys: keys('record', 'state'),
+    reads: ['checkpoints'],
+    writes: ['files'],
+  },
+  publisher: {
+    ...PERSON,
+    is: 'puts tasks into the queue of a run with the nats command, and sees nothing',
+    publishes: [subjects.task(ANY)],
+    readsKeys: [],
+  },
+};
+
+function otherThan(left: Purpose): string[] {
+  return PURPOSES.filter((purpose) => purpose !== left).map((purpose) => subjects.trajectory(ANY, purpose));
+}
