@@ -11,6 +11,7 @@ Logger.overrideLogger(false);
 
 const TEMPLATE = resolve(__dirname, '../../../deploy/nats/accounts.conf');
 const RUN = 'run';
+const HASH = 'f'.repeat(64);
 
 type User = Role | 'operator';
 const USERS: readonly User[] = [...ROLES, 'operator'];
@@ -34,6 +35,21 @@ const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.event(RUN, 'train_step')]: ['learner'],
   [subjects.event(RUN, 'checkpoint')]: ['learner'],
   [subjects.event(RUN, 'evaluation')]: ['evaluator'],
+  [subjects.blob(RUN, HASH, 0)]: ['learner', 'task-loader', 'evaluator', 'actor', 'trainer'],
+  [subjects.parcel('id', 0)]: ['learner', 'actor', 'env'],
+};
+
+/** Who may look up a message by its subject. */
+const MAY_LOOK_UP: Readonly<Record<string, readonly Role[]>> = {
+  [`${STREAMS.blobs}.${subjects.blob(RUN, HASH, 0)}`]: [
+    'learner',
+    'task-loader',
+    'evaluator',
+    'monitor',
+    'actor',
+    'trainer',
+  ],
+  [`${STREAMS.parcels}.${subjects.parcel('id', 0)}`]: ['learner', 'actor', 'env'],
 };
 
 /** Who may write each key of the `runs` bucket. */
@@ -55,7 +71,6 @@ const MAY_READ_KEY: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
 };
 
 const MAY_STORE: Readonly<Record<string, readonly Role[]>> = {
-  [`$O.${BUCKETS.blobs}.C.x`]: ['actor'],
   [`$O.${BUCKETS.checkpoints}.C.x`]: ['learner'],
   [`$O.${BUCKETS.checkpoints}.M.x`]: ['learner'],
   [`$O.${BUCKETS.files}.C.x`]: ['trainer'],
@@ -137,8 +152,9 @@ it('every event, key, stream and bucket is decided on here', () => {
   const events = Object.keys(EVENTS.classes).map((type) => subjects.event(RUN, type));
   expect(Object.keys(MAY_PUBLISH)).toEqual(expect.arrayContaining(events));
   expect(Object.keys(MAY_WRITE)).toEqual(Object.keys(runKeys));
-  const read = new Set(MAY_CONSUME.map(([stream]) => stream));
-  expect([...read]).toEqual(expect.arrayContaining(Object.values(STREAMS)));
+  const consumed = MAY_CONSUME.map(([stream]) => stream);
+  const lookedUp = Object.keys(MAY_LOOK_UP).map((place) => place.split('.')[0]);
+  expect([...consumed, ...lookedUp]).toEqual(expect.arrayContaining(Object.values(STREAMS)));
 });
 
 describe('writing', () => {
@@ -202,8 +218,16 @@ describe('reading', () => {
     const all = JSON.stringify({ stream_name: stream, config: { name: 'looker', ack_policy: 'none' } });
     for (const other of [`CONSUMER.CREATE.${stream}`, `CONSUMER.DURABLE.CREATE.${stream}.looker`])
       expect(await takenFrom(api(other), all)).toEqual([]);
-    for (const other of [`STREAM.MSG.GET.${stream}`, `STREAM.PURGE.${stream}`, `STREAM.DELETE.none`])
-      expect(inOrder(...(await takenFrom(api(other), '{"seq":1}')), 'operator')).toEqual(['operator']);
+    const some = MAY_CONSUME.filter(([each]) => each === stream).flatMap(([, , readers]) => readers);
+    const tidying = stream.startsWith('KV_') ? [] : (['task-loader'] as const);
+    const one = await takenFrom(api(`STREAM.MSG.GET.${stream}`), '{"seq":1}');
+    expect(inOrder(...some, ...tidying, 'operator')).toEqual(expect.arrayContaining(one));
+    const purging = await takenFrom(api(`STREAM.PURGE.${stream}`), '{"filter":"none"}');
+    expect(purging).toEqual(inOrder(...tidying, 'operator'));
+  });
+
+  it.each(Object.entries(MAY_LOOK_UP))('%s: %j', async (place, roles) => {
+    expect(await takenFrom(api(`DIRECT.GET.${place}`), '')).toEqual(inOrder(...roles, 'operator'));
   });
 
   it.each(Object.entries(MAY_READ_KEY))('key %s of a run: %j', async (name, roles) => {

@@ -22,16 +22,12 @@ interface Shared {
   many?: boolean;
 }
 
+const STORES: readonly StoreName[] = ['checkpoints', 'files'];
 const KEYS = `KV_${BUCKETS.runs}`;
 const DEAD_LETTERS = `KV_${BUCKETS.deadLetters}`;
 const objects = (store: StoreName): string => `OBJ_${BUCKETS[store]}`;
 /** Every stream, those behind the buckets included. */
-const ALL = [
-  ...Object.values(STREAMS),
-  KEYS,
-  DEAD_LETTERS,
-  ...(['blobs', 'checkpoints', 'files'] as const).map(objects),
-];
+const ALL = [...Object.values(STREAMS), KEYS, DEAD_LETTERS, ...STORES.map(objects)];
 
 /**
  * Users of a broker, as configuration of nats-server: every role has an account of its own, and so has every stream. What a role
@@ -103,7 +99,7 @@ function usesOf(role: Role): Shared[] {
   const reading = access.consumes.flatMap(({ stream, subject }) => consumes(stream, subject));
   if (readsKeys.length > 0) follows.add(KEYS);
   if (deadLetters === 'reads') follows.add(DEAD_LETTERS);
-  const stores = (['blobs', 'checkpoints', 'files'] as const).flatMap((store) => {
+  const stores = STORES.flatMap((store) => {
     const mayWrite = access.writes.includes(store);
     if (!mayWrite && !access.reads.includes(store)) return [];
     follows.add(objects(store));
@@ -114,6 +110,8 @@ function usesOf(role: Role): Shared[] {
     ...looks,
     ...access.publishes.map((subject) => ({ from: streamOf(subject), kind: 'service' as const, subject })),
     ...reading,
+    ...access.looksUp.map((subject) => looksUp(streamOf(subject), subject)),
+    ...access.tidies.flatMap(tidies),
     ...access.asks.map((subject) => ({ from: answererOf(subject), kind: 'service' as const, subject })),
     ...readsKeys.flatMap((key) => readsKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
     ...writesKeys.map((key) => writesKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
@@ -154,10 +152,22 @@ function api(stream: string, call: string): Shared {
 
 const looksAt = (stream: string): Shared => api(stream, `STREAM.INFO.${stream}`);
 
+const looksUp = (stream: string, subject: string): Shared => api(stream, `DIRECT.GET.${stream}.${subject}`);
+
+function tidies(stream: string): Shared[] {
+  return [
+    ...['NAMES', 'LIST'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}`)),
+    ...['INFO', 'DELETE'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}.*`)),
+    ...['MSG.GET', 'MSG.DELETE', 'PURGE'].map((verb) => api(stream, `STREAM.${verb}.${stream}`)),
+  ];
+}
+
 function consumes(stream: string, subject: string): Shared[] {
   return [
     api(stream, `CONSUMER.CREATE.${stream}.*.${subject}`),
-    api(stream, `CONSUMER.INFO.${stream}.*`),
+    ...['INFO', 'DELETE'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}.*`)),
+    // A broker that came back on an older store is asked whether a message still is the one that was read.
+    api(stream, `STREAM.MSG.GET.${stream}`),
     { ...api(stream, `CONSUMER.MSG.NEXT.${stream}.*`), many: true },
     { from: stream, kind: 'service', subject: `$JS.ACK.${stream}.>` },
   ];
@@ -188,12 +198,12 @@ function readsObjects(store: StoreName): Shared[] {
   ];
 }
 
-/** Screenshots are added, never replaced; of the others what is old is removed. */
 function writesObjects(store: StoreName): Shared[] {
   const stream = objects(store);
-  const subject = `$O.${BUCKETS[store]}.>`;
-  const adds: Shared = { from: stream, kind: 'service', subject };
-  return store === 'blobs' ? [adds] : [adds, api(stream, `STREAM.PURGE.${stream}`)];
+  return [
+    { from: stream, kind: 'service', subject: `$O.${BUCKETS[store]}.>` },
+    api(stream, `STREAM.PURGE.${stream}`),
+  ];
 }
 
 /** What a watcher of keys, or a reader of objects, is sent without asking for each message. */
@@ -209,6 +219,8 @@ const SUBJECT_OF: Readonly<Record<string, string>> = {
   'uirl.rollout.': STREAMS.rollouts,
   'uirl.trajectory.': STREAMS.trajectories,
   'uirl.event.': STREAMS.events,
+  'uirl.blob.': STREAMS.blobs,
+  'uirl.parcel.': STREAMS.parcels,
 };
 
 function streamOf(subject: string): string {

@@ -19,8 +19,12 @@ export interface Access {
   readonly is: string;
   /** Subjects of streams that it puts messages on. */
   readonly publishes: readonly string[];
-  /** What it reads of streams. */
+  /** What it reads of streams, message by message as they come. */
   readonly consumes: readonly { stream: string; subject: string }[];
+  /** Messages of streams that it looks up by their subject. */
+  readonly looksUp: readonly string[];
+  /** Streams that it keeps in order: it takes messages and consumers away. */
+  readonly tidies: readonly string[];
   /** Requests that it answers. */
   readonly answers: readonly string[];
   /** Requests that it sends. */
@@ -35,7 +39,12 @@ export interface Access {
   readonly deadLetters: 'none' | 'writes' | 'reads';
 }
 
-export type StoreName = 'blobs' | 'checkpoints' | 'files';
+export type StoreName = 'checkpoints' | 'files';
+
+/** Screenshots, and what is larger than the broker takes. */
+const BLOBS = subjects.blob(ANY, ANY, ANY);
+/** Requests and replies that are larger. */
+const PARCELS = subjects.parcel(ANY, ANY);
 
 const keys = (...names: (keyof typeof runKeys)[]): string[] => names.map((name) => runKeys[name](ANY));
 const events = (...types: string[]): string[] => types.map((type) => subjects.event(ANY, type));
@@ -48,6 +57,8 @@ const consuming = (stream: string, ...names: string[]): Access['consumes'] =>
 const SERVICE: Omit<Access, 'is'> = {
   publishes: events('service_ready', 'warning', 'dead_letter'),
   consumes: [],
+  looksUp: [BLOBS],
+  tidies: [],
   answers: [],
   asks: [],
   readsKeys: keys('record', 'state'),
@@ -56,14 +67,27 @@ const SERVICE: Omit<Access, 'is'> = {
   writes: [],
   deadLetters: 'writes',
 };
-const PERSON: Omit<Access, 'is'> = { ...SERVICE, publishes: [], reads: [], deadLetters: 'none' };
+const PERSON: Omit<Access, 'is'> = {
+  ...SERVICE,
+  publishes: [],
+  looksUp: [],
+  readsKeys: [],
+  reads: [],
+  deadLetters: 'none',
+};
 
 /** Whom the broker lets do what: the list that `deploy/nats` is made of. */
 export const ACCESS: Readonly<Record<Role, Access>> = {
   learner: {
     ...SERVICE,
     is: 'answers with the policy and trains it',
-    publishes: [...SERVICE.publishes, ...rollouts('train'), ...events('phase', 'train_step', 'checkpoint')],
+    publishes: [
+      ...SERVICE.publishes,
+      ...rollouts('train'),
+      ...events('phase', 'train_step', 'checkpoint'),
+      ...[BLOBS, PARCELS],
+    ],
+    looksUp: [BLOBS, PARCELS],
     consumes: [
       ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, 'train')),
       ...consuming(STREAMS.events, subjects.event(ANY, 'evaluation')),
@@ -71,21 +95,27 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     answers: [subjects.policyAct(ANY), subjects.policyInfo(ANY)],
     readsKeys: keys('record', 'state', 'policy'),
     writesKeys: keys('state', 'policy'),
-    reads: ['blobs', 'files'],
+    reads: ['files'],
     writes: ['checkpoints'],
   },
   'task-loader': {
     ...SERVICE,
     is: 'asks for episodes, for the tasks of a run and for those that people publish',
-    publishes: [...SERVICE.publishes, ...rollouts('train', 'eval'), ...events('phase')],
+    publishes: [...SERVICE.publishes, ...rollouts('train', 'eval'), ...events('phase'), BLOBS],
     consumes: consuming(STREAMS.tasks, subjects.task(ANY)),
+    tidies: [STREAMS.tasks, STREAMS.rollouts, STREAMS.trajectories, STREAMS.events],
     readsKeys: keys('record', 'state', 'policy', 'loader'),
     writesKeys: keys('state', 'loader'),
   },
   evaluator: {
     ...SERVICE,
     is: 'asks for the episodes of evaluations and counts them',
-    publishes: [...SERVICE.publishes, ...rollouts('eval', 'baseline'), ...events('phase', 'evaluation')],
+    publishes: [
+      ...SERVICE.publishes,
+      ...rollouts('eval', 'baseline'),
+      ...events('phase', 'evaluation'),
+      BLOBS,
+    ],
     consumes: [
       ...consuming(STREAMS.trajectories, ...otherThan('train')),
       ...consuming(STREAMS.events, subjects.event(ANY, 'checkpoint')),
@@ -101,7 +131,6 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       ...consuming(STREAMS.events, subjects.event(ANY, ANY)),
     ],
     answers: [subjects.monitorPage()],
-    reads: ['blobs'],
     deadLetters: 'reads',
   },
   actor: {
@@ -111,7 +140,9 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       ...SERVICE.publishes,
       ...events('rollout_started'),
       ...PURPOSES.map((purpose) => subjects.trajectory(ANY, purpose)),
+      ...[BLOBS, PARCELS],
     ],
+    looksUp: [BLOBS, PARCELS],
     consumes: consuming(STREAMS.rollouts, subjects.rollout(ANY, ANY)),
     asks: [
       subjects.envOpen(ANY),
@@ -120,17 +151,19 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       subjects.policyAct(ANY),
       subjects.policyInfo(ANY),
     ],
-    writes: ['blobs'],
   },
   env: {
     ...SERVICE,
     is: 'holds sessions of environments',
+    publishes: [...SERVICE.publishes, PARCELS],
+    looksUp: [PARCELS],
     answers: [subjects.envOpen(ANY), subjects.envStep(ANY), subjects.envClose(ANY)],
   },
   trainer: {
     ...PERSON,
     is: 'announces and follows runs, publishes tasks, loads checkpoints: ui-rl train, tasks, generate, score, export',
-    publishes: [subjects.task(ANY), ...events('run_created', 'phase')],
+    publishes: [subjects.task(ANY), ...events('run_created', 'phase'), BLOBS],
+    looksUp: [BLOBS],
     consumes: [
       ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, ANY)),
       ...consuming(STREAMS.events, subjects.event(ANY, ANY)),
@@ -145,7 +178,6 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     ...PERSON,
     is: 'puts tasks into the queue of a run with the nats command, and sees nothing',
     publishes: [subjects.task(ANY)],
-    readsKeys: [],
   },
 };
 
