@@ -6,7 +6,9 @@ import { docOf, fieldsOf, nodes, parsed, sourcesIn, type Field } from './sources
 
 /** Messages with their fields; subjects, streams, buckets and the consumers that read them. */
 export function messagesPage(): Page {
-  const files = sourcesIn('libs/contracts/src').map(parsed);
+  // What users may do is no message.
+  const sources = sourcesIn('libs/contracts/src').filter((file) => !file.endsWith('access.ts'));
+  const files = sources.map(parsed);
   const declared = files.flatMap((file) => nodes(file, isType));
   return page('messages.md', 'Messages and streams', '`libs/contracts`, `libs/bus` and the services', [
     'Messages in streams are JSON; requests and replies are MessagePack. `<run>` is a run id. What is larger than the broker takes (`max_payload`) lies in parts: of a message as a blob of its run, which a short one names (`{"blob": …, "sizeBytes": …}`, header `Uirl-Blob`), of a request or reply as a parcel (header `Uirl-Parcel`).',
