@@ -57,6 +57,7 @@ const MAY_WRITE: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   record: ['trainer'],
   state: ['learner', 'task-loader', 'evaluator', 'trainer'],
   policy: ['learner'],
+  lease: ['learner'],
   loader: ['task-loader'],
   evaluator: ['evaluator'],
 };
@@ -66,6 +67,7 @@ const MAY_READ_KEY: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   record: [...SERVICES, 'trainer'],
   state: [...SERVICES, 'trainer'],
   policy: ['learner', 'task-loader', 'evaluator', 'trainer'],
+  lease: ['learner'],
   loader: ['task-loader'],
   evaluator: ['evaluator'],
 };
