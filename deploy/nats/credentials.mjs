@@ -13,7 +13,7 @@ if (folder === undefined) {
 }
 
 const accounts = readFileSync(join(here, 'accounts.conf'), 'utf8');
-const users = [...accounts.matchAll(/user: "(\S+)", password: \$(\S+)/g)].map(([, name, variable]) => ({
+const users = [...accounts.matchAll(/user: "(\S+)", password: \$(\w+)/g)].map(([, name, variable]) => ({
   ...{ name, variable, password: randomBytes(24).toString('hex') },
 }));
 const [, prefix] = /to: "([^"]+)\.INFO"/.exec(accounts);

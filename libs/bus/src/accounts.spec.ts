@@ -2,7 +2,18 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { BUCKETS, EVENTS, ROLES, runKeys, STREAMS, subjects, type Role } from '@ui-rl/contracts';
+import {
+  ANY,
+  BUCKETS,
+  EVENTS,
+  PURPOSES,
+  ROLES,
+  runKeys,
+  STREAM_STORAGE,
+  STREAMS,
+  subjects,
+  type Role,
+} from '@ui-rl/contracts';
 import { startNats, type NatsServer } from '@ui-rl/testkit';
 import { accountsConfiguration, API_PREFIX, inboxOf } from './accounts';
 import { BusService } from './bus';
@@ -54,7 +65,7 @@ const MAY_LOOK_UP: Readonly<Record<string, readonly Role[]>> = {
 
 /** Who may write each key of the `runs` bucket. */
 const MAY_WRITE: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
-  record: ['trainer'],
+  record: ['learner', 'task-loader', 'evaluator', 'trainer'],
   state: ['learner', 'task-loader', 'evaluator', 'trainer'],
   policy: ['learner'],
   lease: ['learner'],
@@ -84,6 +95,16 @@ const MAY_ASK: Readonly<Record<string, { answers: Role; asks: readonly Role[] }>
   [subjects.envClose('one')]: { answers: 'env', asks: ['actor'] },
   [subjects.policyAct(RUN)]: { answers: 'learner', asks: ['actor'] },
   [subjects.policyInfo(RUN)]: { answers: 'learner', asks: ['actor'] },
+  [subjects.serving('learner', RUN)]: { answers: 'learner', asks: ['task-loader'] },
+  [subjects.serving('task-loader', RUN)]: { answers: 'task-loader', asks: [] },
+  [subjects.serving('evaluator', RUN)]: { answers: 'evaluator', asks: ['task-loader'] },
+  [subjects.serving('actor', RUN)]: { answers: 'actor', asks: ['task-loader'] },
+  [subjects.serving('env', RUN)]: { answers: 'env', asks: ['task-loader'] },
+  [subjects.unserved('learner', RUN)]: { answers: 'task-loader', asks: ['learner'] },
+  [subjects.unserved('task-loader', RUN)]: { answers: 'task-loader', asks: [] },
+  [subjects.unserved('evaluator', RUN)]: { answers: 'task-loader', asks: ['evaluator'] },
+  [subjects.unserved('actor', RUN)]: { answers: 'task-loader', asks: ['actor'] },
+  [subjects.unserved('env', RUN)]: { answers: 'task-loader', asks: ['env'] },
   [subjects.monitorPage()]: { answers: 'monitor', asks: ['trainer'] },
 };
 
@@ -91,13 +112,28 @@ const MAY_ASK: Readonly<Record<string, { answers: Role; asks: readonly Role[] }>
 const MAY_CONSUME: readonly [stream: string, subject: string, roles: readonly Role[]][] = [
   [STREAMS.tasks, subjects.task(RUN), ['task-loader']],
   [STREAMS.rollouts, subjects.rollout(RUN, 'train'), ['actor']],
+  [STREAMS.rollouts, subjects.rollout(RUN, 'eval'), ['actor']],
+  [STREAMS.rollouts, subjects.rollout(RUN, 'baseline'), ['actor']],
   [STREAMS.trajectories, subjects.trajectory(RUN, 'train'), ['learner', 'monitor', 'trainer']],
   [STREAMS.trajectories, subjects.trajectory(RUN, 'eval'), ['evaluator', 'monitor', 'trainer']],
+  [STREAMS.trajectories, subjects.trajectory(RUN, 'baseline'), ['evaluator', 'monitor', 'trainer']],
   [STREAMS.events, subjects.event(RUN, 'evaluation'), ['learner', 'monitor', 'trainer']],
   [STREAMS.events, subjects.event(RUN, 'checkpoint'), ['evaluator', 'monitor', 'trainer']],
   [STREAMS.events, subjects.event(RUN, 'warning'), ['monitor', 'trainer']],
   [`KV_${BUCKETS.deadLetters}`, `$KV.${BUCKETS.deadLetters}.>`, ['monitor']],
 ];
+
+/** Who may look at messages of a stream one by one: those who take them, those who count them, and who keeps it in order. */
+const MAY_LOOK_THROUGH: Readonly<Record<string, readonly Role[]>> = {
+  [STREAMS.tasks]: ['task-loader'],
+  [STREAMS.rollouts]: ['learner', 'task-loader', 'evaluator', 'actor'],
+  [STREAMS.trajectories]: ['learner', 'task-loader', 'evaluator', 'monitor', 'trainer'],
+  [STREAMS.events]: ['learner', 'task-loader', 'evaluator', 'monitor', 'trainer'],
+  [STREAMS.blobs]: [],
+  [STREAMS.parcels]: [],
+  [`KV_${BUCKETS.runs}`]: [],
+  [`KV_${BUCKETS.deadLetters}`]: [],
+};
 
 let nats: NatsServer;
 let operator: BusService;
@@ -150,13 +186,40 @@ it('the template is what the list of the contracts says', () => {
   expect(readFileSync(TEMPLATE, 'utf8')).toBe(accountsConfiguration());
 });
 
+/** Whether a filter takes one of these subjects. */
+function takesOne(filter: string, all: readonly string[]): boolean {
+  const pattern = new RegExp(`^${filter.replaceAll('.', String.raw`\.`).replaceAll(ANY, '[^.]+')}$`);
+  return all.some((subject) => pattern.test(subject));
+}
+
+describe('every subject of the contracts is decided on here', () => {
+  const decided = [...Object.keys(MAY_PUBLISH), ...Object.keys(MAY_ASK)];
+  const read = [
+    ...MAY_CONSUME.map(([, subject]) => subject),
+    ...Object.keys(MAY_LOOK_UP).map((place) => place.slice(place.indexOf('.') + 1)),
+  ];
+  const any = subjects as Readonly<Record<string, (...parts: string[]) => string>>;
+
+  it.each(Object.keys(subjects))('%s', (name) => {
+    expect(takesOne(any[name](ANY, ANY, ANY), decided)).toBe(true);
+  });
+
+  it.each(PURPOSES)('what is played for %s', (purpose) => {
+    const both = [subjects.rollout(RUN, purpose), subjects.trajectory(RUN, purpose)];
+    expect(decided).toEqual(expect.arrayContaining(both));
+    expect(read).toEqual(expect.arrayContaining(both));
+  });
+
+  it.each(STREAM_STORAGE)('who reads $name', ({ subjects: [filter] }) => {
+    expect(takesOne(filter, read)).toBe(true);
+  });
+});
+
 it('every event, key, stream and bucket is decided on here', () => {
   const events = Object.keys(EVENTS.classes).map((type) => subjects.event(RUN, type));
   expect(Object.keys(MAY_PUBLISH)).toEqual(expect.arrayContaining(events));
   expect(Object.keys(MAY_WRITE)).toEqual(Object.keys(runKeys));
-  const consumed = MAY_CONSUME.map(([stream]) => stream);
-  const lookedUp = Object.keys(MAY_LOOK_UP).map((place) => place.split('.')[0]);
-  expect([...consumed, ...lookedUp]).toEqual(expect.arrayContaining(Object.values(STREAMS)));
+  expect(Object.keys(MAY_LOOK_THROUGH)).toEqual(expect.arrayContaining(Object.values(STREAMS)));
 });
 
 describe('writing', () => {
@@ -184,11 +247,37 @@ describe('asking', () => {
   it.each(Object.entries(MAY_ASK))('%s: %j', async (subject, { answers, asks }) => {
     const listening = as
       .get(answers)!
-      .subscribe(subject, { callback: (_, message) => message.respond('yes') });
+      .subscribe(subject, { callback: (_, message) => void message.respond('yes') });
     await as.get(answers)!.flush();
     const others = (await takenFrom(subject)).filter((user) => user !== answers);
     expect(others).toEqual(inOrder(...asks));
     listening.unsubscribe();
+  });
+
+  it('who asks hears that nobody listens', async () => {
+    const asked = as
+      .get('task-loader')!
+      .request(subjects.serving('actor', 'of-nobody'), '', { timeout: 5_000 });
+    await expect(asked).rejects.toThrow(/no responders/i);
+  });
+
+  it('an answer goes to whoever asked and nobody else, once', async () => {
+    const [env, actor] = [as.get('env')!, as.get('actor')!];
+    const inbox = `${inboxOf('actor')}.of-the-learner`;
+    const heard: string[] = [];
+    const forged = actor.subscribe(inbox, { callback: (_, message) => void heard.push(message.string()) });
+    const listening = env.subscribe(subjects.envStep('two'), {
+      callback: (_, message) => {
+        env.publish(inbox, 'forged');
+        message.respond('yes');
+        message.respond('and no');
+      },
+    });
+    await flushed();
+    expect((await actor.request(subjects.envStep('two'), '', { timeout: 5_000 })).string()).toBe('yes');
+    await flushed();
+    expect(heard).toEqual([]);
+    for (const each of [forged, listening]) each.unsubscribe();
   });
 
   it('nobody hears what another is asked', async () => {
@@ -220,12 +309,18 @@ describe('reading', () => {
     const all = JSON.stringify({ stream_name: stream, config: { name: 'looker', ack_policy: 'none' } });
     for (const other of [`CONSUMER.CREATE.${stream}`, `CONSUMER.DURABLE.CREATE.${stream}.looker`])
       expect(await takenFrom(api(other), all)).toEqual([]);
-    const some = MAY_CONSUME.filter(([each]) => each === stream).flatMap(([, , readers]) => readers);
     const tidying = stream.startsWith('KV_') ? [] : (['task-loader'] as const);
-    const one = await takenFrom(api(`STREAM.MSG.GET.${stream}`), '{"seq":1}');
-    expect(inOrder(...some, ...tidying, 'operator')).toEqual(expect.arrayContaining(one));
     const purging = await takenFrom(api(`STREAM.PURGE.${stream}`), '{"filter":"none"}');
     expect(purging).toEqual(inOrder(...tidying, 'operator'));
+  });
+
+  it.each(Object.entries(MAY_LOOK_THROUGH))('%s, one by one: %j', async (stream, roles) => {
+    const one = await takenFrom(api(`STREAM.MSG.GET.${stream}`), '{"seq":1}');
+    expect(one).toEqual(inOrder(...roles, 'operator'));
+    const queues = STREAM_STORAGE.filter(({ kind }) => kind === 'queue').map(({ name }) => name);
+    // Queues are not read so by anybody.
+    if (queues.includes(stream)) return;
+    expect(await takenFrom(api(`DIRECT.GET.${stream}`), '{"seq":1}')).toEqual(['operator']);
   });
 
   it.each(Object.entries(MAY_LOOK_UP))('%s: %j', async (place, roles) => {
@@ -241,7 +336,7 @@ describe('reading', () => {
   it('who listens to everything hears nothing but itself', async () => {
     const heard: [User, string][] = [];
     const listening = USERS.map((user) =>
-      as.get(user)!.subscribe('>', { callback: (_, { subject }) => heard.push([user, subject]) }),
+      as.get(user)!.subscribe('>', { callback: (_, { subject }) => void heard.push([user, subject]) }),
     );
     await flushed();
     const published: [User, string][] = [

@@ -66,8 +66,11 @@ function passwordOf(role: string): string {
   return `${role.replaceAll('-', '_')}_password`;
 }
 
+/** An answer goes to whoever asked, once, and to no other inbox. */
+const ANSWERING = `permissions: { publish: { allow: ">", deny: "_INBOX.>" }, allow_responses: { max: 1, expires: "1h" } }`;
+
 function userOf(role: string): string {
-  return `users: [ { user: "${role}", password: $${passwordOf(role)} } ]`;
+  return `users: [ { user: "${role}", password: $${passwordOf(role)}, ${ANSWERING} } ]`;
 }
 
 function exportsOf(owner: string, uses: ReadonlyMap<string, readonly Shared[]>): string[] {
@@ -111,8 +114,9 @@ function usesOf(role: Role): Shared[] {
     ...access.publishes.map((subject) => ({ from: streamOf(subject), kind: 'service' as const, subject })),
     ...reading,
     ...access.looksUp.map((subject) => looksUp(streamOf(subject), subject)),
+    ...access.looksThrough.map(looksThrough),
     ...access.tidies.flatMap(tidies),
-    ...access.asks.map((subject) => ({ from: answererOf(subject), kind: 'service' as const, subject })),
+    ...access.answers.flatMap((subject) => answers(role, subject)),
     ...readsKeys.flatMap((key) => readsKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
     ...writesKeys.map((key) => writesKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
     ...(deadLetters === 'none' ? [] : [writesKey(DEAD_LETTERS, `$KV.${BUCKETS.deadLetters}.>`)]),
@@ -150,15 +154,30 @@ function api(stream: string, call: string): Shared {
   return { from: stream, kind: 'service', subject: `${API}.${call}`, as: `${API_PREFIX}.${call}` };
 }
 
+/**
+ * What others ask comes here as a stream of theirs: unlike what a service is sent, it has no responder where nobody listens, and whoever
+ * asks hears that at once. What a role asks of its own kind stays within its account.
+ */
+function answers(role: Role, subject: string): Shared[] {
+  const others = ROLES.filter((other) => other !== role && ACCESS[other].asks.includes(subject));
+  return others.flatMap((other) => [
+    { from: other, kind: 'stream', subject },
+    { from: other, kind: 'service', subject: `${inboxOf(other)}.>` },
+  ]);
+}
+
 const looksAt = (stream: string): Shared => api(stream, `STREAM.INFO.${stream}`);
 
 const looksUp = (stream: string, subject: string): Shared => api(stream, `DIRECT.GET.${stream}.${subject}`);
+
+const looksThrough = (stream: string): Shared => api(stream, `STREAM.MSG.GET.${stream}`);
 
 function tidies(stream: string): Shared[] {
   return [
     ...['NAMES', 'LIST'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}`)),
     ...['INFO', 'DELETE'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}.*`)),
-    ...['MSG.GET', 'MSG.DELETE', 'PURGE'].map((verb) => api(stream, `STREAM.${verb}.${stream}`)),
+    looksThrough(stream),
+    ...['MSG.DELETE', 'PURGE'].map((verb) => api(stream, `STREAM.${verb}.${stream}`)),
   ];
 }
 
@@ -167,7 +186,7 @@ function consumes(stream: string, subject: string): Shared[] {
     api(stream, `CONSUMER.CREATE.${stream}.*.${subject}`),
     ...['INFO', 'DELETE'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}.*`)),
     // A broker that came back on an older store is asked whether a message still is the one that was read.
-    api(stream, `STREAM.MSG.GET.${stream}`),
+    looksThrough(stream),
     { ...api(stream, `CONSUMER.MSG.NEXT.${stream}.*`), many: true },
     { from: stream, kind: 'service', subject: `$JS.ACK.${stream}.>` },
   ];
@@ -190,7 +209,7 @@ function writesKey(stream: string, subject: string): Shared {
 function readsObjects(store: StoreName): Shared[] {
   const stream = objects(store);
   return [
-    api(stream, `STREAM.MSG.GET.${stream}`),
+    looksThrough(stream),
     api(stream, `DIRECT.GET.${stream}`),
     api(stream, `CONSUMER.CREATE.${stream}.>`),
     api(stream, `CONSUMER.INFO.${stream}.*`),
@@ -227,12 +246,6 @@ function streamOf(subject: string): string {
   const prefix = Object.keys(SUBJECT_OF).find((each) => subject.startsWith(each));
   if (prefix === undefined) throw new Error(`no stream has the subject ${subject}`);
   return SUBJECT_OF[prefix];
-}
-
-function answererOf(subject: string): Role {
-  const role = ROLES.find((each) => ACCESS[each].answers.includes(subject));
-  if (role === undefined) throw new Error(`no role answers ${subject}`);
-  return role;
 }
 
 function unique(all: readonly Shared[]): Shared[] {

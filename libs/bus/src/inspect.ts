@@ -1,4 +1,4 @@
-import { jetstreamManager, JetStreamApiError } from '@nats-io/jetstream';
+import { jetstreamManager, JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { STREAMS } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
@@ -39,15 +39,22 @@ export async function inspectBroker(options: BusOptions): Promise<BrokerFacts> {
       address: connection.getServer(),
       version: info?.version ?? 'unknown',
       maxPayloadBytes: info?.max_payload ?? 0,
-      jetStream: await jetStreamOf(connection),
+      jetStream: await jetStreamOf(connection, options.apiPrefix),
     };
   } finally {
     await connection.close();
   }
 }
 
-async function jetStreamOf(connection: NatsConnection): Promise<BrokerFacts['jetStream']> {
-  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: DEADLINES.publish.ms });
+async function jetStreamOf(
+  connection: NatsConnection,
+  apiPrefix = '$JS.API',
+): Promise<BrokerFacts['jetStream']> {
+  const manager = { apiPrefix, checkAPI: false, timeout: DEADLINES.publish.ms };
+  return factsOf(await jetstreamManager(connection, manager));
+}
+
+async function factsOf(manager: JetStreamManager): Promise<BrokerFacts['jetStream']> {
   const account = await manager.getAccountInfo().catch(() => null);
   if (account === null) return null;
   const { max_storage: limit } = account.limits;

@@ -1,6 +1,7 @@
 import {
   ANY,
   isRunId,
+  mayWriteKey,
   runKeys,
   runOfKey,
   subjects,
@@ -42,7 +43,8 @@ export class RunDirectory {
     private readonly publisher: Publisher,
     private readonly bucket: KvBucket,
   ) {
-    broker.onReconnect(() => void this.restore());
+    // Actors, env services and monitors are not trusted with it: docs/operations/broker.md.
+    if (mayWriteKey(broker.service, runKeys.record(ANY))) broker.onReconnect(() => void this.restore());
   }
 
   /**

@@ -23,6 +23,8 @@ export interface Access {
   readonly consumes: readonly { stream: string; subject: string }[];
   /** Messages of streams that it looks up by their subject. */
   readonly looksUp: readonly string[];
+  /** Streams of which it looks at the messages one by one, and takes none. */
+  readonly looksThrough: readonly string[];
   /** Streams that it keeps in order: it takes messages and consumers away. */
   readonly tidies: readonly string[];
   /** Requests that it answers. */
@@ -50,6 +52,10 @@ const keys = (...names: (keyof typeof runKeys)[]): string[] => names.map((name) 
 const events = (...types: string[]): string[] => types.map((type) => subjects.event(ANY, type));
 const rollouts = (...purposes: Purpose[]): string[] =>
   purposes.map((purpose) => subjects.rollout(ANY, purpose));
+const SERVED_BY = ['learner', 'task-loader', 'evaluator', 'actor', 'env'] as const satisfies Role[];
+/** What a service answers that serves runs, and asks. */
+const servingOf = (...roles: Role[]): string[] => roles.map((role) => subjects.serving(role, ANY));
+const unservedBy = (...roles: Role[]): string[] => roles.map((role) => subjects.unserved(role, ANY));
 const consuming = (stream: string, ...names: string[]): Access['consumes'] =>
   names.map((subject) => ({ stream, subject }));
 
@@ -58,6 +64,7 @@ const SERVICE: Omit<Access, 'is'> = {
   publishes: events('service_ready', 'warning', 'dead_letter'),
   consumes: [],
   looksUp: [BLOBS],
+  looksThrough: [],
   tidies: [],
   answers: [],
   asks: [],
@@ -92,20 +99,24 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, 'train')),
       ...consuming(STREAMS.events, subjects.event(ANY, 'evaluation')),
     ],
-    answers: [subjects.policyAct(ANY), subjects.policyInfo(ANY)],
+    looksThrough: [STREAMS.rollouts],
+    answers: [subjects.policyAct(ANY), subjects.policyInfo(ANY), ...servingOf('learner')],
+    asks: unservedBy('learner'),
     readsKeys: keys('record', 'state', 'policy', 'lease'),
-    writesKeys: keys('state', 'policy', 'lease'),
+    writesKeys: keys('record', 'state', 'policy', 'lease'),
     reads: ['files'],
     writes: ['checkpoints'],
   },
   'task-loader': {
     ...SERVICE,
-    is: 'asks for episodes, for the tasks of a run and for those that people publish',
+    is: 'asks for episodes, for the tasks of a run and for those that people publish; decides on runs that a host cannot serve',
     publishes: [...SERVICE.publishes, ...rollouts('train', 'eval'), ...events('phase'), BLOBS],
     consumes: consuming(STREAMS.tasks, subjects.task(ANY)),
     tidies: [STREAMS.tasks, STREAMS.rollouts, STREAMS.trajectories, STREAMS.events],
+    answers: [...servingOf('task-loader'), ...unservedBy(...SERVED_BY)],
+    asks: [...servingOf(...SERVED_BY), ...unservedBy('task-loader')],
     readsKeys: keys('record', 'state', 'policy', 'loader'),
-    writesKeys: keys('state', 'loader'),
+    writesKeys: keys('record', 'state', 'loader'),
   },
   evaluator: {
     ...SERVICE,
@@ -120,8 +131,11 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       ...consuming(STREAMS.trajectories, ...otherThan('train')),
       ...consuming(STREAMS.events, subjects.event(ANY, 'checkpoint')),
     ],
+    looksThrough: [STREAMS.rollouts],
+    answers: servingOf('evaluator'),
+    asks: unservedBy('evaluator'),
     readsKeys: keys('record', 'state', 'policy', 'evaluator'),
-    writesKeys: keys('state', 'evaluator'),
+    writesKeys: keys('record', 'state', 'evaluator'),
   },
   monitor: {
     ...SERVICE,
@@ -144,7 +158,9 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     ],
     looksUp: [BLOBS, PARCELS],
     consumes: consuming(STREAMS.rollouts, subjects.rollout(ANY, ANY)),
+    answers: servingOf('actor'),
     asks: [
+      ...unservedBy('actor'),
       subjects.envOpen(ANY),
       subjects.envStep(ANY),
       subjects.envClose(ANY),
@@ -157,7 +173,8 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     is: 'holds sessions of environments',
     publishes: [...SERVICE.publishes, PARCELS],
     looksUp: [PARCELS],
-    answers: [subjects.envOpen(ANY), subjects.envStep(ANY), subjects.envClose(ANY)],
+    answers: [subjects.envOpen(ANY), subjects.envStep(ANY), subjects.envClose(ANY), ...servingOf('env')],
+    asks: unservedBy('env'),
   },
   trainer: {
     ...PERSON,
@@ -180,6 +197,12 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     publishes: [subjects.task(ANY)],
   },
 };
+
+/** Whether a process may write a key of the `runs` bucket. One that is no service is a person's, who may. */
+export function mayWriteKey(service: string, key: string): boolean {
+  const role = ROLES.find((each) => each === service);
+  return role === undefined || ACCESS[role].writesKeys.includes(key);
+}
 
 function otherThan(left: Purpose): string[] {
   return PURPOSES.filter((purpose) => purpose !== left).map((purpose) => subjects.trajectory(ANY, purpose));

@@ -42,8 +42,10 @@ export const subjects = {
   /** Request/reply with the learner that serves a run. */
   policyAct: (run: string) => `uirl.policy.${run}.act`,
   policyInfo: (run: string) => `uirl.policy.${run}.info`,
-  /** Request/reply, every host of a service answers that serves the run, or is going to: asked by one that cannot. */
+  /** Request/reply, every host of a service answers that serves the run, or is going to. */
   serving: (service: string, run: string) => `uirl.serving.${service}.${run}`,
+  /** Request/reply with any task-loader, which decides what becomes of a run: a host of the service says that it cannot serve it. */
+  unserved: (service: string, run: string) => `uirl.unserved.${service}.${run}`,
   /** Request/reply, every monitor answers: where it shows a run. */
   monitorPage: () => 'uirl.monitor.page',
 } as const;
@@ -52,7 +54,7 @@ export const subjects = {
 export const runKeys = {
   /** The validated run file (`RunRecord`). Written once by whoever starts the run. */
   record: (run: string) => `${run}.record`,
-  /** `RunState`: the phase. Written by the service that ends the phase. */
+  /** `RunState`: the phase. Written by the service that ends it; `failed` by a task-loader, where nobody can serve the run, or by the learner, where it cannot be trained. */
   state: (run: string) => `${run}.state`,
   /** `PolicyState`: version, digest, demand for groups. Written by the learner. */
   policy: (run: string) => `${run}.policy`,

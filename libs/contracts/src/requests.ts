@@ -297,6 +297,21 @@ export class ServingReply {
   instance: string;
 }
 
+/** A host cannot serve the run, and says why. Service and run are those of the subject. */
+export class UnservedRequest {
+  @IsString()
+  @IsNotEmpty()
+  reason: string;
+}
+
+/** Why a run that a host cannot serve goes on, or that it does not. */
+export const UNSERVED_VERDICTS = ['served_before', 'served_elsewhere', 'failed'] as const;
+
+export class UnservedReply {
+  @IsIn(UNSERVED_VERDICTS)
+  verdict: (typeof UNSERVED_VERDICTS)[number];
+}
+
 /** Asks the monitors of a broker where they show a run. */
 export class MonitorPageRequest {
   @IsRunId()

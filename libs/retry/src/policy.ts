@@ -255,9 +255,14 @@ export const DEADLINES = {
     then: 'an error in the log of the learner; the run goes on',
   },
   otherHosts: {
-    what: 'another host of the same service, to say that it serves a run which this one cannot',
+    what: 'another host of the same service, to say that it serves a run which one cannot (asked by the task-loader)',
     ms: 3_000,
     then: 'the run has failed, unless it was served before',
+  },
+  unserved: {
+    what: 'a task-loader, to decide what becomes of a run that a host cannot serve',
+    ms: 10_000,
+    then: 'it is asked again until the run is over',
   },
   lastEvent: {
     what: 'the event that a run has ended, after that was written down (`ui-rl train`)',

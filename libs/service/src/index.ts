@@ -3,4 +3,5 @@ export { causesOf, Misconfigured } from './failures';
 export { OwedEpisodes, type OwedEpisodesParts } from './owed-episodes';
 export { receiveRunFile, type RunFileReceiver } from './receive-run-file';
 export { RunService, type RunServiceOptions, type ServedRun } from './run-service';
+export { decideOnUnservedRuns } from './unserved-runs';
 export { serviceMain, type RunningService, type ServiceContext } from './service-main';

@@ -6,7 +6,7 @@ import { runKeys, ServingReply, ServingRequest, STREAMS, subjects } from '@ui-rl
 import { PluginError } from '@ui-rl/plugin-kit';
 import { aborted } from '@ui-rl/retry';
 import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
-import { openApplication, RunService, type ServedRun } from './index';
+import { decideOnUnservedRuns, openApplication, RunService, type ServedRun } from './index';
 
 Logger.overrideLogger(false);
 
@@ -22,6 +22,7 @@ const events: RunEvent[] = [];
 beforeAll(async () => {
   nats = await startNats();
   bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+  decideOnUnservedRuns(bus);
   await bus.consume<RunEvent>({
     stream: STREAMS.events,
     durable: 'test',

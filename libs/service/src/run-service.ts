@@ -8,8 +8,8 @@ import {
   type Responder,
   type RunSnapshot,
 } from '@ui-rl/bus';
-import { ServiceReadyEvent, ServingReply, ServingRequest, STREAMS, subjects } from '@ui-rl/contracts';
-import { DEADLINES, RETRIES, retry, waitAtMost } from '@ui-rl/retry';
+import { ServingRequest, subjects, UnservedReply, type ServingReply } from '@ui-rl/contracts';
+import { DEADLINES, everyFewSeconds, RETRIES, retry, waitAtMost } from '@ui-rl/retry';
 import { isMisconfiguration, passes } from './failures';
 import { RunQueue } from './run-queue';
 
@@ -50,7 +50,7 @@ interface Serving {
  *                                    │                                └── a failure: closed, and begun again
  *                                    ├── a failure that may pass: tried again, and the run says what it waits for
  *                                    └── a misconfiguration: this host leaves the run to others, and says so. Where there are none and
- *                                        never were, the run has failed
+ *                                        never were, the run has failed: a task-loader decides that (`decideOnUnservedRuns`)
  */
 export abstract class RunService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -204,7 +204,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     return [...this.served].find((serving) => serving.runId === runId);
   }
 
-  /** Answers other hosts of this service that ask who serves a run. */
+  /** Answers who asks whether any host of this service serves a run. */
   private standBy(runId: string): void {
     if (this.standing.has(runId)) return;
     const { service, instance } = this.bus;
@@ -275,53 +275,60 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     try {
       return await this.prepare(run, signal);
     } catch (error) {
-      const { runId } = run.record;
-      const isHopeless =
-        attempt >= MAX_FIRST_ATTEMPTS && !this.passes(error) && !(await this.wasServed(runId));
+      const isHopeless = attempt >= MAX_FIRST_ATTEMPTS && !this.passes(error);
       if (!this.isMisconfiguration(error) && !isHopeless) throw error;
-      await this.leaveToOthers(runId, describeError(error));
-      return null;
+      if (await this.leaveToOthers(run.record.runId, error, signal)) return null;
+      throw error;
     }
   }
 
-  /** This host cannot serve the run. It has failed where no other one can and none ever did. */
-  private async leaveToOthers(runId: string, reason: string): Promise<void> {
-    const { bus } = this;
-    const { service, instance, logger } = bus;
+  /** This host cannot serve the run. False where what fails is of unknown kind, and was no hindrance once. */
+  private async leaveToOthers(runId: string, error: unknown, signal: AbortSignal): Promise<boolean> {
+    const reason = describeError(error);
+    const isCertain = this.isMisconfiguration(error);
+    await this.stepBack(runId);
+    if (isCertain) await this.warnMisconfigured(runId, reason);
+    const verdict = await this.verdictOn(runId, reason, signal);
+    if (isCertain) return true;
+    if (verdict === 'served_before') {
+      this.standBy(runId);
+      return false;
+    }
+    await this.warnMisconfigured(runId, reason);
+    return true;
+  }
+
+  private async warnMisconfigured(runId: string, reason: string): Promise<void> {
+    const { service, instance, logger } = this.bus;
     const message = `the ${service} on ${hostname()} cannot serve this run: ${reason}`;
     logger.error(`run ${runId}: ${message}`);
-    await this.stepBack(runId);
-    await bus.event(
+    await this.bus.event(
       { type: 'warning', runId, service, code: 'misconfigured', message },
       `${service}.misconfigured.${instance}`,
     );
-    if ((await this.wasServed(runId)) || (await this.othersServe(runId))) return;
-    logger.error(`run ${runId} has failed: no ${service} can serve it`);
-    await bus.runs.changePhase(runId, 'failed', { reason });
   }
 
-  /** Whether a host of this service was ready for the run once: then it is not the run that is wrong. */
-  private async wasServed(runId: string): Promise<boolean> {
-    // Trained: all services have worked for it, though what they said then may be gone.
-    if (((await this.bus.runs.policy(runId))?.version ?? 0) > 0) return true;
-    const subject = subjects.event(runId, 'service_ready');
-    for await (const { service } of this.bus.stored(STREAMS.events, subject, ServiceReadyEvent)) {
-      if (service === this.bus.service) return true;
-    }
-    return false;
-  }
-
-  /** Whether another host of this service serves the run, or is going to. One that starts at the same time gets a moment. */
-  private async othersServe(runId: string): Promise<boolean> {
-    const { ms } = DEADLINES.otherHosts;
-    const subject = subjects.serving(this.bus.service, runId);
-    const reply = await retry(RETRIES.request, () => this.bus.request(subject, { runId }, ms, ServingReply), {
-      signal: this.stopping.signal,
-      until: Date.now() + ms,
-      isTransientResult: (given) => !given.ok && given.error.code === 'no_responders',
+  /** What becomes of a run that this host cannot serve, which is for a task-loader to say; null where the run is over. */
+  private async verdictOn(
+    runId: string,
+    reason: string,
+    signal: AbortSignal,
+  ): Promise<UnservedReply['verdict'] | null> {
+    const { bus } = this;
+    const ask = async (): Promise<UnservedReply['verdict'] | null> => {
+      if (await this.isOver(runId)) return null;
+      const subject = subjects.unserved(bus.service, runId);
+      const reply = await bus.request(subject, { reason }, DEADLINES.unserved.ms, UnservedReply);
+      if (!reply.ok) throw new Error(reply.error.message);
+      return reply.value.verdict;
+    };
+    return retry(RETRIES.request, ask, {
+      signal,
+      isTransient: () => !bus.closing.aborted,
+      onFailure: everyFewSeconds((error) =>
+        bus.logger.warn(`run ${runId} waits for a task-loader to decide on it: ${describeError(error)}`),
+      ),
     });
-    // Where nothing can be said of others, they may be there.
-    return reply.ok || reply.error.code !== 'no_responders' || this.stopping.signal.aborted;
   }
 }
 

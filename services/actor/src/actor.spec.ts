@@ -13,7 +13,7 @@ import {
   subjects,
   Trajectory,
 } from '@ui-rl/contracts';
-import { openApplication } from '@ui-rl/service';
+import { decideOnUnservedRuns, openApplication } from '@ui-rl/service';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { drained, eventually, makeRollout, type NatsServer, startNats } from '@ui-rl/testkit';
 import { ActorModule } from './actor.module';
@@ -40,8 +40,9 @@ const active = { now: 0, most: 0 };
 /** What the policy waits for before it answers. */
 let think: () => Promise<void> = async () => {};
 
-/** An environment with one screen per step and a policy that clicks, on a connection of their own. */
+/** An environment with one screen per step and a policy that clicks, on a connection of their own, and what else a run needs. */
 function serveWorld(): void {
+  decideOnUnservedRuns(world);
   const frame = (name: string) => {
     const png = new TextEncoder().encode(name);
     return { png, sha256: sha256(png), width: 160, height: 224 };

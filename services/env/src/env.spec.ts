@@ -11,7 +11,7 @@ import {
   type Task,
 } from '@ui-rl/contracts';
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
-import { openMicroservice } from '@ui-rl/service';
+import { decideOnUnservedRuns, openMicroservice } from '@ui-rl/service';
 import { eventually, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { EnvModule } from './env.module';
 
@@ -30,6 +30,7 @@ describe('the env service', () => {
     const connect = (service: string) =>
       BusService.connect({ service, servers: [`nats://127.0.0.1:${nats.port}`] });
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
+    decideOnUnservedRuns(bus);
     app = await openMicroservice(
       serviceBus,
       EnvModule.forRoot({ environments: [], components, programs: {}, cacheDir: tmpdir() }),

@@ -5,7 +5,7 @@ import { Logger, type INestMicroservice } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
 import { EnvCloseReply, EnvOpenReply, EnvStepReply, subjects } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import { openMicroservice } from '@ui-rl/service';
+import { decideOnUnservedRuns, openMicroservice } from '@ui-rl/service';
 import { eventually, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { EnvModule } from './env.module';
 
@@ -64,6 +64,7 @@ describe('an environment from one file outside of the repository', () => {
     nats = await startNats();
     const connect = (service: string) => BusService.connect({ service, servers: [nats.url] });
     [serviceBus, bus] = await Promise.all([connect('env'), connect('test')]);
+    decideOnUnservedRuns(bus);
     app = await openMicroservice(
       serviceBus,
       EnvModule.forRoot({ environments: [], components, programs: {}, cacheDir: tmpdir() }),

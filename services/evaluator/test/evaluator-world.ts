@@ -11,7 +11,7 @@ import {
   subjects,
   type Trajectory,
 } from '@ui-rl/contracts';
-import { openApplication } from '@ui-rl/service';
+import { decideOnUnservedRuns, openApplication } from '@ui-rl/service';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { eventually, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
 import { EvaluatorModule } from '../src/evaluator.module';
@@ -56,7 +56,9 @@ export class EvaluatorWorld {
 
   static async open(): Promise<EvaluatorWorld> {
     const nats = await startNats();
-    return new EvaluatorWorld(nats, await BusService.connect({ service: 'test', servers: [nats.url] }));
+    const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+    decideOnUnservedRuns(bus);
+    return new EvaluatorWorld(nats, bus);
   }
 
   async endRuns(): Promise<void> {

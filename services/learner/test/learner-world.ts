@@ -16,7 +16,7 @@ import {
 } from '@ui-rl/contracts';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { RETRIES, retry } from '@ui-rl/retry';
-import { openApplication } from '@ui-rl/service';
+import { decideOnUnservedRuns, openApplication } from '@ui-rl/service';
 import {
   drained,
   eventually,
@@ -111,6 +111,7 @@ export class LearnerWorld {
   static async open(): Promise<LearnerWorld> {
     const nats = await startNats();
     const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+    decideOnUnservedRuns(bus);
     const runsDir = await mkdtemp(join(tmpdir(), 'learner-'));
     await writeFile(join(runsDir, 'components.js'), COMPONENTS);
     const components = await loadComponents({ packages: ['./components.js'], from: runsDir });

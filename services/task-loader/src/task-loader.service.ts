@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
-import { type RunFileReceiver, RunService, type ServedRun } from '@ui-rl/service';
+import { decideOnUnservedRuns, type RunFileReceiver, RunService, type ServedRun } from '@ui-rl/service';
 import { planRun } from './plan';
 import { RunLoader } from './run-loader';
 import { TaskLoaderOptions } from './task-loader.options';
 
-/** Feeds runs with tasks, and keeps the broker clean of what runs leave behind: every run has a task-loader. */
+/**
+ * Feeds runs with tasks. Since every run has a task-loader, it also keeps the broker clean of what runs leave behind, and decides what
+ * becomes of those that a host cannot serve.
+ */
 @Injectable()
 export class TaskLoaderService extends RunService {
   private readonly receiver: RunFileReceiver;
@@ -21,6 +24,7 @@ export class TaskLoaderService extends RunService {
 
   override onApplicationBootstrap(): void {
     super.onApplicationBootstrap();
+    decideOnUnservedRuns(this.bus);
     this.bus.keepHouse(this.own.housekeeping);
   }
 

@@ -1,0 +1,78 @@
+import { failure, type BusService, type Responder } from '@ui-rl/bus';
+import {
+  ANY,
+  isRunId,
+  ServiceReadyEvent,
+  ServingReply,
+  STREAMS,
+  subjects,
+  UnservedRequest,
+  type UnservedReply,
+} from '@ui-rl/contracts';
+import { DEADLINES, RETRIES, retry } from '@ui-rl/retry';
+
+/** Kept of a reason: it is written down with the run. */
+const MAX_REASON_CHARACTERS = 4_096;
+
+/**
+ * Decides what becomes of runs that a host cannot serve, until the bus closes. A run has failed where no other host of the same service
+ * serves it, or is going to, and none ever did. Task-loaders do this for all services, so that an actor or an env service need not be
+ * trusted with the phases of runs.
+ */
+export function decideOnUnservedRuns(bus: BusService): Responder {
+  return bus.respond<UnservedRequest>({
+    subject: subjects.unserved(ANY, ANY),
+    queue: 'unserved',
+    schema: UnservedRequest,
+    handle: async ({ reason }, { subject, signal }) => {
+      const [, , service, runId] = subject.split('.');
+      if (!isRunId(runId)) return failure('bad_request', `"${runId}" is no run id`);
+      const reply: UnservedReply = { verdict: await verdictOn(bus, service, runId, signal) };
+      if (reply.verdict === 'failed') {
+        bus.logger.error(`run ${runId} has failed: no ${service} can serve it`);
+        await bus.runs.changePhase(runId, 'failed', { reason: reason.slice(0, MAX_REASON_CHARACTERS) });
+      }
+      return reply;
+    },
+  });
+}
+
+async function verdictOn(
+  bus: BusService,
+  service: string,
+  runId: string,
+  signal: AbortSignal,
+): Promise<UnservedReply['verdict']> {
+  if (await wasServed(bus, service, runId)) return 'served_before';
+  return (await othersServe(bus, service, runId, signal)) ? 'served_elsewhere' : 'failed';
+}
+
+/** Whether a host of the service was ready for the run once: then it is not the run that is wrong. */
+async function wasServed(bus: BusService, service: string, runId: string): Promise<boolean> {
+  // Trained: all services have worked for it, though what they said then may be gone.
+  if (((await bus.runs.policy(runId))?.version ?? 0) > 0) return true;
+  const subject = subjects.event(runId, 'service_ready');
+  for await (const ready of bus.stored(STREAMS.events, subject, ServiceReadyEvent)) {
+    if (ready.service === service) return true;
+  }
+  return false;
+}
+
+/** Whether another host serves the run, or is going to. One that starts at the same time gets a moment. */
+async function othersServe(
+  bus: BusService,
+  service: string,
+  runId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { ms } = DEADLINES.otherHosts;
+  const subject = subjects.serving(service, runId);
+  const reply = await retry(RETRIES.request, () => bus.request(subject, { runId }, ms, ServingReply), {
+    signal,
+    until: Date.now() + ms,
+    isTransientResult: (given) => !given.ok && given.error.code === 'no_responders',
+  });
+  if (signal.aborted) throw new Error('the task-loader stops: another one will be asked');
+  // Where nothing can be said of others, they may be there.
+  return reply.ok || reply.error.code !== 'no_responders';
+}
