@@ -1,16 +1,17 @@
-// Child process of a spec: an engine scores a golden conversation, takes training steps, goes back to a checkpoint and answers
-// several prompts at once; results as JSON.
+// Child process of a spec: an engine scores a golden conversation and takes a training step; where it is to do everything, it takes
+// another one, goes back to a checkpoint and answers several prompts at once. Results as JSON.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Device } from '@ui-rl/graph';
-import { adapter, fixtures, scores, TestModel, train } from './test-model';
+import type { Datum, Engine } from '@ui-rl/plugin-kit';
+import { adapter, fixtures, type Prompt, scores, TestModel, train } from './test-model';
 
 interface Golden {
   prompt_ids: number[];
   response_ids: number[];
 }
 
-async function main([fixture, device, gradientCheckpointing, folder]: string[]): Promise<void> {
+async function main([fixture, device, gradientCheckpointing, scope, folder]: string[]): Promise<void> {
   const golden = JSON.parse(readFileSync(join(fixtures, fixture, 'expected.json'), 'utf8')) as Golden;
   const model = await TestModel.of(fixture, ['0.png', '1.png', '2.png']);
   const prompt = { tokenIds: golden.prompt_ids, images: [...model.images] };
@@ -24,7 +25,16 @@ async function main([fixture, device, gradientCheckpointing, folder]: string[]):
   const before = await scores(engine, data);
   const { loss, gradNorm } = await train(engine, data);
   const after = await scores(engine, data);
-  const dir = join(folder, `checkpoint-${device}-${gradientCheckpointing}`);
+  const rest =
+    scope === 'everything'
+      ? await goOn(engine, model, prompt, data, join(folder, `checkpoint-${device}`))
+      : {};
+  await engine.stop();
+  const result = { before, loss, gradNorm, after, ...rest };
+  writeFileSync(join(folder, `${device}-${gradientCheckpointing}.json`), JSON.stringify(result));
+}
+
+async function goOn(engine: Engine, model: TestModel, prompt: Prompt, data: readonly Datum[], dir: string) {
   await engine.saveState({ model: 'policy', dir });
   await train(engine, data);
   const twice = await scores(engine, data);
@@ -42,9 +52,7 @@ async function main([fixture, device, gradientCheckpointing, folder]: string[]):
       return (await engine.sample(request)).tokens;
     }),
   );
-  await engine.stop();
-  const result = { before, loss, gradNorm, after, twice, again, answers };
-  writeFileSync(join(folder, `${device}.json`), JSON.stringify(result));
+  return { twice, again, answers };
 }
 
 void main(process.argv.slice(2));
