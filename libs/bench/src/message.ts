@@ -126,7 +126,7 @@ class Services {
       deadlineMs: DEADLINE_MS,
     };
     const open = () => this.bus.request<EnvOpenReply>(subjects.envOpen('browser'), request, DEADLINE_MS);
-    const options = { until: Date.now() + START_TIMEOUT_MS, isTransientResult: isUnanswered };
+    const options = { until: performance.now() + START_TIMEOUT_MS, isTransientResult: isUnanswered };
     return new BusSession(this.bus, valueOf(await retry(RETRIES.request, open, options)));
   }
 

@@ -102,6 +102,12 @@ export class KvBucket {
     return entry === null || entry.operation === 'PUT' ? null : entry.created;
   }
 
+  /** When the key was written last, by the broker's clock; null where it does not exist. */
+  async writtenAt(key: string): Promise<Date | null> {
+    const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
+    return entry?.operation === 'PUT' ? entry.created : null;
+  }
+
   /** Takes the markers of older deletions away. */
   async forgetDeleted(olderThanMs: number): Promise<void> {
     await this.run('forget deleted keys', async (bucket) => {

@@ -80,6 +80,16 @@ export class RunDirectory {
     return this.read(runKeys.state(runId), RunState);
   }
 
+  /**
+   * For how long a run with a learner has been in its phase, by the broker's clock: those of hosts differ, and are set. Exact to the
+   * seconds between two renewals of the run's lease.
+   */
+  async phaseAgeMs(runId: string): Promise<number> {
+    const began = await this.bucket.writtenAt(runKeys.state(runId));
+    const renewed = await this.bucket.writtenAt(runKeys.lease(runId));
+    return Math.max(0, (renewed?.getTime() ?? 0) - (began?.getTime() ?? 0));
+  }
+
   async policy(runId: string): Promise<PolicyState | null> {
     return this.read(runKeys.policy(runId), PolicyState);
   }

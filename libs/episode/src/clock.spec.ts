@@ -19,6 +19,20 @@ test('nothing is waited for beyond the limit; a part ends no later than the whol
   await expect(whole.race(never)).rejects.toThrow(EpisodeFailure);
 });
 
+test('a clock of the machine that is set ends nothing early, and holds nothing up', async () => {
+  const never = new Promise<never>(() => undefined);
+  const [now, hour] = [Date.now(), 3_600_000];
+  const long = new Clock('the episode', 60_000, new AbortController().signal);
+  const short = clock();
+  const set = jest.spyOn(Date, 'now');
+  set.mockReturnValue(now + hour);
+  expect(await long.race(Promise.resolve(7))).toBe(7);
+  expect(long.leftMs).toBeGreaterThan(50_000);
+  set.mockReturnValue(now - hour);
+  await expect(short.race(never)).rejects.toThrow('the episode took longer than 50 ms');
+  set.mockRestore();
+});
+
 test('a service that stops waits for nothing, and what fails then is no unhandled rejection', async () => {
   const stopping = new AbortController();
   const waiting = clock(stopping).race(new Promise<never>(() => undefined));

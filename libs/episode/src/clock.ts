@@ -4,6 +4,7 @@ import { EpisodeFailure, Stopped } from './failure';
 
 /** Bounds everything an episode waits for: its own time, and the service's life. */
 export class Clock {
+  /** Time of `performance.now()`: a clock that is set meanwhile ends nothing early, and holds nothing up. */
   readonly endsAt: number;
 
   constructor(
@@ -14,7 +15,7 @@ export class Clock {
   ) {
     // Every episode of the service waits for the same signal.
     setMaxListeners(0, stopping);
-    this.endsAt = Math.min(Date.now() + limitMs, outer?.endsAt ?? Infinity);
+    this.endsAt = Math.min(performance.now() + limitMs, outer?.endsAt ?? Infinity);
   }
 
   /** A part of the episode with a limit of its own. */
@@ -23,7 +24,12 @@ export class Clock {
   }
 
   get leftMs(): number {
-    return this.endsAt - Date.now();
+    return this.endsAt - performance.now();
+  }
+
+  /** When it ends, as components are told: milliseconds since 1970. */
+  get deadlineAt(): number {
+    return Date.now() + this.leftMs;
   }
 
   /**

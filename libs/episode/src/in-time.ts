@@ -18,7 +18,7 @@ export async function inTime<T>(
 ): Promise<T> {
   const abort = new AbortController();
   const { signal } = abort;
-  const working = async (): Promise<T> => work({ deadlineAt: clock.endsAt, signal });
+  const working = async (): Promise<T> => work({ deadlineAt: clock.deadlineAt, signal });
   try {
     return await clock.race(working());
   } catch (error) {

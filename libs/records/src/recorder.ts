@@ -1,4 +1,11 @@
-import type { EvaluationEvent, PhaseEvent, RunCreatedEvent, RunEvent, Trajectory } from '@ui-rl/contracts';
+import {
+  RUN_PHASES,
+  type EvaluationEvent,
+  type PhaseEvent,
+  type RunCreatedEvent,
+  type RunEvent,
+  type Trajectory,
+} from '@ui-rl/contracts';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity';
 import {
@@ -119,13 +126,23 @@ async function describeRun(manager: EntityManager, event: RunCreatedEvent): Prom
   await manager.update(RunEntity, { id: event.runId }, changes as QueryDeepPartialEntity<RunEntity>);
 }
 
-/** An older phase that is delivered again does not win over the present one. */
+/**
+ * An older phase that is delivered again does not win over the present one; a later one does, also where the clock of who wrote it
+ * is behind. A phase before the present one is taken where it is newer: the broker may have lost the end of a run.
+ */
 async function setPhase(manager: EntityManager, event: PhaseEvent): Promise<void> {
   await manager
     .createQueryBuilder()
     .update(RunEntity)
     .set({ phase: event.phase, phaseSince: new Date(event.at), phaseReason: storable(event.reason ?? null) })
-    .where('id = :id AND (phase_since IS NULL OR phase_since <= :at)', { id: event.runId, at: event.at })
+    .where('id = :id AND (phase_since IS NULL OR phase_since <= :at OR phase = ANY(:earlier))', {
+      id: event.runId,
+      at: event.at,
+      earlier: RUN_PHASES.slice(
+        0,
+        RUN_PHASES.findIndex((phase) => phase === event.phase),
+      ),
+    })
     .execute();
 }
 

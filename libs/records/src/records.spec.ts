@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunEvent, Trajectory } from '@ui-rl/contracts';
+import type { RunEvent, RunPhase, Trajectory } from '@ui-rl/contracts';
 import { startPostgres } from '@ui-rl/testkit';
 import {
   type Database,
@@ -322,6 +322,22 @@ describe.each(backends)('records on %s', (_name, start) => {
       },
     ]);
     expect((await listRuns(database.dataSource)).map(({ id }) => id)).toEqual([RUN]);
+  });
+
+  test('a later phase is shown also where the clock of who wrote it is behind, an older one only where it is newer', async () => {
+    const phaseAfter = async (phase: RunPhase, at: string) => {
+      const event = { type: 'phase', runId: 'clocks', phase, at: `2026-11-20T${at}:00.000Z` };
+      await recordAll([], [keyed(event as never, `${phase} ${at}`)]);
+      return (await findRun(database.dataSource, 'clocks'))?.phase;
+    };
+    expect(await phaseAfter('training', '10:00')).toBe('training');
+    expect(await phaseAfter('final_eval', '12:01')).toBe('final_eval');
+    expect(await phaseAfter('finished', '10:02')).toBe('finished');
+    expect(await phaseAfter('baseline', '09:59')).toBe('finished');
+    // Its end was lost with the store of the broker.
+    expect(await phaseAfter('final_eval', '12:05')).toBe('final_eval');
+    await database.dataSource.query("DELETE FROM events WHERE run_id = 'clocks'");
+    await database.dataSource.query("DELETE FROM runs WHERE id = 'clocks'");
   });
 
   test('curves leave invalid episodes out of the rate and count them', async () => {

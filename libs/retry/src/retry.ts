@@ -4,7 +4,7 @@ import { sleep } from './wait';
 export interface RetryOptions<T> {
   /** Ends the trying: the last failure is what comes of it. */
   signal?: AbortSignal;
-  /** Milliseconds since 1970 after which no attempt begins. */
+  /** Time of `performance.now()`, which no change of the clock moves, after which no attempt begins. */
   until?: number;
   /** Whether a later attempt can succeed after this error; by default after any. */
   isTransient?: (error: unknown) => boolean;
@@ -26,13 +26,13 @@ export async function retry<T>(
   options: RetryOptions<T> = {},
 ): Promise<T> {
   const { signal, onFailure, until = Infinity } = options;
-  const end = Math.min(until, Date.now() + (policy.withinMs ?? Infinity));
+  const end = Math.min(until, performance.now() + (policy.withinMs ?? Infinity));
   for (let failures = 1; ; failures += 1) {
     const began = performance.now();
     const outcome = await outcomeOf(operation);
     if (performance.now() - began >= (policy.steadyMs ?? Infinity)) failures = 1;
     const pauseMs = pauseAfter(policy, failures);
-    const mayGoOn = failures < (policy.attempts ?? Infinity) && Date.now() + pauseMs < end;
+    const mayGoOn = failures < (policy.attempts ?? Infinity) && performance.now() + pauseMs < end;
     if (!hasFailed(outcome, options) || !mayGoOn || isAborted(signal)) return resultOf(outcome);
     await onFailure?.(outcome.ok ? undefined : outcome.error, failures);
     await sleep(pauseMs, signal);
@@ -57,8 +57,8 @@ export function everyFewSeconds(
 ): NonNullable<RetryOptions<unknown>['onFailure']> {
   let reportedAt = -Infinity;
   return (error, failures) => {
-    if (failures < 2 || Date.now() - reportedAt < REPORT_EVERY_MS) return;
-    reportedAt = Date.now();
+    if (failures < 2 || performance.now() - reportedAt < REPORT_EVERY_MS) return;
+    reportedAt = performance.now();
     report(error, failures);
   };
 }

@@ -69,7 +69,7 @@ async function othersServe(
   const subject = subjects.serving(service, runId);
   const reply = await retry(RETRIES.request, () => bus.request(subject, { runId }, ms, ServingReply), {
     signal,
-    until: Date.now() + ms,
+    until: performance.now() + ms,
     isTransientResult: (given) => !given.ok && given.error.code === 'no_responders',
   });
   if (signal.aborted) throw new Error('the task-loader stops: another one will be asked');

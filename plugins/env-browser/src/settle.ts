@@ -18,25 +18,25 @@ export async function settle(tab: BrowserTab, isContinuous: boolean): Promise<vo
 }
 
 async function settlePage(tab: BrowserTab): Promise<void> {
-  const until = Date.now() + DEADLINES.browserLoad.ms;
+  const until = performance.now() + DEADLINES.browserLoad.ms;
   do {
     await loaded(tab, until);
     try {
       await tab.evaluate(TWO_FRAMES);
     } catch (error) {
       // A navigation in between takes the page's promise away.
-      if (Date.now() >= until) throw error;
+      if (performance.now() >= until) throw error;
     }
-  } while (tab.isNavigating && Date.now() < until);
+  } while (tab.isNavigating && performance.now() < until);
   if (tab.isNavigating) tab.note('still_loading');
 }
 
 async function loaded(tab: BrowserTab, until: number): Promise<void> {
-  const timeout = Math.max(1, until - Date.now());
+  const timeout = Math.max(1, until - performance.now());
   try {
     await tab.page.waitForLoadState('load', { timeout });
   } catch (error) {
-    if (Date.now() < until) throw error;
+    if (performance.now() < until) throw error;
     tab.note('still_loading');
   }
 }

@@ -11,7 +11,7 @@ export interface StallWatchOptions {
 
 /** Warns where an evaluation waits for episodes, or a run for its learner, and nothing happens. Once per stall. */
 export class StallWatch {
-  private lastSign = Date.now();
+  private lastSign = performance.now();
   private warned = false;
 
   constructor(
@@ -23,7 +23,7 @@ export class StallWatch {
 
   /** Something went on. */
   sign(): void {
-    this.lastSign = Date.now();
+    this.lastSign = performance.now();
     this.warned = false;
   }
 
@@ -38,8 +38,8 @@ export class StallWatch {
   private async look(): Promise<void> {
     const since = this.lastSign;
     const { stallMs, waitsForLearner } = this.options;
-    if (this.warned || Date.now() - since < stallMs) return;
-    const seconds = Math.round((Date.now() - since) / 1000);
+    if (this.warned || performance.now() - since < stallMs) return;
+    const seconds = Math.round((performance.now() - since) / 1000);
     const message = waitsForLearner()
       ? `the run has been waiting for its learner for ${seconds} s: is one running, and is it free?`
       : await this.waitsForEpisodes(seconds);
@@ -48,7 +48,10 @@ export class StallWatch {
     this.warned = true;
     this.bus.logger.warn(message);
     const { service, runId } = { service: this.bus.service, runId: this.runId };
-    await this.bus.event({ type: 'warning', runId, service, code: 'stall', message }, `stall.${since}`);
+    await this.bus.event(
+      { type: 'warning', runId, service, code: 'stall', message },
+      `stall.${this.bus.instance}.${since}`,
+    );
   }
   /** Undefined where no evaluation is open. */
   private async waitsForEpisodes(seconds: number): Promise<string | undefined> {

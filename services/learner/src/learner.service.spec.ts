@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { subjects, type PolicyState } from '@ui-rl/contracts';
+import { runKeys, subjects, type PolicyState } from '@ui-rl/contracts';
 import { eventually, makeRollout, makeTrajectory } from '@ui-rl/testkit';
 import { LearnerWorld, valueOf } from '../test/learner-world';
 
@@ -146,6 +146,35 @@ it('marks a run it cannot serve as failed, with the reason', async () => {
     20_000,
   );
   expect((await world.bus.runs.state(runId))?.reason).toContain('/nowhere/at/all');
+});
+
+describe('the minutes of a training are those of the broker', () => {
+  /** A training that a host began whose clock is so many minutes behind. */
+  async function startTraining(maxMinutes: number, minutesBehind: number): Promise<string> {
+    const runId = world.newRunId();
+    await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
+    const since = new Date(Date.now() - minutesBehind * 60_000).toISOString();
+    await world.bus.runsBucket.put(runKeys.state(runId), { phase: 'training', since });
+    await world.begin(runId, world.optionsWith({ maxMinutes, groupsPerBatch: 1 }));
+    return runId;
+  }
+
+  it('many of them are not over where the clock of who began it is far behind', async () => {
+    const runId = await startTraining(100_000, 300_000);
+    await world.playGroup(runId, 0, [1, 0]);
+    await world.reached(runId, 1);
+    expect(await world.bus.runs.state(runId)).toMatchObject({ phase: 'training' });
+  });
+
+  it('they end where that clock is ahead', async () => {
+    const runId = await startTraining(0.01, -60);
+    const ended = async () => {
+      const state = await world.bus.runs.state(runId);
+      return state?.phase === 'final_eval' ? state : null;
+    };
+    const state = await eventually('the end of training', ended, 60_000);
+    expect(state.reason).toBe('0.01 minutes are over');
+  });
 });
 
 it('serves one run after the other: the next one when the first is over', async () => {

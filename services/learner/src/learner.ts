@@ -21,6 +21,9 @@ import { Untrainable, type TrainingLoop } from './training/training-loop';
 /** Phases in which episodes may be trained on. */
 const TRAINING_PHASES: readonly RunPhase[] = ['baseline', 'training'];
 
+/** Of `setTimeout`: about 25 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export interface LearnerParts {
   runId: string;
   bus: BusService;
@@ -142,24 +145,36 @@ export class Learner {
   private async follow(): Promise<void> {
     const { bus, runId } = this.parts;
     try {
-      for await (const state of bus.runs.watchState(runId, this.stopping.signal)) this.enter(state);
+      for await (const state of bus.runs.watchState(runId, this.stopping.signal)) await this.enter(state);
     } catch (error) {
       if (!this.stopping.signal.aborted) this.fail(error);
     }
   }
 
-  private enter({ phase, since }: RunState): void {
+  private async enter({ phase }: RunState): Promise<void> {
     clearTimeout(this.timer);
     if (!TRAINING_PHASES.includes(phase)) {
       this.parts.loop.finish().catch((error: unknown) => this.fail(error));
       return;
     }
-    const { maxMinutes } = this.parts.options;
-    if (phase === 'training' && maxMinutes > 0) {
-      const rest = Date.parse(since) + maxMinutes * 60_000 - Date.now();
-      this.timer = setTimeout(() => void this.finish(`${maxMinutes} minutes are over`), Math.max(0, rest));
+    if (phase === 'training') {
+      this.advance();
+      await this.limitMinutes();
     }
-    if (phase === 'training') this.advance();
+  }
+
+  private async limitMinutes(): Promise<void> {
+    const { bus, runId, options } = this.parts;
+    const { maxMinutes } = options;
+    if (maxMinutes === 0) return;
+    const restMs = maxMinutes * 60_000 - (await bus.runs.phaseAgeMs(runId));
+    if (this.stopping.signal.aborted) return;
+    if (restMs > LONGEST_TIMER_MS) {
+      const again = (): void => void this.limitMinutes().catch((error: unknown) => this.fail(error));
+      this.timer = setTimeout(again, LONGEST_TIMER_MS);
+      return;
+    }
+    this.timer = setTimeout(() => void this.finish(`${maxMinutes} minutes are over`), Math.max(0, restMs));
   }
 
   private async finish(reason: string): Promise<void> {

@@ -236,7 +236,7 @@ export class LearnerWorld {
       ...changes,
     };
     const ask = () => this.bus.request<PolicyActReply>(subjects.policyAct(runId), request, 10_000);
-    return retry(RETRIES.request, ask, { until: Date.now() + 10_000, isTransientResult: isElsewhere });
+    return retry(RETRIES.request, ask, { until: performance.now() + 10_000, isTransientResult: isElsewhere });
   }
 
   /** Plays one episode of one turn with the served policy, as an actor would, and publishes it. */

@@ -94,12 +94,12 @@ export class EnvironmentClient implements EpisodeEnvironment {
     schema: MessageClass<T>,
   ): Promise<T> {
     const { bus, clock, timeouts } = this;
-    const requestedAt = Date.now();
+    const requestedAt = performance.now();
     const isLost = (code: string) => {
       // Without an answer it may still be at work; without a listener it is not.
       const limitMs =
         code === 'timeout' ? timeouts.stepDeadlineMs + DEADLINES.environmentMargin.ms : timeouts.sessionMs;
-      return Date.now() - requestedAt > limitMs;
+      return performance.now() - requestedAt > limitMs;
     };
     const reply = await clock.retry(
       RETRIES.environment,

@@ -56,8 +56,8 @@ export class TrainingLoop {
   private advanceRequested = false;
   private finishing: Promise<void> | undefined;
   /** When the last step was durable, and when what followed it was done. */
-  private lastStepEnded = Date.now();
-  private idleSince = Date.now();
+  private lastStepEnded = performance.now();
+  private idleSince = performance.now();
   /** Batches in a row that could not be trained. */
   private refused = 0;
   /** Indices of groups of which nothing comes any more. */
@@ -110,9 +110,9 @@ export class TrainingLoop {
       checkpoints.save(progress.step, (dir) => engine.saveState({ model: 'policy', dir, files })),
     );
     progress.failed = new IndexSet();
-    const began = Date.now();
+    const began = performance.now();
     await whileDiskIsFull(warnings, folder, () => checkpoints.publish(progress.step));
-    return { uploadMs: Date.now() - began };
+    return { uploadMs: performance.now() - began };
   }
 
   private async run(): Promise<void> {
@@ -208,7 +208,7 @@ export class TrainingLoop {
 
   private async trainBatch(plan: BatchPlan): Promise<void> {
     const { progress, weights, demand, lease } = this.parts;
-    const began = Date.now();
+    const began = performance.now();
     const trained = await this.tryToTrain(plan.kept);
     if (trained === undefined) return;
     this.advanceProgress(plan, trained.digest, trained.tokens);
@@ -216,7 +216,7 @@ export class TrainingLoop {
     const rolloutIds = plan.kept.flatMap(({ trajectories }) =>
       trajectories.map(({ request }) => request.rolloutId),
     );
-    const saveBegan = Date.now();
+    const saveBegan = performance.now();
     metrics['time/waiting_for_episodes'] = (began - this.idleSince) / 1000;
     progress.lastStep = { epoch: lease.epoch, rolloutIds, metrics };
     await weights.publish(progress.step);
@@ -224,13 +224,13 @@ export class TrainingLoop {
     await lease.confirm();
     await weights.activate(progress.step, trained.digest);
     await demand.announce();
-    const ended = Date.now();
+    const ended = performance.now();
     metrics['time/checkpoint'] = (ended - saveBegan) / 1000;
     metrics['time/upload'] = uploadMs / 1000;
     metrics['time/total'] = (ended - this.lastStepEnded) / 1000;
     this.lastStepEnded = ended;
     await this.conclude(plan, ended - saveBegan);
-    this.idleSince = Date.now();
+    this.idleSince = performance.now();
   }
 
   /** Undefined where the batch cannot be trained; its episodes are dead letters then. */
@@ -325,7 +325,7 @@ export class TrainingLoop {
     await checkpoints.prune(KEPT_NEWEST);
     const reward = lastStep?.metrics['env/all/reward/total'] ?? 0;
     this.logger.log(
-      `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${checkpointMs} ms`,
+      `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${Math.round(checkpointMs)} ms`,
     );
   }
 }
