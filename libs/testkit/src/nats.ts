@@ -16,6 +16,8 @@ export interface NatsOptions {
   maxPayload?: number;
   /** With the users of `deploy/nats`, and no others. */
   accounts?: boolean;
+  /** What all streams together may take on disk, in MiB; by default most of what is free. */
+  storeLimitMb?: number;
   /** Further lines of the server's configuration file, such as an `authorization` block. */
   config?: string;
 }
@@ -136,7 +138,8 @@ export async function startNats(options: NatsOptions = {}): Promise<NatsServer> 
 
 function configuration(port: number, storeDir: string, options: NatsOptions): string {
   const lines = ['host: 127.0.0.1', `port: ${port}`, `max_payload: ${options.maxPayload ?? EIGHT_MEBIBYTE}`];
-  if (options.jetstream !== false) lines.push(`jetstream { store_dir: ${JSON.stringify(storeDir)} }`);
+  const limit = options.storeLimitMb === undefined ? '' : `, max_file_store: ${options.storeLimitMb}MB`;
+  if (options.jetstream !== false) lines.push(`jetstream { store_dir: ${JSON.stringify(storeDir)}${limit} }`);
   if (options.accounts === true) lines.push('include ./users/accounts.conf');
   if (options.config !== undefined) lines.push(options.config);
   return `${lines.join('\n')}\n`;

@@ -5,6 +5,7 @@ export class FaultyProxy {
   private readonly pairs = new Set<[Socket, Socket]>();
   private delayMs = 0;
   private blackholed = false;
+  private stalled = false;
   private refusing = false;
   /** Connections that were refused so far. */
   refused = 0;
@@ -39,6 +40,18 @@ export class FaultyProxy {
     this.blackholed = on;
   }
 
+  /**
+   * Lets nothing through and loses nothing: connections stay open, new ones get no answer, and what was sent meanwhile arrives once it
+   * is over, late, as where packets are sent again.
+   */
+  stall(on: boolean): void {
+    this.stalled = on;
+    for (const socket of [...this.pairs].flat()) {
+      if (on) socket.pause();
+      else socket.resume();
+    }
+  }
+
   /** Ends all connections; refuses new ones while `refuse` is true. */
   cut(refuse = false): void {
     this.refusing = refuse;
@@ -49,6 +62,7 @@ export class FaultyProxy {
   /** Takes connections again. */
   heal(): void {
     this.refusing = false;
+    this.stall(false);
     this.blackholed = false;
     this.delayMs = 0;
   }
@@ -77,6 +91,7 @@ export class FaultyProxy {
       upstream.destroy();
     };
     for (const socket of pair) socket.on('error', end).on('close', end);
+    if (this.stalled) for (const socket of pair) socket.pause();
   }
 
   private pass(from: Socket, to: Socket): void {

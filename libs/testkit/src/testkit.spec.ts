@@ -66,6 +66,12 @@ describe('FaultyProxy', () => {
     expect(Date.now() - started).toBeGreaterThanOrEqual(190);
     proxy.blackhole(true);
     await expect(read(proxy.port, 300)).rejects.toThrow(/nothing came/);
+    proxy.blackhole(false);
+    proxy.stall(true);
+    const late = read(proxy.port);
+    await expect(read(proxy.port, 300)).rejects.toThrow(/nothing came/);
+    proxy.stall(false);
+    expect(await late).toContain('INFO');
     proxy.cut(true);
     await expect(read(proxy.port, 300)).rejects.toThrow(/nothing came|closed|ECONNRESET/);
     proxy.heal();

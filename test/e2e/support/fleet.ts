@@ -14,6 +14,8 @@ import {
   findChromium,
   freePort,
   type Launched,
+  FaultyProxy,
+  type NatsOptions,
   type NatsServer,
   type PostgresServer,
   startNats,
@@ -25,6 +27,8 @@ import { writeSmallModel } from './small-model';
 
 export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
 export type ServiceName = (typeof SERVICES)[number];
+/** A process of the fleet: a service, or its second copy. */
+export type Member = ServiceName | `${ServiceName}-2`;
 
 /** Pause before a service that ended is started again, as a supervisor would. */
 const RESTART_MS = 200;
@@ -43,11 +47,16 @@ const REWARD = `module.exports.default = {
 };
 `;
 
-interface FleetOptions {
+export interface FleetOptions {
   /** `postgres` is a real server. Default PGlite, inside the monitor. */
   database?: 'postgres' | 'pglite';
   /** Files of further components that every service loads. */
   plugins?: readonly string[];
+  /** How many of each service. The second ones have folders of their own, as on another machine. */
+  copies?: 1 | 2;
+  /** Services that reach the broker by way of a proxy (`proxyOf`), where they have no `accounts`; their second copies do not. */
+  proxied?: readonly ServiceName[];
+  broker?: NatsOptions;
   /** Further variables of every service. */
   env?: Readonly<Record<string, string>>;
   /** Each service as a user of its own, as `deploy/nats` has them. */
@@ -58,8 +67,9 @@ interface FleetOptions {
 export class TestFleet {
   /** How services ended that nobody killed. */
   readonly unexpectedEnds: string[] = [];
-  private readonly services = new Map<ServiceName, Launched>();
-  private readonly logs = new Map<ServiceName, string>();
+  private readonly services = new Map<Member, Launched>();
+  private readonly logs = new Map<Member, string>();
+  private readonly proxies = new Map<ServiceName, FaultyProxy>();
   private stopping = false;
   private learnerRunsDir: string | undefined;
 
@@ -82,14 +92,20 @@ export class TestFleet {
     writeFileSync(join(folder, 'footprint.js'), REWARD);
     // The log of this process repeats the dead letters of the services and what they wait for.
     Logger.overrideLogger(['fatal']);
-    const nats = await startNats({ accounts: options.accounts });
+    const nats = await startNats({ ...options.broker, accounts: options.accounts });
     const postgres = options.database === 'postgres' ? await startPostgres() : null;
     const bus = await BusService.connect(brokerOf(nats, options));
     const plugins = [join(folder, 'footprint.js'), ...(options.plugins ?? [])];
     const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres, plugins, options);
     // Before the services: on two cores everything at once is slower.
     await writeSmallModel(fleet.modelDir);
-    for (const name of SERVICES) fleet.launch(name);
+    for (const name of options.proxied ?? []) {
+      fleet.proxies.set(name, await FaultyProxy.start(nats.port));
+    }
+    for (const name of SERVICES) {
+      fleet.launch(name);
+      if (options.copies === 2) fleet.launch(`${name}-2`);
+    }
     return fleet;
   }
 
@@ -102,7 +118,7 @@ export class TestFleet {
   }
 
   /** Downloads of a service. */
-  cacheDir(name: ServiceName): string {
+  cacheDir(name: Member): string {
     return join(this.folder, `cache-${name}`);
   }
 
@@ -110,12 +126,26 @@ export class TestFleet {
     return join(this.folder, 'runs');
   }
 
-  pidOf(name: ServiceName): number {
+  pidOf(name: Member): number {
     return this.services.get(name)?.pid ?? -1;
   }
 
+  /** Between a service and the broker. */
+  proxyOf(name: ServiceName): FaultyProxy {
+    return this.proxies.get(name)!;
+  }
+
+  /** SIGSTOP: it holds its connections and does nothing, as a laptop that sleeps. */
+  suspend(name: Member): void {
+    process.kill(this.pidOf(name), 'SIGSTOP');
+  }
+
+  wake(name: Member): void {
+    process.kill(this.pidOf(name), 'SIGCONT');
+  }
+
   /** SIGKILL; it comes back by itself. False where it was on its way back. */
-  async kill(name: ServiceName): Promise<boolean> {
+  async kill(name: Member): Promise<boolean> {
     const service = this.services.get(name);
     if (service === undefined) return false;
     this.services.delete(name);
@@ -222,13 +252,14 @@ export class TestFleet {
   }
 
   /** What a service has written, all its lives together. */
-  output(name: ServiceName): string {
+  output(name: Member): string {
     return (this.logs.get(name) ?? '') + (this.services.get(name)?.output ?? '');
   }
 
   async stop(): Promise<void> {
     this.stopping = true;
     await Promise.all([...this.services.values()].map((service) => service.stop()));
+    await Promise.all([...this.proxies.values()].map((proxy) => proxy.stop()));
     await this.bus.close();
     await this.postgres?.stop();
     await this.nats.stop();
@@ -239,33 +270,41 @@ export class TestFleet {
     return join(this.folder, 'database');
   }
 
-  private launch(name: ServiceName): void {
+  private launch(member: Member): void {
     if (this.stopping) return;
+    const name = member.replace(/-2$/, '') as ServiceName;
+    const isSecond = member !== name;
     const env: Record<string, string> = {
       ...this.options.env,
       ...(this.options.accounts === true
         ? { NATS_CONTEXT: this.nats.contextFile(name) }
-        : { NATS_URL: this.nats.url }),
+        : { NATS_URL: this.urlFor(member) }),
       UIRL_RUNS_DIR: this.runsDir,
       // Services that are killed remove no files.
       TMPDIR: join(this.folder, 'tmp'),
       UIRL_PLUGINS: this.plugins.join(','),
       UIRL_MODELS: `tiny=${this.modelDir},truncated=${this.modelDir}-truncated`,
-      UIRL_CACHE_DIR: this.cacheDir(name),
+      UIRL_CACHE_DIR: this.cacheDir(member),
     };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
-    if (name === 'learner' && this.learnerRunsDir !== undefined) env.UIRL_RUNS_DIR = this.learnerRunsDir;
+    if (isSecond) env.UIRL_RUNS_DIR = `${this.runsDir}-2`;
+    if (member === 'learner' && this.learnerRunsDir !== undefined) env.UIRL_RUNS_DIR = this.learnerRunsDir;
     if (name === 'monitor') {
-      env.MONITOR_PORT = String(this.monitorPort);
+      env.MONITOR_PORT = isSecond ? '0' : String(this.monitorPort);
       if (this.postgres === null) env.UIRL_PGLITE_DIR = this.databaseDir;
       else env.DATABASE_URL = this.postgres.url;
     }
     const service = startService(name, env);
-    this.services.set(name, service);
-    void this.supervise(name, service);
+    this.services.set(member, service);
+    void this.supervise(member, service);
   }
 
-  private async supervise(name: ServiceName, service: Launched): Promise<void> {
+  private urlFor(member: Member): string {
+    const proxy = this.proxies.get(member as ServiceName);
+    return proxy === undefined ? this.nats.url : `nats://127.0.0.1:${proxy.port}`;
+  }
+
+  private async supervise(name: Member, service: Launched): Promise<void> {
     const code = await service.exited;
     if (this.stopping || this.services.get(name) !== service) return;
     this.services.delete(name);
@@ -275,12 +314,13 @@ export class TestFleet {
     this.launch(name);
   }
 
-  private keepLog(name: ServiceName, service: Launched): void {
+  private keepLog(name: Member, service: Launched): void {
     this.logs.set(name, (this.logs.get(name) ?? '') + service.output);
   }
 
   private serviceLogs(): string {
-    return SERVICES.map((name) => `--- ${name}\n${this.output(name).slice(-3_000)}`).join('\n');
+    const members = [...new Set<Member>([...SERVICES, ...this.services.keys()])];
+    return members.map((name) => `--- ${name}\n${this.output(name).slice(-3_000)}`).join('\n');
   }
 }
 

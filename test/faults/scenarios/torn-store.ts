@@ -1,0 +1,42 @@
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Scenario } from '../scenario';
+
+/** What a machine that loses its power may leave of the last writes. */
+const TORN_BYTES = 40;
+
+export const tornStore: Scenario = {
+  name: 'torn-store',
+  shows:
+    "the broker dies and the last message of each stream, and every consumer's state, are cut off in the middle: the run ends as others do",
+  async play(lab) {
+    const { fleet } = lab;
+    await lab.beginRun('torn');
+    await lab.trained(1);
+    await lab.playing(1);
+    await fleet.nats.kill();
+    for (const file of newestFiles(fleet.nats.storeDir)) {
+      truncateSync(file, Math.max(0, statSync(file).size - TORN_BYTES));
+    }
+    await fleet.nats.launch();
+  },
+};
+
+/** The file that was written last of each stream, and the states of all consumers. */
+function newestFiles(storeDir: string): string[] {
+  const streams = join(storeDir, 'jetstream', '$G', 'streams');
+  const files = (folder: string, ending: string): string[] =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith(ending))
+      .map((name) => join(folder, name));
+  return readdirSync(streams).flatMap((stream) => {
+    const blocks = files(join(streams, stream), '.blk').toSorted((a, b) => numberOf(a) - numberOf(b));
+    return [...blocks.slice(-1), ...files(join(streams, stream), 'o.dat')].filter(
+      (file) => statSync(file).size > 0,
+    );
+  });
+}
+
+function numberOf(block: string): number {
+  return Number(/(\d+)\.blk$/.exec(block)?.[1]);
+}
