@@ -87,7 +87,9 @@ describe('with services that ui-rl up has started', () => {
 
   /** Told of nothing but the folder of the runs. */
   const command = (...flags: string[]) =>
-    promisify(execFile)(process.execPath, [BIN, 'train', '--config', runFile(), ...flags]);
+    promisify(execFile)(process.execPath, [BIN, 'train', '--config', runFile(), ...flags], {
+      env: process.env,
+    });
 
   it('the broker answers to nobody who brings no password, and its file says where it is', async () => {
     const [, contextFile] = await services.prints(/NATS_CONTEXT=(\S+)/);

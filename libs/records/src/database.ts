@@ -55,11 +55,12 @@ const shared = {
 /**
  * Opens the database; does not migrate (see `migrate`).
  *
+ * @param signal ends the making of an embedded one
  * @throws RecordsError `connection` where the server does not answer or refuses, `in_use` where another process has the embedded one
  * open; the message names the location, never the password.
  */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  return options.kind === 'pglite' ? openEmbedded(options) : openPostgres(options);
+export async function openDatabase(options: DatabaseOptions, signal?: AbortSignal): Promise<Database> {
+  return options.kind === 'pglite' ? openEmbedded(options, signal) : openPostgres(options);
 }
 
 async function openPostgres(options: PostgresOptions): Promise<Database> {
@@ -90,11 +91,11 @@ function connectionOf({ url, host, port, user, password, database, ssl }: Postgr
   return { ...shared, ...place, ssl, connectTimeoutMS: 10_000 };
 }
 
-async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
+async function openEmbedded(options: EmbeddedOptions, signal?: AbortSignal): Promise<Database> {
   const location = `embedded PostgreSQL in ${options.dataDir}`;
   let server: EmbeddedServer;
   try {
-    server = await startEmbedded(options.dataDir);
+    server = await startEmbedded(options.dataDir, signal);
   } catch (cause) {
     const category = cause instanceof RecordsError ? cause.category : 'connection';
     throw new RecordsError(category, `cannot open the ${location}: ${messageOf(cause)}`, { cause });

@@ -19,11 +19,11 @@ export interface EmbeddedServer {
 const PORT = 5432;
 
 /** Starts PGlite over a folder and lets the ordinary PostgreSQL driver reach it through a private unix socket. */
-export async function startEmbedded(dataDir: string): Promise<EmbeddedServer> {
+export async function startEmbedded(dataDir: string, signal?: AbortSignal): Promise<EmbeddedServer> {
   await mkdir(dirname(dataDir), { recursive: true });
   const unlock = await lockFolder(dataDir);
   try {
-    if (!existsSync(join(dataDir, 'PG_VERSION'))) await createCluster(dataDir);
+    if (!existsSync(join(dataDir, 'PG_VERSION'))) await createCluster(dataDir, signal);
     const database = await PGlite.create({ dataDir });
     const { socketFolder, close } = await listen(database).catch(async (error: unknown) => {
       await database.close();
@@ -65,19 +65,15 @@ const CREATE = `
  * Makes a new cluster: in a process of its own, since that takes 500 MB which a process never gives back, and beside its
  * place, so that an interrupted attempt leaves nothing that looks like a database.
  */
-async function createCluster(dataDir: string): Promise<void> {
+async function createCluster(dataDir: string, signal?: AbortSignal): Promise<void> {
   if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
     throw new Error('the folder holds something that is no database: name another one or an empty one');
   }
   const draft = await mkdtemp(`${dataDir}.new-`);
   try {
     const target = join(draft, 'data');
-    await promisify(execFile)(process.execPath, [
-      '-e',
-      CREATE,
-      require.resolve('@electric-sql/pglite'),
-      target,
-    ]);
+    const args = ['-e', CREATE, require.resolve('@electric-sql/pglite'), target];
+    await promisify(execFile)(process.execPath, args, { signal });
     await rename(target, dataDir);
   } finally {
     await rm(draft, { recursive: true, force: true });

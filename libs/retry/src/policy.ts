@@ -290,6 +290,11 @@ export const DEADLINES = {
     then: 'the bus closes, which ends it',
   },
   stopBus: { what: 'buffered messages while the bus closes', ms: 15_000, then: 'the connection is cut' },
+  stopOpening: {
+    what: 'a service that is asked to end while it opens',
+    ms: 5_000,
+    then: 'it ends, and leaves behind what it was opening',
+  },
   stopProcess: {
     what: 'a service that `ui-rl up` or `quickstart` ends',
     ms: 8_000,

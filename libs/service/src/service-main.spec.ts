@@ -1,4 +1,7 @@
-import { freePort, startFromSource, startNats } from '@ui-rl/testkit';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, freePort, startFromSource, startNats } from '@ui-rl/testkit';
 
 interface Health {
   status: string;
@@ -43,6 +46,30 @@ it('tells supervisors that it lives, and whether it is ready', async () => {
     await nats.stop();
   }
 });
+
+it('closes what it was opening when it was asked to end', async () => {
+  const nats = await startNats();
+  const folder = mkdtempSync(join(tmpdir(), 'uirl-opening-'));
+  const TMPDIR = join(folder, 'tmp');
+  mkdirSync(TMPDIR);
+  const env = { NATS_URL: nats.url, UIRL_RUNS_DIR: join(folder, 'runs'), TMPDIR, MONITOR_PORT: '0' };
+  const beforeEnd: [string, () => boolean][] = [
+    ['the draft of a database', () => readdirSync(join(folder, 'runs')).some((name) => /new-/.test(name))],
+    ['the socket of a database', () => readdirSync(TMPDIR).some((name) => name.startsWith('ui-rl-db-'))],
+  ];
+  try {
+    for (const [what, isThere] of beforeEnd) {
+      const service = startFromSource('monitor', env);
+      await eventually(what, isThere, 120_000, 5);
+      expect(await service.stop()).toBe(0);
+      expect(readdirSync(TMPDIR).filter((name) => name.startsWith('ui-rl-'))).toEqual([]);
+      expect(readdirSync(join(folder, 'runs')).filter((name) => /new-/.test(name))).toEqual([]);
+    }
+  } finally {
+    await nats.stop();
+    rmSync(folder, { recursive: true });
+  }
+}, 300_000);
 
 it('is not ready while it waits for NATS', async () => {
   const NATS_URL = `nats://127.0.0.1:${await freePort()}`;

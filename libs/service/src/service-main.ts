@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { BusService, describeError } from '@ui-rl/bus';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { DEADLINES, waitAtMost } from '@ui-rl/retry';
 import { logLevels, readServiceSettings, type ServiceSettings } from '@ui-rl/settings';
 import { portOf, serveHealth, type Progress } from './health';
 import { onStopSignal } from './stop-signal';
@@ -12,6 +13,8 @@ export interface ServiceContext {
   components: ComponentRegistry;
   /** Connected; it is closed after the service. */
   bus: BusService;
+  /** Aborts where the service is asked to end; what is opened then is closed. */
+  signal: AbortSignal;
   /** Ends the process with an error that nothing else can be done about. */
   fail: (error: unknown) => void;
 }
@@ -49,14 +52,15 @@ export function serviceMain(name: string, open: (context: ServiceContext) => Pro
     opened.push(bus);
     progress.bus = bus;
     progress.waits = 'to open the service';
-    opened.push(await open({ settings, components, bus, fail }));
+    opened.push(await open({ settings, components, bus, signal: stopping.signal, fail }));
     progress.waits = null;
     bus.logger.log(`${name} ${bus.instance} is ready`);
   };
+  const started = start().catch(fail);
   onStopSignal(async () => {
     stopping.abort();
     progress.waits = 'to end';
+    await waitAtMost(DEADLINES.stopOpening.ms, started);
     for (const part of opened.toReversed()) await part.close();
   });
-  start().catch(fail);
 }

@@ -32,6 +32,8 @@ export interface MonitorOptions {
   tokenFile: string;
   /** Folder of the built page. */
   webDir?: string;
+  /** Ends the opening. */
+  signal?: AbortSignal;
 }
 
 export interface Monitor {
@@ -68,8 +70,9 @@ function builtPage(): string {
  */
 export async function startMonitor(bus: BusService, options: MonitorOptions): Promise<Monitor> {
   const logger = new Logger('monitor');
-  const database = await openDatabase(withReadTimeout(options.database));
+  const database = await openDatabase(withReadTimeout(options.database), options.signal);
   try {
+    options.signal?.throwIfAborted();
     const done = await migrate(database.dataSource);
     logger.log(`${database.location}${done.length === 0 ? '' : `, migrated: ${done.join(', ')}`}`);
     const app = await listen(options, database, bus);
