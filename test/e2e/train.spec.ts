@@ -102,7 +102,7 @@ describe('with services that ui-rl up has started', () => {
 
   it('the command follows the run to its end, or only announces it', async () => {
     const { stdout } = await command();
-    expect(stdout).toMatch(/^run by-code-\S+\n[^]*final train_goals at step 1: \d+ % of 2\n/);
+    expect(stdout).toMatch(/^run by-code-\S+\n[^]*final train_goals at step 1: \d+ % of 2 episodes\s*\n/);
     expect(stdout).toMatch(
       /Training goals, unseen seeds +before +after\n[^]*\ncheckpoint uirl:\/\/by-code-\S+\/000001\n/,
     );

@@ -1,3 +1,4 @@
+import { ModelError } from '@ui-rl/models';
 import { EngineError } from './errors';
 import { fromFailure, toFailure } from './rpc';
 
@@ -28,5 +29,8 @@ it('errors of other kinds are those of the worker, by name', () => {
     category: 'worker',
     message: 'OptionError: too small',
   });
+  const truncated = new ModelError('bad-file', 'the file is truncated');
+  const message = 'ModelError: the file is truncated';
+  expect(sent(truncated)).toMatchObject({ category: 'checkpoint', message });
   expect(sent('text')).toMatchObject({ category: 'worker', message: 'Error: text' });
 });

@@ -1,3 +1,4 @@
+import type { ModelErrorCategory } from '@ui-rl/models';
 import { EngineError, type EngineErrorCategory } from './errors';
 
 /** One call to the device worker. */
@@ -37,13 +38,23 @@ export function toFailure(error: unknown): FailureMessage {
 
 const CATEGORIES: readonly string[] = ['request', 'checkpoint', 'worker'] satisfies EngineErrorCategory[];
 
-/** The error as the caller sees it; what was no EngineError in the worker becomes one of category `worker`. */
+/** What is wrong with the files of a model, whoever asks for what. */
+const OF_FILES: readonly string[] = [
+  ...(['missing-file', 'bad-file', 'bad-config', 'unsupported', 'unknown-model'] as const),
+] satisfies ModelErrorCategory[];
+
+/**
+ * The error as the caller sees it. What was no EngineError in the worker becomes one: of category `checkpoint` where the files of a
+ * model are no good, else `worker`.
+ */
 export function fromFailure(failure: FailureMessage): EngineError {
-  const own = failure.name === 'EngineError' && CATEGORIES.includes(failure.category ?? '');
-  const category = own ? (failure.category as EngineErrorCategory) : 'worker';
-  const message = own ? failure.message : `${failure.name}: ${failure.message}`;
-  const error = new EngineError(category, message, causeOf(failure));
-  if (failure.stack !== undefined) error.stack = failure.stack;
+  const { name, category, message, stack } = failure;
+  const own = name === 'EngineError' && CATEGORIES.includes(category ?? '');
+  const foreign = name === 'ModelError' && OF_FILES.includes(category ?? '') ? 'checkpoint' : 'worker';
+  const error = own
+    ? new EngineError(category as EngineErrorCategory, message, causeOf(failure))
+    : new EngineError(foreign, `${name}: ${message}`, causeOf(failure));
+  if (stack !== undefined) error.stack = stack;
   return error;
 }
 

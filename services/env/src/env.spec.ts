@@ -205,7 +205,9 @@ describe('the env service', () => {
     const file = join(folder, 'evil.js');
     writeFileSync(file, `require('node:fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`);
     await createRun('with-plugins', {}, { plugins: [file] });
-    await eventually('the environment', async () => (await open({ runId: 'with-plugins' })).ok);
+    const failed = async () => (await bus.runs.state('with-plugins'))?.phase === 'failed';
+    await eventually('the failure', failed);
+    expect((await bus.runs.state('with-plugins'))?.reason).toMatch(/evil\.js.*names no modules/);
     expect(existsSync(join(folder, 'ran'))).toBe(false);
     rmSync(folder, { recursive: true });
   });

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Inject, Injectable, type INestMicroservice } from '@nestjs/common';
 import { BusService, LeaseLost, type Lease, type RunSnapshot } from '@ui-rl/bus';
+import { EngineError } from '@ui-rl/engine';
 import { aborted } from '@ui-rl/retry';
 import { HubError, ModelError } from '@ui-rl/models';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
@@ -91,10 +92,14 @@ export class LearnerService extends RunService {
     }
   }
 
-  /** A model that is not here, or is none. */
+  /** A model that is not here, or is none, or cannot do what the run asks of it. */
   protected override isMisconfiguration(error: unknown): boolean {
     if (super.isMisconfiguration(error)) return true;
-    return [...causesOf(error)].some((cause) => cause instanceof ModelError && !isHubAway(cause));
+    return [...causesOf(error)].some(
+      (cause) =>
+        (cause instanceof ModelError && !isHubAway(cause)) ||
+        (cause instanceof EngineError && cause.category !== 'worker'),
+    );
   }
 
   protected override passes(error: unknown): boolean {

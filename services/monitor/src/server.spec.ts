@@ -159,16 +159,23 @@ test('messages that cannot be recorded become dead letters with the reason, and 
     request: makeRollout({ rolloutId: 'huge', runId: RUN, groupIndex: 2 ** 40 }),
   });
   await publisher.publishJson(subjects.trajectory(RUN, 'train'), huge, 'huge');
+  const timeless = makeTrajectory({
+    request: makeRollout({ rolloutId: 'timeless', runId: RUN }),
+    startedAt: 'at noon',
+  });
+  await publisher.publishJson(subjects.trajectory(RUN, 'train'), timeless, 'timeless');
   await publishEpisode('after-the-bad-ones');
-  const reasons = await eventually('four dead letters', async () => {
+  const reasons = await eventually('five dead letters', async () => {
     const list = await get<{ reason: string }[]>('/api/dead-letters');
-    return list.length === 4 ? list.map(({ reason }) => reason).join('\n') : null;
+    return list.length === 5 ? list.map(({ reason }) => reason).join('\n') : null;
   });
   expect(reasons).toMatch(/step: must be an integer number, found nothing/);
   expect(reasons).toMatch(/not JSON/);
-  expect(reasons).toMatch(/request/);
-  expect(reasons).toMatch(/the database refuses it.*out of range/);
-  expect(await get<EpisodeDetail>('/api/episodes/after-the-bad-ones')).toMatchObject({ status: 'completed' });
+  expect(reasons).toMatch(/request: should not be null/);
+  expect(reasons).toMatch(/request\.groupIndex: must not be greater than/);
+  expect(reasons).toMatch(/the database refuses it.*timestamp/);
+  const after = () => get<EpisodeDetail>('/api/episodes/after-the-bad-ones').catch(() => null);
+  expect(await eventually('the episode after them', after)).toMatchObject({ status: 'completed' });
 });
 
 test('screenshots are read by their hash and by nothing else', async () => {
