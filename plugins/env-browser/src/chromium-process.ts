@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chownSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -28,6 +28,8 @@ const KEPT_OUTPUT = 4_000;
 /** How long processes that were killed may take to end, on a busy machine. */
 const DYING_MS = 3_000;
 const POLL_MS = 10;
+/** After which a folder that was removed is looked for again. */
+const SETTLES_MS = 50;
 
 const running = new Set<ChromiumProcess>();
 process.on('exit', () => running.forEach((browser) => browser.endNow()));
@@ -100,7 +102,11 @@ export class ChromiumProcess {
   private async gone(): Promise<void> {
     this.kill();
     for (let waited = 0; this.isAnyLeft() && waited < DYING_MS; waited += POLL_MS) await sleep(POLL_MS);
-    this.removeHome();
+    // Some are in no group of ours.
+    for (let waited = 0; existsSync(this.home) && waited < DYING_MS; waited += SETTLES_MS) {
+      this.removeHome();
+      await sleep(SETTLES_MS);
+    }
     running.delete(this);
   }
 
