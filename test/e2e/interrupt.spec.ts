@@ -69,7 +69,7 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
     ...['--environment.max_sessions', '4', '--rollout.concurrency', '4'],
   ]);
   const trains = () => /training .* step [1-9]/.test(output);
-  await eventually('training or an early end', () => trains() || command.exitCode !== null, 120_000, 100);
+  await eventually('training or an early end', () => trains() || command.exitCode !== null, 300_000, 100);
   if (!trains()) throw new Error(output);
   const started = [command.pid!, ...descendants(command.pid!)];
   // The command, a broker, six services, and a browser of several processes.
@@ -81,4 +81,4 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
 
   expect({ code, output: code === 130 ? '' : output }).toEqual({ code: 130, output: '' });
   expect([...marked(), ...running(started)]).toEqual([]);
-}, 180_000);
+}, 420_000);
