@@ -225,7 +225,7 @@ beforeAll(async () => {
     webDir,
   });
   page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(45_000);
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
   });
