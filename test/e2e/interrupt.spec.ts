@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 
 afterAll(() => {
-  for (const pid of [...descendants(command.pid!), ...marked()]) process.kill(pid, 'SIGKILL');
+  for (const pid of [...pidsBelow(command.pid!), ...marked()]) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -44,6 +44,8 @@ function markedByPs(): number[] {
   const lines = execFileSync('ps', ['-axEww', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
   return lines.filter((line) => line.includes(MARK)).map((line) => Number.parseInt(line, 10));
 }
+
+const pidsBelow = (ancestor: number) => descendants(ancestor).map(({ pid }) => pid);
 
 function quickstart(flags: string[]): ChildProcess {
   const [name, value] = MARK.split('=');
@@ -71,7 +73,7 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
   const trains = () => /training .* step [1-9]/.test(output);
   await eventually('training or an early end', () => trains() || command.exitCode !== null, 300_000, 100);
   if (!trains()) throw new Error(output);
-  const started = [command.pid!, ...descendants(command.pid!)];
+  const started = [command.pid!, ...pidsBelow(command.pid!)];
   // The command, a broker, six services, and a browser of several processes.
   expect(started.length).toBeGreaterThan(9);
 

@@ -119,7 +119,7 @@ export class BusService {
 
   /** What a durable consumer has to do yet; null where it does not exist. */
   async backlog(stream: string, durable: string): Promise<Backlog | null> {
-    return backlogOf(this.broker.jsm, stream, durable);
+    return backlogOf(this.broker, stream, durable);
   }
 
   /** Answers requests on a subject until stopped. */

@@ -17,7 +17,7 @@ import { Delivery, identityOf } from './delivery';
 import { DurableConsumer } from './durable-consumer';
 import { BusError, describeError, UnacceptableMessage } from './errors';
 import type { Publisher } from './publisher';
-import { isClosed, isTransient } from './retry';
+import { isClosed, isTransient, withRetry } from './retry';
 
 /** What a handler knows about the delivery. */
 export interface JetStreamContext {
@@ -116,7 +116,8 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   async start(): Promise<void> {
-    await this.consumer.open();
+    const { stream, durable } = this.options;
+    await withRetry(`read ${stream} as ${durable}`, this.broker, () => this.consumer.open());
     // A pull request dies with the connection it was made over: pull again at once instead of waiting for its expiry.
     const unsubscribe = this.broker.onReconnect(() => {
       this.consumer.forget();

@@ -111,6 +111,27 @@ describe('a broker that comes and goes', () => {
     await proxy.stop();
   });
 
+  it('begins to read, and asks what is left, while the broker is away', async () => {
+    const attempts = failedReconnections(bus, 15);
+    await nats.kill();
+    const seen: string[] = [];
+    const reading = bus.consume({
+      stream: STREAMS.tasks,
+      durable: 'loader',
+      subject: subjects.task('*'),
+      handle: async (task: Task) => {
+        seen.push(task.description);
+      },
+    });
+    const asking = bus.backlog(STREAMS.tasks, 'nobody');
+    await attempts;
+    await nats.launch();
+    await reading;
+    expect(await asking).toBeNull();
+    await bus.publishJson(subjects.task('run'), makeTask({ description: 'after' }), 'after');
+    await eventually('the task', () => seen.length === 1);
+  });
+
   it('recovers from a network that swallows everything', async () => {
     const proxy = await FaultyProxy.start(nats.port);
     const far = await connect('far', proxy.port);

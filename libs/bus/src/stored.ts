@@ -1,9 +1,4 @@
-import {
-  JetStreamApiError,
-  type JetStreamManager,
-  type MsgRequest,
-  type NextMsgRequest,
-} from '@nats-io/jetstream';
+import { JetStreamApiError, type MsgRequest, type NextMsgRequest } from '@nats-io/jetstream';
 import type { Broker } from './broker';
 import { readJson, type MessageSchema } from './codec';
 import type { Publisher } from './publisher';
@@ -54,16 +49,14 @@ export async function storedCount(broker: Broker, stream: string, subject: strin
 }
 
 /** Null where there is no such consumer: it was never made, or is gone with its stream. */
-export async function backlogOf(
-  jsm: JetStreamManager,
-  stream: string,
-  durable: string,
-): Promise<Backlog | null> {
-  try {
-    const { num_pending, num_ack_pending } = await jsm.consumers.info(stream, durable);
-    return { waiting: num_pending, unacknowledged: num_ack_pending };
-  } catch (error) {
-    if (error instanceof JetStreamApiError && [NO_CONSUMER, NO_STREAM].includes(error.code)) return null;
-    throw error;
-  }
+export async function backlogOf(broker: Broker, stream: string, durable: string): Promise<Backlog | null> {
+  return withRetry(`ask for the backlog of ${durable}`, broker, async () => {
+    try {
+      const { num_pending, num_ack_pending } = await broker.jsm.consumers.info(stream, durable);
+      return { waiting: num_pending, unacknowledged: num_ack_pending };
+    } catch (error) {
+      if (error instanceof JetStreamApiError && [NO_CONSUMER, NO_STREAM].includes(error.code)) return null;
+      throw error;
+    }
+  });
 }

@@ -4,7 +4,7 @@ export { FakeHub, type FakeRepository, type HubRequest } from './fake-hub';
 export { NatsServer, startNats, type NatsOptions } from './nats';
 export { PackageRegistry } from './package-registry';
 export { startPostgres, type PostgresServer } from './postgres';
-export { descendants, running } from './process-tree';
+export { descendants, running, type ProcessInfo } from './process-tree';
 export { eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';

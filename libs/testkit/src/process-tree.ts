@@ -1,44 +1,58 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Process ids of all that descends from a process, by way of parents that live. */
-export function descendants(ancestor: number): number[] {
-  const parents = [...parentsByProcess()];
-  const found = [ancestor];
-  for (const parent of found) {
-    found.push(...parents.filter(([, ppid]) => ppid === parent).map(([pid]) => pid));
+export interface ProcessInfo {
+  pid: number;
+  parent: number;
+  /** With its arguments. */
+  command: string;
+}
+
+/** All that descends from a process by way of parents that live; no zombies. */
+export function descendants(ancestor: number): ProcessInfo[] {
+  const all = processes();
+  const found: ProcessInfo[] = [];
+  for (let parents = [ancestor]; parents.length > 0;) {
+    const children = all.filter(({ parent }) => parents.includes(parent));
+    found.push(...children);
+    parents = children.map(({ pid }) => pid);
   }
-  return found.slice(1);
+  return found;
 }
 
 /** Those of some processes that have not ended. */
 export function running(pids: readonly number[]): number[] {
-  const parents = parentsByProcess();
-  return pids.filter((pid) => parents.has(pid));
+  const found = new Set(processes().map(({ pid }) => pid));
+  return pids.filter((pid) => found.has(pid));
 }
 
-/** The parent of every process that is no zombie. */
-function parentsByProcess(): Map<number, number> {
-  return new Map(process.platform === 'linux' ? parentsInProc() : parentsByPs());
+/** Every process that is no zombie. */
+function processes(): ProcessInfo[] {
+  return process.platform === 'linux' ? processesInProc() : processesByPs();
 }
 
-function parentsInProc(): [number, number][] {
+function processesInProc(): ProcessInfo[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.flatMap((pid): [number, number][] => {
+  return pids.flatMap((pid): ProcessInfo[] => {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return state === 'Z' ? [] : [[Number(pid), Number(parent)]];
+      if (state === 'Z') return [];
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return [{ pid: Number(pid), parent: Number(parent), command }];
     } catch {
       return [];
     }
   });
 }
 
-function parentsByPs(): [number, number][] {
-  const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
-  return lines
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, , state]) => !state.startsWith('Z'))
-    .map(([pid, parent]) => [Number(pid), Number(parent)]);
+function processesByPs(): ProcessInfo[] {
+  const lines = execFileSync('ps', ['-axww', '-o', 'pid=,ppid=,stat=,command='], { encoding: 'utf8' });
+  return [...lines.matchAll(/^\s*(\d+)\s+(\d+)\s+([^Z\s]\S*)\s+(.*)$/gm)].map(
+    ([, pid, parent, , command]) => ({
+      pid: Number(pid),
+      parent: Number(parent),
+      command,
+    }),
+  );
 }

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { browsers, codeOf, descendants, homeOfBrowser, isAlive, Lab, until, value } from '../test/support';
+import { descendants, running } from '@ui-rl/testkit';
+import { browsers, codeOf, homeOfBrowser, Lab, until, value } from '../test/support';
 import browser from './index';
 import { BrowserOptions } from './options';
 
@@ -175,7 +176,8 @@ describe('processes', () => {
     const started = descendants(child.pid!);
     expect(started.filter(({ command }) => command.includes('--type=renderer')).length).toBeGreaterThan(0);
     child.kill('SIGKILL');
-    await until(() => started.every(({ pid }) => !isAlive(pid)));
+    const pids = started.map(({ pid }) => pid);
+    await until(() => running(pids).length === 0);
     rmSync(folder, { recursive: true });
   });
 

@@ -1,14 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
-import {
-  codeOf,
-  descendants,
-  homeOfBrowser,
-  Lab,
-  programOf,
-  WebServer,
-  withoutNamespaces,
-} from '../test/support';
+import { descendants } from '@ui-rl/testkit';
+import { codeOf, homeOfBrowser, Lab, programOf, WebServer, withoutNamespaces } from '../test/support';
 
 const SECRET = 'what-only-the-service-knows';
 const PAGE = '<title>local</title>';

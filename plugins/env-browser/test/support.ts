@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Sessions, type Environment, type Reply, type Screenshot, type Task } from '@ui-rl/plugin-kit';
+import { descendants, type ProcessInfo } from '@ui-rl/testkit';
 import { chromium } from 'playwright';
 import { findBrowser } from '../src/find-browser';
 import browser from '../src/index';
@@ -153,28 +154,6 @@ export class WebServer {
   }
 }
 
-export interface ProcessInfo {
-  pid: number;
-  parent: number;
-  command: string;
-}
-
-/** All processes below one, from /proc. */
-export function descendants(ancestor: number): ProcessInfo[] {
-  const all = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => readProcess(Number(name)));
-  const found: ProcessInfo[] = [];
-  const walk = (pid: number) => {
-    for (const child of all.filter(({ parent }) => parent === pid)) {
-      found.push(child);
-      walk(child.pid);
-    }
-  };
-  walk(ancestor);
-  return found;
-}
-
 /** The main processes of the browsers this process has started. */
 export function browsers(): ProcessInfo[] {
   return descendants(process.pid).filter(
@@ -186,23 +165,6 @@ export function browsers(): ProcessInfo[] {
 export function homeOfBrowser(): string {
   const environment = readFileSync(`/proc/${browsers()[0].pid}/environ`, 'utf8');
   return /(?:^|\0)HOME=([^\0]+)/.exec(environment)![1];
-}
-
-export function isAlive(pid: number): boolean {
-  return readProcess(pid).length > 0;
-}
-
-/** Nothing where the process is gone, or a zombie. */
-function readProcess(pid: number): ProcessInfo[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (state === 'Z') return [];
-    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-    return [{ pid, parent: Number(parent), command }];
-  } catch {
-    return [];
-  }
 }
 
 export async function until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {

@@ -66,7 +66,7 @@ describe('the env process', () => {
     chmodSync(folder, 0o711);
     service = startService('env', { NATS_URL: `nats://127.0.0.1:${nats.port}`, TMPDIR: folder });
     await open();
-    const started = descendants(service.pid);
+    const started = descendants(service.pid).map(({ pid }) => pid);
     expect(started.length).toBeGreaterThan(2);
     service.child.kill(signal);
     expect(await service.exited).toBe(code);
