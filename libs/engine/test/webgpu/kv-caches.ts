@@ -1,10 +1,8 @@
-// Child process of a spec: the same things done to a cache on the host and to one on a device; what the rows then hold as JSON.
-import { writeFileSync } from 'node:fs';
 import { deviceMemory, tensor, type Tensor } from '@ui-rl/graph';
-import { DeviceKvCache } from '../src/kv-cache/device-kv-cache';
-import { HostKvCache } from '../src/kv-cache/host-kv-cache';
-import type { KvCache } from '../src/kv-cache/kv-cache';
-import { KvSessions } from '../src/kv-cache/kv-sessions';
+import { DeviceKvCache } from '../../src/kv-cache/device-kv-cache';
+import { HostKvCache } from '../../src/kv-cache/host-kv-cache';
+import type { KvCache } from '../../src/kv-cache/kv-cache';
+import { KvSessions } from '../../src/kv-cache/kv-sessions';
 
 const names = ['key.0', 'value.0', 'key.1'].map((name) => ({ past: `past_${name}`, added: `new_${name}` }));
 const shape = { rows: 8, kvHeads: 2, maxLength: 64, headDim: 3 };
@@ -70,13 +68,12 @@ async function exercise(first: KvCache): Promise<number[][]> {
   return states;
 }
 
-async function main([output]: string[]): Promise<void> {
+/** The same things done to a cache on the host and to one on a device: what the rows then hold. */
+export async function caches(): Promise<Record<'host' | 'device', number[][]>> {
   const sessions = new KvSessions(names, shape);
   const host = await exercise(new HostKvCache(shape, names));
   const device = await exercise(new DeviceKvCache(shape, names, sessions));
   await sessions.release();
   await memory.release();
-  writeFileSync(output, JSON.stringify({ host, device }));
+  return { host, device };
 }
-
-void main(process.argv.slice(2));

@@ -1,20 +1,23 @@
-// Child process of a spec: which inputs of sessions come from the host while an engine samples and trains on a device, as JSON.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadModelFolder } from '@ui-rl/models';
 import type { OptimStepRequest } from '@ui-rl/plugin-kit';
 import { InferenceSession, type Tensor } from 'onnxruntime-node';
-import { DeviceWorker } from '../src/device-worker';
-import type { ResolvedInput, TrainingDatum } from '../src/training/data';
-import type { WorkerForwardBackwardRequest, WorkerOptions, WorkerSampleRequest } from '../src/worker-api';
+import { DeviceWorker } from '../../src/device-worker';
+import type { ResolvedInput, TrainingDatum } from '../../src/training/data';
+import type { WorkerForwardBackwardRequest, WorkerOptions, WorkerSampleRequest } from '../../src/worker-api';
+import { fixtures } from '../test-model';
+
+type Phase = 'start' | 'sampling' | 'training';
 
 /** Names of inputs that were fed from the host, by what was going on. */
-const fromHost: Record<string, string[]> = {};
-let phase = 'start';
+const fromHost: Record<Phase, string[]> = { start: [], sampling: [], training: [] };
+let phase: Phase = 'start';
 
 type Run = (feeds: Record<string, Tensor>, ...rest: unknown[]) => Promise<unknown>;
 
-async function watchSessions(): Promise<void> {
+/** From here on, for the whole process. */
+function watchSessions(): void {
   const create = InferenceSession.create.bind(InferenceSession) as (
     ...all: unknown[]
   ) => Promise<InferenceSession>;
@@ -23,7 +26,7 @@ async function watchSessions(): Promise<void> {
     const run = session.run.bind(session) as Run;
     (session as unknown as { run: Run }).run = (feeds, ...rest) => {
       const names = Object.entries(feeds).filter(([, each]) => each.location === 'cpu');
-      const known = (fromHost[phase] ??= []);
+      const known = fromHost[phase];
       for (const [name] of names) if (!known.includes(name)) known.push(name);
       return run(feeds, ...rest);
     };
@@ -31,11 +34,12 @@ async function watchSessions(): Promise<void> {
   };
 }
 
-async function main([fixture, output]: string[]): Promise<void> {
-  await watchSessions();
-  const modelDir = join(fixture, 'model');
+/** Which inputs of sessions come from the host while an engine samples and trains on the device. */
+export async function residency(fixture: string): Promise<Record<Phase, string[]>> {
+  watchSessions();
+  const modelDir = join(fixtures, fixture, 'model');
   const { imageProcessor, family } = await loadModelFolder(modelDir);
-  const image = await imageProcessor.process(readFileSync(join(fixture, 'images', '0.png')));
+  const image = await imageProcessor.process(readFileSync(join(fixtures, fixture, 'images', '0.png')));
   const worker = new DeviceWorker();
   const options: WorkerOptions = {
     modelDir,
@@ -68,7 +72,7 @@ async function main([fixture, output]: string[]): Promise<void> {
     worker.handle('sample', {
       model: 'policy',
       prompt: promptOf(first),
-      maxTokens: 4 + seed,
+      maxTokens: 2 + seed,
       temperature: 1,
       topP: 1,
       seed,
@@ -107,7 +111,5 @@ async function main([fixture, output]: string[]): Promise<void> {
   phase = 'training';
   await train();
   await worker.handle('stop', undefined);
-  writeFileSync(output, JSON.stringify(fromHost));
+  return fromHost;
 }
-
-void main(process.argv.slice(2));

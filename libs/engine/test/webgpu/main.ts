@@ -1,0 +1,48 @@
+// Child process of a spec: everything that is to be seen on WebGPU, as JSON. One process, since a driver in software spends most of
+// its time on compiling shaders.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deviceMemory, freeTensors, tensor } from '@ui-rl/graph';
+import { golden, type Golden } from './golden';
+import { caches } from './kv-caches';
+import { manySteps, oneStep, type Step, type Steps } from './one-step';
+import { residency } from './residency';
+
+export interface Results {
+  cpu: Steps;
+  gpu: Steps;
+  /** As one graph; checkpoints and answers are as they are layer by layer. */
+  whole: Step;
+  families: Record<string, Golden>;
+  caches: Awaited<ReturnType<typeof caches>>;
+  residency: Awaited<ReturnType<typeof residency>>;
+}
+
+/** The device lives, and keeps its shaders, as long as it has a session. */
+async function keepingShaders<T>(work: () => Promise<T>): Promise<T> {
+  const memory = deviceMemory('webgpu');
+  freeTensors(Object.values(await memory.upload({ any: tensor('float32', [1], [1]) })));
+  try {
+    return await work();
+  } finally {
+    await memory.release();
+  }
+}
+
+async function results(fixture: string, families: readonly string[], folder: string): Promise<Results> {
+  const layers = { gradientCheckpointing: 'on' } as const;
+  const cpu = await manySteps(fixture, { device: 'cpu', ...layers }, join(folder, 'cpu'));
+  const gpu = await manySteps(fixture, { device: 'webgpu', ...layers }, join(folder, 'gpu'));
+  const whole = await oneStep(fixture, { device: 'webgpu', gradientCheckpointing: 'off' });
+  const goldens: Record<string, Golden> = {};
+  for (const name of families) goldens[name] = await golden(name, 'webgpu');
+  const others = { caches: await caches(), residency: await residency(fixture) };
+  return { cpu, gpu, whole, families: goldens, ...others };
+}
+
+async function main([folder, fixture, ...families]: string[]): Promise<void> {
+  const found = await keepingShaders(() => results(fixture, families, folder));
+  writeFileSync(join(folder, 'results.json'), JSON.stringify(found));
+}
+
+void main(process.argv.slice(2));
