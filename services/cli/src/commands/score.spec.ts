@@ -13,7 +13,6 @@ interface Golden {
   response_ids: number[];
   logprobs: number[];
   greedy_ids: number[];
-  special_ids: Record<string, number>;
   lora: { logprobs: number[] };
 }
 
@@ -68,40 +67,18 @@ function largestDifference(found: readonly (number | null)[], expected: readonly
   return Math.max(...expected.map((value, index) => Math.abs(value - (found[index + 1] ?? Number.NaN))));
 }
 
-describe.each([
-  'qwen2-vl-b',
-  'qwen2-5-vl-a',
-  'qwen3-vl-a',
-  'qwen3-vl-moe-a',
-  'idefics2-b',
-  'idefics3-a',
-  'smolvlm-a',
-  'llava-a',
-  'llava-b',
-  'llava-onevision-a',
-  'llava-onevision-c',
-])('ui-rl score, %s', (name) => {
-  const { expected, model, answered } = open(name);
-  const sampled = [...expected.prompt_ids, ...expected.response_ids];
+// Conversations with every family are compared with the reference beside the class that loads them; here one passes through the command.
+describe('ui-rl score', () => {
+  const { expected, model, answered } = open('qwen3-vl-a');
 
   it('gives the log-probabilities of the reference, and says which tokens are answers', async () => {
     const scores = await run<Scores>('score', '--model', model, '--input', answered());
+    const sampled = [...expected.prompt_ids, ...expected.response_ids];
     expect(scores.token_ids.slice(0, sampled.length)).toEqual(sampled);
     expect(scores.logprobs).toHaveLength(scores.token_ids.length);
-    expect(scores.logprobs[0]).toBeNull();
     expect(largestDifference(scores.logprobs, expected.logprobs)).toBeLessThan(1e-4);
     const last = scores.assistant_mask.slice(expected.prompt_ids.length, sampled.length);
     expect(last).toEqual(expected.response_ids.map(() => 1));
-    // What the template writes behind the answer was not sampled.
-    expect(scores.assistant_mask.slice(sampled.length)).not.toContain(1);
-    const before = scores.token_ids.filter((_, place) => {
-      return place < expected.prompt_ids.length && scores.assistant_mask[place] === 1;
-    });
-    // LLaVA-OneVision's template writes a space more before an answer than at the end of a prompt.
-    expect(before.length > 2).toBe(!name.startsWith('llava-onevision'));
-    const { '<|image_pad|>': imageToken = expected.special_ids['<image>'] } = expected.special_ids;
-    const placeholders = sampled.filter((id) => id === imageToken);
-    expect(scores.image_tokens.reduce((sum, tokens) => sum + tokens)).toBe(placeholders.length);
   });
 });
 
@@ -161,20 +138,8 @@ describe('ui-rl score, bad input', () => {
   });
 });
 
-describe.each([
-  'qwen2-vl-a',
-  'qwen2-5-vl-b',
-  'qwen3-vl-a',
-  'qwen3-vl-moe-b',
-  'idefics2-a',
-  'idefics3-b',
-  'smolvlm-a',
-  'llava-a',
-  'llava-b',
-  'llava-onevision-b',
-  'llava-onevision-c',
-])('ui-rl generate, %s', (name) => {
-  const { expected, model, asked } = open(name);
+describe('ui-rl generate', () => {
+  const { expected, model, asked, answered } = open('qwen3-vl-a');
 
   it('takes the likeliest tokens, those of the reference', async () => {
     const flags = ['--model', model, '--input', asked(), '--max-tokens', '32'];
@@ -183,10 +148,6 @@ describe.each([
     expect(answer.token_ids).toEqual(expected.greedy_ids);
     expect(answer.logprobs).toHaveLength(32);
   });
-});
-
-describe('ui-rl generate', () => {
-  const { model, asked, answered } = open('qwen3-vl-a');
 
   it('samples by its seed', async () => {
     const flags = ['--model', model, '--input', asked(), '--max-tokens', '8', '--temperature', '1'];
