@@ -10,6 +10,8 @@ import { familyOf } from './registry';
 import { predictingNext } from './common/next-tokens';
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
+/** Threads that wait awake for the next operation of a small model take the cores from other specs. */
+const oneThread = { threads: 1 };
 
 interface Expected {
   images: ImageGeometry[];
@@ -107,7 +109,7 @@ async function featuresOf(
   parameters: Parameters,
   adapter: Feeds = {},
 ): Promise<{ features: Feeds; firstRows: number[] }> {
-  const session = await Session.create(family.buildForward({ kind: 'vision', parameters }).graph);
+  const session = await Session.create(family.buildForward({ kind: 'vision', parameters }).graph, oneThread);
   const { feeds, firstRows } = family.visionFeeds(images);
   const features = await session.run(taken(session, { ...feeds, ...adapter }));
   await session.release();
@@ -154,9 +156,11 @@ async function greedy(
   const { features, firstRows } = await featuresOf(golden, parameters(), adapter);
   const prefill = await Session.create(
     family.buildForward({ kind: 'sampler', parameters: parameters(), pass: 'prompt', images: true }).graph,
+    oneThread,
   );
   const decode = await Session.create(
     family.buildForward({ kind: 'sampler', parameters: parameters(), pass: 'token', images: false }).graph,
+    oneThread,
   );
   const capacity = Math.max(...prompts.map((prompt) => prompt.length)) + count;
   const caches = emptyCaches(family, prompts.length, capacity);
@@ -222,7 +226,7 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
   ): Promise<Float32Array> {
     const { graph, logProbs } = golden.family.buildForward({ kind: 'trainer', parameters, images });
     graph.output('log_probs', logProbs);
-    const session = await Session.create(graph);
+    const session = await Session.create(graph, oneThread);
     const shown = images === 'none' ? [] : golden.images.map((_, i) => i);
     const row = { ...predictingNext(tokenIds), images: shown };
     const batch = golden.family.trainerFeeds([row], golden.images, { images });
@@ -274,7 +278,7 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
     const values = gradients(loss, [...parameterInputs.values()]);
     values.forEach((value, i) => graph.output(`gradient:${names[i]}`, value));
     graph.output('loss', loss);
-    const session = await Session.create(graph);
+    const session = await Session.create(graph, oneThread);
     const row = { ...predictingNext(ids, expected.prompt_ids.length), images: images.map((_, i) => i) };
     const batch = family.trainerFeeds([row], images, { images: 'patches' });
     const { loss: found, ...results } = await session.run({ ...batch.feeds, ...feeds });

@@ -19,7 +19,7 @@ async function logProbs(
   const parameters = new Parameters(options);
   const { graph, logProbs: values } = family.buildForward({ kind: 'trainer', parameters, images: 'none' });
   graph.output('log_probs', values);
-  const session = await Session.create(graph);
+  const session = await Session.create(graph, { threads: 1 });
   const row = { ...predictingNext(tokenIds), images: [] };
   const { feeds } = family.trainerFeeds([row], [], { images: 'none' });
   const taken = [...parameters.inputs.keys()].map((name) => [name, adapter[name]] as const);

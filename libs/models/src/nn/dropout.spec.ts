@@ -101,7 +101,7 @@ describe('against PEFT with the same masks', () => {
     gradients(loss, [...parameters.inputs.values()]).forEach((value, i) =>
       graph.output(`d.${names[i]}`, value),
     );
-    const session = await Session.create(graph);
+    const session = await Session.create(graph, { threads: 1 });
     const tokenIds = [...conversation.prompt_ids, ...conversation.response_ids];
     const reference = await WeightStore.openFile(join(golden, 'expected.safetensors'));
     const images = conversation.images.map(({ grid }) => ({ grid, patches: new Float32Array(0) }));

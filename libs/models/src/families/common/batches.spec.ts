@@ -37,7 +37,7 @@ beforeAll(async () => {
   const trainer = family.buildForward({ kind: 'trainer', parameters, images: 'patches' });
   trainer.graph.output('log_probs', trainer.logProbs);
   trainer.graph.output('entropy', trainer.entropy());
-  session = await Session.create(trainer.graph);
+  session = await Session.create(trainer.graph, { threads: 1 });
 });
 afterAll(() => session.release());
 
@@ -81,7 +81,7 @@ test('hidden states of the selected positions are what the output layer reads', 
   graph.output('hidden', hidden);
   graph.output('again', ops.logSoftmax(ops.linear(hidden, weight), 1));
   graph.output('log_probs', logProbs);
-  const own = await Session.create(graph);
+  const own = await Session.create(graph, { threads: 1 });
   const text = rows[2];
   const results = await own.run(family.trainerFeeds([text], [], { images: 'none' }).feeds);
   await own.release();
