@@ -117,9 +117,9 @@ async function gradientsBy(runner: PassRunner, mode: ImageMode, feeds: Feeds, { 
   return { first, second, scored, accumulated: new Map(gradients) };
 }
 
-function largest(values: Iterable<number>): number {
+function largest(values: ArrayLike<number>): number {
   let most = 0;
-  for (const value of values) most = Math.max(most, Math.abs(value));
+  for (let i = 0; i < values.length; i++) most = Math.max(most, Math.abs(values[i]));
   return most;
 }
 
