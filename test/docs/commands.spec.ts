@@ -55,9 +55,13 @@ class Slots {
   }
 }
 
-/** Types the commands of every page, in order; pages at the same time, as many commands as there are cores. */
+/**
+ * Types the commands of every page, in order; pages at the same time, as many commands as there are cores. What stands on several pages
+ * is typed once, if the lines above leave the same environment.
+ */
 class Reader {
   readonly typed = new Map<Command, Typed>();
+  private readonly known = new Map<string, Promise<Typed>>();
   private readonly gates = { 'an open run': new Gate(), 'a trained run': new Gate() };
   private readonly slots = new Slots(2);
   private trained: Promise<void> | undefined;
@@ -72,16 +76,24 @@ class Reader {
 
   private async read(page: readonly Command[]): Promise<void> {
     for (const command of page) {
-      const rule = runOf(command)!;
-      if (rule.needs !== undefined) await this.gates[rule.needs].opened;
-      const type = () => this.sandbox.type(command.line, command.before, rule);
-      // A run does not wait for those who want to see it going on.
-      const typed = await (rule.needs === 'an open run' ? type() : this.slots.hold(type));
-      this.typed.set(command, typed);
-      if (rule.goesOnAfter === undefined) continue;
+      const script = [...command.before, command.line].join('\n');
+      const typed = this.known.get(script) ?? this.type(command);
+      this.known.set(script, typed);
+      this.typed.set(command, await typed);
+    }
+  }
+
+  private async type(command: Command): Promise<Typed> {
+    const rule = runOf(command)!;
+    if (rule.needs !== undefined) await this.gates[rule.needs].opened;
+    const type = () => this.sandbox.type(command.line, command.before, rule);
+    // A run does not wait for those who want to see it going on.
+    const typed = await (rule.needs === 'an open run' ? type() : this.slots.hold(type));
+    if (rule.goesOnAfter !== undefined) {
       this.gates['an open run'].open();
       this.trained = typed.settles().finally(() => this.gates['a trained run'].open());
     }
+    return typed;
   }
 }
 
