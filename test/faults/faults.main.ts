@@ -25,8 +25,8 @@ async function play(scenario: Scenario): Promise<boolean> {
   try {
     const problems = await lab.play(scenario);
     const seconds = Math.round((performance.now() - began) / 1000);
-    const steps = lab.log.steps.length;
-    const episodes = lab.log.trajectories;
+    const steps = lab.log?.steps.length ?? 0;
+    const episodes = lab.log?.trajectories ?? [];
     const failed = episodes.filter(({ status }) => status === 'invalid').length;
     console.log(
       `${scenario.name}: ${problems.length === 0 ? 'ok' : 'FAILURE'}, ${seconds} s, ${steps} steps, ${episodes.length} episodes, ${failed} of them invalid`,

@@ -19,7 +19,7 @@ const RUN_MS = 300_000;
 /** A fleet, and the run that a scenario disturbs. */
 export class FaultLab {
   private runs = 0;
-  /** Of the run that was begun last. */
+  /** Of the run that was begun last; a scenario has one once it has begun one. */
   log!: RunLog;
   /** What a scenario found that no run must show. */
   readonly problems: string[] = [];

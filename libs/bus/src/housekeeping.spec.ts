@@ -99,6 +99,20 @@ describe('what runs leave behind', () => {
     await eventually('its end, too', async () => !(await consumers()).includes('evaluator-over-eval'));
   });
 
+  it('tells the end of a run once where the process died that ended it', async () => {
+    await createRuns('cut', 'told');
+    const at = new Date().toISOString();
+    await bus.runsBucket.put('cut.state', { phase: 'failed', since: at, reason: 'no such model' });
+    await bus.runs.changePhase('told', 'stopped');
+    const phases: unknown[] = [];
+    await read(STREAMS.events, 'phases', subjects.event('*', 'phase'), phases);
+    bus.keepHouse(EVERY);
+    const end = { type: 'phase', runId: 'cut', phase: 'failed', reason: 'no such model', at };
+    await eventually('the end', () => phases.length >= 4);
+    await drained(bus, STREAMS.events, 'phases');
+    expect(phases.slice(3)).toEqual([end]);
+  });
+
   it('a consumer of one process alone goes when it stops, or with the process', async () => {
     const own = await bus.consume({
       stream: STREAMS.events,

@@ -47,6 +47,8 @@ class Housekeeper {
   private readonly logger: Logger;
   /** Consumers of ended runs that nobody waited at in the last round, and how far they had come. */
   private idle = new Map<string, number>();
+  /** Ended runs whose last phase is announced for certain. */
+  private readonly announced = new Set<string>();
 
   constructor(private readonly parts: HousekeepingParts) {
     this.logger = parts.broker.logger;
@@ -63,11 +65,22 @@ class Housekeeper {
 
   private async round(): Promise<void> {
     const states = await this.parts.runs.states();
+    await this.announceEnds(states);
     await this.refuseTasks(states);
     await this.emptyRollouts(states);
     await this.deleteConsumers(states);
     for (const stream of [STREAMS.trajectories, STREAMS.events])
       await makeRoom(this.parts.broker, stream, states);
+  }
+
+  /** Nobody serves a run that has ended: where the process died that ended it, nobody else would tell. */
+  private async announceEnds(states: ReadonlyMap<string, RunState>): Promise<void> {
+    for (const [runId, { phase }] of states) {
+      if (!FINAL_PHASES.includes(phase) || this.announced.has(runId)) continue;
+      await this.parts.runs.announcePhase(runId);
+      this.announced.add(runId);
+    }
+    for (const runId of this.announced) if (!states.has(runId)) this.announced.delete(runId);
   }
 
   /** Never silence: what nobody will do any more becomes a dead letter. */

@@ -6,17 +6,20 @@ import {
   runOfKey,
   subjects,
   LoaderState,
+  PhaseEvent,
   PolicyState,
   RunRecord,
   RunState,
+  STREAMS,
   type RunCreatedEvent,
   type RunPhase,
 } from '@ui-rl/contracts';
 import type { Broker } from './broker';
-import type { MessageClass } from './codec';
+import { readJson, type MessageClass } from './codec';
 import { BusError, describeError } from './errors';
 import type { KvBucket, KvChange } from './kv';
 import type { Publisher } from './publisher';
+import { withRetry } from './retry';
 import { DUPLICATE_WINDOW_MS } from './topology';
 import { acquireLease, LeaseLost, type Lease, type LeaseRequest } from './lease';
 
@@ -147,11 +150,22 @@ export class RunDirectory {
     };
     const entry = await this.bucket.change(runKeys.state(runId), next, RunState);
     if (entry?.value.phase !== phase) return false;
-    await this.publisher.event(
-      { type: 'phase', runId, phase, reason: entry.value.reason, at: entry.value.since },
-      `${phase}.${entry.value.since}`,
-    );
+    await this.publishPhase(runId, entry.value);
     return true;
+  }
+
+  /** Publishes the event of the phase that a run is in, where its last one is another: whoever changed it ended before that. */
+  async announcePhase(runId: string): Promise<void> {
+    const subject = subjects.event(runId, 'phase');
+    // First, so that what somebody changes meanwhile is announced at most twice, under one id.
+    const last = await withRetry(`look up ${subject}`, this.broker, () =>
+      this.broker.jsm.direct.getMessage(STREAMS.events, { last_by_subj: subject }),
+    );
+    const state = await this.state(runId);
+    if (state === null) return;
+    const read = last === null ? null : readJson(last.data, PhaseEvent);
+    if (read?.ok === true && read.value.phase === state.phase && read.value.at === state.since) return;
+    await this.publishPhase(runId, state);
   }
 
   /** The phase now and after each change, until the signal aborts. */
@@ -213,6 +227,10 @@ export class RunDirectory {
   /** Puts a task into the queue of a run, as `nats pub uirl.task.<run>` does. */
   async publishTask(runId: string, task: unknown, id: string): Promise<void> {
     await this.publisher.publishJson(subjects.task(runId), task, id);
+  }
+
+  private publishPhase(runId: string, { phase, since, reason }: RunState): Promise<void> {
+    return this.publisher.event({ type: 'phase', runId, phase, reason, at: since }, `${phase}.${since}`);
   }
 
   /** A record that nobody can read is no run for anybody; the others go on. */

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import type { Logger } from '@nestjs/common';
 import {
   DiscardPolicy,
   JetStreamApiError,
@@ -30,35 +30,61 @@ export interface Stores {
   files: ObjectStore;
 }
 
-/** Creates what is missing of streams and buckets. Of those that exist it changes what they do when full, and no size: an operator may have tuned it. */
+/**
+ * Creates what is missing of streams and buckets. Of those that exist it changes what they do when full, and no size: an operator may have
+ * tuned it. Where the store cannot reserve what all of them may hold, they share it, and none has a bound of its own: a part of them
+ * would leave nothing to the others.
+ */
 export async function ensureTopology(
   js: JetStreamClient,
   jsm: JetStreamManager,
   logger: Logger,
 ): Promise<Stores> {
-  for (const kept of STREAM_STORAGE) await ensureStream(jsm, kept, logger);
+  try {
+    return await ensureAll(js, jsm, (maxBytes = -1) => maxBytes);
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError) || !STORE_TOO_SMALL.has(error.code)) throw error;
+    logger.warn(
+      'the store of NATS is too small to reserve what each stream may hold: they share it, without bounds of their own',
+    );
+    await giveBackReservations(jsm);
+    return ensureAll(js, jsm, () => -1);
+  }
+}
+
+/** @param boundOf what is reserved for a stream that is created, in bytes; -1: nothing */
+async function ensureAll(
+  js: JetStreamClient,
+  jsm: JetStreamManager,
+  boundOf: (maxBytes?: number) => number,
+): Promise<Stores> {
+  for (const kept of STREAM_STORAGE) await ensureStream(jsm, kept, boundOf(kept.maxBytes));
   const kvm = new Kvm(js);
   const objm = new Objm(js);
   const storage = StorageType.File;
-  const { runs, checkpoints, files } = BUCKET_STORAGE;
-  return {
+  const { runs, deadLetters, checkpoints, files } = BUCKET_STORAGE;
+  const ttl = deadLetters.maxAgeMs;
+  const stores = {
     runs: await kvm.create(runs.name, { history: 1, storage }),
-    deadLetters: await ensureDeadLetters(kvm, jsm, logger),
+    deadLetters: await kvm.create(deadLetters.name, {
+      ...{ history: 1, storage, ttl, max_bytes: boundOf(deadLetters.maxBytes) },
+    }),
     checkpoints: await objm.create(checkpoints.name, { storage }),
     files: await objm.create(files.name, { storage }),
   };
+  // Buckets refuse new values when full; of this one the handlers of messages that cannot be read would wait for ever.
+  await bringUpToDate(jsm, `KV_${deadLetters.name}`, { discard: DiscardPolicy.Old });
+  return stores;
 }
 
-/** Buckets refuse new values when full; of this one the handlers of messages that cannot be read would wait for ever. */
-async function ensureDeadLetters(kvm: Kvm, jsm: JetStreamManager, logger: Logger): Promise<KV> {
-  const { name, maxAgeMs, maxBytes = -1 } = BUCKET_STORAGE.deadLetters;
-  const bucket = await kvm.create(name, { history: 1, storage: StorageType.File, ttl: maxAgeMs });
-  const { size, max_bytes } = await bucket.status();
-  const stream = `KV_${name}`;
-  await bringUpToDate(jsm, stream, { discard: DiscardPolicy.Old });
-  if (max_bytes > 0 || size > maxBytes) return bucket;
-  await withRoomFor(maxBytes, stream, logger, (bytes) => bringUpToDate(jsm, stream, { max_bytes: bytes }));
-  return bucket;
+/** Takes the bounds away that streams have from here; what an operator has set stays. */
+async function giveBackReservations(jsm: JetStreamManager): Promise<void> {
+  const reserved = new Map(STREAM_STORAGE.map(({ name, maxBytes }) => [name, maxBytes]));
+  reserved.set(`KV_${BUCKET_STORAGE.deadLetters.name}`, BUCKET_STORAGE.deadLetters.maxBytes);
+  for await (const { config } of jsm.streams.list()) {
+    if (config.max_bytes > 0 && reserved.get(config.name) === config.max_bytes)
+      await jsm.streams.update(config.name, { max_bytes: -1 });
+  }
 }
 
 /** What a stream does when it is full, and what it lets go. */
@@ -71,44 +97,24 @@ function behaviourOf({ kind, full, maxAgeMs, maxPerSubject }: KeptStream): Parti
   return kind === 'queue' ? { ...behaviour, discard_new_per_subject: true } : behaviour;
 }
 
-async function ensureStream(jsm: JetStreamManager, kept: KeptStream, logger: Logger): Promise<void> {
-  const { name, subjects, kind, maxBytes = -1 } = kept;
+async function ensureStream(jsm: JetStreamManager, kept: KeptStream, maxBytes: number): Promise<void> {
+  const { name, subjects, kind } = kept;
   const behaviour = behaviourOf(kept);
   if (await bringUpToDate(jsm, name, behaviour)) return;
-  const config = {
-    ...behaviour,
-    name,
-    subjects,
-    retention: kind === 'queue' ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
-    storage: StorageType.File,
-    // Single messages are read as they are, not as base64.
-    allow_direct: kind !== 'queue',
-    duplicate_window: nanos(Math.min(DUPLICATE_WINDOW_MS, kept.maxAgeMs ?? Infinity)),
-  };
-  await withRoomFor(maxBytes, name, logger, async (bytes) => {
-    try {
-      await jsm.streams.add({ ...config, max_bytes: bytes });
-    } catch (error) {
-      if (!(error instanceof JetStreamApiError) || error.code !== STREAM_EXISTS) throw error;
-    }
-  });
-}
-
-/** Has a bound set; where the store cannot reserve as much, there is none. */
-async function withRoomFor(
-  maxBytes: number,
-  name: string,
-  logger: Logger,
-  set: (maxBytes: number) => Promise<unknown>,
-): Promise<void> {
   try {
-    await set(maxBytes);
+    await jsm.streams.add({
+      ...behaviour,
+      name,
+      subjects,
+      retention: kind === 'queue' ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
+      storage: StorageType.File,
+      max_bytes: maxBytes,
+      // Single messages are read as they are, not as base64.
+      allow_direct: kind !== 'queue',
+      duplicate_window: nanos(Math.min(DUPLICATE_WINDOW_MS, kept.maxAgeMs ?? Infinity)),
+    });
   } catch (error) {
-    if (!(error instanceof JetStreamApiError) || !STORE_TOO_SMALL.has(error.code)) throw error;
-    logger.warn(
-      `the store of NATS is too small to reserve ${maxBytes} bytes for ${name}: created without a bound`,
-    );
-    await set(-1);
+    if (!(error instanceof JetStreamApiError) || error.code !== STREAM_EXISTS) throw error;
   }
 }
 

@@ -111,6 +111,7 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     ...SERVICE,
     is: 'asks for episodes, for the tasks of a run and for those that people publish; decides on runs that a host cannot serve',
     publishes: [...SERVICE.publishes, ...rollouts('train', 'eval'), ...events('phase'), BLOBS],
+    looksUp: [BLOBS, ...events('phase')],
     consumes: consuming(STREAMS.tasks, subjects.task(ANY)),
     tidies: [STREAMS.tasks, STREAMS.rollouts, STREAMS.trajectories, STREAMS.events],
     answers: [...servingOf('task-loader'), ...unservedBy(...SERVED_BY)],

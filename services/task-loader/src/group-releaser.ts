@@ -22,6 +22,8 @@ export class GroupReleaser {
   private phase: RunState['phase'] | null = null;
   private requested = 0;
   private takenOut: readonly string[] = [];
+  /** What was released, as far as this process knows: a broker may come back without it. */
+  private known: LoaderState | undefined;
   private releasing: Promise<void> = Promise.resolve();
   private signal: AbortSignal;
 
@@ -38,34 +40,49 @@ export class GroupReleaser {
     const { runId } = this.plan;
     const ended = new AbortController();
     this.signal = AbortSignal.any([signal, ended.signal]);
-    const phases = this.follow(runs.watchState(runId, this.signal), ({ phase }: RunState) => {
+    const phases = this.follow(runs.watchState(runId, this.signal), async ({ phase }: RunState) => {
       this.phase = phase;
+      await runs.announcePhase(runId);
       if (FINAL_PHASES.includes(phase)) ended.abort();
     });
     const demand = this.follow(runs.watchPolicy(runId, this.signal), (policy: PolicyState) => {
       this.requested = policy.groupsRequested;
       this.takenOut = policy.takenOut ?? [];
     });
+    // Neither needs to have changed where the broker comes back without what was released last.
+    let unsubscribe: () => void = () => undefined;
+    const returns = new Promise<never>((_, reject) => {
+      unsubscribe = this.bus.onReconnect(() => void this.releaseNext().catch(reject));
+    });
     try {
-      await Promise.all([phases, demand]);
+      await Promise.race([Promise.all([phases, demand]), returns]);
     } finally {
+      unsubscribe();
       ended.abort();
     }
   }
 
-  private async follow<T>(changes: AsyncIterable<T>, apply: (change: T) => void): Promise<void> {
+  private async follow<T>(
+    changes: AsyncIterable<T>,
+    apply: (change: T) => void | Promise<void>,
+  ): Promise<void> {
     for await (const change of changes) {
-      apply(change);
-      this.releasing = this.releasing.then(() => this.release());
-      await this.releasing;
+      await apply(change);
+      await this.releaseNext();
     }
+  }
+
+  /** One after the other. */
+  private releaseNext(): Promise<void> {
+    this.releasing = this.releasing.then(() => this.release());
+    return this.releasing;
   }
 
   private async release(): Promise<void> {
     const key = runKeys.loader(this.plan.runId);
     const entry = await this.bus.runsBucket.get(key, LoaderState);
     const stored = entry?.value ?? { groupsReleased: 0 };
-    let state = this.withTakenOut(stored);
+    let state = this.withTakenOut(entry === null ? (this.known ?? stored) : stored);
     let revision: number | null = entry?.revision ?? 0;
     if (state !== stored) revision = await this.bus.runsBucket.update(key, state, revision);
     while (revision !== null && this.phase === 'training' && !this.signal.aborted) {
@@ -74,6 +91,7 @@ export class GroupReleaser {
       await this.publish(groupsReleased, state.takenOut);
       state = { groupsReleased: groupsReleased + 1, takenOut: state.takenOut };
       revision = await this.bus.runsBucket.update(key, state, revision);
+      if (revision !== null) this.known = state;
     }
     // Another task-loader serves the run too: go on from what it has counted.
     if (revision === null) return this.release();

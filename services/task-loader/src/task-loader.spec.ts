@@ -2,9 +2,20 @@ import 'reflect-metadata';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { BusService, type Consumption, type DeadLetter } from '@ui-rl/bus';
-import { ANY, type PolicyState, RolloutRequest, SEED_RANGES, STREAMS, subjects } from '@ui-rl/contracts';
+import {
+  ANY,
+  BUCKETS,
+  type PhaseEvent,
+  type PolicyState,
+  RolloutRequest,
+  runKeys,
+  SEED_RANGES,
+  STREAMS,
+  subjects,
+} from '@ui-rl/contracts';
 import { openApplication } from '@ui-rl/service';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { drained, eventually, freePort, type NatsServer, startFromSource, startNats } from '@ui-rl/testkit';
@@ -97,6 +108,12 @@ describe('task-loader', () => {
     });
     ends.push(() => consumption.stop());
     return seen;
+  }
+
+  /** As if it had never been written. */
+  async function forgetKey(key: string): Promise<void> {
+    const jsm = await jetstreamManager(bus.connection);
+    await jsm.streams.purge(`KV_${BUCKETS.runs}`, { filter: `$KV.${BUCKETS.runs}.${key}` });
   }
 
   const groupsOf = (rollouts: RolloutRequest[]) =>
@@ -215,6 +232,48 @@ describe('task-loader', () => {
     await eventually('group 3 again', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
     await allSeen(runId);
     expect(seen).toHaveLength(3 * GROUP_SIZE);
+  });
+
+  it.each([
+    [
+      'knows of fewer groups',
+      (runId: string) => bus.runsBucket.put(runKeys.loader(runId), { groupsReleased: 2 }),
+    ],
+    ['knows of none', (runId: string) => forgetKey(runKeys.loader(runId))],
+  ])('goes on where it was when the broker comes back and %s', async (_, lose) => {
+    const runId = await createRun();
+    const seen = await collect(runId);
+    await request(runId, 3);
+    await startLoader(runId);
+    await eventually('3 groups', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
+    await lose(runId);
+    await nats.kill();
+    await nats.launch();
+    await eventually('3 groups again', async () => (await bus.runs.loader(runId))?.groupsReleased === 3);
+    await request(runId, 4);
+    await eventually('group 4', async () => (await bus.runs.loader(runId))?.groupsReleased === 4);
+    // A broker that was killed may deliver again what was acknowledged.
+    const released = () => new Set(seen.map(({ rolloutId }) => rolloutId)).size;
+    await eventually('all of them', () => released() === 4 * GROUP_SIZE);
+    expect(new Set(seen.map(({ groupIndex }) => groupIndex))).toEqual(new Set([0, 1, 2, 3]));
+  });
+
+  it('publishes the phase that a run is in where whoever changed it did not come to that', async () => {
+    const runId = await createRun('baseline');
+    const phases: string[] = [];
+    const consumption = await bus.consume<PhaseEvent>({
+      stream: STREAMS.events,
+      durable: `phases-${runId}`,
+      subject: subjects.event(runId, 'phase'),
+      handle: async ({ phase }) => void phases.push(phase),
+    });
+    ends.push(() => consumption.stop());
+    await startLoader(runId);
+    await bus.runsBucket.put(runKeys.state(runId), { phase: 'training', since: new Date().toISOString() });
+    await eventually('the phase', () => phases.includes('training'));
+    await bus.runs.changePhase(runId, 'final_eval');
+    await eventually('the next one', () => phases.includes('final_eval'));
+    expect(phases).toEqual(['baseline', 'training', 'final_eval']);
   });
 
   it('leaves out what the learner has taken out, and forgets that for no group that is released again', async () => {

@@ -1,4 +1,10 @@
-import { type BusService, type Consumption, FINAL_PHASES, type MessageSchema } from '@ui-rl/bus';
+import {
+  type BusService,
+  type Consumption,
+  FINAL_PHASES,
+  type JetStreamContext,
+  type MessageSchema,
+} from '@ui-rl/bus';
 import {
   ANY,
   EVENTS,
@@ -12,22 +18,22 @@ import { eventually } from '@ui-rl/testkit';
 
 /** Everything a run has published, in order, each message of a stream once. */
 export class RunLog {
-  private readonly storedEvents = new Map<number, RunEvent>();
-  private readonly storedTrajectories = new Map<number, Trajectory>();
+  private readonly storedEvents = new StoredMessages<RunEvent>();
+  private readonly storedTrajectories = new StoredMessages<Trajectory>();
   private consumptions: Consumption[] = [];
 
   private constructor(readonly runId: string) {}
 
   static async follow(bus: BusService, runId: string): Promise<RunLog> {
     const log = new RunLog(runId);
-    const follow = <T>(stream: string, subject: string, into: Map<number, T>, schema: MessageSchema<T>) =>
+    const follow = <T>(stream: string, subject: string, into: StoredMessages<T>, schema: MessageSchema<T>) =>
       bus.consume<T>({
         stream,
         durable: `test-${runId}`,
         subject,
         schema,
         ackWaitMs: 2_000,
-        handle: async (message, { streamSequence }) => void into.set(streamSequence, message),
+        handle: async (message, context) => into.add(message, context),
       });
     log.consumptions = await Promise.all([
       follow(STREAMS.events, subjects.event(runId, ANY), log.storedEvents, EVENTS),
@@ -42,13 +48,13 @@ export class RunLog {
 
   /** Messages as the stream holds them: what was stored twice is in here twice. */
   get trajectories(): Trajectory[] {
-    return inOrder(this.storedTrajectories);
+    return this.storedTrajectories.inOrder();
   }
 
   events<T extends RunEvent['type']>(type: T): Extract<RunEvent, { type: T }>[] {
-    return inOrder(this.storedEvents).filter(
-      (event): event is Extract<RunEvent, { type: T }> => event.type === type,
-    );
+    return this.storedEvents
+      .inOrder()
+      .filter((event): event is Extract<RunEvent, { type: T }> => event.type === type);
   }
 
   get steps(): TrainStepEvent[] {
@@ -63,6 +69,30 @@ export class RunLog {
   }
 }
 
-function inOrder<T>(stored: Map<number, T>): T[] {
-  return [...stored.entries()].sort(([a], [b]) => a - b).map(([, message]) => message);
+interface Stored<T> {
+  message: T;
+  sequence: number;
+  storedAt: string;
+  id?: string;
+}
+
+/** What was read of a stream, which may lose its last messages when its broker is killed and number others as it had numbered them. */
+class StoredMessages<T> {
+  private readonly bySequence = new Map<number, Stored<T>>();
+  /** Others have read them, too. */
+  private readonly lost: Stored<T>[] = [];
+
+  add(message: T, { streamSequence: sequence, storedAt, messageId: id }: JetStreamContext): void {
+    const before = this.bySequence.get(sequence);
+    if (before !== undefined && before.storedAt !== storedAt) this.lost.push(before);
+    this.bySequence.set(sequence, { message, sequence, storedAt, id });
+  }
+
+  /** As the stream holds them, and those that it lost and that nobody published again. */
+  inOrder(): T[] {
+    const stored = [...this.bySequence.values()];
+    const ids = new Set(stored.map(({ id }) => id));
+    const gone = this.lost.filter(({ id }) => !ids.has(id));
+    return [...gone, ...stored].toSorted((a, b) => a.sequence - b.sequence).map(({ message }) => message);
+  }
 }
