@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Place } from './place';
 import type { Order, Report, Slowest } from './target';
-import { type Trend, trendOf } from './trend';
+import { type Trend, trendOf } from '@ui-rl/testkit';
 
 const root = join(__dirname, '../..');
 /** An input that is not read in this time is one that hangs. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Feeder, type FeederOptions, type Turn } from './feeder';
 import type { Order } from './target';
-import { type Trend, trendOf } from './trend';
+import { type Trend, trendOf } from '@ui-rl/testkit';
 
 export interface FuzzOptions extends FeederOptions {
   /** Default: as many as there are cores. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import type { Turn } from './feeder';
 import type { Fuzzed } from './fuzz';
-import type { Trend } from './trend';
+import type { Trend } from '@ui-rl/testkit';
 
 const FILE = join(__dirname, 'ledger.json');
 

@@ -6,7 +6,7 @@ import { Ledger } from './keep-ledger';
 import { fuzzSubjects, type SubjectsReport } from './subjects';
 import type { Order } from './target';
 import { targets } from './targets';
-import type { Trend } from './trend';
+import type { Trend } from '@ui-rl/testkit';
 
 const HELP = `npm run fuzz -- [options]
 

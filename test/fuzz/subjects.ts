@@ -7,7 +7,7 @@ import type { RunLog } from '../e2e/support/run-log';
 import { messageTargets } from './message-targets';
 import { Mutator } from './mutate';
 import { seedOf, type Target } from './target';
-import { type Trend, trendOf } from './trend';
+import { type Trend, trendOf } from '@ui-rl/testkit';
 
 const RUN = 'fuzzed';
 /** Inputs between two looks at the services. */

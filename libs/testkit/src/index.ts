@@ -9,3 +9,4 @@ export { eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';
 export { findChromium, findNatsServer, softwareVulkan } from './tools';
+export { trendOf, type Trend } from './trend';

@@ -27,8 +27,8 @@ import { writeSmallModel } from './small-model';
 
 export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
 export type ServiceName = (typeof SERVICES)[number];
-/** A process of the fleet: a service, or its second copy. */
-export type Member = ServiceName | `${ServiceName}-2`;
+/** A process of the fleet: a service, or a further copy of it. */
+export type Member = ServiceName | `${ServiceName}-${number}`;
 
 /** Pause before a service that ended is started again, as a supervisor would. */
 const RESTART_MS = 200;
@@ -52,9 +52,9 @@ export interface FleetOptions {
   database?: 'postgres' | 'pglite';
   /** Files of further components that every service loads. */
   plugins?: readonly string[];
-  /** How many of each service. The second ones have folders of their own, as on another machine. */
-  copies?: 1 | 2;
-  /** Services that reach the broker by way of a proxy (`proxyOf`), where they have no `accounts`; their second copies do not. */
+  /** How many of each service, or of some. The further ones have folders of their own, as on other machines. */
+  copies?: number | Partial<Record<ServiceName, number>>;
+  /** Services that reach the broker by way of a proxy (`proxyOf`), where they have no `accounts`; their further copies do not. */
   proxied?: readonly ServiceName[];
   broker?: NatsOptions;
   /** Further variables of every service. */
@@ -76,7 +76,8 @@ export class TestFleet {
   private constructor(
     readonly nats: NatsServer,
     readonly bus: BusService,
-    private readonly folder: string,
+    /** Of everything it writes, but for the stores of broker and database. */
+    readonly folder: string,
     private readonly monitorPort: number,
     private readonly postgres: PostgresServer | null,
     /** Files of the components that every service loads besides the built-in ones. */
@@ -102,9 +103,10 @@ export class TestFleet {
     for (const name of options.proxied ?? []) {
       fleet.proxies.set(name, await FaultyProxy.start(nats.port));
     }
+    const { copies = 1 } = options;
     for (const name of SERVICES) {
-      fleet.launch(name);
-      if (options.copies === 2) fleet.launch(`${name}-2`);
+      const count = typeof copies === 'number' ? copies : (copies[name] ?? 1);
+      for (let copy = 1; copy <= count; copy += 1) fleet.launch(copy === 1 ? name : `${name}-${copy}`);
     }
     return fleet;
   }
@@ -124,6 +126,11 @@ export class TestFleet {
 
   get runsDir(): string {
     return join(this.folder, 'runs');
+  }
+
+  /** The processes that are there now. */
+  get members(): Member[] {
+    return [...this.services.keys()];
   }
 
   pidOf(name: Member): number {
@@ -272,8 +279,8 @@ export class TestFleet {
 
   private launch(member: Member): void {
     if (this.stopping) return;
-    const name = member.replace(/-2$/, '') as ServiceName;
-    const isSecond = member !== name;
+    const name = serviceOf(member);
+    const isCopy = member !== name;
     const env: Record<string, string> = {
       ...this.options.env,
       ...(this.options.accounts === true
@@ -287,10 +294,10 @@ export class TestFleet {
       UIRL_CACHE_DIR: this.cacheDir(member),
     };
     if (name === 'env') env.CHROMIUM_BIN = findChromium();
-    if (isSecond) env.UIRL_RUNS_DIR = `${this.runsDir}-2`;
+    if (isCopy) env.UIRL_RUNS_DIR = `${this.runsDir}${member.slice(name.length)}`;
     if (member === 'learner' && this.learnerRunsDir !== undefined) env.UIRL_RUNS_DIR = this.learnerRunsDir;
     if (name === 'monitor') {
-      env.MONITOR_PORT = isSecond ? '0' : String(this.monitorPort);
+      env.MONITOR_PORT = isCopy ? '0' : String(this.monitorPort);
       if (this.postgres === null) env.UIRL_PGLITE_DIR = this.databaseDir;
       else env.DATABASE_URL = this.postgres.url;
     }
@@ -322,6 +329,10 @@ export class TestFleet {
     const members = [...new Set<Member>([...SERVICES, ...this.services.keys()])];
     return members.map((name) => `--- ${name}\n${this.output(name).slice(-3_000)}`).join('\n');
   }
+}
+
+export function serviceOf(member: Member): ServiceName {
+  return member.replace(/-\d+$/, '') as ServiceName;
 }
 
 /** What a test connects with: as the operator, where services are users of their own. */

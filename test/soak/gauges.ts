@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { STREAMS } from '@ui-rl/contracts';
+import { descendants } from '@ui-rl/testkit';
+import { serviceOf, type TestFleet } from '../e2e/support/fleet';
+
+/** What is measured of a fleet, by its name: processes, memory in MB (`… memory`), open files, files on disk, consumers. */
+export type Reading = Record<string, number>;
+
+/**
+ * Reads what a fleet occupies. Each service counts with all its copies and all that they started, as browsers. Memory is the proportional
+ * set size: what processes share counts once.
+ */
+export async function readGauges(fleet: TestFleet): Promise<Reading> {
+  const reading: Reading = {};
+  const add = (name: string, value: number): void => void (reading[name] = (reading[name] ?? 0) + value);
+  for (const member of fleet.members) {
+    const service = serviceOf(member);
+    const pid = fleet.pidOf(member);
+    for (const each of [pid, ...descendants(pid).map((child) => child.pid)]) {
+      add(`${service} processes`, 1);
+      add(`${service} memory`, memoryOf(each));
+      add(`${service} open files`, openFilesOf(each));
+    }
+  }
+  const broker = descendants(process.pid).filter(({ command }) => /nats-server/.test(command));
+  for (const { pid } of broker) {
+    add('broker memory', memoryOf(pid));
+    add('broker open files', openFilesOf(pid));
+  }
+  add('files of the services', filesBelow(fleet.folder).length);
+  add('broker store', megabytes(filesBelow(fleet.nats.storeDir)));
+  for (const [stream, count] of await consumersOf(fleet)) add(`consumers of ${stream}`, count);
+  return reading;
+}
+
+/** MB; nothing for a process that has ended. */
+function memoryOf(pid: number): number {
+  const pss = /^Pss:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/smaps_rollup`))?.[1];
+  return Number(pss ?? 0) / 1024;
+}
+
+function openFilesOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}
+
+function filesBelow(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+function megabytes(files: readonly string[]): number {
+  return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0) / 1e6;
+}
+
+function readOr(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+async function consumersOf(fleet: TestFleet): Promise<[string, number][]> {
+  const jsm = await jetstreamManager(fleet.bus.connection);
+  return Promise.all(
+    Object.values(STREAMS).map(async (stream): Promise<[string, number]> => [
+      stream,
+      (await jsm.streams.info(stream)).state.consumer_count,
+    ]),
+  );
+}
