@@ -14,6 +14,9 @@ export const tornStore: Scenario = {
     await lab.beginRun('torn');
     await lab.trained(1);
     await lab.playing(1);
+    // What nobody has read yet is lost with its store.
+    const announced = () => lab.log.events('checkpoint').some(({ step }) => step === 1);
+    await fleet.until('the checkpoint of step 1', announced, 60_000);
     await fleet.nats.kill();
     for (const file of newestFiles(fleet.nats.storeDir)) {
       truncateSync(file, Math.max(0, statSync(file).size - TORN_BYTES));
