@@ -33,3 +33,8 @@ export function actReply(
     adapterDigest: result.digest,
   };
 }
+
+/** Whether an answer failed by what was asked: engines and samplers say so by a category, whatever class their errors have. */
+export function isFaultOfRequest(error: unknown): error is Error {
+  return error instanceof Error && 'category' in error && error.category === 'request';
+}

@@ -1,4 +1,4 @@
-export { actReply } from './act-reply';
+export { actReply, isFaultOfRequest } from './act-reply';
 export { Clock } from './clock';
 export { mayOpenLater, type EpisodeEnvironment, type State } from './environment';
 export { EpisodeFailure, Stopped } from './failure';

@@ -19,11 +19,14 @@ const fixtures = join(__dirname, '../../../../test/golden/fixtures');
 
 /** What one model of each kind is asked; variants of its family are compared with the reference beside the models. */
 describe.each([
+  'qwen2-vl-a',
   'qwen2-vl-b',
   'qwen2-5-vl-a',
+  'qwen2-5-vl-b',
   'qwen3-vl-a',
   'qwen3-vl-moe-b',
   'idefics2-a',
+  'idefics3-a',
   'idefics3-b',
   'smolvlm-a',
   'llava-a',

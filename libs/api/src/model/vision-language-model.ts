@@ -1,7 +1,7 @@
 import { dialects, type Action, type Dialect } from '@ui-rl/actions';
 import type { ImageSize, PolicyActReply, PolicyActRequest } from '@ui-rl/contracts';
 import { byToken, datumOf, LocalEngine, shareReporter } from '@ui-rl/engine';
-import { actReply, EpisodeFailure, type Policy } from '@ui-rl/episode';
+import { actReply, EpisodeFailure, isFaultOfRequest, type Policy } from '@ui-rl/episode';
 import {
   imageSize,
   loadAdapter,
@@ -149,7 +149,8 @@ export class VisionLanguageModel implements Policy {
       const result = await this.sample(prompt, request);
       return actReply(prompt, result, { text: this.textOf(result), policyVersion: 0 });
     } catch (error) {
-      if (isFaultOfRequest(error)) throw new EpisodeFailure('bad_request', error.message);
+      if (error instanceof ModelError || isFaultOfRequest(error))
+        throw new EpisodeFailure('bad_request', error.message);
       throw error;
     }
   }
@@ -243,10 +244,4 @@ export class VisionLanguageModel implements Policy {
     const { vision = false, rslora = false, ...config } = plan.config;
     return { mode: 'lora', lora: { ...config, vision, rslora }, adapterDir };
   }
-}
-
-/** Engines say so by a category, models by their errors. */
-function isFaultOfRequest(error: unknown): error is Error {
-  if (error instanceof ModelError) return true;
-  return error instanceof Error && 'category' in error && error.category === 'request';
 }

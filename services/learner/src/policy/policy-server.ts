@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { failure } from '@ui-rl/bus';
 import type { ImageSize, PolicyActReply, PolicyActRequest, RequestFailure } from '@ui-rl/contracts';
-import { actReply } from '@ui-rl/episode';
+import { actReply, isFaultOfRequest } from '@ui-rl/episode';
 import {
   ModelError,
   type ImageProcessor,
@@ -98,11 +98,6 @@ export class PolicyServer {
       throw error;
     }
   }
-}
-
-/** Engines and samplers say so by a category, whatever class their errors have. */
-function isFaultOfRequest(error: unknown): error is Error {
-  return error instanceof Error && 'category' in error && error.category === 'request';
 }
 
 function replyKey(
