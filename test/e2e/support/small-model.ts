@@ -1,6 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Action, jsonDialect, turnContent, turnText } from '@ui-rl/actions';
 import { LocalEngine, supervisedStep, type TrainedSequence } from '@ui-rl/engine';
 import {
@@ -23,11 +34,55 @@ const SEED = 7;
 const STEPS = 240;
 const SAMPLES_PER_STEP = 8;
 
+/** What the model is made by. */
+const MADE_BY = [
+  'libs',
+  'plugins/task-source-demo/src',
+  'test/e2e/support/small-model.ts',
+  'package-lock.json',
+];
+const ROOT = resolve(__dirname, '../../..');
+
 /**
  * Writes the folder of a tiny model that knows how an action is written and nothing else: it clicks somewhere, and ends an
- * episode now and then. Some seconds of work; the same model every time on the same machine.
+ * episode now and then. The same model every time on the same machine: trained once, which takes 12 s of a core, and kept in `.cache` as
+ * long as nothing has changed of what it is made by.
  */
 export async function writeSmallModel(dir: string): Promise<void> {
+  const kept = join(ROOT, '.cache/small-models', digestOf(MADE_BY.flatMap(sourcesBelow)));
+  if (!existsSync(kept)) await trainInto(kept);
+  cpSync(kept, dir, { recursive: true });
+}
+
+async function trainInto(kept: string): Promise<void> {
+  const folder = `${kept}.${process.pid}`;
+  await trainSmallModel(folder);
+  try {
+    renameSync(folder, kept);
+  } catch (error) {
+    // Somebody else was first.
+    if (!existsSync(kept)) throw error;
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Files that are neither tests nor built, in order. */
+function sourcesBelow(path: string): string[] {
+  const place = join(ROOT, path);
+  if (statSync(place).isFile()) return [place];
+  return readdirSync(place, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.spec.ts'))
+    .map((name) => join(place, name))
+    .toSorted();
+}
+
+function digestOf(files: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(file.slice(ROOT.length)).update(readFileSync(file));
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function trainSmallModel(dir: string): Promise<void> {
   const fresh = mkdtempSync(join(tmpdir(), 'uirl-fresh-'));
   try {
     await writeFreshModel(fresh);
