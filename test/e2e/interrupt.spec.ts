@@ -68,7 +68,7 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
       '--training.groups_per_batch',
       '2',
     ],
-    ...['--environment.max_sessions', '4', '--rollout.concurrency', '4'],
+    ...['--environment.max_sessions', '4', '--rollout.concurrency', '4', '--evaluation.baseline=false'],
   ]);
   const trains = () => /training .* step [1-9]/.test(output);
   await eventually('training or an early end', () => trains() || command.exitCode !== null, 300_000, 100);
