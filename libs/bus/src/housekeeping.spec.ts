@@ -113,6 +113,26 @@ describe('what runs leave behind', () => {
     expect(phases.slice(3)).toEqual([end]);
   });
 
+  it('makes the room in a full stream of events that telling an end needs', async () => {
+    await createRuns('cut', 'over');
+    const at = new Date().toISOString();
+    await bus.runsBucket.put('cut.state', { phase: 'failed', since: at });
+    for (let index = 0; index < 10; index += 1) {
+      const warning = { runId: 'over', code: 'long', message: 'x'.repeat(4_000) };
+      await bus.publishJson(subjects.event('over', 'warning'), { type: 'warning', ...warning }, `${index}`);
+    }
+    await bus.runs.changePhase('over', 'finished');
+    const { bytes } = (await jsm.streams.info(STREAMS.events)).state;
+    await jsm.streams.update(STREAMS.events, { max_bytes: bytes + 50 });
+    bus.keepHouse(EVERY);
+    const told = async () => {
+      const last = { last_by_subj: subjects.event('cut', 'phase') };
+      return (await jsm.streams.getMessage(STREAMS.events, last))?.string().includes('failed');
+    };
+    await eventually('the end', told);
+    expect(await messages(STREAMS.events, subjects.event('over', 'warning'))).toBeLessThan(10);
+  });
+
   it('a consumer of one process alone goes when it stops, or with the process', async () => {
     const own = await bus.consume({
       stream: STREAMS.events,

@@ -49,6 +49,8 @@ class Housekeeper {
   private idle = new Map<string, number>();
   /** Ended runs whose last phase is announced for certain. */
   private readonly announced = new Set<string>();
+  /** Goes on beside the rounds: where the stream of events is full it waits for the room that they make. */
+  private announcing: Promise<void> | null = null;
 
   constructor(private readonly parts: HousekeepingParts) {
     this.logger = parts.broker.logger;
@@ -65,7 +67,9 @@ class Housekeeper {
 
   private async round(): Promise<void> {
     const states = await this.parts.runs.states();
-    await this.announceEnds(states);
+    this.announcing ??= this.announceEnds(states).finally(() => {
+      this.announcing = null;
+    });
     await this.refuseTasks(states);
     await this.emptyRollouts(states);
     await this.deleteConsumers(states);
@@ -77,8 +81,13 @@ class Housekeeper {
   private async announceEnds(states: ReadonlyMap<string, RunState>): Promise<void> {
     for (const [runId, { phase }] of states) {
       if (!FINAL_PHASES.includes(phase) || this.announced.has(runId)) continue;
-      await this.parts.runs.announcePhase(runId);
-      this.announced.add(runId);
+      try {
+        await this.parts.runs.announcePhase(runId);
+        this.announced.add(runId);
+      } catch (error) {
+        if (this.parts.broker.closing.aborted) return;
+        this.logger.warn(`the end of run ${runId} could not be announced: ${describeError(error)}`);
+      }
     }
     for (const runId of this.announced) if (!states.has(runId)) this.announced.delete(runId);
   }
