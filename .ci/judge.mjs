@@ -1,5 +1,7 @@
-// Judges Jest's report of a whole run (`jest --json --outputFile=FILE`): `node .ci/judge.mjs FILE`. A test that was left out is a
-// failure, whatever left it out; so is a file that could not be run. Closes with `N passed, N failed`.
+// Judges Jest's report of a whole run (`jest --json --outputFile=FILE`): `node .ci/judge.mjs FILE [FILE]`. A test that was left out is a
+// failure, whatever left it out; so is a file that could not be run. A second report is that of the failed files run once more, by
+// themselves: theirs is the verdict, and those that now pass are named as unsteady. Closes with `N passed, N failed`.
+// `node .ci/judge.mjs --failed FILE` lists the failed files.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
@@ -7,6 +9,19 @@ function readReport(path) {
   const text = readFileSync(path, 'utf8');
   if (text === '') throw new Error('Jest ended before it wrote its report');
   return JSON.parse(text);
+}
+
+/** The first report, with the files of the second in the place of their own. */
+function merged(first, second) {
+  if (second === undefined) return first;
+  const again = new Map(second.testResults.map((result) => [result.name, result]));
+  for (const { name, status } of second.testResults) {
+    if (status === 'passed') console.log(`unsteady: ${relative('.', name)}: failed, then passed by itself`);
+  }
+  return {
+    success: second.success,
+    testResults: first.testResults.map((result) => again.get(result.name) ?? result),
+  };
 }
 
 function judge({ testResults, success }) {
@@ -28,9 +43,18 @@ function judge({ testResults, success }) {
   return { passed, failures };
 }
 
+const failed = ({ status }) => status === 'failed';
+
+const [, , ...words] = process.argv;
+if (words[0] === '--failed') {
+  for (const { name } of readReport(words[1]).testResults.filter(failed)) console.log(name);
+  process.exit();
+}
+
 let verdict;
 try {
-  verdict = judge(readReport(process.argv[2]));
+  const [first, second] = words.map(readReport);
+  verdict = judge(merged(first, second));
 } catch (error) {
   verdict = { passed: 0, failures: [error.message] };
 }

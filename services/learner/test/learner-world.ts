@@ -289,8 +289,12 @@ export class LearnerWorld {
     return (await this.bus.runs.policy(runId))?.version;
   }
 
+  /** Waits until the learner samples from the weights after so many steps, and has reported the last of them. */
   async reached(runId: string, step: number): Promise<void> {
     await eventually(`step ${step} of ${runId}`, async () => (await this.version(runId)) === step, 30_000);
+    const reported = async (): Promise<boolean> =>
+      (await this.events(runId, 'train_step')).some((event) => event.step === step);
+    if (step > 0) await eventually(`the report of step ${step} of ${runId}`, reported, 30_000);
   }
 
   /** Everything a subject of a run holds, oldest first. */
