@@ -11,7 +11,7 @@ import type {
 import { Device } from './device/device';
 import type { Network } from './device/network';
 import { EngineError } from './errors';
-import type { GenerationResult } from './generation/generator';
+import type { GenerationResult } from './generation/job';
 import type { ProgressReporter } from './progress';
 import { Algorithms } from './training/algorithms';
 import { TrainedModel } from './training/trained-model';
@@ -245,7 +245,7 @@ export class DeviceWorker {
 
   private async info(): Promise<EngineInfo> {
     const { device, options, trainer, models } = this.running;
-    const { rowsActive, rowsWaiting, generatedTokens, sharedPrompts } = device.generator;
+    const { rowsActive, rowsWaiting, counts } = device.generator;
     const [first] = models.values();
     return {
       name: 'local',
@@ -260,8 +260,7 @@ export class DeviceWorker {
       maxRows: options.maxRows,
       rowsActive,
       rowsWaiting,
-      generatedTokens,
-      sharedPrompts,
+      ...counts,
       times: { ...(await device.samplingTimes()), trainMs: trainer.trainMs },
     };
   }

@@ -76,7 +76,7 @@ test('samples of one prompt are read once, in whatever order they come', async (
     [3, 4],
   ]);
   expect(model.prefills).toEqual([2]);
-  expect(asked.generator.sharedPrompts).toBe(2);
+  expect(asked.generator.counts.sharedPrompts).toBe(2);
 });
 
 test('prompts that no row can pass on are read together: answers of one token, and those after a placeholder', async () => {
@@ -90,7 +90,7 @@ test('prompts that no row can pass on are read together: answers of one token, a
     [0, 1],
   ]);
   expect(model.prefills).toEqual([3, 2]);
-  expect(asked.generator.sharedPrompts).toBe(0);
+  expect(asked.generator.counts.sharedPrompts).toBe(0);
 });
 
 test('a model that gives NaN is refused by name, whichever way a token is chosen, and leaves no row behind', async () => {
