@@ -13,6 +13,7 @@ describe('the algorithms that come with the project', () => {
     );
     expect(Object.fromEntries(defaults)).toEqual({
       ppo: { clip_low: 0.2, clip_high: 0.2 },
+      dpo: { beta: 0.1 },
       rejection_sampling: { reward_threshold: 0, best_of_group: false },
       tis: { importance_ratio_cap: 2 },
       adamw: { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0 },

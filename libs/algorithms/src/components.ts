@@ -5,6 +5,7 @@ import { rejectionSampling } from './advantages/rejection-sampling';
 import { none } from './corrections/none';
 import { tis } from './corrections/tis';
 import { crossEntropy } from './losses/cross-entropy';
+import { dpo } from './losses/dpo';
 import { importanceSampling } from './losses/importance-sampling';
 import { ppo } from './losses/ppo';
 import { adamw } from './optimizers/adamw';
@@ -17,6 +18,7 @@ export const components: readonly Component[] = [
   importanceSampling,
   ppo,
   crossEntropy,
+  dpo,
   grpo,
   drGrpo,
   rejectionSampling,

@@ -98,7 +98,7 @@ function byHand(name: string, logprobs: ArrayLike<number>, entropy: ArrayLike<nu
 
 const CHOICES = [
   { name: 'sequence_ratio', entropy: 0.3 },
-  { name: 'dpo', beta: 0.5 },
+  { name: 'preference', beta: 0.5 },
 ];
 
 describe.each(CHOICES)('the loss $name over whole sequences', (choice) => {
@@ -246,7 +246,7 @@ it('refuses a loss that gives something else than its scope says, or cannot be b
 
 it('refuses pairs with two sequences on one side, or none', () => {
   const all = originsOf(data());
-  const loss = algorithms.loss({ name: 'dpo' });
+  const loss = algorithms.loss({ name: 'preference' });
   const changed = (change: (datum: TrainingDatum) => TrainingDatum): unknown =>
     lossFeeds(
       loss,

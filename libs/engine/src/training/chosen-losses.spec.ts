@@ -22,7 +22,7 @@ describe('losses that requests name', () => {
       paired(d, 'd', { id: 'q', side: 'chosen' }),
     ];
     engine = await model.start({ microBatch: { rows: 1 } });
-    const loss = { name: 'dpo', beta: 0.2 };
+    const loss = { name: 'preference', beta: 0.2 };
     const first = await engine.forwardBackward({ model: 'policy', data, loss });
     expect(first.metrics.passes).toBe(2);
     expect(first.metrics.tokens).toBe(12);
@@ -55,6 +55,6 @@ describe('losses that requests name', () => {
     await expect(attempt({ name: 'ppo' })).rejects.toThrow(
       'datum 0 has no advantages, which the loss ppo reads',
     );
-    await expect(attempt({ name: 'dpo' })).rejects.toThrow('datum 0 has no reference_logprobs');
+    await expect(attempt({ name: 'preference' })).rejects.toThrow('datum 0 has no reference_logprobs');
   });
 });

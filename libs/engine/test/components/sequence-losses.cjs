@@ -20,10 +20,10 @@ const sequenceRatio = {
   }),
 };
 
-/** −log σ(β · difference of the sides' log-ratios to the reference): DPO. */
-const dpo = {
+/** −log σ(β · difference of the sides' log-ratios to the reference). */
+const preference = {
   kind: 'policy-loss',
-  name: 'dpo',
+  name: 'preference',
   inputs: ['reference_logprobs'],
   scope: 'pair',
   options: { beta: { type: 'number', description: 'how far the policy may go', default: 0.1 } },
@@ -39,4 +39,4 @@ const dpo = {
   }),
 };
 
-module.exports = { components: [sequenceRatio, dpo] };
+module.exports = { components: [sequenceRatio, preference] };

@@ -39,20 +39,6 @@ const nearReference = {
     }),
   }),
 };
-const dpo = {
-  kind: 'policy-loss',
-  name: 'dpo',
-  options: { beta: { type: 'number', description: 'temperature', default: 0.1, above: 0 } },
-  inputs: ['reference_logprobs'],
-  scope: 'pair',
-  create: ({ beta }) => ({
-    build({ ops, logprobs, inputs, sequences, pairs }) {
-      const margins = sequences.sum(ops.sub(logprobs, inputs.reference_logprobs));
-      const margin = ops.mul(ops.sub(pairs.chosen(margins), pairs.rejected(margins)), beta);
-      return { loss: ops.neg(ops.log(ops.sigmoid(margin))), metrics: { margin } };
-    },
-  }),
-};
 const sgd = {
   kind: 'optimizer',
   name: 'sgd',
@@ -71,7 +57,7 @@ const plain = {
 const returnsLoss = { kind: 'policy-loss', name: 'regress', inputs: ['returns'], scope: 'token', create: () => ({}) };
 const critic = { kind: 'policy-loss', name: 'critic', inputs: ['values'], scope: 'token', create: () => ({}) };
 const gae = { kind: 'advantage', name: 'gae', inputs: ['values'], create: () => ({ estimate: () => ({}) }) };
-module.exports.components = [parity, nearReference, dpo, sgd, plain, returnsLoss, critic, gae];
+module.exports.components = [parity, nearReference, sgd, plain, returnsLoss, critic, gae];
 `;
 
 const model = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');

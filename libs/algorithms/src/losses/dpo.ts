@@ -1,0 +1,49 @@
+import { Above, Doc, type LossTerms, type PolicyLossComponent } from '@ui-rl/plugin-kit';
+import type { Value } from '@ui-rl/graph';
+
+export class DpoOptions {
+  @Doc('how much a margin counts: the higher, the nearer the policy stays to the base model')
+  @Above(0)
+  beta = 0.1;
+}
+
+/**
+ * −log σ(β·margin) per pair, Rafailov et al. 2023, eq. 7. The margin is the gain of the chosen sequence less that of the rejected
+ * one; a gain is the sum over sampled tokens of log π_θ − log π_base, base being the model with its adapter off.
+ */
+export const dpo: PolicyLossComponent<DpoOptions> = {
+  kind: 'policy-loss',
+  name: 'dpo',
+  description: 'Prefers the better episode of a pair to the worse one, measured from the base model.',
+  options: DpoOptions,
+  inputs: ['reference_logprobs'],
+  scope: 'pair',
+  create: ({ beta }) => ({
+    build(terms) {
+      const { ops, logprobs, inputs, sequences, pairs } = terms;
+      const gain = ops.mul(sequences.sum(ops.sub(logprobs, inputs.reference_logprobs)), beta);
+      const [chosen, rejected] = [pairs.chosen(gain), pairs.rejected(gain)];
+      const margin = ops.sub(chosen, rejected);
+      return {
+        loss: negativeLogSigmoid(terms, margin),
+        metrics: {
+          margin,
+          accuracy: ops.cast(ops.greater(margin, 0), 'float32'),
+          chosen_reward: chosen,
+          rejected_reward: rejected,
+        },
+      };
+    },
+  }),
+};
+
+/**
+ * −log σ(x) = log(1 + e^−|x|) + max(−x, 0), which never overflows. The sign is a constant to the derivative: at 0, where training
+ * begins, those of |x| and max would not add up to −½.
+ */
+function negativeLogSigmoid({ ops }: LossTerms, x: Value): Value {
+  const isNegative = ops.cast(ops.less(x, 0), 'float32');
+  const size = ops.mul(x, ops.sub(1, ops.mul(isNegative, 2)));
+  const small = ops.log(ops.add(ops.exp(ops.neg(size)), 1));
+  return ops.sub(small, ops.mul(isNegative, x));
+}
