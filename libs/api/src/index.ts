@@ -54,6 +54,7 @@ export {
 export { RunObserver } from './report/run-observer';
 export { bytesText, countText } from './report/sizes';
 export { announceRun } from './run/announce';
+export { checkRun, type RunCheck } from './run/check-run';
 export { findMonitorPage } from './run/monitor-page';
 export { publishTask } from './run/publish-task';
 export {

@@ -22,6 +22,8 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   const refuse: Refuse = (message) => problems.push({ category: 'conflict', message });
   checkAlgorithm(run, registry, refuse);
   checkLength(run, refuse);
+  checkBatch(run, refuse);
+  checkLogPath(run, refuse);
   checkComponents(run, registry, refuse);
   return problems;
 }
@@ -65,6 +67,23 @@ function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
     refuse(
       'training.deterministic needs async.max_steps_off_policy 0: otherwise timing decides which policy samples',
     );
+  }
+}
+
+function checkBatch({ training, rollout }: RunFile, refuse: Refuse): void {
+  const { batch_size: episodes, groups_per_batch: groups } = training;
+  const { group_size: size } = rollout;
+  if (episodes === undefined || episodes === groups * size) return;
+  refuse(
+    episodes % size === 0
+      ? `training.batch_size is ${episodes} episodes, but training.groups_per_batch ${groups} times rollout.group_size ${size} are ${groups * size}: leave one of them out`
+      : `training.batch_size is ${episodes} episodes, which are no whole groups of rollout.group_size ${size}`,
+  );
+}
+
+function checkLogPath({ logging }: RunFile, refuse: Refuse): void {
+  if (logging.log_path !== undefined && logging.log_dir !== undefined) {
+    refuse('logging.log_path and logging.log_dir both name the folder of the run: leave one of them out');
   }
 }
 

@@ -1,6 +1,6 @@
 import { choiceKey, describeOptions, isRecord, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { settingsError } from './errors';
-import { join, parentOf, type IndexedOption } from './option-index';
+import { join, lastName, parentOf, type IndexedOption } from './option-index';
 
 /** What a user wrote, as a tree, and where each of it stands. */
 export class GivenOptions {
@@ -57,6 +57,14 @@ export class GivenOptions {
     delete (this.get(parentOf(from)) as Record<string, unknown>)[from.slice(from.lastIndexOf('.') + 1)];
     if (option.owner === undefined) this.set(option.path, value, origin);
     else this.setOption(option, value, origin);
+  }
+
+  /** Takes away a group in which nothing stands. */
+  dropEmpty(path: string): void {
+    const group = this.get(path);
+    if (!isRecord(group) || Object.keys(group).length > 0) return;
+    const outer = parentOf(path) === '' ? this.tree : (this.get(parentOf(path)) as Record<string, unknown>);
+    delete outer[lastName(path)];
   }
 
   private has(kind: NonNullable<IndexedOption['owner']>['kind'], chosen: object, option: string): boolean {

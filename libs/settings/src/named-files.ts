@@ -55,6 +55,11 @@ export function refusePaths(run: RunFile, registry: ComponentRegistry, where: st
       category: 'file',
       message: `${where}: ${option} is the path ${value} on the machine of somebody else, expected an address such as uirl://${kind}/<sha256>/<name>: ui-rl train uploads what its run file names`,
     }));
+  const { log_path: logPath } = run.logging;
+  if (logPath !== undefined) {
+    const message = `${where}: logging.log_path is ${logPath}, a path on the machine of somebody else, expected logging.log_dir: services of a broker keep all runs in their UIRL_RUNS_DIR`;
+    problems.push({ category: 'file', message });
+  }
   const { name } = run.model;
   if (!isModelName(name)) {
     const message = `${where}: model.name is the folder ${name}, which is another one on each machine: expected organisation/name[@revision] on the hub, or a name that the learner knows (UIRL_MODELS=name=folder)`;

@@ -15,8 +15,8 @@ import { chooseByOthers } from './dependent-choices';
 import { SettingsError, settingsError } from './errors';
 import { applyFlags, applyShortNames, splitFlags } from './flags';
 import { GivenOptions } from './given-options';
-import { lastName, OptionIndex } from './option-index';
-import { RunFile, type RunFileOptions } from './run-file';
+import { lastName, OptionIndex, parentOf } from './option-index';
+import { RolloutGroup, RunFile, type RunFileOptions } from './run-file';
 import { UNSUPPORTED } from './unsupported';
 
 export interface RunFileSource {
@@ -145,6 +145,7 @@ function complete(given: GivenOptions, registry: ComponentRegistry, source: RunF
     if (given.get(path) === undefined) given.set(path, value, 'what is assumed');
   }
   chooseByOthers(given, registry);
+  groupsOfBatch(given);
   const moved = new Map<string, string>();
   const { options: run, problems } = completeOptions(RunFile, given.tree, {
     where: (path) => given.where(path),
@@ -163,6 +164,25 @@ function moveOldPlaces(given: GivenOptions, index: OptionIndex): void {
       if (alias.includes('.') && index.at(alias) === undefined) given.move(alias, option);
     }
   }
+  for (const group of oldGroups(index)) given.dropEmpty(group);
+}
+
+/** Groups that old places of options lie in and that hold nothing else. */
+function oldGroups({ options, groups }: OptionIndex): string[] {
+  const places = options.flatMap(({ info }) => info.aliases).filter((alias) => alias.includes('.'));
+  const parents = [...new Set(places.map(parentOf))];
+  return parents.filter((parent) => groups.every(({ path }) => path !== parent));
+}
+
+/** A batch given in episodes is one of groups; what does not fit is refused with the other conflicts. */
+function groupsOfBatch(given: GivenOptions): void {
+  const episodes = given.get('training.batch_size');
+  const groupSize = given.get('rollout.group_size') ?? new RolloutGroup().group_size;
+  if (given.get('training.groups_per_batch') !== undefined) return;
+  if (!Number.isInteger(episodes) || !Number.isInteger(groupSize)) return;
+  const groups = (episodes as number) / (groupSize as number);
+  if (Number.isInteger(groups))
+    given.set('training.groups_per_batch', groups, given.where('training.batch_size'));
 }
 
 function unknownOption(
@@ -200,6 +220,9 @@ function resolvePaths(
     source.file === undefined || whereOf(option).startsWith('--') ? workingDir : folderOf(source);
   if (source.models?.includes(run.model.name) !== true) {
     run.model.name = modelName(run.model.name, folderFor('model.name'));
+  }
+  if (run.logging.log_path !== undefined) {
+    run.logging.log_path = resolve(folderFor('logging.log_path'), run.logging.log_path);
   }
   run.plugins = pathsOf(run.plugins, folderFor('plugins'));
   resolveFiles(filesOfRun(run, registry), whereOf, folderFor);

@@ -24,6 +24,8 @@ export interface LearnerOptions {
   algorithm: AlgorithmOptions;
   /** Address of the checkpoint whose weights the run begins with; default: fresh ones. */
   loadCheckpoint?: string;
+  /** The renderer that messages are expected to go through; default: whichever the model has. */
+  rendererName?: string;
   /** What is trained: an adapter, or all weights. */
   trainable: TrainedModel['trainable'];
   /** Sequences sampled at the same time. */

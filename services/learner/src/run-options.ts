@@ -25,6 +25,7 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     ifLogDirExists: run.logging.behavior_if_log_dir_exists,
     model: model.name,
     loadCheckpoint: model.load_checkpoint,
+    rendererName: model.renderer_name,
     engine: run.engine,
     sampler: run.sampler,
     trackers: run.logging.trackers,

@@ -11,8 +11,9 @@ import {
   type RunSnapshot,
 } from '@ui-rl/bus';
 import { parseSharedFileName, STREAMS, type BaseModel } from '@ui-rl/contracts';
-import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
+import { checkRendererName, loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
 import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
+import { Misconfigured } from '@ui-rl/service';
 import { redactRunFile } from '@ui-rl/settings';
 import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-folder';
 import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-store';
@@ -92,6 +93,7 @@ async function startMachinery(
 ): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
   const folder = await loadPromptFolder(modelDir);
+  checkRenderer(options, folder);
   const blobs = bus.blobs.of(run.record.runId);
   const screenshots = new Screenshots(folder.imageProcessor, (sha256) => blobs.get(sha256));
   const { trainable, maxRows, maxSequence, deterministic, seed } = options;
@@ -114,6 +116,15 @@ async function startMachinery(
   } catch (error) {
     await engine.stop();
     throw error;
+  }
+}
+
+function checkRenderer({ rendererName }: LearnerOptions, { family }: PromptFolder): void {
+  if (rendererName === undefined) return;
+  try {
+    checkRendererName(rendererName, family.shape.modelType);
+  } catch (cause) {
+    throw new Misconfigured((cause as Error).message, { cause });
   }
 }
 

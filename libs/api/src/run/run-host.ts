@@ -27,6 +27,8 @@ export async function brokerHost({ nats }: CliSettings, signal?: AbortSignal): P
 }
 
 export interface OwnHostOptions {
+  /** Folder of all runs. */
+  runsDir: string;
   /** Further environment of the services. */
   env: Readonly<Record<string, string>>;
   onWarning: (message: string) => void;
@@ -37,9 +39,8 @@ export async function ownHost(
   settings: CliSettings,
   runId: string,
   run: RunFile,
-  { env, onWarning }: OwnHostOptions,
+  { runsDir, env, onWarning }: OwnHostOptions,
 ): Promise<RunHost> {
-  const { runsDir } = settings;
   const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
   let fleet: Fleet | undefined;
   let bus: BusService | undefined;

@@ -10,6 +10,7 @@ import { announceRun, runEnd } from './announce';
 import { howToAllow } from './how-to-allow';
 import { decideOnLogDir } from './log-dir';
 import { nameModelFolder } from './model-name';
+import { placeRun } from './log-path';
 import { findMonitorPage } from './monitor-page';
 import { brokerHost, ownHost } from './run-host';
 
@@ -79,13 +80,15 @@ export async function startRun(
   const { registry } = loaded;
   const evaluation = await evaluationEpisodes(loaded.run, registry);
   const { services = settings.hasBroker ? 'broker' : 'own' } = options;
+  const placed = placeRun(loaded.run, settings.runsDir, services);
+  const { runsDir } = placed;
   const { run, env } =
-    services === 'own' ? nameModelFolder(loaded.run, settings.models) : { ...loaded, env: {} };
+    services === 'own' ? nameModelFolder(placed.run, settings.models) : { run: placed.run, env: {} };
   const runId = newRunId(run.logging.run_name);
   const observer = new RunObserver();
   const host = await (services === 'broker'
     ? brokerHost(settings, signal)
-    : ownHost(settings, runId, run, { env, onWarning }));
+    : ownHost(settings, runId, run, { runsDir, env, onWarning }));
   const { bus } = host;
   const stop = () => host.stop(observer.failure !== undefined);
   try {

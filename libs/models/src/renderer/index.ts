@@ -1,4 +1,5 @@
 export { assertPlaceholders, promptChunks, type PromptChunk } from './placeholders';
+export { checkRendererName } from './renderer-name';
 export {
   makeRenderer,
   Renderer,

@@ -5,20 +5,28 @@ const LAYER_GROUPS = ['all-linear', 'attention', 'mlp', 'experts', 'router'];
 
 /** `LoraOptions` of an engine, as a run file writes them. */
 export class LoraGroup {
-  @Doc('rank of the adapter', { aliases: ['lora_rank'] })
+  @Doc('rank of the adapter', {
+    aliases: ['lora_rank', 'lora_config.r', 'model.lora_config.r'],
+  })
   @IsInt()
   @Min(1)
   rank = 32;
 
-  @Doc('the adapter is scaled by alpha / rank', { aliases: ['lora_alpha'] })
+  @Doc('the adapter is scaled by alpha / rank', {
+    aliases: ['lora_alpha', 'lora_config.lora_alpha', 'model.lora_config.lora_alpha'],
+  })
   @Above(0)
   alpha = 64;
 
-  @Doc('the adapter is scaled by alpha / √rank instead')
+  @Doc('the adapter is scaled by alpha / √rank instead', {
+    aliases: ['lora_config.use_rslora', 'model.lora_config.use_rslora'],
+  })
   @IsBoolean()
   use_rslora = false;
 
-  @Doc('linear layers that get an adapter')
+  @Doc('linear layers that get an adapter', {
+    aliases: ['lora_config.target_modules', 'model.lora_config.target_modules'],
+  })
   @Fits(
     `${LAYER_GROUPS.join(', ')}, several of them joined by +, a regular expression for whole paths, or a list of layer names`,
     areTargets,
@@ -28,6 +36,7 @@ export class LoraGroup {
 
   @Doc(
     'share of what an adapter reads that is dropped in training; the trained policy is then not quite the sampled one',
+    { aliases: ['lora_config.lora_dropout', 'model.lora_config.lora_dropout'] },
   )
   @Min(0)
   @Below(1)

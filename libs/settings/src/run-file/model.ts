@@ -32,6 +32,15 @@ export class ModelGroup {
   @Choice('action-dialect')
   action_format: ComponentChoice = { name: 'json' };
 
+  @Doc(
+    'name of the renderer that messages are expected to go through; a model with another one is refused; default: whichever the model has',
+    { aliases: ['renderer_name'] },
+  )
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  renderer_name?: string;
+
   @Doc('full explains the actions; compact gives only the goal, for models trained on it')
   @IsIn(['full', 'compact'])
   prompt: 'full' | 'compact' = 'full';

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { IsArray, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
 import { Choice, Doc, Fits, Group, type ComponentChoice, type TaskSourceChoice } from '@ui-rl/plugin-kit';
 import { AlgorithmGroup } from './algorithm';
@@ -6,6 +7,8 @@ import { EvaluationGroup } from './evaluation';
 import { ModelGroup } from './model';
 import { RolloutGroup } from './rollout';
 import { TrainingGroup } from './training';
+
+const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 export class AsyncGroup {
   @Doc('steps a sampled group may be behind when it is trained; 0 = strictly on-policy', {
@@ -28,9 +31,20 @@ export class LoggingGroup {
   @IsOptional()
   @Fits(
     'the name of a folder (letters, digits, ".", "_" and "-"), no path: UIRL_RUNS_DIR says where the learner keeps its runs',
-    (value) => typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value),
+    (value) => typeof value === 'string' && FOLDER_NAME.test(value),
   )
   log_dir?: string;
+
+  @Doc(
+    'log_dir as a path, in place of log_dir, for services that end with the run; those of a broker keep all runs in their UIRL_RUNS_DIR',
+    { aliases: ['log_path'] },
+  )
+  @IsOptional()
+  @Fits(
+    'the path of a folder, whose own name has letters, digits, ".", "_" and "-"',
+    (value) => typeof value === 'string' && FOLDER_NAME.test(basename(value)),
+  )
+  log_path?: string;
 
   @Doc(
     'where another run left checkpoints in log_dir: overwrite them, skip this run, resume from the newest one, or ask (on the command line)',

@@ -1,4 +1,4 @@
-import { IsBoolean, IsInt, IsNumber, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsNumber, IsOptional, Min } from 'class-validator';
 import { Above, Choice, Doc, type ComponentChoice } from '@ui-rl/plugin-kit';
 
 export class TrainingGroup {
@@ -24,6 +24,14 @@ export class TrainingGroup {
   @Min(1)
   groups_per_batch = 10;
 
+  @Doc('episodes of a batch, in place of groups_per_batch: that many groups of rollout.group_size episodes', {
+    aliases: ['batch_size'],
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  batch_size?: number;
+
   @Doc('optimizer steps per step: parts its batch is split into, by groups', { aliases: ['num_substeps'] })
   @IsInt()
   @Min(1)
@@ -34,7 +42,9 @@ export class TrainingGroup {
   @Min(1)
   num_minibatches = 1;
 
-  @Doc('the training ends after so many steps; 0 = no limit', { aliases: ['max_steps'] })
+  @Doc('the training ends after so many steps; 0 = no limit', {
+    aliases: ['max_steps', 'num_iterations', 'training.num_iterations'],
+  })
   @IsInt()
   @Min(0)
   max_steps = 0;

@@ -1,9 +1,12 @@
 import {
   beforeAfterTable,
+  checkRun,
+  countText,
   evaluationInWords,
   ProgressDisplay,
   startRun,
   withCleanup,
+  type RunCheck,
   type RunOptions,
   type StartedRun,
 } from '@ui-rl/api';
@@ -16,6 +19,7 @@ import { printCheckpoint } from '../print-checkpoint';
 interface TrainFlags {
   config?: string;
   detach?: boolean;
+  dryRun?: boolean;
   help?: boolean;
 }
 
@@ -24,6 +28,10 @@ export function trainCommand(): Command {
     .description('announce a run to the services of a broker (NATS_URL) and follow it; see also: ui-rl up')
     .option('--config <file>', 'run file (YAML)')
     .option('--detach', 'announce the run and return')
+    .option(
+      '--dry-run',
+      'only read the run file and look at what it names; needs no broker and starts nothing',
+    )
     .argument('[options...]', 'any option of the run file as a flag')
     .allowUnknownOption()
     .helpOption(false)
@@ -32,10 +40,14 @@ export function trainCommand(): Command {
       '\nEvery option of the run file is a flag, too: see run-file.md, or ui-rl train --help',
     )
     .option('-h, --help', 'display help, with every option of the run file and of what it may choose')
-    .action(async (flags: string[], { config, detach, help }: TrainFlags, command: Command) => {
+    .action(async (flags: string[], { config, detach, dryRun, help }: TrainFlags, command: Command) => {
       if (help === true) {
         const registry = await loadRunFileComponents({ file: config, flags }, readCliSettings().plugins);
         console.log(`${command.helpInformation()}\nOptions of the run file:\n\n${optionsHelp(registry)}`);
+        return;
+      }
+      if (dryRun === true) {
+        console.log(checkedRunText(await checkRun(config ?? {}, { flags, services: 'broker' })));
         return;
       }
       process.exitCode = await withCleanup(async (signal, onEnd) => {
@@ -51,6 +63,29 @@ export function trainCommand(): Command {
         return 0;
       });
     });
+}
+
+/** What a run would be, a line each. */
+function checkedRunText({ run, tasks, model }: RunCheck): string {
+  const { algorithm, training, rollout } = run;
+  const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes } = training;
+  const ends = [...(steps > 0 ? [`${steps} steps`] : []), ...(minutes > 0 ? [`${minutes} minutes`] : [])];
+  const trained = run.model.use_lora ? `LoRA of rank ${run.model.lora.rank}` : 'all weights';
+  const of = model === null ? '' : `: ${countText(model.trainedParameters)} parameters of a ${model.family}`;
+  const lines = [
+    ['model', run.model.name],
+    ['trains', `${trained}${of}`],
+    [
+      'tasks',
+      tasks === null
+        ? 'of files at the broker'
+        : `${tasks.training} to train on, ${tasks.evaluation} for evaluation`,
+    ],
+    ['algorithm', `${algorithm.advantage.name}, ${algorithm.loss.name}, ${training.optimizer.name}`],
+    ['batch', `${groups} groups of ${rollout.group_size} episodes`],
+    ['ends after', ends.join(' or ')],
+  ];
+  return [...lines.map(([name, text]) => `${name.padEnd(12)}${text}`), 'nothing was started'].join('\n');
 }
 
 /** Asks on the terminal, where there is one. */

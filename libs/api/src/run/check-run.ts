@@ -1,0 +1,114 @@
+import { statSync } from 'node:fs';
+import {
+  checkRendererName,
+  knownConfig,
+  familyOf,
+  loadFamily,
+  loraParameters,
+  planLora,
+  type Family,
+} from '@ui-rl/models';
+import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import {
+  filesOfRun,
+  isModelName,
+  loadRunFile,
+  readCliSettings,
+  type ModelNames,
+  type RunFile,
+  type RunFileOptions,
+} from '@ui-rl/settings';
+import { placeRun } from './log-path';
+import { refuseModelFolder } from './model-name';
+import type { RunOptions } from './start-run';
+
+/** What a run would be. */
+export interface RunCheck {
+  run: RunFile;
+  /** Tasks of `tasks` and `eval_tasks`; null where their files are at a broker. */
+  tasks: { training: number; evaluation: number } | null;
+  /** Null for a model of which nothing is known here: one of the hub, or a name that only the services know. */
+  model: { family: string; trainedParameters: number } | null;
+}
+
+/**
+ * Reads a run file as `startRun` does and looks at what it names, without starting anything: components, tasks, and the model where it is
+ * on this machine or well known.
+ * @throws an error that names the option
+ */
+export async function checkRun(
+  runFile: string | RunFileOptions,
+  { flags = [], workingDir, services: asked }: Pick<RunOptions, 'flags' | 'workingDir' | 'services'> = {},
+): Promise<RunCheck> {
+  const settings = readCliSettings();
+  const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
+  const models = Object.keys(settings.models);
+  const loaded = await loadRunFile({ ...source, flags, workingDir, models }, settings.plugins);
+  const services = asked ?? (settings.hasBroker ? 'broker' : 'own');
+  const { run } = placeRun(loaded.run, settings.runsDir, services);
+  if (services === 'broker') refuseModelFolder(run);
+  return {
+    run,
+    tasks: await countTasks(run, loaded.registry),
+    model: await checkModel(run, settings.models, services),
+  };
+}
+
+async function countTasks(run: RunFile, registry: ComponentRegistry): Promise<RunCheck['tasks']> {
+  const files = filesOfRun(run, registry).filter(({ option }) => /^(eval_)?tasks\b/.test(option));
+  if (files.some(({ isAddress }) => isAddress)) return null;
+  const count = async (option: 'tasks' | 'eval_tasks'): Promise<number> =>
+    (await naming(option, () => loadTasks(registry, run[option]))).length;
+  const counted = { training: await count('tasks'), evaluation: await count('eval_tasks') };
+  if (counted.training === 0) throw new Error('tasks: its sources give no task');
+  return counted;
+}
+
+async function checkModel(
+  { model }: RunFile,
+  known: ModelNames,
+  services: 'broker' | 'own',
+): Promise<RunCheck['model']> {
+  const family = await naming('model.name', () => familyOfModel(model.name, known, services));
+  if (family === undefined) return null;
+  const { renderer_name: renderer } = model;
+  if (renderer !== undefined) {
+    await naming('model.renderer_name', () => checkRendererName(renderer, family.shape.modelType));
+  }
+  const trained = await naming('model.lora', () => trainedShapes(model, family));
+  const trainedParameters = trained.reduce(
+    (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
+    0,
+  );
+  return { family: family.name, trainedParameters };
+}
+
+function trainedShapes({ use_lora, lora }: RunFile['model'], family: Family): { shape: number[] }[] {
+  if (!use_lora) return family.parameters();
+  const { use_rslora: rslora, ...rest } = lora;
+  return loraParameters(planLora(family, { ...rest, rslora }));
+}
+
+/** Undefined where nothing is known of it here. */
+async function familyOfModel(
+  name: string,
+  known: ModelNames,
+  services: 'broker' | 'own',
+): Promise<Family | undefined> {
+  const folder = Object.hasOwn(known, name) ? known[name] : name;
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return loadFamily(folder);
+  if (folder === name && isModelName(name) && (services === 'broker' || name.includes('/'))) {
+    const config = knownConfig(name);
+    return config === undefined ? undefined : familyOf(config, name);
+  }
+  throw new Error(`there is no folder ${folder}, and UIRL_MODELS names no such model`);
+}
+
+/** Says which option it is about that fails. */
+async function naming<T>(option: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new Error(`${option}: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { parseRunFile, readRunFile, SettingsError, type RunFile } from './index';
+
+/** Options as projects that train such agents in Python write them. */
+describe('options of other recipes', () => {
+  const MINIMAL = { model: 'small', tasks: 'demo_training', max_steps: 5 };
+  let registry: ComponentRegistry;
+  beforeAll(async () => {
+    registry = await loadComponents();
+  });
+
+  const read = (options: object, ...flags: string[]): RunFile =>
+    readRunFile({ options: { ...MINIMAL, ...options }, flags, workingDir: '/work' }, registry);
+  const refusal = (options: object): string => {
+    try {
+      read(options);
+    } catch (error) {
+      if (error instanceof SettingsError) return error.message;
+    }
+    throw new Error('nothing was refused');
+  };
+
+  it('batch_size counts episodes, and stands for so many groups', () => {
+    const run = read({ training: { batch_size: 32 }, rollout: { group_size: 8 } });
+    expect(run.training).toMatchObject({ batch_size: 32, groups_per_batch: 4 });
+    expect(parseRunFile(structuredClone(run), registry)).toEqual(run);
+    expect(read({ batch_size: 32 }).training.groups_per_batch).toBe(8);
+    expect(read({}, '--batch_size', '12').training.groups_per_batch).toBe(3);
+    expect(read({ batch_size: 32, groups_per_batch: 8 }).training.groups_per_batch).toBe(8);
+    expect(refusal({ batch_size: 30 })).toBe(
+      'training.batch_size is 30 episodes, which are no whole groups of rollout.group_size 4',
+    );
+    expect(refusal({ batch_size: 32, groups_per_batch: 10 })).toBe(
+      'training.batch_size is 32 episodes, but training.groups_per_batch 10 times rollout.group_size 4 are 40: leave one of them out',
+    );
+    expect(refusal({ batch_size: 'many' })).toMatch(
+      /training\.batch_size is "many", expected a whole number/,
+    );
+  });
+
+  it('num_iterations is max_steps', () => {
+    const options = { model: 'small', tasks: 'demo_training' };
+    const run = readRunFile({ options: { ...options, training: { num_iterations: 7 } } }, registry);
+    expect(run.training.max_steps).toBe(7);
+    expect(readRunFile({ options: { ...options, num_iterations: 8 } }, registry).training.max_steps).toBe(8);
+    expect(refusal({ training: { max_steps: 1, num_iterations: 2 } })).toMatch(
+      /training\.max_steps is given twice/,
+    );
+  });
+
+  it.each([
+    ['in its group', { model: { name: 'small', lora_config: { r: 16, lora_alpha: 32 } } }],
+    ['at the top', { lora_config: { r: 16, lora_alpha: 32 } }],
+  ])('lora_config has the names of PEFT, %s', (_where, options) => {
+    const run = read(options);
+    expect(run.model.lora).toMatchObject({ rank: 16, alpha: 32 });
+    expect(run.model).not.toHaveProperty('lora_config');
+  });
+
+  it('takes every name of lora_config, and refuses others', () => {
+    const config = { target_modules: ['q_proj', 'v_proj'], lora_dropout: 0.1, use_rslora: true };
+    expect(read({ lora_config: config }).model.lora).toMatchObject({
+      targets: ['q_proj', 'v_proj'],
+      dropout: 0.1,
+      use_rslora: true,
+    });
+    expect(refusal({ lora_config: { r: 16, bias: 'all' } })).toMatch(/unknown option "lora_config"/);
+  });
+
+  it('log_path is a path from where it is written, and belongs to no stored run file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'uirl-settings-'));
+    try {
+      const file = join(folder, 'run.yaml');
+      writeFileSync(file, 'model: small\ntasks: demo_training\nmax_steps: 1\nlog_path: logs/first\n');
+      const run = readRunFile({ file }, registry);
+      expect(run.logging.log_path).toBe(join(folder, 'logs/first'));
+      expect(() => parseRunFile(structuredClone(run), registry)).toThrow(
+        /logging\.log_path is .*logs\/first, a path on the machine of somebody else, expected logging\.log_dir/,
+      );
+      expect(read({}, '--log_path', 'here').logging.log_path).toBe('/work/here');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    expect(refusal({ log_path: '/a/b', log_dir: 'c' })).toMatch(
+      /logging\.log_path and logging\.log_dir both name/,
+    );
+    expect(refusal({ log_path: '/a/..' })).toMatch(/logging\.log_path is "\/a\/\.\."/);
+  });
+});
