@@ -14,6 +14,12 @@ describe('the algorithms that come with the project', () => {
     expect(Object.fromEntries(defaults)).toEqual({
       ppo: { clip_low: 0.2, clip_high: 0.2 },
       dpo: { beta: 0.1 },
+      cispo: { ratio_low: 0, ratio_high: 4 },
+      gspo: { clip_low: 3e-4, clip_high: 4e-4 },
+      dro: { beta: 0.05 },
+      dppo: { divergence: 'tv' },
+      reinforce_plus_plus: { kl_in_reward: 0.01, gamma: 1, group_baseline: false },
+      gigpo: { step_weight: 1, gamma: 0.95, divide_by_std: true },
       rejection_sampling: { reward_threshold: 0, best_of_group: false },
       tis: { importance_ratio_cap: 2 },
       adamw: { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0 },

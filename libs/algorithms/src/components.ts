@@ -1,11 +1,18 @@
 import type { Component } from '@ui-rl/plugin-kit';
 import { drGrpo } from './advantages/dr-grpo';
+import { gigpo } from './advantages/gigpo';
 import { grpo } from './advantages/grpo';
+import { reinforcePlusPlus } from './advantages/reinforce-plus-plus';
 import { rejectionSampling } from './advantages/rejection-sampling';
+import { rloo } from './advantages/rloo';
 import { none } from './corrections/none';
 import { tis } from './corrections/tis';
+import { cispo } from './losses/cispo';
 import { crossEntropy } from './losses/cross-entropy';
 import { dpo } from './losses/dpo';
+import { dppo } from './losses/dppo';
+import { dro } from './losses/dro';
+import { gspo } from './losses/gspo';
 import { importanceSampling } from './losses/importance-sampling';
 import { ppo } from './losses/ppo';
 import { adamw } from './optimizers/adamw';
@@ -17,10 +24,17 @@ import { linear } from './schedules/linear';
 export const components: readonly Component[] = [
   importanceSampling,
   ppo,
+  cispo,
+  gspo,
+  dro,
+  dppo,
   crossEntropy,
   dpo,
   grpo,
   drGrpo,
+  rloo,
+  reinforcePlusPlus,
+  gigpo,
   rejectionSampling,
   none,
   tis,

@@ -238,9 +238,9 @@ plugins: [./reward.js, uirl-toys]
       /algorithm.clip_high would have no effect: it needs algorithm.loss ppo/,
     ],
     [
-      'algorithm: {loss: pppo}',
+      'algorithm: {loss: ppoo}',
       'unknown',
-      /algorithm.loss: no policy-loss is named "pppo" .*Did you mean ppo/,
+      /algorithm.loss: no policy-loss is named "ppoo" .*Did you mean ppo/,
     ],
     [
       'algorithm: {advantage: dr_grpo, loss: cross_entropy}',

@@ -11,7 +11,7 @@ import { LampServer } from './lamp-world';
 /** What somebody outside the project wrote: one file for each component, in a folder of their own. */
 const WRITTEN = {
   advantage: ['median', 'fade'],
-  'policy-loss': ['dro', 'beta'],
+  'policy-loss': ['sapo', 'tau'],
   optimizer: ['sgd', 'momentum'],
   'action-dialect': ['grid', 'size'],
   reward: ['brightness', 'per_turn'],
@@ -39,7 +39,7 @@ function chosen(url: string): Record<string, object> {
     tasks: [{ source_type: 'lamps', most: 3 }],
     environment: { kind: { name: 'http-world', url } },
     model: { action_format: { name: 'grid', size: 240 } },
-    algorithm: { advantage: { name: 'median', fade: 0.5 }, loss: { name: 'dro', beta: 0.1 } },
+    algorithm: { advantage: { name: 'median', fade: 0.5 }, loss: { name: 'sapo', tau: 1.05 } },
     training: { optimizer: { name: 'sgd', momentum: 0.5 } },
     logging: { trackers: [{ name: 'csv', columns: ['env/all/reward/total', 'optim/loss'] }] },
   };
@@ -56,7 +56,7 @@ describe('listed and chosen by name', () => {
 
   it.each([
     ['algorithm.advantage', 'medain', 'median'],
-    ['algorithm.loss', 'drro', 'dro'],
+    ['algorithm.loss', 'sappo', 'sapo'],
     ['algorithm.loss', 'iop', 'ipo'],
     ['training.optimizer', 'sdg', 'sgd'],
     ['model.action_format', 'gird', 'grid'],

@@ -1,7 +1,10 @@
 import type { AdvantageEstimator, EpisodeGroup } from '@ui-rl/plugin-kit';
 import { drGrpo } from './dr-grpo';
+import { gigpo, GigpoOptions } from './gigpo';
 import { grpo } from './grpo';
+import { reinforcePlusPlus, ReinforcePlusPlusOptions } from './reinforce-plus-plus';
 import { rejectionSampling } from './rejection-sampling';
+import { rloo } from './rloo';
 import { standardDeviation } from './statistics';
 
 /** Episodes with these returns and two turns of two tokens and one. */
@@ -54,7 +57,7 @@ describe('group advantages', () => {
   });
 
   it('are exactly 0 where all episodes earned the same, also with rounding in the mean', () => {
-    for (const component of [grpo, drGrpo]) {
+    for (const component of [grpo, drGrpo, rloo]) {
       expect(perEpisode(component.create({}, {}), 0.1, 0.1, 0.1)).toEqual([0, 0, 0]);
       expect(perEpisode(component.create({}, {}), 3)).toEqual([0]);
     }
@@ -96,5 +99,28 @@ describe('rejection sampling', () => {
     const learns = (...rewards: number[]): boolean | undefined =>
       sampling(0).hasLearningSignal?.(group(...rewards));
     expect([learns(0, 0), learns(0, 1), learns(1, 1)]).toEqual([false, true, true]);
+  });
+});
+
+describe('groups that are worth a place in the batch', () => {
+  it('are for gigpo also those whose episodes earned the same in different numbers of turns', () => {
+    const estimator = gigpo.create(new GigpoOptions(), {});
+    const same = group(1, 1);
+    expect(estimator.hasLearningSignal?.(same)).toBe(false);
+    const [first, second] = same.episodes.map((episode) => ({
+      ...episode,
+      turns: episode.turns.map((turn, index) => ({ ...turn, reward: index, screenshot: String(index) })),
+    }));
+    const shorter = { ...second, turns: [{ ...second.turns[0], reward: 1 }] };
+    expect(estimator.hasLearningSignal?.({ ...same, episodes: [first, shorter] })).toBe(true);
+    const { advantages, metrics } = estimator.estimate([{ ...same, episodes: [first, shorter] }]);
+    // Of the two turns from screen 0 the one that ended at once has more to come: 1 against 0.95.
+    expect(advantages[0].map((turns) => Math.sign(turns![0][0]))).toEqual([-1, 1]);
+    expect(metrics?.compared_turns).toBeCloseTo(2 / 3, 12);
+  });
+
+  it('are for reinforce_plus_plus all of them, since groups are compared with the batch', () => {
+    const estimator = reinforcePlusPlus.create(new ReinforcePlusPlusOptions(), {});
+    expect(estimator.hasLearningSignal?.(group(1, 1))).toBe(true);
   });
 });

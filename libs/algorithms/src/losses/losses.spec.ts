@@ -1,6 +1,8 @@
 import type { PolicyLossComponent } from '@ui-rl/plugin-kit';
 import { evaluateLoss, type EvaluatedLoss, type Tokens } from '../../test/evaluate-loss';
+import { cispo, CispoOptions } from './cispo';
 import { crossEntropy } from './cross-entropy';
+import { dppo, DppoOptions } from './dppo';
 import { importanceSampling } from './importance-sampling';
 import { ppo, PpoOptions } from './ppo';
 
@@ -89,5 +91,20 @@ describe('clip_fraction of ppo', () => {
   it('does not count a token without an advantage', async () => {
     const { metrics } = await ppoWith({})({ ...tokens, advantages: [0, 0, 0, 0, 0, 0] });
     expect(metrics.clip_fraction).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+});
+
+describe('options that make no sense', () => {
+  it('are refused by cispo, where no ratio fits between its bounds', () => {
+    expect(() => cispo.create(Object.assign(new CispoOptions(), { ratio_low: 5 }), {})).toThrow(
+      'cispo: ratio_low is 5, expected at most ratio_high (4)',
+    );
+  });
+
+  it('are refused by dppo, which needs no correction', () => {
+    const beside = (name: string): readonly string[] | undefined =>
+      dppo.conflicts?.(new DppoOptions(), { algorithm: { correction: { name } } });
+    expect(beside('none')).toEqual([]);
+    expect(beside('tis')).toEqual([expect.stringContaining('algorithm.correction would count twice')]);
   });
 });

@@ -1,6 +1,6 @@
 import { IsOptional, Max } from 'class-validator';
-import { Above, Doc, type LossTerms, type PolicyLossComponent } from '@ui-rl/plugin-kit';
-import type { Value } from '@ui-rl/graph';
+import { Above, Doc, type PolicyLossComponent } from '@ui-rl/plugin-kit';
+import { clippedLoss, isClipped } from './clipped';
 
 export class PpoOptions {
   @Doc('the ratio is clipped below at 1 - clip_low')
@@ -32,38 +32,13 @@ export const ppo: PolicyLossComponent<PpoOptions> = {
   scope: 'token',
   skipsZeroAdvantages: true,
   create: (options) => ({
-    build(terms) {
-      const ratio = terms.ops.exp(terms.ops.sub(terms.logprobs, terms.inputs.old_logprobs));
+    build({ ops, logprobs, inputs }) {
+      const ratio = ops.exp(ops.sub(logprobs, inputs.old_logprobs));
+      const surrogate = { ops, ratio, advantages: inputs.advantages };
       return {
-        loss: clippedLoss(options, terms, ratio),
-        metrics: { clip_fraction: isClipped(options, terms, ratio) },
+        loss: clippedLoss(options, surrogate),
+        metrics: { clip_fraction: isClipped(options, surrogate) },
       };
     },
   }),
 };
-
-function clippedLoss(
-  { clip_low, clip_high, dual_clip }: PpoOptions,
-  { ops, inputs }: LossTerms,
-  ratio: Value,
-): Value {
-  const { advantages } = inputs;
-  const clipped = ops.max(ops.min(ratio, 1 + clip_high), 1 - clip_low);
-  const loss = ops.neg(ops.min(ops.mul(ratio, advantages), ops.mul(clipped, advantages)));
-  if (dual_clip === undefined) return loss;
-  const bounded = ops.min(loss, ops.neg(ops.mul(advantages, dual_clip)));
-  return ops.where(ops.less(advantages, 0), bounded, loss);
-}
-
-/** [M] 1 where clipping takes the token's gradient away, that is, where the clipped branch is the smaller one; 0 elsewhere. */
-function isClipped(
-  { clip_low, clip_high, dual_clip }: PpoOptions,
-  { ops, inputs }: LossTerms,
-  ratio: Value,
-): Value {
-  const { advantages } = inputs;
-  const above = ops.and(ops.greater(advantages, 0), ops.greater(ratio, 1 + clip_high));
-  const low = ops.less(ratio, 1 - clip_low);
-  const outside = dual_clip === undefined ? low : ops.or(low, ops.greater(ratio, dual_clip));
-  return ops.cast(ops.or(above, ops.and(ops.less(advantages, 0), outside)), 'float32');
-}

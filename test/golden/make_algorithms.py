@@ -1,0 +1,20 @@
+"""Writes what losses and advantages are on given numbers, computed apart from the project.
+
+Requirements: torch 2.13. Use:
+    python test/golden/make_algorithms.py
+
+`algorithms` gets
+    losses.json      tokens of a pass; for each choice the loss and its derivative by every log-probability
+    advantages.json  groups of episodes; for each choice a number per token
+"""
+
+from golden_advantages import golden_advantages
+from golden_files import HERE, write_json
+from golden_losses import golden_losses
+
+FOLDER = HERE / "algorithms"
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    write_json(FOLDER / "losses.json", golden_losses())
+    write_json(FOLDER / "advantages.json", golden_advantages())
