@@ -20,6 +20,7 @@ describe('the algorithms that come with the project', () => {
       dppo: { divergence: 'tv' },
       reinforce_plus_plus: { kl_in_reward: 0.01, gamma: 1, group_baseline: false },
       gigpo: { step_weight: 1, gamma: 0.95, divide_by_std: true },
+      value: { value_clip: 0.2 },
       rejection_sampling: { reward_threshold: 0, best_of_group: false },
       tis: { importance_ratio_cap: 2 },
       adamw: { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0 },

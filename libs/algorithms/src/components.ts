@@ -15,6 +15,7 @@ import { dro } from './losses/dro';
 import { gspo } from './losses/gspo';
 import { importanceSampling } from './losses/importance-sampling';
 import { ppo } from './losses/ppo';
+import { value } from './losses/value';
 import { adamw } from './optimizers/adamw';
 import { constant } from './schedules/constant';
 import { cosine } from './schedules/cosine';
@@ -30,6 +31,7 @@ export const components: readonly Component[] = [
   dppo,
   crossEntropy,
   dpo,
+  value,
   grpo,
   drGrpo,
   rloo,

@@ -3,6 +3,7 @@ import type { LossInput, LossTerms, PolicyLossComponent } from '@ui-rl/plugin-ki
 
 /** Per token, as many numbers each. */
 export interface Tokens extends Partial<Record<LossInput, number[]>> {
+  /** Of a critic: values. */
   logprobs: number[];
   weights: number[];
 }
@@ -10,7 +11,7 @@ export interface Tokens extends Partial<Record<LossInput, number[]>> {
 export interface EvaluatedLoss {
   /** Σ weight · token loss. */
   loss: number;
-  /** Its derivative by each log-probability. */
+  /** Its derivative by each log-probability, or value. */
   gradient: number[];
   /** Per token. */
   metrics: Record<string, number[]>;
@@ -23,12 +24,13 @@ export async function evaluateLoss<Options>(
   tokens: Tokens,
 ): Promise<EvaluatedLoss> {
   const graph = new Graph('loss');
+  const said = component.trains === 'critic' ? 'predictions' : 'logprobs';
   const inputs = new Map(Object.keys(tokens).map((name) => [name, graph.input(name, 'float32', ['M'])]));
   const logprobs = inputs.get('logprobs')!;
   const declared = component.inputs.map((name): [LossInput, Value] => [name, inputs.get(name)!]);
   const { loss, metrics = {} } = component
     .create(options, {})
-    .build({ ops, logprobs, inputs: Object.fromEntries(declared) } as unknown as LossTerms);
+    .build({ ops, [said]: logprobs, inputs: Object.fromEntries(declared) } as unknown as LossTerms);
   const total = ops.reduceSum(ops.mul(loss, inputs.get('weights')!));
   graph.output('loss', total);
   graph.output('gradient', gradients(total, [logprobs])[0]);

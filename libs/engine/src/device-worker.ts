@@ -145,14 +145,16 @@ export class DeviceWorker {
 
   private async forward({ model, data }: WorkerForwardRequest): Promise<ForwardResult> {
     const { network, weights } = this.weightsOf(model);
-    return { logprobs: await this.running.trainer.forward(network.passes, weights, data) };
+    return named(network, await this.running.trainer.forward(network.passes, weights, data));
   }
 
   private async forwardBackward(request: WorkerForwardBackwardRequest): Promise<ForwardBackwardResult> {
     const { trainer, algorithms } = this.running;
     const { data, minPasses } = request;
     const loss = algorithms.loss(request.loss);
-    return trainer.forwardBackward(this.trained(request.model), { data, loss, minPasses });
+    const model = this.trained(request.model);
+    const { scores, metrics } = await trainer.forwardBackward(model, { data, loss, minPasses });
+    return { ...named(model.network, scores), metrics };
   }
 
   private async optimStep(request: OptimStepRequest): Promise<OptimStepResult> {
@@ -193,6 +195,7 @@ export class DeviceWorker {
     const { model, name, dir } = request;
     checkName(name, this.running.models);
     const { network, weights } = this.weightsOf(model);
+    network.mustSample();
     const kept =
       dir === undefined
         ? { network, weights }
@@ -264,6 +267,11 @@ export class DeviceWorker {
       times: { ...(await device.samplingTimes()), trainMs: trainer.trainMs },
     };
   }
+}
+
+/** What a model says of data, by what it is. */
+function named({ role }: Network, scores: Float32Array[]): ForwardResult {
+  return role === 'critic' ? { logprobs: [], values: scores } : { logprobs: scores };
 }
 
 function infoOf({ version, digest }: WeightSet): WeightsInfo {

@@ -3,6 +3,7 @@ export { ModelError, type ModelErrorCategory } from './errors';
 export { HubError, type HubErrorKind } from './hub/errors';
 export * from './families/base';
 export { predictingNext } from './families/common/next-tokens';
+export { initializeValueHead, isOfValueHead, valueHeadParameters } from './families/common/value-head';
 export { familyOf, supportedModelTypes } from './families/registry';
 export {
   loadFamily,

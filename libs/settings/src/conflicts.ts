@@ -50,6 +50,7 @@ function checkAlgorithm({ algorithm, rollout }: RunFile, registry: ComponentRegi
 
 /** Signed advantages are for losses that read them, or form pairs by them; a selection is for those that imitate. */
 function goesWith(loss: PolicyLossComponent, advantage: AdvantageComponent): boolean {
+  if (loss.trains === 'critic') return false;
   const readsAdvantages = loss.inputs.includes('advantages') || loss.scope === 'pair';
   return readsAdvantages === (advantage.gives !== 'selection');
 }

@@ -54,9 +54,16 @@ export class Device {
     });
   }
 
-  layoutOf({ trainable }: Pick<TrainedModel, 'trainable'>): WeightLayout {
-    if (trainable.mode !== 'lora') return { mode: trainable.mode };
-    return { mode: 'lora', plan: planLora(this.base.folder.family, trainable.lora) };
+  layoutOf({ name, role, trainable }: TrainedModel): WeightLayout {
+    if (trainable.mode === 'lora') {
+      const plan = planLora(this.base.folder.family, trainable.lora);
+      return { mode: role === 'critic' ? 'critic' : 'lora', plan };
+    }
+    if (role === 'policy') return { mode: trainable.mode };
+    throw new EngineError(
+      'request',
+      `${name} is a critic with the mode ${trainable.mode}; expected lora: a critic is an adapter and a head over the frozen weights`,
+    );
   }
 
   /** The network of a layout; models whose layouts are equal share one. */

@@ -111,7 +111,7 @@ function trainingBytes(
 ): { bytes: number; layerByLayer: boolean } {
   const weights = WeightStore.ofShapes(family.parameters());
   const parameters = new Parameters({ weights, lora });
-  const { graph, logprobs } = buildScoringGraph({ family, parameters, images: 'none' });
+  const { graph, scores } = buildScoringGraph({ role: 'policy', family, parameters, images: 'none' });
   const count = Math.max(1, Math.min(DEFAULT_LIMITS.rows, Math.floor(DEFAULT_LIMITS.tokens / sequence)));
   const answer = Math.ceil(sequence * ANSWER_SHARE);
   const tokenIds = Array.from({ length: sequence }, () => 0);
@@ -125,16 +125,16 @@ function trainingBytes(
   const all = activationBytes(graph, extents);
   if (all <= totalmem() * ACTIVATION_SHARE) return { bytes: all * WHOLE_FACTOR, layerByLayer: false };
   const logits = FLOAT * family.shape.vocabSize * count * answer;
-  return { bytes: layerBytes(graph, logprobs, extents, logits), layerByLayer: true };
+  return { bytes: layerBytes(graph, scores, extents, logits), layerByLayer: true };
 }
 
 function layerBytes(
   graph: Graph,
-  logprobs: Value,
+  scores: Value,
   extents: ReadonlyMap<string, number>,
   logits: number,
 ): number {
-  const { segments } = planSegments(graph, [logprobs]);
+  const { segments } = planSegments(graph, [scores]);
   const sizeOf = ({ shape }: Value): number =>
     shape.reduce<number>((size, dim) => size * evaluateDim(dim, extents), FLOAT);
   const bodies = segments.slice(0, -1);

@@ -1,11 +1,14 @@
 import type { DeviceMemory, SessionOptions } from '@ui-rl/graph';
 import {
+  isOfValueHead,
   Parameters,
   type LoraPlan,
   type ModelFolder,
   type ParameterSource,
   type QuantizedWeights,
 } from '@ui-rl/models';
+import type { LossModel } from '@ui-rl/plugin-kit';
+import { EngineError } from '../errors';
 import { SamplerModel } from '../generation/sampler-model';
 import type { GradientCheckpointing } from '../passes/choose-runner';
 import { Passes } from '../passes/passes';
@@ -14,8 +17,20 @@ import { VisionEncoder } from '../vision/vision-encoder';
 import { canMerge, MergedWeights, trainedWeights, type SamplingWeights } from '../weights/sampling-weights';
 import { SPIN_BRIEFLY } from './spinning';
 
-/** How weights enter a model's graphs: as constants, as inputs all of them, or constants with an adapter as inputs. */
-export type WeightLayout = { mode: 'frozen' } | { mode: 'full' } | { mode: 'lora'; plan: LoraPlan };
+/**
+ * How weights enter a model's graphs: as constants, as inputs all of them, or constants with an adapter as inputs; of a critic its
+ * value head, too.
+ */
+export type WeightLayout =
+  | { mode: 'frozen' }
+  | { mode: 'full' }
+  | { mode: 'lora'; plan: LoraPlan }
+  | { mode: 'critic'; plan: LoraPlan };
+
+/** The adapter of a layout, where it has one. */
+export function planOf(layout: WeightLayout): LoraPlan | undefined {
+  return 'plan' in layout ? layout.plan : undefined;
+}
 
 /** What networks over the same base share. */
 export interface NetworkParts {
@@ -47,6 +62,7 @@ export class Network {
     const parameters = (): ParameterSource => this.parameters();
     this.vision = trainsVision ? parts.createVision(parameters) : parts.frozenVision;
     this.passes = new Passes({
+      role: this.role,
       family: folder.family,
       vision: this.vision,
       trainsVision,
@@ -58,8 +74,19 @@ export class Network {
     });
   }
 
-  /** What samples from weights of this layout. */
-  sampler(): Promise<SamplerModel> {
+  get role(): LossModel {
+    return this.layout.mode === 'critic' ? 'critic' : 'policy';
+  }
+
+  /** Throws an `EngineError` of category `request` where weights of this layout are a critic's. */
+  mustSample(): void {
+    if (this.role === 'policy') return;
+    throw new EngineError('request', 'a critic gives values, no tokens: it cannot be sampled from');
+  }
+
+  /** What samples from weights of this layout; see `mustSample`. */
+  async sampler(): Promise<SamplerModel> {
+    this.mustSample();
     this.sampling ??= this.createSampler().catch((error: unknown) => {
       this.sampling = undefined;
       throw error;
@@ -105,10 +132,11 @@ export class Network {
   private parameters(packed = false): ParameterSource {
     const { layout } = this;
     const { folder, quantized } = this.parts;
+    const lora = planOf(layout);
     return new Parameters({
       weights: folder.weights,
-      inputs: layout.mode === 'full' ? 'all' : 'none',
-      ...(layout.mode === 'lora' ? { lora: layout.plan } : {}),
+      inputs: layout.mode === 'full' ? 'all' : isOfValueHead,
+      ...(lora === undefined ? {} : { lora }),
       quantized,
       packed,
     });
@@ -117,13 +145,14 @@ export class Network {
 
 /** Equal for layouts that give equal graphs. */
 export function layoutKey(layout: WeightLayout): string {
-  if (layout.mode !== 'lora') return layout.mode;
-  const { config, modules } = layout.plan;
+  const plan = planOf(layout);
+  if (plan === undefined) return layout.mode;
+  const { config, modules } = plan;
   const shapes = modules.map(({ name, rank, scale }) => `${name} ${rank} ${scale}`);
-  return ['lora', config.dropout, ...shapes].join('\n');
+  return [layout.mode, config.dropout, ...shapes].join('\n');
 }
 
 function reachesVision(layout: WeightLayout): boolean {
-  if (layout.mode === 'lora') return layout.plan.modules.some(({ part }) => part === 'vision');
-  return layout.mode === 'full';
+  const plan = planOf(layout);
+  return plan === undefined ? layout.mode === 'full' : plan.modules.some(({ part }) => part === 'vision');
 }

@@ -23,8 +23,8 @@ export function chooseRunner(
   const fits = (mode: ImageMode, feeds: Feeds): boolean => {
     let graph = graphs.get(mode);
     if (graph === undefined) {
-      const { family, parameters } = options;
-      ({ graph } = buildScoringGraph({ family, parameters: parameters(), images: mode }));
+      const { role, family, parameters } = options;
+      ({ graph } = buildScoringGraph({ role, family, parameters: parameters(), images: mode }));
       graphs.set(mode, graph);
     }
     return activationBytes(graph, extentsOf(graph.inputs, feeds)) <= totalmem() * ACTIVATION_SHARE;

@@ -1,11 +1,13 @@
 import { gradients, ops, type Graph, type Value } from '@ui-rl/graph';
-import type { AttentionKind, Family, ParameterSource } from '@ui-rl/models';
-import type { BuiltObjective, Objective } from './objective';
+import type { AttentionKind, Family, ParameterSource, TrainerOptions } from '@ui-rl/models';
+import type { LossModel } from '@ui-rl/plugin-kit';
+import type { BuiltObjective, Objective, TokenValues } from './objective';
 
 export type ImageMode = 'patches' | 'features' | 'none';
 
 /** What is built into the graphs of passes. */
 export interface GraphParts {
+  role: LossModel;
   family: Family;
   parameters: ParameterSource;
   images: ImageMode;
@@ -15,9 +17,10 @@ export interface GraphParts {
 /** Forward pass and objective, without outputs. */
 export interface ObjectiveGraph extends BuiltObjective {
   graph: Graph;
-  /** [M] each */
-  logprobs: Value;
-  entropy: Value;
+  /** [M] log-probabilities, or values of a critic */
+  scores: Value;
+  /** [M]; not of a critic */
+  entropy: Value | undefined;
   /** trained weights the graph reads */
   trained: ReadonlyMap<string, Value>;
 }
@@ -39,22 +42,25 @@ export interface TrainingGraph {
   metrics: ReadonlyMap<string, string>;
 }
 
-export function buildObjectiveGraph(
-  { family, parameters, images, attention = 'whole' }: GraphParts,
-  objective: Objective,
-): ObjectiveGraph {
-  const forward = family.buildForward({ kind: 'trainer', parameters, images, attention, dropout: true });
-  const { graph, logProbs: logprobs } = forward;
-  const entropy = graph.scope('entropy', () => forward.entropy());
-  const built = graph.scope('loss', () => objective.build(logprobs, () => entropy));
-  return { graph, ...built, logprobs, entropy, trained: forward.parameterInputs };
+export function buildObjectiveGraph(parts: GraphParts, objective: Objective): ObjectiveGraph {
+  const { graph, tokens, trained } = buildModel(parts, true);
+  if (tokens.role === 'critic') {
+    const built = graph.scope('loss', () => objective.build(graph, tokens));
+    return { graph, ...built, scores: tokens.predictions, entropy: undefined, trained };
+  }
+  const { logprobs } = tokens;
+  const entropy = graph.scope('entropy', tokens.entropy);
+  const built = graph.scope('loss', () =>
+    objective.build(graph, { role: 'policy', logprobs, entropy: () => entropy }),
+  );
+  return { graph, ...built, scores: logprobs, entropy, trained };
 }
 
 export function buildTrainingGraph(parts: GraphParts, objective: Objective): TrainingGraph {
   const built = buildObjectiveGraph(parts, objective);
-  const { graph, total, logprobs, entropy, trained } = built;
-  graph.output('logprobs', logprobs);
-  graph.output('entropy', entropy);
+  const { graph, total, scores, entropy, trained } = built;
+  graph.output('scores', scores);
+  if (entropy !== undefined) graph.output('entropy', entropy);
   graph.output('total', total);
   const metrics = new Map<string, string>();
   for (const [name, value] of built.metrics) {
@@ -73,11 +79,21 @@ export function buildTrainingGraph(parts: GraphParts, objective: Objective): Tra
   return { graph, gradients: ports, metrics };
 }
 
-/** The forward pass up to the log-probabilities of the selected tokens, without outputs. */
-export function buildScoringGraph({ family, parameters, images, attention = 'whole' }: GraphParts): {
-  graph: Graph;
-  logprobs: Value;
-} {
-  const { graph, logProbs } = family.buildForward({ kind: 'trainer', parameters, images, attention });
-  return { graph, logprobs: logProbs };
+/** The forward pass up to the scores of the selected tokens, without outputs. */
+export function buildScoringGraph(parts: GraphParts): { graph: Graph; scores: Value } {
+  const { graph, tokens } = buildModel(parts, false);
+  return { graph, scores: tokens.role === 'critic' ? tokens.predictions : tokens.logprobs };
+}
+
+function buildModel(
+  { role, family, parameters, images, attention = 'whole' }: GraphParts,
+  dropout: boolean,
+): { graph: Graph; tokens: TokenValues; trained: ReadonlyMap<string, Value> } {
+  const options: Omit<TrainerOptions, 'kind'> = { parameters, images, attention, dropout };
+  if (role === 'critic') {
+    const { graph, values, parameterInputs } = family.buildForward({ kind: 'critic', ...options });
+    return { graph, tokens: { role, predictions: values }, trained: parameterInputs };
+  }
+  const { graph, logProbs, entropy, parameterInputs } = family.buildForward({ kind: 'trainer', ...options });
+  return { graph, tokens: { role, logprobs: logProbs, entropy }, trained: parameterInputs };
 }

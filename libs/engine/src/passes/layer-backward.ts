@@ -39,7 +39,7 @@ export interface PassState {
 }
 
 /**
- * The last segment, from hidden states to log-probabilities and, with `backward`, the objective and its derivatives; in pieces of
+ * The last segment, from hidden states to scores and, with `backward`, the objective and its derivatives; in pieces of
  * so many trained tokens that the logits fit into memory. The objective is a sum over tokens, and so are its derivatives.
  */
 export async function runHead(state: PassState, direction: 'forward' | 'backward'): Promise<PassResult> {
@@ -53,15 +53,18 @@ export async function runHead(state: PassState, direction: 'forward' | 'backward
   const gives = (backward?.segment.gives ?? []).map(({ value }) => value);
   for (const value of gives) state.gradients.set(value, state.take(value));
   const metrics: Record<string, number> = {};
-  const result = { loss: 0, logprobs: new Float32Array(count), entropy: new Float32Array(count), metrics };
-  const step = Math.max(1, Math.floor(state.headLogits / vocabularyOf(segment)));
+  const result: PassResult = { loss: 0, scores: new Float32Array(count), metrics };
+  const step = Math.max(1, Math.floor(state.headLogits / widestOf(segment)));
   for (let from = 0; from < count; from += step) {
     const to = Math.min(from + step, count);
     const cut = Object.fromEntries(perToken.map((name) => [name, rows(all[name], from, to)]));
     const accumulated = accumulatedFeeds(state, backward);
     const outputs = await state.run(session, { ...all, ...accumulated, ...cut });
-    result.logprobs.set(outputs.logprobs.data as Float32Array, from);
-    if (outputs.entropy !== undefined) result.entropy.set(outputs.entropy.data as Float32Array, from);
+    result.scores.set(outputs.scores.data as Float32Array, from);
+    if (outputs.entropy !== undefined) {
+      result.entropy ??= new Float32Array(count);
+      result.entropy.set(outputs.entropy.data as Float32Array, from);
+    }
     if (backward === undefined) continue;
     result.loss += numberOf(outputs.total);
     for (const [name, output] of state.metrics) {
@@ -135,8 +138,8 @@ function tokenInputs({ plan }: LayerSessions, segment: Segment): string[] {
   );
 }
 
-/** The widest result per trained token: the vocabulary. */
-function vocabularyOf(segment: Segment): number {
+/** The widest result per trained token: the vocabulary, where there is an output layer. */
+function widestOf(segment: Segment): number {
   const widths = segment.nodes
     .flatMap(({ outputs }) => outputs)
     .filter(({ shape }) => shape.length === 2 && shape[0] === TRAINED_TOKENS)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deviceMemory, tensor, type SessionOptions } from '@ui-rl/graph';
 import {
+  isOfValueHead,
   loadModelFolder,
   Parameters,
   planLora,
@@ -11,6 +12,7 @@ import {
   type ParameterSource,
   type ProcessedImage,
 } from '@ui-rl/models';
+import type { LossModel } from '@ui-rl/plugin-kit';
 import { AccumulatedGradients } from '../training/accumulated-gradients';
 import { Algorithms } from '../training/algorithms';
 import { LayerByLayer } from './layer-by-layer';
@@ -28,12 +30,17 @@ const session: SessionOptions = { threads: 2, spinning: false };
 const memory = deviceMemory('cpu');
 const pause = () => Promise.resolve();
 
-let loss: Loss;
+let losses: Record<LossModel, Loss>;
 beforeAll(async () => {
-  loss = (await Algorithms.load([])).loss({ name: 'ppo', clip_low: 0.2 });
+  const algorithms = await Algorithms.load([]);
+  losses = {
+    policy: algorithms.loss({ name: 'ppo', clip_low: 0.2 }),
+    critic: algorithms.loss({ name: 'value', value_clip: 0.1 }),
+  };
 });
 
 interface Case {
+  role: LossModel;
   folder: ModelFolder;
   images: ProcessedImage[];
   plan: LoraPlan | undefined;
@@ -41,8 +48,9 @@ interface Case {
   parameters: () => ParameterSource;
 }
 
-/** Weights that are all trained, or adapters that do not start at zero. */
-async function load(name: string, trainable: 'full' | 'text' | 'all'): Promise<Case> {
+/** Weights that are all trained, or adapters, and a head, that do not start at zero. */
+async function load(name: string, trainable: 'full' | 'text' | 'all' | 'critic'): Promise<Case> {
+  const role = trainable === 'critic' ? 'critic' : 'policy';
   const folder = await loadModelFolder(join(fixtures, name, 'model'));
   const images = await Promise.all(
     ['0.png', '1.png'].map((file) =>
@@ -57,15 +65,19 @@ async function load(name: string, trainable: 'full' | 'text' | 'all'): Promise<C
     vision: trainable === 'all',
   };
   const plan = trainable === 'full' ? undefined : planLora(folder.family, config);
-  const weights = await initialWeights(folder, plan, 7);
+  const weights = await initialWeights(folder, plan, 7, role);
   if (plan !== undefined) {
     let i = 0;
     for (const { data } of weights.tensors.values())
       data.forEach((_, at) => (data[at] += Math.sin(i++) / 20));
   }
   const parameters = (): ParameterSource =>
-    new Parameters({ weights: folder.weights, inputs: plan === undefined ? 'all' : 'none', lora: plan });
-  return { folder, images, plan, weights, parameters };
+    new Parameters({
+      weights: folder.weights,
+      inputs: plan === undefined ? 'all' : isOfValueHead,
+      lora: plan,
+    });
+  return { role, folder, images, plan, weights, parameters };
 }
 
 /** Two rows of different length with an image each; some tokens trained. */
@@ -89,6 +101,8 @@ async function feedsOf({ folder, images, parameters, weights }: Case, mode: Imag
   const tokens = {
     old_logprobs: per((i) => -5 - Math.sin(i)),
     advantages: per((i) => Math.cos(i)),
+    values: per((i) => Math.sin(i) / 2),
+    returns: per((i) => Math.cos(i) / 2),
     [OBJECTIVE_INPUTS.weights]: per((i) => 0.1 + i / 100),
   };
   const feeds = { ...batch.feeds, ...(await weights.feeds(memory)), ...tokens };
@@ -105,7 +119,8 @@ async function feedsOf({ folder, images, parameters, weights }: Case, mode: Imag
   return { ...feeds, ...encoded };
 }
 
-async function gradientsBy(runner: PassRunner, mode: ImageMode, feeds: Feeds, { weights }: Case) {
+async function gradientsBy(runner: PassRunner, mode: ImageMode, feeds: Feeds, { role, weights }: Case) {
+  const loss = losses[role];
   const accumulated = await AccumulatedGradients.create(weights, memory);
   const first = await runner.train(mode, loss, feeds, accumulated);
   const second = await runner.train(mode, loss, feeds, accumulated);
@@ -138,9 +153,12 @@ describe.each([
     ['all', 'patches'],
     ['text', 'features'],
     ['text', 'none'],
+    // One family is enough for what differs: the head.
+    ...(name === 'qwen3-vl-a' ? [['critic', 'features'] as const] : []),
   ] as const)('with %s weights and %s gives what the whole graph gives', async (trainable, mode) => {
     const subject = await load(name, trainable);
-    const options = { family: subject.folder.family, parameters: subject.parameters, session, memory, pause };
+    const { role, parameters } = subject;
+    const options = { role, family: subject.folder.family, parameters, session, memory, pause };
     const feeds = await feedsOf(subject, mode);
     const whole = await gradientsBy(new WholeGraph(options), mode, feeds, subject);
     // Room for the logits of three tokens: the output layer runs in pieces.
@@ -148,8 +166,11 @@ describe.each([
     const layers = await gradientsBy(new LayerByLayer(options, headLogits), mode, feeds, subject);
     expect(layers.first.loss).toBeCloseTo(whole.first.loss, 4);
     expect(layers.second.loss).toBeCloseTo(whole.first.loss, 4);
-    for (const key of ['logprobs', 'entropy'] as const) {
-      const gap = whole.first[key].map((value, i) => value - layers.first[key][i]);
+    expect(layers.first.metrics.clip_fraction).toBe(whole.first.metrics.clip_fraction);
+    for (const key of ['scores', 'entropy'] as const) {
+      const expected = whole.first[key];
+      expect(layers.first[key]?.length).toBe(expected?.length);
+      const gap = expected?.map((value, i) => value - layers.first[key]![i]) ?? [];
       expect(largest(gap)).toBeLessThan(2e-5);
     }
     expect(largest(layers.scored.map((value, i) => value - whole.scored[i]))).toBeLessThan(2e-5);

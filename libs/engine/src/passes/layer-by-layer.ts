@@ -10,7 +10,7 @@ import {
 import type { Feeds } from '../feeds';
 import { memoize } from '../memoize';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
-import { buildObjectiveGraph, buildScoringGraph, type ImageMode } from './graphs';
+import { buildObjectiveGraph, buildScoringGraph, type GraphParts, type ImageMode } from './graphs';
 import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
 import { LayerSessions, type PassGraph } from './layer-sessions';
 import { LossSession } from './loss-session';
@@ -78,24 +78,24 @@ export class LayerByLayer implements PassRunner {
     const zeros = new Float32Array(count);
     const state = this.begin(prepared, { ...feeds, ...derivativeFeeds(zeros, zeros) }, accumulated);
     await this.forward(state);
-    const { logprobs, entropy } = await runHead(state, 'forward');
-    const derivatives = await session.run({ logprobs, entropy }, feeds);
+    const { scores, entropy } = await runHead(state, 'forward');
+    const derivatives = await session.run({ logprobs: scores, entropy: entropy ?? zeros }, feeds);
     state.feeds = { ...feeds, ...derivativeFeeds(derivatives.byLogprob, derivatives.byEntropy ?? zeros) };
     await runHead(state, 'backward');
     await runBackward(state);
-    return { loss: derivatives.loss, metrics: derivatives.metrics, logprobs, entropy };
+    return { loss: derivatives.loss, metrics: derivatives.metrics, scores, entropy };
   }
 
   async score(mode: ImageMode, feeds: Feeds): Promise<Float32Array> {
     const prepared = this.prepared(mode, () => {
-      const { graph, logprobs } = buildScoringGraph(this.parts(mode));
-      return { pass: { graph, trained: new Map(), results: new Map([['logprobs', logprobs]]) } };
+      const { graph, scores } = buildScoringGraph(this.parts(mode));
+      return { pass: { graph, trained: new Map(), results: new Map([['scores', scores]]) } };
     });
     const state = this.begin(prepared, feeds, undefined);
     await this.forward(state);
-    const { logprobs } = await runHead(state, 'forward');
+    const { scores } = await runHead(state, 'forward');
     for (const value of state.kept.keys()) state.drop(value);
-    return logprobs;
+    return scores;
   }
 
   async release(): Promise<void> {
@@ -106,16 +106,18 @@ export class LayerByLayer implements PassRunner {
     this.pool.clear();
   }
 
-  private parts(images: ImageMode): Parameters<typeof buildScoringGraph>[0] {
-    const { family, parameters } = this.options;
-    return { family, parameters: parameters(), images, attention: 'blocks' };
+  private parts(images: ImageMode): GraphParts {
+    const { role, family, parameters } = this.options;
+    return { role, family, parameters: parameters(), images, attention: 'blocks' };
   }
 
   private trainingSessions(mode: ImageMode, objective: Objective): Prepared {
     return this.prepared(`${mode} ${objective.key}`, () => {
       const built = buildObjectiveGraph(this.parts(mode), objective);
-      const { graph, total, logprobs, entropy, trained } = built;
-      const results = new Map(Object.entries({ total, logprobs, entropy }));
+      const { graph, total, scores, entropy, trained } = built;
+      const results = new Map(
+        Object.entries({ total, scores, ...(entropy === undefined ? {} : { entropy }) }),
+      );
       const metrics = new Map<string, string>();
       for (const [name, value] of built.metrics) {
         metrics.set(name, `metric ${name}`);

@@ -17,7 +17,7 @@ import { memoize } from '../memoize';
 /** A pass to be run by layers. */
 export interface PassGraph {
   graph: Graph;
-  /** by the name it is given out under, a value of one element each but for log-probabilities and entropies */
+  /** by the name it is given out under, a value of one element each but for scores and entropies */
   results: ReadonlyMap<string, Value>;
   /** what is differentiated; one of the results. None where nothing is trained */
   total?: Value;

@@ -26,10 +26,11 @@ export class LossSession {
     const graph = new Graph(`loss ${loss.name}`);
     const logprobs = graph.input(INPUTS.logprobs, 'float32', [TRAINED_TOKENS]);
     let entropy: Value | undefined;
-    const { total, metrics } = weighted(loss).build(
+    const { total, metrics } = weighted(loss).build(graph, {
+      role: 'policy',
       logprobs,
-      () => (entropy ??= graph.input(INPUTS.entropy, 'float32', [TRAINED_TOKENS])),
-    );
+      entropy: () => (entropy ??= graph.input(INPUTS.entropy, 'float32', [TRAINED_TOKENS])),
+    });
     graph.output(RESULTS.total, total);
     const outputs = new Map<string, string>();
     for (const [name, value] of metrics) {
@@ -44,7 +45,7 @@ export class LossSession {
 
   /** @param feeds what the loss reads besides */
   async run(
-    { logprobs, entropy }: Pick<PassResult, 'logprobs' | 'entropy'>,
+    { logprobs, entropy }: { logprobs: Float32Array; entropy: Float32Array },
     feeds: Feeds,
   ): Promise<LossDerivatives> {
     const all = {

@@ -142,6 +142,7 @@ describe.each(CHOICES)('the loss $name over whole sequences', (choice) => {
 
     const runners = (): [string, PassRunner][] => {
       const options = {
+        role: 'policy' as const,
         family: folder.family,
         parameters: () => new Parameters({ weights: folder.weights, lora: plan }),
         session,
@@ -189,8 +190,8 @@ describe.each(CHOICES)('the loss $name over whole sequences', (choice) => {
         await runner.release();
       }
       const [whole, layers] = found;
-      const { logprobs, entropy } = whole.result;
-      expect(whole.result.loss).toBeCloseTo(byHand(choice.name, logprobs, entropy), 4);
+      const { scores, entropy } = whole.result;
+      expect(whole.result.loss).toBeCloseTo(byHand(choice.name, scores, entropy!), 4);
       expect(layers.result.loss).toBeCloseTo(whole.result.loss, 4);
       for (const [name, value] of Object.entries(whole.result.metrics)) {
         expect(layers.result.metrics[name]).toBeCloseTo(value, 4);
@@ -235,7 +236,7 @@ describe.each(CHOICES)('the loss $name over whole sequences', (choice) => {
 
 it('refuses a loss that gives something else than its scope says, or cannot be built, by name', async () => {
   const broken = (name: string, build: Loss['build']): Promise<LossSession> =>
-    LossSession.create({ name, key: name, scope: 'token', inputs: [], build }, session);
+    LossSession.create({ name, key: name, scope: 'token', trains: 'policy', inputs: [], build }, session);
   await expect(broken('flat', (terms) => ({ loss: terms.scalar(1) }))).rejects.toThrow(
     'loss flat: its value has shape [], expected [M]: one number per token',
   );

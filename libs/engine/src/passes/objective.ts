@@ -1,5 +1,13 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
-import type { LossInput, LossScope, LossTerms, LossValues, PairOps, SequenceOps } from '@ui-rl/plugin-kit';
+import type {
+  LossInput,
+  LossModel,
+  LossScope,
+  LossTerms,
+  LossValues,
+  PairOps,
+  SequenceOps,
+} from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
 
 /** The dimension of what there is one of per trained token. */
@@ -13,15 +21,19 @@ export interface Loss {
   /** Equal for losses that build equal graphs: sessions are kept by it. */
   readonly key: string;
   readonly scope: LossScope;
+  readonly trains: LossModel;
   readonly inputs: readonly LossInput[];
   build(terms: LossTerms): LossValues;
 }
 
-/** What a pass is differentiated by, in a graph that has log-probabilities. */
+/** What a model says of the trained tokens, [M] each. */
+export type TokenValues =
+  { role: 'policy'; logprobs: Value; entropy: () => Value } | { role: 'critic'; predictions: Value };
+
+/** What a pass is differentiated by. */
 export interface Objective {
   readonly key: string;
-  /** @param logprobs [M] @param entropy builds [M] */
-  build(logprobs: Value, entropy: () => Value): BuiltObjective;
+  build(graph: Graph, tokens: TokenValues): BuiltObjective;
 }
 
 export interface BuiltObjective {
@@ -49,10 +61,9 @@ export const OBJECTIVE_INPUTS = {
 export function weighted(loss: Loss): Objective {
   return {
     key: loss.key,
-    build(logprobs, entropy) {
-      const { graph } = logprobs;
+    build(graph, tokens) {
       const weights = graph.input(OBJECTIVE_INPUTS.weights, 'float32', [unitsOf(loss.scope)]);
-      const values = buildValues(loss, logprobs, entropy);
+      const values = buildValues(loss, graph, tokens);
       const metrics = Object.entries(values.metrics ?? {}).map(
         ([name, value]) => [name, ops.reduceSum(value)] as const,
       );
@@ -68,8 +79,9 @@ export function weighted(loss: Loss): Objective {
 export function linear(readsEntropy: boolean): Objective {
   return {
     key: readsEntropy ? 'linear in log-probabilities and entropies' : 'linear in log-probabilities',
-    build(logprobs, entropy) {
-      const { graph } = logprobs;
+    build(graph, tokens) {
+      if (tokens.role !== 'policy') throw new Error('derivatives by log-probabilities are those of a policy');
+      const { logprobs, entropy } = tokens;
       const fed = (name: string): Value => graph.input(name, 'float32', [TRAINED_TOKENS]);
       const byLogprob = ops.mul(logprobs, fed(OBJECTIVE_INPUTS.logprobDerivatives));
       if (!readsEntropy) return { total: ops.reduceSum(byLogprob), metrics: new Map() };
@@ -80,10 +92,10 @@ export function linear(readsEntropy: boolean): Objective {
 }
 
 /** @throws EngineError `request` that names a loss which cannot be built, or gives something else than its scope says */
-function buildValues(loss: Loss, logprobs: Value, entropy: () => Value): LossValues {
+function buildValues(loss: Loss, graph: Graph, tokens: TokenValues): LossValues {
   let values: LossValues;
   try {
-    values = loss.build(termsOf(loss, logprobs, entropy));
+    values = loss.build(termsOf(loss, graph, tokens));
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError('request', `loss ${loss.name} cannot be built: ${reason}`, { cause });
@@ -104,16 +116,20 @@ function unitsOf(scope: LossScope): string {
   return { token: TRAINED_TOKENS, sequence: SEQUENCES, pair: PAIRS }[scope];
 }
 
-function termsOf({ scope, inputs: declared }: Loss, logprobs: Value, entropy: () => Value): LossTerms {
-  const { graph } = logprobs;
+function termsOf({ scope, inputs: declared }: Loss, graph: Graph, tokens: TokenValues): LossTerms {
   const inputs = declared.map((name) => [name, graph.input(name, 'float32', [TRAINED_TOKENS])] as const);
   const sequences = scope === 'token' ? undefined : sequenceOps(graph);
   const pairs = scope === 'pair' ? pairOps(graph) : undefined;
   return {
     ops,
     scalar: (value) => ops.scalar(graph, value, 'float32'),
-    logprobs,
-    entropy,
+    get logprobs() {
+      return ofPolicy(tokens, 'logprobs').logprobs;
+    },
+    get predictions() {
+      return tokens.role === 'critic' ? tokens.predictions : ofAnother('predictions', 'critic');
+    },
+    entropy: () => ofPolicy(tokens, 'entropy').entropy(),
     inputs: Object.fromEntries(inputs) as LossTerms['inputs'],
     get sequences() {
       return sequences ?? absent('sequences', 'sequence');
@@ -122,6 +138,14 @@ function termsOf({ scope, inputs: declared }: Loss, logprobs: Value, entropy: ()
       return pairs ?? absent('pairs', 'pair');
     },
   };
+}
+
+function ofPolicy(tokens: TokenValues, what: string): Extract<TokenValues, { role: 'policy' }> {
+  return tokens.role === 'policy' ? tokens : ofAnother(what, 'policy');
+}
+
+function ofAnother(what: string, role: LossModel): never {
+  throw new Error(`a loss that uses ${what} must declare that it trains the ${role}`);
 }
 
 function absent(what: string, scope: LossScope): never {

@@ -6,6 +6,7 @@ import {
   type ProcessedImage,
   type TrainerBatch,
 } from '@ui-rl/models';
+import type { LossModel } from '@ui-rl/plugin-kit';
 import type { Feeds } from '../feeds';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
 import type { TrainingDatum } from '../training/data';
@@ -17,6 +18,7 @@ import type { Loss } from './objective';
 import type { PassResult, PassRunner, Pause } from './runner';
 
 export interface PassesOptions {
+  role: LossModel;
   family: Family;
   vision: VisionEncoder;
   /** Whether the vision tower is trained; where it is frozen, its features come from the sampler's cache. */
@@ -97,7 +99,7 @@ export class Passes {
     return this.choose(pass.mode, feeds).train(pass.mode, loss, feeds, accumulated);
   }
 
-  /** Log-probabilities [M] of the selected tokens. */
+  /** Scores [M] of the selected tokens, see `PassResult`. */
   async score(weights: WeightSet, pass: Pass): Promise<Float32Array> {
     const feeds = await this.feeds(weights, pass);
     return this.choose(pass.mode, feeds).score(pass.mode, feeds);

@@ -1,5 +1,6 @@
 import type { DeviceMemory, SessionOptions, Tensor } from '@ui-rl/graph';
 import type { Family, ParameterSource } from '@ui-rl/models';
+import type { LossModel } from '@ui-rl/plugin-kit';
 import type { Feeds } from '../feeds';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
 import type { ImageMode } from './graphs';
@@ -11,9 +12,10 @@ export type Pause = (workedMs: number) => Promise<void>;
 export interface PassResult {
   /** Σ weight · loss */
   loss: number;
-  /** [M] each */
-  logprobs: Float32Array;
-  entropy: Float32Array;
+  /** [M] log-probabilities of the selected tokens, or values where the model is a critic */
+  scores: Float32Array;
+  /** [M]; not of a critic */
+  entropy?: Float32Array | undefined;
   /** metrics of the loss: sums over tokens, sequences or pairs, by name */
   metrics: Readonly<Record<string, number>>;
 }
@@ -24,12 +26,13 @@ export interface PassRunner {
    * Loss and gradients of one pass, added to those accumulated. Those of weights that the pass does not reach stay as they are.
    */
   train(mode: ImageMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult>;
-  /** Log-probabilities [M] of the selected tokens. */
+  /** Scores [M] of the selected tokens, see `PassResult`. */
   score(mode: ImageMode, feeds: Feeds): Promise<Float32Array>;
   release(): Promise<void>;
 }
 
 export interface RunnerOptions {
+  role: LossModel;
   family: Family;
   /** A fresh source for each graph. */
   parameters: () => ParameterSource;

@@ -2,7 +2,13 @@ import { Session, type Tensor } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
 import { memoize } from '../memoize';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
-import { buildScoringGraph, buildTrainingGraph, type ImageMode, type TrainingGraph } from './graphs';
+import {
+  buildScoringGraph,
+  buildTrainingGraph,
+  type GraphParts,
+  type ImageMode,
+  type TrainingGraph,
+} from './graphs';
 import { weighted, type Loss } from './objective';
 import { numberOf, pick, type PassResult, type PassRunner, type RunnerOptions } from './runner';
 
@@ -28,15 +34,15 @@ export class WholeGraph implements PassRunner {
     for (const { weight, after } of gradients) accumulated.replace(weight, outputs[after]);
     return {
       loss: numberOf(outputs.total),
-      logprobs: outputs.logprobs.data as Float32Array,
-      entropy: outputs.entropy.data as Float32Array,
+      scores: outputs.scores.data as Float32Array,
+      entropy: outputs.entropy?.data as Float32Array | undefined,
       metrics: Object.fromEntries(Array.from(metrics, ([name, output]) => [name, numberOf(outputs[output])])),
     };
   }
 
   async score(mode: ImageMode, feeds: Feeds): Promise<Float32Array> {
     const session = await memoize(this.scoring, mode, () => this.prepareScoring(mode));
-    return (await this.run(session, feeds)).logprobs.data as Float32Array;
+    return (await this.run(session, feeds)).scores.data as Float32Array;
   }
 
   async release(): Promise<void> {
@@ -53,21 +59,24 @@ export class WholeGraph implements PassRunner {
     return outputs;
   }
 
+  private parts(images: ImageMode): GraphParts {
+    const { role, family, parameters } = this.options;
+    return { role, family, parameters: parameters(), images };
+  }
+
   private trainingSession(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
     return memoize(this.training, `${mode} ${loss.key}`, () => this.prepareTraining(mode, loss));
   }
 
   private prepareScoring(mode: ImageMode): Promise<Session> {
-    const { family, parameters, session } = this.options;
-    const { graph, logprobs } = buildScoringGraph({ family, parameters: parameters(), images: mode });
-    graph.output('logprobs', logprobs);
-    return Session.create(graph, session);
+    const { graph, scores } = buildScoringGraph(this.parts(mode));
+    graph.output('scores', scores);
+    return Session.create(graph, this.options.session);
   }
 
   private async prepareTraining(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
-    const { family, parameters, memory, session } = this.options;
-    const built = buildTrainingGraph({ family, parameters: parameters(), images: mode }, weighted(loss));
-    const { graph, gradients, metrics } = built;
+    const { memory, session } = this.options;
+    const { graph, gradients, metrics } = buildTrainingGraph(this.parts(mode), weighted(loss));
     const outputLocation = Object.fromEntries(gradients.map(({ after }) => [after, memory.location]));
     return { session: await Session.create(graph, { ...session, outputLocation }), gradients, metrics };
   }

@@ -23,12 +23,13 @@ export class Algorithms {
 
   loss(choice: ComponentChoice): Loss {
     return asRequest(() => {
-      const { scope, inputs } = this.registry.get('policy-loss', choice.name);
+      const { scope, inputs, trains = 'policy' } = this.registry.get('policy-loss', choice.name);
       const made = this.registry.create('policy-loss', choice, {});
       return {
         name: choice.name,
         key: keyOf(choice),
         scope,
+        trains,
         inputs,
         build: (terms) => made.build(terms),
       };

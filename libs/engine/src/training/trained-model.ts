@@ -1,6 +1,6 @@
 import type { TrainedModel as Description } from '@ui-rl/plugin-kit';
 import type { Device } from '../device/device';
-import type { Network } from '../device/network';
+import { planOf, type Network } from '../device/network';
 import { EngineError } from '../errors';
 import { DropoutSeeds } from '../passes/dropout-seeds';
 import { Checkpoints } from '../weights/checkpoints';
@@ -91,8 +91,8 @@ export class TrainedModel {
   }
 }
 
-function checkpointsOf({ base }: Device, { layout }: Network): Checkpoints {
-  return new Checkpoints(base.folder, layout.mode === 'lora' ? layout.plan : undefined);
+function checkpointsOf({ base }: Device, { layout, role }: Network): Checkpoints {
+  return new Checkpoints(base.folder, role, planOf(layout));
 }
 
 function firstWeights(
@@ -106,5 +106,5 @@ function firstWeights(
   if (trainable.mode === 'lora' && trainable.adapterDir !== undefined) {
     return checkpointsOf(device, network).load(trainable.adapterDir);
   }
-  return initialWeights(device.base.folder, layout.mode === 'lora' ? layout.plan : undefined, seed);
+  return initialWeights(device.base.folder, planOf(layout), seed, network.role);
 }

@@ -8,12 +8,12 @@ import { lossFeeds, sequenceOf, type TokenOrigin } from './loss-feeds';
 import { planMicroBatches, type MicroBatchLimits } from './micro-batches';
 import type { TrainedModel } from './trained-model';
 
-/** Log-probability of each position's target; NaN where its weight is 0. */
-export type DatumLogprobs = Float32Array;
+/** Log-probability of each position's target, or what a critic says of its state; NaN where its weight is 0. */
+export type DatumScores = Float32Array;
 
 export interface TrainingResult {
-  logprobs: DatumLogprobs[];
-  /** `loss`, `entropy`, `tokens`, `passes`, and metrics of the loss as `loss/<name>` */
+  scores: DatumScores[];
+  /** `loss`, `entropy` of a policy, `tokens`, `passes`, and metrics of the loss as `loss/<name>` */
   metrics: Record<string, number>;
 }
 
@@ -23,12 +23,8 @@ export class Trainer {
 
   constructor(private readonly limits: MicroBatchLimits) {}
 
-  /** Log-probability of every position with a weight; NaN elsewhere. */
-  async forward(
-    passes: Passes,
-    weights: WeightSet,
-    data: readonly TrainingDatum[],
-  ): Promise<DatumLogprobs[]> {
+  /** Scores of every position with a weight; NaN elsewhere. */
+  async forward(passes: Passes, weights: WeightSet, data: readonly TrainingDatum[]): Promise<DatumScores[]> {
     const results = data.map(blank);
     const kept = data.map((_, index) => index).filter((index) => isTrained(data[index]));
     const plan = planMicroBatches(
@@ -37,8 +33,8 @@ export class Trainer {
     );
     for (const indices of plan.map((rows) => rows.map((row) => kept[row]))) {
       const pass = passes.prepare(indices.map((index) => data[index]));
-      const logprobs = await passes.score(weights, pass);
-      scatter(logprobs, pass, indices, results);
+      const scores = await passes.score(weights, pass);
+      scatter(scores, pass, indices, results);
     }
     return results;
   }
@@ -54,6 +50,7 @@ export class Trainer {
     const began = performance.now();
     const { weights, dropoutSeeds } = model;
     const { passes } = model.network;
+    checkModel(loss, model);
     const accumulated = await model.gradients();
     const kept = data.map((_, index) => index).filter((index) => isTrained(data[index]));
     if (kept.length === 0) {
@@ -62,7 +59,7 @@ export class Trainer {
     for (const index of kept) checkInputs(loss, data[index], index);
     const rows = kept.map((index) => data[index]);
     const plan = planMicroBatches(rows, this.limits, minPasses, bundleBy(loss, rows));
-    const logprobs = data.map(blank);
+    const scores = data.map(blank);
     const sums = new Sums();
     await accumulated.attempt(async () => {
       for (const indices of plan.map((batch) => batch.map((row) => kept[row]))) {
@@ -76,14 +73,14 @@ export class Trainer {
           accumulated,
         });
         sums.add(result, units);
-        scatter(result.logprobs, pass, indices, logprobs);
+        scatter(result.scores, pass, indices, scores);
       }
       if (!Number.isFinite(sums.loss)) {
         throw new EngineError('request', `the loss is ${sums.loss}; no gradient was added`);
       }
     });
     this.trainMs += performance.now() - began;
-    return { logprobs, metrics: { ...sums.metrics(), passes: plan.length } };
+    return { scores, metrics: { ...sums.metrics(), passes: plan.length } };
   }
 }
 
@@ -91,15 +88,15 @@ export class Trainer {
 class Sums {
   loss = 0;
   private tokens = 0;
-  private entropy = 0;
+  private entropy: number | undefined;
   private units = 0;
   private readonly ofLoss = new Map<string, number>();
 
-  add({ loss, entropy, metrics }: PassResult, units: number): void {
+  add({ loss, scores, entropy, metrics }: PassResult, units: number): void {
     this.loss += loss;
-    this.tokens += entropy.length;
+    this.tokens += scores.length;
     this.units += units;
-    for (const each of entropy) this.entropy += each;
+    if (entropy !== undefined) this.entropy = entropy.reduce((sum, each) => sum + each, this.entropy ?? 0);
     for (const [name, sum] of Object.entries(metrics)) {
       this.ofLoss.set(name, (this.ofLoss.get(name) ?? 0) + sum);
     }
@@ -109,14 +106,14 @@ class Sums {
     const ofLoss = Array.from(this.ofLoss, ([name, sum]) => [`loss/${name}`, sum / this.units]);
     return {
       loss: this.loss,
-      entropy: this.entropy / this.tokens,
+      ...(this.entropy === undefined ? {} : { entropy: this.entropy / this.tokens }),
       tokens: this.tokens,
       ...Object.fromEntries(ofLoss),
     };
   }
 }
 
-function blank({ tokenIds }: TrainingDatum): DatumLogprobs {
+function blank({ tokenIds }: TrainingDatum): DatumScores {
   return new Float32Array(tokenIds.length).fill(Number.NaN);
 }
 
@@ -125,14 +122,27 @@ function originsOf(pass: Pass, indices: readonly number[], data: readonly Traini
 }
 
 function scatter(
-  logprobs: Float32Array,
+  scores: Float32Array,
   pass: Pass,
   indices: readonly number[],
-  into: readonly DatumLogprobs[],
+  into: readonly DatumScores[],
 ): void {
   pass.batch.selected.forEach(({ row, position }, index) => {
-    into[indices[row]][position] = logprobs[index];
+    into[indices[row]][position] = scores[index];
   });
+}
+
+/** @throws EngineError `request` where a loss is not for such a model */
+function checkModel({ name, trains, scope }: Loss, { description, network }: TrainedModel): void {
+  if (trains !== network.role) {
+    throw new EngineError(
+      'request',
+      `the loss ${name} trains a ${trains}, but ${description.name} is a ${network.role}`,
+    );
+  }
+  if (trains === 'critic' && scope !== 'token') {
+    throw new EngineError('request', `the loss ${name} of a critic has the scope ${scope}, expected token`);
+  }
 }
 
 function checkInputs({ name, inputs, scope }: Loss, datum: TrainingDatum, index: number): void {

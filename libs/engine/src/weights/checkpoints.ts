@@ -1,28 +1,31 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
+  isOfValueHead,
   loadAdapter,
   loraParameters,
   readSafetensors,
   saveAdapter,
   saveModelFolder,
   tensorsDigest,
+  valueHeadParameters,
   WeightStore,
   writeSafetensors,
   type FloatTensor,
   type LoraPlan,
   type ModelFolder,
 } from '@ui-rl/models';
-import type { WeightsInfo } from '@ui-rl/plugin-kit';
+import type { LossModel, WeightsInfo } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
 import type { SavedOptimizer } from '../training/optimizer-state';
 import { WeightSet } from './weight-set';
 
 const INFO_FILE = 'engine.json';
 const OPTIMIZER_FILE = 'optimizer.safetensors';
+const HEAD_FILE = 'value_head.safetensors';
 
 interface InfoFile extends WeightsInfo {
-  mode: 'lora' | 'full';
+  mode: 'lora' | 'full' | 'critic';
   /** The optimizer whose state is there; absent before its first step. */
   optimizer?: string | undefined;
   /** Steps behind that state. */
@@ -32,13 +35,14 @@ interface InfoFile extends WeightsInfo {
 }
 
 /**
- * Checkpoint folders: an adapter in PEFT format or a whole Hugging Face folder, `optimizer.safetensors`, `engine.json`
- * (version and digest), and what the caller adds. A folder is written under another name and renamed, so a process that is
+ * Checkpoint folders: an adapter in PEFT format or a whole Hugging Face folder, of a critic `value_head.safetensors`,
+ * `optimizer.safetensors`, `engine.json` (version and digest), and what the caller adds. A folder is written under another name and renamed, so a process that is
  * killed leaves either the whole folder or none.
  */
 export class Checkpoints {
   constructor(
     private readonly folder: ModelFolder,
+    private readonly role: LossModel,
     private readonly plan: LoraPlan | undefined,
   ) {}
 
@@ -79,7 +83,8 @@ export class Checkpoints {
     }
     const tensors =
       this.plan === undefined ? await this.readModel(dir) : await this.readAdapter(dir, this.plan);
-    const weights = new WeightSet(info?.version ?? 0, tensors);
+    const head = this.role === 'critic' ? await this.readHead(dir) : [];
+    const weights = new WeightSet(info?.version ?? 0, new Map([...tensors, ...head]));
     if (info !== undefined && info.digest !== weights.digest) {
       throw new EngineError(
         'checkpoint',
@@ -104,16 +109,21 @@ export class Checkpoints {
     return { name: info.optimizer, steps: info.optimizerSteps, tensors };
   }
 
-  private get mode(): 'lora' | 'full' {
+  private get mode(): InfoFile['mode'] {
+    if (this.role === 'critic') return 'critic';
     return this.plan === undefined ? 'full' : 'lora';
   }
 
   private async saveWeights(dir: string, weights: WeightSet): Promise<void> {
     if (this.plan === undefined) {
       await saveModelFolder(dir, { tensors: weights.tensors, filesFrom: this.folder.dir });
-    } else {
-      await saveAdapter(dir, this.plan, weights.tensors, this.folder.dir);
+      return;
     }
+    const tensors = [...weights.tensors];
+    const adapter = new Map(tensors.filter(([name]) => !isOfValueHead(name)));
+    await saveAdapter(dir, this.plan, adapter, this.folder.dir);
+    const head = new Map(tensors.filter(([name]) => isOfValueHead(name)));
+    if (head.size > 0) await writeSafetensors(join(dir, HEAD_FILE), head);
   }
 
   private async readModel(dir: string): Promise<Map<string, FloatTensor>> {
@@ -140,6 +150,26 @@ export class Checkpoints {
     }
     // In the order in which a fresh adapter has them, so that sums over all of them are rounded alike.
     return new Map(loraParameters(plan).map(({ name }) => [name, loaded.tensors.get(name)!]));
+  }
+  private async readHead(dir: string): Promise<[string, FloatTensor][]> {
+    const file = join(dir, HEAD_FILE);
+    const found = await readSafetensors(file).catch((cause: unknown) => {
+      throw new EngineError(
+        'checkpoint',
+        `${file} cannot be read; the checkpoint of a critic has its head there`,
+        {
+          cause,
+        },
+      );
+    });
+    return valueHeadParameters(this.folder.family.shape).map(({ name, shape }) => {
+      const tensor = found.get(name);
+      if (tensor?.shape.join() === shape.join()) return [name, tensor];
+      throw new EngineError(
+        'checkpoint',
+        `${file}: "${name}" has shape [${tensor?.shape.join(', ') ?? 'none'}], expected [${shape.join(', ')}]`,
+      );
+    });
   }
 }
 

@@ -161,12 +161,20 @@ export interface SamplerForward {
  */
 export interface TrainerForward {
   graph: Graph;
-  /** [M, hidden] of the selected tokens, normalized: what the output layer reads, and what a head beside it would */
+  /** [M, hidden] of the selected tokens, normalized: what the output layer reads */
   hidden: Value;
   /** [M] log-probability of each selected token under its temperature */
   logProbs: Value;
   /** builds the entropy [M] of the distribution at each selected position */
   entropy: () => Value;
+  parameterInputs: ReadonlyMap<string, Value>;
+}
+
+/** The same with a value head in the place of the output layer: weights `valueHeadParameters`, besides those of the family. */
+export interface CriticForward {
+  graph: Graph;
+  /** [M] value of the state before each selected token's target, as the value head reads it off the hidden state */
+  values: Value;
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
@@ -203,6 +211,11 @@ export interface TrainerOptions {
   dropout?: boolean;
 }
 
+/** Feeds are those of a trainer. */
+export interface CriticOptions extends Omit<TrainerOptions, 'kind'> {
+  kind: 'critic';
+}
+
 export interface TrainerFeedOptions {
   images: TrainerOptions['images'];
   /** rows are padded to a multiple of this, default 1 */
@@ -211,7 +224,7 @@ export interface TrainerFeedOptions {
   memory?: Float32Array;
 }
 
-export type ForwardOptions = VisionOptions | SamplerOptions | TrainerOptions;
+export type ForwardOptions = VisionOptions | SamplerOptions | TrainerOptions | CriticOptions;
 
 /** See `Family.finishPrompt`; `spacesAdded` tells a tokenizer that puts a space before text behind a special token itself. */
 export type FinishPrompt = (text: string, tokenizer: { spacesAdded: boolean }) => string;
@@ -255,6 +268,7 @@ export interface Family {
   buildForward(options: VisionOptions): VisionForward;
   buildForward(options: SamplerOptions): SamplerForward;
   buildForward(options: TrainerOptions): TrainerForward;
+  buildForward(options: CriticOptions): CriticForward;
 
   /** feeds of the vision graph; image n's features begin at row `firstRows[n]` */
   visionFeeds(images: readonly ImageInput[]): { feeds: Feeds; firstRows: number[] };

@@ -1,5 +1,5 @@
 import type { ComponentBase, Log } from './component';
-import type { LossInput } from './policy-loss';
+import type { LossInput, LossModel } from './policy-loss';
 
 /** A part of a model input, in order. Tokens of all chunks together are the sequence. */
 export type ModelInputChunk =
@@ -75,8 +75,10 @@ export interface ForwardRequest {
 }
 
 export interface ForwardResult {
-  /** Per datum [L]: log-probability of each target; NaN where the weight is 0. */
+  /** Per datum [L]: log-probability of each target; NaN where the weight is 0. Empty for a critic. */
   logprobs: Float32Array[];
+  /** Of a critic, per datum [L]: value of the state in which the target was chosen; NaN where the weight is 0. */
+  values?: Float32Array[];
 }
 
 export interface ForwardBackwardRequest extends ForwardRequest {
@@ -190,7 +192,11 @@ export interface EngineContext {
 export interface TrainedModel {
   /** `policy`, `critic` … */
   name: ModelName;
-  role: 'policy' | 'critic';
+  /**
+   * A policy gives log-probabilities and can be sampled from. A critic gives values: it is an adapter with a scalar head over the same
+   * frozen weights, also where the policy trains all of its own.
+   */
+  role: LossModel;
   trainable: { mode: 'lora'; lora: LoraOptions; adapterDir?: string } | { mode: 'full' } | { mode: 'frozen' };
 }
 

@@ -4,7 +4,7 @@ import type { ComponentBase } from './component';
 /**
  * Per-token tensors a loss can read besides `logprobs`, each [M] float32: `advantages`; `old_logprobs` (of the policy that
  * sampled, or of the proximal policy where a correction has one); `sample_logprobs` (of the policy that sampled); `reference_logprobs`
- * (of the base model, adapter off); `values` (of the critic when it sampled) and `returns`.
+ * (of the base model, adapter off); `values` (of the critic before the step) and `returns`.
  */
 export const LOSS_INPUTS = [
   'advantages',
@@ -15,6 +15,9 @@ export const LOSS_INPUTS = [
   'returns',
 ] as const;
 export type LossInput = (typeof LOSS_INPUTS)[number];
+
+/** Which model a loss is for: the one that acts, or the one that says what its states are worth. */
+export type LossModel = 'policy' | 'critic';
 
 /** What one loss value belongs to: a token, a sequence, or a pair of a chosen and a rejected sequence. */
 export type LossScope = 'token' | 'sequence' | 'pair';
@@ -41,9 +44,11 @@ export interface LossTerms {
   ops: typeof ops;
   /** A number as a float32 scalar of this graph. */
   scalar(value: number): Value;
-  /** [M] log π_θ of the trained tokens; what the loss is differentiated by. */
+  /** [M] log π_θ of the trained tokens; what the loss of a policy is differentiated by. Absent for a critic. */
   logprobs: Value;
-  /** [M] entropy of the distribution at each trained token, differentiable. Computed where it is asked for. */
+  /** [M] values of the states before the trained tokens; what the loss of a critic is differentiated by. Absent for a policy. */
+  predictions: Value;
+  /** [M] entropy of the distribution at each trained token, differentiable. Computed where it is asked for. Not for a critic. */
   entropy(): Value;
   /** [M] what the loss declared. Anything else is absent. */
   inputs: Readonly<Record<LossInput, Value>>;
@@ -75,6 +80,8 @@ export interface PolicyLossComponent<Options = unknown> extends ComponentBase<
 > {
   readonly inputs: readonly LossInput[];
   readonly scope: LossScope;
+  /** Which model it is for. Default `policy`; that of a critic has the scope `token`. */
+  readonly trains?: LossModel;
   /** Tokens whose advantage is 0 have no gradient: data without any other need no pass. Default false. */
   readonly skipsZeroAdvantages?: boolean;
   /** Advantage estimator of runs that name none. Default: the one of the run file's default. */

@@ -124,15 +124,15 @@ function buildLayer(
   });
 }
 
-/** The decoder: at the selected positions the normalized hidden states [M, hidden] and logits [M, vocab]. */
+/** The decoder: the normalized hidden states [M, hidden] at the selected positions. */
 export function buildDecoder(
   build: LayerBuilder,
   text: DecoderConfig,
   inputs: TextInputs,
   run: TextRun,
-): { hidden: Value; logits: Value } {
+): Value {
   const deepstack = inputs.images?.features.deepstack ?? [];
-  const hidden = build.graph.scope('language_model', () => {
+  return build.graph.scope('language_model', () => {
     let x = build.graph.cut(build.graph.scope('embed', () => embed(build, text, inputs)));
     for (let layer = 0; layer < text.layers; layer++) {
       const isLast = layer === text.layers - 1;
@@ -146,8 +146,11 @@ export function buildDecoder(
     }
     return build.rmsNorm(x, `${text.prefix}.norm`, text.hiddenSize, text.normEps);
   });
-  const logits = build.graph.scope('lm_head', () =>
+}
+
+/** The output layer: hidden states [M, hidden] → logits [M, vocab]. */
+export function buildLogits(build: LayerBuilder, text: DecoderConfig, hidden: Value): Value {
+  return build.graph.scope('lm_head', () =>
     ops.linear(hidden, build.weight(text.outputWeight, [text.vocabSize, text.hiddenSize])),
   );
-  return { hidden, logits };
 }

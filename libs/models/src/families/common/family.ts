@@ -1,4 +1,5 @@
 import type {
+  CriticForward,
   Family,
   ForwardOptions,
   ModelShape,
@@ -8,7 +9,7 @@ import type {
 } from '../base';
 import { decoderLinears, decoderParameters } from './decoder-config';
 import { decodeFeeds, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
-import { buildSampler, buildTrainer, buildVision } from './forward';
+import { buildCritic, buildSampler, buildTrainer, buildVision } from './forward';
 import type { ImagePrompt, VisionLanguageModel } from './model';
 import { featurePorts } from './ports';
 import { ropeDelta } from './positions';
@@ -32,7 +33,7 @@ function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel)
 function buildForward(
   model: VisionLanguageModel,
   options: ForwardOptions,
-): VisionForward | SamplerForward | TrainerForward {
+): VisionForward | SamplerForward | TrainerForward | CriticForward {
   switch (options.kind) {
     case 'vision':
       return buildVision(model, options);
@@ -40,6 +41,8 @@ function buildForward(
       return buildSampler(model, options);
     case 'trainer':
       return buildTrainer(model, options);
+    case 'critic':
+      return buildCritic(model, options);
   }
 }
 

@@ -3,6 +3,8 @@ import { ModelError } from '../../errors';
 import { cachedAttention, causalBias, groupedAttention } from '../../nn/attention';
 import { LayerBuilder } from '../../nn/layer-builder';
 import type {
+  CriticForward,
+  CriticOptions,
   SamplerForward,
   SamplerOptions,
   TrainerForward,
@@ -10,10 +12,11 @@ import type {
   VisionForward,
   VisionOptions,
 } from '../base';
-import { buildDecoder, type Attention, type ImageRows, type TextInputs } from './decoder';
+import { buildDecoder, buildLogits, type Attention, type ImageRows, type TextInputs } from './decoder';
 import type { DecoderConfig } from './decoder-config';
 import { featurePorts, kvPorts } from './ports';
 import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from './model';
+import { buildValueHead } from './value-head';
 
 /** Images → what the decoder takes of them, each [F, hidden]. */
 export function buildVision(
@@ -95,7 +98,7 @@ export function buildSampler(
     graph.output(value.added, byHead(projections.v, text));
     return within(layer, projections);
   };
-  const { logits } = buildDecoder(build, text, inputs, { attention, select });
+  const logits = buildLogits(build, text, buildDecoder(build, text, inputs, { attention, select }));
   graph.output('logits', logits);
   const inverse = graph.input('inverse_temperature', 'float32', ['B']);
   graph.output('probabilities', ops.softmax(ops.mul(logits, ops.unsqueeze(inverse, [1])), 1));
@@ -129,21 +132,28 @@ function entropyOf(logProbs: Value): Value {
   return ops.neg(ops.reduceSum(ops.mul(ops.exp(logProbs), logProbs), [1]));
 }
 
-/** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */
-export function buildTrainer(
+/** The decoder over B right-padded rows, up to the normalized hidden states [M, hidden] of M chosen tokens. */
+function buildWholeRows(
   model: VisionLanguageModel,
-  { parameters, images, dropout, attention: kind }: TrainerOptions,
-): TrainerForward {
-  const { name, text } = model;
-  const graph = new Graph(`${name} trainer`);
+  graph: Graph,
+  { parameters, images, dropout, attention: kind }: Omit<TrainerOptions, 'kind'>,
+): { build: LayerBuilder; hidden: Value } {
+  const { text } = model;
   const build = new LayerBuilder(graph, parameters, { dropout, attention: kind });
   const imageRows = trainerImages(build, model, images);
   const inputs: TextInputs = { ...declareText(graph, text), images: imageRows };
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));
+  const attention = promptAttention(build, text);
+  return { build, hidden: buildDecoder(build, text, inputs, { attention, select }) };
+}
+
+/** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */
+export function buildTrainer(model: VisionLanguageModel, options: TrainerOptions): TrainerForward {
+  const graph = new Graph(`${model.name} trainer`);
+  const { build, hidden } = buildWholeRows(model, graph, options);
   const targets = graph.input('targets', 'int64', ['M']);
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['M']);
-  const attention = promptAttention(build, text);
-  const { hidden, logits } = buildDecoder(build, text, inputs, { attention, select });
+  const logits = buildLogits(build, model.text, hidden);
   const all = graph.scope('log_probs', () =>
     ops.logSoftmax(ops.mul(logits, ops.unsqueeze(inverseTemperature, [1])), 1),
   );
@@ -153,6 +163,14 @@ export function buildTrainer(
     hidden,
     logProbs: graph.scope('log_probs', () => ops.squeeze(picked, [1])),
     entropy: () => graph.scope('entropy', () => entropyOf(all)),
-    parameterInputs: parameters.inputs,
+    parameterInputs: options.parameters.inputs,
   };
+}
+
+/** The whole forward pass over B right-padded rows; values of the states in which M chosen tokens were sampled. */
+export function buildCritic(model: VisionLanguageModel, options: CriticOptions): CriticForward {
+  const graph = new Graph(`${model.name} critic`);
+  const { build, hidden } = buildWholeRows(model, graph, options);
+  const values = buildValueHead(build, hidden, model.text.hiddenSize);
+  return { graph, values, parameterInputs: options.parameters.inputs };
 }
