@@ -11,6 +11,7 @@ import {
   type RunView,
 } from '@ui-rl/plugin-kit';
 import type { SettingsProblem } from './errors';
+import { MAX_OPEN_TRAJECTORIES, openTrajectories } from './open-trajectories';
 import { join } from './option-index';
 import { RunFile } from './run-file';
 
@@ -23,6 +24,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   checkAlgorithm(run, registry, refuse);
   checkLength(run, refuse);
   checkBatch(run, refuse);
+  checkOpenTrajectories(run, refuse);
   checkLogPath(run, refuse);
   checkComponents(run, registry, refuse);
   return problems;
@@ -80,6 +82,21 @@ function checkBatch({ training, rollout }: RunFile, refuse: Refuse): void {
       ? `training.batch_size is ${episodes} episodes, but training.groups_per_batch ${groups} times rollout.group_size ${size} are ${groups * size}: leave one of them out`
       : `training.batch_size is ${episodes} episodes, which are no whole groups of rollout.group_size ${size}`,
   );
+}
+
+function checkOpenTrajectories({ algorithm, training, rollout, async: pace }: RunFile, refuse: Refuse): void {
+  const open = openTrajectories({
+    maxStepsOffPolicy: pace.max_steps_off_policy,
+    groupsPerBatch: training.groups_per_batch,
+    maxReplacedGroups: algorithm.dynamic_sampling ? algorithm.dynamic_sampling_limit : 0,
+    groupSize: rollout.group_size,
+  });
+  if (open > MAX_OPEN_TRAJECTORIES) {
+    refuse(
+      `up to ${open} episodes would wait for their batch, at most ${MAX_OPEN_TRAJECTORIES} can: lower ` +
+        'training.groups_per_batch, rollout.group_size, async.max_steps_off_policy or algorithm.dynamic_sampling_limit',
+    );
+  }
 }
 
 function checkLogPath({ logging }: RunFile, refuse: Refuse): void {

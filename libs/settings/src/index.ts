@@ -25,6 +25,7 @@ export {
   type RunFileSource,
 } from './read-run-file';
 export { redact, redactRunFile, redactUrl } from './redact';
+export { openTrajectories } from './open-trajectories';
 export * from './run-file';
 export { newRunId } from './run-id';
 export {

@@ -289,6 +289,11 @@ plugins: [./reward.js, uirl-toys]
       /unknown option "environment.kind.headless" of environment browser/,
     ],
     ['environment: {options: 3}', 'type', /environment.options is 3, expected an object/],
+    [
+      'rollout: {group_size: 8}\nasync: {max_steps_off_policy: 9}',
+      'conflict',
+      /^up to 800 episodes would wait for their batch, at most 500 can: lower training.groups_per_batch/,
+    ],
     ['algorithm: {reward_threshold: 0.5}', 'conflict', /reward_threshold would have no effect/],
     ['algorithm: {loss_aggregation: constant}', 'conflict', /needs algorithm.constant_tokens/],
     [

@@ -9,12 +9,12 @@ import type {
   Trajectory,
 } from '@ui-rl/contracts';
 import type { Engine, Sampler } from '@ui-rl/plugin-kit';
+import { openTrajectories } from '@ui-rl/settings';
 import type { EpisodeIntake } from './episodes/intake';
 import type { LostEpisodes } from './episodes/lost-episodes';
 import type { LearnerOptions } from './options';
 import type { PolicyServer, Refusal } from './policy/policy-server';
 import type { PolicyWeights } from './policy/policy-weights';
-import { openTrajectories } from './run-options';
 import type { Trackers } from './tracking/trackers';
 import { Untrainable, type TrainingLoop } from './training/training-loop';
 

@@ -1,6 +1,6 @@
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { readRunFile } from '@ui-rl/settings';
-import { learnerOptions, openTrajectories } from './run-options';
+import { learnerOptions } from './run-options';
 
 const base = [
   '--model.name',
@@ -50,10 +50,4 @@ it('a run file becomes the options of learner, algorithm and engine', () => {
     deterministic: true,
     maxReplacedGroups: 0,
   });
-});
-
-it('a run file is refused where more episodes would wait than the broker lets one consumer hold', () => {
-  const flags = ['--training.groups_per_batch', '10', '--rollout.group_size', '8'];
-  expect(openTrajectories(read(...flags))).toBe(80);
-  expect(() => read(...flags, '--async.max_steps_off_policy', '9')).toThrow('up to 800 episodes would wait');
 });

@@ -1,11 +1,7 @@
-import { Misconfigured } from '@ui-rl/service';
 import type { RunFile } from '@ui-rl/settings';
 import type { TrainedModel } from '@ui-rl/plugin-kit';
 import type { LearnerOptions } from './options';
 import type { AlgorithmOptions } from './training/algorithm';
-
-/** Unacknowledged messages the broker hands out to one consumer, and pull requests it lets wait: 512 by default. */
-const MAX_OPEN_TRAJECTORIES = 500;
 
 /** Where a run file names components that the learner makes. The checkpoint a run begins with is fetched by those that begin. */
 export const LEARNER_USES = ['engine', 'sampler', 'algorithm', 'training', 'logging'];
@@ -13,10 +9,10 @@ export const LEARNER_USES = ['engine', 'sampler', 'algorithm', 'training', 'logg
 /** Set by the machine, not by the run. */
 export type MachineOptions = Pick<LearnerOptions, 'runsDir' | 'hub' | 'models' | 'cacheDir'>;
 
-/** The learner's part of a run file. Throws where options do not go together. */
+/** The learner's part of a run file. */
 export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOptions {
   const { algorithm, model, training, rollout } = run;
-  const options: LearnerOptions = {
+  return {
     runsDir: machine.runsDir,
     hub: machine.hub,
     models: machine.models,
@@ -45,33 +41,11 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     keepEvery: [training.save_every, training.eval_every],
     uploads: run.logging.upload_checkpoints,
   };
-  checkTogether(options);
-  return options;
 }
 
 /** Whether a step's checkpoint stays, however old it is. */
 export function keepsCheckpoint({ keepEvery }: Pick<LearnerOptions, 'keepEvery'>, step: number): boolean {
   return step === 0 || keepEvery.some((every) => every > 0 && step % every === 0);
-}
-
-/** Trajectories that may wait for their batch at the same time. */
-export function openTrajectories({
-  maxStepsOffPolicy,
-  groupsPerBatch,
-  maxReplacedGroups,
-  groupSize,
-}: Pick<LearnerOptions, 'maxStepsOffPolicy' | 'groupsPerBatch' | 'maxReplacedGroups' | 'groupSize'>): number {
-  return ((maxStepsOffPolicy + 1) * groupsPerBatch + maxReplacedGroups) * groupSize;
-}
-
-function checkTogether(options: LearnerOptions): void {
-  const open = openTrajectories(options);
-  if (open > MAX_OPEN_TRAJECTORIES) {
-    throw new Misconfigured(
-      `up to ${open} episodes would wait for their batch, at most ${MAX_OPEN_TRAJECTORIES} can: lower ` +
-        'training.groups_per_batch, rollout.group_size, async.max_steps_off_policy or algorithm.dynamic_sampling_limit',
-    );
-  }
 }
 
 function algorithmOptions({ algorithm, training }: RunFile): AlgorithmOptions {

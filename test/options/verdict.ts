@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import {
+  describeRunFile,
+  filesOfRun,
+  isModelName,
+  parseRunFile,
+  readRunFile,
+  SettingsError,
+  type RunFile,
+} from '@ui-rl/settings';
+import { learnerOptions } from '../../services/learner/src/run-options';
+import { makeAlgorithm } from '../../services/learner/src/training/algorithm';
+import type { OptionSet } from './option-sets';
+
+/** What became of a set of options; `unsound`: it neither starts nor is refused with the name of an option. */
+export type Verdict = { outcome: 'starts' } | { outcome: 'refused' | 'unsound'; message: string };
+
+const MACHINE = { runsDir: '/runs', hub: {}, models: {}, cacheDir: '/cache' } as Parameters<
+  typeof learnerOptions
+>[1];
+
+/** Judges option sets as a run meets them: read, stored and read again, and made into what the learner works with. */
+export class Judge {
+  private readonly known: readonly string[];
+
+  constructor(private readonly registry: ComponentRegistry) {
+    const { groups } = describeRunFile(registry);
+    this.known = groups
+      .flatMap(({ path, options }) => [path, ...options.map((option) => option.path)])
+      .filter((name) => name !== '');
+  }
+
+  judge(set: OptionSet): Verdict {
+    let run: RunFile;
+    try {
+      run = readRunFile({ ...set, workingDir: '/', models: ['small'] }, this.registry);
+    } catch (error) {
+      return this.refusal(set, error);
+    }
+    try {
+      this.start(run);
+      return { outcome: 'starts' };
+    } catch (error) {
+      return { outcome: 'unsound', message: `accepted, but does not start: ${String(error)}` };
+    }
+  }
+
+  /** Whether a message names an option: one there is, or one that the set made up. */
+  names({ options, flags }: OptionSet, message: string): boolean {
+    return [...this.known, ...Object.keys(options), ...flags].some(
+      (name) => name !== '' && message.includes(name),
+    );
+  }
+
+  private start(run: RunFile): void {
+    const { algorithm } = learnerOptions(run, MACHINE);
+    makeAlgorithm(algorithm, this.registry, run.training.max_steps);
+    // What names files of this machine is announced with the addresses of their copies instead.
+    const isPlaced = run.logging.log_path !== undefined || !isModelName(run.model.name);
+    if (isPlaced || run.plugins.length > 0 || filesOfRun(run, this.registry).length > 0) return;
+    const stored: unknown = JSON.parse(JSON.stringify(run));
+    const again = parseRunFile(stored, this.registry);
+    if (!isDeepStrictEqual(JSON.parse(JSON.stringify(again)), stored)) {
+      throw new Error('read again it is another one');
+    }
+  }
+
+  private refusal(set: OptionSet, error: unknown): Verdict {
+    if (!(error instanceof SettingsError))
+      return { outcome: 'unsound', message: `broke: ${(error as Error).stack ?? String(error)}` };
+    const nameless = error.problems.find(({ message }) => !this.names(set, message));
+    return nameless === undefined
+      ? { outcome: 'refused', message: error.message }
+      : { outcome: 'unsound', message: `refused without the name of an option: ${nameless.message}` };
+  }
+}
