@@ -43,6 +43,12 @@ const cases: [string, Evaluate, number[], number[]][] = [
     [-1, -1.28, -down, up, down, 2 * far],
     [-1, 0, -down, up, down, 2 * far],
   ],
+  [
+    'ppo, clip_epsilon',
+    ppoWith({ clip_epsilon: 0.28 }),
+    [-1, -1.28, -down, up, 0.72, 2 * far],
+    [-1, 0, -down, up, 0, 2 * far],
+  ],
   ['ppo, dual clip', ppoWith({ dual_clip: 3 }), [-1, -1.2, -down, up, 0.8, 6], [-1, 0, -down, up, 0, 0]],
 ];
 
@@ -99,6 +105,14 @@ describe('options that make no sense', () => {
     expect(() => cispo.create(Object.assign(new CispoOptions(), { ratio_low: 5 }), {})).toThrow(
       'cispo: ratio_low is 5, expected at most ratio_high (4)',
     );
+  });
+
+  it('are refused by ppo, where clip_epsilon stands beside what it stands for', () => {
+    const options = Object.assign(new PpoOptions(), { clip_epsilon: 0.3 });
+    expect(ppo.conflicts?.(options, {})).toEqual([]);
+    expect(ppo.conflicts?.(Object.assign(options, { clip_high: 0.28 }), {})).toEqual([
+      'clip_epsilon stands for clip_low and clip_high: leave it out, or clip_high',
+    ]);
   });
 
   it('are refused by dppo, which needs no correction', () => {

@@ -1,6 +1,6 @@
 import { IsOptional, Max } from 'class-validator';
 import { Above, Doc, type PolicyLossComponent } from '@ui-rl/plugin-kit';
-import { clippedLoss, isClipped } from './clipped';
+import { clippedLoss, isClipped, type ClipRange } from './clipped';
 
 export class PpoOptions {
   @Doc('the ratio is clipped below at 1 - clip_low')
@@ -11,6 +11,12 @@ export class PpoOptions {
   @Doc('the ratio is clipped above at 1 + clip_high; "clip-higher" is 0.28')
   @Above(0)
   clip_high = 0.2;
+
+  @Doc('clip_low and clip_high at once')
+  @IsOptional()
+  @Above(0)
+  @Max(1)
+  clip_epsilon?: number;
 
   @Doc('where the advantage is negative, the loss is at most so many times its size; off unless given')
   @IsOptional()
@@ -31,14 +37,25 @@ export const ppo: PolicyLossComponent<PpoOptions> = {
   inputs: ['advantages', 'old_logprobs'],
   scope: 'token',
   skipsZeroAdvantages: true,
+  conflicts: (options) => {
+    const usual = new PpoOptions();
+    const also = (['clip_low', 'clip_high'] as const).filter((name) => options[name] !== usual[name]);
+    if (options.clip_epsilon === undefined || also.length === 0) return [];
+    return [`clip_epsilon stands for clip_low and clip_high: leave it out, or ${also.join(' and ')}`];
+  },
   create: (options) => ({
     build({ ops, logprobs, inputs }) {
+      const range = rangeOf(options);
       const ratio = ops.exp(ops.sub(logprobs, inputs.old_logprobs));
       const surrogate = { ops, ratio, advantages: inputs.advantages };
       return {
-        loss: clippedLoss(options, surrogate),
-        metrics: { clip_fraction: isClipped(options, surrogate) },
+        loss: clippedLoss(range, surrogate),
+        metrics: { clip_fraction: isClipped(range, surrogate) },
       };
     },
   }),
 };
+
+function rangeOf({ clip_low, clip_high, clip_epsilon, dual_clip }: PpoOptions): ClipRange {
+  return { clip_low: clip_epsilon ?? clip_low, clip_high: clip_epsilon ?? clip_high, dual_clip };
+}
