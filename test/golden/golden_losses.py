@@ -102,6 +102,23 @@ def per_sequence(values: Tensor) -> Tensor:
     return torch.stack([values[places(sequence)].mean() for sequence in SEQUENCES])
 
 
+def kl(t: dict, coef: float = 0.01, estimator: str = "k3") -> Tensor:
+    log_ratio = t["logprobs"] - t["reference_logprobs"]
+    estimates = {
+        "k1": lambda: log_ratio,
+        "k2": lambda: log_ratio**2 / 2,
+        # f-divergence form: (r - 1) - log r with r the probability of the base over that of the policy.
+        "k3": lambda: torch.expm1(-log_ratio) - (-log_ratio),
+    }
+    return coef * estimates[estimator]()
+
+
+def entropy(t: dict, coef: float = 0.001, floor: float | None = None) -> Tensor:
+    return -coef * (t["entropy"] if floor is None else t["entropy"].clamp(max=floor))
+
+
+REGULARIZERS = {"kl": kl, "entropy": entropy}
+
 LOSSES = {
     "token": {f.__name__: f for f in (importance_sampling, ppo, cispo, dro, dppo, cross_entropy)},
     "sequence": {"gspo": gspo},
@@ -128,6 +145,17 @@ CASES = [
     {"name": "cross_entropy"},
 ]
 
+# Losses with what is added to them.
+REGULARIZED = [
+    ({"name": "importance_sampling"}, [{"name": "kl", "coef": 0.3, "estimator": estimator}])
+    for estimator in ("k1", "k2", "k3")
+] + [
+    ({"name": "ppo"}, [{"name": "kl"}, {"name": "entropy"}]),
+    ({"name": "cross_entropy"}, [{"name": "entropy", "coef": 0.4, "floor": 1.1}]),
+    ({"name": "gspo"}, [{"name": "entropy", "coef": 0.2}, {"name": "kl", "coef": 0.5}]),
+    ({"name": "dpo"}, [{"name": "kl", "coef": 0.2, "estimator": "k2"}]),
+]
+
 
 def weights_of(scope: str, weights: Tensor) -> Tensor:
     """Of tokens, sequences or pairs: the sum of their tokens'."""
@@ -142,15 +170,56 @@ def pair_of(sequence: str) -> dict:
     return {"id": str(index), "side": "chosen" if pair[0] == sequence else "rejected"}
 
 
-def evaluate(choice: dict, tokens: dict[str, Tensor]) -> dict:
-    """The loss Σ weight · loss and its derivatives by each log-probability."""
+def value(t: dict, value_clip: float = 0.2) -> Tensor:
+    """The loss of a critic: the worse of the squared errors of its values and of those that have moved within the clip range."""
+    plain = torch.nn.functional.mse_loss(t["predictions"], t["returns"], reduction="none")
+    if value_clip == 0:
+        return plain / 2
+    near = torch.clamp(t["predictions"], t["values"] - value_clip, t["values"] + value_clip)
+    return torch.stack([plain, torch.nn.functional.mse_loss(near, t["returns"], reduction="none")]).amax(0) / 2
+
+
+def golden_values() -> dict:
+    torch.manual_seed(13)
+    values, returns, drift, weights = torch.randn(4, 16)
+    given = {
+        "predictions": values + 0.4 * drift,
+        "values": values,
+        "returns": returns,
+        "weights": weights.abs(),
+    }
+    tokens = {name: numbers.float().double() for name, numbers in given.items()}
+    cases = []
+    for choice in ({"name": "value"}, {"name": "value", "value_clip": 0.0}, {"name": "value", "value_clip": 0.05}):
+        leaf = tokens["predictions"].clone().requires_grad_()
+        loss = (value({**tokens, "predictions": leaf}, **options_of(choice)) * tokens["weights"]).sum()
+        loss.backward()
+        cases.append({"choice": choice, "loss": loss.item(), "byPrediction": leaf.grad.tolist()})
+    return {"tokens": {name: numbers.tolist() for name, numbers in tokens.items()}, "cases": cases}
+
+
+def options_of(choice: dict) -> dict:
+    return {key: value for key, value in choice.items() if key != "name"}
+
+
+def evaluate(choice: dict, regularizers: list[dict], tokens: dict[str, Tensor]) -> dict:
+    """Σ weight · loss with what is added to it, and its derivatives by each log-probability and entropy."""
     scope = next(scope for scope, known in LOSSES.items() if choice["name"] in known)
-    options = {key: value for key, value in choice.items() if key != "name"}
-    leaves = {**tokens, "logprobs": tokens["logprobs"].clone().requires_grad_()}
-    values = LOSSES[scope][choice["name"]](leaves, **options)
-    loss = (values * weights_of(scope, tokens["weights"])).sum()
+    weights = tokens["weights"]
+    leaves = {name: tokens[name].clone().requires_grad_() for name in ("logprobs", "entropy")}
+    given = {**tokens, **leaves}
+    loss = (LOSSES[scope][choice["name"]](given, **options_of(choice)) * weights_of(scope, weights)).sum()
+    for each in regularizers:
+        loss = loss + (REGULARIZERS[each["name"]](given, **options_of(each)) * weights).sum()
     loss.backward()
-    return {"choice": choice, "loss": loss.item(), "byLogprob": leaves["logprobs"].grad.tolist()}
+    by_logprob, by_entropy = (leaf.grad for leaf in leaves.values())
+    return {
+        "choice": choice,
+        "regularizers": regularizers,
+        "loss": loss.item(),
+        "byLogprob": by_logprob.tolist(),
+        **({} if by_entropy is None else {"byEntropy": by_entropy.tolist()}),
+    }
 
 
 def golden_losses() -> dict:
@@ -158,5 +227,9 @@ def golden_losses() -> dict:
     return {
         "data": [{"tokens": length, "sequence": sequence, "pair": pair_of(sequence)} for length, sequence in DATA],
         "tokens": {name: values.tolist() for name, values in tokens.items()},
-        "cases": [evaluate(choice, tokens) for choice in CASES],
+        "critic": golden_values(),
+        "cases": [
+            evaluate(choice, regularizers, tokens)
+            for choice, regularizers in [(choice, []) for choice in CASES] + REGULARIZED
+        ],
     }

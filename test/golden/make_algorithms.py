@@ -4,7 +4,8 @@ Requirements: torch 2.13. Use:
     python test/golden/make_algorithms.py
 
 `algorithms` gets
-    losses.json      tokens of a pass; for each choice the loss and its derivative by every log-probability
+    losses.json      tokens of a pass; for each choice the loss, with what is added to it, and its derivatives by
+                     every log-probability and entropy
     advantages.json  groups of episodes; for each choice a number per token
 """
 

@@ -22,6 +22,8 @@ describe('the algorithms that come with the project', () => {
       gigpo: { step_weight: 1, gamma: 0.95, divide_by_std: true },
       value: { value_clip: 0.2 },
       rejection_sampling: { reward_threshold: 0, best_of_group: false },
+      kl: { coef: 0.01, estimator: 'k3' },
+      entropy: { coef: 0.001 },
       tis: { importance_ratio_cap: 2 },
       adamw: { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0 },
       constant: { warmup_steps: 0 },

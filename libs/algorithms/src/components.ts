@@ -17,6 +17,8 @@ import { importanceSampling } from './losses/importance-sampling';
 import { ppo } from './losses/ppo';
 import { value } from './losses/value';
 import { adamw } from './optimizers/adamw';
+import { entropy } from './regularizers/entropy';
+import { kl } from './regularizers/kl';
 import { constant } from './schedules/constant';
 import { cosine } from './schedules/cosine';
 import { linear } from './schedules/linear';
@@ -38,6 +40,8 @@ export const components: readonly Component[] = [
   reinforcePlusPlus,
   gigpo,
   rejectionSampling,
+  kl,
+  entropy,
   none,
   tis,
   adamw,

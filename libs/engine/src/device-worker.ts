@@ -151,7 +151,7 @@ export class DeviceWorker {
   private async forwardBackward(request: WorkerForwardBackwardRequest): Promise<ForwardBackwardResult> {
     const { trainer, algorithms } = this.running;
     const { data, minPasses } = request;
-    const loss = algorithms.loss(request.loss);
+    const loss = algorithms.loss(request.loss, request.regularizers);
     const model = this.trained(request.model);
     const { scores, metrics } = await trainer.forwardBackward(model, { data, loss, minPasses });
     return { ...named(model.network, scores), metrics };

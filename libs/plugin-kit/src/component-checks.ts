@@ -28,6 +28,7 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
     oneOf('scope', ['token', 'sequence', 'pair']),
     nameIfAny('defaultAdvantage'),
   ],
+  regularizer: [list('inputs', LOSS_INPUTS)],
 };
 
 /** The components a module exports: `components` or `plugins` (a list) or `default` (one, or a list). Throws `PluginError`. */

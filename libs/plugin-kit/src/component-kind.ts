@@ -7,6 +7,7 @@ export const COMPONENT_KINDS = [
   'action-dialect',
   'advantage',
   'policy-loss',
+  'regularizer',
   'correction',
   'optimizer',
   'schedule',

@@ -118,7 +118,7 @@ describe('the packed plugin-kit', () => {
       expect(existsSync(join(folder, 'node_modules', each))).toBe(false);
     }
     const program = `const kit = require('${KIT}'); console.log(typeof kit.Doc, kit.COMPONENT_KINDS.length)`;
-    expect(run('-e', program)).toMatchObject({ stdout: 'function 13\n', stderr: '' });
+    expect(run('-e', program)).toMatchObject({ stdout: 'function 14\n', stderr: '' });
   });
 
   it('is understood by a strict TypeScript project, and its plugins by the host, with their options', () => {

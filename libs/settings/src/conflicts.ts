@@ -45,6 +45,14 @@ function checkAlgorithm({ algorithm, rollout }: RunFile, registry: ComponentRegi
       `rollout.group_size is ${rollout.group_size}, but ${advantage.name} compares the episodes of a group: at least ${least}`,
     );
   }
+  if (algorithm.kl_penalty_coef > 0 && !loss.inputs.includes('advantages')) {
+    refuse(
+      `algorithm.kl_penalty_coef changes advantages, which algorithm.loss ${loss.name} does not read: add a regularizer kl instead`,
+    );
+  }
+  const names = algorithm.regularizers.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) refuse(`algorithm.regularizers names ${twice} twice`);
   if (algorithm.loss_aggregation === 'constant' && algorithm.constant_tokens === undefined) {
     refuse('algorithm.loss_aggregation constant needs algorithm.constant_tokens');
   }
@@ -106,7 +114,14 @@ function checkLogPath({ logging }: RunFile, refuse: Refuse): void {
 }
 
 /** Kinds that are made of their options alone, so that what they refuse can be told before the run begins. */
-const MADE_OF_OPTIONS = ['action-dialect', 'advantage', 'policy-loss', 'correction', 'optimizer'] as const;
+const MADE_OF_OPTIONS = [
+  'action-dialect',
+  'advantage',
+  'policy-loss',
+  'regularizer',
+  'correction',
+  'optimizer',
+] as const;
 
 function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
   for (const { path, kind, choice } of choicesOf(run)) {

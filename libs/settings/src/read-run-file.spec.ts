@@ -263,6 +263,26 @@ plugins: [./reward.js, uirl-toys]
       /algorithm.loss.clip_low is 2, expected a number above 0 and at most 1/,
     ],
     [
+      'algorithm: {advantage: rejection_sampling, kl_penalty_coef: 0.1}',
+      'conflict',
+      /kl_penalty_coef changes advantages, which algorithm.loss cross_entropy does not read: add a regularizer/,
+    ],
+    [
+      'algorithm: {regularizers: [kl, {name: kl, coef: 2}]}',
+      'conflict',
+      /algorithm.regularizers names kl twice/,
+    ],
+    [
+      'algorithm: {regularizers: [{name: kl, estimator: k4}]}',
+      'type',
+      /algorithm.regularizers\[0\].estimator is "k4", expected one of k1, k2, k3/,
+    ],
+    [
+      'algorithm: {loss: dppo, correction: tis}',
+      'conflict',
+      /algorithm.loss: dppo compares with the policy that sampled, so that algorithm.correction would count twice/,
+    ],
+    [
       'algorithm: {name: grpo, advantage: dr_grpo}',
       'conflict',
       /algorithm.advantage is given twice, once as algorithm.name/,

@@ -11,6 +11,9 @@ const OPTIONS = {
   algorithm: {
     advantage: { name: 'grpo' },
     loss: { name: 'ppo' },
+    regularizers: [],
+    klPenaltyCoef: 0,
+    computePostKl: false,
     correction: { name: 'none' },
     optimizer: { name: 'adamw' },
     schedule: { name: 'linear' },

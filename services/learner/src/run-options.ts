@@ -52,6 +52,9 @@ function algorithmOptions({ algorithm, training }: RunFile): AlgorithmOptions {
   return {
     advantage: algorithm.advantage,
     loss: algorithm.loss,
+    regularizers: algorithm.regularizers,
+    klPenaltyCoef: algorithm.kl_penalty_coef,
+    computePostKl: algorithm.compute_post_kl,
     correction: algorithm.correction,
     optimizer: training.optimizer,
     schedule: training.schedule,

@@ -139,6 +139,9 @@ export class LearnerWorld {
       algorithm: {
         advantage: { name: 'grpo' },
         loss: { name: 'ppo' },
+        regularizers: [],
+        klPenaltyCoef: 0,
+        computePostKl: false,
         correction: { name: 'none' },
         optimizer: { name: 'adamw' },
         schedule: { name: 'constant' },

@@ -1,16 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { components } from '@ui-rl/algorithms';
+import { Graph, gradients, Session, tensor } from '@ui-rl/graph';
 import type { ComponentChoice, LossInput } from '@ui-rl/plugin-kit';
 import { Algorithms } from '../training/algorithms';
 import type { TrainingDatum } from '../training/data';
 import { lossFeeds } from '../training/loss-feeds';
 import { LossSession } from './loss-session';
+import { OBJECTIVE_INPUTS, TRAINED_TOKENS, weighted } from './objective';
+import { pick } from './runner';
 
 interface Golden {
   data: (Required<Pick<TrainingDatum, 'sequence' | 'pair'>> & { tokens: number })[];
   tokens: Record<LossInput | 'logprobs' | 'entropy' | 'weights', number[]>;
-  cases: { choice: ComponentChoice; loss: number; byLogprob: number[] }[];
+  critic: {
+    tokens: Record<LossInput | 'predictions' | 'weights', number[]>;
+    cases: { choice: ComponentChoice; loss: number; byPrediction: number[] }[];
+  };
+  cases: {
+    choice: ComponentChoice;
+    regularizers: ComponentChoice[];
+    loss: number;
+    byLogprob: number[];
+    byEntropy?: number[];
+  }[];
 }
 
 /** Written by test/golden/make_algorithms.py, with PyTorch. */
@@ -33,12 +46,16 @@ function data(): TrainingDatum[] {
   });
 }
 
+function largestGap(found: ArrayLike<number>, expected: readonly number[]): number {
+  return Math.max(0, ...expected.map((value, index) => Math.abs(value - found[index])));
+}
+
 let algorithms: Algorithms;
 beforeAll(async () => (algorithms = await Algorithms.load([])));
 
 describe('losses', () => {
-  it.each(golden.cases)('$choice has the value and the gradient that PyTorch computes', async (expected) => {
-    const loss = algorithms.loss(expected.choice);
+  it.each(golden.cases)('$choice $regularizers: what PyTorch computes', async (expected) => {
+    const loss = algorithms.loss(expected.choice, expected.regularizers);
     const session = await LossSession.create(loss, { device: 'cpu', threads: 1 });
     const origins = data().flatMap((datum) =>
       Array.from(datum.tokenIds, (_, position) => ({ datum, position })),
@@ -50,12 +67,36 @@ describe('losses', () => {
     );
     await session.release();
     expect(Math.abs(found.loss - expected.loss)).toBeLessThan(1e-5);
-    const gaps = expected.byLogprob.map((slope, token) => Math.abs(slope - found.byLogprob[token]));
-    expect(Math.max(...gaps)).toBeLessThan(1e-5);
+    expect(largestGap(found.byLogprob, expected.byLogprob)).toBeLessThan(1e-5);
+    expect(found.byEntropy === undefined).toBe(expected.byEntropy === undefined);
+    expect(largestGap(found.byEntropy ?? [], expected.byEntropy ?? [])).toBeLessThan(1e-5);
+  });
+
+  it.each(golden.critic.cases)('$choice of a critic: what PyTorch computes', async (expected) => {
+    const loss = algorithms.loss(expected.choice);
+    const { tokens } = golden.critic;
+    const graph = new Graph('value loss');
+    const predictions = graph.input('predictions', 'float32', [TRAINED_TOKENS]);
+    const { total } = weighted(loss).build(graph, { role: 'critic', predictions });
+    graph.output('total', total);
+    graph.output('slopes', gradients(total, [predictions])[0]);
+    const session = await Session.create(graph, { device: 'cpu', threads: 1 });
+    const feeds = { ...tokens, [OBJECTIVE_INPUTS.weights]: tokens.weights };
+    const all = Object.entries(feeds).map(
+      ([name, numbers]) => [name, tensor('float32', Float32Array.from(numbers))] as const,
+    );
+    const found = await session.run(pick(Object.fromEntries(all), session.inputNames));
+    await session.release();
+    expect(Math.abs(Number(found.total.data[0]) - expected.loss)).toBeLessThan(1e-5);
+    expect(largestGap(found.slopes.data as Float32Array, expected.byPrediction)).toBeLessThan(1e-5);
   });
 
   it('are all compared', () => {
-    const names = components.filter(({ kind }) => kind === 'policy-loss').map(({ name }) => name);
-    expect(new Set(golden.cases.map(({ choice }) => choice.name))).toEqual(new Set(names));
+    const named = (kind: string): string[] =>
+      components.filter((component) => component.kind === kind).map(({ name }) => name);
+    const losses = [...golden.cases, ...golden.critic.cases].map(({ choice }) => choice.name);
+    expect(new Set(losses)).toEqual(new Set(named('policy-loss')));
+    const added = golden.cases.flatMap(({ regularizers }) => regularizers.map(({ name }) => name));
+    expect(new Set(added)).toEqual(new Set(named('regularizer')));
   });
 });

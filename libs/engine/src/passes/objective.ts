@@ -6,6 +6,8 @@ import type {
   LossTerms,
   LossValues,
   PairOps,
+  Regularizer,
+  RegularizerValues,
   SequenceOps,
 } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
@@ -22,8 +24,11 @@ export interface Loss {
   readonly key: string;
   readonly scope: LossScope;
   readonly trains: LossModel;
+  /** Of the loss and its regularizers. */
   readonly inputs: readonly LossInput[];
   build(terms: LossTerms): LossValues;
+  /** What is added to it, by name. */
+  readonly regularizers?: ReadonlyMap<string, Regularizer>;
 }
 
 /** What a model says of the trained tokens, [M] each. */
@@ -39,7 +44,7 @@ export interface Objective {
 export interface BuiltObjective {
   /** Scalar. */
   total: Value;
-  /** Scalars: sums over all tokens, sequences or pairs. */
+  /** Scalars: sums over all tokens, sequences or pairs; of regularizers, whose names begin with `regularizer/`, over tokens. */
   metrics: ReadonlyMap<string, Value>;
 }
 
@@ -47,6 +52,8 @@ export interface BuiltObjective {
 export const OBJECTIVE_INPUTS = {
   /** [M], [S] or [P] by the loss's scope */
   weights: 'loss_weights',
+  /** [M] for regularizers, where the loss is not one of tokens */
+  tokenWeights: 'token_weights',
   /** [S, M] 1 where a token belongs to a sequence, else 0 */
   membership: 'sequence_membership',
   /** [P, S] 1 at the pair's chosen sequence, else 0 */
@@ -57,17 +64,35 @@ export const OBJECTIVE_INPUTS = {
   entropyDerivatives: 'entropy_derivatives',
 } as const;
 
-/** Σ weight · loss. */
+/** What the names of regularizers' metrics begin with. */
+export const REGULARIZER = 'regularizer/';
+
+/** Σ weight · loss, and regularizers by the weights of tokens. */
 export function weighted(loss: Loss): Objective {
   return {
     key: loss.key,
     build(graph, tokens) {
       const weights = graph.input(OBJECTIVE_INPUTS.weights, 'float32', [unitsOf(loss.scope)]);
-      const values = buildValues(loss, graph, tokens);
-      const metrics = Object.entries(values.metrics ?? {}).map(
-        ([name, value]) => [name, ops.reduceSum(value)] as const,
+      const terms = termsOf(loss, graph, tokens);
+      const values = valuesOf(`loss ${loss.name}`, loss.scope, () => loss.build(terms));
+      const metrics = new Map(
+        Object.entries(values.metrics ?? {}).map(([name, value]) => [name, ops.reduceSum(value)]),
       );
-      return { total: ops.reduceSum(ops.mul(values.loss, weights)), metrics: new Map(metrics) };
+      let total = ops.reduceSum(ops.mul(values.loss, weights));
+      if (loss.regularizers === undefined || loss.regularizers.size === 0) return { total, metrics };
+      const ofTokens =
+        loss.scope === 'token'
+          ? weights
+          : graph.input(OBJECTIVE_INPUTS.tokenWeights, 'float32', [TRAINED_TOKENS]);
+      for (const [name, regularizer] of loss.regularizers) {
+        const added = valuesOf(`regularizer ${name}`, 'token', () => regularizer.build(terms));
+        total = ops.add(total, ops.reduceSum(ops.mul(added.loss, ofTokens)));
+        metrics.set(`${REGULARIZER}${name}`, ops.reduceSum(added.loss));
+        for (const [metric, value] of Object.entries(added.metrics ?? {})) {
+          metrics.set(`${REGULARIZER}${name}/${metric}`, ops.reduceSum(value));
+        }
+      }
+      return { total, metrics };
     },
   };
 }
@@ -91,22 +116,26 @@ export function linear(readsEntropy: boolean): Objective {
   };
 }
 
-/** @throws EngineError `request` that names a loss which cannot be built, or gives something else than its scope says */
-function buildValues(loss: Loss, graph: Graph, tokens: TokenValues): LossValues {
-  let values: LossValues;
+/** @throws EngineError `request` that names what cannot be built, or gives something else than its scope says */
+function valuesOf<V extends LossValues | RegularizerValues>(
+  name: string,
+  scope: LossScope,
+  build: () => V,
+): V {
+  let values: V;
   try {
-    values = loss.build(termsOf(loss, graph, tokens));
+    values = build();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError('request', `loss ${loss.name} cannot be built: ${reason}`, { cause });
+    throw new EngineError('request', `${name} cannot be built: ${reason}`, { cause });
   }
-  const unit = unitsOf(loss.scope);
-  for (const [name, { shape }] of Object.entries({ its: values.loss, ...values.metrics })) {
+  const unit = unitsOf(scope);
+  for (const [metric, { shape }] of Object.entries({ its: values.loss, ...values.metrics })) {
     if (shape.length === 1 && shape[0] === unit) continue;
-    const what = name === 'its' ? 'its value' : `its metric ${name}`;
+    const what = metric === 'its' ? 'its value' : `its metric ${metric}`;
     throw new EngineError(
       'request',
-      `loss ${loss.name}: ${what} has shape [${shape.join(', ')}], expected [${unit}]: one number per ${loss.scope}`,
+      `${name}: ${what} has shape [${shape.join(', ')}], expected [${unit}]: one number per ${scope}`,
     );
   }
   return values;

@@ -10,7 +10,7 @@ import { EngineError } from '../errors';
 import type { Loss } from '../passes/objective';
 import type { ChosenOptimizer } from './optimizer-steps';
 
-/** Losses and optimizers by name: the project's own, and those of further modules. */
+/** Losses, regularizers and optimizers by name: the project's own, and those of further modules. */
 export class Algorithms {
   private constructor(private readonly registry: ComponentRegistry) {}
 
@@ -21,17 +21,22 @@ export class Algorithms {
     return new Algorithms(new ComponentRegistry([...own, ...further.all()]));
   }
 
-  loss(choice: ComponentChoice): Loss {
+  /** @param added regularizers, one of a name at most */
+  loss(choice: ComponentChoice, added: readonly ComponentChoice[] = []): Loss {
     return asRequest(() => {
       const { scope, inputs, trains = 'policy' } = this.registry.get('policy-loss', choice.name);
       const made = this.registry.create('policy-loss', choice, {});
+      const further = added.flatMap(({ name }) => this.registry.get('regularizer', name).inputs);
       return {
         name: choice.name,
-        key: keyOf(choice),
+        key: [choice, ...added].map(keyOf).join(),
         scope,
         trains,
-        inputs,
+        inputs: [...new Set([...inputs, ...further])],
         build: (terms) => made.build(terms),
+        regularizers: new Map(
+          added.map((each) => [each.name, this.registry.create('regularizer', each, {})]),
+        ),
       };
     });
   }

@@ -29,6 +29,7 @@ export function lossFeeds(loss: Loss, origins: readonly TokenOrigin[]): LossFeed
     feeds[OBJECTIVE_INPUTS.weights] = tensor('float32', Float32Array.from(tokenWeights));
     return { feeds, units: origins.length };
   }
+  feeds[OBJECTIVE_INPUTS.tokenWeights] = tensor('float32', Float32Array.from(tokenWeights));
   const sequences = numbered(origins.map(({ datum }) => sequenceOf(datum)));
   feeds[OBJECTIVE_INPUTS.membership] = oneHot(sequences.places, sequences.count);
   const sequenceWeights = sums(tokenWeights, sequences);

@@ -1,6 +1,6 @@
 import { EngineError } from '../errors';
 import type { Pass, Passes } from '../passes/passes';
-import type { Loss } from '../passes/objective';
+import { REGULARIZER, type Loss } from '../passes/objective';
 import type { PassResult } from '../passes/runner';
 import type { WeightSet } from '../weights/weight-set';
 import { isTrained, type TrainingDatum } from './data';
@@ -13,7 +13,10 @@ export type DatumScores = Float32Array;
 
 export interface TrainingResult {
   scores: DatumScores[];
-  /** `loss`, `entropy` of a policy, `tokens`, `passes`, and metrics of the loss as `loss/<name>` */
+  /**
+   * `loss`, `entropy` of a policy, `tokens`, `passes`, metrics of the loss as `loss/<name>`, and of what is added to it as
+   * `regularizer/<name>`
+   */
   metrics: Record<string, number>;
 }
 
@@ -103,7 +106,9 @@ class Sums {
   }
 
   metrics(): Record<string, number> {
-    const ofLoss = Array.from(this.ofLoss, ([name, sum]) => [`loss/${name}`, sum / this.units]);
+    const ofLoss = Array.from(this.ofLoss, ([name, sum]) =>
+      name.startsWith(REGULARIZER) ? [name, sum / this.tokens] : [`loss/${name}`, sum / this.units],
+    );
     return {
       loss: this.loss,
       ...(this.entropy === undefined ? {} : { entropy: this.entropy / this.tokens }),

@@ -83,12 +83,14 @@ export interface ForwardResult {
 
 export interface ForwardBackwardRequest extends ForwardRequest {
   loss: ComponentChoice;
+  /** Terms that are added to the loss of a policy; the data have what they read. */
+  regularizers?: readonly ComponentChoice[];
   /** Passes the data goes through at least, 1 unless given. */
   minPasses?: number;
 }
 
 export interface ForwardBackwardResult extends ForwardResult {
-  /** `loss` (Σ weight · loss), `entropy` (mean over trained tokens), `tokens`, `passes`, `loss/<name>` … */
+  /** `loss` (Σ weight · loss), `entropy` (mean over trained tokens), `tokens`, `passes`, `loss/<name>`, `regularizer/<name>` … */
   metrics: Record<string, number>;
 }
 

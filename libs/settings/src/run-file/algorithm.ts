@@ -1,4 +1,4 @@
-import { IsBoolean, IsIn, IsInt, IsOptional, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Min } from 'class-validator';
 import { Choice, Doc, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
 
 export class AlgorithmGroup {
@@ -10,6 +10,24 @@ export class AlgorithmGroup {
   @Choice('policy-loss')
   @IsOptional()
   loss: ComponentChoice;
+
+  @Doc('terms besides the loss, which do not look at rewards', { aliases: ['regularizers'] })
+  @Choice('regularizer', { many: true })
+  regularizers: ComponentChoice[] = [];
+
+  @Doc(
+    'takes off the advantage of each token how much further than the mean of the batch it has drifted from the base model; 0 = nothing',
+    { aliases: ['kl_penalty_coef'] },
+  )
+  @IsNumber()
+  @Min(0)
+  kl_penalty_coef = 0;
+
+  @Doc('measures how far each step moved the policy, in two more passes over its batch', {
+    aliases: ['compute_post_kl'],
+  })
+  @IsBoolean()
+  compute_post_kl = false;
 
   @Doc('weights of tokens that another policy sampled', { aliases: ['correction'] })
   @Choice('correction')

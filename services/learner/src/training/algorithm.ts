@@ -7,7 +7,9 @@ import {
   type ComponentRegistry,
   type Correction,
   type EpisodeGroup,
+  type LossInput,
   type PolicyLossComponent,
+  type RegularizerComponent,
   type Schedule,
 } from '@ui-rl/plugin-kit';
 import { differ } from '@ui-rl/algorithms';
@@ -16,6 +18,12 @@ import { differ } from '@ui-rl/algorithms';
 export interface AlgorithmOptions {
   advantage: ComponentChoice;
   loss: ComponentChoice;
+  /** What is added to the loss. */
+  regularizers: readonly ComponentChoice[];
+  /** How much drift from the base model is taken off advantages; 0 = nothing. */
+  klPenaltyCoef: number;
+  /** Whether log-probabilities before and after a step are compared. */
+  computePostKl: boolean;
   correction: ComponentChoice;
   optimizer: ComponentChoice;
   schedule: ComponentChoice;
@@ -37,6 +45,10 @@ export interface Algorithm extends Omit<AlgorithmOptions, 'advantage' | 'correct
   advantage: Pick<AdvantageComponent, 'name' | 'inputs'>;
   estimator: AdvantageEstimator;
   lossComponent: PolicyLossComponent;
+  /** What the loss and its regularizers read. */
+  lossInputs: readonly LossInput[];
+  /** Whether tokens without an advantage have no gradient. */
+  skipsZeroAdvantages: boolean;
   correction: Correction | null;
   schedule: Schedule;
 }
@@ -53,11 +65,14 @@ export function makeAlgorithm(
 ): Algorithm {
   const advantage = components.get('advantage', options.advantage.name);
   const lossComponent = components.get('policy-loss', options.loss.name);
-  refuseMissingInputs(advantage, lossComponent);
+  const regularizers = options.regularizers.map(({ name }) => components.get('regularizer', name));
+  for (const each of [lossComponent, ...regularizers]) refuseMissingInputs(advantage, each);
   return {
     ...options,
     advantage,
     lossComponent,
+    lossInputs: [...new Set([lossComponent, ...regularizers].flatMap(({ inputs }) => inputs))],
+    skipsZeroAdvantages: lossComponent.skipsZeroAdvantages === true && regularizers.length === 0,
     estimator: components.create('advantage', options.advantage, {}),
     correction: components.create('correction', options.correction, {}),
     schedule: components.create('schedule', options.schedule, { totalSteps: maxSteps }),
@@ -69,7 +84,10 @@ export function hasLearningSignal(estimator: AdvantageEstimator, group: EpisodeG
   return estimator.hasLearningSignal?.(group) ?? differ(group.episodes.map(({ reward }) => reward));
 }
 
-function refuseMissingInputs(advantage: AdvantageComponent, loss: PolicyLossComponent): void {
+function refuseMissingInputs(
+  advantage: AdvantageComponent,
+  loss: PolicyLossComponent | RegularizerComponent,
+): void {
   const refuse = (what: string, input: string, reason: string): never => {
     throw new PluginError('option', `${what} reads ${input}, which this run does not have: ${reason}`);
   };
@@ -77,8 +95,8 @@ function refuseMissingInputs(advantage: AdvantageComponent, loss: PolicyLossComp
   if (advantage.inputs?.includes('values') === true) {
     refuse(`advantage ${advantage.name}`, 'values', noCritic);
   }
-  if (loss.inputs.includes('values')) refuse(`policy-loss ${loss.name}`, 'values', noCritic);
+  if (loss.inputs.includes('values')) refuse(`${loss.kind} ${loss.name}`, 'values', noCritic);
   if (loss.inputs.includes('returns') && advantage.givesReturns !== true) {
-    refuse(`policy-loss ${loss.name}`, 'returns', `advantage ${advantage.name} gives none`);
+    refuse(`${loss.kind} ${loss.name}`, 'returns', `advantage ${advantage.name} gives none`);
   }
 }

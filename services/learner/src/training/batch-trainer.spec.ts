@@ -120,6 +120,9 @@ function train(groups: Group[], changes: Partial<AlgorithmOptions> = {}, steps =
   const options: AlgorithmOptions = {
     advantage: { name: 'dr_grpo' },
     loss: { name: 'importance_sampling' },
+    regularizers: [],
+    klPenaltyCoef: 0,
+    computePostKl: false,
     correction: { name: 'none' },
     optimizer: { name: 'adamw' },
     schedule: { name: 'constant' },
@@ -211,6 +214,58 @@ it('corrects for tokens that another policy sampled: weights up to a cap, ratios
   expect(metrics['optim/loss']).toBeCloseTo(-(2 + (tokens - 1) / Math.E) / tokens, 4);
   // The sampler is compared with the trainer all the same.
   expect(metrics['optim/logp_difference_max']).toBeCloseTo(1, 4);
+});
+
+/** A group whose episodes earned the same, played by a policy that has left the base model. */
+async function drifted(): Promise<{ group: Group; turns: Turn[] }> {
+  const lesson = await play([5, 6, 7], 1);
+  await train([groupOf(0, [{ turns: [lesson] }])], { advantage: { name: 'by-turn', scale: 3 } }, 4);
+  const turns = [await play([5, 6, 7], 1), await play([5, 6, 7], 2)];
+  return {
+    group: groupOf(
+      0,
+      turns.map((turn) => ({ reward: 1, turns: [turn] })),
+    ),
+    turns,
+  };
+}
+
+async function driftOf(turns: readonly Turn[]): Promise<number> {
+  const [now, base] = await Promise.all(
+    ['policy', 'base'].map((name) => Promise.all(turns.map((turn) => logprobOf(turn, name)))),
+  );
+  const tokens = turns.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
+  return now.reduce((sum, value, index) => sum + value - base[index], 0) / tokens;
+}
+
+it('adds regularizers to the loss, also where no advantage is left', async () => {
+  const { group, turns } = await drifted();
+  const before = await driftOf(turns);
+  expect(before).toBeGreaterThan(0.02);
+  const pulled = { regularizers: [{ name: 'kl', coef: 1, estimator: 'k1' }, { name: 'entropy' }] };
+  const { metrics } = await train([group], pulled);
+  expect(metrics['optim/regularizer/kl/divergence']).toBeCloseTo(before, 4);
+  expect(metrics['optim/regularizer/kl']).toBeCloseTo(before, 4);
+  expect(metrics['optim/regularizer/entropy']).toBeCloseTo(-0.001 * metrics['optim/entropy'], 6);
+  expect(metrics['optim/loss']).toBeCloseTo(before - 0.001 * metrics['optim/entropy'], 4);
+  await train([group], { regularizers: [{ name: 'kl', coef: 1, estimator: 'k2' }] }, 3);
+  expect(await driftOf(turns)).toBeLessThan(before - 0.01);
+});
+
+it('takes drift from the base model off the advantages, and measures how far a step moved the policy', async () => {
+  const { group, turns } = await drifted();
+  const drift = await driftOf(turns);
+  const before = await Promise.all(turns.map((turn) => logprobOf(turn)));
+  const { metrics } = await train([group], { klPenaltyCoef: 0.5, computePostKl: true });
+  expect(metrics.kl_policy_base).toBeCloseTo(drift, 4);
+  // Penalties add up to 0, and so does a loss whose ratios are 1.
+  expect(metrics['optim/loss']).toBeCloseTo(0, 4);
+  expect(metrics['optim/grad_norm']).toBeGreaterThan(1e-3);
+  const after = await Promise.all(turns.map((turn) => logprobOf(turn)));
+  const tokens = turns.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
+  const moved = before.reduce((sum, value, index) => sum + value - after[index], 0) / tokens;
+  expect(metrics.kl_pre_post_v1).toBeCloseTo(moved, 5);
+  expect(metrics.kl_pre_post_v2).toBeGreaterThan(0.5 * moved ** 2);
 });
 
 it('splits a batch into optimizer steps by groups, and takes none where nothing is to be learnt', async () => {

@@ -4,6 +4,9 @@ import type { Group } from '../episodes/groups';
 import type { Algorithm } from './algorithm';
 import { split, trainedTurns } from './batch-data';
 import { byTurn, experienceOf, type PerTurn } from './experience';
+import { penalizeDrift, type PenalizedAdvantages } from './kl-penalty';
+import { postKl } from './post-kl';
+import { ReferenceLogprobs } from './reference-logprobs';
 import { joinSubsteps, optimizerMetrics } from './step-metrics';
 import {
   atSampledTokens,
@@ -48,6 +51,7 @@ export class BatchTrainer {
     const { learningRate: peak, schedule, substeps } = this.algorithm;
     const learningRate = peak * schedule.factor(step);
     const { parts, metrics } = await this.prepare(groups, split(groups, substeps));
+    const movedSince = this.algorithm.computePostKl ? await this.movement(parts.flat()) : undefined;
     const results: Record<string, number>[] = [];
     let newest = digest;
     for (const part of parts) {
@@ -61,6 +65,7 @@ export class BatchTrainer {
       metrics: {
         ...joinSubsteps(results),
         ...metrics,
+        ...(await movedSince?.()),
         'optim/lr': learningRate,
         'optim/substeps': results.length,
       },
@@ -74,10 +79,11 @@ export class BatchTrainer {
     groups: readonly Group[],
     substeps: readonly Group[][],
   ): Promise<{ parts: TrainedTurn[][]; metrics: Record<string, number> }> {
-    const { lossComponent, aggregation, constantTokens } = this.algorithm;
+    const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
-    const { advantages, returns, metrics } = await this.estimate(groups, sequences);
-    const { scope, skipsZeroAdvantages = false } = lossComponent;
+    const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
+    const { advantages, returns, metrics } = await this.estimate(groups, sequences, reference);
+    const { scope } = lossComponent;
     const parts = substeps.map((part) =>
       trainedTurns(part, sequences, advantages, { scope, skipsZeroAdvantages, aggregation, constantTokens }),
     );
@@ -89,7 +95,10 @@ export class BatchTrainer {
       inputs.sample_logprobs = turn.logprobs;
       inputs.old_logprobs = turn.logprobs;
     }
-    if (lossComponent.inputs.includes('reference_logprobs')) await this.addReference(all);
+    if (lossInputs.includes('reference_logprobs')) {
+      const known = await reference.of(all.map(({ sequence }) => sequence));
+      for (const { inputs, sequence } of all) inputs.reference_logprobs = known.get(sequence.turn);
+    }
     await this.correct(all);
     return { parts, metrics };
   }
@@ -109,15 +118,16 @@ export class BatchTrainer {
   private async estimate(
     groups: readonly Group[],
     sequences: ReadonlyMap<Turn, TurnSequence>,
+    reference: ReferenceLogprobs,
   ): Promise<Estimate> {
     const { advantage, estimator, lossComponent } = this.algorithm;
     const wantsReference = advantage.inputs?.includes('reference_logprobs') === true;
-    const reference = wantsReference ? await this.logprobs(REFERENCE, [...sequences.values()]) : undefined;
+    const known = wantsReference ? await reference.of([...sequences.values()]) : undefined;
     const experience = groups.map((group) =>
       experienceOf(group, (turn) =>
-        reference === undefined
+        known === undefined
           ? {}
-          : { reference_logprobs: reference.get(turn) ?? new Float32Array(turn.tokenIds.length) },
+          : { reference_logprobs: known.get(turn) ?? new Float32Array(turn.tokenIds.length) },
       ),
     );
     const { advantages, returns, metrics = {} } = estimator.estimate(experience);
@@ -125,21 +135,37 @@ export class BatchTrainer {
     if (returns === undefined && lossComponent.inputs.includes('returns')) {
       throw new Error(`policy-loss ${lossComponent.name} reads returns, but ${source} gave none`);
     }
+    const estimated = byTurn(groups, advantages, source);
+    const penalized = await this.penalized(estimated, sequences, reference);
     return {
-      advantages: byTurn(groups, advantages, source),
+      advantages: penalized.advantages,
       ...(returns === undefined ? {} : { returns: byTurn(groups, returns, `${source}, as a return,`) }),
-      metrics: Object.fromEntries(
-        Object.entries(metrics).map(([name, value]) => [`advantage/${name}`, value]),
-      ),
+      metrics: {
+        ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`advantage/${name}`, value])),
+        ...penalized.metrics,
+      },
     };
   }
 
-  private async addReference(turns: readonly TrainedTurn[]): Promise<void> {
-    const reference = await this.logprobs(
-      REFERENCE,
-      turns.map(({ sequence }) => sequence),
-    );
-    for (const { inputs, sequence } of turns) inputs.reference_logprobs = reference.get(sequence.turn);
+  private async penalized(
+    advantages: PerTurn,
+    sequences: ReadonlyMap<Turn, TurnSequence>,
+    reference: ReferenceLogprobs,
+  ): Promise<PenalizedAdvantages> {
+    const { klPenaltyCoef } = this.algorithm;
+    if (klPenaltyCoef === 0) return { advantages, metrics: {} };
+    const trained = [...sequences.values()].filter(({ turn }) => advantages.has(turn));
+    return penalizeDrift(advantages, await reference.of(trained), klPenaltyCoef);
+  }
+
+  /** Begins to measure how far the policy moves on the tokens of these turns. */
+  private async movement(turns: readonly TrainedTurn[]): Promise<() => Promise<Record<string, number>>> {
+    const sequences = turns.map(({ sequence }) => sequence);
+    const before = await this.logprobs(POLICY, sequences);
+    return async () => {
+      const after = await this.logprobs(POLICY, sequences);
+      return postKl(Array.from(before, ([turn, own]) => ({ before: own, after: after.get(turn)! })));
+    };
   }
 
   /** Recomputes log-probabilities where a correction compares them with those of the sampler; they are then what ratios compare with. */
@@ -175,13 +201,14 @@ export class BatchTrainer {
     part: readonly TrainedTurn[],
     learningRate: number,
   ): Promise<{ metrics: Record<string, number>; digest: string }> {
-    const { loss, lossComponent, optimizer, maxGradNorm, minibatches } = this.algorithm;
-    const { inputs, scope } = lossComponent;
+    const { loss, lossComponent, lossInputs, regularizers, optimizer, maxGradNorm, minibatches } =
+      this.algorithm;
     const began = performance.now();
     const passes = await this.engine.forwardBackward({
       model: POLICY,
-      data: part.map((turn) => toTrain(turn, inputs, scope)),
+      data: part.map((turn) => toTrain(turn, lossInputs, lossComponent.scope)),
       loss,
+      regularizers,
       minPasses: minibatches,
     });
     const updated = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });

@@ -1,0 +1,33 @@
+import { IsOptional } from 'class-validator';
+import { Above, Doc, type RegularizerComponent } from '@ui-rl/plugin-kit';
+
+export class EntropyOptions {
+  @Doc('how much the entropy of a token counts')
+  @Above(0)
+  coef = 0.001;
+
+  @Doc('nats; a token whose entropy is above has no reason to have more; default: none, every token has')
+  @IsOptional()
+  @Above(0)
+  floor?: number;
+}
+
+/** −coef · H per token, H the entropy of the whole distribution; with a floor −coef · min(H, floor). */
+export const entropy: RegularizerComponent<EntropyOptions> = {
+  kind: 'regularizer',
+  name: 'entropy',
+  description:
+    'Pays for uncertainty, so that the policy goes on trying; with a floor only where there is too little of it.',
+  options: EntropyOptions,
+  inputs: [],
+  create: ({ coef, floor }) => ({
+    build({ ops, entropy: entropies }) {
+      const own = entropies();
+      if (floor === undefined) return { loss: ops.mul(own, -coef) };
+      return {
+        loss: ops.mul(ops.min(own, floor), -coef),
+        metrics: { below_floor: ops.cast(ops.less(own, floor), 'float32') },
+      };
+    },
+  }),
+};

@@ -1,0 +1,41 @@
+import type { Turn } from '@ui-rl/contracts';
+import type { PerTurn } from './experience';
+
+export interface PenalizedAdvantages {
+  advantages: PerTurn;
+  /** `kl_policy_base`: mean of log p(sampler) − log p(base model) over the tokens of the batch. */
+  metrics: Record<string, number>;
+}
+
+/**
+ * Advantages less what their tokens have drifted from the base model: A + coef · (mean(d) − d) with d = log π_sample − log π_base, the mean
+ * over all tokens of the batch, so that the penalty adds up to 0 (Tinker's `incorporate_kl_penalty`).
+ * @param reference log-probabilities [T] of each turn that has an advantage, under the base model
+ */
+export function penalizeDrift(
+  advantages: PerTurn,
+  reference: ReadonlyMap<Turn, Float32Array>,
+  coef: number,
+): PenalizedAdvantages {
+  const drifts = new Map<Turn, number[]>();
+  let [sum, tokens] = [0, 0];
+  for (const turn of advantages.keys()) {
+    const base = reference.get(turn);
+    if (base === undefined) continue;
+    const drift = turn.logprobs.map((logprob, token) => logprob - base[token]);
+    drifts.set(turn, drift);
+    for (const each of drift) sum += each;
+    tokens += drift.length;
+  }
+  if (tokens === 0) return { advantages, metrics: {} };
+  const centre = sum / tokens;
+  const penalized = new Map(
+    Array.from(advantages, ([turn, own]) => {
+      const drift = drifts.get(turn);
+      const changed = (advantage: number, token: number): number =>
+        advantage + coef * (centre - drift![token]);
+      return [turn, drift === undefined ? own : own.map(changed)] as const;
+    }),
+  );
+  return { advantages: penalized, metrics: { kl_policy_base: centre } };
+}
