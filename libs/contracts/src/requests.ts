@@ -27,6 +27,8 @@ import { Count, FiniteNumbers, TokenIds } from './limits';
 /** Of one prompt: a history of hundreds of turns. */
 const MAX_MESSAGES = 1_024;
 const MAX_IMAGES = 256;
+/** Of one message, and tools of one prompt. */
+const MAX_CALLS = 128;
 
 export interface RequestFailure {
   /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `deposed`, `internal` … */
@@ -158,6 +160,12 @@ export class ContentPart {
   image?: number;
 }
 
+/** A call that the assistant made, as chat templates know it. */
+export interface ToolCall {
+  type?: 'function';
+  function: { name: string; arguments: Record<string, unknown> | string };
+}
+
 export class ChatMessage {
   @IsIn(['system', 'user', 'assistant', 'tool'])
   role: 'system' | 'user' | 'assistant' | 'tool';
@@ -166,6 +174,13 @@ export class ChatMessage {
   @ValidateNested({ each: true })
   @Type(() => ContentPart)
   content: ContentPart[];
+
+  /** Calls that the assistant made, besides what it said. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_CALLS)
+  @IsObject({ each: true })
+  tool_calls?: ToolCall[];
 }
 
 export class PolicyActRequest {

@@ -25,6 +25,13 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   MONITOR_URL: 'address of the page as others reach it, where that is another one: behind a proxy',
   MONITOR_TOKEN:
     'what readers of a page that is reached from other machines have to show, at least 16 characters (generated, kept in <runs>/monitor-token)',
+  POLICY_PORT:
+    "port where a learner answers OpenAI's API with the policy of its run (none); 0 takes a free one, which its log names",
+  POLICY_HOST: 'address of that port (127.0.0.1)',
+  POLICY_API_KEYS:
+    'what callers have to show, one of several separated by commas, at least 16 characters each (none on this machine; beyond it one is generated, kept in <runs>/policy-key)',
+  POLICY_MAX_REQUESTS: 'requests that are answered at a time (64)',
+  POLICY_MAX_BODY_MB: 'longest request, images included, in MiB (32)',
   HEALTH_PORT: 'port where any service answers GET /health and /ready (none); 0 takes a free one',
   HEALTH_HOST: 'address of that port (127.0.0.1)',
   CHROMIUM_BIN: 'Chromium or Chrome to use',

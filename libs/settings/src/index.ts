@@ -33,6 +33,7 @@ export {
   logLevels,
   readServiceSettings,
   type DatabaseSettings,
+  type EndpointSettings,
   type LogLevel,
   type MonitorSettings,
   type NatsSettings,

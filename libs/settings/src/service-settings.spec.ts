@@ -113,6 +113,23 @@ describe('run ids', () => {
   });
 });
 
+it('serves the policy by OpenAI’s API nowhere unless told where, and shows no key that it refuses', () => {
+  expect(readServiceSettings('learner', {}).policyEndpoint).toBeUndefined();
+  const env = {
+    POLICY_PORT: '0',
+    POLICY_API_KEYS: 'sixteen-letters-a, sixteen-letters-b',
+    POLICY_MAX_BODY_MB: '2',
+  };
+  expect(readServiceSettings('learner', env).policyEndpoint).toMatchObject({
+    host: '127.0.0.1',
+    keys: ['sixteen-letters-a', 'sixteen-letters-b'],
+    maxRequests: 64,
+    maxBodyBytes: 2 ** 21,
+  });
+  const read = () => readServiceSettings('learner', { ...env, POLICY_API_KEYS: 'too-short' });
+  expect(read).toThrow(/POLICY_API_KEYS is "\[hidden\]"/);
+});
+
 it('hides secrets, but not limits', () => {
   expect(redact({ max_tokens: 5, api_key: 'k', deep: [{ token: 't' }], url: 'nats://tok@h' })).toEqual({
     max_tokens: 5,

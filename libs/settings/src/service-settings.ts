@@ -39,6 +39,20 @@ export interface MonitorSettings {
   tokenFile: string;
 }
 
+/** Where OpenAI's API is served, to whom, and how much of it. */
+export interface EndpointSettings {
+  host: string;
+  port: number;
+  /** One of these has to be shown; none: whoever reaches the address. */
+  keys: string[];
+  /** Where a key is kept that is generated, since none is given and other machines reach the address. */
+  keyFile: string;
+  /** Requests that are answered at a time. */
+  maxRequests: number;
+  /** Of one request. */
+  maxBodyBytes: number;
+}
+
 /** What a service is told by its environment; the run itself is described by its run file. */
 export interface ServiceSettings {
   service: string;
@@ -54,6 +68,8 @@ export interface ServiceSettings {
   /** The only run this process serves; absent = whichever there is. */
   run?: string;
   monitor: MonitorSettings;
+  /** The policy, for whoever speaks OpenAI's API (learner); absent = nowhere. */
+  policyEndpoint?: EndpointSettings;
   /** Where supervisors ask whether it lives and is ready; absent = nowhere. */
   health?: { host: string; port: number };
   /** Chromium to use instead of the one that is found. */
@@ -88,6 +104,7 @@ export function readServiceSettings(service: string, env: Environment = process.
       token: readToken(reader),
       tokenFile: join(runsDir, 'monitor-token'),
     },
+    policyEndpoint: readEndpoint(reader, 'POLICY', join(runsDir, 'policy-key')),
     health: readHealth(reader),
     chromiumBin: reader.text('CHROMIUM_BIN'),
     environments: reader.list('UIRL_ENVIRONMENTS'),
@@ -208,6 +225,27 @@ function readHealth(reader: EnvironmentReader): ServiceSettings['health'] {
   if (reader.text('HEALTH_PORT') === undefined) return undefined;
   const host = reader.text('HEALTH_HOST') ?? '127.0.0.1';
   return { host, port: reader.integer('HEALTH_PORT', 0, 0, 65_535) };
+}
+
+/** @param prefix of its variables: `POLICY` reads POLICY_PORT, without which there is none */
+function readEndpoint(
+  reader: EnvironmentReader,
+  prefix: string,
+  keyFile: string,
+): EndpointSettings | undefined {
+  if (reader.text(`${prefix}_PORT`) === undefined) return undefined;
+  const keys = reader.list(`${prefix}_API_KEYS`);
+  if (!keys.every((key) => /^[\x21-\x7e]{16,}$/.test(key))) {
+    reader.refuse(`${prefix}_API_KEYS`, '[hidden]', 'at least 16 characters without spaces each', null);
+  }
+  return {
+    host: reader.text(`${prefix}_HOST`) ?? '127.0.0.1',
+    port: reader.integer(`${prefix}_PORT`, 0, 0, 65_535),
+    keys,
+    keyFile,
+    maxRequests: reader.integer(`${prefix}_MAX_REQUESTS`, 64, 1, 10_000),
+    maxBodyBytes: reader.integer(`${prefix}_MAX_BODY_MB`, 32, 1, 1_024) * 2 ** 20,
+  };
 }
 
 function readToken(reader: EnvironmentReader): string | undefined {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { Inject, Injectable, type INestMicroservice } from '@nestjs/common';
+import { Inject, Injectable, Optional, type INestMicroservice } from '@nestjs/common';
 import { BusService, LeaseLost, type Lease, type RunSnapshot } from '@ui-rl/bus';
 import { EngineError } from '@ui-rl/engine';
 import { aborted } from '@ui-rl/retry';
@@ -7,6 +7,7 @@ import { HubError, ModelError } from '@ui-rl/models';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { causesOf, openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
 import { CheckpointElsewhere } from './checkpoints/checkpoint-store';
+import { PolicyEndpoint } from './endpoint/policy-endpoint';
 import type { Learner } from './learner';
 import type { LearnerOptions } from './options';
 import { PolicyModule } from './policy.module';
@@ -31,6 +32,7 @@ export class LearnerService extends RunService {
   constructor(
     @Inject(BusService) bus: BusService,
     @Inject(LearnerServiceOptions) private readonly own: LearnerServiceOptions,
+    @Optional() @Inject(PolicyEndpoint) private readonly endpoint?: PolicyEndpoint,
   ) {
     super(bus, { runId: own.runId, oneAtATime: true });
   }
@@ -53,7 +55,7 @@ export class LearnerService extends RunService {
       bus.logger.log(`serving the policy of run ${runId}`);
       return {
         work: (stop) => this.untilLost(runId, lease, stop),
-        close: () => closeAndRelease(app, lease),
+        close: () => this.closeAndRelease(runId, app, lease),
       };
     } catch (error) {
       try {
@@ -69,7 +71,9 @@ export class LearnerService extends RunService {
     const learner = await this.start(run, lease);
     if (learner === null) return null;
     try {
-      return await openMicroservice(this.bus, PolicyModule.of(learner), { run: run.record.runId });
+      const app = await openMicroservice(this.bus, PolicyModule.of(learner), { run: run.record.runId });
+      this.endpoint?.serve(learner.runId, learner.outside);
+      return app;
     } catch (error) {
       await learner.stop();
       throw error;
@@ -109,19 +113,20 @@ export class LearnerService extends RunService {
     );
   }
 
+  private async closeAndRelease(runId: string, app: INestMicroservice, lease: Lease): Promise<void> {
+    this.endpoint?.release(runId);
+    try {
+      await app.close();
+    } finally {
+      await lease.release();
+    }
+  }
+
   /** @throws LeaseLost where another learner has taken over: this one begins again, and waits */
   private async untilLost(runId: string, { lost }: Lease, stop: AbortSignal): Promise<void> {
     await aborted(AbortSignal.any([stop, lost]));
     const isOver = stop.aborted || (await this.bus.runs.record(runId)) === null;
     if (!isOver) lost.throwIfAborted();
-  }
-}
-
-async function closeAndRelease(app: INestMicroservice, lease: Lease): Promise<void> {
-  try {
-    await app.close();
-  } finally {
-    await lease.release();
   }
 }
 

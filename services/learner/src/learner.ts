@@ -10,6 +10,8 @@ import type {
 } from '@ui-rl/contracts';
 import type { Engine, Sampler } from '@ui-rl/plugin-kit';
 import { openTrajectories } from '@ui-rl/settings';
+import type { DialectComputer } from './endpoint/dialect-computer';
+import type { OutsidePolicy } from './endpoint/outside-policy';
 import type { EpisodeIntake } from './episodes/intake';
 import type { LostEpisodes } from './episodes/lost-episodes';
 import type { LearnerOptions } from './options';
@@ -37,6 +39,9 @@ export interface LearnerParts {
   sampler: Sampler;
   weights: PolicyWeights;
   policy: PolicyServer;
+  /** The same policy for callers from outside. */
+  outside: OutsidePolicy;
+  computer: DialectComputer;
   intake: EpisodeIntake;
   loop: TrainingLoop;
   lost: LostEpisodes;
@@ -63,6 +68,10 @@ export class Learner {
 
   get runId(): string {
     return this.parts.runId;
+  }
+
+  get outside(): OutsidePolicy {
+    return this.parts.outside;
   }
 
   async act(request: PolicyActRequest): ReturnType<PolicyServer['act']> {
@@ -126,10 +135,14 @@ export class Learner {
 
   /** Serves no more and releases the device. */
   async stop(): Promise<void> {
-    const { evaluations, trackers } = this.parts;
+    const { evaluations, trackers, computer } = this.parts;
     this.stopping.abort();
     clearTimeout(this.timer);
-    await Promise.all([evaluations.stop().then(() => trackers.close()), this.releaseDevice()]);
+    await Promise.all([
+      evaluations.stop().then(() => trackers.close()),
+      this.releaseDevice(),
+      computer.close(),
+    ]);
   }
 
   private async releaseDevice(): Promise<void> {

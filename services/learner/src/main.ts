@@ -7,15 +7,18 @@ import { LEARNER_USES, learnerOptions } from './run-options';
 serviceMain('learner', ({ bus, components, settings, fail }) =>
   openApplication(
     bus,
-    LearnerModule.forRoot({
-      runId: settings.run,
-      components,
-      optionsOf: async ({ record }) => {
-        const receiver = { bus, components, cacheDir: settings.cacheDir };
-        return learnerOptions(await receiveRunFile(record, LEARNER_USES, receiver), settings);
+    LearnerModule.forRoot(
+      {
+        runId: settings.run,
+        components,
+        optionsOf: async ({ record }) => {
+          const receiver = { bus, components, cacheDir: settings.cacheDir };
+          return learnerOptions(await receiveRunFile(record, LEARNER_USES, receiver), settings);
+        },
+        // Episodes that were not trained yet come again to the process that takes over.
+        onFailure: fail,
       },
-      // Episodes that were not trained yet come again to the process that takes over.
-      onFailure: fail,
-    }),
+      settings.policyEndpoint,
+    ),
   ),
 );

@@ -1,3 +1,4 @@
+import type { PromptStyle } from '@ui-rl/actions';
 import type { HubOptions } from '@ui-rl/models';
 import type { ComponentChoice, TrainedModel } from '@ui-rl/plugin-kit';
 import type { Uploads } from './checkpoints/checkpoint-store';
@@ -18,6 +19,10 @@ export interface LearnerOptions {
   models: Readonly<Record<string, string>>;
   /** Folder of downloads. */
   cacheDir: string;
+  /** How the policy writes its actions. */
+  dialect: ComponentChoice;
+  /** Whether it is told how, or knows by training. */
+  promptStyle: PromptStyle;
   engine: ComponentChoice;
   sampler: ComponentChoice;
   trackers: ComponentChoice[];

@@ -4,7 +4,7 @@ import type { LearnerOptions } from './options';
 import type { AlgorithmOptions } from './training/algorithm';
 
 /** Where a run file names components that the learner makes. The checkpoint a run begins with is fetched by those that begin. */
-export const LEARNER_USES = ['engine', 'sampler', 'algorithm', 'training', 'logging'];
+export const LEARNER_USES = ['model.action_format', 'engine', 'sampler', 'algorithm', 'training', 'logging'];
 
 /** Set by the machine, not by the run. */
 export type MachineOptions = Pick<LearnerOptions, 'runsDir' | 'hub' | 'models' | 'cacheDir'>;
@@ -22,6 +22,8 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     model: model.name,
     loadCheckpoint: model.load_checkpoint,
     rendererName: model.renderer_name,
+    dialect: model.action_format,
+    promptStyle: model.prompt,
     engine: run.engine,
     sampler: run.sampler,
     trackers: run.logging.trackers,

@@ -12,6 +12,7 @@ import {
 } from '@ui-rl/bus';
 import { parseSharedFileName, STREAMS, type BaseModel } from '@ui-rl/contracts';
 import { checkRendererName, loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
+import { ApiError } from '@ui-rl/openai-api';
 import type { ComponentRegistry, Engine, Log, Sampler } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
 import { redactRunFile } from '@ui-rl/settings';
@@ -19,6 +20,8 @@ import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-fo
 import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-store';
 import { GroupBuffer } from './episodes/groups';
 import { IndexSet } from './episodes/index-set';
+import { DialectComputer } from './endpoint/dialect-computer';
+import { OutsidePolicy } from './endpoint/outside-policy';
 import { EpisodeIntake, trajectoryConsumer } from './episodes/intake';
 import { LostEpisodes } from './episodes/lost-episodes';
 import { TaskHealth } from './episodes/task-health';
@@ -245,7 +248,7 @@ async function resumeTracked(
   return new Learner({
     ...{ runId, bus, lease, options, engine, sampler, weights, trackers, onFailure },
     ...training,
-    policy: policyOf(machinery, weights),
+    ...policyOf(start, machinery, weights),
     evaluations: await trackEvaluations(bus, runId, trackers),
   });
 }
@@ -263,13 +266,35 @@ function locate({ bus, options: { runsDir, cacheDir } }: StartOptions, name: str
   return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
 }
 
-function policyOf({ folder, screenshots, sampler }: Machinery, weights: PolicyWeights): PolicyServer {
+/** The policy for actors, and for callers from outside. */
+function policyOf(
+  { run, options, components, lease }: StartOptions,
+  { folder, screenshots, sampler }: Machinery,
+  weights: PolicyWeights,
+): { policy: PolicyServer; outside: OutsidePolicy; computer: DialectComputer } {
   const { tokenizer, family, imageProcessor } = folder;
   const renderer = makeRenderer({ ...folder, imageProcessor: screenshots });
-  return new PolicyServer({
-    ...{ sampler, weights, renderer, screenshots, tokenizer, imageProcessor },
-    imageTokenId: family.shape.imageTokenId,
-  });
+  const { imageTokenId } = family.shape;
+  const { model: baseModel, maxSequence, dialect, promptStyle } = options;
+  const computer = new DialectComputer({ components, dialect, promptStyle, imageProcessor, log });
+  const shared = { sampler, weights, renderer, tokenizer, imageTokenId };
+  const { runId } = run.record;
+  const ensureServed = () => ensureLease(lease);
+  return {
+    policy: new PolicyServer({ ...shared, screenshots, imageProcessor }),
+    outside: new OutsidePolicy({ ...shared, runId, baseModel, maxSequence, computer, ensureServed }),
+    computer,
+  };
+}
+
+/** @throws ApiError where another learner has taken over */
+async function ensureLease(lease: Lease): Promise<void> {
+  try {
+    await lease.ensure();
+  } catch (error) {
+    if (error instanceof LeaseLost) throw new ApiError(503, error.message, 'deposed');
+    throw error;
+  }
 }
 
 interface Training {

@@ -29,6 +29,8 @@ import {
   type Launched,
   type NatsServer,
 } from '@ui-rl/testkit';
+import type { EndpointSettings } from '@ui-rl/settings';
+import { PolicyEndpoint } from '../src/endpoint/policy-endpoint';
 import { LearnerModule } from '../src/learner.module';
 import type { LearnerOptions } from '../src/options';
 
@@ -133,6 +135,8 @@ export class LearnerWorld {
       models: { fixture: join(FIXTURE, 'model') },
       hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), offline: true },
       cacheDir: join(runsDir, '.cache'),
+      dialect: { name: 'json' },
+      promptStyle: 'full',
       engine: { name: 'local', device: 'cpu', threads: 1 },
       sampler: { name: 'engine' },
       trackers: [{ name: 'jsonl' }],
@@ -178,14 +182,23 @@ export class LearnerWorld {
   }
 
   /** Starts a learner over a connection of its own, as a process would. */
-  async begin(runId: string | undefined, options: LearnerOptions): Promise<void> {
+  async begin(
+    runId: string | undefined,
+    options: LearnerOptions,
+    endpoint?: EndpointSettings,
+  ): Promise<void> {
     this.served = await BusService.connect({ service: 'learner', servers: [this.nats.url] });
     const { components } = this;
     const onFailure = (error: unknown): void => void this.failures.push(error);
     this.app = await openApplication(
       this.served,
-      LearnerModule.forRoot({ runId, components, optionsOf: async () => options, onFailure }),
+      LearnerModule.forRoot({ runId, components, optionsOf: async () => options, onFailure }, endpoint),
     );
+  }
+
+  /** Where the policy answers OpenAI's API. */
+  get endpointUrl(): string {
+    return `${this.app!.get(PolicyEndpoint).url}/v1`;
   }
 
   /** The service as a process of its own. */
@@ -212,11 +225,11 @@ export class LearnerWorld {
   }
 
   /** A run whose training has begun, and its learner. */
-  async startRun(changes: Partial<LearnerOptions> = {}): Promise<string> {
+  async startRun(changes: Partial<LearnerOptions> = {}, endpoint?: EndpointSettings): Promise<string> {
     const { bus } = this;
     const runId = this.newRunId();
     await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
-    await this.begin(runId, this.optionsWith(changes));
+    await this.begin(runId, this.optionsWith(changes), endpoint);
     await eventually('the policy state', async () => (await bus.runs.policy(runId)) !== null, 30_000);
     return runId;
   }

@@ -31,6 +31,11 @@ export class ControlTokens {
     return messages.map((message) => this.markDeep(message) as NumberedMessage);
   }
 
+  /** Schemas of tools, whose texts may come from anybody. */
+  markTools(tools: readonly object[]): object[] {
+    return tools.map((tool) => this.markDeep(tool) as object);
+  }
+
   mark(text: string): string {
     return text.replaceAll(/[\uE0FE\uE0FF]/g, '').replaceAll(this.pattern, `${OPEN}$&${CLOSE}`);
   }

@@ -88,16 +88,23 @@ export class Renderer {
     );
   }
 
-  /** {@link render} from encoded images, which are measured only. */
+  /**
+   * {@link render} from encoded images, which are measured only.
+   *
+   * @param tools JSON schemas for the chat template; default: those of the renderer
+   */
   async renderPngs(
     messages: readonly ChatMessage[],
     pngs: readonly Uint8Array[],
+    tools: readonly object[] | undefined = this.options.tools,
   ): Promise<RenderedPrompt<MeasuredImage>> {
     const numbered = numberImages(messages, pngs.length);
     const { imageProcessor } = this.parts;
     return this.renderNumbered(
       numbered,
       await Promise.all(imagesOf(numbered).map((index) => imageProcessor.measure(pngs[index]))),
+      true,
+      tools,
     );
   }
 
@@ -182,10 +189,11 @@ export class Renderer {
     messages: readonly NumberedMessage[],
     given: readonly I[],
     addGenerationPrompt = true,
+    tools = this.options.tools,
   ): RenderedPrompt<I> {
     const text = this.parts.chat.render(this.control.markMessages(withoutLead(messages, this.frame.lead)), {
       addGenerationPrompt,
-      tools: this.options.tools,
+      tools: tools && this.control.markTools(tools),
     });
     const images = asShownTogether(given);
     const expanded = this.expansion.expand(text, images);

@@ -30,6 +30,7 @@ export class PolicyWeights {
     dispose: (loading) => void loading.then(({ weights }) => this.retire(weights)).catch(() => undefined),
   });
   private loads = 0;
+  private baseModel: Promise<PolicySnapshot> | undefined;
 
   constructor(
     private readonly engine: Engine,
@@ -78,6 +79,16 @@ export class PolicyWeights {
     }
   }
 
+  /** The model as the run began with it, without what is trained. */
+  base(): Promise<PolicySnapshot> {
+    const loading = this.baseModel ?? this.publishBase();
+    this.baseModel = loading;
+    loading.catch(() => {
+      this.baseModel = undefined;
+    });
+    return loading;
+  }
+
   /** Requests that have found these weights are sampling with them by then, which ends normally. */
   private async retire(weights: string): Promise<void> {
     await setImmediate();
@@ -93,6 +104,13 @@ export class PolicyWeights {
       if (this.loaded.peek(name) === loading) this.loaded.delete(name);
     });
     return loading;
+  }
+
+  private async publishBase(): Promise<PolicySnapshot> {
+    const weights = 'base#published';
+    const { digest } = await this.engine.saveWeightsForSampler({ model: 'base', name: weights });
+    await this.sampler.publish(weights);
+    return { step: 0, digest, weights };
   }
 
   private async publishCheckpoint(name: string, step: number): Promise<PolicySnapshot> {

@@ -1,0 +1,91 @@
+import type { AnswerToken, PolicyAnswer } from '../policy';
+import { newId } from '../tools';
+import { idsOf, now } from '../usage';
+import type { CompletionRequest } from './request';
+
+type Wanted = Pick<CompletionRequest, 'logprobs' | 'tokenIds'>;
+
+/** What an answer and the chunks of a stream have in common. */
+export interface CompletionHead {
+  id: string;
+  model: string;
+  digest: string;
+  created: number;
+}
+
+export function newHead({ model, digest }: Pick<PolicyAnswer, 'model' | 'digest'>): CompletionHead {
+  return { id: newId('cmpl'), model, digest, created: now() };
+}
+
+/** The answer to `/v1/completions`; also a chunk of one that is streamed. */
+export function completion(head: CompletionHead, choices: object[], usage?: object): object {
+  const { id, created, model, digest } = head;
+  return {
+    id,
+    object: 'text_completion',
+    created,
+    model,
+    system_fingerprint: digest,
+    choices,
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+/** Tokens of all prompts and answers. @param choices answers to each prompt, which follow one another */
+export function completionUsage(answers: readonly PolicyAnswer[], choices: number): object {
+  const read = answers.filter((_, index) => index % choices === 0);
+  const prompt_tokens = read.reduce((sum, { promptTokenIds }) => sum + promptTokenIds.length, 0);
+  const completion_tokens = answers.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+export function choice(answer: PolicyAnswer, index: number, wanted: Wanted): object {
+  return {
+    text: answer.text,
+    index,
+    logprobs: wanted.logprobs ? logprobsOf(answer.tokens, 0) : null,
+    finish_reason: answer.finish,
+    ...(wanted.tokenIds ? { token_ids: idsOf(answer), prompt_token_ids: answer.promptTokenIds } : {}),
+  };
+}
+
+/** @param offset characters of the answer that came before */
+export function partialChoice(
+  tokens: readonly AnswerToken[],
+  index: number,
+  offset: number,
+  wanted: Wanted,
+): object {
+  return {
+    text: tokens.map(({ text }) => text).join(''),
+    index,
+    logprobs: wanted.logprobs ? logprobsOf(tokens, offset) : null,
+    finish_reason: null,
+    ...(wanted.tokenIds ? { token_ids: tokens.map(({ id }) => id) } : {}),
+  };
+}
+
+export function lastChoice(answer: PolicyAnswer, index: number, wanted: Wanted): object {
+  return {
+    text: '',
+    index,
+    logprobs: null,
+    finish_reason: answer.finish,
+    ...(wanted.tokenIds ? { prompt_token_ids: answer.promptTokenIds } : {}),
+  };
+}
+
+function logprobsOf(tokens: readonly AnswerToken[], offset: number): object {
+  let at = offset;
+  const text_offset = tokens.map(({ text }) => {
+    const begins = at;
+    at += text.length;
+    return begins;
+  });
+  return {
+    tokens: tokens.map(({ text }) => text),
+    token_logprobs: tokens.map(({ logprob }) => logprob),
+    top_logprobs: null,
+    text_offset,
+  };
+}

@@ -1,0 +1,118 @@
+import { ApiError, invalid, unsupported } from './errors';
+
+export interface NumberRange {
+  min?: number;
+  max?: number;
+  integer?: boolean;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Reads an object of a request field by field; `null` counts as absent. What nobody has read is unknown, and refused by {@link end}:
+ * nothing is ignored in silence.
+ */
+export class Fields {
+  private readonly unread: Set<string>;
+
+  private constructor(
+    private readonly value: Readonly<Record<string, unknown>>,
+    private readonly path: string,
+  ) {
+    this.unread = new Set(Object.keys(value));
+  }
+
+  /** @param path where the object stands in the request; '' for the request itself */
+  static of(value: unknown, path = ''): Fields {
+    if (isObject(value)) return new Fields(value, path);
+    throw path === ''
+      ? new ApiError(400, 'the body must be a JSON object', 'invalid_json')
+      : invalid(path, 'expected an object');
+  }
+
+  /** Where a field stands in the request. */
+  at(name: string): string {
+    return this.path === '' ? name : `${this.path}.${name}`;
+  }
+
+  raw(name: string): unknown {
+    this.unread.delete(name);
+    return this.value[name] ?? undefined;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.raw(name);
+    if (value === undefined || typeof value === 'string') return value;
+    throw invalid(this.at(name), 'expected a text');
+  }
+
+  requiredText(name: string): string {
+    const value = this.text(name);
+    if (value === undefined || value === '') throw this.missing(name);
+    return value;
+  }
+
+  number(
+    name: string,
+    { min = -Infinity, max = Infinity, integer = false }: NumberRange,
+  ): number | undefined {
+    const value = this.raw(name);
+    if (value === undefined) return undefined;
+    const isRight =
+      typeof value === 'number' && (integer ? Number.isSafeInteger(value) : Number.isFinite(value));
+    if (isRight && value >= min && value <= max) return value;
+    const kind = integer ? 'a whole number' : 'a number';
+    throw invalid(this.at(name), `expected ${kind}${rangeOf(min, max)}`);
+  }
+
+  boolean(name: string): boolean | undefined {
+    const value = this.raw(name);
+    if (value === undefined || typeof value === 'boolean') return value;
+    throw invalid(this.at(name), 'expected true or false');
+  }
+
+  list(name: string, most: number): unknown[] | undefined {
+    const value = this.raw(name);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value)) throw invalid(this.at(name), 'expected a list');
+    if (value.length > most)
+      throw invalid(this.at(name), `has ${value.length} entries, expected at most ${most}`);
+    return value;
+  }
+
+  /** A field that only tells about the request and changes nothing, such as `user`. */
+  note(...names: string[]): void {
+    for (const name of names) this.unread.delete(name);
+  }
+
+  /** A field of OpenAI's that may only have a value that changes nothing. */
+  only(name: string, ...allowed: readonly unknown[]): void {
+    const value = this.raw(name);
+    const isNeutral =
+      value === undefined || allowed.some((each) => JSON.stringify(each) === JSON.stringify(value));
+    if (isNeutral) return;
+    const but =
+      allowed.length === 0
+        ? ''
+        : `; only ${allowed.map((each) => JSON.stringify(each)).join(', ')} can be given`;
+    throw unsupported(this.at(name), `is not supported here${but}`);
+  }
+
+  missing(name: string): ApiError {
+    return invalid(this.at(name), 'is missing', 'missing_required_parameter');
+  }
+
+  /** @throws ApiError that names a field nobody has read */
+  end(): void {
+    const [name] = this.unread;
+    if (name !== undefined) throw invalid(this.at(name), 'is not known here', 'unknown_parameter');
+  }
+}
+
+function rangeOf(min: number, max: number): string {
+  if (min !== -Infinity && max !== Infinity) return ` from ${min} to ${max}`;
+  if (min !== -Infinity) return ` of at least ${min}`;
+  return max === Infinity ? '' : ` of at most ${max}`;
+}

@@ -1,0 +1,79 @@
+import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { sendJson, type HttpRequest, type HttpResponse } from './messages';
+import {
+  chatCompletion,
+  firstChunk,
+  lastChunk,
+  newChunkHead,
+  tokenChunk,
+  usageChunk,
+  wholeChunk,
+  type ChunkHead,
+} from '../chat/reply';
+import { readChatRequest, type ChatRequest } from '../chat/request';
+import type { AnswerHead, AnswerListener, PolicyAnswer } from '../policy';
+import { seedsOf } from '../sampling';
+import { EventStream } from './event-stream';
+import { Exchanges, type Exchange } from './exchange';
+
+@Controller('v1/chat/completions')
+export class ChatController {
+  constructor(@Inject(Exchanges) private readonly exchanges: Exchanges) {}
+
+  @Post()
+  create(@Req() request: HttpRequest, @Res() response: HttpResponse): Promise<void> {
+    return this.exchanges.run(request, response, async (exchange) => {
+      const chat = await readChatRequest(request.body);
+      if (chat.stream) await stream(chat, exchange, new EventStream(response));
+      else sendJson(response, chatCompletion(await answersOf(chat, exchange), chat));
+    });
+  }
+}
+
+/** @param listenerOf told of each answer by its index */
+function answersOf(
+  { policy: asked, seed, choices }: ChatRequest,
+  { policy, context }: Exchange,
+  listenerOf?: (index: number) => AnswerListener,
+): Promise<PolicyAnswer[]> {
+  return Promise.all(
+    seedsOf(seed, choices).map((each, index) =>
+      policy.answer({ ...asked, ...context, seed: each }, listenerOf?.(index)),
+    ),
+  );
+}
+
+async function stream(chat: ChatRequest, exchange: Exchange, events: EventStream): Promise<void> {
+  let head: ChunkHead | undefined;
+  const begun = new Set<number>();
+  const seen = Array.from({ length: chat.choices }, () => 0);
+  const begin = (index: number, answer: AnswerHead): ChunkHead => {
+    head ??= newChunkHead(answer);
+    if (!begun.has(index)) events.send(firstChunk(head, index, answer.promptTokenIds, chat));
+    begun.add(index);
+    return head;
+  };
+  const listenerOf = (index: number): AnswerListener => ({
+    begins: (answer) => void begin(index, answer),
+    token: (token) => {
+      if (head !== undefined) events.send(tokenChunk(head, index, [token], chat));
+      seen[index] += 1;
+    },
+  });
+  // What may be a call, or a text that ends the answer, cannot be sent before it is known whether it is one.
+  const isPlain = !chat.calls && chat.policy.stop.length === 0;
+  try {
+    const answers = await answersOf(chat, exchange, isPlain ? listenerOf : undefined);
+    for (const [index, answer] of answers.entries()) {
+      const chunks = begin(index, answer);
+      const rest = answer.tokens.slice(seen[index]);
+      if (chat.calls) events.send(wholeChunk(chunks, index, answer, chat));
+      else if (rest.length > 0) events.send(tokenChunk(chunks, index, rest, chat));
+      events.send(lastChunk(chunks, index, answer, chat));
+    }
+    if (chat.streamUsage) events.send(usageChunk(head as ChunkHead, answers));
+    events.end();
+  } catch (error) {
+    events.fail(error, ({ body }) => ({ data: body }));
+  }
+}

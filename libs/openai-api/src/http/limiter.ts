@@ -1,0 +1,29 @@
+import { ApiError } from '../errors';
+
+/** How many requests are answered at a time; those beyond are to come again. */
+export class Limiter {
+  private running = 0;
+
+  constructor(private readonly most: number) {}
+
+  get active(): number {
+    return this.running;
+  }
+
+  /** @throws ApiError 429 */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.running >= this.most) {
+      throw new ApiError(
+        429,
+        `${this.most} requests are answered at the moment, no more at a time`,
+        'rate_limit_exceeded',
+      );
+    }
+    this.running += 1;
+    try {
+      return await work();
+    } finally {
+      this.running -= 1;
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ChatController } from './chat.controller';
+import { CompletionsController } from './completions.controller';
+import { PolicyDirectory } from './directory';
+import { Exchanges } from './exchange';
+import { Limiter } from './limiter';
+import { ModelsController } from './models.controller';
+import { ResponsesController } from './responses.controller';
+
+/** OpenAI's API over policies. */
+@Module({})
+export class OpenAiModule {
+  static of(directory: PolicyDirectory, limiter: Limiter): DynamicModule {
+    return {
+      module: OpenAiModule,
+      controllers: [ModelsController, ChatController, CompletionsController, ResponsesController],
+      providers: [
+        { provide: PolicyDirectory, useValue: directory },
+        { provide: Limiter, useValue: limiter },
+        Exchanges,
+      ],
+    };
+  }
+}

@@ -1,0 +1,427 @@
+import { connect } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { jsonDialect } from '@ui-rl/actions';
+import OpenAI from 'openai';
+import sharp from 'sharp';
+import type { AnswerListener, ComputerUse, PolicyAnswer, PolicyRequest, ServedPolicy } from '../policy';
+import { untilStop } from '../sampling';
+import { PolicyDirectory } from './directory';
+import { openEndpoint, type Endpoint, type EndpointOptions } from './server';
+
+Logger.overrideLogger(false);
+
+const KEY = 'a-key-for-tests-only';
+
+const sizes = (screenshot: { width: number; height: number }) => ({ screenshot, modelImage: screenshot });
+const computer: ComputerUse = {
+  instructions: async (screenshot) =>
+    `You operate a user interface. ${jsonDialect.describe(sizes(screenshot))}`,
+  read: async (text, screenshot) => jsonDialect.parse(text, sizes(screenshot)),
+  write: async (actions, screenshot) => jsonDialect.format(actions, sizes(screenshot)),
+};
+
+/** A policy whose answers are known: a token is a word. It keeps what it was asked. */
+class Speaker implements ServedPolicy {
+  readonly computer = computer;
+  readonly asked: PolicyRequest[] = [];
+  says = 'one two three';
+  /** What it waits for before it answers. */
+  wait: Promise<unknown> = Promise.resolve();
+
+  async models() {
+    return [{ id: 'latest', created: 1, run: 'run', step: 3 }];
+  }
+
+  async answer(request: PolicyRequest, listener?: AnswerListener): Promise<PolicyAnswer> {
+    this.asked.push(request);
+    await this.wait;
+    if (request.model === 'broken') throw new Error(`a secret that only the log may hold`);
+    const head = { model: 'uirl://run/sampler_weights/000003', digest: 'd', promptTokenIds: [7, 8] };
+    listener?.begins(head);
+    const all = this.says.split(/(?<= )/).map((text, index) => ({ id: index, logprob: 0 - index, text }));
+    const sampled = all.slice(0, request.maxTokens);
+    for (const token of sampled) listener?.token(token);
+    const { tokens, text, stopped } = untilStop(sampled, request.stop);
+    return { ...head, tokens, text, finish: stopped || sampled.length === all.length ? 'stop' : 'length' };
+  }
+}
+
+const speaker = new Speaker();
+const directory = new (class extends PolicyDirectory {
+  policyOf() {
+    return speaker;
+  }
+})();
+let endpoint: Endpoint;
+let client: OpenAI;
+let screenshot: string;
+
+const open = (changes: Partial<EndpointOptions> = {}) =>
+  openEndpoint({
+    host: '127.0.0.1',
+    port: 0,
+    keys: [KEY],
+    maxRequests: 2,
+    maxBodyBytes: 100_000,
+    directory,
+    ...changes,
+  });
+
+beforeAll(async () => {
+  const png = await sharp({ create: { width: 100, height: 60, channels: 3, background: 'red' } })
+    .jpeg()
+    .toBuffer();
+  screenshot = `data:image/jpeg;base64,${png.toString('base64')}`;
+  endpoint = await open();
+  client = new OpenAI({ baseURL: `${endpoint.url}/v1`, apiKey: KEY, maxRetries: 0 });
+});
+afterAll(() => endpoint.close());
+beforeEach(() => {
+  speaker.asked.length = 0;
+  speaker.says = 'one two three';
+  speaker.wait = Promise.resolve();
+});
+
+async function all<T>(events: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+const user = (content: string) => [{ role: 'user' as const, content }];
+const weather = {
+  name: 'get_weather',
+  description: 'of a place',
+  parameters: { type: 'object', properties: { place: { type: 'string' } } },
+};
+const CALL = 'Let me see. <tool_call>\n{"name": "get_weather", "arguments": {"place": "Bern"}}\n</tool_call>';
+
+describe('/v1/chat/completions', () => {
+  it('gives several answers with their seeds, and stops where it is told to', async () => {
+    const { choices, usage } = await client.chat.completions.create({
+      model: 'latest',
+      messages: user('hi'),
+      n: 2,
+      seed: 5,
+      stop: ['wo'],
+      logprobs: true,
+    });
+    expect(speaker.asked.map(({ seed }) => seed)).toEqual([5, 6]);
+    expect(choices.map(({ message, finish_reason }) => [message.content, finish_reason])).toEqual([
+      ['one t', 'stop'],
+      ['one t', 'stop'],
+    ]);
+    expect(choices[0].logprobs?.content?.map(({ token, logprob }) => [token, logprob])).toEqual([
+      ['one ', 0],
+      ['two ', -1],
+    ]);
+    expect(usage).toEqual({ prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 });
+  });
+
+  it('streams tokens one by one, with usage where it is asked for', async () => {
+    const chunks = await all(
+      await client.chat.completions.create({
+        model: 'latest',
+        messages: user('hi'),
+        max_tokens: 2,
+        stream: true,
+        stream_options: { include_usage: true },
+        logprobs: true,
+      }),
+    );
+    expect(chunks.map(({ choices: [choice] }) => choice?.delta.content)).toEqual([
+      '',
+      'one ',
+      'two ',
+      undefined,
+      undefined,
+    ]);
+    expect(chunks[2].choices[0].logprobs?.content?.[0]).toMatchObject({
+      token: 'two ',
+      logprob: -1,
+      bytes: [116, 119, 111, 32],
+    });
+    expect(chunks[3].choices[0].finish_reason).toBe('length');
+    expect(chunks[4].usage).toMatchObject({ completion_tokens: 2 });
+  });
+
+  it('reads tool calls from the answer, as a whole and streamed', async () => {
+    speaker.says = CALL;
+    const asked = {
+      model: 'latest',
+      messages: user('weather?'),
+      tools: [{ type: 'function' as const, function: weather }],
+    };
+    const { choices } = await client.chat.completions.create(asked);
+    expect(choices[0]).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: {
+        content: 'Let me see.',
+        tool_calls: [{ function: { name: 'get_weather', arguments: '{"place":"Bern"}' } }],
+      },
+    });
+    const [{ prompt }] = speaker.asked;
+    expect(prompt).toMatchObject({ conversation: { tools: [{ type: 'function', function: weather }] } });
+    const chunks = await all(await client.chat.completions.create({ ...asked, stream: true }));
+    expect(chunks.flatMap(({ choices: [{ delta }] }) => delta.tool_calls ?? [])).toMatchObject([
+      { index: 0, function: { name: 'get_weather' } },
+    ]);
+    expect(chunks.at(-1)?.choices[0].finish_reason).toBe('tool_calls');
+    const called = choices[0].message;
+    await client.chat.completions.create({
+      ...asked,
+      messages: [
+        ...user('weather?'),
+        called,
+        { role: 'tool', tool_call_id: called.tool_calls![0].id, content: 'rain' },
+      ],
+    });
+    expect(speaker.asked.at(-1)?.prompt).toMatchObject({
+      conversation: {
+        messages: [
+          { role: 'user' },
+          {
+            role: 'assistant',
+            tool_calls: [{ function: { name: 'get_weather', arguments: { place: 'Bern' } } }],
+          },
+          { role: 'tool', content: [{ type: 'text', text: 'rain' }] },
+        ],
+      },
+    });
+  });
+
+  it.each([
+    [{ top_logprobs: 3, logprobs: true }, 'top_logprobs'],
+    [{ tool_choice: 'required', tools: [{ type: 'function', function: weather }] }, 'tool_choice'],
+    [{ temperature: 9 }, 'temperature'],
+    [{ frequency_penalty: 0.5 }, 'frequency_penalty'],
+    [{ no_such_field: 1 }, 'no_such_field'],
+    [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type'],
+    [
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }],
+          },
+        ],
+      },
+      'messages[0].content[0].image_url.url',
+    ],
+    [{ messages: [] }, 'messages'],
+  ])('refuses %j and names the field', async (changes, param) => {
+    const body = {
+      model: 'latest',
+      messages: user('hi'),
+      ...changes,
+    } as OpenAI.ChatCompletionCreateParamsNonStreaming;
+    await expect(client.chat.completions.create(body)).rejects.toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      param,
+    });
+    expect(speaker.asked).toEqual([]);
+  });
+});
+
+describe('/v1/responses', () => {
+  const look = () => [
+    {
+      role: 'user' as const,
+      content: [
+        { type: 'input_text' as const, text: 'Open Settings' },
+        { type: 'input_image' as const, image_url: screenshot, detail: 'auto' as const },
+      ],
+    },
+  ];
+
+  it('streams OpenAI’s events, which add up to the response', async () => {
+    const events = await all(
+      await client.responses.create({
+        model: 'latest',
+        input: 'hi',
+        stream: true,
+        instructions: 'Be short.',
+      }),
+    );
+    expect(events.map(({ type }) => type)).toEqual([
+      ...[
+        'response.created',
+        'response.in_progress',
+        'response.output_item.added',
+        'response.content_part.added',
+      ],
+      ...['response.output_text.delta', 'response.output_text.delta', 'response.output_text.delta'],
+      ...[
+        'response.output_text.done',
+        'response.content_part.done',
+        'response.output_item.done',
+        'response.completed',
+      ],
+    ]);
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index));
+    const last = events.at(-1) as OpenAI.Responses.ResponseCompletedEvent;
+    const done = events.at(-2) as OpenAI.Responses.ResponseOutputItemDoneEvent;
+    expect(last.response.output).toEqual([done.item]);
+    expect(await client.responses.retrieve(last.response.id)).toMatchObject({ output: last.response.output });
+    expect(speaker.asked[0].prompt).toMatchObject({
+      conversation: { messages: [{ role: 'system', content: [{ text: 'Be short.' }] }, { role: 'user' }] },
+    });
+  });
+
+  it('turns actions of the dialect into computer calls, and goes on with the screenshot that follows', async () => {
+    speaker.says = '{"action":"click","x":10,"y":20}';
+    const tools = [{ type: 'computer' as const }];
+    const first = await client.responses.create({ model: 'latest', input: look(), tools });
+    const call = first.output[0] as OpenAI.Responses.ResponseComputerToolCall;
+    expect(call).toMatchObject({
+      type: 'computer_call',
+      actions: [{ type: 'click', button: 'left', x: 10, y: 20 }],
+      pending_safety_checks: [],
+    });
+    const output = { type: 'computer_screenshot' as const, image_url: screenshot };
+    speaker.says = '{"action":"finish","success":true,"message":"done"}';
+    const next = [{ type: 'computer_call_output' as const, call_id: call.call_id, output }];
+    const second = await client.responses.create({
+      model: 'latest',
+      previous_response_id: first.id,
+      input: next,
+      tools,
+    });
+    expect(second.output[0].type).toBe('message');
+    // The same conversation, told by the caller item by item.
+    await client.responses.create({ model: 'latest', input: [...look(), call, ...next], tools });
+    const [, went, told] = speaker.asked.map(({ prompt }) => prompt);
+    expect(went).toEqual(told);
+    expect(told).toMatchObject({
+      conversation: {
+        messages: [
+          { role: 'system', content: [{ text: expect.stringContaining('click') }] },
+          { role: 'user' },
+          { role: 'assistant', content: [{ text: '{"action":"click","x":10,"y":20}' }] },
+          { role: 'user', content: [{ type: 'image', image: 1 }] },
+        ],
+      },
+    });
+  });
+
+  it('gives one call per action to callers of the older computer tool', async () => {
+    speaker.says = '{"action":"scroll","direction":"down","amount":3}';
+    const { output } = await client.responses.create({
+      model: 'latest',
+      input: look(),
+      truncation: 'auto',
+      tools: [
+        { type: 'computer_use_preview', display_width: 100, display_height: 60, environment: 'browser' },
+      ],
+    });
+    expect(output).toMatchObject([
+      { type: 'computer_call', action: { type: 'scroll', x: 50, y: 30, scroll_x: 0, scroll_y: 300 } },
+    ]);
+  });
+
+  it('calls functions, also in a stream', async () => {
+    speaker.says = CALL;
+    const asked = {
+      model: 'latest',
+      input: 'weather?',
+      tools: [{ type: 'function' as const, strict: false, ...weather }],
+    };
+    const events = await all(await client.responses.create({ ...asked, stream: true }));
+    const types = events.map(({ type }) => type);
+    expect(types).toContain('response.function_call_arguments.done');
+    const { response } = events.at(-1) as OpenAI.Responses.ResponseCompletedEvent;
+    expect(response.output).toMatchObject([
+      { type: 'message' },
+      { type: 'function_call', name: 'get_weather', arguments: '{"place":"Bern"}' },
+    ]);
+  });
+
+  it('knows no response that was not stored, and says so', async () => {
+    const { id } = await client.responses.create({ model: 'latest', input: 'hi', store: false });
+    const next = { model: 'latest', input: 'on', previous_response_id: id };
+    await expect(client.responses.create(next)).rejects.toMatchObject({
+      status: 400,
+      code: 'previous_response_not_found',
+    });
+    await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('the endpoint', () => {
+  it('asks for a key, finds a model by its name, and knows no other paths', async () => {
+    const url = `${endpoint.url}/v1/models`;
+    const keyless = await fetch(url);
+    expect([keyless.status, keyless.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="ui-rl"']);
+    expect(await keyless.json()).toEqual({
+      error: {
+        message: expect.any(String),
+        type: 'authentication_error',
+        code: 'missing_api_key',
+        param: null,
+      },
+    });
+    expect(await client.models.retrieve('latest')).toMatchObject({ id: 'latest', owned_by: 'run' });
+    await expect(client.models.retrieve('none')).rejects.toMatchObject({
+      status: 404,
+      code: 'model_not_found',
+    });
+    const nowhere = await fetch(`${endpoint.url}/v1/nothing`, {
+      headers: { authorization: `Bearer ${KEY}` },
+    });
+    expect([nowhere.status, await nowhere.json()]).toMatchObject([
+      404,
+      { error: { type: 'not_found_error' } },
+    ]);
+  });
+
+  it('answers to no name of another site', async () => {
+    const { port } = new URL(endpoint.url);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        socket.write(
+          `GET /v1/models HTTP/1.1\r\nHost: rebound.example\r\nAuthorization: Bearer ${KEY}\r\nConnection: close\r\n\r\n`,
+        );
+      });
+      let text = '';
+      socket
+        .on('data', (data) => (text += String(data)))
+        .on('end', () => resolve(text))
+        .on('error', reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 421 /);
+  });
+
+  it('keeps to its limits: bytes of a request, requests at a time', async () => {
+    await expect(
+      client.chat.completions.create({ model: 'latest', messages: user('x'.repeat(200_000)) }),
+    ).rejects.toMatchObject({ status: 413, code: 'request_too_large' });
+    let go = (): void => undefined;
+    speaker.wait = new Promise<void>((resolve) => (go = resolve));
+    const ask = () => client.chat.completions.create({ model: 'latest', messages: user('hi') });
+    const running = [ask(), ask()];
+    while (endpoint.active < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await expect(ask()).rejects.toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+    go();
+    expect(await Promise.all(running)).toHaveLength(2);
+    expect(endpoint.active).toBe(0);
+  });
+
+  it('tells nothing of failures of its own', async () => {
+    const failed = client.chat.completions.create({ model: 'broken', messages: user('hi') });
+    await expect(failed).rejects.toMatchObject({
+      status: 500,
+      code: 'internal_error',
+      message: expect.not.stringContaining('secret'),
+    });
+    const notJson = await fetch(`${endpoint.url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${KEY}` },
+      body: '{"model":',
+    });
+    expect([notJson.status, await notJson.json()]).toMatchObject([
+      400,
+      { error: { type: 'invalid_request_error' } },
+    ]);
+  });
+});

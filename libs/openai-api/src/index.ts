@@ -1,0 +1,19 @@
+export { ApiError, invalid, unsupported } from './errors';
+export { Fields } from './fields';
+export { isLoopback } from './http/access';
+export { PolicyDirectory } from './http/directory';
+export { openEndpoint, type Endpoint, type EndpointOptions, type EndpointSettings } from './http/server';
+export { pngOf, sizeOf } from './images';
+export type {
+  AnswerHead,
+  AnswerListener,
+  AnswerToken,
+  ComputerUse,
+  Conversation,
+  PolicyAnswer,
+  PolicyPrompt,
+  PolicyRequest,
+  ServedModel,
+  ServedPolicy,
+} from './policy';
+export { untilStop } from './sampling';

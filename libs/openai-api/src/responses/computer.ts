@@ -1,0 +1,150 @@
+import type { Action, Point } from '@ui-rl/actions';
+import type { ImageSize } from '@ui-rl/contracts';
+import { invalid } from '../errors';
+import { Fields, isObject } from '../fields';
+
+/** Pixels a notch of the mouse wheel scrolls. */
+const NOTCH = 100;
+const MAX_ACTIONS = 64;
+
+/**
+ * An action in OpenAI's vocabulary, as one of its actions or several; undefined where that has no word for it (`button`, `long_press`,
+ * `finish`).
+ */
+export function toOpenAi(action: Action, screen: ImageSize): object[] | undefined {
+  switch (action.action) {
+    case 'click':
+      return [{ type: 'click', button: 'left', x: action.x, y: action.y }];
+    case 'right_click':
+      return [{ type: 'click', button: 'right', x: action.x, y: action.y }];
+    case 'middle_click':
+      return [{ type: 'click', button: 'wheel', x: action.x, y: action.y }];
+    case 'double_click':
+      return [{ type: 'double_click', x: action.x, y: action.y }];
+    case 'triple_click':
+      return [
+        { type: 'double_click', x: action.x, y: action.y },
+        { type: 'click', button: 'left', x: action.x, y: action.y },
+      ];
+    case 'move':
+      return [{ type: 'move', x: action.x, y: action.y }];
+    case 'type':
+      return [{ type: 'type', text: action.text }];
+    case 'key':
+      return [{ type: 'keypress', keys: action.keys.map((key) => key.toUpperCase()) }];
+    case 'wait':
+      return [{ type: 'wait' }];
+    case 'drag':
+      return [drag(action.from, action.to)];
+    case 'swipe':
+      return 'from' in action ? [drag(action.from, action.to)] : undefined;
+    case 'scroll': {
+      const {
+        direction,
+        amount,
+        x = Math.floor(screen.width / 2),
+        y = Math.floor(screen.height / 2),
+      } = action;
+      const pixels = amount * NOTCH * (direction === 'up' || direction === 'left' ? -1 : 1);
+      const isSideways = direction === 'left' || direction === 'right';
+      return [{ type: 'scroll', x, y, scroll_x: isSideways ? pixels : 0, scroll_y: isSideways ? 0 : pixels }];
+    }
+    default:
+      return undefined;
+  }
+}
+
+function drag(from: Point, to: Point): object {
+  return { type: 'drag', path: [from, to].map(([x, y]) => ({ x, y })) };
+}
+
+/**
+ * Actions of a `computer_call` in our vocabulary. `screenshot` asks for nothing that is done, and is left out.
+ *
+ * @throws ApiError that names what cannot be read
+ */
+export function fromOpenAi(call: Fields): Action[] {
+  const listed = call.list('actions', MAX_ACTIONS);
+  const single = call.raw('action');
+  const given = listed ?? (single === undefined ? [] : [single]);
+  return given.flatMap((value, index) => {
+    const path = listed === undefined ? call.at('action') : `${call.at('actions')}[${index}]`;
+    return readAction(Fields.of(value, path));
+  });
+}
+
+function readAction(fields: Fields): Action[] {
+  const type = fields.requiredText('type');
+  const coordinate = (name: string): number => {
+    const value = fields.number(name, { min: 0, max: 65_535, integer: true });
+    if (value === undefined) throw fields.missing(name);
+    return value;
+  };
+  switch (type) {
+    case 'click': {
+      const button = fields.text('button') ?? 'left';
+      const action = { left: 'click', right: 'right_click', wheel: 'middle_click' }[button];
+      if (action === undefined) throw invalid(fields.at('button'), 'expected left, right or wheel');
+      return [{ action: action as 'click', x: coordinate('x'), y: coordinate('y') }];
+    }
+    case 'double_click':
+    case 'move':
+      return [{ action: type, x: coordinate('x'), y: coordinate('y') }];
+    case 'type':
+      return [{ action: 'type', text: fields.requiredText('text') }];
+    case 'keypress':
+      return [
+        { action: 'key', keys: (fields.list('keys', 16) ?? []).map((key) => String(key).toLowerCase()) },
+      ];
+    case 'wait':
+      return [{ action: 'wait', seconds: 1 }];
+    case 'screenshot':
+      return [];
+    case 'drag':
+      return [readDrag(fields)];
+    case 'scroll':
+      return readScroll(fields, coordinate);
+    default:
+      throw invalid(fields.at('type'), `"${type}" is no action of the computer tool`);
+  }
+}
+
+function readDrag(fields: Fields): Action {
+  const path = (fields.list('path', 1_000) ?? [])
+    .filter(isObject)
+    .map(({ x, y }) => [Number(x), Number(y)] as const);
+  if (path.length < 2 || !path.flat().every(Number.isInteger))
+    throw invalid(fields.at('path'), 'expected two points or more');
+  return { action: 'drag', from: path[0], to: path[path.length - 1] };
+}
+
+function readScroll(fields: Fields, coordinate: (name: string) => number): Action[] {
+  const [x, y] = [coordinate('x'), coordinate('y')];
+  const across = fields.number('scroll_x', {}) ?? 0;
+  const down = fields.number('scroll_y', {}) ?? 0;
+  const notches = (pixels: number): number => Math.max(1, Math.round(Math.abs(pixels) / NOTCH));
+  return [
+    ...(down === 0
+      ? []
+      : [
+          {
+            action: 'scroll' as const,
+            direction: down > 0 ? ('down' as const) : ('up' as const),
+            amount: notches(down),
+            x,
+            y,
+          },
+        ]),
+    ...(across === 0
+      ? []
+      : [
+          {
+            action: 'scroll' as const,
+            direction: across > 0 ? ('right' as const) : ('left' as const),
+            amount: notches(across),
+            x,
+            y,
+          },
+        ]),
+  ];
+}

@@ -1,0 +1,98 @@
+import { tokenLogprob } from '../chat/reply';
+import type { AnswerToken, PolicyAnswer } from '../policy';
+import { newId } from '../tools';
+import { messageItem, textContent, type OutputItem } from './items';
+import { resourceOf, type ResponseHead } from './resource';
+import type { ResponseRequest } from './request';
+
+export type ResponseEvent = { type: string; sequence_number: number } & Record<string, unknown>;
+
+/** The events of a response that is streamed, in OpenAI's order. */
+export class ResponseEvents {
+  private next = 0;
+  /** The message whose text is being streamed. */
+  private message: { id: string; text: string; logprobs: object[] } | undefined;
+
+  constructor(
+    private readonly head: ResponseHead,
+    private readonly request: ResponseRequest,
+    private readonly send: (event: ResponseEvent) => void,
+  ) {}
+
+  begin(): void {
+    const response = resourceOf(this.head, this.request);
+    this.emit('response.created', { response });
+    this.emit('response.in_progress', { response });
+  }
+
+  /** A token of an answer that is a message, whatever it says. */
+  token(token: AnswerToken): void {
+    const message = this.message ?? this.beginMessage();
+    message.text += token.text;
+    const logprobs = this.request.logprobs ? [tokenLogprob(token)] : [];
+    message.logprobs.push(...logprobs);
+    if (token.text === '' && logprobs.length === 0) return;
+    this.emit('response.output_text.delta', { ...this.textPlace(message.id), delta: token.text, logprobs });
+  }
+
+  /** @param output as the answer was read; where its tokens were streamed, the message alone, which gets the id that it has there */
+  end(answer: PolicyAnswer, output: OutputItem[]): object {
+    const items = output.map((item, index) => this.endItem(item, index));
+    const response = resourceOf(this.head, this.request, { answer, output: items });
+    this.emit(answer.finish === 'length' ? 'response.incomplete' : 'response.completed', { response });
+    return response;
+  }
+
+  private beginMessage(): NonNullable<ResponseEvents['message']> {
+    const message = { id: newId('msg'), text: '', logprobs: [] };
+    this.message = message;
+    const item = { ...messageItem(message.id, 'in_progress', '', []), content: [] };
+    this.emit('response.output_item.added', { output_index: 0, item });
+    this.emit('response.content_part.added', { ...this.textPlace(message.id), part: textContent('', []) });
+    return message;
+  }
+
+  private endItem(item: OutputItem, index: number): OutputItem {
+    if (item.type === 'message' && index === 0) return this.endMessage(item);
+    this.emit('response.output_item.added', { output_index: index, item: begun(item) });
+    if (item.type === 'function_call') {
+      const place = { item_id: item.id, output_index: index };
+      this.emit('response.function_call_arguments.delta', { ...place, delta: item.arguments });
+      this.emit('response.function_call_arguments.done', {
+        ...place,
+        name: item.name,
+        arguments: item.arguments,
+      });
+    }
+    this.emit('response.output_item.done', { output_index: index, item });
+    return item;
+  }
+
+  private endMessage(item: OutputItem): OutputItem {
+    const [{ text, logprobs }] = item.content as { text: string; logprobs: object[] }[];
+    if (this.message === undefined) {
+      const { id } = this.beginMessage();
+      if (text !== '')
+        this.emit('response.output_text.delta', { ...this.textPlace(id), delta: text, logprobs });
+    }
+    const { id } = this.message as NonNullable<ResponseEvents['message']>;
+    this.emit('response.output_text.done', { ...this.textPlace(id), text, logprobs });
+    this.emit('response.content_part.done', { ...this.textPlace(id), part: textContent(text, logprobs) });
+    const done = { ...item, id };
+    this.emit('response.output_item.done', { output_index: 0, item: done });
+    return done;
+  }
+
+  private textPlace(id: string): object {
+    return { item_id: id, output_index: 0, content_index: 0 };
+  }
+
+  private emit(type: string, fields: object): void {
+    this.send({ type, sequence_number: this.next, ...fields });
+    this.next += 1;
+  }
+}
+
+function begun(item: OutputItem): OutputItem {
+  return { ...item, status: 'in_progress', ...(item.type === 'function_call' ? { arguments: '' } : {}) };
+}

@@ -1,0 +1,143 @@
+import type { ContentPart } from '@ui-rl/contracts';
+import { ConversationBuilder, MAX_MESSAGES, MAX_PARTS, ROLES, textPart } from '../conversation';
+import { invalid, unsupported } from '../errors';
+import { Fields } from '../fields';
+import { sizeOf } from '../images';
+import type { Conversation, ServedPolicy } from '../policy';
+import { templateCall } from '../tools';
+import { fromOpenAi } from './computer';
+import type { ResponseStore } from './store';
+
+export interface InputContext {
+  store: ResponseStore;
+  policy: Pick<ServedPolicy, 'computer'>;
+  /** What the input goes on from. */
+  begun: Conversation | undefined;
+  tools: object[];
+}
+
+/** The conversation that the items of a request are, behind the one it goes on from. */
+export async function readInput(input: unknown, context: InputContext): Promise<Conversation> {
+  const builder = new ConversationBuilder(context.tools, context.begun);
+  if (typeof input === 'string') builder.addText('user', input);
+  else {
+    if (!Array.isArray(input) || input.length > MAX_MESSAGES)
+      throw invalid('input', `expected a text, or up to ${MAX_MESSAGES} items`);
+    for (const [index, item] of input.entries())
+      await addItem(builder, Fields.of(item, `input[${index}]`), context);
+  }
+  return builder.done('input');
+}
+
+async function addItem(builder: ConversationBuilder, item: Fields, context: InputContext): Promise<void> {
+  const type = item.text('type') ?? 'message';
+  item.note('id', 'status');
+  switch (type) {
+    case 'message':
+      await addMessage(builder, item);
+      break;
+    case 'function_call':
+      item.note('call_id', 'namespace');
+      builder.addCall(templateCall(item.requiredText('name'), item.text('arguments') ?? '{}'));
+      break;
+    case 'function_call_output':
+      item.note('call_id');
+      builder.add('tool', await readContent(builder, item.raw('output'), item.at('output')));
+      break;
+    case 'computer_call':
+      await addComputerCall(builder, item, context);
+      break;
+    case 'computer_call_output':
+      await addScreenshot(builder, item);
+      break;
+    default:
+      throw unsupported(item.at('type'), `items of type "${type}" are not supported`);
+  }
+  item.end();
+}
+
+async function addMessage(builder: ConversationBuilder, item: Fields): Promise<void> {
+  const role = ROLES[item.requiredText('role')];
+  if (role === undefined || role === 'tool')
+    throw invalid(item.at('role'), 'expected user, assistant, system or developer');
+  // Models that tell comments from final answers know it from their own chat template.
+  item.note('phase');
+  const content = item.raw('content');
+  if (content === undefined) throw item.missing('content');
+  builder.add(role, await readContent(builder, content, item.at('content')));
+}
+
+async function readContent(
+  builder: ConversationBuilder,
+  content: unknown,
+  path: string,
+): Promise<ContentPart[]> {
+  if (typeof content === 'string') return [textPart(content)];
+  if (!Array.isArray(content) || content.length > MAX_PARTS)
+    throw invalid(path, `expected a text, or up to ${MAX_PARTS} parts`);
+  const parts: ContentPart[] = [];
+  for (const [index, part] of content.entries())
+    parts.push(await readPart(builder, Fields.of(part, `${path}[${index}]`)));
+  return parts;
+}
+
+async function readPart(builder: ConversationBuilder, part: Fields): Promise<ContentPart> {
+  const type = part.requiredText('type');
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      part.note('annotations', 'logprobs');
+      return closed(part, textPart(part.text('text') ?? ''));
+    case 'refusal':
+      return closed(part, textPart(part.text('refusal') ?? ''));
+    case 'input_image':
+    case 'computer_screenshot':
+      part.note('detail');
+      part.only('file_id');
+      return closed(part, await builder.image(part.requiredText('image_url'), part.at('image_url')));
+    default:
+      throw unsupported(
+        part.at('type'),
+        `parts of type "${type}" are not supported; expected input_text or input_image`,
+      );
+  }
+}
+
+function closed(part: Fields, read: ContentPart): ContentPart {
+  part.end();
+  return read;
+}
+
+/** What was sampled where the call was read from it, as far as that is known; else its actions, written anew. */
+async function addComputerCall(
+  builder: ConversationBuilder,
+  item: Fields,
+  { store, policy }: InputContext,
+): Promise<void> {
+  const actions = fromOpenAi(item);
+  const sampled = store.textOfCall(item.requiredText('call_id'));
+  item.note('pending_safety_checks');
+  if (sampled !== undefined) {
+    builder.addText('assistant', sampled);
+    return;
+  }
+  const { lastImage } = builder;
+  // A call that only asks for a screenshot, as the first of a conversation, is no answer of the policy.
+  if (actions.length === 0) return;
+  if (lastImage === undefined)
+    throw invalid(item.at('actions'), 'no screenshot stands before it that its coordinates could be of');
+  builder.addText('assistant', await policy.computer.write(actions, await sizeOf(lastImage)));
+}
+
+async function addScreenshot(builder: ConversationBuilder, item: Fields): Promise<void> {
+  item.note('call_id', 'acknowledged_safety_checks', 'current_url');
+  const output = Fields.of(item.raw('output'), item.at('output'));
+  if (output.text('type') !== 'computer_screenshot')
+    throw invalid(output.at('type'), 'expected computer_screenshot');
+  output.note('detail');
+  output.only('file_id');
+  const image = await builder.image(output.requiredText('image_url'), output.at('image_url'));
+  output.end();
+  builder.add('user', [image]);
+}

@@ -1,0 +1,98 @@
+import type { ImageSize } from '@ui-rl/contracts';
+import { tokenLogprob } from '../chat/reply';
+import { sizeOf } from '../images';
+import type { Conversation, PolicyAnswer, ServedPolicy } from '../policy';
+import { newId, readCalls } from '../tools';
+import { toOpenAi } from './computer';
+import type { ResponseRequest } from './request';
+import type { ResponseStore } from './store';
+
+/** An item of a response's output. */
+export interface OutputItem {
+  type: 'message' | 'function_call' | 'computer_call';
+  id: string;
+  status: 'in_progress' | 'completed' | 'incomplete';
+  [field: string]: unknown;
+}
+
+export interface OutputContext {
+  request: Pick<ResponseRequest, 'calls' | 'computer' | 'logprobs'>;
+  /** What was answered. */
+  conversation: Conversation;
+  policy: Pick<ServedPolicy, 'computer'>;
+  store: ResponseStore;
+}
+
+/** What an answer says and calls, as items. */
+export async function outputOf(answer: PolicyAnswer, context: OutputContext): Promise<OutputItem[]> {
+  const { request } = context;
+  const status = answer.finish === 'length' ? 'incomplete' : 'completed';
+  if (request.computer !== undefined) {
+    const called = await computerCalls(answer, context);
+    if (called !== undefined) return called;
+  }
+  const { text, calls } = request.calls ? readCalls(answer.text) : { text: answer.text, calls: [] };
+  const logprobs = request.logprobs ? answer.tokens.map(tokenLogprob) : [];
+  return [
+    ...(text === '' && calls.length > 0 ? [] : [messageItem(newId('msg'), status, text, logprobs)]),
+    ...calls.map(({ callId, name, arguments: json }): OutputItem => ({
+      type: 'function_call',
+      id: newId('fc'),
+      call_id: callId,
+      name,
+      arguments: json,
+      status: 'completed',
+    })),
+  ];
+}
+
+export function messageItem(
+  id: string,
+  status: OutputItem['status'],
+  text: string,
+  logprobs: object[],
+): OutputItem {
+  return { type: 'message', id, status, role: 'assistant', content: [textContent(text, logprobs)] };
+}
+
+export function textContent(text: string, logprobs: object[]): object {
+  return { type: 'output_text', text, annotations: [], logprobs };
+}
+
+/** Undefined where the answer is no action, says that the task is over, or does what the computer tool has no word for. */
+async function computerCalls(
+  { text }: PolicyAnswer,
+  { request, conversation, policy, store }: OutputContext,
+): Promise<OutputItem[] | undefined> {
+  const screen = await lastScreen(conversation);
+  if (screen === undefined) return undefined;
+  const parsed = await policy.computer.read(text, screen);
+  if (!parsed.ok) return undefined;
+  const actions: object[] = [];
+  for (const action of parsed.actions) {
+    const written = toOpenAi(action, screen);
+    if (written === undefined) return undefined;
+    actions.push(...written);
+  }
+  const groups = request.computer === 'computer' ? [{ actions }] : actions.map((action) => ({ action }));
+  return groups.map((group, index): OutputItem => {
+    const call_id = newId('call');
+    // One call stands for the whole answer, so that it is written once where the conversation goes on.
+    if (index === 0) store.keepCall(call_id, text);
+    return {
+      type: 'computer_call',
+      id: newId('cu'),
+      call_id,
+      ...group,
+      pending_safety_checks: [],
+      status: 'completed',
+    };
+  });
+}
+
+/** Pixels of the last image that a conversation shows. */
+export async function lastScreen({ messages, images }: Conversation): Promise<ImageSize | undefined> {
+  const shown = messages.flatMap(({ content }) => content.flatMap(({ image }) => image ?? []));
+  const last = shown.at(-1);
+  return last === undefined ? undefined : sizeOf(images[last]);
+}

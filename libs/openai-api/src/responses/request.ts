@@ -1,0 +1,161 @@
+import { ApiError, unsupported } from '../errors';
+import { Fields, isObject } from '../fields';
+import type { Conversation, PolicyRequest, ServedPolicy } from '../policy';
+import { readMaxTokens, readSampling, refuseAlternatives } from '../sampling';
+import { MAX_TOOLS, mayCall, readFunction, templateTool, type FunctionTool } from '../tools';
+import { readInput } from './input';
+import type { ResponseStore } from './store';
+
+export type ComputerForm = 'computer' | 'computer_use_preview';
+
+/** A request to `/v1/responses`, read. */
+export interface ResponseRequest {
+  policy: Omit<PolicyRequest, 'signal' | 'attempt' | 'prompt'>;
+  /** Without the instructions. */
+  conversation: Conversation;
+  instructions: string | null;
+  previous: string | null;
+  /** As the caller gave them, completed. */
+  tools: object[];
+  toolChoice: string;
+  /** Whether function calls are looked for in the answer. */
+  calls: boolean;
+  /** Which form of computer calls the caller understands; undefined where it has no computer. */
+  computer: ComputerForm | undefined;
+  logprobs: boolean;
+  truncation: 'auto' | 'disabled';
+  store: boolean;
+  stream: boolean;
+  tokenIds: boolean;
+  metadata: object;
+  /** Fields that the answer repeats. */
+  echoed: { safety_identifier: string | null; prompt_cache_key: string | null; parallel_tool_calls: boolean };
+}
+
+/** @throws ApiError that names the field */
+export async function readResponseRequest(
+  body: unknown,
+  store: ResponseStore,
+  policy: ServedPolicy,
+): Promise<ResponseRequest> {
+  const fields = Fields.of(body);
+  const model = fields.requiredText('model');
+  const { functions, computer, tools } = readTools(fields);
+  const toolChoice = mayCall(fields) ? 'auto' : 'none';
+  const calls = toolChoice === 'auto' && functions.length > 0;
+  const previous = fields.text('previous_response_id') ?? null;
+  const begun = previous === null ? undefined : conversationOf(previous, store);
+  const input = fields.raw('input');
+  if (input === undefined) throw fields.missing('input');
+  const read = await readInput(input, {
+    store,
+    policy,
+    begun,
+    tools: calls ? functions.map(templateTool) : [],
+  });
+  refuseAlternatives(fields, 'top_logprobs');
+  const request: ResponseRequest = {
+    policy: {
+      model,
+      maxTokens: readMaxTokens(fields, 'max_output_tokens'),
+      ...readSampling(fields),
+      stop: [],
+    },
+    conversation: read,
+    instructions: fields.text('instructions') ?? null,
+    previous,
+    tools,
+    toolChoice,
+    calls,
+    computer: toolChoice === 'auto' ? computer : undefined,
+    logprobs: readInclude(fields),
+    truncation: readTruncation(fields),
+    store: fields.boolean('store') ?? true,
+    stream: fields.boolean('stream') ?? false,
+    tokenIds: fields.boolean('return_token_ids') ?? false,
+    metadata: readMetadata(fields),
+    echoed: {
+      safety_identifier: fields.text('safety_identifier') ?? null,
+      prompt_cache_key: fields.text('prompt_cache_key') ?? null,
+      parallel_tool_calls: fields.boolean('parallel_tool_calls') ?? true,
+    },
+  };
+  refuseOthers(fields);
+  return request;
+}
+
+function refuseOthers(fields: Fields): void {
+  fields.note('user', 'prompt_cache_retention');
+  fields.only('background', false);
+  fields.only('service_tier', 'auto', 'default');
+  fields.only('text', {}, { format: { type: 'text' } });
+  fields.only('reasoning', {});
+  fields.only('stream_options', {}, { include_obfuscation: false });
+  for (const name of ['conversation', 'prompt', 'max_tool_calls', 'context_management']) fields.only(name);
+  fields.end();
+}
+
+function conversationOf(id: string, store: ResponseStore): Conversation {
+  const found = store.get(id);
+  if (found !== undefined) return found.conversation;
+  throw new ApiError(
+    400,
+    `previous_response_id: there is no response "${id}" (any more): the newest ones are kept in memory`,
+    'previous_response_not_found',
+    'previous_response_id',
+  );
+}
+
+function readTools(fields: Fields): {
+  functions: FunctionTool[];
+  computer: ComputerForm | undefined;
+  tools: object[];
+} {
+  const functions: FunctionTool[] = [];
+  let computer: ComputerForm | undefined;
+  const tools = (fields.list('tools', MAX_TOOLS) ?? []).map((value, index): object => {
+    const tool = Fields.of(value, `tools[${index}]`);
+    const type = tool.requiredText('type');
+    if (type === 'function') {
+      const read = readFunction(tool);
+      functions.push(read);
+      return { type, ...read };
+    }
+    if (type !== 'computer' && type !== 'computer_use_preview') {
+      throw unsupported(
+        tool.at('type'),
+        `"${type}" is not supported; expected function, computer or computer_use_preview`,
+      );
+    }
+    // Coordinates are pixels of each screenshot, whatever size it has.
+    tool.note('display_width', 'display_height', 'environment');
+    tool.end();
+    computer = type;
+    return value as object;
+  });
+  return { functions, computer, tools };
+}
+
+function readInclude(fields: Fields): boolean {
+  const wanted = fields.list('include', 32) ?? [];
+  for (const each of wanted) {
+    if (each === 'message.output_text.logprobs' || each === 'computer_call_output.output.image_url') continue;
+    throw unsupported(
+      fields.at('include'),
+      `"${String(each)}" is not supported; expected message.output_text.logprobs`,
+    );
+  }
+  return wanted.includes('message.output_text.logprobs');
+}
+
+function readTruncation(fields: Fields): 'auto' | 'disabled' {
+  const given = fields.text('truncation') ?? 'disabled';
+  if (given === 'auto' || given === 'disabled') return given;
+  throw unsupported(fields.at('truncation'), 'expected auto or disabled');
+}
+
+function readMetadata(fields: Fields): object {
+  const metadata = fields.raw('metadata') ?? {};
+  if (isObject(metadata) && Object.keys(metadata).length <= 16) return metadata;
+  throw unsupported(fields.at('metadata'), 'expected an object of up to 16 texts');
+}

@@ -1,0 +1,72 @@
+import type { PolicyAnswer } from '../policy';
+import { idsOf, now } from '../usage';
+import type { OutputItem } from './items';
+import type { ResponseRequest } from './request';
+
+/** What stays the same from the first event of a response to its last. */
+export interface ResponseHead {
+  id: string;
+  createdAt: number;
+  model: string;
+}
+
+/** The response while it is made, or after it. */
+export function resourceOf(
+  { id, createdAt, model }: ResponseHead,
+  request: ResponseRequest,
+  done?: { answer: PolicyAnswer; output: OutputItem[] },
+): object {
+  const { policy } = request;
+  const isCut = done?.answer.finish === 'length';
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    completed_at: done === undefined || isCut ? null : now(),
+    status: done === undefined ? 'in_progress' : isCut ? 'incomplete' : 'completed',
+    incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
+    error: null,
+    model,
+    previous_response_id: request.previous,
+    instructions: request.instructions,
+    output: done?.output ?? [],
+    usage: done === undefined ? null : usageOf(done.answer),
+    tools: request.tools,
+    tool_choice: request.toolChoice,
+    truncation: request.truncation,
+    text: { format: { type: 'text' } },
+    temperature: policy.temperature ?? 1,
+    top_p: policy.topP ?? 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    max_output_tokens: policy.maxTokens ?? null,
+    max_tool_calls: null,
+    reasoning: null,
+    store: request.store,
+    background: false,
+    service_tier: 'default',
+    metadata: request.metadata,
+    ...request.echoed,
+    ...(request.tokenIds && done !== undefined ? tokensOf(done.answer) : {}),
+  };
+}
+
+/** Beside OpenAI's fields, where the caller asks for them. */
+function tokensOf(answer: PolicyAnswer): object {
+  return {
+    prompt_token_ids: answer.promptTokenIds,
+    token_ids: idsOf(answer),
+    token_logprobs: answer.tokens.map(({ logprob }) => logprob),
+  };
+}
+
+function usageOf({ promptTokenIds, tokens }: PolicyAnswer): object {
+  return {
+    input_tokens: promptTokenIds.length,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: tokens.length,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: promptTokenIds.length + tokens.length,
+  };
+}

@@ -1,0 +1,110 @@
+import { withAnswer, withoutFirstTurn, withSystem } from '../conversation';
+import { ApiError } from '../errors';
+import type { AnswerListener, Conversation, PolicyAnswer, PolicyRequest, ServedPolicy } from '../policy';
+import { newId } from '../tools';
+import { now } from '../usage';
+import { ResponseEvents, type ResponseEvent } from './events';
+import { lastScreen, outputOf, type OutputItem } from './items';
+import { readResponseRequest, type ResponseRequest } from './request';
+import { resourceOf, type ResponseHead } from './resource';
+import type { ResponseStore } from './store';
+
+export interface Responding {
+  policy: ServedPolicy;
+  store: ResponseStore;
+  /** Of the connection. */
+  context: Pick<PolicyRequest, 'signal' | 'attempt'>;
+}
+
+/** A request to `/v1/responses` that was understood. */
+export class PendingResponse {
+  private constructor(
+    readonly request: ResponseRequest,
+    private readonly responding: Responding,
+  ) {}
+
+  /** @throws ApiError that names the field */
+  static async read(body: unknown, responding: Responding): Promise<PendingResponse> {
+    const { store, policy } = responding;
+    return new PendingResponse(await readResponseRequest(body, store, policy), responding);
+  }
+
+  /** The whole answer. */
+  async whole(): Promise<object> {
+    const { answer, output } = await this.answer();
+    const resource = resourceOf(headOf(answer), this.request, { answer, output });
+    this.keep(resource, answer);
+    return resource;
+  }
+
+  /** Sends its events as the answer comes. */
+  async stream(send: (event: ResponseEvent) => void): Promise<void> {
+    const { calls, computer } = this.request;
+    let events: ResponseEvents | undefined;
+    const begin = (head: Pick<PolicyAnswer, 'model'>): ResponseEvents => {
+      events ??= new ResponseEvents(headOf(head), this.request, send);
+      events.begin();
+      return events;
+    };
+    let seen = 0;
+    const listener: AnswerListener = {
+      begins: (head) => void begin(head),
+      token: (token) => {
+        events?.token(token);
+        seen += 1;
+      },
+    };
+    // What may be a call cannot be sent as text before it is known whether it is one.
+    const isText = !calls && computer === undefined;
+    const { answer, output } = await this.answer(isText ? listener : undefined);
+    events ??= begin(answer);
+    if (isText) for (const token of answer.tokens.slice(seen)) events.token(token);
+    this.keep(events.end(answer, output), answer);
+  }
+
+  private async answer(listener?: AnswerListener): Promise<{ answer: PolicyAnswer; output: OutputItem[] }> {
+    const { request, responding } = this;
+    const { policy, store } = responding;
+    const answer = await this.sample(listener);
+    const output = await outputOf(answer, { request, policy, store, conversation: request.conversation });
+    return { answer, output };
+  }
+
+  /** With `truncation: auto` the oldest turns are left out where there is no room for all. */
+  private async sample(listener?: AnswerListener): Promise<PolicyAnswer> {
+    const { request, responding } = this;
+    const { policy, context } = responding;
+    for (let conversation = request.conversation; ;) {
+      const prompt = { kind: 'conversation' as const, conversation: await this.instructed(conversation) };
+      try {
+        return await policy.answer({ ...request.policy, ...context, prompt }, listener);
+      } catch (error) {
+        const isTooLong = error instanceof ApiError && error.code === 'context_length_exceeded';
+        const shorter =
+          isTooLong && request.truncation === 'auto' ? withoutFirstTurn(conversation) : undefined;
+        if (shorter === undefined) throw error;
+        conversation = shorter;
+      }
+    }
+  }
+
+  /** What the model is told before all else: the caller's instructions, and how it operates the computer. */
+  private async instructed(conversation: Conversation): Promise<Conversation> {
+    const { instructions, computer } = this.request;
+    const screen = computer === undefined ? undefined : await lastScreen(conversation);
+    const own = screen === undefined ? null : await this.responding.policy.computer.instructions(screen);
+    const text = [own, instructions].filter((each) => each !== null).join('\n\n');
+    return text === '' ? conversation : withSystem(conversation, text);
+  }
+
+  private keep(resource: object, answer: PolicyAnswer): void {
+    const { request, responding } = this;
+    if (!request.store) return;
+    const conversation = withAnswer(request.conversation, answer.text);
+    responding.store.put((resource as { id: string }).id, { resource, conversation });
+  }
+}
+
+function headOf({ model }: Pick<PolicyAnswer, 'model'>): ResponseHead {
+  return { id: newId('resp'), createdAt: now(), model };
+}

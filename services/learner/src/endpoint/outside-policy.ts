@@ -1,0 +1,160 @@
+import { randomInt } from 'node:crypto';
+import { checkpointName } from '@ui-rl/contracts';
+import { isFaultOfRequest } from '@ui-rl/episode';
+import { ModelError, promptChunks, type RenderedPrompt, type Renderer, type Tokenizer } from '@ui-rl/models';
+import {
+  ApiError,
+  untilStop,
+  type AnswerListener,
+  type AnswerToken,
+  type ComputerUse,
+  type PolicyAnswer,
+  type PolicyPrompt,
+  type PolicyRequest,
+  type ServedModel,
+  type ServedPolicy,
+} from '@ui-rl/openai-api';
+import type { Sampler, SampleResult } from '@ui-rl/plugin-kit';
+import type { PolicySnapshot, PolicyWeights } from '../policy/policy-weights';
+
+export interface OutsidePolicyParts {
+  runId: string;
+  /** The model that is trained, as the run file names it. */
+  baseModel: string;
+  sampler: Sampler;
+  weights: PolicyWeights;
+  renderer: Renderer;
+  tokenizer: Tokenizer;
+  imageTokenId: number;
+  /** Prompt and answer together, in tokens. */
+  maxSequence: number;
+  computer: ComputerUse;
+  /** @throws ApiError where another learner has taken over */
+  ensureServed(): Promise<void>;
+}
+
+type Prompt = Pick<RenderedPrompt<{ sha256: string; tokens: number }>, 'tokenIds' | 'images'>;
+
+const LATEST = 'latest';
+const MAX_SEED = 2 ** 31 - 1;
+
+/** The policy for whoever speaks OpenAI's API: read, sampled and decoded as for actors. */
+export class OutsidePolicy implements ServedPolicy {
+  private readonly since = Math.floor(Date.now() / 1000);
+
+  constructor(private readonly parts: OutsidePolicyParts) {}
+
+  get computer(): ComputerUse {
+    return this.parts.computer;
+  }
+
+  async models(): Promise<ServedModel[]> {
+    await this.parts.ensureServed();
+    const { baseModel, runId, weights } = this.parts;
+    const { step } = weights.current;
+    const model = (id: string, at: number): ServedModel => ({
+      id,
+      created: this.since,
+      run: runId,
+      step: at,
+    });
+    return [model(LATEST, step), model(checkpointName({ runId, step }), step), model(baseModel, 0)];
+  }
+
+  async answer(request: PolicyRequest, listener?: AnswerListener): Promise<PolicyAnswer> {
+    const { parts } = this;
+    await parts.ensureServed();
+    const prompt = await this.promptOf(request.prompt);
+    const promptTokenIds = prompt.tokenIds;
+    const room = parts.maxSequence - promptTokenIds.length;
+    if (room < 1) throw tooLong(promptTokenIds.length, parts.maxSequence);
+    const { snapshot, model } = await this.find(request.model);
+    // From here to the sampler without a pause: weights that were found may be let go after one.
+    const sampling = parts.sampler.sample({
+      model: snapshot.weights,
+      prompt: { chunks: promptChunks(promptTokenIds, prompt.images, parts.imageTokenId) },
+      maxTokens: Math.min(request.maxTokens ?? room, room),
+      temperature: request.temperature ?? 1,
+      topP: request.topP ?? 1,
+      seed: request.seed ?? randomInt(MAX_SEED),
+    });
+    listener?.begins({ model, digest: snapshot.digest, promptTokenIds });
+    try {
+      return this.read(await sampling, { model, promptTokenIds }, request.stop);
+    } catch (error) {
+      if (isFaultOfRequest(error)) throw new ApiError(400, error.message);
+      throw error;
+    }
+  }
+
+  private read(
+    { tokens: ids, logprobs, stopReason, digest }: SampleResult,
+    head: Pick<PolicyAnswer, 'model' | 'promptTokenIds'>,
+    stops: readonly string[],
+  ): PolicyAnswer {
+    const { tokens, text, stopped } = untilStop(this.textsOf(ids, logprobs), stops);
+    return { ...head, digest, tokens, text, finish: stopped ? 'stop' : stopReason };
+  }
+
+  /** Each token with what it adds to the text; all of them together are the text of the answer. */
+  private textsOf(ids: readonly number[], logprobs: readonly number[]): AnswerToken[] {
+    const decoder = this.parts.tokenizer.incremental({ skipSpecialTokens: true });
+    const tokens = ids.map((id, index) => ({ id, logprob: logprobs[index], text: decoder.push(id) }));
+    const last = tokens.at(-1);
+    if (last !== undefined) last.text += decoder.flush();
+    return tokens;
+  }
+
+  private async promptOf(prompt: PolicyPrompt): Promise<Prompt> {
+    try {
+      return await this.render(prompt);
+    } catch (error) {
+      if (error instanceof ModelError) throw new ApiError(400, error.message, 'invalid_prompt');
+      throw error;
+    }
+  }
+
+  private async render(prompt: PolicyPrompt): Promise<Prompt> {
+    const { renderer, tokenizer, imageTokenId } = this.parts;
+    if (prompt.kind === 'conversation') {
+      const { messages, images, tools } = prompt.conversation;
+      return renderer.renderPngs(messages, images, tools.length === 0 ? undefined : tools);
+    }
+    const tokenIds =
+      prompt.kind === 'tokens'
+        ? prompt.tokenIds
+        : [...tokenizer.beginningIds, ...tokenizer.encode(prompt.text)];
+    const unknown = tokenIds.find((id) => id >= tokenizer.vocabSize || id === imageTokenId);
+    if (unknown === undefined) return { tokenIds, images: [] };
+    const why =
+      unknown === imageTokenId
+        ? 'stands for an image; images are shown in conversations'
+        : 'is none of the model';
+    throw new ApiError(400, `prompt: token ${unknown} ${why}`, 'invalid_prompt', 'prompt');
+  }
+
+  private async find(name: string): Promise<{ snapshot: PolicySnapshot; model: string }> {
+    const { weights, baseModel, runId } = this.parts;
+    if (name === baseModel) return { snapshot: await weights.base(), model: baseModel };
+    const snapshot = await weights.find(name);
+    if ('error' in snapshot) {
+      const known = `"${LATEST}", "${baseModel}" and checkpoints (uirl://<run>/sampler_weights/000080)`;
+      throw new ApiError(
+        404,
+        `there is no model "${name}": ${snapshot.error.message}; known are ${known}`,
+        'model_not_found',
+        'model',
+      );
+    }
+    return { snapshot, model: name === LATEST ? checkpointName({ runId, step: snapshot.step }) : name };
+  }
+}
+
+function tooLong(tokens: number, most: number): ApiError {
+  return new ApiError(
+    400,
+    `the prompt has ${tokens} tokens, which leaves no room for an answer in a sequence of ${most} (model.max_sequence): send fewer turns or smaller images`,
+    'context_length_exceeded',
+    'messages',
+  );
+}
