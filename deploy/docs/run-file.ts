@@ -38,9 +38,20 @@ export function componentsPage(registry: ComponentRegistry): Page {
   ]);
 }
 
-function componentText({ name, description, file, options }: DescribedComponent): string {
-  const parts = [`### ${name}`, description, `From \`${relative(root, file)}\`.`];
-  return [...parts, options.length === 0 ? 'No options.' : optionTable(options)].filter(Boolean).join('\n\n');
+function componentText({ name, description, file, options, environment }: DescribedComponent): string {
+  const parts = [
+    `### ${name}`,
+    description,
+    `From \`${relative(root, file)}\`.`,
+    options.length === 0 ? 'No options.' : optionTable(options),
+    environment === undefined
+      ? ''
+      : table(
+          ['variable of the learner', 'what it says'],
+          Object.entries(environment).map(([variable, help]) => [code(variable), help]),
+        ),
+  ];
+  return parts.filter(Boolean).join('\n\n');
 }
 
 function optionTable(options: readonly DescribedOption[]): string {

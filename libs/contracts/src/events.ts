@@ -181,6 +181,11 @@ export class EvaluationEvent extends EventBase {
   @ValidateNested({ each: true })
   @Type(() => TaskScore)
   tasks: TaskScore[];
+
+  /** Metric name → value, as of a step, of its episodes: `env/all/reward/total` … */
+  @IsOptional()
+  @NumbersByName()
+  metrics?: Record<string, number>;
 }
 
 export class WarningEvent extends EventBase {

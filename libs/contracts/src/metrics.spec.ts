@@ -10,10 +10,12 @@ describe('the catalogue of metrics', () => {
     expect(metricInfo('env/all/reward/total')?.meaning).toMatch(/return/);
     expect(metricInfo('env/all/reward/speed')?.name).toBe('env/all/reward/<part>');
     expect(metricInfo('advantage/spread')?.name).toBe('advantage/<name>');
+    expect(metricInfo('test/eval_goals/env/all/success')?.name).toBe('test/<set>/<metric>');
   });
 
   it('knows nothing of others', () => {
     expect(metricInfo('env/all/rewards')).toBeUndefined();
     expect(metricInfo('advantage/')).toBeUndefined();
+    expect(metricInfo('test/eval_goals')).toBeUndefined();
   });
 });

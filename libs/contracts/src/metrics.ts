@@ -124,6 +124,11 @@ export const METRICS: readonly MetricInfo[] = [
   ),
   metric('time/policy_per_turn', 's', 'mean time an actor waited for an answer of the policy'),
   metric('time/env_per_turn', 's', 'mean time an action and its screenshot took'),
+  metric(
+    'test/<set>/<metric>',
+    '',
+    'the same of the episodes of an evaluation (`train_goals` or `eval_goals`), at the step it scores: env/all/success, env/all/reward/total …; its groups are the episodes of a task',
+  ),
 ];
 
 /** What a metric says; undefined for one that is not in the catalogue. A name in full wins over a pattern. */
@@ -132,8 +137,6 @@ export function metricInfo(name: string): MetricInfo | undefined {
 }
 
 function matches(pattern: string, name: string): boolean {
-  const [before, after] = pattern.split(/<[^>]+>/);
-  return (
-    after !== undefined && name.length > before.length && name.startsWith(before) && name.endsWith(after)
-  );
+  const parts = pattern.split(/<[^>]+>/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return parts.length > 1 && new RegExp(`^${parts.join('.+')}$`).test(name);
 }

@@ -12,7 +12,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { EVALUATION_STAGES, type EvaluationStage } from './events';
-import { Count } from './limits';
+import { Count, NumbersByName } from './limits';
 import { RUN_ID } from './names';
 
 /** What the `runs` bucket holds, see `runKeys`. */
@@ -155,6 +155,11 @@ export class OpenEvaluation {
   /** Attempts behind the present one, of episodes that were refilled: index of the episode → attempts. */
   @IsObject()
   refills: Record<string, number>;
+
+  /** Sums over the episodes that count: `episodes`, `turns`, `reward/total` … Absent where none is in. */
+  @IsOptional()
+  @NumbersByName()
+  sums?: Record<string, number>;
 }
 
 export class EvaluatorState {

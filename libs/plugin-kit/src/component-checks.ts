@@ -29,6 +29,7 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
     nameIfAny('defaultAdvantage'),
   ],
   regularizer: [list('inputs', LOSS_INPUTS)],
+  tracker: [checkEnvironment],
 };
 
 /** The components a module exports: `components` or `plugins` (a list) or `default` (one, or a list). Throws `PluginError`. */
@@ -131,8 +132,16 @@ function checkDefaults(type: OptionsClass): string | null {
 }
 
 function checkDescription({ description }: Candidate): string | null {
-  const fits = description === undefined || (typeof description === 'string' && description !== '');
+  const fits = description === undefined || isText(description);
   return fits ? null : `needs "description", a text, found ${show(description)}`;
+}
+
+function checkEnvironment({ environment }: Candidate): string | null {
+  const fits =
+    environment === undefined ||
+    (isRecord(environment) &&
+      Object.entries(environment).every(([name, help]) => /^[A-Z][A-Z0-9_]*$/.test(name) && isText(help)));
+  return fits ? null : `needs "environment", variables with what each says, found ${show(environment)}`;
 }
 
 function checkPages({ pages }: Candidate): string | null {
@@ -195,6 +204,10 @@ function countIfAny(key: string): Check {
 
 function ifAny(key: string, check: Check): Check {
   return (candidate) => (candidate[key] === undefined ? null : check(candidate));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 function isName(value: unknown): value is string {

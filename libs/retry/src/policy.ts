@@ -152,6 +152,12 @@ export const RETRIES = {
     steadyMs: 60_000,
     then: 'for as long as the command runs',
   },
+  trackerServer: {
+    what: 'a tracker that sends metrics to a server (learner): what the server did not take',
+    firstMs: 500,
+    maxMs: 30_000,
+    then: 'until the run ends; training does not wait for it',
+  },
 } as const satisfies Readonly<Record<string, RetryPolicy>>;
 
 /** How long one attempt, or one thing that is waited for, may take. */

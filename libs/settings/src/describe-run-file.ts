@@ -44,6 +44,8 @@ export interface DescribedComponent {
   /** Where it was loaded from. */
   file: string;
   options: readonly DescribedOption[];
+  /** Environment variables that it reads, and what each says. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 export interface RunFileDescription {
@@ -79,6 +81,7 @@ export function describeComponents(registry: ComponentRegistry): DescribedCompon
         own.length > 0
           ? own.map((option) => describe(option, flagsOf(option)))
           : infos.map((info) => describe({ path: info.name, info }, [])),
+      ...('environment' in component ? { environment: component.environment } : {}),
     };
   });
 }

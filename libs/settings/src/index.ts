@@ -32,6 +32,7 @@ export {
   LOG_LEVELS,
   logLevels,
   readServiceSettings,
+  readVariables,
   type DatabaseSettings,
   type EndpointSettings,
   type LogLevel,

@@ -82,16 +82,17 @@ export class OptionIndex {
         continue;
       }
       this.options.push({ path, info });
-      if (info.choice?.many === false) this.addComponents(info, path, group);
+      if (info.choice?.many === false || info.choice?.beside === true) this.addComponents(info, path, group);
     }
   }
 
   private addComponents({ choice }: OptionInfo, path: string, group: string): void {
-    const { kind, optionsKey } = choice!;
+    const { kind, many, optionsKey } = choice!;
     for (const { component } of this.registry.all(kind)) {
       const owner = { kind, component: component.name, choice: path };
       for (const info of describeOptions(this.registry.optionsOf(component))) {
-        this.options.push({ path: join(path, info.name), info, owner });
+        // The entries of a list have no paths by name.
+        this.options.push({ path: join(many ? group : path, info.name), info, owner });
       }
     }
     if (optionsKey === undefined) return;

@@ -345,6 +345,24 @@ plugins: [./reward.js, uirl-toys]
     expect(reading).toThrow(expect.objectContaining({ category }));
   });
 
+  it.each([
+    ['', ['--wandb_project', 'phones', '--wandb_name', 'first']],
+    ['wandb_project: phones\nwandb_name: first', []],
+    ['logging: {wandb_project: phones, wandb_name: first}', []],
+    ['logging: {trackers: jsonl, wandb_project: phones}', ['--wandb_name', 'first']],
+    ['logging: {trackers: [jsonl, wandb], wandb_project: phones}', ['--wandb_name', 'first']],
+    ['logging: {trackers: [jsonl, {name: wandb, wandb_project: phones, wandb_name: first}]}', []],
+  ])('adds the tracker of which an option is given beside the list: %s %j', (text, flags) => {
+    const wandb = { name: 'wandb', wandb_project: 'phones', wandb_name: 'first' };
+    const { trackers } = read({ file: file(text), flags: [...MINIMAL, ...flags] }).logging;
+    expect(trackers).toEqual([{ name: 'jsonl' }, wandb]);
+  });
+
+  it('adds no tracker for an option that says nothing', () => {
+    const { trackers } = read({ file: file('logging: {wandb_project: null}'), flags: MINIMAL }).logging;
+    expect(trackers).toEqual([{ name: 'jsonl' }]);
+  });
+
   it('names every problem at once, and where it was read', () => {
     const path = file('training: {seed: x, sed: 1}\nmodel: {device: tpu}');
     expect(() => read({ file: path, flags: ['--group_size', 'four'] })).toThrow(
@@ -354,7 +372,7 @@ plugins: [./reward.js, uirl-toys]
 
   it.each([
     [['--learning_rte', '1'], /unknown option --learning_rte. Did you mean --training.learning_rate/],
-    [['--wandb_project', 'x'], /--wandb_project: Weights & Biases is not supported/],
+    [['--wandb_project', 'a/b'], /--wandb_project: logging.trackers\[1\].wandb_project is "a\/b", expected/],
     [['--seed'], /--seed needs a value: a whole number/],
     [['--seed', '1', '--training.seed', '2'], /training.seed is given twice/],
     [['seed=1'], /expected an option such as --seed 1, found "seed=1"/],

@@ -115,6 +115,20 @@ export function readServiceSettings(service: string, env: Environment = process.
   return settings;
 }
 
+/** What variables say that a component has named; those that are not set are missing. */
+export function readVariables(
+  names: readonly string[],
+  env: Environment = process.env,
+): Record<string, string> {
+  const reader = new EnvironmentReader(env);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = reader.text(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
 function readNats(service: string, reader: EnvironmentReader, runsDir: string): NatsSettings {
   const servers = reader.list('NATS_URL');
   for (const server of servers) {

@@ -6,8 +6,6 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   gbox_api_key: 'GBox is not supported yet',
   tinker_api_key: "training runs on this project's own engine, no key is needed",
   base_url: "training runs on this project's own engine; NATS_URL names the broker",
-  wandb_project: 'Weights & Biases is not supported yet; metrics are in the monitor and in metrics.jsonl',
-  wandb_name: 'Weights & Biases is not supported yet; logging.run_name names the run',
   max_steps_per_episode: 'use rollout.max_turns',
   task_prompt: 'use tasks: {source_type: custom, custom_tasks: [...]}',
   executable_path: 'a service has its browser from its own configuration: CHROMIUM_BIN',

@@ -1,5 +1,6 @@
 import { type EvaluationEvent, type OpenEvaluation, type TaskScore, wilson } from '@ui-rl/contracts';
 import { setOf } from './episodes';
+import { evaluationMetrics } from './metrics';
 import type { EvaluationPlan } from './plan';
 import { tally } from './state';
 
@@ -11,6 +12,7 @@ export function resultOf(
 ): Omit<EvaluationEvent, 'at'> {
   const { evaluationId, stage, set, policyVersion } = evaluation;
   const { successes, episodes, invalid } = tally(evaluation);
+  const tasks = taskScores(plan, evaluation);
   return {
     type: 'evaluation',
     runId: plan.runId,
@@ -23,7 +25,8 @@ export function resultOf(
     interval: wilson(successes, episodes),
     episodes,
     invalid,
-    tasks: taskScores(plan, evaluation),
+    tasks,
+    metrics: evaluationMetrics(evaluation, tasks),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { EvaluatorState, OpenEvaluation, Trajectory } from '@ui-rl/contracts';
 import { evaluationId, type Stage } from './episodes';
+import { withSums } from './metrics';
 import type { EvaluationPlan } from './plan';
 
 /** Outcome of an episode, one character each. */
@@ -61,7 +62,11 @@ export function record(
   return update(state, id, (evaluation) =>
     verdict === 'refill'
       ? { ...evaluation, refills: { ...evaluation.refills, [index]: attempt + 1 } }
-      : { ...evaluation, outcomes: replaceAt(evaluation.outcomes, index, outcomeOf(trajectory)) },
+      : {
+          ...evaluation,
+          outcomes: replaceAt(evaluation.outcomes, index, outcomeOf(trajectory)),
+          ...(trajectory.status === 'invalid' ? {} : { sums: withSums(evaluation.sums, trajectory) }),
+        },
   );
 }
 

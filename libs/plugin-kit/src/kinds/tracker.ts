@@ -6,6 +6,8 @@ export interface TrackerContext {
   runDir: string;
   /** The run file, secrets hidden. */
   config: Readonly<Record<string, unknown>>;
+  /** What the variables of the component's `environment` say on the learner's machine; those that are not set are missing. */
+  environment: Readonly<Record<string, string>>;
   log: Log;
 }
 
@@ -21,14 +23,20 @@ export interface TrackedStep {
 export interface TrackedEvaluation {
   /** Steps trained when it was taken. */
   step: number;
+  /** ISO 8601. */
   at: string;
   stage: string;
   set: string;
   successRate: number;
   episodes: number;
+  /** The same, and what else is known of it, by the names of metrics: `test/eval_goals/env/all/success` … */
+  metrics: Readonly<Record<string, number>>;
 }
 
-/** Records a run somewhere. A call that fails or takes too long is logged and does not end the run. */
+/**
+ * Records a run somewhere. A call that fails or takes too long is logged and does not end the run. Evaluations come whenever they are
+ * over, also behind later steps, and may come twice.
+ */
 export interface Tracker {
   /**
    * Where the run begins or goes on, before anything else: what was recorded beyond `step` is to be dropped. That step is given
@@ -40,9 +48,15 @@ export interface Tracker {
   close(): Promise<void>;
 }
 
-export type TrackerComponent<Options = unknown> = ComponentBase<
+export interface TrackerComponent<Options = unknown> extends ComponentBase<
   'tracker',
   Options,
   TrackerContext,
   Promise<Tracker> | Tracker
->;
+> {
+  /**
+   * Environment variables of the learner that it reads, and what each says: secrets, and addresses that are sent secrets, which no run
+   * file may name.
+   */
+  readonly environment?: Readonly<Record<string, string>>;
+}

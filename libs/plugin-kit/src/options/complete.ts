@@ -72,9 +72,10 @@ class Completion {
 
   constructor(private readonly context: CompletionContext) {}
 
-  complete(type: OptionsClass, given: Given, path: string, owner?: Owner): object {
+  complete(type: OptionsClass, written: Given, path: string, owner?: Owner): object {
     const infos = describeOptions(type);
     const instance = new type() as Record<string, unknown>;
+    const given = this.withImplied(infos, written, instance);
     const beside = this.distribute(infos, given, instance, path, owner);
     const broken = new Set<string>();
     for (const info of infos) {
@@ -137,8 +138,30 @@ class Completion {
       return undefined;
     }
     if (info.choice?.many !== true) return this.chosen(info, value, beside, path);
-    if (!Array.isArray(value)) return [this.chosen(info, value, {}, path)];
-    return value.map((entry, index) => this.chosen(info, entry, {}, `${path}[${index}]`));
+    if (!Array.isArray(value)) return [this.chosen(info, value, beside, path)];
+    return value.map((entry, index) => {
+      const own = Object.entries(beside).filter(([name]) => this.optionOf(info, entry, name) !== undefined);
+      return this.chosen(info, entry, Object.fromEntries(own), `${path}[${index}]`);
+    });
+  }
+
+  /** Adds to lists of components those of which an option stands beside them. */
+  private withImplied(infos: readonly OptionInfo[], written: Given, defaults: Given): Given {
+    const given = { ...written };
+    for (const info of infos.filter(({ choice }) => choice?.beside === true)) {
+      const { kind } = info.choice!;
+      for (const [key, value] of Object.entries(written)) {
+        const chosen = listOf(given[info.name] ?? defaults[info.name]);
+        if (infos.some(({ name }) => name === key) || chosen.some((each) => this.optionOf(info, each, key)))
+          continue;
+        const [implied, ...others] = this.having(kind, key);
+        if (implied === undefined || others.length > 0) continue;
+        // Nothing is said: that is no reason to choose it.
+        if (value === null || value === undefined) delete given[key];
+        else given[info.name] = [...chosen, implied];
+      }
+    }
+    return given;
   }
 
   /** One component with all of its options: `{name, …}`. */
@@ -185,9 +208,12 @@ class Completion {
     owner: Owner | undefined,
   ): Map<string, Record<string, unknown>> {
     const beside = new Map<string, Record<string, unknown>>();
-    const choices = infos.filter(({ choice }) => choice?.many === false);
+    const choices = infos.filter(({ choice }) => choice?.many === false || choice?.beside === true);
     const give = (choice: OptionInfo, key: string, option: string, value: unknown) => {
-      const full = join(join(path, choice.name), option);
+      const full = join(
+        this.placeOf(choice, given[choice.name] ?? defaults[choice.name], option, path),
+        option,
+      );
       this.writtenAt.set(full, join(path, key));
       this.context.moved?.(full, join(path, key));
       beside.set(choice.name, { ...beside.get(choice.name), [option]: value });
@@ -208,8 +234,9 @@ class Completion {
         continue;
       }
       const owners = choices.flatMap((choice) => {
-        const option = this.optionOf(choice, given[choice.name] ?? defaults[choice.name], key);
-        return option === undefined ? [] : [{ choice, option }];
+        const chosen = given[choice.name] ?? defaults[choice.name];
+        const options = listOf(chosen).map((each) => this.optionOf(choice, each, key));
+        return options.flatMap((option) => (option === undefined ? [] : [{ choice, option }]));
       });
       if (owners.length === 1) give(owners[0].choice, key, owners[0].option.name, value);
       else if (owners.length > 1)
@@ -221,6 +248,13 @@ class Completion {
       else if (!this.refuseIdle(choices, key, value, path)) this.refuseUnknown(infos, key, path, owner);
     }
     return beside;
+  }
+
+  /** Where the component is chosen whose option it is: `algorithm.loss`, `logging.trackers[1]`. */
+  private placeOf(info: OptionInfo, chosen: unknown, option: string, path: string): string {
+    const place = join(path, info.name);
+    if (!Array.isArray(chosen)) return place;
+    return `${place}[${chosen.findIndex((each) => this.optionOf(info, each, option) !== undefined)}]`;
   }
 
   /** The option of that name of the component that a choice has chosen. */
@@ -311,6 +345,11 @@ class Completion {
     const place = typeof where === 'string' ? where : where(written);
     this.problems.push({ category, path, message: `${place}: ${message}` });
   }
+}
+
+function listOf(value: unknown): unknown[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : [value];
 }
 
 function knownOptions(names: readonly string[]): string {

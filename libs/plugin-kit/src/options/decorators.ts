@@ -65,11 +65,16 @@ export function Group(type: () => OptionsClass): PropertyDecorator {
  */
 export function Choice(
   kind: ComponentKind,
-  { many = false, optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
+  { many = false, beside, optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
 ): PropertyDecorator {
   return (prototype, property) =>
     note(prototype, String(property), {
-      choice: { kind, many, ...(optionsKey === undefined ? {} : { optionsKey }) },
+      choice: {
+        kind,
+        many,
+        ...(beside === undefined ? {} : { beside }),
+        ...(optionsKey === undefined ? {} : { optionsKey }),
+      },
     });
 }
 

@@ -46,6 +46,11 @@ export interface ChoiceNote {
   kind: ComponentKind;
   /** A list of components instead of one. */
   many: boolean;
+  /**
+   * Of a list: options of its components may stand beside it, too, and one that no entry has adds the component that has it
+   * (`wandb_project: mine`).
+   */
+  beside?: boolean;
   /** A key beside the choice whose value, an object, holds options of the component, too. */
   optionsKey?: string;
 }

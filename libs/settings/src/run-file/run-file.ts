@@ -59,8 +59,10 @@ export class LoggingGroup {
   @IsIn(['all', 'kept', 'none'])
   upload_checkpoints: 'all' | 'kept' | 'none' = 'all';
 
-  @Doc('what records the run besides the monitor', { aliases: ['trackers'] })
-  @Choice('tracker', { many: true })
+  @Doc('what records the run besides the monitor; an option of one that is not named adds it', {
+    aliases: ['trackers'],
+  })
+  @Choice('tracker', { many: true, beside: true })
   trackers: ComponentChoice[] = [{ name: 'jsonl' }];
 }
 

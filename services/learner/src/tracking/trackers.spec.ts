@@ -61,7 +61,14 @@ it('tells all trackers of a run, whatever becomes of one of them', async () => {
   const trackers = await start('throws', 'hangs', 'stillborn', 'good');
   await trackers.resume(0);
   await trackers.step(first);
-  await trackers.evaluation({ ...first, stage: 'final', set: 'eval_goals', successRate: 1, episodes: 4 });
+  await trackers.evaluation({
+    ...first,
+    stage: 'final',
+    set: 'eval_goals',
+    successRate: 1,
+    episodes: 4,
+    metrics: {},
+  });
   await trackers.close();
   expect(told).toEqual(['resume 0', 'step 1', 'evaluation of eval_goals', 'close']);
   expect(errors).toEqual([

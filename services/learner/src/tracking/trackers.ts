@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { describeError } from '@ui-rl/bus';
 import { DEADLINES } from '@ui-rl/retry';
+import { readVariables } from '@ui-rl/settings';
 import {
   callPlugin,
   PluginError,
@@ -32,7 +33,7 @@ export class Trackers {
   static async create(
     choices: readonly ComponentChoice[],
     components: ComponentRegistry,
-    context: Omit<TrackerContext, 'log'>,
+    context: Omit<TrackerContext, 'log' | 'environment'>,
     deadlineMs: number = DEADLINES.tracker.ms,
   ): Promise<Trackers> {
     const logger = new Logger('trackers');
@@ -40,7 +41,11 @@ export class Trackers {
       choices.map(async (choice) => {
         const { name } = choice;
         const create = async (): Promise<Tracker> =>
-          components.create('tracker', choice, { ...context, log: logTo(logger, name) });
+          components.create('tracker', choice, {
+            ...context,
+            environment: readVariables(Object.keys(components.get('tracker', name).environment ?? {})),
+            log: logTo(logger, name),
+          });
         const created = create();
         try {
           return [{ name, tracker: await callPlugin('it', deadlineMs, () => created) }];

@@ -1,0 +1,52 @@
+import { Doc, PluginError, type TrackerComponent } from '@ui-rl/plugin-kit';
+import { IsNotEmpty, IsOptional, IsString } from 'class-validator';
+import { MlflowRun } from './mlflow-run';
+import { paramsOf } from './params';
+import { RunStore } from './run-store';
+import { Server } from './server';
+
+class MlflowOptions {
+  @Doc('experiment at MLflow, made where it does not exist')
+  @IsString()
+  @IsNotEmpty()
+  mlflow_experiment = 'ui-rl';
+
+  @Doc('name of the run there; default: the run id')
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  mlflow_run_name?: string;
+}
+
+/** So long one request may take. */
+const REQUEST_MS = 5_000;
+
+const mlflow: TrackerComponent<MlflowOptions> = {
+  kind: 'tracker',
+  name: 'mlflow',
+  description: 'Sends the metrics to an MLflow server, and the run file as its parameters.',
+  options: MlflowOptions,
+  environment: {
+    MLFLOW_TRACKING_URI: 'address of the server, http://host:5000',
+    MLFLOW_TRACKING_TOKEN: 'sent to it as a bearer token',
+    MLFLOW_TRACKING_USERNAME: 'sent to it, together with the password',
+    MLFLOW_TRACKING_PASSWORD: 'password',
+  },
+  create: ({ mlflow_experiment: experiment, mlflow_run_name: name }, { runId, config, environment, log }) => {
+    const uri = environment.MLFLOW_TRACKING_URI;
+    if (uri === undefined || !/^https?:\/\/[^\s?#]+$/.test(uri)) {
+      const found = uri === undefined ? 'is not set' : 'is no such address';
+      throw new PluginError(
+        'option',
+        `tracker mlflow needs the address of a server in the environment of the learner, MLFLOW_TRACKING_URI=http://host:5000, which ${found}`,
+      );
+    }
+    const { MLFLOW_TRACKING_TOKEN: token, MLFLOW_TRACKING_USERNAME: username } = environment;
+    const password = environment.MLFLOW_TRACKING_PASSWORD;
+    const server = new Server({ uri, token, username, password }, REQUEST_MS);
+    const params = paramsOf(config);
+    return new MlflowRun(new RunStore(server), { runId, experiment, name: name ?? runId, params, log });
+  },
+};
+
+export default mlflow;

@@ -1,0 +1,210 @@
+import {
+  RETRIES,
+  retry,
+  type Log,
+  type RetryPolicy,
+  type TrackedEvaluation,
+  type TrackedStep,
+  type Tracker,
+} from '@ui-rl/plugin-kit';
+import { batchOf, RUN_TAG, type Point, type RunStore, type StoredRun } from './run-store';
+import { ServerError } from './server';
+
+export interface MlflowRunOptions {
+  runId: string;
+  experiment: string;
+  name: string;
+  params: Readonly<Record<string, string>>;
+  log: Log;
+}
+
+/** Points that wait for a server that is away; the oldest are dropped beyond. */
+const MAX_WAITING = 200_000;
+/** So long a run that ends tries to send what waits. */
+const CLOSE_MS = 6_000;
+
+/**
+ * A run at an MLflow server. What is recorded waits in line and is sent one batch after the other, so that a slow server holds up no
+ * training. A server appends what it is sent, and a reply may be lost: then what it has is read before anything is sent again.
+ */
+export class MlflowRun implements Tracker {
+  private id: string | undefined;
+  /** The step the run goes on from. */
+  private from = Infinity;
+  /** By step and metric. */
+  private readonly waiting = new Map<string, Point>();
+  /** Largest recorded step by metric; of evaluations, which come in any order, every one. */
+  private readonly latest = new Map<string, number>();
+  private readonly evaluated = new Set<string>();
+  /** Whether a request ended without saying what became of it. */
+  private isUnsure = false;
+  private sending: Promise<void> | undefined;
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly store: RunStore,
+    private readonly options: MlflowRunOptions,
+    private readonly retries: RetryPolicy = RETRIES.trackerServer,
+  ) {}
+
+  resume(step: number): Promise<void> {
+    this.from = step;
+    this.sendSoon();
+    return Promise.resolve();
+  }
+
+  step({ step, at, metrics }: TrackedStep): Promise<void> {
+    return this.add(step, at, metrics);
+  }
+
+  evaluation({ step, at, metrics }: TrackedEvaluation): Promise<void> {
+    return this.add(step, at, metrics);
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.sending;
+    await retry({ ...this.retries, maxMs: 1_000, withinMs: CLOSE_MS }, () => this.finish(), { isTransient });
+  }
+
+  private async finish(): Promise<void> {
+    await this.sendAll();
+    await this.store.setStatus(this.id!, 'FINISHED');
+  }
+
+  private add(step: number, at: string, metrics: Readonly<Record<string, number>>): Promise<void> {
+    const timestamp = Date.parse(at);
+    for (const [key, value] of Object.entries(metrics)) {
+      const point = { key, value, timestamp, step };
+      if (!this.isRecorded(point)) this.waiting.set(keyOf(point), point);
+    }
+    for (const oldest of this.waiting.keys()) {
+      if (this.waiting.size <= MAX_WAITING) break;
+      this.waiting.delete(oldest);
+    }
+    this.sendSoon();
+    return Promise.resolve();
+  }
+
+  private sendSoon(): void {
+    this.sending ??= this.sendInBackground().finally(() => (this.sending = undefined));
+  }
+
+  private async sendInBackground(): Promise<void> {
+    const { log } = this.options;
+    const tellOnce = (error: unknown, failures: number): void => {
+      if (failures === 1) log('warn', `${String(error)}: tried again until it succeeds or the run ends`);
+    };
+    const { signal } = this.closing;
+    try {
+      await retry(this.retries, () => this.sendAll(), { signal, isTransient, onFailure: tellOnce });
+    } catch (error) {
+      log('error', `${String(error)}: ${this.waiting.size} values wait for the next step`);
+    }
+  }
+
+  private async sendAll(): Promise<void> {
+    this.id ??= await this.attach();
+    while (this.waiting.size > 0) {
+      if (this.isUnsure) await this.refresh(this.id);
+      this.drop([...this.waiting.values()].filter((point) => this.isRecorded(point)));
+      const batch = batchOf([...this.waiting.values()]);
+      if (batch.length > 0) await this.send(this.id, batch);
+    }
+  }
+
+  private async send(id: string, batch: readonly Point[]): Promise<void> {
+    try {
+      await this.store.logMetrics(id, batch);
+    } catch (error) {
+      this.isUnsure = true;
+      // What a server will never take is not to hold up the rest.
+      if (!isTransient(error)) this.drop(batch);
+      throw error;
+    }
+    this.drop(batch);
+    for (const point of batch) this.remember(point);
+  }
+
+  private drop(batch: readonly Point[]): void {
+    for (const point of batch) this.waiting.delete(keyOf(point));
+  }
+
+  /** Finds the run, which an earlier process or a request without reply has made, or makes it. */
+  private async attach(): Promise<string> {
+    const { runId, experiment, name } = this.options;
+    const experimentId = await this.store.experiment(experiment);
+    const found = await this.store.find(experimentId, runId);
+    if (found === undefined)
+      return this.begin(await this.store.create(experimentId, name, { [RUN_TAG]: runId }));
+    if (found.latest.some((point) => point.step > this.from)) return this.moveFrom(found, experimentId);
+    await this.store.setStatus(found.id, 'RUNNING');
+    await this.refresh(found.id);
+    return this.begin(found.id);
+  }
+
+  private async begin(id: string): Promise<string> {
+    try {
+      await this.store.logParams(id, this.options.params);
+    } catch (error) {
+      // Parameters that were other ones once cannot be changed.
+      if (isTransient(error)) throw error;
+      this.options.log('warn', String(error));
+    }
+    return id;
+  }
+
+  /** Reads what the server has. */
+  private async refresh(id: string): Promise<void> {
+    const { latest } = await this.store.read(id);
+    for (const point of latest) {
+      const points = isEvaluated(point.key) ? await this.store.history(id, point.key) : [point];
+      for (const each of points) this.remember(each);
+    }
+    this.isUnsure = false;
+  }
+
+  /**
+   * A server keeps what it was sent: a copy without what lies beyond the step the run goes on from takes its place. It is not found by
+   * its tag until it is whole.
+   */
+  private async moveFrom({ id: old, latest }: StoredRun, experimentId: string): Promise<string> {
+    const { runId, name } = this.options;
+    const points: Point[] = [];
+    for (const { key } of latest) {
+      const all = await this.store.history(old, key);
+      points.push(...all.filter(({ step }) => step <= this.from));
+    }
+    const id = await this.begin(await this.store.create(experimentId, name, {}));
+    for (let rest = points; rest.length > 0;) {
+      const batch = batchOf(rest);
+      await this.store.logMetrics(id, batch);
+      rest = rest.slice(batch.length);
+    }
+    await this.store.setTag(id, RUN_TAG, runId);
+    await this.store.delete(old);
+    for (const point of points) this.remember(point);
+    return id;
+  }
+
+  private remember({ key, step }: Point): void {
+    if (isEvaluated(key)) this.evaluated.add(keyOf({ key, step }));
+    else this.latest.set(key, Math.max(step, this.latest.get(key) ?? -1));
+  }
+
+  private isRecorded({ key, step }: Point): boolean {
+    return isEvaluated(key) ? this.evaluated.has(keyOf({ key, step })) : step <= (this.latest.get(key) ?? -1);
+  }
+}
+
+function keyOf({ step, key }: Pick<Point, 'step' | 'key'>): string {
+  return `${step} ${key}`;
+}
+
+function isEvaluated(key: string): boolean {
+  return key.startsWith('test/');
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof ServerError && error.passes;
+}

@@ -1,0 +1,89 @@
+/** A server answered with an error, or gave no answer at all. */
+export class ServerError extends Error {
+  override readonly name = 'ServerError';
+
+  constructor(
+    message: string,
+    /** HTTP status; undefined where no answer came, so that nobody knows what the server has done. */
+    readonly status?: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+
+  /** Whether the same request may succeed later. */
+  get passes(): boolean {
+    return this.status === undefined || this.status === 429 || this.status >= 500;
+  }
+}
+
+export interface ServerAddress {
+  /** `http://host:5000`. */
+  uri: string;
+  token?: string;
+  username?: string;
+  password?: string;
+}
+
+const API = 'api/2.0/mlflow';
+
+/** MLflow's REST API (https://mlflow.org/docs/latest/rest-api.html). One request each, nothing is tried again. */
+export class Server {
+  private readonly headers: Record<string, string>;
+  private readonly base: string;
+
+  constructor(
+    { uri, token, username, password }: ServerAddress,
+    private readonly timeoutMs: number,
+  ) {
+    this.base = `${uri.replace(/\/+$/, '')}/${API}/`;
+    const basic = Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64');
+    this.headers = {
+      'content-type': 'application/json',
+      ...(username === undefined ? {} : { authorization: `Basic ${basic}` }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+  }
+
+  /** @throws ServerError */
+  get<T>(path: string, query: Record<string, string>): Promise<T> {
+    return this.request(`${path}?${new URLSearchParams(query).toString()}`, {});
+  }
+
+  /** @throws ServerError */
+  post<T>(path: string, body: object): Promise<T> {
+    return this.request(path, { method: 'POST', body: JSON.stringify(body) });
+  }
+
+  private async request<T>(path: string, init: RequestInit): Promise<T> {
+    const what = path.split('?')[0];
+    let response: Response;
+    let text: string;
+    try {
+      const signal = AbortSignal.timeout(this.timeoutMs);
+      response = await fetch(this.base + path, { ...init, headers: this.headers, signal });
+      text = await response.text();
+    } catch (error) {
+      const { message, cause } = error as Error;
+      const why = cause instanceof Error ? `${message}: ${cause.message}` : message;
+      throw new ServerError(`${what} got no answer: ${why}`, undefined, { cause: error });
+    }
+    if (response.ok) return parse(what, text) as T;
+    throw new ServerError(
+      `${what} was answered with ${response.status}: ${text.slice(0, 300)}`,
+      response.status,
+    );
+  }
+}
+
+function parse(what: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ServerError(
+      `${what} was answered with something else than JSON: ${text.slice(0, 100)}`,
+      undefined,
+      { cause },
+    );
+  }
+}
