@@ -101,7 +101,7 @@ async function generate(
 }
 
 /** The same model with an end-of-turn token that is never sampled, the image placeholder: responses have one length. */
-async function withoutEnd(modelDir: string): Promise<string> {
+export async function withoutEnd(modelDir: string): Promise<string> {
   const { family, tokenizer } = await loadModelFolder(modelDir);
   const dir = await mkdtemp(join(tmpdir(), 'ui-rl-bench-'));
   const config = 'tokenizer_config.json';

@@ -1,8 +1,8 @@
 import type { Device } from '@ui-rl/engine';
 
 export const PARTS = ['train', 'generate', 'env', 'message', 'memory'] as const;
-/** Only on demand: `deep` needs a large model and minutes, `screenshots` compares what is with what could be. */
-export const EXTRA_PARTS = ['deep', 'screenshots'] as const;
+/** Only on demand: `deep` needs a large model and minutes, `screenshots` and `prefixes` compare what is with what could be. */
+export const EXTRA_PARTS = ['deep', 'screenshots', 'prefixes'] as const;
 export type PartName = (typeof PARTS)[number] | (typeof EXTRA_PARTS)[number];
 
 export interface BenchOptions {
@@ -12,7 +12,7 @@ export interface BenchOptions {
   quick: boolean;
   /** of the base in part `deep` */
   quantization: 'none' | 'int8' | 'int4';
-  /** where the model runs in parts `generate` and `deep` */
+  /** where the model runs in parts `generate`, `deep` and `prefixes` */
   device: Device;
   onProgress: (line: string) => void;
 }

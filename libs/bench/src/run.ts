@@ -7,6 +7,7 @@ import { benchGeneration } from './generation';
 import { benchMemory } from './memory';
 import { benchMessages } from './message';
 import { PARTS, type BenchOptions, type PartName, type PartResult } from './parts';
+import { benchPrefixes } from './prefixes';
 import { benchScreenshots } from './screenshots';
 import { benchTraining } from './training';
 
@@ -18,6 +19,7 @@ const RUN_PART: Record<PartName, (options: BenchOptions) => Promise<PartResult>>
   memory: benchMemory,
   deep: benchDeep,
   screenshots: benchScreenshots,
+  prefixes: benchPrefixes,
 };
 
 /** What `--json` writes. */

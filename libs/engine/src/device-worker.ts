@@ -219,7 +219,9 @@ export class DeviceWorker {
     for (const weights of this.replaced) {
       if (generator.uses(weights)) continue;
       this.replaced.delete(weights);
-      if (!this.canBeNamed(weights)) await weights.free();
+      if (this.canBeNamed(weights)) continue;
+      this.running.device.forget(weights);
+      await weights.free();
     }
   }
 
@@ -249,6 +251,7 @@ export class DeviceWorker {
   private async info(): Promise<EngineInfo> {
     const { device, options, trainer, models } = this.running;
     const { rowsActive, rowsWaiting, counts } = device.generator;
+    const { caches } = device;
     const [first] = models.values();
     return {
       name: 'local',
@@ -264,6 +267,12 @@ export class DeviceWorker {
       rowsActive,
       rowsWaiting,
       ...counts,
+      caches: {
+        limitBytes: caches.limitBytes,
+        usedBytes: caches.usedBytes,
+        ...caches.usage,
+        evictions: caches.evictions,
+      },
       times: { ...(await device.samplingTimes()), trainMs: trainer.trainMs },
     };
   }

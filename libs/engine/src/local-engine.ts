@@ -197,7 +197,14 @@ export class LocalEngine implements Engine {
 
 /** The engine as a run chooses it. */
 export async function startFromRunFile(
-  { device: asked, dtype, quantization, threads, gradient_checkpointing }: LocalEngineOptions,
+  {
+    device: asked,
+    dtype,
+    quantization,
+    threads,
+    gradient_checkpointing,
+    cache_memory_mb,
+  }: LocalEngineOptions,
   { log, device: begunOn, ...context }: EngineContext,
 ): Promise<LocalEngine> {
   const { device, reason } = await chooseDevice(asked, { begunOn });
@@ -211,5 +218,6 @@ export async function startFromRunFile(
     quantization,
     ...(threads > 0 ? { threads } : {}),
     gradientCheckpointing: gradient_checkpointing,
+    cacheMemoryMb: cache_memory_mb,
   });
 }

@@ -1,5 +1,6 @@
 import { IsIn, IsInt, Min } from 'class-validator';
 import { Doc } from '@ui-rl/plugin-kit';
+import { CACHE_MEMORY_MB } from './caches/cache-memory';
 
 export const DEVICES = ['auto', 'cpu', 'webgpu', 'cuda'] as const;
 export const DTYPES = ['auto', 'fp32', 'bf16', 'fp16'] as const;
@@ -37,4 +38,12 @@ export class LocalEngineOptions {
   )
   @IsIn(CHECKPOINTING)
   gradient_checkpointing: (typeof CHECKPOINTING)[number] = 'auto';
+
+  @Doc(
+    'mebibytes for what is read or computed once and used again: keys and values of prompts that others begin with, features of images; 0 keeps nothing',
+    { aliases: ['model.cache_memory_mb'] },
+  )
+  @IsInt()
+  @Min(0)
+  cache_memory_mb = CACHE_MEMORY_MB;
 }

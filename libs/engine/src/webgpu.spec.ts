@@ -85,7 +85,7 @@ describe('an engine on WebGPU with a Vulkan driver in software', () => {
 
   it('keeps its caches as they are kept on the host', () => {
     const { host, device } = found.caches;
-    expect(host).toHaveLength(7);
+    expect(host).toHaveLength(10);
     expect(device).toEqual(host);
   });
 

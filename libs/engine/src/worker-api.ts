@@ -15,6 +15,10 @@ export interface WorkerOptions
   threads?: number;
   gradientCheckpointing?: GradientCheckpointing;
   microBatch?: MicroBatchLimits;
+  /** Mebibytes for what is kept to be used again (keys and values of prompts, image features); 0 keeps nothing. */
+  cacheMemoryMb?: number;
+  /** Whether prompts are read on from where others end that they begin with; default true. */
+  sharePrefixes?: boolean;
 }
 
 /** The engine's requests as they go to the worker: with images at hand. */

@@ -2,14 +2,16 @@ import { deviceMemory, type DeviceMemory } from '@ui-rl/graph';
 import { planLora, Parameters, type ParameterSource } from '@ui-rl/models';
 import type { TrainedModel } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
+import { CACHE_MEMORY_MB, CacheMemory } from '../caches/cache-memory';
+import { PrefixCache } from '../caches/prefix-cache';
 import { Generator, PREFILL_TOKENS } from '../generation/generator';
 import type { ProgressReporter } from '../progress';
 import { VisionEncoder } from '../vision/vision-encoder';
+import type { WeightSet } from '../weights/weight-set';
 import type { WorkerOptions } from '../worker-api';
 import { openBase, sessionOptions, type Base } from './base';
 import { layoutKey, Network, type NetworkParts, type WeightLayout } from './network';
 
-const FEATURE_CACHE_BYTES = 256 * 1024 * 1024;
 // Passes of a size whose activations stay in the caches of a small model.
 const VISION_PASS_PATCHES = 4096;
 
@@ -21,6 +23,8 @@ export class Device {
     readonly base: Base,
     readonly memory: DeviceMemory,
     readonly generator: Generator,
+    readonly caches: CacheMemory,
+    private readonly prefixes: PrefixCache,
     private readonly parts: NetworkParts,
   ) {}
 
@@ -30,7 +34,10 @@ export class Device {
     const { maxRows, maxSequence, deterministic } = options;
     const session = sessionOptions(base, options);
     const memory = deviceMemory(options.device);
-    const generator = new Generator({ maxRows, maxSequence, deterministic, prefillTokens: PREFILL_TOKENS });
+    const caches = new CacheMemory((options.cacheMemoryMb ?? CACHE_MEMORY_MB) * 2 ** 20);
+    const prefixes = new PrefixCache(options.sharePrefixes === false ? new CacheMemory(0) : caches);
+    const lanes = { maxRows, maxSequence, deterministic, prefillTokens: PREFILL_TOKENS };
+    const generator = new Generator(lanes, prefixes);
     const { folder, quantized } = base;
     const createVision = (parameters: () => ParameterSource): VisionEncoder =>
       new VisionEncoder(folder.family, parameters, {
@@ -38,9 +45,9 @@ export class Device {
         memory,
         alone: deterministic,
         patches: VISION_PASS_PATCHES,
-        cacheBytes: FEATURE_CACHE_BYTES,
+        caches,
       });
-    return new Device(base, memory, generator, {
+    return new Device(base, memory, generator, caches, prefixes, {
       folder,
       quantized,
       session,
@@ -77,6 +84,12 @@ export class Device {
     return network;
   }
 
+  /** Drops what is cached of weights that nothing can ask for any more. */
+  forget(weights: WeightSet): void {
+    this.prefixes.forget(weights);
+    for (const network of this.networks.values()) network.forget(weights);
+  }
+
   /** Milliseconds spent in sampling by its parts, and how many iterations of decoding there were. */
   async samplingTimes(): Promise<Record<'decodeMs' | 'decodeIterations' | 'prefillMs' | 'visionMs', number>> {
     const sum = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
@@ -89,6 +102,7 @@ export class Device {
   }
 
   async release(): Promise<void> {
+    this.caches.clear();
     for (const network of this.networks.values()) await network.release();
     await this.parts.frozenVision.release();
     await this.memory.release();

@@ -10,6 +10,7 @@ import {
   type Family,
   type LoraPlan,
 } from '@ui-rl/models';
+import { CACHE_MEMORY_MB } from '../caches/cache-memory';
 import { PREFILL_TOKENS } from '../generation/generator';
 import { ACTIVATION_SHARE } from '../passes/choose-runner';
 import { HEAD_LOGITS } from '../passes/layer-by-layer';
@@ -47,7 +48,9 @@ export interface MemoryEstimate {
   layerByLayer: boolean;
   /** what reading prompts and sampling adds */
   sampling: number;
-  /** Node, ONNX Runtime, code, sessions, images */
+  /** what is kept to be used again, at most: beginnings of prompts, features of images */
+  caches: number;
+  /** Node, ONNX Runtime, code, sessions, processed images */
   process: number;
   /** all but the mapped weights */
   privateBytes: number;
@@ -91,6 +94,7 @@ export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
     kvCache: tokenBytes * rows * sequence,
     activations: training.bytes,
     sampling: samplingBytes(family, rows, tokenBytes),
+    caches: CACHE_MEMORY_MB * 2 ** 20,
     process: PROCESS_BYTES,
   };
   return {

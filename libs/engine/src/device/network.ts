@@ -15,6 +15,7 @@ import { Passes } from '../passes/passes';
 import type { Pause } from '../passes/runner';
 import { VisionEncoder } from '../vision/vision-encoder';
 import { canMerge, MergedWeights, trainedWeights, type SamplingWeights } from '../weights/sampling-weights';
+import type { WeightSet } from '../weights/weight-set';
 import { SPIN_BRIEFLY } from './spinning';
 
 /**
@@ -97,6 +98,11 @@ export class Network {
   /** The same, where something was sampled already. */
   async madeSampler(): Promise<SamplerModel | undefined> {
     return this.sampling;
+  }
+
+  /** Drops what is cached of weights that nothing can ask for any more. */
+  forget(weights: WeightSet): void {
+    this.vision.forget(weights);
   }
 
   async release(): Promise<void> {

@@ -1,3 +1,5 @@
+import { CacheMemory } from '../caches/cache-memory';
+import { PrefixCache } from '../caches/prefix-cache';
 import { EngineError } from '../errors';
 import { Generator } from './generator';
 import type { TokenModel } from './token-model';
@@ -11,6 +13,7 @@ const weights = new WeightSet(0, new Map());
 /** Says the token behind the last one, and has memory for caches of so many tokens. */
 class Counting implements TokenModel {
   readonly vocabSize = VOCABULARY;
+  readonly imageTokenId = 7;
   readonly stopTokenIds = new Set<number>();
   readonly forbiddenTokenIds = [7];
   readonly prefills: number[] = [];
@@ -44,12 +47,10 @@ function after(tokens: readonly number[]): Float32Array {
 
 /** A generator, and the model it is asked for. */
 class Asked {
-  readonly generator = new Generator({
-    maxRows: 4,
-    maxSequence: 1000,
-    deterministic: false,
-    prefillTokens: 64,
-  });
+  readonly generator = new Generator(
+    { maxRows: 4, maxSequence: 1000, deterministic: false, prefillTokens: 64 },
+    new PrefixCache(new CacheMemory(2 ** 20)),
+  );
 
   constructor(readonly model: Counting) {}
 

@@ -1,3 +1,4 @@
+import type { PrefixCache } from '../caches/prefix-cache';
 import type { EngineError } from '../errors';
 import type { KvCache } from '../kv-cache/kv-cache';
 import type { WeightSet } from '../weights/weight-set';
@@ -13,7 +14,13 @@ export const PREFILL_TOKENS = 2048;
  * that end free their slot. Requests that name different weights run in lanes of their own, which take turns.
  */
 export class Generator {
-  readonly counts: GenerationCounts = { generatedTokens: 0, sharedPrompts: 0 };
+  readonly counts: GenerationCounts = {
+    generatedTokens: 0,
+    sharedPrompts: 0,
+    prefixHits: 0,
+    promptTokens: 0,
+    cachedPromptTokens: 0,
+  };
   private readonly lanes: Lane[] = [];
   /** Of the lane that closed last, for one that needs the same. */
   private spare: { model: TokenModel; cache: KvCache } | undefined;
@@ -22,7 +29,10 @@ export class Generator {
   private busyMs = 0;
   private stopped: EngineError | undefined;
 
-  constructor(private readonly options: LaneOptions) {}
+  constructor(
+    private readonly options: LaneOptions,
+    private readonly prefixes: PrefixCache,
+  ) {}
 
   get rowsActive(): number {
     return this.lanes.reduce((sum, lane) => sum + lane.rows.length, 0);
@@ -65,8 +75,9 @@ export class Generator {
   private laneOf(model: TokenModel, weights: WeightSet): Lane {
     let lane = this.lanes.find((each) => each.weights === weights);
     if (lane === undefined) {
+      const { counts, prefixes } = this;
       const newCache = (maxLength: number): KvCache => this.cacheOf(model, maxLength);
-      lane = new Lane(model, weights, this.options, this.counts, newCache);
+      lane = new Lane(model, weights, this.options, { counts, prefixes, newCache });
       this.lanes.push(lane);
     }
     return lane;

@@ -1,4 +1,5 @@
 import type { SampleResult } from '@ui-rl/plugin-kit';
+import { sequenceOf, type Sequence } from '../caches/sequence';
 import { EngineError } from '../errors';
 import type { ResolvedInput } from '../training/data';
 import type { WorkerSampleRequest } from '../worker-api';
@@ -15,6 +16,7 @@ export interface Job {
   request: GenerationRequest;
   /** Equal for equal prompts only. */
   promptKey: string;
+  prompt: Sequence;
   /** Rotary position of the first sampled token. */
   position: number;
   stops: ReadonlySet<number>;
@@ -32,6 +34,7 @@ export function jobOf(
   return {
     request,
     promptKey: keyOf(request.prompt),
+    prompt: sequenceOf(request.prompt, model.imageTokenId),
     position: model.nextPosition(request.prompt),
     stops: new Set([...model.stopTokenIds, ...(request.stop ?? [])]),
   };

@@ -1,8 +1,19 @@
+import type { Prefix, PrefixCache } from '../caches/prefix-cache';
+import { beginningOf } from '../caches/sequence';
 import type { EngineError } from '../errors';
 import type { KvCache } from '../kv-cache/kv-cache';
 import type { WeightSet } from '../weights/weight-set';
 import type { Job } from './job';
-import { decodeInput, IDLE_ROW, readRow, sampleRow, sharedRow, stopReason, type Row } from './row';
+import {
+  cachedSequence,
+  decodeInput,
+  IDLE_ROW,
+  readRow,
+  sampleRow,
+  sharedRow,
+  stopReason,
+  type Row,
+} from './row';
 import { scoringTemperature } from './sampling';
 import type { TokenModel } from './token-model';
 
@@ -19,10 +30,43 @@ export interface GenerationCounts {
   generatedTokens: number;
   /** Prompts that were not read because a row in generation had the same. */
   sharedPrompts: number;
+  /** Prompts of which a part was not read because its keys and values were kept. */
+  prefixHits: number;
+  /** Tokens of all prompts. */
+  promptTokens: number;
+  /** Of those, tokens that were not read. */
+  cachedPromptTokens: number;
+}
+
+/** A prompt to be read, but for its first `cached` tokens. */
+interface Reading {
+  job: Job;
+  prefix: Prefix | undefined;
+  cached: number;
+}
+
+/** What lanes share. */
+export interface LaneParts {
+  counts: GenerationCounts;
+  prefixes: PrefixCache;
+  /** A cache whose rows have memory for so many tokens. */
+  newCache(maxLength: number): KvCache;
 }
 
 /** Cache lengths are multiples of so many tokens, so that one that is done with often fits what comes next. */
 const LENGTH_STEP = 32;
+
+/** Prompts of which that little is left to read are read together, however their lengths differ. */
+const SHORT = 64;
+
+/** Scores of one head, of new tokens over those in the cache, that a pass computes at once. */
+const SCORES = 2048 * 2048;
+
+/**
+ * In deterministic mode prompts are read in parts of so many tokens, and only whole parts are kept: what a part becomes depends on
+ * nothing but the tokens up to its end.
+ */
+export const DETERMINISTIC_PART = 256;
 
 /** The sequences that are generated with one set of weights: requests that wait, and rows that advance together. */
 export class Lane {
@@ -30,13 +74,11 @@ export class Lane {
   waiting: Job[] = [];
   cache: KvCache | undefined;
 
-  /** @param newCache a cache whose rows have memory for so many tokens */
   constructor(
     readonly model: TokenModel,
     readonly weights: WeightSet,
     private readonly options: LaneOptions,
-    private readonly counts: GenerationCounts,
-    private readonly newCache: (maxLength: number) => KvCache,
+    private readonly parts: LaneParts,
   ) {}
 
   get isEmpty(): boolean {
@@ -68,10 +110,11 @@ export class Lane {
     const { maxRows } = this.options;
     while (this.waiting.length > 0 && this.rows.length < maxRows) {
       if (this.sharePrompt()) continue;
-      const jobs = this.takeTogether();
+      const readings = this.takeTogether();
+      const jobs = readings.map(({ job }) => job);
       try {
         this.cache = this.cacheFor(jobs);
-        await this.prefill(this.cache, jobs);
+        await this.prefill(this.cache, readings);
       } catch (error) {
         for (const job of jobs) job.reject(error);
       }
@@ -103,7 +146,9 @@ export class Lane {
     this.cache = this.cacheFor([job]);
     this.cache.copyRow(source, this.rows.length, row.cached);
     this.rows.push(row);
-    this.counts.sharedPrompts += 1;
+    this.parts.counts.sharedPrompts += 1;
+    this.parts.counts.promptTokens += row.cached + 1;
+    this.parts.counts.cachedPromptTokens += row.cached;
   }
 
   /** Whether a request need not read its prompt where a row has the same. Rows that end with their first token leave none. */
@@ -122,7 +167,7 @@ export class Lane {
     const longest = deterministic ? maxSequence : Math.min(Math.max(...lengths), maxSequence);
     const maxLength = Math.ceil(longest / LENGTH_STEP) * LENGTH_STEP;
     const { cache } = this;
-    if (cache === undefined) return this.newCache(maxLength);
+    if (cache === undefined) return this.parts.newCache(maxLength);
     return maxLength <= cache.shape.maxLength ? cache : cache.grown(maxLength, this.rows.length);
   }
 
@@ -135,37 +180,101 @@ export class Lane {
    * The next requests to read in one pass: different prompts of similar length, in the order they came; one at a time in
    * deterministic mode.
    */
-  private takeTogether(): Job[] {
+  private takeTogether(): Reading[] {
     const freeRows = this.options.deterministic ? 1 : this.options.maxRows - this.rows.length;
-    const jobs: Job[] = [];
+    const readings: Reading[] = [];
+    const left = { longest: 0, shortest: Number.POSITIVE_INFINITY };
     let longest = 0;
-    let shortest = Number.POSITIVE_INFINITY;
     for (const job of this.waiting) {
-      if (jobs.length === freeRows) break;
-      if (this.canShare(job) && jobs.some(({ promptKey }) => promptKey === job.promptKey)) continue;
-      const length = job.request.prompt.tokenIds.length;
+      if (readings.length === freeRows) break;
+      const isTaken = readings.some((reading) => reading.job.promptKey === job.promptKey);
+      if (isTaken && this.canShare(job)) continue;
+      const reading = this.readingOf(job);
+      const { length } = job.prompt.tokenIds;
+      left.longest = Math.max(left.longest, length - reading.cached);
+      left.shortest = Math.min(left.shortest, length - reading.cached);
       longest = Math.max(longest, length);
-      shortest = Math.min(shortest, length);
-      const padded = (jobs.length + 1) * longest;
-      if (jobs.length > 0 && (padded > this.options.prefillTokens || longest > 1.5 * shortest)) break;
-      jobs.push(job);
+      const padded = (readings.length + 1) * left.longest;
+      const isSimilar = left.longest <= Math.max(SHORT, 1.5 * left.shortest);
+      const continues = [...readings, reading].some(({ cached }) => cached > 0);
+      const fits = padded <= this.options.prefillTokens && (!continues || padded * longest <= SCORES);
+      if (readings.length > 0 && !(isSimilar && fits)) break;
+      readings.push(reading);
     }
-    this.waiting = this.waiting.filter((job) => !jobs.includes(job));
-    return jobs;
+    const taken = new Set(readings.map(({ job }) => job));
+    this.waiting = this.waiting.filter((job) => !taken.has(job));
+    return readings;
   }
 
-  private async prefill(cache: KvCache, jobs: Job[]): Promise<void> {
+  /** What is left to read of a prompt: its last token at least, since the answer begins behind it. */
+  private readingOf(job: Job): Reading {
+    const { length } = job.prompt.tokenIds;
+    const prefix = this.parts.prefixes.find(this.weights, job.prompt);
+    let cached = Math.min(prefix?.tokens ?? 0, length - 1);
+    if (this.options.deterministic) cached -= cached % DETERMINISTIC_PART;
+    return { job, prefix, cached };
+  }
+
+  private async prefill(cache: KvCache, readings: readonly Reading[]): Promise<void> {
+    this.ensureCapacity(cache, Math.max(...readings.map(({ job }) => job.prompt.tokenIds.length)));
+    const probabilities = await this.readPrompts(cache, readings);
+    const rows = readings.map(({ job }) => readRow(job));
     const first = this.rows.length;
-    const prompts = jobs.map(({ request }) => ({
-      prompt: request.prompt,
-      temperature: scoringTemperature(request.temperature),
-    }));
-    this.ensureCapacity(cache, Math.max(...prompts.map(({ prompt }) => prompt.tokenIds.length)));
-    const probabilities = await this.model.prefill(this.weights, cache, first, prompts);
-    const rows = jobs.map(readRow);
+    for (const [index, { job, cached }] of readings.entries())
+      await this.keepPrompt(cache, job, first + index, cached);
     rows.forEach((row, index) => this.sample(row, probabilities, index));
     this.rows.push(...rows);
-    this.retire(cache);
+    await this.retire(cache);
+  }
+
+  /** Reads what is not known of prompts, a long one part by part; the probabilities of the tokens that follow. */
+  private async readPrompts(cache: KvCache, readings: readonly Reading[]): Promise<Float32Array> {
+    const { model, weights, rows } = this;
+    for (const [index, { prefix, cached }] of readings.entries()) {
+      if (prefix !== undefined && cached > 0) {
+        await this.parts.prefixes.read({ ...prefix, tokens: cached }, cache, rows.length + index);
+      }
+    }
+    const part = this.partOf(readings);
+    let cached = readings.map((reading) => reading.cached);
+    for (;;) {
+      const inputs = readings.map(({ job: { request } }, index) => {
+        const { prompt, temperature } = request;
+        const until = Math.min(prompt.tokenIds.length, cached[index] + part);
+        return { prompt, temperature: scoringTemperature(temperature), cached: cached[index], until };
+      });
+      const probabilities = await model.prefill(weights, cache, rows.length, inputs);
+      if (inputs.every(({ prompt, until }) => until === prompt.tokenIds.length)) return probabilities;
+      cached = inputs.map(({ until }) => until);
+    }
+  }
+
+  /** How many tokens of each prompt are read in one pass. */
+  private partOf(readings: readonly Reading[]): number {
+    if (this.options.deterministic) return DETERMINISTIC_PART;
+    const [{ job, cached }] = readings;
+    if (readings.length > 1 || cached === 0) return this.options.maxSequence;
+    return Math.max(SHORT, Math.floor(SCORES / job.prompt.tokenIds.length));
+  }
+
+  /** Keeps a prompt for others that begin like it; in deterministic mode its whole parts. */
+  private async keepPrompt(cache: KvCache, { prompt }: Job, row: number, cached: number): Promise<void> {
+    const { length } = prompt.tokenIds;
+    const kept = this.options.deterministic ? length - (length % DETERMINISTIC_PART) : length;
+    await this.parts.prefixes.keep(this.weights, beginningOf(prompt, kept), cache, row);
+    const { counts } = this.parts;
+    if (cached > 0) counts.prefixHits += 1;
+    counts.promptTokens += length;
+    counts.cachedPromptTokens += cached;
+  }
+
+  /** Keeps what ended rows have sampled, for prompts that go on with it. Not in deterministic mode, see `DETERMINISTIC_PART`. */
+  private async keepEnded(cache: KvCache): Promise<void> {
+    if (this.options.deterministic) return;
+    for (const [index, row] of this.rows.entries()) {
+      if (stopReason(row, this.options.maxSequence) === undefined) continue;
+      await this.parts.prefixes.keep(this.weights, cachedSequence(row), cache, index);
+    }
   }
 
   private async decode(): Promise<void> {
@@ -179,16 +288,17 @@ export class Lane {
       row.position += 1;
       this.sample(row, probabilities, index);
     });
-    this.retire(cache);
+    await this.retire(cache);
   }
 
   private sample(row: Row, probabilities: Float32Array, index: number): void {
     sampleRow(this.model, row, probabilities, index);
-    this.counts.generatedTokens += 1;
+    this.parts.counts.generatedTokens += 1;
   }
 
   /** Answers the rows that have ended and moves the last rows into their slots. */
-  private retire(cache: KvCache): void {
+  private async retire(cache: KvCache): Promise<void> {
+    await this.keepEnded(cache);
     const { version, digest } = this.weights;
     for (let index = this.rows.length - 1; index >= 0; index -= 1) {
       const row = this.rows[index];

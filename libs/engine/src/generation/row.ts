@@ -1,4 +1,5 @@
 import { uniformAt } from '@ui-rl/random';
+import type { Sequence } from '../caches/sequence';
 import type { Job } from './job';
 import { sampleToken, scoringTemperature } from './sampling';
 import type { DecodeInput, TokenModel } from './token-model';
@@ -30,6 +31,15 @@ export function sharedRow(job: Job): Row {
   const { tokenIds } = job.request.prompt;
   const cached = tokenIds.length - 1;
   return { job, tokens: [], logprobs: [], next: tokenIds[cached], cached, position: job.position - 1 };
+}
+
+/** The tokens of a row that are in the cache. */
+export function cachedSequence({ job: { prompt }, tokens, cached }: Row): Sequence {
+  const tokenIds = new Int32Array(cached);
+  tokenIds.set(prompt.tokenIds.subarray(0, cached));
+  const sampled = tokens.slice(0, Math.max(0, cached - prompt.tokenIds.length));
+  tokenIds.set(sampled, cached - sampled.length);
+  return { tokenIds, images: prompt.images };
 }
 
 /** A row as the next pass takes it. */

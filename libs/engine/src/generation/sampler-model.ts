@@ -1,8 +1,9 @@
 import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
-import type { Family, PlacedImage, ProcessedImage, SamplerOptions } from '@ui-rl/models';
+import type { Family, ProcessedImage, SamplerOptions } from '@ui-rl/models';
 import type { VisionEncoder } from '../vision/vision-encoder';
 import { attentionFor } from '../passes/attention-kind';
-import type { ImageFeatures } from '../vision/feature-cache';
+import type { ImageFeatures } from '../caches/feature-cache';
+import { placesOf } from '../caches/sequence';
 import type { DecodeInput, PrefillInput, TokenModel } from './token-model';
 import { DeviceKvCache } from '../kv-cache/device-kv-cache';
 import { HostKvCache } from '../kv-cache/host-kv-cache';
@@ -68,6 +69,10 @@ export class SamplerModel implements TokenModel {
     return this.options.family.shape.vocabSize;
   }
 
+  get imageTokenId(): number {
+    return this.options.family.shape.imageTokenId;
+  }
+
   get stopTokenIds(): ReadonlySet<number> {
     return this.options.stopTokenIds;
   }
@@ -94,30 +99,36 @@ export class SamplerModel implements TokenModel {
     firstRow: number,
     prompts: readonly PrefillInput[],
   ): Promise<Float32Array> {
-    const images = prompts.flatMap(({ prompt }) => prompt.images);
+    const { family, vision, weights: samplingWeights } = this.options;
+    const images = prompts.flatMap((input) => this.imagesRead(input));
     const began = performance.now();
-    const encoded = await this.options.vision.encode(weights, images);
+    const encoded = await vision.encode(weights, images);
     const read = performance.now();
     this.times.visionMs += read - began;
-    const { placed, feeds, featureRows } = this.place(images, encoded);
-    let next = 0;
-    const rows = prompts.map(({ prompt, temperature }) => ({
+    const { firstRows, feeds, featureRows } = this.place(images, encoded);
+    const rows = prompts.map(({ prompt, ...part }) => ({
       tokenIds: Array.from(prompt.tokenIds),
-      images: placed.slice(next, (next += prompt.images.length)),
-      temperature,
+      images: prompt.images.map((image) => ({ ...image, firstRow: firstRows.get(image.key) ?? 0 })),
+      ...part,
     }));
-    const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
-    const sampler = await this.promptSession(featureRows !== null, longest);
+    const cached = rows.some((row) => row.cached > 0) ? rows.map((row) => row.cached) : undefined;
+    const lengths = rows.map((row) => row.until - row.cached);
+    const capacity = cached === undefined ? undefined : cache.capacity;
+    const sampler = await this.promptSession(
+      featureRows !== null,
+      Math.max(...lengths),
+      cached !== undefined,
+    );
     const outputs = await sampler.session.run(
       {
-        ...this.options.family.prefillFeeds(rows, featureRows),
+        ...family.prefillFeeds(rows, featureRows, capacity),
+        ...(cached === undefined ? {} : await cache.view(rows.length, firstRow)),
         ...feeds,
-        ...(await this.options.weights.feeds(weights, sampler.weightNames)),
+        ...(await samplingWeights.feeds(weights, sampler.weightNames)),
       },
       { probabilities: null, ...cache.fetches },
     );
-    const lengths = rows.map(({ tokenIds }) => tokenIds.length);
-    await cache.append(outputs, lengths, firstRow);
+    await cache.append(outputs, lengths, firstRow, cached);
     this.times.prefillMs += performance.now() - read;
     return outputs.probabilities.data as Float32Array;
   }
@@ -149,11 +160,18 @@ export class SamplerModel implements TokenModel {
   }
 
   /** Sessions for prompts are made when the first of their kind comes. */
-  private promptSession(images: boolean, longest: number): Promise<SamplerSession> {
-    const attention = attentionFor(longest);
-    return memoize(this.prompts, `${images} ${attention}`, () =>
-      buildSession(this.options, { pass: 'prompt', images, attention }),
+  private promptSession(images: boolean, longest: number, continues: boolean): Promise<SamplerSession> {
+    const pass = continues ? 'continuation' : 'prompt';
+    const attention = continues ? 'whole' : attentionFor(longest);
+    return memoize(this.prompts, `${pass} ${images} ${attention}`, () =>
+      buildSession(this.options, { pass, images, attention }),
     );
+  }
+
+  /** The images of a prompt that have places among the tokens to read. */
+  private imagesRead({ prompt, cached, until }: PrefillInput): ProcessedImage[] {
+    const places = placesOf(prompt, this.imageTokenId);
+    return prompt.images.filter((_, index) => places[index].end > cached && places[index].start < until);
   }
 
   /** Few engines ever have so many rows: their session is made when they do. */
@@ -163,27 +181,26 @@ export class SamplerModel implements TokenModel {
     return this.manyTokens;
   }
 
-  /** Puts the features of the distinct images below each other. */
+  /** Puts the features of the distinct images below each other, from which row on each by its key. */
   private place(
     images: readonly ProcessedImage[],
     encoded: readonly ImageFeatures[],
-  ): { placed: PlacedImage[]; feeds: Record<string, Tensor>; featureRows: number | null } {
-    if (images.length === 0) return { placed: [], feeds: {}, featureRows: null };
-    const firstRows = new Map<ImageFeatures, number>();
+  ): { firstRows: ReadonlyMap<string, number>; feeds: Record<string, Tensor>; featureRows: number | null } {
+    const firstRows = new Map<string, number>();
+    if (images.length === 0) return { firstRows, feeds: {}, featureRows: null };
+    const distinct = new Map(images.map(({ key }, index) => [key, encoded[index]]));
     let total = 0;
-    for (const features of encoded) {
-      if (firstRows.has(features)) continue;
-      firstRows.set(features, total);
-      total += features.tokens;
+    for (const [key, { tokens }] of distinct) {
+      firstRows.set(key, total);
+      total += tokens;
     }
     const feeds: Record<string, Tensor> = {};
     this.options.family.features.forEach(({ name, width }, part) => {
       const data = new Float32Array(total * width);
-      for (const [{ parts }, row] of firstRows) data.set(parts[part], row * width);
+      for (const [key, { parts }] of distinct) data.set(parts[part], firstRows.get(key)! * width);
       feeds[name] = tensor('float32', data, [total, width]);
     });
-    const placed = images.map((image, index) => ({ ...image, firstRow: firstRows.get(encoded[index]) ?? 0 }));
-    return { placed, feeds, featureRows: total };
+    return { firstRows, feeds, featureRows: total };
   }
 }
 

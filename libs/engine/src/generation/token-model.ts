@@ -15,11 +15,16 @@ export interface DecodeInput {
 export interface PrefillInput {
   prompt: ResolvedInput;
   temperature: number;
+  /** Tokens that are in the cache already, and not read. */
+  cached: number;
+  /** Tokens to read up to. */
+  until: number;
 }
 
 /** What generation needs of a model; all of it works on the rows of one cache. */
 export interface TokenModel {
   readonly vocabSize: number;
+  readonly imageTokenId: number;
   readonly stopTokenIds: ReadonlySet<number>;
   /** Tokens that stand for something no response can hold, such as image placeholders. */
   readonly forbiddenTokenIds: readonly number[];
@@ -27,7 +32,7 @@ export interface TokenModel {
   newCache(maxLength: number): KvCache;
   /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
   nextPosition(prompt: ResolvedInput): number;
-  /** Reads prompts into rows from `firstRow` on; probabilities [prompts, vocab] of the token that follows each. */
+  /** Reads prompts, or parts of them, into rows from `firstRow` on; probabilities [prompts, vocab] of the token that follows each. */
   prefill(
     weights: WeightSet,
     cache: KvCache,

@@ -1,7 +1,29 @@
 import { freeTensors } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
-import { capacityFor, type KvCache, type KvCacheShape, type KvNames } from './kv-cache';
+import { capacityFor, type KvCache, type KvCacheShape, type KvNames, type KvSegment } from './kv-cache';
 import type { HeldRows, KvSessions } from './kv-sessions';
+
+/** Tokens in the memory of a device, tensors [1, kvHeads, tokens, headDim]. */
+class DeviceSegment implements KvSegment {
+  readonly bytes: number;
+  private holders = 1;
+
+  constructor(
+    readonly tokens: number,
+    readonly tensors: Feeds,
+  ) {
+    this.bytes = Object.values(tensors).reduce((sum, { size }) => sum + 4 * size, 0);
+  }
+
+  retain(): void {
+    this.holders += 1;
+  }
+
+  release(): void {
+    this.holders -= 1;
+    if (this.holders === 0) freeTensors(Object.values(this.tensors));
+  }
+}
 
 /**
  * A cache in the memory of a device: keys and values do not cross the host. Where rows lie is only noted down while they are moved
@@ -12,6 +34,8 @@ export class DeviceKvCache implements KvCache {
   /** Which of the held rows each row is. */
   private order: number[] = [];
   private allocated = 0;
+  /** Copies of some of the rows that a pass reads, until the cache is changed. */
+  private viewed: Feeds = {};
 
   constructor(
     readonly shape: KvCacheShape,
@@ -31,14 +55,36 @@ export class DeviceKvCache implements KvCache {
     this.allocated = Math.max(this.allocated, capacityFor(tokens, this.shape.maxLength));
   }
 
-  async view(count: number): Promise<Feeds> {
-    return (await this.inOrder(count)).tensors;
+  async view(count: number, first = 0): Promise<Feeds> {
+    this.freeView();
+    const held = await this.inOrder(first + count);
+    if (first === 0) return held.tensors;
+    const rows = rowsUpTo(count).map((row) => first + row);
+    this.viewed = (await this.sessions.copy(held, rows)).tensors;
+    return this.viewed;
   }
 
-  async append(outputs: Feeds, tokens: readonly number[], firstRow: number): Promise<void> {
+  async append(
+    outputs: Feeds,
+    tokens: readonly number[],
+    firstRow: number,
+    cached?: readonly number[],
+  ): Promise<void> {
+    const added = this.addedOf(outputs);
+    if (cached !== undefined) {
+      const before = await this.inOrder(firstRow + tokens.length);
+      const spans = tokens.map((count, row) => ({
+        row: firstRow + row,
+        position: cached[row],
+        tokens: count,
+      }));
+      this.hold(await this.sessions.write(before, added, spans));
+      freeTensors(Object.values(added));
+      return;
+    }
     if (firstRow === 0) this.drop();
     const before = firstRow === 0 ? undefined : await this.inOrder(firstRow);
-    this.hold(await this.sessions.append(before, this.addedOf(outputs), tokens.length, this.allocated));
+    this.hold(await this.sessions.append(before, added, tokens.length, this.allocated));
   }
 
   async extend(outputs: Feeds, positions: readonly number[]): Promise<void> {
@@ -48,6 +94,21 @@ export class DeviceKvCache implements KvCache {
 
   copyRow(from: number, to: number): void {
     this.order[to] = this.order[from];
+  }
+
+  async copyOut(row: number, from: number, to: number): Promise<DeviceSegment> {
+    const held = await this.inOrder(Math.max(row + 1, this.held?.rows ?? 0));
+    return new DeviceSegment(to - from, await this.sessions.cut(held, row, from, to));
+  }
+
+  async copyIn(segment: KvSegment, tokens: number, row: number, position: number): Promise<void> {
+    const added = this.asAdded((segment as DeviceSegment).tensors);
+    if (this.held === undefined) {
+      // What pads the rows that begin is written over by what they are to hold.
+      this.hold(await this.sessions.begin(added, this.allocated));
+    }
+    const before = await this.inOrder(Math.max(row + 1, this.held?.rows ?? 0));
+    this.hold(await this.sessions.write(before, added, [{ row, position, tokens }]));
   }
 
   grown(maxLength: number): DeviceKvCache {
@@ -63,7 +124,13 @@ export class DeviceKvCache implements KvCache {
     this.allocated = 0;
   }
 
+  private freeView(): void {
+    freeTensors(Object.values(this.viewed));
+    this.viewed = {};
+  }
+
   private drop(): void {
+    this.freeView();
     freeTensors(Object.values(this.held?.tensors ?? {}));
     this.held = undefined;
     this.order = [];
@@ -80,9 +147,15 @@ export class DeviceKvCache implements KvCache {
   }
 
   private hold(rows: HeldRows): HeldRows {
+    this.freeView();
     this.held = rows;
     this.order = rowsUpTo(rows.rows);
     return rows;
+  }
+
+  /** Held tensors under the names of what a pass adds. */
+  private asAdded(tensors: Feeds): Feeds {
+    return Object.fromEntries(this.names.map(({ past, added }) => [added, tensors[past]]));
   }
 
   private addedOf(outputs: Feeds): Feeds {

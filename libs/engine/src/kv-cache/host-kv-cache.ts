@@ -1,11 +1,27 @@
 import { tensor, type Tensor } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
-import { capacityFor, type KvCache, type KvCacheShape, type KvNames } from './kv-cache';
+import { capacityFor, type KvCache, type KvCacheShape, type KvNames, type KvSegment } from './kv-cache';
 
 /** Where the tokens of a row of a pass go: so many, from this position of the cache's row on. */
 interface KvSpan {
   tokens: number;
   position: number;
+}
+
+/** Tokens on the host, [kvHeads, tokens, headDim] for each buffer of a cache. */
+class HostSegment implements KvSegment {
+  readonly bytes: number;
+
+  constructor(
+    readonly tokens: number,
+    readonly parts: readonly Float32Array[],
+  ) {
+    this.bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  // Left to the garbage collector.
+  retain(): void {}
+  release(): void {}
 }
 
 /**
@@ -16,7 +32,7 @@ interface KvSpan {
  */
 export class HostKvCache implements KvCache {
   private readonly buffers: { names: KvNames; data: Float32Array }[];
-  private readonly views = new Map<number, Record<string, Tensor>>();
+  private readonly views = new Map<string, Record<string, Tensor>>();
   private allocated = 0;
 
   constructor(
@@ -51,16 +67,17 @@ export class HostKvCache implements KvCache {
     this.views.clear();
   }
 
-  view(count: number): Promise<Record<string, Tensor>> {
-    let view = this.views.get(count);
+  view(count: number, first = 0): Promise<Record<string, Tensor>> {
+    const key = `${first} ${count}`;
+    let view = this.views.get(key);
     if (view === undefined) {
       const { kvHeads, headDim } = this.shape;
       view = {};
       for (const { names, data } of this.buffers) {
-        const rows = data.subarray(0, count * this.rowSize);
+        const rows = data.subarray(first * this.rowSize, (first + count) * this.rowSize);
         view[names.past] = tensor('float32', rows, [count, kvHeads, this.allocated, headDim]);
       }
-      this.views.set(count, view);
+      this.views.set(key, view);
     }
     return Promise.resolve(view);
   }
@@ -69,11 +86,16 @@ export class HostKvCache implements KvCache {
     return Object.fromEntries(this.names.map(({ added }) => [added, null]));
   }
 
-  append(outputs: Feeds, tokens: readonly number[], firstRow: number): Promise<void> {
+  append(
+    outputs: Feeds,
+    tokens: readonly number[],
+    firstRow: number,
+    cached?: readonly number[],
+  ): Promise<void> {
     this.write(
       outputs,
       firstRow,
-      tokens.map((count) => ({ tokens: count, position: 0 })),
+      tokens.map((count, row) => ({ tokens: count, position: cached?.[row] ?? 0 })),
     );
     return Promise.resolve();
   }
@@ -96,8 +118,7 @@ export class HostKvCache implements KvCache {
       for (const [row, { tokens, position }] of spans.entries()) {
         for (let head = 0; head < kvHeads; head += 1) {
           const from = (row * kvHeads + head) * width;
-          const to = ((firstRow + row) * kvHeads + head) * this.allocated * headDim + position * headDim;
-          copy(source, from, data, to, tokens * headDim);
+          copy(source, from, data, this.placeOf(firstRow + row, head, position), tokens * headDim);
         }
       }
     }
@@ -114,6 +135,34 @@ export class HostKvCache implements KvCache {
     }
   }
 
+  copyOut(row: number, from: number, to: number): Promise<HostSegment> {
+    const { kvHeads, headDim } = this.shape;
+    const width = (to - from) * headDim;
+    const parts = this.buffers.map(({ data }) => {
+      const part = new Float32Array(kvHeads * width);
+      for (let head = 0; head < kvHeads; head += 1) {
+        const start = this.placeOf(row, head, from);
+        part.set(data.subarray(start, start + width), head * width);
+      }
+      return part;
+    });
+    return Promise.resolve(new HostSegment(to - from, parts));
+  }
+
+  copyIn(segment: KvSegment, tokens: number, row: number, position: number): Promise<void> {
+    const { kvHeads, headDim } = this.shape;
+    const { parts } = segment as HostSegment;
+    const width = segment.tokens * headDim;
+    this.buffers.forEach(({ data }, buffer) => {
+      for (let head = 0; head < kvHeads; head += 1) {
+        const from = head * width;
+        const part = parts[buffer].subarray(from, from + tokens * headDim);
+        data.set(part, this.placeOf(row, head, position));
+      }
+    });
+    return Promise.resolve();
+  }
+
   grown(maxLength: number, rows: number): HostKvCache {
     const larger = new HostKvCache({ ...this.shape, maxLength }, this.names);
     larger.allocated = this.allocated;
@@ -125,6 +174,11 @@ export class HostKvCache implements KvCache {
 
   private get rowSize(): number {
     return this.shape.kvHeads * this.allocated * this.shape.headDim;
+  }
+
+  /** Where a token of a row begins in a buffer. */
+  private placeOf(row: number, head: number, token: number): number {
+    return ((row * this.shape.kvHeads + head) * this.allocated + token) * this.shape.headDim;
   }
 }
 

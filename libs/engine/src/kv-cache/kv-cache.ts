@@ -17,6 +17,15 @@ export interface KvNames {
   added: string;
 }
 
+/** Keys and values of successive tokens, outside of any cache. */
+export interface KvSegment {
+  readonly tokens: number;
+  readonly bytes: number;
+  /** Keeps it from being freed until `release` has been called once more. Made with one holder. */
+  retain(): void;
+  release(): void;
+}
+
 /** Keys and values of all rows, one tensor per layer and kind, [rows, kvHeads, capacity, headDim]. */
 export interface KvCache {
   readonly shape: KvCacheShape;
@@ -26,17 +35,27 @@ export interface KvCache {
   readonly fetches: Record<string, null>;
   /** Makes each row long enough for so many tokens; the first `rows` rows keep what they hold. */
   ensureCapacity(tokens: number, rows: number): void;
-  /** The cache of the first `count` rows, as a session reads it; until the next `append` or `extend`. */
-  view(count: number): Promise<Feeds>;
+  /** The cache of `count` rows from `first` on, as a session reads it; until the cache is changed or viewed again. */
+  view(count: number, first?: number): Promise<Feeds>;
   /**
-   * Takes over what a pass over prompts gave, [rows of the pass, kvHeads, T, headDim]: so many tokens of each of its rows become
-   * the rows from `firstRow` on.
+   * Takes over what a pass over prompts gave, [rows of the pass, kvHeads, T, headDim]: so many tokens of each of its rows stand in the
+   * rows from `firstRow` on, behind the tokens those have.
+   * @param cached tokens that each of those rows has; none unless given
    */
-  append(outputs: Feeds, tokens: readonly number[], firstRow: number): Promise<void>;
+  append(
+    outputs: Feeds,
+    tokens: readonly number[],
+    firstRow: number,
+    cached?: readonly number[],
+  ): Promise<void>;
   /** Takes over what a pass of one token in each of the first rows gave, [rows, kvHeads, 1, headDim], at these positions. */
   extend(outputs: Feeds, positions: readonly number[]): Promise<void>;
   /** Copies the first `tokens` tokens of one row over another. */
   copyRow(from: number, to: number, tokens: number): void;
+  /** A copy of a row's tokens from `from` up to `to`. */
+  copyOut(row: number, from: number, to: number): Promise<KvSegment>;
+  /** Puts the first `tokens` tokens of a segment of such a cache into a row, at a position. Rows before it keep what they hold. */
+  copyIn(segment: KvSegment, tokens: number, row: number, position: number): Promise<void>;
   /** A cache of longer rows that holds the same rows; this one is no longer used. */
   grown(maxLength: number, rows: number): KvCache;
   /** Forgets all rows. */

@@ -10,13 +10,20 @@ export interface HeldRows {
   capacity: number;
 }
 
+/** Where tokens of one row of a pass go: so many, into this row from this position on. */
+export interface HeldSpan {
+  row: number;
+  position: number;
+  tokens: number;
+}
+
 /** Declares the inputs that all layers share, and says what becomes of a layer's; those it does not ask for are no inputs. */
 type Build = (graph: Graph) => (past: () => Value, added: () => Value) => Value;
 
 /**
- * What is done to the caches of all layers on a device. Each is a graph that gives new tensors and frees those it read, since a
- * session's results cannot lie in the memory of its inputs there: per token that takes about as long as attention takes to
- * read the cache.
+ * What is done to the caches of all layers on a device. Each is a graph that gives new tensors, since a session's results cannot lie
+ * in the memory of its inputs there: per token that takes about as long as attention takes to read the cache. What takes the place of
+ * held rows frees them and what was added; `copy`, `cut`, `begin` and `write` leave the tensors that are only read to their owner.
  */
 export class KvSessions {
   private readonly sessions = new Map<string, Promise<Session>>();
@@ -33,20 +40,91 @@ export class KvSessions {
       return (past) => ops.padEnd(ops.gather(past(), rows, 0), 2, length, 'D');
     });
     const feeds = { order: tensor('int64', [...order]), capacity: tensor('int64', [capacity]) };
-    return this.run(session, held, {}, feeds, { rows: order.length, capacity });
+    return this.replace(session, held, {}, feeds, { rows: order.length, capacity });
+  }
+
+  /** Some of the held rows, beside them. */
+  async copy(held: HeldRows, rows: readonly number[]): Promise<HeldRows> {
+    const session = await this.session('copy', (graph) => {
+      const order = graph.input('order', 'int64', ['N']);
+      return (past) => ops.gather(past(), order, 0);
+    });
+    const tensors = await this.run(session, { ...held.tensors, order: tensor('int64', [...rows]) });
+    return { tensors, rows: rows.length, capacity: held.capacity };
+  }
+
+  /** Tokens of a row, [1, kvHeads, to - from, headDim]. */
+  async cut(held: HeldRows, row: number, from: number, to: number): Promise<Feeds> {
+    const session = await this.session('cut', (graph) => {
+      const order = graph.input('order', 'int64', [1]);
+      const [start, end] = [graph.input('start', 'int64', [1]), graph.input('end', 'int64', [1])];
+      return (past) => ops.sliceAt(ops.gather(past(), order, 0), 2, start, end, 'D');
+    });
+    const bounds = {
+      order: tensor('int64', [row]),
+      start: tensor('int64', [from]),
+      end: tensor('int64', [to]),
+    };
+    return this.run(session, { ...held.tensors, ...bounds });
+  }
+
+  /** Tokens of one row with room for more behind them. */
+  async begin(added: Feeds, capacity: number): Promise<HeldRows> {
+    const session = await this.beginning();
+    return {
+      tensors: await this.run(session, { ...added, capacity: tensor('int64', [capacity]) }),
+      rows: 1,
+      capacity,
+    };
+  }
+
+  /** Puts tokens of each row of a pass where they belong among the held ones; frees the latter. */
+  async write(held: HeldRows, added: Feeds, spans: readonly HeldSpan[]): Promise<HeldRows> {
+    const { kvHeads, headDim } = this.shape;
+    const session = await this.session('write', (graph) => {
+      const source = graph.input('source', 'int64', ['B', 'C']);
+      const isNew = ops.greater(graph.input('is_new', 'float32', ['B', 1, 'C', 1]), 0.5);
+      return (past, value) => {
+        const tokens = ops.reshape(ops.transpose(value(), [0, 2, 1, 3]), ['N*T', kvHeads * headDim]);
+        const moved = ops.reshape(ops.gather(tokens, source, 0), ['B', 'C', kvHeads, headDim]);
+        return ops.where(isNew, ops.transpose(moved, [0, 2, 1, 3]), past());
+      };
+    });
+    const { rows, capacity } = held;
+    const length = Object.values(added)[0].dims[2];
+    const source = new BigInt64Array(rows * capacity);
+    const isNew = new Float32Array(rows * capacity);
+    spans.forEach(({ row, position, tokens }, index) => {
+      for (let token = 0; token < tokens; token += 1) {
+        const slot = row * capacity + position + token;
+        source[slot] = BigInt(index * length + token);
+        isNew[slot] = 1;
+      }
+    });
+    const feeds = {
+      source: tensor('int64', source, [rows, capacity]),
+      is_new: tensor('float32', isNew, [rows, 1, capacity, 1]),
+    };
+    return this.replace(session, held, {}, { ...added, ...feeds }, { rows, capacity });
   }
 
   /** The rows of a pass below those that are held; each row of the pass has T tokens, at most the capacity. */
   async append(held: HeldRows | undefined, added: Feeds, rows: number, capacity: number): Promise<HeldRows> {
-    const session = await this.session(held === undefined ? 'begin' : 'append', (graph) => {
-      const length = graph.input('capacity', 'int64', [1]);
-      return (past, value) => {
-        const padded = ops.padEnd(value(), 2, length, 'C');
-        return held === undefined ? padded : ops.concat([past(), padded], 0);
-      };
-    });
+    const session = await (held === undefined
+      ? this.beginning()
+      : this.session('append', (graph) => {
+          const length = graph.input('capacity', 'int64', [1]);
+          return (past, value) => ops.concat([past(), ops.padEnd(value(), 2, length, 'C')], 0);
+        }));
     const feeds = { capacity: tensor('int64', [capacity]) };
-    return this.run(session, held, added, feeds, { rows: (held?.rows ?? 0) + rows, capacity });
+    return this.replace(session, held, added, feeds, { rows: (held?.rows ?? 0) + rows, capacity });
+  }
+
+  private beginning(): Promise<Session> {
+    return this.session('begin', (graph) => {
+      const length = graph.input('capacity', 'int64', [1]);
+      return (_, value) => ops.padEnd(value(), 2, length, 'C');
+    });
   }
 
   /** One more token in every row, each at its position. */
@@ -62,7 +140,7 @@ export class KvSessions {
       positions: tensor('float32', [...positions], [rows, 1, 1, 1]),
       slots: tensor('float32', order, [capacity, 1]),
     };
-    return this.run(session, held, added, feeds, { rows, capacity });
+    return this.replace(session, held, added, feeds, { rows, capacity });
   }
 
   async release(): Promise<void> {
@@ -70,23 +148,29 @@ export class KvSessions {
     this.sessions.clear();
   }
 
-  private async run(
+  /** Frees what was held and what is added. */
+  private async replace(
     session: Session,
     held: HeldRows | undefined,
     added: Feeds,
     feeds: Feeds,
     size: Pick<HeldRows, 'rows' | 'capacity'>,
   ): Promise<HeldRows> {
-    const all: Feeds = { ...held?.tensors, ...added, ...feeds };
-    const inputs = Object.fromEntries(session.inputNames.map((name) => [name, all[name]]));
-    const outputs = await session.run(inputs).catch((error: unknown) => {
-      freeTensors(Object.values(added));
-      throw error;
-    });
+    const tensors = await this.run(session, { ...held?.tensors, ...added, ...feeds }).catch(
+      (error: unknown) => {
+        freeTensors(Object.values(added));
+        throw error;
+      },
+    );
     const read: Tensor[] = [...Object.values(held?.tensors ?? {}), ...Object.values(added)];
     freeTensors(read);
-    const tensors = this.names.map(({ past }) => [past, outputs[nextName(past)]] as const);
-    return { tensors: Object.fromEntries(tensors), ...size };
+    return { tensors, ...size };
+  }
+
+  private async run(session: Session, all: Feeds): Promise<Feeds> {
+    const inputs = Object.fromEntries(session.inputNames.map((name) => [name, all[name]]));
+    const outputs = await session.run(inputs);
+    return Object.fromEntries(this.names.map(({ past }) => [past, outputs[nextName(past)]]));
   }
 
   private session(kind: string, build: Build): Promise<Session> {

@@ -13,6 +13,7 @@ import {
   type ProcessedImage,
 } from '@ui-rl/models';
 import type { LossModel } from '@ui-rl/plugin-kit';
+import { CacheMemory } from '../caches/cache-memory';
 import { AccumulatedGradients } from '../training/accumulated-gradients';
 import { Algorithms } from '../training/algorithms';
 import { LayerByLayer } from './layer-by-layer';
@@ -112,7 +113,7 @@ async function feedsOf({ folder, images, parameters, weights }: Case, mode: Imag
     memory,
     alone: false,
     patches: 4096,
-    cacheBytes: 0,
+    caches: new CacheMemory(0),
   });
   const encoded = await vision.featureFeeds(weights, images, batch.featureRows);
   await vision.release();

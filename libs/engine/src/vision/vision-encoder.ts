@@ -2,7 +2,8 @@ import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } 
 import type { AttentionKind, Family, ParameterSource, ProcessedImage } from '@ui-rl/models';
 import { attentionFor } from '../passes/attention-kind';
 import { memoize } from '../memoize';
-import { featureCache, type FeatureCache, type ImageFeatures } from './feature-cache';
+import type { CacheMemory } from '../caches/cache-memory';
+import { FeatureCache, type ImageFeatures } from '../caches/feature-cache';
 import { feedsOf, type WeightSet } from '../weights/weight-set';
 
 export interface VisionEncoderOptions {
@@ -12,7 +13,7 @@ export interface VisionEncoderOptions {
   alone: boolean;
   /** Patches encoded in one pass. */
   patches: number;
-  cacheBytes: number;
+  caches: CacheMemory;
 }
 
 /** Turns images into features, each distinct image once as long as the weights that read it stay the same. */
@@ -28,7 +29,7 @@ export class VisionEncoder {
     private readonly parameters: () => ParameterSource,
     private readonly options: VisionEncoderOptions,
   ) {
-    this.cache = featureCache(options.cacheBytes);
+    this.cache = new FeatureCache(options.caches);
     const { parameterInputs } = family.buildForward({ kind: 'vision', parameters: parameters() });
     this.weightNames = [...parameterInputs.keys()];
   }
@@ -38,7 +39,7 @@ export class VisionEncoder {
     const found = new Map<string, ImageFeatures>();
     const missing = new Map<string, ProcessedImage>();
     for (const image of images) {
-      const cached = this.cache.get(this.keyOf(weights, image));
+      const cached = this.cache.get(image.key, this.keyOf(weights));
       if (cached === undefined) missing.set(image.key, image);
       else found.set(image.key, cached);
     }
@@ -46,7 +47,7 @@ export class VisionEncoder {
       const features = await this.run(weights, pass);
       pass.forEach((image, index) => {
         found.set(image.key, features[index]);
-        this.cache.set(this.keyOf(weights, image), features[index]);
+        this.cache.set(image.key, features[index], this.keyOf(weights));
       });
     }
     return images.map((image) => found.get(image.key) as ImageFeatures);
@@ -76,8 +77,13 @@ export class VisionEncoder {
     return feeds;
   }
 
-  private keyOf(weights: WeightSet, image: ProcessedImage): string {
-    return this.weightNames.length === 0 ? image.key : `${weights.id}/${image.key}`;
+  /** Drops what weights made that nothing can ask for any more. */
+  forget(weights: WeightSet): void {
+    this.cache.forget(weights.id);
+  }
+
+  private keyOf(weights: WeightSet): number | undefined {
+    return this.weightNames.length === 0 ? undefined : weights.id;
   }
 
   /** Images of equal grid together, since passes pad to the longest. */

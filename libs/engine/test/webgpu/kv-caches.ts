@@ -19,9 +19,9 @@ function added(rows: number, tokens: number, seed: number): Record<string, Tenso
   );
 }
 
-/** What the first rows hold, as many tokens of each as it has. */
-async function contents(cache: KvCache, tokens: readonly number[]): Promise<number[]> {
-  const host = await memory.download(await cache.view(tokens.length));
+/** What rows hold, as many tokens of each as it has. */
+async function contents(cache: KvCache, tokens: readonly number[], first = 0): Promise<number[]> {
+  const host = await memory.download(await cache.view(tokens.length, first));
   return names.flatMap(({ past }) => {
     const { data, dims } = host[past];
     const [rows, heads, capacity, width] = dims;
@@ -60,11 +60,25 @@ async function exercise(first: KvCache): Promise<number[][]> {
   cache.ensureCapacity(70, 5);
   await decode(cache, [4, 5, 6, 7, 6], 5);
   await note(cache, [5, 6, 7, 8, 7]);
+  const [whole, part] = [await cache.copyOut(1, 0, 6), await cache.copyOut(2, 3, 7)];
   await note(cache, [5, 6]);
+  // Prompts that begin like another row, and like one another, are read on.
+  await cache.copyIn(whole, 4, 2, 0);
+  await cache.copyIn(part, 2, 2, 4);
+  await cache.copyIn(whole, 5, 3, 0);
+  states.push(await contents(cache, [6, 5], 2));
+  await cache.append(added(2, 3, 7), [3, 2], 2, [6, 5]);
+  await note(cache, [5, 6, 9, 7]);
+  cache.clear();
+  cache.ensureCapacity(9, 0);
+  await cache.copyIn(part, 4, 0, 0);
+  await cache.append(added(1, 2, 6), [2], 0, [4]);
+  await note(cache, [6]);
   cache.clear();
   cache.ensureCapacity(2, 0);
   await cache.append(added(1, 2, 6), [2], 0);
   await note(cache, [2]);
+  for (const segment of [whole, part]) segment.release();
   return states;
 }
 

@@ -80,6 +80,10 @@ export interface PromptRow {
   images: readonly PlacedImage[];
   /** softmax temperature of the token that follows, default 1 */
   temperature?: number;
+  /** tokens that are in the cache already, and not read; default 0 */
+  cached?: number;
+  /** tokens to read up to; default all */
+  until?: number;
 }
 
 /** One row of a decoding step. */
@@ -193,11 +197,14 @@ export interface VisionOptions {
 export interface SamplerOptions {
   kind: 'sampler';
   parameters: ParameterSource;
-  /** `prompt`: reads whole prompts into empty caches; `token`: one more token per row, over caches */
-  pass: 'prompt' | 'token';
-  /** whether the graph takes image features; only for prompts */
+  /**
+   * `prompt`: reads prompts into empty caches; `continuation`: reads on in prompts, over caches that hold what comes before; `token`: one
+   * more token per row, over caches
+   */
+  pass: 'prompt' | 'continuation' | 'token';
+  /** whether the graph takes image features; not for single tokens */
   images: boolean;
-  /** of prompts */
+  /** of the pass `prompt` */
   attention?: AttentionKind;
 }
 
@@ -273,10 +280,11 @@ export interface Family {
   /** feeds of the vision graph; image n's features begin at row `firstRows[n]` */
   visionFeeds(images: readonly ImageInput[]): { feeds: Feeds; firstRows: number[] };
   /**
-   * feeds of the sampler for whole prompts, right-padded; caches, image features and parameters are the caller's.
-   * `featureRows` counts the rows of those image features, null for a sampler built without images
+   * feeds of the sampler for prompts, right-padded; caches, image features and parameters are the caller's.
+   * `featureRows` counts the rows of those image features, null for a sampler built without images; `capacity` is the room of each
+   * row in the caches, for the pass `continuation`. Features of images none of whose places are read are not needed.
    */
-  prefillFeeds(rows: readonly PromptRow[], featureRows: number | null): Feeds;
+  prefillFeeds(rows: readonly PromptRow[], featureRows: number | null, capacity?: number): Feeds;
   /** feeds of the sampler for one more token per row; `capacity` is the room of each row in the caches it is fed */
   decodeFeeds(rows: readonly DecodeRow[], capacity: number): Feeds;
   /** feeds of the trainer; with `images: 'features'` the features of {@link visionFeeds} over the same images are the caller's */

@@ -84,6 +84,35 @@ export function cachedAttention(q: Value, k: Value, v: Value, past: PastTokens, 
   return ops.reshape(context, [B, 1, heads * headDim]);
 }
 
+/**
+ * Attention of T new tokens per row over the tokens in a cache and those of the new ones that do not come later. q [B, T, heads · d],
+ * k and v [B, T, kvHeads · d] → [B, T, heads · d].
+ * @param bias that of {@link causalBias}, among the new tokens
+ */
+export function continuedAttention(
+  q: Value,
+  k: Value,
+  v: Value,
+  bias: Value,
+  past: PastTokens,
+  counts: HeadCounts,
+): Value {
+  const { heads, kvHeads, headDim } = counts;
+  const groups = heads / kvHeads;
+  const [B, T] = q.shape;
+  const capacity = past.keys.shape[2];
+  const byHead = (x: Value): Value => ops.transpose(ops.reshape(x, [B, T, kvHeads, headDim]), [0, 2, 1, 3]);
+  const grouped = ops.transpose(ops.reshape(q, [B, T, kvHeads, groups, headDim]), [0, 2, 3, 1, 4]);
+  const queries = ops.mul(ops.reshape(grouped, [B, kvHeads, `${groups}*${T}`, headDim]), headDim ** -0.5);
+  const pastScores = ops.add(ops.matmul(queries, past.keys, { transB: true }), past.bias);
+  const ownScores = ops.add(ops.matmul(queries, byHead(k), { transB: true }), bias);
+  const all = ops.softmax(ops.concat([pastScores, ownScores], 3), 3);
+  const [shares, ownShares] = [ops.slice(all, 3, 0, capacity), ops.slice(all, 3, capacity, all.shape[3])];
+  const context = ops.add(ops.matmul(shares, past.values), ops.matmul(ownShares, byHead(v)));
+  const split = ops.reshape(context, [B, kvHeads, groups, T, headDim]);
+  return ops.reshape(ops.transpose(split, [0, 3, 1, 2, 4]), [B, T, heads * headDim]);
+}
+
 /** Windows of up to so many patches are never cut into blocks. */
 const SHORT = 512;
 

@@ -40,7 +40,7 @@ export function benchCommand(): Command {
     .addOption(
       new Option(
         '--only <part>',
-        'measure one part; only this way: deep (a training step of a large model, its time and memory), screenshots (messages with pixels or hashes)',
+        'measure one part; only this way: deep (a training step of a large model, its time and memory), screenshots (messages with pixels or hashes), prefixes (episodes of ten turns, with and without reading them anew each turn)',
       ).choices([...PARTS, ...EXTRA_PARTS]),
     )
     .addOption(quantizationOption('of the base in part deep'))
@@ -50,9 +50,9 @@ export function benchCommand(): Command {
       if (quantization !== 'none' && only !== 'deep') {
         throw new Error(`--quantization ${quantization} is of --only deep, which was not chosen`);
       }
-      if (device !== 'cpu' && only !== 'deep' && only !== 'generate') {
+      if (device !== 'cpu' && !['deep', 'generate', 'prefixes'].includes(only ?? '')) {
         throw new Error(
-          `--device ${device} is of --only generate and --only deep: the others compare with what the CPU does`,
+          `--device ${device} is of --only generate, prefixes and deep: the others compare with what the CPU does`,
         );
       }
       const onProgress = (line: string): void => console.log(line);

@@ -83,6 +83,10 @@ function descriptionText(described: ModelDescription, { rank, rows, sequence }: 
       `activations of a training pass, ${memory.layerByLayer ? 'layer by layer' : 'all kept'}`,
     ),
     line(memory.sampling, 'reading prompts, sampling'),
+    line(
+      memory.caches,
+      'what is kept to be used again, at most: prompts that others begin with, features of images',
+    ),
     line(memory.process, 'the process itself'),
     line(memory.privateBytes, 'together, without the mapped weights'),
   ].join('\n');

@@ -74,7 +74,7 @@ export function familyFrom(model: VisionLanguageModel): Family {
       feeds: vision.inputs.feeds(images),
       firstRows: firstRowsOf(vision.inputs.featureRows(images)),
     }),
-    prefillFeeds: (rows, featureRows) => prefillFeeds(model, rows, featureRows),
+    prefillFeeds: (rows, featureRows, capacity) => prefillFeeds(model, rows, featureRows, capacity),
     decodeFeeds: (rows, capacity) => decodeFeeds(model, rows, capacity),
     trainerFeeds: (rows, images, options) => trainerFeeds(model, rows, images, options),
   };

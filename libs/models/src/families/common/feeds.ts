@@ -21,10 +21,34 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((a, b) => a + b, 0);
 }
 
+/** Which tokens of a row a pass reads. */
+type ReadPart = Pick<PromptRow, 'tokenIds' | 'cached' | 'until'>;
+
+function readFrom({ cached = 0 }: ReadPart): number {
+  return cached;
+}
+
+function readLength({ tokenIds, cached = 0, until = tokenIds.length }: ReadPart): number {
+  return until - cached;
+}
+
+/** Positions [3, n] of the tokens that a pass reads. */
+function readPositions(positions: Int32Array, row: ReadPart): Int32Array {
+  const length = row.tokenIds.length;
+  const [from, count] = [readFrom(row), readLength(row)];
+  if (count === length) return positions;
+  const read = new Int32Array(3 * count);
+  for (let axis = 0; axis < 3; axis++) {
+    const begin = axis * length + from;
+    read.set(positions.subarray(begin, begin + count), axis * count);
+  }
+  return read;
+}
+
 /** Token ids and rotary tables of right-padded rows, [B, T]. */
 function textFeeds(
   model: VisionLanguageModel,
-  rows: readonly { tokenIds: readonly number[]; images: readonly ImageGeometry[] }[],
+  rows: readonly (ReadPart & { images: readonly ImageGeometry[] })[],
   T: number,
 ): Feeds {
   const { headDim, rope } = model.text;
@@ -32,9 +56,12 @@ function textFeeds(
   const ids = new BigInt64Array(B * T);
   const cos = new Float32Array((B * T * headDim) / 2);
   const sin = new Float32Array((B * T * headDim) / 2);
-  rows.forEach(({ tokenIds, images }, b) => {
-    tokenIds.forEach((id, t) => (ids[b * T + t] = BigInt(id)));
-    const tables = textRopeTables(model.positions(tokenIds, images), headDim, rope);
+  rows.forEach((row, b) => {
+    const { tokenIds, images } = row;
+    const from = readFrom(row);
+    for (let t = 0; t < readLength(row); t++) ids[b * T + t] = BigInt(tokenIds[from + t]);
+    const positions = readPositions(model.positions(tokenIds, images), row);
+    const tables = textRopeTables(positions, headDim, rope);
     copyHalves(tables.cos, headDim, cos, b * T);
     copyHalves(tables.sin, headDim, sin, b * T);
   });
@@ -48,50 +75,57 @@ function textFeeds(
 /** Which feature row stands at each token; `featureRows` (the row of zeros behind all features) for text. */
 function imageFeeds(
   model: VisionLanguageModel,
-  rows: readonly { tokenIds: readonly number[]; images: readonly PlacedImage[] }[],
+  rows: readonly (ReadPart & { images: readonly PlacedImage[] })[],
   T: number,
   featureRows: number,
 ): Feeds {
   const B = rows.length;
   const mask = new Float32Array(B * T).fill(1);
   const index = new BigInt64Array(B * T).fill(BigInt(featureRows));
-  rows.forEach(({ tokenIds, images }, b) => {
+  rows.forEach((row, b) => {
+    const { tokenIds, images } = row;
+    const from = readFrom(row);
     const sources = images.flatMap((image) =>
       Array.from({ length: model.vision.inputs.imageTokens(image) }, (_, i) => image.firstRow + i),
     );
     let next = 0;
-    tokenIds.forEach((id, t) => {
+    tokenIds.forEach((id, place) => {
       if (id !== model.imageTokenId) return;
+      const source = sources[next++];
+      const t = place - from;
+      if (t < 0 || t >= readLength(row)) return;
       mask[b * T + t] = 0;
-      index[b * T + t] = BigInt(sources[next++]);
+      index[b * T + t] = BigInt(source);
     });
   });
   return { text_mask: tensor('float32', mask, [B, T]), image_rows: tensor('int64', index, [B, T]) };
 }
 
 /** 0 where a row's cache holds a token, a large negative number behind: [B, 1, 1, C]. */
-function cacheBias(rows: readonly DecodeRow[], capacity: number): Tensor {
+function cacheBias(rows: readonly Pick<PromptRow, 'cached'>[], capacity: number): Tensor {
   const bias = new Float32Array(rows.length * capacity).fill(excluded);
-  rows.forEach(({ cached }, b) => bias.fill(0, b * capacity, b * capacity + cached));
+  rows.forEach(({ cached = 0 }, b) => bias.fill(0, b * capacity, b * capacity + cached));
   return tensor('float32', bias, [rows.length, 1, 1, capacity]);
 }
 
-/** Feeds of the sampler for whole prompts; `featureRows` counts the rows of the image features it gets. */
+/** Feeds of the sampler for prompts, see `Family.prefillFeeds`. */
 export function prefillFeeds(
   model: VisionLanguageModel,
   rows: readonly PromptRow[],
   featureRows: number | null,
+  capacity?: number,
 ): Feeds {
-  const T = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
-  if (rows.length === 0 || rows.some(({ tokenIds }) => tokenIds.length === 0)) {
+  const T = Math.max(...rows.map(readLength));
+  if (rows.length === 0 || rows.some((row) => readLength(row) < 1)) {
     throw new ModelError('bad-input', 'prefill needs at least one row, and a token in each');
   }
-  const last = BigInt64Array.from(rows, ({ tokenIds }, b) => BigInt(b * T + tokenIds.length - 1));
+  const last = BigInt64Array.from(rows, (row, b) => BigInt(b * T + readLength(row) - 1));
   return {
     ...textFeeds(model, rows, T),
     last_rows: tensor('int64', last),
     inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
     ...(featureRows === null ? {} : imageFeeds(model, rows, T, featureRows)),
+    ...(capacity === undefined ? {} : { past_bias: cacheBias(rows, capacity) }),
   };
 }
 

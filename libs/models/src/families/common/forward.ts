@@ -1,6 +1,12 @@
 import { Graph, ops, type Value } from '@ui-rl/graph';
 import { ModelError } from '../../errors';
-import { cachedAttention, causalBias, groupedAttention } from '../../nn/attention';
+import {
+  cachedAttention,
+  causalBias,
+  continuedAttention,
+  groupedAttention,
+  type PastTokens,
+} from '../../nn/attention';
 import { LayerBuilder } from '../../nn/layer-builder';
 import type {
   CriticForward,
@@ -62,20 +68,38 @@ function promptAttention({ graph, attention }: LayerBuilder, text: DecoderConfig
   return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
-/** Attention of one token per row over caches of capacity C. */
-function tokenAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
+/** Declares the caches of capacity C that a pass reads. */
+function declarePast(graph: Graph, text: DecoderConfig): (layer: number) => PastTokens {
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
   const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
-  return (layer, { q, k, v }) => {
+  return (layer) => {
     const { key, value } = kvPorts(layer);
     const keys = graph.input(key.past, 'float32', cacheShape);
-    const values = graph.input(value.past, 'float32', cacheShape);
-    return cachedAttention(q, k, v, { keys, values, bias }, text);
+    return { keys, values: graph.input(value.past, 'float32', cacheShape), bias };
   };
 }
 
+/** Attention of one token per row over caches. */
+function tokenAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
+  const past = declarePast(graph, text);
+  return (layer, { q, k, v }) => cachedAttention(q, k, v, past(layer), text);
+}
+
+/** Attention within prompts whose beginnings are in caches. */
+function continuedPromptAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
+  const past = declarePast(graph, text);
+  const bias = causalBias(graph, text.heads / text.kvHeads);
+  return (layer, { q, k, v }) => continuedAttention(q, k, v, bias, past(layer), text);
+}
+
+const attentions = {
+  prompt: promptAttention,
+  continuation: continuedPromptAttention,
+  token: tokenAttention,
+};
+
 /**
- * The decoder over key/value caches: whole prompts, or one token per row over caches that are fed. What a pass adds to the
+ * The decoder over key/value caches: prompts, what follows in them, or one token per row, over caches that are fed. What a pass adds to the
  * caches are outputs; the caller puts them there. (GroupQueryAttention, which extends caches in place, gives them
  * back as outputs, and the Node binding copies every output.)
  */
@@ -91,7 +115,7 @@ export function buildSampler(
   if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, featurePorts(model)));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
   const build = new LayerBuilder(graph, parameters, { attention: kind, fewRows: pass === 'token' });
-  const within = (pass === 'token' ? tokenAttention : promptAttention)(build, text);
+  const within = attentions[pass](build, text);
   const attention: Attention = (layer, projections) => {
     const { key, value } = kvPorts(layer);
     graph.output(key.added, byHead(projections.k, text));

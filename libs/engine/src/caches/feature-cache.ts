@@ -1,0 +1,41 @@
+import type { Cached, CacheMemory } from './cache-memory';
+
+/** What the vision tower makes of one image: rows [tokens, width] for each of the family's feature ports. */
+export interface ImageFeatures {
+  tokens: number;
+  parts: readonly Float32Array[];
+}
+
+/** Image features, by image and by the weights that made them: those of a frozen vision tower serve all. */
+export class FeatureCache {
+  private readonly known = new Map<string, Cached & { features: ImageFeatures }>();
+
+  constructor(private readonly memory: CacheMemory) {}
+
+  get(image: string, weights?: number): ImageFeatures | undefined {
+    const found = this.known.get(keyOf(image, weights));
+    if (found === undefined) return undefined;
+    this.memory.touch(found);
+    return found.features;
+  }
+
+  set(image: string, features: ImageFeatures, weights?: number): void {
+    const key = keyOf(image, weights);
+    const before = this.known.get(key);
+    if (before !== undefined) this.memory.remove(before);
+    const bytes = features.parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const entry = { kind: 'image features', bytes, features, drop: () => void this.known.delete(key) };
+    if (this.memory.keep(entry)) this.known.set(key, entry);
+  }
+
+  /** Drops what weights made that nothing can ask for any more. */
+  forget(weights: number): void {
+    for (const [key, entry] of [...this.known]) {
+      if (key.startsWith(`${weights}/`)) this.memory.remove(entry);
+    }
+  }
+}
+
+function keyOf(image: string, weights?: number): string {
+  return `${weights ?? ''}/${image}`;
+}

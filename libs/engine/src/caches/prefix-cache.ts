@@ -1,0 +1,179 @@
+import type { KvCache, KvSegment } from '../kv-cache/kv-cache';
+import type { WeightSet } from '../weights/weight-set';
+import type { Cached, CacheMemory } from './cache-memory';
+import { commonLength, type Sequence } from './sequence';
+
+/** Prefixes are looked for in steps of so many tokens; shorter ones are not worth a look. */
+export const PREFIX_STEP = 16;
+
+/** The first `tokens` tokens of what an entry stands for. */
+export interface Prefix {
+  entry: PrefixEntry;
+  tokens: number;
+}
+
+/** Keys and values of a sequence: those of another entry it begins with, and behind them its own. */
+class PrefixEntry implements Cached {
+  readonly kind = 'prefixes';
+  /** Entries that go on where this one ends. */
+  readonly continuations = new Set<PrefixEntry>();
+
+  constructor(
+    private readonly cache: PrefixCache,
+    readonly weights: number,
+    readonly sequence: Sequence,
+    readonly before: Prefix | undefined,
+    readonly segment: KvSegment,
+    /** Under which it is found: one for each step within its own tokens. */
+    readonly keys: readonly string[],
+  ) {}
+
+  get bytes(): number {
+    return this.segment.bytes;
+  }
+
+  /** Tokens that other entries hold. */
+  get from(): number {
+    return this.before?.tokens ?? 0;
+  }
+
+  get length(): number {
+    return this.sequence.tokenIds.length;
+  }
+
+  drop(): void {
+    this.cache.forgetEntry(this);
+    this.segment.release();
+  }
+}
+
+/**
+ * Keys and values of sequences that were read or sampled, by the weights that made them: a prompt that begins like one of them, as
+ * the next turn of an episode does, is read from there on. Entries form a tree, so that every token is kept once; what is used
+ * counts as used with all it builds on, so that leaves are dropped before what they stand on.
+ */
+export class PrefixCache {
+  private readonly found = new Map<string, PrefixEntry>();
+  /** All entries by their weights. */
+  private readonly entries = new Map<number, Set<PrefixEntry>>();
+
+  constructor(private readonly memory: CacheMemory) {}
+
+  /** The longest known beginning of a sequence, of at least a step; what it stands on counts as used. */
+  find(weights: WeightSet, sequence: Sequence): Prefix | undefined {
+    const best = this.longest(keysOf(weights.id, sequence), sequence);
+    for (let entry = best?.entry; entry !== undefined; entry = entry.before?.entry) this.memory.touch(entry);
+    return best;
+  }
+
+  /** Copies a prefix into a row of a cache. */
+  async read(prefix: Prefix, cache: KvCache, row: number): Promise<void> {
+    const parts: Prefix[] = [];
+    for (let part: Prefix | undefined = prefix; part !== undefined; part = beforeOf(part)) {
+      if (part.tokens > part.entry.from) parts.push(part);
+    }
+    for (const { entry } of parts) entry.segment.retain();
+    try {
+      // From its beginning on: on a device, the first part makes the row.
+      for (const { entry, tokens } of parts.toReversed()) {
+        await cache.copyIn(entry.segment, tokens - entry.from, row, entry.from);
+      }
+    } finally {
+      for (const { entry } of parts) entry.segment.release();
+    }
+  }
+
+  /** Keeps a sequence whose tokens a row of a cache holds, where it is worth a step and there is memory for it. */
+  async keep(weights: WeightSet, sequence: Sequence, cache: KvCache, row: number): Promise<void> {
+    const { length } = sequence.tokenIds;
+    if (length < PREFIX_STEP || this.memory.limitBytes === 0) return;
+    const known = this.find(weights, sequence);
+    if (known?.tokens === length) return;
+    const from = known?.tokens ?? 0;
+    const segment = await cache.copyOut(row, from, length);
+    const before = this.find(weights, sequence);
+    if ((before?.tokens ?? 0) === from) this.add(weights.id, sequence, before, segment);
+    else segment.release();
+  }
+
+  /** Drops what weights made that nothing can ask for any more. */
+  forget(weights: WeightSet): void {
+    for (const entry of this.entries.get(weights.id) ?? []) this.memory.remove(entry);
+    this.entries.delete(weights.id);
+  }
+
+  /** Called by an entry that is dropped. */
+  forgetEntry(entry: PrefixEntry): void {
+    for (const key of entry.keys) if (this.found.get(key) === entry) this.found.delete(key);
+    entry.before?.entry.continuations.delete(entry);
+    this.entries.get(entry.weights)?.delete(entry);
+  }
+
+  private add(weights: number, sequence: Sequence, before: Prefix | undefined, segment: KvSegment): void {
+    const keys = keysOf(weights, sequence).slice(Math.floor((before?.tokens ?? 0) / PREFIX_STEP));
+    const entry = new PrefixEntry(this, weights, sequence, before, segment, keys);
+    let besides = 0;
+    for (let part = before?.entry; part !== undefined; part = part.before?.entry) besides += part.bytes;
+    if (!this.memory.keep(entry, besides)) {
+      segment.release();
+      return;
+    }
+    for (const key of keys) this.found.set(key, entry);
+    const others = this.entries.get(weights) ?? new Set();
+    this.entries.set(weights, others.add(entry));
+    if (before?.tokens === before?.entry.length) before?.entry.continuations.add(entry);
+  }
+
+  /** @param keys of the sequence's steps */
+  private longest(keys: readonly string[], sequence: Sequence): Prefix | undefined {
+    let entry: PrefixEntry | undefined;
+    for (const key of keys) {
+      const next = this.found.get(key);
+      if (next === undefined) break;
+      entry = next;
+    }
+    if (entry === undefined) return undefined;
+    let tokens = commonLength(entry.sequence, sequence);
+    // What goes on by less than a step, as short answers do.
+    for (let next = continuing(entry, tokens, sequence); next !== undefined;) {
+      [entry, tokens] = [next, commonLength(next.sequence, sequence, tokens)];
+      next = continuing(entry, tokens, sequence);
+    }
+    return tokens < PREFIX_STEP ? undefined : { entry, tokens };
+  }
+}
+
+/** An entry that goes on, where one ends, as a sequence does. */
+function continuing(entry: PrefixEntry, tokens: number, sequence: Sequence): PrefixEntry | undefined {
+  if (tokens < entry.length) return undefined;
+  return [...entry.continuations].find((next) => commonLength(next.sequence, sequence, tokens) > tokens);
+}
+
+/** What a prefix builds on: the part of it that other entries hold. */
+function beforeOf({ entry, tokens }: Prefix): Prefix | undefined {
+  const { before } = entry;
+  return before === undefined ? undefined : { entry: before.entry, tokens: Math.min(before.tokens, tokens) };
+}
+
+/** One key for each whole step: equal for sequences that begin alike, different for others but for rare accidents. */
+function keysOf(weights: number, { tokenIds, images }: Sequence): string[] {
+  const keys: string[] = [];
+  let hash = 0x811c9dc5;
+  let other = weights | 0;
+  let image = 0;
+  const mix = (value: number): void => {
+    hash = Math.imul(hash ^ value, 0x01000193);
+    other = Math.imul(other ^ value, 0x5bd1e995) + 0x9e3779b9;
+    other ^= other >>> 15;
+  };
+  for (let place = 0; place < tokenIds.length; place += 1) {
+    mix(tokenIds[place]);
+    if (images[image]?.start === place) {
+      for (let index = 0; index < images[image].key.length; index += 1)
+        mix(images[image].key.charCodeAt(index));
+      image += 1;
+    }
+    if ((place + 1) % PREFIX_STEP === 0) keys.push(`${weights} ${place + 1} ${hash >>> 0} ${other >>> 0}`);
+  }
+  return keys;
+}

@@ -1,0 +1,66 @@
+import type { ResolvedInput } from '../training/data';
+
+/** Tokens and what is seen in the places of its images. */
+export interface Sequence {
+  tokenIds: Int32Array;
+  /** In order of their places. */
+  images: readonly PlacedImage[];
+}
+
+export interface PlacedImage {
+  /** Equal for equal images only. */
+  key: string;
+  /** Its first place. */
+  start: number;
+  /** Behind its last. */
+  end: number;
+}
+
+/** A prompt, followed by tokens that are no places of images. */
+export function sequenceOf(
+  { tokenIds, images }: ResolvedInput,
+  imageTokenId: number,
+  more: readonly number[] = [],
+): Sequence {
+  const all = new Int32Array(tokenIds.length + more.length);
+  all.set(tokenIds);
+  all.set(more, tokenIds.length);
+  return { tokenIds: all, images: placesOf({ tokenIds, images }, imageTokenId) };
+}
+
+/** The first tokens of a sequence. */
+export function beginningOf({ tokenIds, images }: Sequence, length: number): Sequence {
+  return { tokenIds: tokenIds.subarray(0, length), images: images.filter(({ start }) => start < length) };
+}
+
+/** Where the images of a prompt stand; between the places of one there may be text. */
+export function placesOf({ tokenIds, images }: ResolvedInput, imageTokenId: number): PlacedImage[] {
+  const placed: PlacedImage[] = [];
+  let image = -1;
+  let left = 0;
+  for (let place = 0; place < tokenIds.length; place += 1) {
+    if (tokenIds[place] !== imageTokenId) continue;
+    if (left === 0) {
+      image += 1;
+      if (images[image] === undefined) break;
+      placed.push({ key: images[image].key, start: place, end: place + 1 });
+      left = images[image].tokens;
+    }
+    placed[image].end = place + 1;
+    left -= 1;
+  }
+  return placed;
+}
+
+/** How many tokens two sequences begin with alike, known that `known` of them are. */
+export function commonLength(a: Sequence, b: Sequence, known = 0): number {
+  const most = Math.min(a.tokenIds.length, b.tokenIds.length);
+  let length = known;
+  while (length < most && a.tokenIds[length] === b.tokenIds[length]) length += 1;
+  for (let image = 0; image < Math.min(a.images.length, b.images.length); image += 1) {
+    const { key, start } = a.images[image];
+    if (start >= length) break;
+    if (key !== b.images[image].key) return start;
+  }
+  return length;
+}
