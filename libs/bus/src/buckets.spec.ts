@@ -42,6 +42,33 @@ describe('buckets', () => {
     expect((await bus.runsBucket.get<{ n: number }>('count'))?.value.n).toBe(10);
   });
 
+  it('lists keys, and forgets deleted ones, while others are written all the time', async () => {
+    const bucket = bus.runsBucket;
+    const names = Array.from({ length: 200 }, (_, index) => `k${index}.state`);
+    await Promise.all(names.map((name) => bucket.put(name, { name })));
+    await Promise.all(names.slice(100).map((name) => bucket.delete(name)));
+    const over = new AbortController();
+    const writing = (async () => {
+      while (!over.signal.aborted)
+        await Promise.all([bucket.put('a.lease', 1), bucket.put('z.lease', 1), bucket.put('k5.state', 1)]);
+    })();
+    try {
+      for (let round = 0; round < 20; round += 1) {
+        expect((await bucket.keys('*.state')).toSorted()).toEqual(names.slice(0, 100).toSorted());
+      }
+      await bucket.forgetDeleted(60_000);
+      expect(await bucket.deletedAt('k150.state')).not.toBeNull();
+      await bucket.forgetDeleted(0);
+      expect(await bucket.deletedAt('k150.state')).toBeNull();
+      expect((await bucket.keys()).toSorted()).toEqual(
+        ['a.lease', ...names.slice(0, 100), 'z.lease'].toSorted(),
+      );
+    } finally {
+      over.abort();
+      await writing;
+    }
+  });
+
   it.each([0, 1, 5_000, 300_000])('keeps a content of %d bytes once', async (size) => {
     const bytes = Buffer.alloc(size, 7);
     const hash = createHash('sha256').update(bytes).digest('hex');

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { Bucket, KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
+import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { readJson, type MessageClass, type Read } from './codec';
 import { BusError, tooLarge } from './errors';
 import { RETRIES, sleep } from '@ui-rl/retry';
+import { inBatches } from './in-batches';
 import { isTransient, withRetry } from './retry';
+import { countBySubject } from './run-messages';
 
 export interface KvEntry<T> {
   key: string;
@@ -24,6 +26,7 @@ export interface KvChange<T> {
 }
 
 const WRONG_REVISION = new Set([10071, 10164]);
+const NO_MESSAGE = new Set([10037, 10043]);
 
 /** JSON values by key. Every operation waits for the broker to come back. Keys: letters, digits, `-_=./`. */
 export class KvBucket {
@@ -110,18 +113,19 @@ export class KvBucket {
 
   /** Takes the markers of older deletions away. */
   async forgetDeleted(olderThanMs: number): Promise<void> {
-    await this.run('forget deleted keys', async (bucket) => {
-      if (bucket instanceof Bucket) await bucket.purgeDeletes(olderThanMs);
-    });
+    const latest = Date.now() - olderThanMs;
+    for (const entry of await this.list('>')) {
+      if (entry.operation === 'PUT' || entry.created.getTime() > latest) continue;
+      // By its number: the key may have been written again meanwhile.
+      await this.run(`forget ${entry.key}`, () =>
+        this.broker.jsm.streams.deleteMessage(this.stream, entry.revision).catch(unlessMissing),
+      );
+    }
   }
 
   /** Keys that exist, filtered by a NATS pattern such as `*.state`. */
   async keys(filter = '>'): Promise<string[]> {
-    return this.run('list keys', async (bucket) => {
-      const keys: string[] = [];
-      for await (const key of await bucket.keys(filter)) keys.push(key);
-      return keys;
-    });
+    return (await this.list(filter)).filter(({ operation }) => operation === 'PUT').map(({ key }) => key);
   }
 
   /**
@@ -147,6 +151,24 @@ export class KvBucket {
       }
       await sleep(RETRIES.broker.firstMs, stop);
     }
+  }
+
+  /**
+   * The last entry of each key, markers of deletions included. Asked for key by key: the client's own list ends where the broker
+   * says that nothing is pending, which nats-server 2.9 never says while others write.
+   */
+  private async list(filter: string): Promise<NatsEntry[]> {
+    const prefix = `$KV.${BUCKETS[this.bucket]}.`;
+    const subjects = await this.run(`list ${filter}`, () =>
+      countBySubject(this.broker, this.stream, prefix + filter),
+    );
+    const keys = [...subjects.keys()].map((subject) => subject.slice(prefix.length));
+    const read = (key: string) => this.run(`read ${key}`, (bucket) => bucket.get(key));
+    return (await inBatches(keys, read)).filter((entry) => entry !== null);
+  }
+
+  private get stream(): string {
+    return `KV_${BUCKETS[this.bucket]}`;
   }
 
   /** Current values, then changes, until the connection is lost or the signal aborts. */
@@ -219,6 +241,11 @@ export class KvBucket {
       operation(await this.open()),
     );
   }
+}
+
+/** Somebody else took it away. */
+function unlessMissing(error: unknown): void {
+  if (!(error instanceof JetStreamApiError && NO_MESSAGE.has(error.code))) throw error;
 }
 
 function parse(entry: NatsEntry): unknown {
