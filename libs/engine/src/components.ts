@@ -28,6 +28,9 @@ const engine: SamplerComponent = {
     Promise.resolve({
       publish: () => Promise.resolve(),
       sample: (request) => training.sample(request),
+      ...(training.moveSamples === undefined
+        ? {}
+        : { move: (from: string, to: string) => training.moveSamples!({ from, to }) }),
       retire: (weights) => training.releaseWeights(weights),
       stop: () => Promise.resolve(),
     }),

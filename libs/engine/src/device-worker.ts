@@ -71,6 +71,7 @@ export class DeviceWorker {
       this.inTurn(() => this.loadState(request)),
     saveWeightsForSampler: (request: { model: ModelName; name: string; dir?: string }) =>
       this.inTurn(() => this.saveWeights(request)),
+    moveSamples: (request: { from: ModelName; to: ModelName }) => this.moveSamples(request),
     releaseWeights: (name: ModelName) => this.inTurn(() => this.releaseWeights(name)),
     discardGradients: (model: ModelName) => this.inTurn(() => this.trained(model).discardGradients()),
     info: () => this.info(),
@@ -204,6 +205,17 @@ export class DeviceWorker {
     this.kept.set(name, kept);
     if (before !== undefined) await this.replace(before.weights);
     return infoOf(kept.weights);
+  }
+
+  private async moveSamples({ from, to }: { from: ModelName; to: ModelName }): Promise<void> {
+    const [old, others] = [this.weightsOf(from), this.weightsOf(to)];
+    if (old.network !== others.network) {
+      throw new EngineError(
+        'request',
+        `samples of "${from}" cannot go on with "${to}", which is another model`,
+      );
+    }
+    await this.running.device.generator.move(old.weights, others.weights);
   }
 
   private async releaseWeights(name: ModelName): Promise<void> {

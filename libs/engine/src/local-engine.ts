@@ -121,6 +121,10 @@ export class LocalEngine implements Engine {
     return this.inOrder('saveWeightsForSampler', request);
   }
 
+  moveSamples(request: { from: ModelName; to: ModelName }): Promise<void> {
+    return this.inOrder('moveSamples', request);
+  }
+
   releaseWeights(name: string): Promise<void> {
     // What was asked for before is still sampled, though its images take longer to be ready.
     const samples = [...this.preparing].filter(({ model }) => model === name);

@@ -2,6 +2,7 @@ import { CacheMemory } from '../caches/cache-memory';
 import { PrefixCache } from '../caches/prefix-cache';
 import { EngineError } from '../errors';
 import { Generator } from './generator';
+import type { GenerationResult } from './job';
 import type { TokenModel } from './token-model';
 import type { ResolvedInput } from '../training/data';
 import { HostKvCache } from '../kv-cache/host-kv-cache';
@@ -116,4 +117,100 @@ test('stopping rejects what is generated and what waits, and all that comes', as
   expect(await Promise.all(answers)).toEqual(answers.map(() => reason));
   await expect(asked.ask([1], 1)).rejects.toBe(reason);
   expect([asked.generator.rowsActive, asked.generator.rowsWaiting]).toEqual([0, 0]);
+});
+
+/** Says the token that is behind the last one by as many places as its weights have versions. */
+class Stepping extends Counting {
+  /** How often prompts were read, by the version that read them. */
+  readonly read: number[] = [];
+
+  override prefill(...[{ version }, , , prompts]: Parameters<TokenModel['prefill']>): Promise<Float32Array> {
+    this.read.push(...prompts.map(() => version));
+    return Promise.resolve(
+      stepped(
+        prompts.map(({ prompt }) => Array.from(prompt.tokenIds).at(-1)!),
+        version,
+      ),
+    );
+  }
+
+  override async decode(...[{ version }, , rows]: Parameters<TokenModel['decode']>): Promise<Float32Array> {
+    // As long as a pass, so that others come to their turn meanwhile.
+    await new Promise((resolve) => setImmediate(resolve));
+    return stepped(
+      rows.map(({ tokenId }) => tokenId),
+      version,
+    );
+  }
+}
+
+/** Never 7, which is forbidden. */
+function stepped(tokens: readonly number[], by: number): Float32Array {
+  return after(tokens.map((token) => ((token + by) % 7) - 1).map((token) => (token < 0 ? 7 : token)));
+}
+
+describe('weights that change while answers are generated', () => {
+  const named = (version: number): WeightSet => {
+    const data = Float32Array.of(version);
+    return new WeightSet(version, new Map([['w', { shape: [1], data }]]));
+  };
+
+  function askWith(
+    asked: Asked,
+    own: WeightSet,
+    movable: boolean,
+    maxTokens = 100,
+  ): Promise<GenerationResult> {
+    const request = {
+      prompt: { tokenIds: [1, 2], images: [] },
+      maxTokens,
+      temperature: 0,
+      topP: 1,
+      seed: 0,
+      movable,
+    };
+    return asked.generator.generate(asked.model, own, request);
+  }
+
+  /** How far each token is behind the one before, round the seven that there are. */
+  const steps = (tokens: readonly number[]): number[] =>
+    tokens.map((token, index) => (token - (index === 0 ? 2 : tokens[index - 1]) + 7) % 7);
+
+  it('are told for each token, and change only those that may be moved', async () => {
+    const model = new Stepping(256);
+    const asked = new Asked(model);
+    const [one, two, three] = [named(1), named(2), named(3)];
+    const [moved, pinned] = [askWith(asked, one, true), askWith(asked, one, false)];
+    await asked.generator.share(0.01);
+    await asked.generator.move(one, two);
+    expect(asked.generator.uses(one)).toBe(true);
+    // Its prompt was read by other weights: whoever comes now reads it again.
+    const later = askWith(asked, two, true, 60);
+    while (model.read.length < 3) await asked.generator.share(0.01);
+    // Twice before the next pass.
+    const between = named(9);
+    await Promise.all([asked.generator.move(two, between), asked.generator.move(between, three)]);
+    const { spans = [], ...result } = await moved;
+    expect(spans.map(({ version }) => version)).toEqual([1, 2, 3]);
+    expect(spans.map(({ digest }) => digest)).toEqual([one, two, three].map(({ digest }) => digest));
+    expect(spans.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(100);
+    expect(steps(result.tokens)).toEqual(
+      spans.flatMap(({ version, tokens }) => new Array<number>(tokens).fill(version)),
+    );
+    expect(result).toMatchObject({ version: 1, digest: one.digest });
+    const still = await pinned;
+    expect(still.spans).toBeUndefined();
+    expect(new Set(steps(still.tokens))).toEqual(new Set([1]));
+    expect((await later).version).toBe(2);
+    expect(model.read).toEqual([1, 1, 2]);
+    // Until there is nothing to generate.
+    await asked.generator.share(60_000);
+    expect(asked.generator.uses(one)).toBe(false);
+  });
+
+  it('changes nothing where nobody samples', async () => {
+    const asked = new Asked(new Stepping(256));
+    await asked.generator.move(named(1), named(2));
+    expect((await askWith(asked, named(2), true, 3)).spans).toBeUndefined();
+  });
 });

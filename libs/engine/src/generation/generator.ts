@@ -44,7 +44,7 @@ export class Generator {
 
   /** Whether weights are being sampled from, so that they must not change. */
   uses(weights: WeightSet): boolean {
-    return this.lanes.some((lane) => lane.weights === weights);
+    return this.lanes.some((lane) => lane.weights === weights || lane.nextWeights === weights);
   }
 
   /** Generates with the weights given; resolves when the response has ended. */
@@ -52,9 +52,19 @@ export class Generator {
     if (this.stopped !== undefined) return Promise.reject(this.stopped);
     const job = jobOf(model, request, this.options.maxSequence);
     return new Promise((resolve, reject) => {
-      this.laneOf(model, weights).waiting.push({ ...job, resolve, reject });
+      this.laneOf(model, weights, request.movable === true).waiting.push({ ...job, resolve, reject });
       this.running ??= this.run();
     });
+  }
+
+  /** What is movable and generated with some weights goes on with others; resolves when no pass of the old ones is for it any more. */
+  async move(from: WeightSet, to: WeightSet): Promise<void> {
+    if (from === to) return;
+    const moved = this.lanes.filter((lane) => lane.movable && lane.nextWeights === from);
+    for (const lane of moved) lane.moveTo(to);
+    while (moved.some((lane) => lane.weights === from && this.lanes.includes(lane))) {
+      await new Promise<void>((resolve) => this.onTurn.add(resolve));
+    }
   }
 
   /** Lets generation run for so long, or until there is nothing to generate. */
@@ -72,12 +82,12 @@ export class Generator {
     await this.running;
   }
 
-  private laneOf(model: TokenModel, weights: WeightSet): Lane {
-    let lane = this.lanes.find((each) => each.weights === weights);
+  private laneOf(model: TokenModel, weights: WeightSet, movable: boolean): Lane {
+    let lane = this.lanes.find((each) => each.nextWeights === weights && each.movable === movable);
     if (lane === undefined) {
       const { counts, prefixes } = this;
       const newCache = (maxLength: number): KvCache => this.cacheOf(model, maxLength);
-      lane = new Lane(model, weights, this.options, { counts, prefixes, newCache });
+      lane = new Lane(model, weights, movable, this.options, { counts, prefixes, newCache });
       this.lanes.push(lane);
     }
     return lane;

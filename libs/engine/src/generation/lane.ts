@@ -68,18 +68,39 @@ const SCORES = 2048 * 2048;
  */
 export const DETERMINISTIC_PART = 256;
 
-/** The sequences that are generated with one set of weights: requests that wait, and rows that advance together. */
+/**
+ * The sequences that are generated with one set of weights: requests that wait, and rows that advance together. Where they are movable
+ * they go on with other weights between two passes.
+ */
 export class Lane {
   readonly rows: Row[] = [];
   waiting: Job[] = [];
   cache: KvCache | undefined;
+  /** What the next pass changes to. */
+  private successor: WeightSet | undefined;
 
   constructor(
     readonly model: TokenModel,
-    readonly weights: WeightSet,
+    private current: WeightSet,
+    readonly movable: boolean,
     private readonly options: LaneOptions,
     private readonly parts: LaneParts,
   ) {}
+
+  /** Those of the pass in progress, or of the one before. */
+  get weights(): WeightSet {
+    return this.current;
+  }
+
+  /** Those of the next pass. */
+  get nextWeights(): WeightSet {
+    return this.successor ?? this.current;
+  }
+
+  /** The next pass is one of these weights. Keys and values of the tokens before stay as they are. */
+  moveTo(weights: WeightSet): void {
+    this.successor = weights;
+  }
 
   get isEmpty(): boolean {
     return this.rows.length === 0 && this.waiting.length === 0;
@@ -87,12 +108,20 @@ export class Lane {
 
   /** Reads requests into free rows, then one more token in each row. A failure rejects those it concerns. */
   async advance(): Promise<void> {
+    this.move();
     try {
       await this.admit();
       if (this.rows.length > 0) await this.decode();
     } catch (error) {
       for (const { job } of this.rows.splice(0)) job.reject(error);
     }
+  }
+
+  private move(): void {
+    if (this.successor === undefined) return;
+    this.current = this.successor;
+    this.successor = undefined;
+    for (const row of this.rows) row.isMixed = true;
   }
 
   /** Rejects all that waits for a row. */
@@ -128,7 +157,7 @@ export class Lane {
    */
   private sharePrompt(): boolean {
     for (const [index, job] of this.waiting.entries()) {
-      const source = this.rows.findIndex((row) => row.job.promptKey === job.promptKey);
+      const source = this.rows.findIndex((row) => !row.isMixed && row.job.promptKey === job.promptKey);
       if (source < 0 || !this.canShare(job)) continue;
       this.waiting.splice(index, 1);
       try {
@@ -272,7 +301,7 @@ export class Lane {
   private async keepEnded(cache: KvCache): Promise<void> {
     if (this.options.deterministic) return;
     for (const [index, row] of this.rows.entries()) {
-      if (stopReason(row, this.options.maxSequence) === undefined) continue;
+      if (row.isMixed || stopReason(row, this.options.maxSequence) === undefined) continue;
       await this.parts.prefixes.keep(this.weights, cachedSequence(row), cache, index);
     }
   }
@@ -292,14 +321,13 @@ export class Lane {
   }
 
   private sample(row: Row, probabilities: Float32Array, index: number): void {
-    sampleRow(this.model, row, probabilities, index);
+    sampleRow(this.model, this.weights, row, probabilities, index);
     this.parts.counts.generatedTokens += 1;
   }
 
   /** Answers the rows that have ended and moves the last rows into their slots. */
   private async retire(cache: KvCache): Promise<void> {
     await this.keepEnded(cache);
-    const { version, digest } = this.weights;
     for (let index = this.rows.length - 1; index >= 0; index -= 1) {
       const row = this.rows[index];
       const reason = stopReason(row, this.options.maxSequence);
@@ -309,8 +337,10 @@ export class Lane {
         cache.copyRow(this.rows.length, index, last.cached);
         this.rows[index] = last;
       }
-      const { tokens, logprobs } = row;
-      row.job.resolve({ tokens, logprobs, stopReason: reason, version, digest });
+      const { tokens, logprobs, spans } = row;
+      const [{ version, digest }] = spans;
+      const changed = spans.length > 1 ? { spans } : {};
+      row.job.resolve({ tokens, logprobs, stopReason: reason, version, digest, ...changed });
     }
   }
 }

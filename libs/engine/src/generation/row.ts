@@ -1,3 +1,4 @@
+import type { WeightsInfo, WeightsSpan } from '@ui-rl/plugin-kit';
 import { uniformAt } from '@ui-rl/random';
 import type { Sequence } from '../caches/sequence';
 import type { Job } from './job';
@@ -9,6 +10,10 @@ export interface Row {
   job: Job;
   tokens: number[];
   logprobs: number[];
+  /** Which weights sampled which tokens. */
+  spans: WeightsSpan[];
+  /** Keys and values of its cache are those of other weights than the ones it goes on with: they are for nobody else. */
+  isMixed: boolean;
   /** The token the next pass appends: the last that was sampled, or the prompt's last. */
   next: number;
   /** Tokens in the cache: all before `next`. */
@@ -23,14 +28,18 @@ export const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0, tempe
 /** A row whose prompt has been read. */
 export function readRow(job: Job): Row {
   const cached = job.request.prompt.tokenIds.length;
-  return { job, tokens: [], logprobs: [], next: 0, cached, position: job.position };
+  return { job, ...unsampled(), next: 0, cached, position: job.position };
 }
 
 /** A row whose prompt is in the cache but for the last token, which the next pass appends. */
 export function sharedRow(job: Job): Row {
   const { tokenIds } = job.request.prompt;
   const cached = tokenIds.length - 1;
-  return { job, tokens: [], logprobs: [], next: tokenIds[cached], cached, position: job.position - 1 };
+  return { job, ...unsampled(), next: tokenIds[cached], cached, position: job.position - 1 };
+}
+
+function unsampled(): Pick<Row, 'tokens' | 'logprobs' | 'spans' | 'isMixed'> {
+  return { tokens: [], logprobs: [], spans: [], isMixed: false };
 }
 
 /** The tokens of a row that are in the cache. */
@@ -50,9 +59,16 @@ export function decodeInput({ job, next, cached, position }: Row): DecodeInput {
 
 /**
  * Draws a row's next token.
+ * @param weights those of the pass
  * @param probabilities [rows of the pass, vocab], of which row `index` is its own
  */
-export function sampleRow(model: TokenModel, row: Row, probabilities: Float32Array, index: number): void {
+export function sampleRow(
+  model: TokenModel,
+  weights: WeightsInfo,
+  row: Row,
+  probabilities: Float32Array,
+  index: number,
+): void {
   const { vocabSize, forbiddenTokenIds } = model;
   const own = probabilities.subarray(index * vocabSize, (index + 1) * vocabSize);
   const { request } = row.job;
@@ -61,6 +77,13 @@ export function sampleRow(model: TokenModel, row: Row, probabilities: Float32Arr
   row.tokens.push(token);
   row.next = token;
   row.logprobs.push(logprob);
+  extendSpans(row.spans, weights);
+}
+
+function extendSpans(spans: WeightsSpan[], { version, digest }: WeightsInfo): void {
+  const last = spans.at(-1);
+  if (last?.digest === digest) last.tokens += 1;
+  else spans.push({ version, digest, tokens: 1 });
 }
 
 /** Why a row has ended; undefined for one that goes on. */

@@ -3,11 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine, SampleRequest, SampleResult, TrainedModel } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
+import { eventually } from '@ui-rl/testkit';
 import {
   adapter,
   allWeights,
   fixtures,
   importanceSampling,
+  scratchFolder,
   TestModel,
   train,
   type Prompt,
@@ -17,6 +19,7 @@ import {
 const fixture = join(fixtures, 'qwen3-vl-a');
 
 let model: TestModel;
+const scratch = scratchFolder('sample');
 beforeAll(async () => (model = await TestModel.of('qwen3-vl-a', ['0.png', '1.png', '2.png'])));
 afterEach(() => model.stop());
 
@@ -112,6 +115,40 @@ describe('sampling', () => {
     [5, 3, 1, 0, 2, 4].forEach((index, place) => expect(together[place]).toEqual(alone[index]));
     const other = await model.start({ deterministic: true });
     expect(await sample(other, 4)).toEqual(alone[4]);
+  });
+
+  it('goes on with other weights between two tokens where it may, and says which token is of which', async () => {
+    const engine = await model.start({ models: [adapter()], maxSequence: 256 });
+    const [changes, dir] = [{ model: 'begin', maxTokens: 120, seed: 4 }, join(scratch, 'state')];
+    await engine.saveWeightsForSampler({ model: 'policy', name: 'begin' });
+    await engine.saveState({ model: 'policy', dir });
+    await engine.saveWeightsForSampler({ model: 'policy', name: 'same', dir });
+    const request = { ...model.request(model.prompt(1), changes), movable: true };
+    const alone = await engine.sample({ ...request, movable: false });
+    await train(engine, [model.datum(model.prompt(1), [20, 30])], { learningRate: 0.05 });
+    const { digest } = await engine.saveWeightsForSampler({ model: 'policy', name: 'next' });
+    const moved = async (to: string): Promise<SampleResult> => {
+      const { generatedTokens: before } = await engine.info();
+      const sampling = engine.sample(request);
+      await eventually(
+        'a few tokens',
+        async () => Number((await engine.info()).generatedTokens) > Number(before) + 3,
+        10_000,
+        1,
+      );
+      await engine.moveSamples!({ from: 'begin', to });
+      return sampling;
+    };
+    // Keys and values of the tokens before stay, so that weights of the same numbers change nothing.
+    expect(await moved('same')).toEqual(alone);
+    const { spans = [], tokens, logprobs } = await moved('next');
+    expect(spans.map((span) => span.digest)).toEqual([alone.digest, digest]);
+    const [{ tokens: first }, { tokens: second }] = spans;
+    expect(first + second).toBe(tokens.length);
+    expect(tokens.slice(0, first)).toEqual(alone.tokens.slice(0, first));
+    expect(logprobs.slice(0, first)).toEqual(alone.logprobs.slice(0, first));
+    expect(tokens).not.toEqual(alone.tokens);
+    await expect(engine.moveSamples!({ from: 'begin', to: 'base' })).rejects.toThrow('another model');
   });
 
   it('ends at stop tokens, at the limit, and where the sequence is full', async () => {

@@ -57,6 +57,8 @@ export interface SampleRequest {
   seed: number;
   /** Tokens that end the answer besides the model's own. */
   stop?: readonly number[];
+  /** May go on with other weights after some of its tokens (`moveSamples`). */
+  movable?: boolean;
 }
 
 export interface SampleResult {
@@ -65,8 +67,15 @@ export interface SampleResult {
   /** Log-probability of each token under softmax(logits / temperature), at temperature 1 for greedy decoding. */
   logprobs: number[];
   stopReason: 'stop' | 'length';
-  /** Digest of the weights that sampled. */
+  /** Digest of the weights that sampled; of the first ones where others went on. */
   digest: string;
+  /** Which weights sampled which tokens, in order, where others went on. */
+  spans?: readonly WeightsSpan[];
+}
+
+/** Tokens in a row that the same weights sampled. */
+export interface WeightsSpan extends WeightsInfo {
+  tokens: number;
 }
 
 export interface ForwardRequest {
@@ -153,6 +162,12 @@ export interface Engine {
   loadState(request: { model: ModelName; dir: string; optimizer: boolean }): Promise<WeightsInfo>;
   /** Keeps the newest weights of a model, or those of a folder that `saveState` wrote, under a name that `sample` understands. */
   saveWeightsForSampler(request: { model: ModelName; name: string; dir?: string }): Promise<WeightsInfo>;
+  /**
+   * Samples of `from` that are `movable` go on with the weights `to` of the same model from their next token on; keys and values of the
+   * tokens before stay as they are (PipelineRL, arXiv 2509.19128). Resolves when no token of theirs is sampled by `from` any more. Engines
+   * that cannot do that do not have it.
+   */
+  moveSamples?(request: { from: ModelName; to: ModelName }): Promise<void>;
   /** Lets go of such weights; what is being sampled with them ends normally. */
   releaseWeights(name: string): Promise<void>;
   /** Forgets accumulated gradients. */

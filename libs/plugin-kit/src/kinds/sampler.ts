@@ -13,6 +13,8 @@ export interface Sampler {
   publish(weights: string): Promise<void>;
   /** `request.model` names published weights. */
   sample(request: SampleRequest): Promise<SampleResult>;
+  /** What is `movable` and sampled with `from` goes on with `to`, see `Engine.moveSamples`. Samplers that cannot do that do not have it. */
+  move?(from: string, to: string): Promise<void>;
   /** No request will name these weights any more: they are released, in the engine, too. What is being sampled with them ends normally. */
   retire(weights: string): Promise<void>;
   stop(): Promise<void>;
