@@ -165,7 +165,7 @@ describe.each(backends)('records on %s', (_name, start) => {
     await dataSource.query(`DELETE FROM runs`);
   });
 
-  test('a turn keeps its actions in order and what it was paid, an episode the state it began in', async () => {
+  test('a turn keeps its actions in order, what it was paid and who sampled it, an episode the state it began in', async () => {
     const paid = trajectory('r-paid', {
       initialState: { screen: 'home' },
       finalState: { screen: 'settings' },
@@ -176,13 +176,14 @@ describe.each(backends)('records on %s', (_name, start) => {
       { action: 'click', x: 1, y: 2 },
       { action: 'type', text: 'milk' },
     ];
-    Object.assign(paid.turns[0], { actions, reward: 0.25, rewards: { near: 0.25 } });
+    const policySpans = [7, 8].map((version) => ({ version, digest: `d${version}`, tokens: 1 }));
+    Object.assign(paid.turns[0], { actions, reward: 0.25, rewards: { near: 0.25 }, policySpans });
     await recordAll([paid]);
     expect(await findEpisode(database.dataSource, 'r-paid')).toMatchObject({
       initialState: { screen: 'home' },
       finalState: { screen: 'settings' },
       rewards: { near: 0.25, done: 0.5 },
-      turns: [{ actions, reward: 0.25, rewards: { near: 0.25 } }],
+      turns: [{ actions, reward: 0.25, rewards: { near: 0.25 }, policySpans }],
     });
     await database.dataSource.query(`DELETE FROM runs`);
   });

@@ -76,6 +76,7 @@ export function turnRows(source: Trajectory): TurnEntity[] {
     temperature: turn.temperature,
     policyVersion: turn.policyVersion,
     adapterDigest: turn.adapterDigest,
+    policySpans: storable(turn.policySpans ?? null),
     screenshot: turn.screenshot,
     policyMs: turn.policyMs,
     envMs: turn.envMs,

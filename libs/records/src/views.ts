@@ -1,5 +1,5 @@
 /** What the queries answer: plain data, times as ISO 8601, ready to be sent as JSON. */
-import type { Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+import type { PolicySpan, Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
 
 export interface EvaluationView {
   evaluationId: string;
@@ -144,6 +144,8 @@ export interface TurnView {
   temperature: number;
   policyVersion: number;
   adapterDigest: string;
+  /** Who sampled which tokens where the weights changed between them; null where one policy sampled all. */
+  policySpans: PolicySpan[] | null;
   policyMs: number;
   envMs: number;
   /** What the rewards paid in this turn; null where none pays by turns. */

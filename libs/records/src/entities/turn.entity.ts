@@ -1,3 +1,4 @@
+import type { PolicySpan } from '@ui-rl/contracts';
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { TrajectoryEntity } from './trajectory.entity';
 
@@ -34,6 +35,10 @@ export class TurnEntity {
 
   @Column({ name: 'adapter_digest', type: 'text' })
   adapterDigest: string;
+
+  /** Who sampled which tokens where the weights changed between them; null where one policy sampled all. */
+  @Column({ name: 'policy_spans', type: 'jsonb', nullable: true })
+  policySpans: PolicySpan[] | null;
 
   @Column({ type: 'text' })
   text: string;

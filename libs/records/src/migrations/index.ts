@@ -2,6 +2,7 @@ import { CreateRecords1763596800000 } from './1763596800000-create-records';
 import { TurnsWithSeveralActions1795305600000 } from './1795305600000-turns-with-several-actions';
 import { RunsWithConfiguration1795320000000 } from './1795320000000-runs-with-configuration';
 import { EvaluationsWithoutRate1795330000000 } from './1795330000000-evaluations-without-rate';
+import { TurnsWithPolicySpans1795340000000 } from './1795340000000-turns-with-policy-spans';
 
 /** In order; a new one goes to the end. */
 export const migrations = [
@@ -9,4 +10,5 @@ export const migrations = [
   TurnsWithSeveralActions1795305600000,
   RunsWithConfiguration1795320000000,
   EvaluationsWithoutRate1795330000000,
+  TurnsWithPolicySpans1795340000000,
 ];

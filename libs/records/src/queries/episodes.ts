@@ -1,4 +1,4 @@
-import type { Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+import type { PolicySpan, Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
 import type { EpisodeDetail, EpisodeFilter, EpisodePage, EpisodeSummary, TurnView } from '../views';
 import { iso } from './values';
@@ -140,6 +140,7 @@ interface TurnRow {
   temperature: number;
   policy_version: number;
   adapter_digest: string;
+  policy_spans: PolicySpan[] | null;
   policy_ms: number;
   env_ms: number;
   reward: number | null;
@@ -149,7 +150,8 @@ interface TurnRow {
 async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> {
   const rows = await dataSource.query<TurnRow[]>(
     `SELECT index, text, actions, parse_error, outcome, screenshot, cardinality(prompt_token_ids) AS prompt_tokens,
-       image_tokens, token_ids, logprobs, temperature, policy_version, adapter_digest, policy_ms, env_ms, reward, rewards
+       image_tokens, token_ids, logprobs, temperature, policy_version, adapter_digest, policy_spans,
+       policy_ms, env_ms, reward, rewards
      FROM turns WHERE trajectory_id = $1 ORDER BY index`,
     [id],
   );
@@ -167,6 +169,7 @@ async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> 
     temperature: row.temperature,
     policyVersion: row.policy_version,
     adapterDigest: row.adapter_digest,
+    policySpans: row.policy_spans,
     policyMs: row.policy_ms,
     envMs: row.env_ms,
     reward: row.reward,

@@ -88,11 +88,18 @@ function Turn({ turn, run }: { turn: TurnView; run: string }) {
         <Logprobs turn={turn} />
         <Paid turn={turn} />
         <p className="muted">
-          policy {duration(turn.policyMs)} · env {duration(turn.envMs)}
+          policy {duration(turn.policyMs)} · env {duration(turn.envMs)} · {samplersOf(turn)}
         </p>
       </figcaption>
     </figure>
   );
+}
+
+/** Which policy sampled, and where another one went on, how many tokens each. */
+function samplersOf({ policyVersion, policySpans }: TurnView): string {
+  if (policySpans === null) return `sampled by ${policyVersion}`;
+  const parts = policySpans.map(({ version, tokens }) => `${version} (${count(tokens)} tokens)`);
+  return `sampled by ${parts.join(', then ')}`;
 }
 
 function Actions({ turn: { actions, outcome } }: { turn: TurnView }) {
