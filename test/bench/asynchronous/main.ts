@@ -1,0 +1,99 @@
+import 'reflect-metadata';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { TestFleet } from '../../e2e/support/fleet';
+import { measured, MODES, runFile, table, type Mode, type Row, type Setting } from './measure';
+
+const HELP = `npm run bench:async -- [options]      asynchronous against synchronous training, the environment being far away
+
+Rows that the ledger has are not run again; stop it at any time. Build first (npm run build), and leave the machine alone.
+
+  --seeds LIST       a run of each mode for each (0,1,2)
+  --modes LIST       of ${MODES.join(', ')} (all)
+  --steps N          training steps (60)
+  --sessions N       episodes at once (64)
+  --groups N         groups of a batch (4)
+  --group-size N     episodes of a group (8)
+  --bound N          steps off-policy where a run is asynchronous (2)
+  --latency A-B      milliseconds that are added to every action (200-1000)
+  --ledger FILE      one row a line (test/bench/asynchronous/ledger.jsonl)
+`;
+
+const RUN_MS = 4 * 3_600_000;
+
+async function play(mode: Mode, seed: number, setting: Setting): Promise<Row> {
+  const fleet = await TestFleet.start({ plugins: [join(__dirname, 'far.cjs')] });
+  try {
+    const log = await fleet.createRun(`${mode.replace('_', '-')}-${seed}`, runFile(mode, seed, setting));
+    await fleet.completes(log, RUN_MS);
+    const published = {
+      steps: log.steps,
+      phases: log.events('phase'),
+      evaluations: log.events('evaluation'),
+      trajectories: log.trajectories,
+    };
+    const bound = mode === 'synchronous' ? 0 : setting.bound;
+    return { mode, seed, commit: commit(), ...setting, ...measured(published, setting, bound) };
+  } finally {
+    await fleet.stop();
+  }
+}
+
+function commit(): string {
+  return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8', cwd: __dirname }).trim();
+}
+
+function readLedger(file: string): Row[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row);
+}
+
+/** Whether a row is of that run, whichever commit it was. */
+function isOf(row: Row, mode: Mode, seed: number, setting: Setting): boolean {
+  const own = { mode, seed, ...setting };
+  return Object.entries(own).every(([name, value]) => String(row[name as keyof Row]) === String(value));
+}
+
+async function main(): Promise<void> {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    options: {
+      ...{ seeds: text, modes: text, steps: text, sessions: text, groups: text, 'group-size': text },
+      ...{ bound: text, latency: text, ledger: text, help: { type: 'boolean' } },
+    },
+  });
+  if (values.help === true) return console.log(HELP);
+  const [least, most] = (values.latency ?? '200-1000').split('-').map(Number);
+  const setting: Setting = {
+    steps: Number(values.steps ?? 60),
+    sessions: Number(values.sessions ?? 64),
+    groupsPerBatch: Number(values.groups ?? 4),
+    groupSize: Number(values['group-size'] ?? 8),
+    bound: Number(values.bound ?? 2),
+    latency: [least, most],
+  };
+  const ledger = values.ledger ?? join(__dirname, 'ledger.jsonl');
+  const modes = (values.modes ?? MODES.join()).split(',') as Mode[];
+  const rows = readLedger(ledger);
+  for (const seed of (values.seeds ?? '0,1,2').split(',').map(Number)) {
+    for (const mode of modes) {
+      if (rows.some((row) => isOf(row, mode, seed, setting))) continue;
+      const row = await play(mode, seed, setting);
+      rows.push(row);
+      appendFileSync(ledger, `${JSON.stringify(row)}\n`);
+      console.log(
+        `${mode}, seed ${seed}: ${row.episodesPerMinute.toFixed(0)} episodes/min, success ${row.success}`,
+      );
+    }
+  }
+  const own = rows.filter((row) => isOf(row, row.mode, row.seed, setting));
+  console.log(`\n${table(own)}`);
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});
