@@ -22,6 +22,7 @@ import {
 } from 'class-validator';
 import { IsId, IsRequestId, IsRunId, IsSha256, IsToken } from './ids';
 import { Task } from './task';
+import { PolicySpan } from './trajectory';
 import { Count, FiniteNumbers, TokenIds } from './limits';
 
 /** Of one prompt: a history of hundreds of turns. */
@@ -143,6 +144,18 @@ export class EnvCloseReply {
   @IsOptional()
   @IsObject()
   state: Record<string, unknown> | null;
+
+  /** How long the session was open, in milliseconds. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  openMs?: number;
+
+  /** How long of that nothing was asked of it, in milliseconds. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  idleMs?: number;
 }
 
 /** Text or image of a message; images name a blob of the request by its index. */
@@ -247,11 +260,20 @@ export class PolicyActReply {
   @IsIn(['stop', 'length'])
   finishReason: 'stop' | 'length';
 
+  /** The policy that sampled; the first one where the weights changed meanwhile. */
   @Count()
   policyVersion: number;
 
+  /** Of its weights. */
   @IsString()
   adapterDigest: string;
+
+  /** Who sampled which tokens where the weights changed between them. */
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PolicySpan)
+  policySpans?: PolicySpan[];
 }
 
 /** Pixels. */

@@ -8,6 +8,7 @@ import {
   IsObject,
   IsOptional,
   IsString,
+  Min,
   ValidateNested,
 } from 'class-validator';
 import { IsId, IsSha256 } from './ids';
@@ -21,6 +22,21 @@ export type TrajectoryStatus = (typeof TRAJECTORY_STATUSES)[number];
 function earlierActions(turn: { action?: unknown }): unknown[] | undefined {
   if (!('action' in turn)) return undefined;
   return turn.action === null ? [] : [turn.action];
+}
+
+/** Sampled tokens in a row that the same policy sampled. */
+export class PolicySpan {
+  /** Policy version. */
+  @Count()
+  version: number;
+
+  /** Of its weights. */
+  @IsString()
+  digest: string;
+
+  @Count()
+  @Min(1)
+  tokens: number;
 }
 
 /** One turn of an episode: exactly what the policy read and what it sampled. Training never tokenizes again. */
@@ -52,11 +68,20 @@ export class Turn {
   @IsNumber()
   temperature: number;
 
+  /** The policy that sampled; the first one where the weights changed meanwhile. */
   @Count()
   policyVersion: number;
 
+  /** Of its weights. */
   @IsString()
   adapterDigest: string;
+
+  /** Who sampled which tokens, in their order, where the weights changed between them; absent where one policy sampled all. */
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PolicySpan)
+  policySpans?: PolicySpan[];
 
   /** The sampled text. */
   @IsString()
@@ -98,6 +123,31 @@ export class Turn {
   @IsOptional()
   @NumbersByName()
   rewards?: Record<string, number>;
+}
+
+/** How long those who played an episode had nothing to do, by clocks of their own. */
+export class IdleTimes {
+  /** The place of the actor that played it was free before, in milliseconds. */
+  @IsNumber()
+  @Min(0)
+  actorMs: number;
+
+  /** From the first frame's request to the end of the episode, in milliseconds. */
+  @IsNumber()
+  @Min(0)
+  playedMs: number;
+
+  /** Of the session that it ended in: how long that was open, in milliseconds; absent where its environment does not say. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  sessionMs?: number;
+
+  /** How long of that nothing was asked of it, in milliseconds. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  sessionIdleMs?: number;
 }
 
 /** One episode. Published to `uirl.trajectory.<run>.<purpose>` with the rollout id as message id. */
@@ -151,6 +201,11 @@ export class Trajectory {
   /** Actor that played it. */
   @IsId()
   actor: string;
+
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => IdleTimes)
+  idle?: IdleTimes;
 
   /** ISO 8601. */
   @IsString()

@@ -1,4 +1,4 @@
-import type { PolicyActReply } from '@ui-rl/contracts';
+import type { PolicyActReply, PolicySpan } from '@ui-rl/contracts';
 import type { SampleResult } from '@ui-rl/plugin-kit';
 
 /** What a reply repeats of the prompt that was read. */
@@ -13,14 +13,17 @@ export interface Answered {
   text: string;
   /** The step whose weights answered; 0 outside of a run. */
   policyVersion: number;
+  /** Where the weights changed meanwhile: the step of those with a digest. */
+  versionOf?: (digest: string) => number;
 }
 
 /** The reply to a turn: the tokens as they were read and sampled, so that nothing has to be tokenized again. */
 export function actReply(
   prompt: ReadPrompt,
   result: SampleResult,
-  { text, policyVersion }: Answered,
+  { text, policyVersion, versionOf }: Answered,
 ): PolicyActReply {
+  const policySpans = spansOf(result, versionOf);
   return {
     promptTokenIds: prompt.tokenIds,
     promptImages: prompt.images.map(({ sha256 }) => sha256),
@@ -29,9 +32,15 @@ export function actReply(
     logprobs: result.logprobs,
     text,
     finishReason: result.stopReason,
-    policyVersion,
+    policyVersion: policySpans?.[0].version ?? policyVersion,
     adapterDigest: result.digest,
+    ...(policySpans === undefined ? {} : { policySpans }),
   };
+}
+
+function spansOf({ spans }: SampleResult, versionOf: Answered['versionOf']): PolicySpan[] | undefined {
+  if (spans === undefined || versionOf === undefined) return undefined;
+  return spans.map(({ digest, tokens }) => ({ version: versionOf(digest), digest, tokens }));
 }
 
 /** Whether an answer failed by what was asked: engines and samplers say so by a category, whatever class their errors have. */

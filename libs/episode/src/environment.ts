@@ -4,6 +4,12 @@ import type { StepOutcome } from '@ui-rl/plugin-kit';
 /** What an environment reports of itself; null where it reports nothing. */
 export type State = Record<string, unknown> | null;
 
+/** How long a session was open, and how long of that nothing was asked of it; in milliseconds. */
+export interface SessionUse {
+  openMs: number;
+  idleMs: number;
+}
+
 /** The environment of one episode, wherever it runs. What fails there is thrown as an `EpisodeFailure`. */
 export interface EpisodeEnvironment {
   readonly firstFrame: Screenshot;
@@ -13,6 +19,8 @@ export interface EpisodeEnvironment {
   step(stepId: string, action: object): Promise<StepOutcome>;
   /** Ends the session; the state that verifiers judge. */
   close(): Promise<State>;
+  /** How it was used, in milliseconds; undefined until it was closed, or where it does not say. */
+  readonly use?: SessionUse | undefined;
   /** Ends the session without interest in its state. Never throws and does not wait. */
   discard(): void;
 }

@@ -1,6 +1,6 @@
 export { actReply, isFaultOfRequest } from './act-reply';
 export { Clock } from './clock';
-export { mayOpenLater, type EpisodeEnvironment, type State } from './environment';
+export { mayOpenLater, type EpisodeEnvironment, type SessionUse, type State } from './environment';
 export { EpisodeFailure, Stopped } from './failure';
 export { IsolatedComponent } from './isolation/isolated-component';
 export {

@@ -1,12 +1,13 @@
-import type { RolloutRequest, Trajectory } from '@ui-rl/contracts';
+import type { IdleTimes, RolloutRequest, Trajectory } from '@ui-rl/contracts';
 import { Clock } from './clock';
-import type { EpisodeEnvironment, State } from './environment';
+import type { EpisodeEnvironment, SessionUse, State } from './environment';
 import { EpisodeFailure } from './failure';
 import { judge } from './judge';
 import type { EpisodePlan } from './plan';
 import { type EpisodeProgress, playTurns } from './play';
 import type { Policy } from './policy';
 import { Screenshots, type ScreenshotStore } from './screenshots';
+import { roundMs } from './turn';
 
 export interface RolloutContext {
   plan: EpisodePlan;
@@ -23,6 +24,8 @@ export interface RolloutContext {
   stopping: AbortSignal;
   /** Times the episode begins again because its session was lost. */
   restarts: number;
+  /** How long the place it is played in was free before, in milliseconds; 0 unless given. */
+  idleMs?: number;
 }
 
 /**
@@ -34,6 +37,7 @@ export interface RolloutContext {
 export async function playRollout(request: RolloutRequest, context: RolloutContext): Promise<Trajectory> {
   const { plan, restarts } = context;
   const startedAt = new Date();
+  const began = performance.now();
   const clock = new Clock('the episode', plan.episodeTimeoutMs, context.stopping);
   const screenshots = new Screenshots(context.screenshots);
   for (let restart = 0; ; restart++) {
@@ -41,7 +45,8 @@ export async function playRollout(request: RolloutRequest, context: RolloutConte
     try {
       const played = await attempt.play(restart);
       await clock.race(screenshots.finish());
-      return trajectory(request, context.actor, startedAt, played);
+      const idle = idleTimes(context, began, attempt.use);
+      return trajectory(request, context.actor, startedAt, { ...played, idle });
     } catch (error) {
       if (!(error instanceof EpisodeFailure)) throw error;
       if (error.restartable && restart < restarts) {
@@ -61,6 +66,14 @@ export async function playRollout(request: RolloutRequest, context: RolloutConte
 }
 
 type Played = Partial<Trajectory> & Pick<Trajectory, 'status' | 'turns'>;
+
+function idleTimes({ idleMs = 0 }: RolloutContext, began: number, use: SessionUse | undefined): IdleTimes {
+  return {
+    actorMs: roundMs(idleMs),
+    playedMs: roundMs(performance.now() - began),
+    ...(use === undefined ? {} : { sessionMs: use.openMs, sessionIdleMs: use.idleMs }),
+  };
+}
 
 /** A trajectory without verdict and reward unless `played` holds them. */
 export function trajectory(
@@ -84,6 +97,8 @@ export function trajectory(
 /** One try at an episode, from its first frame. */
 class Attempt {
   progress: EpisodeProgress | null = null;
+  /** How its session was used, once that was closed. */
+  use: SessionUse | undefined;
 
   constructor(
     private readonly request: RolloutRequest,
@@ -116,6 +131,7 @@ class Attempt {
       );
       const stateAfter = await environment.close();
       closed = true;
+      this.use = environment.use;
       return await this.judged(status, progress, environment.initialState, stateAfter);
     } finally {
       if (!closed) environment.discard();

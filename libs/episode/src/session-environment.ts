@@ -2,7 +2,7 @@ import type { RolloutRequest, Screenshot } from '@ui-rl/contracts';
 import type { Reply, Sessions, StepOutcome } from '@ui-rl/plugin-kit';
 import { RETRIES } from '@ui-rl/retry';
 import type { Clock } from './clock';
-import { mayOpenLater, type EpisodeEnvironment, type State } from './environment';
+import { mayOpenLater, type EpisodeEnvironment, type SessionUse, type State } from './environment';
 import { EpisodeFailure } from './failure';
 
 export interface SessionTimes {
@@ -14,6 +14,8 @@ export interface SessionTimes {
 
 /** A session of an environment in this process. */
 export class SessionEnvironment implements EpisodeEnvironment {
+  use: SessionUse | undefined;
+
   private constructor(
     private readonly sessions: Sessions,
     private readonly times: SessionTimes,
@@ -42,7 +44,9 @@ export class SessionEnvironment implements EpisodeEnvironment {
   }
 
   async close(): Promise<State> {
-    return valueOf('close', await this.sessions.closeSession(this.sessionId)).state;
+    const { state, ...use } = valueOf('close', await this.sessions.closeSession(this.sessionId));
+    this.use = use;
+    return state;
   }
 
   discard(): void {

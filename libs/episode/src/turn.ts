@@ -66,6 +66,7 @@ export function beginTurn(
     temperature,
     policyVersion: reply.policyVersion,
     adapterDigest: reply.adapterDigest,
+    ...(reply.policySpans === undefined ? {} : { policySpans: reply.policySpans }),
     text: reply.text,
     actions: [],
     screenshot: screenshot.sha256,

@@ -20,7 +20,13 @@ export { ComponentRegistry, missingComponent, type LoadedComponent } from './reg
 export { loadComponents, type LoadComponentsOptions } from './load';
 export { didYouMean, nearest } from './nearest';
 export { isRecord, show } from './show';
-export { Sessions, type OpenSession, type SessionsOptions, type StepSession } from './sessions';
+export {
+  Sessions,
+  type ClosedSession,
+  type OpenSession,
+  type SessionsOptions,
+  type StepSession,
+} from './sessions';
 export { startThread } from './threads/start-thread';
 export { callPlugin } from './call-plugin';
 export { readTask } from './read-task';

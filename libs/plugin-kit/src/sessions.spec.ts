@@ -73,7 +73,8 @@ describe('Sessions', () => {
     const [first, second] = await Promise.all([sessions.step(step), sessions.step(step)]);
     const third = await sessions.step(step);
     const closed = await sessions.closeSession(sessionId);
-    expect(closed).toEqual({ ok: true, value: { state: { clicks: 1 } } });
+    const [openMs, idleMs] = [expect.any(Number) as number, expect.any(Number) as number];
+    expect(closed).toEqual({ ok: true, value: { state: { clicks: 1 }, openMs, idleMs } });
     expect(second).toBe(first);
     expect(third).toBe(first);
     expect(await sessions.step(step)).toBe(first);

@@ -39,7 +39,15 @@ interface OpenedSession {
   state: State;
 }
 
-type CloseReply = Reply<{ state: State }>;
+export interface ClosedSession {
+  state: State;
+  /** How long it was open, in milliseconds. */
+  openMs: number;
+  /** How long of that nothing was asked of it. */
+  idleMs: number;
+}
+
+type CloseReply = Reply<ClosedSession>;
 
 interface Open {
   id: string;
@@ -47,6 +55,10 @@ interface Open {
   session: EnvironmentSession;
   leaseMs: number;
   lease: NodeJS.Timeout | null;
+  openedAt: number;
+  /** When it was done with what was asked of it last. */
+  idleSince: number;
+  idleMs: number;
   stepId: string | null;
   reply: Promise<Reply<StepOutcome>> | null;
   /** What `reply` became. */
@@ -155,6 +167,9 @@ export class Sessions {
       session,
       leaseMs,
       lease: null,
+      openedAt: performance.now(),
+      idleSince: performance.now(),
+      idleMs: 0,
       stepId: null,
       reply: null,
       settled: null,
@@ -174,7 +189,7 @@ export class Sessions {
     const reply = await this.working(open, () =>
       this.guarded(deadlineMs, 'close', (deadline) => open.session.close(deadline)),
     );
-    const close: CloseReply = reply.ok ? { ok: true, value: { state: reply.value } } : reply;
+    const close: CloseReply = reply.ok ? { ok: true, value: { state: reply.value, ...useOf(open) } } : reply;
     await this.end(open, close, reply.ok);
     return close;
   }
@@ -182,11 +197,13 @@ export class Sessions {
   /** The lease does not run while the session is at work. */
   private async working<T>(open: Open, work: () => Promise<T>): Promise<T> {
     open.busy = true;
+    open.idleMs += performance.now() - open.idleSince;
     if (open.lease !== null) clearTimeout(open.lease);
     try {
       return await work();
     } finally {
       open.busy = false;
+      open.idleSince = performance.now();
       this.renew(open);
     }
   }
@@ -267,6 +284,12 @@ export class Sessions {
       return failure('internal', detail.message);
     }
   }
+}
+
+/** To a tenth of a millisecond. */
+function useOf({ openedAt, idleMs }: Open): Pick<ClosedSession, 'openMs' | 'idleMs'> {
+  const rounded = (ms: number): number => Math.round(ms * 10) / 10;
+  return { openMs: rounded(performance.now() - openedAt), idleMs: rounded(idleMs) };
 }
 
 function failure(code: string, message: string): { ok: false; error: { code: string; message: string } } {

@@ -26,6 +26,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   checkBatch(run, refuse);
   checkOpenTrajectories(run, refuse);
   checkLogPath(run, refuse);
+  checkPace(run, refuse);
   checkComponents(run, registry, refuse);
   return problems;
 }
@@ -77,6 +78,14 @@ function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
   if (training.deterministic && pace.max_steps_off_policy > 0) {
     refuse(
       'training.deterministic needs async.max_steps_off_policy 0: otherwise timing decides which policy samples',
+    );
+  }
+}
+
+function checkPace({ async: pace }: RunFile, refuse: Refuse): void {
+  if (pace.in_flight_updates && pace.max_steps_off_policy === 0) {
+    refuse(
+      'async.in_flight_updates needs async.max_steps_off_policy of at least 1: with 0 nothing is being sampled when weights change',
     );
   }
 }

@@ -334,6 +334,16 @@ plugins: [./reward.js, uirl-toys]
       'conflict',
       /needs async.max_steps_off_policy 0/,
     ],
+    [
+      'async: {in_flight_updates: true}',
+      'conflict',
+      /async.in_flight_updates needs async.max_steps_off_policy of at least 1/,
+    ],
+    [
+      'async: {straggler_factor: 0.5}',
+      'type',
+      /async.straggler_factor is 0.5, expected 0, or a number of at least 1/,
+    ],
     ['a: [', 'file', /is no YAML/],
     ['- 1', 'type', /must hold options by group/],
   ])('refuses %j', (text, category, message) => {

@@ -16,6 +16,8 @@ import type { RunPlan } from './run-plan';
 export class Rollouts implements ServedRun {
   private readonly actor: string;
   private readonly world: ReturnType<typeof overBroker>;
+  /** Since when each free place for an episode is free. */
+  private readonly freeSince: number[] = [];
 
   constructor(
     private readonly bus: BusService,
@@ -41,6 +43,7 @@ export class Rollouts implements ServedRun {
 
   private consume(): Promise<Consumption> {
     const { runId, concurrency } = this.plan;
+    this.freeSince.push(...new Array<number>(concurrency).fill(performance.now()));
     return this.bus.consume<RolloutRequest>({
       stream: STREAMS.rollouts,
       durable: `actors-${runId}`,
@@ -55,6 +58,17 @@ export class Rollouts implements ServedRun {
   }
 
   private async play(request: RolloutRequest, context: JetStreamContext): Promise<void> {
+    const since = this.freeSince.shift() ?? performance.now();
+    const idleMs = performance.now() - since;
+    try {
+      await this.playIn(request, context, idleMs);
+    } finally {
+      this.freeSince.push(performance.now());
+    }
+  }
+
+  /** @param idleMs how long its place was free before */
+  private async playIn(request: RolloutRequest, context: JetStreamContext, idleMs: number): Promise<void> {
     request.task.environment ??= this.plan.environment;
     void this.publishStarted(request);
     const played = await playRollout(request, {
@@ -63,6 +77,7 @@ export class Rollouts implements ServedRun {
       actor: this.actor,
       delivery: context.delivery,
       stopping: context.signal,
+      idleMs,
     });
     await this.publish(played);
   }

@@ -14,6 +14,7 @@ import type { DialectComputer } from './endpoint/dialect-computer';
 import type { OutsidePolicy } from './endpoint/outside-policy';
 import type { EpisodeIntake } from './episodes/intake';
 import type { LostEpisodes } from './episodes/lost-episodes';
+import type { Stragglers } from './episodes/stragglers';
 import type { LearnerOptions } from './options';
 import type { PolicyServer, Refusal } from './policy/policy-server';
 import type { PolicyWeights } from './policy/policy-weights';
@@ -45,6 +46,7 @@ export interface LearnerParts {
   intake: EpisodeIntake;
   loop: TrainingLoop;
   lost: LostEpisodes;
+  stragglers: Stragglers;
   trackers: Trackers;
   evaluations: Consumption;
   /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
@@ -60,6 +62,7 @@ export class Learner {
   constructor(private readonly parts: LearnerParts) {
     void parts.engine.ended.then((error) => this.fail(error));
     void this.follow();
+    void parts.stragglers.watch(this.stopping.signal);
     void parts.lost.watch(this.stopping.signal, (groups) => {
       parts.loop.abandon(groups);
       this.advance();
@@ -75,6 +78,7 @@ export class Learner {
   }
 
   async act(request: PolicyActRequest): ReturnType<PolicyServer['act']> {
+    this.parts.stragglers.asked(request.requestId);
     return (await this.deposed()) ?? this.parts.policy.act(request);
   }
 

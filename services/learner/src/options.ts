@@ -44,6 +44,10 @@ export interface LearnerOptions {
   groupsPerBatch: number;
   /** Groups may be sampled by a policy so many steps older than the one they train. */
   maxStepsOffPolicy: number;
+  /** Answers in progress go on with new weights. */
+  updatesInFlight: boolean;
+  /** Another episode is requested in place of one that takes so many times as long as others; 0 = never. */
+  stragglerFactor: number;
   /** Groups without signal that are replaced by others per batch; 0 = none. */
   maxReplacedGroups: number;
   /** Tries at one episode before its place in the group stays empty. */

@@ -36,6 +36,8 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     groupSize: rollout.group_size,
     groupsPerBatch: training.groups_per_batch,
     maxStepsOffPolicy: run.async.max_steps_off_policy,
+    updatesInFlight: run.async.in_flight_updates,
+    stragglerFactor: run.async.max_steps_off_policy > 0 ? run.async.straggler_factor : 0,
     maxReplacedGroups: algorithm.dynamic_sampling ? algorithm.dynamic_sampling_limit : 0,
     maxAttempts: rollout.max_attempts,
     maxSteps: training.max_steps,

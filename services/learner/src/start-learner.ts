@@ -24,6 +24,7 @@ import { DialectComputer } from './endpoint/dialect-computer';
 import { OutsidePolicy } from './endpoint/outside-policy';
 import { EpisodeIntake, trajectoryConsumer } from './episodes/intake';
 import { LostEpisodes } from './episodes/lost-episodes';
+import { Stragglers } from './episodes/stragglers';
 import { TaskHealth } from './episodes/task-health';
 import { Learner } from './learner';
 import { findModel, type FoundModel } from './model-source';
@@ -115,6 +116,7 @@ async function startMachinery(
   });
   try {
     const sampler = await components.create('sampler', options.sampler, { engine, log });
+    refuseUpdatesInFlight(options, sampler);
     return { algorithm, folder, screenshots, engine, sampler };
   } catch (error) {
     await engine.stop();
@@ -129,6 +131,16 @@ function checkRenderer({ rendererName }: LearnerOptions, { family }: PromptFolde
   } catch (cause) {
     throw new Misconfigured((cause as Error).message, { cause });
   }
+}
+
+function refuseUpdatesInFlight(
+  { updatesInFlight, sampler: { name } }: LearnerOptions,
+  sampler: Sampler,
+): void {
+  if (!updatesInFlight || sampler.move !== undefined) return;
+  throw new Misconfigured(
+    `async.in_flight_updates: sampler ${name} cannot change the weights of answers in progress; leave it out, or take another sampler or engine`,
+  );
 }
 
 /** Failures are logged: they must not hide why the start failed. */
@@ -257,6 +269,7 @@ function weightsOf(start: StartOptions, { engine, sampler }: Machinery): PolicyW
   return new PolicyWeights(engine, sampler, {
     runId: start.run.record.runId,
     locate: (name) => locate(start, name),
+    updatesInFlight: start.options.updatesInFlight,
   });
 }
 
@@ -303,6 +316,7 @@ interface Training {
   reports: StepReports;
   loop: TrainingLoop;
   lost: LostEpisodes;
+  stragglers: Stragglers;
 }
 
 function trainingOf(
@@ -324,8 +338,16 @@ function trainingOf(
     isHopeless: ({ task }) => !options.deterministic && health.othersArePlayed(task),
   });
   const demand = new GroupDemand({ runId, bus, lease, options, progress, weights });
+  const stragglers: Stragglers = new Stragglers({
+    runId,
+    bus,
+    options,
+    buffer,
+    progress,
+    isOver: (): boolean => loop.finished,
+  });
   const intake = new EpisodeIntake({
-    ...{ runId, bus, lease, groupSize, buffer, health, progress, warnings },
+    ...{ runId, bus, lease, groupSize, buffer, health, stragglers, progress, warnings },
     tokens: { imageTokenId, vocabSize },
     missingScreenshot: (hashes) => screenshots.missingOf(hashes),
     groupsRequested: () => demand.groupsRequested,
@@ -333,6 +355,7 @@ function trainingOf(
   const trainer = new BatchTrainer(engine, algorithm, {
     imageTokenId,
     imagesOfPrompt: (hashes) => screenshots.ofPrompt(hashes),
+    maxStepsOffPolicy: options.maxStepsOffPolicy,
   });
   const reports = new StepReports({
     ...{ runId, bus, progress, weights, checkpoints, trackers, warnings },
@@ -353,19 +376,20 @@ function trainingOf(
       demand,
       reports,
     },
+    stragglers,
     warnings,
   });
   const lost = new LostEpisodes({
     ...{ runId, bus, options, buffer, progress, warnings },
     isOver: () => loop.finished,
   });
-  return { intake, demand, reports, loop, lost };
+  return { intake, demand, reports, loop, lost, stragglers };
 }
 
 /** Loads the newest weights, or keeps those the run begins with; serves them, and reports where the run stands. */
 async function begin(
   parts: Resumed &
-    Omit<Training, 'intake' | 'lost'> &
+    Omit<Training, 'intake' | 'lost' | 'stragglers'> &
     Pick<Machinery, 'engine'> & {
       weights: PolicyWeights;
       trackers: Trackers;

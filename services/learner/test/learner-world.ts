@@ -166,6 +166,8 @@ export class LearnerWorld {
       groupSize: 2,
       groupsPerBatch: 2,
       maxStepsOffPolicy: 0,
+      updatesInFlight: false,
+      stragglerFactor: 0,
       maxReplacedGroups: 0,
       maxAttempts: 2,
       maxSteps: 0,

@@ -53,8 +53,9 @@ function readLedger(file: string): Row[] {
 
 /** Whether a row is of that run, whichever commit it was. */
 function isOf(row: Row, mode: Mode, seed: number, setting: Setting): boolean {
-  const own = { mode, seed, ...setting };
-  return Object.entries(own).every(([name, value]) => String(row[name as keyof Row]) === String(value));
+  const names = ['steps', 'sessions', 'groupsPerBatch', 'groupSize', 'bound'] as const;
+  const isSetting = names.every((name) => row[name] === setting[name]);
+  return row.mode === mode && row.seed === seed && isSetting && row.latency.join() === setting.latency.join();
 }
 
 async function main(): Promise<void> {

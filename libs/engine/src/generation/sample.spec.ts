@@ -136,7 +136,7 @@ describe('sampling', () => {
         10_000,
         1,
       );
-      await engine.moveSamples!({ from: 'begin', to });
+      await engine.moveSamples({ from: 'begin', to });
       return sampling;
     };
     // Keys and values of the tokens before stay, so that weights of the same numbers change nothing.
@@ -148,7 +148,7 @@ describe('sampling', () => {
     expect(tokens.slice(0, first)).toEqual(alone.tokens.slice(0, first));
     expect(logprobs.slice(0, first)).toEqual(alone.logprobs.slice(0, first));
     expect(tokens).not.toEqual(alone.tokens);
-    await expect(engine.moveSamples!({ from: 'begin', to: 'base' })).rejects.toThrow('another model');
+    await expect(engine.moveSamples({ from: 'begin', to: 'base' })).rejects.toThrow('another model');
   });
 
   it('ends at stop tokens, at the limit, and where the sequence is full', async () => {

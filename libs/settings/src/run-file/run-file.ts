@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { IsArray, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
 import { Choice, Doc, Fits, Group, type ComponentChoice, type TaskSourceChoice } from '@ui-rl/plugin-kit';
 import { AlgorithmGroup } from './algorithm';
 import { EnvironmentGroup } from './environment';
@@ -11,12 +11,32 @@ import { TrainingGroup } from './training';
 const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 export class AsyncGroup {
-  @Doc('steps a sampled group may be behind when it is trained; 0 = strictly on-policy', {
-    aliases: ['max_steps_off_policy'],
-  })
+  @Doc(
+    'steps that the policy of a trained token may be behind the one that is trained; 0 = strictly on-policy. Above, ' +
+      'episodes are played while others are trained, and tokens that come too late are not trained',
+    { aliases: ['max_steps_off_policy'] },
+  )
   @IsInt()
   @Min(0)
   max_steps_off_policy = 0;
+
+  @Doc(
+    'answers that are being sampled go on with new weights between two tokens, instead of ending with those they began with',
+    { aliases: ['in_flight_updates'] },
+  )
+  @IsBoolean()
+  in_flight_updates = false;
+
+  @Doc(
+    'with max_steps_off_policy above 0, another episode is requested where one takes so many times as long as the median, ' +
+      'and the first to come counts; 0 = never',
+    { aliases: ['straggler_factor'] },
+  )
+  @Fits(
+    '0, or a number of at least 1',
+    (value) => value === 0 || (typeof value === 'number' && value >= 1 && Number.isFinite(value)),
+  )
+  straggler_factor = 4;
 }
 
 export class LoggingGroup {

@@ -12,6 +12,7 @@ import {
   type EpisodeEnvironment,
   EpisodeFailure,
   mayOpenLater,
+  type SessionUse,
   type State,
 } from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
@@ -22,6 +23,8 @@ const SILENT = new Set(['disconnected', 'no_responders', 'timeout']);
 
 /** The session of one episode with an env service. */
 export class EnvironmentClient implements EpisodeEnvironment {
+  use: SessionUse | undefined;
+
   private constructor(
     private readonly bus: BusService,
     private readonly clock: Clock,
@@ -75,7 +78,9 @@ export class EnvironmentClient implements EpisodeEnvironment {
   async close(): Promise<State> {
     const message = { sessionId: this.sessionId };
     const reply = await this.request('close', subjects.envClose(this.instance), message, EnvCloseReply);
-    return reply.state;
+    const { state, openMs, idleMs } = reply;
+    if (openMs !== undefined && idleMs !== undefined) this.use = { openMs, idleMs };
+    return state;
   }
 
   /** The lease is the safety net. */

@@ -1,3 +1,4 @@
+import { isTooOld, oldestVersion, type StalenessBound } from '../training/staleness';
 import type { Group, GroupBuffer } from './groups';
 import type { IndexSet } from './index-set';
 
@@ -9,6 +10,8 @@ export interface BatchOptions {
   maxReplacedGroups: number;
   /** Whether training on the group would change anything. */
   hasLearningSignal(group: Group): boolean;
+  /** What may be trained now. */
+  bound: StalenessBound;
 }
 
 /** Groups for one step, and those that others are to take the place of. */
@@ -18,6 +21,8 @@ export interface BatchPlan {
   replaced: Group[];
   /** Without a single valid episode. */
   failed: Group[];
+  /** Without a single token that may still be trained. */
+  tooOld: Group[];
   /** `kept` holds as many groups as a step needs. */
   ready: boolean;
 }
@@ -27,19 +32,22 @@ export function planBatch(buffer: GroupBuffer, settled: IndexSet, options: Batch
   const kept: Group[] = [];
   const replaced: Group[] = [];
   const failed: Group[] = [];
+  const tooOld: Group[] = [];
   for (const group of candidates(buffer, settled, options.inOrder)) {
     if (group.trajectories.length === 0) failed.push(group);
+    else if (isTooOld(group, options.bound)) tooOld.push(group);
     else if (replaced.length < options.maxReplacedGroups && !options.hasLearningSignal(group))
       replaced.push(group);
     else kept.push(group);
     if (kept.length === options.groupsPerBatch) break;
   }
-  return { kept, replaced, failed, ready: kept.length === options.groupsPerBatch };
+  return { kept, replaced, failed, tooOld, ready: kept.length === options.groupsPerBatch };
 }
 
 function* candidates(buffer: GroupBuffer, settled: IndexSet, inOrder: boolean): Generator<Group> {
   if (!inOrder) {
-    yield* buffer.complete();
+    // Those first that would be too old first; of the same age those that were complete first.
+    yield* buffer.complete().toSorted((a, b) => oldestVersion(a) - oldestVersion(b));
     return;
   }
   for (let index = settled.firstMissing; ; index += 1) {

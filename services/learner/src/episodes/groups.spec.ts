@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Trajectory } from '@ui-rl/contracts';
-import { makeRollout } from '@ui-rl/testkit';
+import { makeRollout, makeTurn } from '@ui-rl/testkit';
 import { planBatch } from './batch-planner';
 import { GroupBuffer, unsolicitedRequest, type AddResult, type GroupBufferOptions } from './groups';
 import { IndexSet } from './index-set';
@@ -44,6 +44,7 @@ const plan = {
   inOrder: false,
   maxReplacedGroups: 0,
   hasLearningSignal: (group: { rewards: number[] }) => new Set(group.rewards).size > 1,
+  bound: { step: 0, maxStepsOffPolicy: 0 },
 };
 
 describe('groups', () => {
@@ -145,6 +146,21 @@ describe('the batch', () => {
   it('takes groups in order of completion', () => {
     const buffer = bufferWith(trajectory(1, 0), trajectory(1, 1, 1), trajectory(0, 0), trajectory(0, 1, 1));
     expect(planBatch(buffer, none, plan).kept.map(({ index }) => index)).toEqual([1]);
+  });
+
+  it('takes the oldest groups first, and finds those that are too old', () => {
+    const buffer = bufferOf();
+    const versions = [5, 4, 2, 3];
+    versions.forEach((policyVersion, index) => {
+      for (const member of [0, 1]) {
+        const turns = [makeTurn({ policyVersion })];
+        buffer.add(Object.assign(trajectory(index, member, member), { turns }));
+      }
+    });
+    const bound = { step: 5, maxStepsOffPolicy: 2 };
+    const chosen = planBatch(buffer, none, { ...plan, groupsPerBatch: 2, bound });
+    expect(chosen.kept.map(({ index }) => index)).toEqual([3, 1]);
+    expect(chosen.tooOld.map(({ index }) => index)).toEqual([2]);
   });
 
   it('takes groups by index where order matters, and waits for the first missing one', () => {

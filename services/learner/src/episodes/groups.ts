@@ -295,9 +295,16 @@ function withResolvers(): { promise: Promise<void>; resolve: () => void; reject:
   return { promise, resolve, reject };
 }
 
+/** Times an episode that was lost is requested again before its group is given up. */
+export const MAX_REQUESTS = 2;
+
 /** The same episode once more: same seeds, an id of its own. */
 export function nextAttempt(request: RolloutRequest): RolloutRequest {
-  const attempt = request.attempt + 1;
+  return memberRollout(request, request.attempt + 1);
+}
+
+/** An episode of the same member of a group, as that attempt. */
+export function memberRollout(request: RolloutRequest, attempt: number): RolloutRequest {
   const rolloutId = `${request.groupId}-r${request.indexInGroup}-a${attempt}`;
   return Object.assign(new RolloutRequest(), request, { attempt, rolloutId });
 }

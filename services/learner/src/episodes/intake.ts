@@ -6,6 +6,7 @@ import { findDefect, type TokenLimits } from '../training/turn-data';
 import type { RunWarnings } from '../warnings';
 import { unsolicitedRequest, type GroupBuffer, type Refill } from './groups';
 import { InvalidShareAlarm } from './invalid-share';
+import type { Stragglers } from './stragglers';
 import type { TaskHealth } from './task-health';
 
 /** The consumer by which a run's learners, one after the other, read its training episodes. */
@@ -22,6 +23,7 @@ export interface IntakeParts {
   tokens: TokenLimits;
   buffer: GroupBuffer;
   health: TaskHealth;
+  stragglers: Stragglers;
   progress: Progress;
   warnings: RunWarnings;
   /** Which of these screenshots nobody has any more; undefined where all are there. */
@@ -45,7 +47,9 @@ export class EpisodeIntake {
   async add(trajectory: Trajectory): Promise<{ settled: Promise<void> } | undefined> {
     await this.refuseUnsolicited(trajectory);
     const problem = await this.validate(trajectory);
-    const { buffer, health } = this.parts;
+    const { buffer, health, stragglers } = this.parts;
+    stragglers.came(trajectory);
+    if (problem !== undefined && stragglers.isExtra(trajectory.request)) return undefined;
     if (problem === undefined) health.played(trajectory.request.task);
     const added = buffer.add(trajectory, problem);
     if (added.kind === 'redundant') return undefined;
@@ -76,16 +80,16 @@ export class EpisodeIntake {
   private async validate(trajectory: Trajectory): Promise<string | undefined> {
     if (trajectory.status === 'invalid') return trajectory.invalidReason ?? 'no reason given';
     const { progress, tokens, warnings, lease } = this.parts;
-    const digest = progress.unknownDigest(trajectory);
+    const unknown = progress.unknownPolicy(trajectory);
     // Nor which policies it had.
-    if (digest !== undefined) await lease.confirm();
+    if (unknown !== undefined) await lease.confirm();
     const defect =
-      digest === undefined
+      unknown === undefined
         ? (findDefect(trajectory, tokens) ?? (await this.missingScreenshot(trajectory)))
-        : `it was sampled with adapter ${digest}, which this learner never produced`;
+        : `it was sampled with adapter ${unknown.digest} as policy ${unknown.version}, which this learner never produced`;
     if (defect === undefined) return undefined;
     const { rolloutId } = trajectory.request;
-    const code = digest === undefined ? 'defective_trajectory' : 'unknown_adapter';
+    const code = unknown === undefined ? 'defective_trajectory' : 'unknown_adapter';
     await warnings.send(
       code,
       `trajectory ${rolloutId} is not trained: ${defect}`,

@@ -4,11 +4,8 @@ import { RolloutRequest, samplingSeed, subjects } from '@ui-rl/contracts';
 import { OwedEpisodes } from '@ui-rl/service';
 import type { Progress } from '../training/progress';
 import type { RunWarnings } from '../warnings';
-import type { GroupBuffer } from './groups';
+import { MAX_REQUESTS, type GroupBuffer } from './groups';
 import { trajectoryConsumer } from './intake';
-
-/** Times an episode that was lost is requested again before its group is given up. */
-const MAX_REQUESTS = 2;
 
 export interface LostEpisodesParts {
   runId: string;

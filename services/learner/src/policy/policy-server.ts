@@ -90,9 +90,11 @@ export class PolicyServer {
         temperature,
         topP,
         seed,
+        ...(request.policy === 'latest' && weights.updatesInFlight ? { movable: true } : {}),
       });
       const text = this.parts.tokenizer.decode(result.tokens, { skipSpecialTokens: true });
-      return actReply(prompt, result, { text, policyVersion: policy.step });
+      const versionOf = (digest: string): number => weights.stepOf(digest);
+      return actReply(prompt, result, { text, policyVersion: policy.step, versionOf });
     } catch (error) {
       if (isFaultOfRequest(error)) return failure('bad_request', error.message);
       throw error;

@@ -6,19 +6,20 @@ import { PolicyWeights } from './policy-weights';
 const checkpoint = (step: number): string => `uirl://run/sampler_weights/00000${step}`;
 
 /** Weights over an engine and a sampler that note what they are called with. */
-function makeWeights(): { weights: PolicyWeights; calls: string[] } {
+function makeWeights(updatesInFlight = false): { weights: PolicyWeights; calls: string[] } {
   const calls: string[] = [];
   const engine = {
     saveWeightsForSampler: ({ name }: { name: string }) => Promise.resolve({ version: 0, digest: name }),
   };
   const note = (what: string) => (weights: string) => Promise.resolve(void calls.push(`${what} ${weights}`));
-  const sampler = { publish: note('publish'), retire: note('retire') };
+  const move = (from: string, to: string) => note(`move ${from} to`)(to);
+  const sampler = { publish: note('publish'), retire: note('retire'), move };
   const locate = (name: string): Promise<string> =>
     name === checkpoint(9)
       ? Promise.reject(new BusError('missing', 'there is no checkpoint 9'))
       : Promise.resolve(`/checkpoints/${name}`);
   const parts = [engine, sampler] as unknown as [Engine, Sampler];
-  return { weights: new PolicyWeights(...parts, { runId: 'run', locate }), calls };
+  return { weights: new PolicyWeights(...parts, { runId: 'run', locate, updatesInFlight }), calls };
 }
 
 /** As a request does: whatever happens meanwhile, it samples with what it has found. */
@@ -51,6 +52,20 @@ it('retires the policy that was served when the next one is', async () => {
   const [name] = await Promise.all([sample(weights, 'latest', calls), weights.activate(1, 'one')]);
   expect(calls.slice(-2)).toEqual([`sample ${name}`, `retire ${name}`]);
   expect(await sample(weights, checkpoint(1), calls)).toBe('step-000001');
+});
+
+it('moves what is being sampled to the next policy where the run wants that, before the old one is retired', async () => {
+  const { weights, calls } = makeWeights(true);
+  await weights.publish(0);
+  await weights.activate(0, 'zero');
+  await weights.publish(1);
+  const [name] = await Promise.all([sample(weights, 'latest', calls), weights.activate(1, 'one')]);
+  expect(calls.slice(-3)).toEqual([`sample ${name}`, `move ${name} to step-000001`, `retire ${name}`]);
+  // A step that changed nothing: whoever asks for the weights means the newest.
+  await weights.publish(2);
+  await weights.activate(2, 'one');
+  expect([weights.stepOf('zero'), weights.stepOf('one')]).toEqual([0, 2]);
+  expect(() => weights.stepOf('two')).toThrow('no policy of this process had the digest two');
 });
 
 it('loads a checkpoint once, and again after it could not be had', async () => {

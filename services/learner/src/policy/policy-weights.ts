@@ -16,7 +16,12 @@ export interface PolicyWeightsOptions {
   runId: string;
   /** Folder of a checkpoint by its address. @throws BusError */
   locate(name: string): Promise<string>;
+  /** What is being sampled goes on with new weights, where the request allows it; not unless given. */
+  updatesInFlight?: boolean;
 }
+
+/** Digests whose step is known; older policies cannot be sampling any more. */
+const MAX_DIGESTS = 1000;
 
 /** Other checkpoints whose weights stay in memory. */
 const MAX_LOADED_CHECKPOINTS = 2;
@@ -31,6 +36,8 @@ export class PolicyWeights {
   });
   private loads = 0;
   private baseModel: Promise<PolicySnapshot> | undefined;
+  /** The newest step at which weights answered `latest`, by their digest. */
+  private readonly steps = new LRUCache<string, number>({ max: MAX_DIGESTS });
 
   constructor(
     private readonly engine: Engine,
@@ -55,7 +62,20 @@ export class PolicyWeights {
   async activate(step: number, digest: string): Promise<void> {
     const old = this.active;
     this.active = { step, digest, weights: weightsOf(step) };
-    if (old !== undefined && old.weights !== this.active.weights) await this.retire(old.weights);
+    this.steps.set(digest, step);
+    if (old !== undefined && old.weights !== this.active.weights) await this.retire(old.weights, this.active);
+  }
+
+  /** Whether an answer of `latest` may go on with newer weights. */
+  get updatesInFlight(): boolean {
+    return this.options.updatesInFlight === true;
+  }
+
+  /** The step of weights that answered `latest`. */
+  stepOf(digest: string): number {
+    const step = this.steps.get(digest);
+    if (step === undefined) throw new Error(`no policy of this process had the digest ${digest}`);
+    return step;
   }
 
   /** @param policy `latest`, or the name of a checkpoint */
@@ -89,9 +109,11 @@ export class PolicyWeights {
     return loading;
   }
 
-  /** Requests that have found these weights are sampling with them by then, which ends normally. */
-  private async retire(weights: string): Promise<void> {
+  /** Requests that have found these weights are sampling with them by then, which ends normally, or goes on with their successor. */
+  private async retire(weights: string, successor?: PolicySnapshot): Promise<void> {
     await setImmediate();
+    if (successor !== undefined && this.updatesInFlight)
+      await this.sampler.move?.(weights, successor.weights);
     await this.sampler.retire(weights);
   }
 

@@ -58,6 +58,22 @@ describe('the data of a step', () => {
     ]);
   });
 
+  it('leave out tokens that may not be trained, also in the means', () => {
+    const sequences = new Map([long, second].map((turn) => [turn, { turn } as TurnSequence]));
+    const advantages = new Map([long, second].map((turn) => [turn, new Float32Array(2).fill(1)]));
+    const mayTrain = (turn: Turn): boolean[] => (turn === long ? [false, true] : [true, true]);
+    const options = { scope: 'token', skipsZeroAdvantages: true, aggregation: 'token-mean' } as const;
+    const third = Math.fround(1 / 3);
+    expect(trainedTurns(groups, sequences, advantages, { ...options, mayTrain })).toMatchObject([
+      { sequence: { turn: long }, weights: Float32Array.of(0, third) },
+      { sequence: { turn: second }, weights: Float32Array.of(third, third) },
+    ]);
+    const none = (turn: Turn): boolean[] => turn.tokenIds.map(() => turn === second);
+    expect(trainedTurns(groups, sequences, advantages, { ...options, mayTrain: none })).toMatchObject([
+      { sequence: { turn: second }, weights: Float32Array.of(0.5, 0.5) },
+    ]);
+  });
+
   it('hold what has no advantage where the loss has a gradient there', () => {
     const all = trained(
       [

@@ -12,6 +12,8 @@ export interface BatchDataOptions {
   skipsZeroAdvantages: boolean;
   aggregation: LossAggregation;
   constantTokens?: number;
+  /** [T] whether each token of a turn may be trained; unless given, all may. */
+  mayTrain?: (turn: Turn) => readonly boolean[];
 }
 
 /** What one loss value may speak of: a turn, or all turns of an episode where the loss is one of sequences. */
@@ -38,9 +40,14 @@ export function trainedTurns(
   const pairs = new Map(
     options.scope === 'pair' ? groups.flatMap((group) => [...pairsOf(group, advantages)]) : [],
   );
+  const tokensOf = (turn: Turn): number =>
+    options.mayTrain?.(turn).filter(Boolean).length ?? turn.tokenIds.length;
   const isTrained = (turn: Turn): boolean =>
-    advantages.has(turn) && sequences.has(turn) && (options.scope !== 'pair' || pairs.has(turn));
-  const units = unitsOf(groups, options.scope, isTrained);
+    advantages.has(turn) &&
+    sequences.has(turn) &&
+    (options.scope !== 'pair' || pairs.has(turn)) &&
+    tokensOf(turn) > 0;
+  const units = unitsOf(groups, options.scope, isTrained, tokensOf);
   const shares = tokenWeights(
     units.map(({ tokens }) => tokens),
     options.aggregation,
@@ -50,21 +57,31 @@ export function trainedTurns(
     if (options.skipsZeroAdvantages && !turns.some((turn) => hasAdvantage(advantages.get(turn)))) return [];
     return turns.map((turn) => ({
       sequence: sequences.get(turn)!,
-      weights: new Float32Array(turn.tokenIds.length).fill(shares[index]),
+      weights: tokenShares(turn, shares[index], options.mayTrain?.(turn)),
       inputs: {},
       pair: pairs.get(turn),
     }));
   });
 }
 
-function unitsOf(groups: readonly Group[], scope: LossScope, isTrained: (turn: Turn) => boolean): Unit[] {
+function tokenShares({ tokenIds }: Turn, share: number, mayTrain?: readonly boolean[]): Float32Array {
+  const weights = new Float32Array(tokenIds.length).fill(share);
+  return mayTrain === undefined ? weights : weights.map((weight, token) => (mayTrain[token] ? weight : 0));
+}
+
+function unitsOf(
+  groups: readonly Group[],
+  scope: LossScope,
+  isTrained: (turn: Turn) => boolean,
+  tokensOf: (turn: Turn) => number,
+): Unit[] {
   const episodes = groups
     .flatMap(({ trajectories }) => trajectories)
     .map(({ turns }) => turns.filter(isTrained));
   const units = scope === 'token' ? episodes.flat().map((turn) => [turn]) : episodes;
   return units
     .filter((turns) => turns.length > 0)
-    .map((turns) => ({ turns, tokens: turns.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0) }));
+    .map((turns) => ({ turns, tokens: turns.reduce((sum, turn) => sum + tokensOf(turn), 0) }));
 }
 
 function hasAdvantage(advantages: Float32Array | undefined): boolean {

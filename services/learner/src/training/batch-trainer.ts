@@ -7,6 +7,7 @@ import { byTurn, experienceOf, type PerTurn } from './experience';
 import { penalizeDrift, type PenalizedAdvantages } from './kl-penalty';
 import { postKl } from './post-kl';
 import { ReferenceLogprobs } from './reference-logprobs';
+import { assertWithin, isWithin, type StalenessBound } from './staleness';
 import { joinSubsteps, optimizerMetrics } from './step-metrics';
 import {
   atSampledTokens,
@@ -35,12 +36,17 @@ interface Estimate {
   metrics: Record<string, number>;
 }
 
+export interface BatchTrainerContext extends SequenceContext {
+  /** Steps that the policy of a trained token may be behind the one that is trained; 0 unless given. */
+  maxStepsOffPolicy?: number;
+}
+
 /** Trains the batch of a step: in one optimizer step, or in several over parts of the batch. */
 export class BatchTrainer {
   constructor(
     private readonly engine: Engine,
     private readonly algorithm: Algorithm,
-    private readonly context: SequenceContext,
+    private readonly context: BatchTrainerContext,
   ) {}
 
   /**
@@ -50,7 +56,7 @@ export class BatchTrainer {
   async train(groups: readonly Group[], step: number, digest: string): Promise<BatchResult> {
     const { learningRate: peak, schedule, substeps } = this.algorithm;
     const learningRate = peak * schedule.factor(step);
-    const { parts, metrics } = await this.prepare(groups, split(groups, substeps));
+    const { parts, metrics } = await this.prepare(groups, split(groups, substeps), step);
     const movedSince = this.algorithm.computePostKl ? await this.movement(parts.flat()) : undefined;
     const results: Record<string, number>[] = [];
     let newest = digest;
@@ -78,15 +84,17 @@ export class BatchTrainer {
   private async prepare(
     groups: readonly Group[],
     substeps: readonly Group[][],
+    step: number,
   ): Promise<{ parts: TrainedTurn[][]; metrics: Record<string, number> }> {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
     const { advantages, returns, metrics } = await this.estimate(groups, sequences, reference);
     const { scope } = lossComponent;
-    const parts = substeps.map((part) =>
-      trainedTurns(part, sequences, advantages, { scope, skipsZeroAdvantages, aggregation, constantTokens }),
-    );
+    const bound: StalenessBound = { step, maxStepsOffPolicy: this.context.maxStepsOffPolicy ?? 0 };
+    const mayTrain = (turn: Turn): boolean[] => isWithin(turn, bound);
+    const options = { scope, skipsZeroAdvantages, aggregation, constantTokens, mayTrain };
+    const parts = substeps.map((part) => trainedTurns(part, sequences, advantages, options));
     const all = parts.flat();
     for (const { inputs, sequence } of all) {
       const { turn } = sequence;
@@ -100,6 +108,7 @@ export class BatchTrainer {
       for (const { inputs, sequence } of all) inputs.reference_logprobs = known.get(sequence.turn);
     }
     await this.correct(all);
+    for (const { sequence, weights } of all) assertWithin(sequence.turn, weights, bound);
     return { parts, metrics };
   }
 

@@ -1,6 +1,7 @@
-import type { BaseModel, Trajectory } from '@ui-rl/contracts';
+import type { BaseModel, PolicySpan, Trajectory } from '@ui-rl/contracts';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { IndexSet } from '../episodes/index-set';
+import { spansOf } from './staleness';
 
 /** Digests of so many steps are kept; older policies cannot be sampling any more. */
 const KEPT_DIGESTS = 1000;
@@ -55,10 +56,9 @@ export class Progress {
     }
   }
 
-  /** A digest in the trajectory that no policy of this run ever had; undefined where there is none. */
-  unknownDigest(trajectory: Trajectory): string | undefined {
-    const known = new Set(Object.values(this.digests));
-    return trajectory.turns.map(({ adapterDigest }) => adapterDigest).find((digest) => !known.has(digest));
+  /** Who sampled tokens of the trajectory and was never a policy of this run; undefined where there is none. */
+  unknownPolicy(trajectory: Trajectory): PolicySpan | undefined {
+    return trajectory.turns.flatMap(spansOf).find(({ version, digest }) => this.digests[version] !== digest);
   }
 
   /** @param epoch of the lease of the learner that writes it */

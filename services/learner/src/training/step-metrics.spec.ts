@@ -8,13 +8,14 @@ describe('the metrics of a step', () => {
       rewards.map((reward) => ({
         reward,
         success: reward === 1,
-        turns: [turnOf(2, { policyVersion: 3 })],
+        turns: [turnOf(2)],
+        idle: { actorMs: 100, playedMs: 300, sessionMs: 250, sessionIdleMs: reward === 1 ? 50 : 200 },
       })),
     );
 
   it('say what the episodes were like', () => {
     const groups = [rewarded(0, [1, 1]), rewarded(1, [0, 0]), rewarded(2, [1, 0]), rewarded(3, [0, 1])];
-    expect(environmentMetrics(groups, 4)).toMatchObject({
+    expect(environmentMetrics(groups)).toMatchObject({
       'env/all/reward/total': 0.5,
       'env/all/success': 0.5,
       'env/all/by_group/frac_mixed': 0.5,
@@ -22,8 +23,8 @@ describe('the metrics of a step', () => {
       'env/all/by_group/frac_all_bad': 0.25,
       'env/all/turns_per_episode': 1,
       'env/all/ac_tokens_per_turn': 2,
-      'sampling_client/step_mean': 3,
-      'async/steps_off_policy_max': 0,
+      'idle_ratio/actors': 0.25,
+      'idle_ratio/environments': 0.5,
     });
   });
 

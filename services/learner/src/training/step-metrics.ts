@@ -1,9 +1,9 @@
 import { differ, divergenceMetrics, mean, type LogprobPair } from '@ui-rl/algorithms';
-import type { Trajectory } from '@ui-rl/contracts';
+import type { IdleTimes, Trajectory } from '@ui-rl/contracts';
 import type { Group } from '../episodes/groups';
 
 /** What the episodes of a batch say, by the names of Tinker's logs. */
-export function environmentMetrics(groups: readonly Group[], step: number): Record<string, number> {
+export function environmentMetrics(groups: readonly Group[]): Record<string, number> {
   const episodes = groups.flatMap((group) => group.trajectories);
   const turns = episodes.flatMap((episode) => episode.turns);
   const judged = episodes.filter(({ success }) => typeof success === 'boolean');
@@ -19,10 +19,7 @@ export function environmentMetrics(groups: readonly Group[], step: number): Reco
     'env/all/truncated': mean(episodes.map(({ status }) => (status === 'truncated' ? 1 : 0))),
     'time/policy_per_turn': mean(turns.map(({ policyMs }) => policyMs)) / 1000,
     'time/env_per_turn': mean(turns.map(({ envMs }) => envMs)) / 1000,
-    ...staleness(
-      turns.map(({ policyVersion }) => policyVersion),
-      step,
-    ),
+    ...idleRatios(episodes.flatMap(({ idle }) => idle ?? [])),
   };
 }
 
@@ -53,15 +50,21 @@ function groupFractions(groups: readonly Group[]): Record<string, number> {
   };
 }
 
-/** Steps by which the sampling policies were behind the one that was trained. */
-function staleness(versions: readonly number[], step: number): Record<string, number> {
-  if (versions.length === 0) return {};
+/** Shares of time in which places of actors and sessions of environments had nothing to do. */
+function idleRatios(times: readonly IdleTimes[]): Record<string, number> {
+  const idle = total(times, ({ actorMs }) => actorMs);
+  const places = idle + total(times, ({ playedMs }) => playedMs);
+  const sessions = total(times, ({ sessionMs = 0 }) => sessionMs);
   return {
-    'sampling_client/step_min': Math.min(...versions),
-    'sampling_client/step_max': Math.max(...versions),
-    'sampling_client/step_mean': mean(versions),
-    'async/steps_off_policy_max': step - 1 - Math.min(...versions),
+    ...(places > 0 ? { 'idle_ratio/actors': idle / places } : {}),
+    ...(sessions > 0
+      ? { 'idle_ratio/environments': total(times, ({ sessionIdleMs = 0 }) => sessionIdleMs) / sessions }
+      : {}),
   };
+}
+
+function total<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + of(item), 0);
 }
 
 /** Metrics of an engine that bear another name in a run's records. */

@@ -5,6 +5,7 @@ import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
 import { IndexSet } from '../episodes/index-set';
 import type { Group, GroupBuffer } from '../episodes/groups';
+import type { Stragglers } from '../episodes/stragglers';
 import { nameOf, type TaskHealth } from '../episodes/task-health';
 import type { LearnerOptions } from '../options';
 import type { PolicyWeights } from '../policy/policy-weights';
@@ -15,6 +16,7 @@ import { whileDiskIsFull } from './disk-full';
 import { experienceOf } from './experience';
 import type { GroupDemand } from './group-demand';
 import type { Progress } from './progress';
+import { stalenessMetrics, tokensOf, type StalenessBound } from './staleness';
 import { environmentMetrics } from './step-metrics';
 import type { StepReports } from './step-reports';
 
@@ -42,6 +44,7 @@ export interface TrainingLoopParts {
   checkpoints: CheckpointStore;
   demand: GroupDemand;
   reports: StepReports;
+  stragglers: Pick<Stragglers, 'takeReplaced'>;
   warnings: RunWarnings;
 }
 
@@ -62,6 +65,8 @@ export class TrainingLoop {
   private refused = 0;
   /** Indices of groups of which nothing comes any more. */
   private readonly lost: number[] = [];
+  /** Given up since the last step since all of their tokens were too old. */
+  private tooOld = { groups: 0, tokens: 0 };
 
   constructor(private readonly parts: TrainingLoopParts) {}
 
@@ -133,6 +138,7 @@ export class TrainingLoop {
     await this.dropLost(this.lost.splice(0));
     for (let plan = this.plan(); plan !== null && !this.finished; plan = this.plan()) {
       if (plan.failed.length > 0) await this.dropFailed(plan.failed);
+      else if (plan.tooOld.length > 0) await this.dropTooOld(plan.tooOld);
       else if (plan.ready) await this.trainBatch(plan);
       else return this.parts.demand.requestReplacements(plan.replaced.length);
     }
@@ -149,6 +155,18 @@ export class TrainingLoop {
     buffer.settle(groups);
     this.logger.warn(
       `no episode of ${groups.map(({ id }) => id).join(', ')} counts; other groups are requested in their place`,
+    );
+  }
+
+  /** Gives groups up that came in when none of their tokens may be trained any more. */
+  private async dropTooOld(groups: readonly Group[]): Promise<void> {
+    await this.giveUp(groups);
+    this.parts.buffer.settle(groups);
+    this.tooOld.groups += groups.length;
+    this.tooOld.tokens += groups.reduce((sum, group) => sum + tokensOf(group), 0);
+    this.logger.warn(
+      `${groups.map(({ id }) => id).join(', ')} came in too late: every token is more than ` +
+        `${this.parts.options.maxStepsOffPolicy} steps old; other groups are requested in their place`,
     );
   }
 
@@ -193,7 +211,14 @@ export class TrainingLoop {
       inOrder: options.deterministic,
       maxReplacedGroups: options.maxReplacedGroups,
       hasLearningSignal: (group) => this.hasLearningSignal(group),
+      bound: this.bound,
     });
+  }
+
+  /** What the next step may train. */
+  private get bound(): StalenessBound {
+    const { progress, options } = this.parts;
+    return { step: progress.step, maxStepsOffPolicy: options.maxStepsOffPolicy };
   }
 
   /** An estimator that fails here fails once more in training, where its batch is refused. */
@@ -209,15 +234,18 @@ export class TrainingLoop {
   private async trainBatch(plan: BatchPlan): Promise<void> {
     const { progress, weights, demand, lease } = this.parts;
     const began = performance.now();
+    const ages = this.ageMetrics(plan.kept);
     const trained = await this.tryToTrain(plan.kept);
     if (trained === undefined) return;
     this.advanceProgress(plan, trained.digest, trained.tokens);
-    const metrics = { ...trained.metrics, ...this.batchMetrics(plan) };
+    const metrics = { ...trained.metrics, ...this.batchMetrics(plan), ...ages };
+    this.tooOld = { groups: 0, tokens: 0 };
     const rolloutIds = plan.kept.flatMap(({ trajectories }) =>
       trajectories.map(({ request }) => request.rolloutId),
     );
     const saveBegan = performance.now();
-    metrics['time/waiting_for_episodes'] = (began - this.idleSince) / 1000;
+    const waitedMs = began - this.idleSince;
+    metrics['time/waiting_for_episodes'] = waitedMs / 1000;
     progress.lastStep = { epoch: lease.epoch, rolloutIds, metrics };
     await weights.publish(progress.step);
     const { uploadMs } = await this.save();
@@ -228,6 +256,7 @@ export class TrainingLoop {
     metrics['time/checkpoint'] = (ended - saveBegan) / 1000;
     metrics['time/upload'] = uploadMs / 1000;
     metrics['time/total'] = (ended - this.lastStepEnded) / 1000;
+    metrics['idle_ratio/learner'] = waitedMs / (ended - this.lastStepEnded);
     this.lastStepEnded = ended;
     await this.conclude(plan, ended - saveBegan);
     this.idleSince = performance.now();
@@ -301,15 +330,23 @@ export class TrainingLoop {
   }
 
   private batchMetrics(plan: BatchPlan): Record<string, number> {
-    const { options, progress } = this.parts;
+    const { options, progress, stragglers } = this.parts;
     const { trajectories, invalid } = progress.counts;
     return {
-      ...environmentMetrics(plan.kept, progress.step),
+      ...environmentMetrics(plan.kept),
       'env/all/groups_replaced': plan.replaced.length,
+      'async/stragglers': stragglers.takeReplaced(),
       'env/all/invalid_share': trajectories === 0 ? 0 : invalid / trajectories,
       'progress/batch': progress.step,
       ...(options.maxSteps > 0 ? { 'progress/done_frac': progress.step / options.maxSteps } : {}),
     };
+  }
+
+  /** How old what is trained now is, before the step. */
+  private ageMetrics(groups: readonly Group[]): Record<string, number> {
+    const metrics = stalenessMetrics(groups, this.bound);
+    const masked = (metrics['async/tokens_masked'] ?? 0) + this.tooOld.tokens;
+    return { ...metrics, 'async/tokens_masked': masked, 'async/groups_too_old': this.tooOld.groups };
   }
 
   /** The step is durable: reports it, acknowledges its episodes, and deletes checkpoints that are not kept. */

@@ -1,6 +1,7 @@
 import { promptChunks } from '@ui-rl/models';
 import type { Trajectory, Turn } from '@ui-rl/contracts';
 import type { Datum, LossInput } from '@ui-rl/plugin-kit';
+import { spanDefect } from './staleness';
 
 /** What a model can read. */
 export interface TokenLimits {
@@ -31,6 +32,8 @@ function defectOfTurn(turn: Turn, { vocabSize, imageTokenId }: TokenLimits): str
   if (logprobs.length !== tokenIds.length) {
     return `has ${tokenIds.length} tokens but ${logprobs.length} log-probabilities`;
   }
+  const spans = spanDefect(turn);
+  if (spans !== undefined) return spans;
   if (promptTokenIds.length === 0) return 'has no prompt';
   const unknown = [...promptTokenIds, ...tokenIds].find((id) => id < 0 || id >= vocabSize);
   if (unknown !== undefined) return `has token ${unknown}, the model knows 0 to ${vocabSize - 1}`;
