@@ -85,6 +85,26 @@ export interface TaskScoreView {
   after: { successes: number; episodes: number } | null;
 }
 
+/** The episodes of a group that were trained. */
+export interface StepGroup {
+  groupId: string;
+  description: string;
+  episodes: EpisodeSummary[];
+}
+
+/** A step, and what it was trained on. */
+export interface StepDetail {
+  runId: string;
+  step: number;
+  at: string;
+  metrics: Record<string, number>;
+  /** The newest step of the run. */
+  newest: number;
+  /** Rollouts of the step that are not recorded (yet). */
+  missing: number;
+  groups: StepGroup[];
+}
+
 export interface EpisodeFilter {
   runId: string;
   purpose?: Purpose;

@@ -126,6 +126,7 @@ function episode(step: number, index: number, hashes: string[]): Trajectory {
   return makeTrajectory({
     request: makeRollout({
       rolloutId: `${RUN}-g${step}-r${index}`,
+      groupId: `${RUN}-g${step}-${Math.floor(index / 8)}`,
       runId: RUN,
       groupSize: 8,
       indexInGroup: index % 8,
@@ -162,11 +163,11 @@ async function publishRun(hashes: string[]): Promise<void> {
       'optim/kl_sample_train_v1': 1e-6 * (1 + (step % 4)),
       'optim/kl_sample_train_v2': 2e-6 * (1 + (step % 3)),
       'optim/loss': 0.4 / (step + 1),
+      'env/all/success': 0.3 + step / 40,
+      'env/all/reward/total': 0.5 + step / 40,
     };
-    await bus.event(
-      { type: 'train_step', runId: RUN, step: step + 1, rolloutIds: [`${RUN}-g${step}-r0`], metrics },
-      `${step}`,
-    );
+    const rolloutIds = Array.from({ length: 16 }, (_, index) => `${RUN}-g${step}-r${index}`);
+    await bus.event({ type: 'train_step', runId: RUN, step: step + 1, rolloutIds, metrics }, `${step}`);
   }
   await evaluation('baseline', 0, 0.31, 0.28);
   await evaluation('final', 20, 0.93, 0.58);
@@ -434,17 +435,59 @@ test('details show the log, and text from outside stays text', async () => {
   await shot('details');
 });
 
+test('a step leads to its groups, and from those to their episodes', async () => {
+  await page.goto(`${monitor.url}/#/runs/${RUN}/steps`);
+  await eventually('every step', async () => (await page.locator('table.steps tbody tr').count()) === 20);
+  await shot('steps');
+  await page.getByRole('link', { name: '20', exact: true }).click();
+  await eventually('two groups', async () => (await page.locator('.group').count()) === 2);
+  expect(await page.locator('.group').first().locator('.tile').count()).toBe(8);
+  expect(await page.getByRole('link', { name: '21 →' }).count()).toBe(0);
+  await shot('step');
+  const tile = page.locator('.group').nth(1).locator('.tile').first();
+  expect(await tile.getAttribute('title')).toBe(`${RUN}-g19-r8`);
+  await tile.click();
+  await eventually('screenshots', async () => (await page.locator('.screen img').count()) === 4);
+  await page.getByRole('link', { name: 'trained in step 20' }).click();
+  await page.getByRole('heading', { name: 'Step 20' }).waitFor();
+  await page.getByRole('link', { name: '← 19' }).click();
+  await page.getByRole('heading', { name: 'Step 19' }).waitFor();
+});
+
+test('runs are laid over one another, and can be taken out and in', async () => {
+  const other = 'other-20261121-090000';
+  await bus.runs.create({ runId: other, createdAt: '2026-11-21T09:00:00.000Z', config: {} });
+  for (let step = 1; step <= 12; step += 1) {
+    const metrics = { 'env/all/success': 0.6 + step / 60, 'env/all/reward/total': 0.9, 'optim/loss': 0.2 };
+    await bus.event({ type: 'train_step', runId: other, step, rolloutIds: [], metrics }, String(step));
+  }
+  await page.goto(`${monitor.url}/#/`);
+  await page.getByRole('link', { name: 'Compare runs' }).click();
+  const lines = () => page.locator('.chart').first().locator('.u-series').allInnerTexts();
+  await eventually('both runs', async () => (await lines()).length === 3);
+  expect((await lines()).join(' ')).toMatch(new RegExp(`${other}[^]*${RUN}|${RUN}[^]*${other}`));
+  await eventually('three charts', async () => (await page.locator('.chart canvas').count()) === 3);
+  await page.getByLabel('Metric').selectOption('optim/loss');
+  await shot('compare');
+  await page.getByLabel(other).uncheck();
+  await eventually('one run', async () => (await lines()).length === 2);
+  expect(page.url()).toMatch(new RegExp(`#/compare/${RUN}$`));
+  await page.getByLabel(other).check();
+  await eventually('both again', async () => (await lines()).length === 3);
+});
+
 test('the page works without a complaint of the browser, also on a phone', async () => {
   await page.setViewportSize({ width: 390, height: 800 });
   for (const [tab, ready] of [
     ['', '.chart canvas'],
     ['/configuration', '.option'],
+    ['/steps/20', '.tile'],
   ]) {
     await page.goto(`${monitor.url}/#/runs/${RUN}${tab}`);
     await page.locator(ready).first().waitFor();
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     expect({ tab, overflow }).toEqual({ tab, overflow: 0 });
-    await shot(`narrow${tab.replace('/', '-')}`);
+    await shot(`narrow${tab.replaceAll('/', '-')}`);
   }
   expect(problems).toEqual([]);
 });

@@ -1,6 +1,14 @@
 import type { PolicySpan, Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
-import type { EpisodeDetail, EpisodeFilter, EpisodePage, EpisodeSummary, TurnView } from '../views';
+import type {
+  EpisodeDetail,
+  EpisodeFilter,
+  EpisodePage,
+  EpisodeSummary,
+  StepDetail,
+  StepGroup,
+  TurnView,
+} from '../views';
 import { iso } from './values';
 
 interface EpisodeRow {
@@ -92,6 +100,41 @@ function summary(row: EpisodeRow): EpisodeSummary {
     finishedAt: iso(row.finished_at),
     thumbnail: row.thumbnail,
   };
+}
+
+interface StepRow {
+  at: Date;
+  metrics: Record<string, number>;
+  rollout_ids: string[];
+  newest: number;
+}
+
+/** Null where a run has no such step. Groups and episodes are in the order in which they were trained. */
+export async function findStep(
+  dataSource: DataSource,
+  runId: string,
+  step: number,
+): Promise<StepDetail | null> {
+  const [row] = await dataSource.query<StepRow[]>(
+    `SELECT at, metrics, rollout_ids, (SELECT max(step) FROM steps WHERE run_id = $1) AS newest
+     FROM steps WHERE run_id = $1 AND step = $2 ORDER BY at DESC LIMIT 1`,
+    [runId, step],
+  );
+  if (row === undefined) return null;
+  const rows = await dataSource.query<EpisodeRow[]>(
+    `SELECT ${COLUMNS} FROM trajectories t WHERE t.run_id = $1 AND t.id = ANY($2) ORDER BY array_position($2, t.id)`,
+    [runId, row.rollout_ids],
+  );
+  const groups = new Map<string, StepGroup>();
+  for (const episode of rows.map(summary)) {
+    const { groupId, description } = episode;
+    const group = groups.get(groupId) ?? { groupId, description, episodes: [] };
+    group.episodes.push(episode);
+    groups.set(groupId, group);
+  }
+  const { at, metrics, newest, rollout_ids: trained } = row;
+  const missing = trained.length - rows.length;
+  return { runId, step, at: iso(at), metrics, newest, missing, groups: [...groups.values()] };
 }
 
 interface DetailRow extends EpisodeRow {

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Query, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Inject, Param, ParseIntPipe, Query, UseInterceptors } from '@nestjs/common';
 import type { ConfigurationGroup } from '@ui-rl/contracts';
 import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
@@ -8,12 +8,14 @@ import {
   findConfiguration,
   findEpisode,
   findRun,
+  findStep,
   listEpisodes,
   listRuns,
   readCurves,
   readTaskScores,
   type RunDetail,
   type RunSummary,
+  type StepDetail,
   type TaskScoreView,
 } from '@ui-rl/records';
 import { describeRun, redactRunFile } from '@ui-rl/settings';
@@ -59,6 +61,12 @@ export class ApiController {
   @Get('runs/:run/curves')
   curves(@Param('run') id: string): Promise<Curves> {
     return readCurves(this.dataSource, id);
+  }
+
+  /** A step, the groups that it trained and their episodes. */
+  @Get('runs/:run/steps/:step')
+  async step(@Param('run') id: string, @Param('step', ParseIntPipe) step: number): Promise<StepDetail> {
+    return found(await findStep(this.dataSource, id, step), `step ${step} of run ${id}`);
   }
 
   /** Successes per task, before and after. */

@@ -1,9 +1,11 @@
 import { useConnected } from './api';
+import { CompareView } from './compare-view';
 import { EpisodeView } from './episode-view';
 import { links, type Route, useRoute } from './route';
 import { RunView } from './run-view';
 import { RunsView } from './runs-view';
 import { DeadLetterView } from './dead-letters-view';
+import { StepView } from './step-view';
 
 export function App() {
   const route = useRoute();
@@ -35,6 +37,8 @@ export function App() {
 
 function View({ route }: { route: Route }) {
   if (route.view === 'run') return <RunView key={route.run} id={route.run} tab={route.tab} />;
+  if (route.view === 'step') return <StepView key={route.run} run={route.run} step={route.step} />;
+  if (route.view === 'compare') return <CompareView runs={route.runs} />;
   if (route.view === 'episode') return <EpisodeView key={route.episode} id={route.episode} />;
   if (route.view === 'dead-letters') return <DeadLetterView />;
   return <RunsView />;

@@ -69,8 +69,11 @@ function Summary({ episode }: { episode: EpisodeDetail }) {
   );
 }
 
-function trainedNote(episode: EpisodeDetail): string {
-  if (episode.trainedInStep !== null) return `trained in step ${episode.trainedInStep}`;
+function trainedNote(episode: EpisodeDetail): ReactNode {
+  if (episode.trainedInStep !== null) {
+    const { runId, trainedInStep: step } = episode;
+    return <a href={links.step(runId, step)}>trained in step {step}</a>;
+  }
   return episode.purpose === 'train' ? 'not trained' : 'version that sampled';
 }
 

@@ -5,6 +5,7 @@ import './styles/base.css';
 import './styles/parts.css';
 import './styles/episode.css';
 import './styles/configuration.css';
+import './styles/steps.css';
 import { App } from './app';
 
 const root = document.getElementById('root');

@@ -1,21 +1,27 @@
 import { useSyncExternalStore } from 'react';
 
-const TABS = ['overview', 'episodes', 'configuration', 'details'] as const;
+const TABS = ['overview', 'steps', 'episodes', 'configuration', 'details'] as const;
 export type RunTab = (typeof TABS)[number];
 
 export type Route =
   | { view: 'runs' }
   | { view: 'run'; run: string; tab: RunTab }
+  | { view: 'step'; run: string; step: number }
+  | { view: 'compare'; runs: string[] }
   | { view: 'episode'; episode: string }
   | { view: 'dead-letters' };
 
 export function parseRoute(hash: string): Route {
-  const [view, id, tab] = hash
+  const [view, id, tab, part] = hash
     .replace(/^#?\/?/, '')
     .split('/')
     .map(decodeURIComponent);
+  if (view === 'runs' && id && tab === 'steps' && /^\d+$/.test(part ?? '')) {
+    return { view: 'step', run: id, step: Number(part) };
+  }
   if (view === 'runs' && id) return { view: 'run', run: id, tab: isTab(tab) ? tab : 'overview' };
   if (view === 'episodes' && id) return { view: 'episode', episode: id };
+  if (view === 'compare' && id) return { view: 'compare', runs: id.split(',').filter((run) => run !== '') };
   if (view === 'dead-letters') return { view: 'dead-letters' };
   return { view: 'runs' };
 }
@@ -29,6 +35,8 @@ export const links = {
   deadLetters: '#/dead-letters',
   run: (id: string, tab: RunTab = 'overview') =>
     `#/runs/${encodeURIComponent(id)}${tab === 'overview' ? '' : `/${tab}`}`,
+  step: (run: string, step: number) => `#/runs/${encodeURIComponent(run)}/steps/${step}`,
+  compare: (runs: readonly string[]) => `#/compare/${runs.map(encodeURIComponent).join(',')}`,
   episode: (id: string) => `#/episodes/${encodeURIComponent(id)}`,
 };
 

@@ -7,10 +7,12 @@ import { EpisodeList } from './episode-list';
 import { EvaluationTable } from './evaluation-table';
 import { count, day, duration, percent } from './format';
 import { links, type RunTab } from './route';
+import { StepList } from './step-list';
 import { Phase, Problem, Stat } from './ui';
 
 const TABS: { tab: RunTab; label: string }[] = [
   { tab: 'overview', label: 'Overview' },
+  { tab: 'steps', label: 'Steps' },
   { tab: 'episodes', label: 'Episodes' },
   { tab: 'configuration', label: 'Configuration' },
   { tab: 'details', label: 'Details' },
@@ -44,6 +46,7 @@ export function RunView({ id, tab }: { id: string; tab: RunTab }) {
       </header>
       <Problem error={error} />
       {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
+      {tab === 'steps' && <StepList run={id} version={version} />}
       {tab === 'episodes' && <EpisodeList run={id} version={version} />}
       {run !== null && tab === 'configuration' && <ConfigurationView run={run} />}
       {run !== null && tab === 'details' && <RunDetails run={run} />}

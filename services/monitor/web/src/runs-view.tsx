@@ -7,7 +7,13 @@ import { Card, Empty, Phase, Problem } from './ui';
 export function RunsView() {
   const { data: runs, error } = useApi<RunSummary[]>('/api/runs', useVersion(null));
   return (
-    <Card title="Runs">
+    <Card
+      title="Runs"
+      aside={
+        runs !== null &&
+        runs.length > 1 && <a href={links.compare(runs.slice(0, 2).map(({ id }) => id))}>Compare runs</a>
+      }
+    >
       <Problem error={error} />
       {runs?.length === 0 && (
         <Empty>

@@ -1,0 +1,173 @@
+import type { Curves, RunSummary } from '@ui-rl/records';
+import { useEffect, useMemo, useState } from 'react';
+import { fetchJson, useApi, useVersion } from './api';
+import { Chart, type ChartSeries } from './chart';
+import { number, percent, smooth } from './format';
+import { links } from './route';
+import { Card, Empty, Problem } from './ui';
+
+const SMOOTHING = 5;
+/** As many as there are colours that can be told apart. */
+const MAX_RUNS = 5;
+const SUCCESS = 'env/all/success';
+const REWARD = 'env/all/reward/total';
+const FAVOURITES = ['optim/entropy', 'optim/kl_sample_train_v2', 'optim/loss', 'env/all/turns_per_episode'];
+
+interface RunCurves {
+  id: string;
+  color: string;
+  steps: Curves['steps'];
+}
+
+const shares = (value: number) => percent(value);
+const values = (value: number) => number(value, 3);
+
+/** Several runs laid over one another, step by step. */
+export function CompareView({ runs }: { runs: string[] }) {
+  const { curves, error } = useCurves(runs);
+  const names = useMemo(() => namesOf(curves), [curves]);
+  const [chosen, choose] = useState<string | null>(null);
+  const metric = chosen !== null && names.includes(chosen) ? chosen : names.at(0);
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>Runs compared</h1>
+        </div>
+      </header>
+      <Problem error={error} />
+      <Chooser runs={runs} />
+      {runs.length > 0 && (
+        <div className="charts">
+          <Overlay
+            title="Success in training"
+            curves={curves}
+            metric={SUCCESS}
+            format={shares}
+            yRange={[0, 1]}
+          />
+          <Overlay title="Reward" curves={curves} metric={REWARD} format={values} />
+          <Overlay
+            title="Metric of the step"
+            curves={curves}
+            metric={metric}
+            format={values}
+            aside={
+              <select
+                aria-label="Metric"
+                value={metric ?? ''}
+                onChange={(event) => choose(event.target.value)}
+              >
+                {names.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            }
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+function colorOf(index: number): string {
+  return `--series-${index + 1}`;
+}
+
+/** Which runs are shown: one can be taken out or in by a click. */
+function Chooser({ runs }: { runs: string[] }) {
+  const { data, error } = useApi<RunSummary[]>('/api/runs', useVersion(null));
+  const known = data?.map(({ id }) => id) ?? [];
+  const all = [...runs, ...known.filter((id) => !runs.includes(id))];
+  return (
+    <Card title="Runs">
+      <Problem error={error} />
+      <div className="chooser">
+        {all.map((id) => {
+          const index = runs.indexOf(id);
+          const next = index < 0 ? [...runs, id] : runs.filter((run) => run !== id);
+          return (
+            <label key={id} className={index < 0 ? 'muted' : ''}>
+              <input
+                type="checkbox"
+                checked={index >= 0}
+                disabled={index < 0 && runs.length >= MAX_RUNS}
+                onChange={() => (window.location.hash = links.compare(next))}
+              />
+              <i style={index < 0 ? {} : { background: `var(${colorOf(index)})` }} />
+              {id}
+            </label>
+          );
+        })}
+      </div>
+    </Card>
+  );
+}
+
+/** The curves of all of them; what has not arrived, or of a run that nobody has recorded, is left out. */
+function useCurves(runs: string[]): { curves: RunCurves[]; error: string | null } {
+  const [state, setState] = useState<{ curves: RunCurves[]; error: string | null }>({
+    curves: [],
+    error: null,
+  });
+  const version = useVersion(null, 5_000);
+  const key = runs.join(',');
+  useEffect(() => {
+    const abort = new AbortController();
+    const shown = key
+      .split(',')
+      .filter((id) => id !== '')
+      .slice(0, MAX_RUNS);
+    const load = async (id: string, index: number): Promise<RunCurves> => {
+      const { steps } = await fetchJson<Curves>(`/api/runs/${encodeURIComponent(id)}/curves`, abort.signal);
+      return { id, color: colorOf(index), steps };
+    };
+    const loadAll = async (): Promise<void> => {
+      const loaded = await Promise.allSettled(shown.map(load));
+      if (abort.signal.aborted) return;
+      const failed = loaded.find((result) => result.status === 'rejected');
+      setState({
+        curves: loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+        error: failed === undefined ? null : String(failed.reason),
+      });
+    };
+    void loadAll();
+    return () => abort.abort();
+  }, [key, version]);
+  return state;
+}
+
+function namesOf(curves: RunCurves[]): string[] {
+  const all = [...new Set(curves.flatMap(({ steps }) => Object.keys(steps.metrics)))];
+  const others = all.filter((name) => name !== SUCCESS && name !== REWARD);
+  const first = FAVOURITES.filter((name) => others.includes(name));
+  return [...first, ...others.filter((name) => !first.includes(name)).toSorted((a, b) => a.localeCompare(b))];
+}
+
+interface OverlayProps {
+  title: string;
+  curves: RunCurves[];
+  metric: string | undefined;
+  format: (value: number) => string;
+  yRange?: [number | null, number | null];
+  aside?: React.ReactNode;
+}
+
+function Overlay({ title, curves, metric, format, yRange, aside }: OverlayProps) {
+  const series = useMemo(() => {
+    const having = curves.filter(({ steps }) => metric !== undefined && metric in steps.metrics);
+    return having.map(({ id, color, steps }): ChartSeries => ({
+      ...{ label: id, color, x: steps.step },
+      y: smooth(steps.metrics[metric!], SMOOTHING),
+    }));
+  }, [curves, metric]);
+  return (
+    <Card title={`${title}, mean of ${SMOOTHING} steps`} aside={aside}>
+      {series.length === 0 ? (
+        <Empty>None of these runs has trained a step that has it.</Empty>
+      ) : (
+        <Chart series={series} xKind="step" yRange={yRange} format={format} height={260} />
+      )}
+    </Card>
+  );
+}
