@@ -1,5 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import { SpanKind } from '@opentelemetry/api';
 import { misplaced } from '@ui-rl/contracts';
 import {
   DEADLINES,
@@ -15,6 +16,9 @@ import { readJson, type MessageSchema, type Read } from './codec';
 import type { DeadLetters } from './dead-letter';
 import { Delivery, identityOf } from './delivery';
 import { DurableConsumer } from './durable-consumer';
+import { attributesOf, traced, traceOf } from './tracing';
+import { measures } from './measures';
+import { operationOf } from './operations';
 import { BusError, describeError, UnacceptableMessage } from './errors';
 import type { Publisher } from './publisher';
 import { isClosed, isTransient, withRetry } from './retry';
@@ -243,11 +247,25 @@ class ConsumptionLoop<T> implements Consumption {
     // More deliveries than attempts: the process died in the last one.
     if (context.delivery > this.retry.attempts) return this.exhaust(delivery, read.value, context);
     try {
-      await this.options.handle(read.value, context);
+      await this.measured(message, () => this.options.handle(read.value, context));
     } catch (error) {
       return this.failed(delivery, read.value, context, error);
     }
     await this.acknowledge(delivery);
+  }
+
+  private async measured(message: JsMsg, handle: () => Promise<void>): Promise<void> {
+    const { subject } = message;
+    const handled = measures.handling(this.options.stream);
+    const attributes = { ...attributesOf(subject), 'messaging.consumer.group.name': this.options.durable };
+    const span = { kind: SpanKind.CONSUMER, parent: traceOf(message), attributes };
+    try {
+      await traced(`handle ${operationOf(subject)}`, span, handle);
+      handled('ok');
+    } catch (error) {
+      handled('failed');
+      throw error;
+    }
   }
 
   private async contentOf(message: JsMsg): Promise<Read<Uint8Array>> {

@@ -1,6 +1,7 @@
 import { BUCKETS, runOfSubject } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import type { KvBucket } from './kv';
+import { measures } from './measures';
 import type { Publisher } from './publisher';
 
 /** What the `dead_letters` bucket holds for each message that could not be handled. */
@@ -35,6 +36,7 @@ export class DeadLetters {
     const keptBytes = Math.min(KEPT_BYTES, Math.floor(this.broker.maxMessageBytes / 8));
     const letter = toDeadLetter({ ...message, service }, payload, keptBytes);
     await this.bucket.put(letter.key, letter);
+    measures.deadLetter(service);
     const { subject, key, reason } = letter;
     logger.error(`dead letter from ${subject}: ${reason}. See it with: ${readCommand(key)}`);
     const runId = runOfSubject(subject);

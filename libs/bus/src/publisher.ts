@@ -1,5 +1,6 @@
 import type { PubAck } from '@nats-io/jetstream';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
+import { SpanKind } from '@opentelemetry/api';
 import { isRunId, runOfSubject, subjects, type RunEvent } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
 import type { BlobStore } from './blobs';
@@ -7,7 +8,10 @@ import type { Broker } from './broker';
 import { writeJson } from './codec';
 import { BusError, tooLarge } from './errors';
 import { MAX_PARTED_BYTES } from './parts';
+import { measures } from './measures';
+import { operationOf } from './operations';
 import { withRetry } from './retry';
+import { attributesOf, traced, withTrace } from './tracing';
 
 export type EventBody<E> = E extends RunEvent ? Omit<E, 'at'> & { at?: string } : never;
 
@@ -66,9 +70,15 @@ export class Publisher {
   private publish(subject: string, payload: Uint8Array, id: string, blob?: string): Promise<PubAck> {
     const header = headers();
     if (blob !== undefined) header.set(BLOB, blob);
-    const options = { msgID: id, timeout: DEADLINES.publish.ms, headers: header };
-    return withRetry(`publish to ${subject}`, this.broker, () =>
-      this.broker.js.publish(subject, payload, options),
-    );
+    const operation = operationOf(subject);
+    const span = { kind: SpanKind.PRODUCER, attributes: attributesOf(subject) };
+    return traced(`publish ${operation}`, span, async () => {
+      const options = { msgID: id, timeout: DEADLINES.publish.ms, headers: withTrace(header) };
+      const stored = await withRetry(`publish to ${subject}`, this.broker, () =>
+        this.broker.js.publish(subject, payload, options),
+      );
+      measures.published(operation);
+      return stored;
+    });
   }
 }

@@ -1,17 +1,39 @@
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
+import { SpanKind } from '@opentelemetry/api';
 import type { Reply } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { instantiate, readBinary, writeBinary, type MessageClass } from './codec';
 import { describeError, tooLarge } from './errors';
+import { measures } from './measures';
+import { operationOf } from './operations';
 import { MAX_REQUEST_BYTES, packed, unpacked } from './parcels';
 import { failure, isFailure } from './reply';
 import { isClosed } from './retry';
+import { attributesOf, failSpan, traced, withTrace } from './tracing';
 
 /**
  * Asks once. What is larger than the broker takes travels in parts, either way. Codes made on this side: `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`; all others
  * come from the handler.
  */
-export async function request<T>(
+export function request<T>(
+  broker: Broker,
+  subject: string,
+  value: unknown,
+  timeoutMs: number,
+  schema: MessageClass<T> | undefined,
+): Promise<Reply<T>> {
+  const operation = operationOf(subject);
+  const span = { kind: SpanKind.CLIENT, attributes: attributesOf(subject) };
+  return traced(`request ${operation}`, span, async () => {
+    const answered = measures.requesting(operation);
+    const reply = await ask(broker, subject, value, timeoutMs, schema);
+    answered(reply.ok ? 'ok' : 'failed');
+    if (!reply.ok) failSpan(`${reply.error.code}: ${reply.error.message}`);
+    return reply;
+  });
+}
+
+async function ask<T>(
   broker: Broker,
   subject: string,
   value: unknown,
@@ -24,7 +46,7 @@ export async function request<T>(
   }
   try {
     const sent = await packed(broker, payload);
-    const options = { timeout: timeoutMs, headers: sent.headers };
+    const options = { timeout: timeoutMs, headers: withTrace(sent.headers) };
     const reply = await unpacked(broker, await broker.connection.request(subject, sent.payload, options));
     if (reply === null) return failure('disconnected', `the reply from ${subject} was lost on its way`);
     return readReply(subject, reply, schema);

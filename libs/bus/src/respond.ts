@@ -1,13 +1,17 @@
 import type { Logger } from '@nestjs/common';
 import type { Msg, Subscription } from '@nats-io/transport-node';
+import { SpanKind } from '@opentelemetry/api';
 import type { Reply } from '@ui-rl/contracts';
 import { DEADLINES, waitAtMost } from '@ui-rl/retry';
 import type { Broker } from './broker';
 import { readBinary, writeBinary, type MessageClass } from './codec';
 import type { DeadLetters } from './dead-letter';
 import { describeError, tooLarge } from './errors';
+import { measures } from './measures';
+import { operationOf } from './operations';
 import { MAX_REQUEST_BYTES, packed, unpacked } from './parcels';
 import { failure, isFailure } from './reply';
+import { attributesOf, failSpan, traced, traceOf } from './tracing';
 
 export interface RequestContext {
   subject: string;
@@ -95,10 +99,13 @@ class RequestServer<T> implements Responder {
   }
 
   private async answer(message: Msg): Promise<void> {
-    const reply =
+    const reply = await this.measured(message, () =>
       this.running.size < MAX_IN_FLIGHT
-        ? await this.replyTo(message)
-        : failure('capacity', `${MAX_IN_FLIGHT} requests to ${message.subject} are being answered`);
+        ? this.replyTo(message)
+        : Promise.resolve(
+            failure('capacity', `${MAX_IN_FLIGHT} requests to ${message.subject} are being answered`),
+          ),
+    );
     const { connection } = this.broker;
     if (message.reply === undefined || message.reply === '' || connection.isClosed()) return;
     let payload = writeBinary(reply);
@@ -109,6 +116,19 @@ class RequestServer<T> implements Responder {
     }
     const sent = await packed(this.broker, payload);
     message.respond(sent.payload, { headers: sent.headers });
+  }
+
+  private measured(message: Msg, answer: () => Promise<Reply<unknown>>): Promise<Reply<unknown>> {
+    const { subject } = message;
+    const operation = operationOf(subject);
+    const span = { kind: SpanKind.SERVER, parent: traceOf(message), attributes: attributesOf(subject) };
+    return traced(`answer ${operation}`, span, async () => {
+      const answered = measures.answering(operation);
+      const reply = await answer();
+      answered(reply.ok ? 'ok' : 'failed');
+      if (!reply.ok) failSpan(`${reply.error.code}: ${reply.error.message}`);
+      return reply;
+    });
   }
 
   private async replyTo(message: Msg): Promise<Reply<unknown>> {

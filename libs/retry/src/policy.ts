@@ -260,6 +260,11 @@ export const DEADLINES = {
     ms: 10_000,
     then: 'an error in the log of the learner; the run goes on',
   },
+  traces: {
+    what: 'a collector of traces, to take the last ones when a service ends',
+    ms: 3_000,
+    then: 'they are lost',
+  },
   otherHosts: {
     what: 'another host of the same service, to say that it serves a run which one cannot (asked by the task-loader)',
     ms: 3_000,

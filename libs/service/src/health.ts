@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { collectDefaultMetrics, Gauge, register } from 'prom-client';
 import type { AddressInfo } from 'node:net';
 import { describeError, type BusService } from '@ui-rl/bus';
 import { DEADLINES, waitAtMost } from '@ui-rl/retry';
@@ -18,16 +19,18 @@ export interface HealthAddress {
 
 /**
  * Answers supervisors: `GET /health` with 200 as long as the process answers at all, `GET /ready` with 200 while it is connected and
- * can take work, else 503 with what it waits for.
+ * can take work, else 503 with what it waits for, `GET /metrics` for Prometheus.
  */
 export async function serveHealth({ host, port }: HealthAddress, progress: Progress): Promise<Server> {
+  measure(progress);
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0];
     if (request.method !== 'GET' && request.method !== 'HEAD') reply(response, 405, { error: 'GET only' });
     else if (path === '/health') reply(response, 200, { status: 'ok', ...identity(progress) });
     else if (path === '/ready')
       void readiness(progress).then(([status, body]) => reply(response, status, body));
-    else reply(response, 404, { error: 'there are /health and /ready' });
+    else if (path === '/metrics') void sendMetrics(response);
+    else reply(response, 404, { error: 'there are /health, /ready and /metrics' });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
@@ -44,6 +47,29 @@ export async function serveHealth({ host, port }: HealthAddress, progress: Progr
 
 export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
+}
+
+/** What every process measures of itself, besides what its parts do. */
+function measure(progress: Progress): void {
+  register.setDefaultLabels({ service: progress.service });
+  collectDefaultMetrics();
+  const ready = new Gauge({
+    name: 'uirl_ready',
+    help: '1 while the service is connected and takes work, else 0',
+    collect: async () => {
+      const [status] = await readiness(progress);
+      ready.set(status === 200 ? 1 : 0);
+    },
+  });
+}
+
+async function sendMetrics(response: ServerResponse): Promise<void> {
+  try {
+    const text = await register.metrics();
+    response.writeHead(200, { 'content-type': register.contentType, 'cache-control': 'no-store' }).end(text);
+  } catch (error) {
+    reply(response, 500, { error: describeError(error) });
+  }
 }
 
 async function readiness(progress: Progress): Promise<[number, object]> {

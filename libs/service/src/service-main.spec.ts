@@ -14,6 +14,13 @@ async function ask(url: string): Promise<[number, Health]> {
   return [response.status, (await response.json()) as Health];
 }
 
+async function measuresOf(url: string): Promise<Record<string, string>> {
+  const response = await fetch(`${url}/metrics`);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(lines.map((line) => line.split(/ (?=\S+$)/) as [string, string]));
+}
+
 it('ends in order when it is asked to while it waits for NATS', async () => {
   const service = startFromSource('actor', { NATS_URL: `nats://127.0.0.1:${await freePort()}` });
   await service.prints(/waiting for NATS at nats:\/\/127\.0\.0\.1/);
@@ -37,7 +44,11 @@ it('tells supervisors that it lives, and whether it is ready', async () => {
       200,
       expect.objectContaining({ status: 'ready', service: 'actor' }),
     ]);
+    const measures = await measuresOf(url);
+    expect(measures).toMatchObject({ 'uirl_ready{service="actor"}': '1' });
+    expect(Number(measures['process_resident_memory_bytes{service="actor"}'])).toBeGreaterThan(1e6);
     await nats.stop();
+    expect(await measuresOf(url)).toMatchObject({ 'uirl_ready{service="actor"}': '0' });
     const [status, { waits }] = await ask(`${url}/ready`);
     expect([status, waits]).toEqual([503, expect.stringContaining('for NATS')]);
     expect(await ask(`${url}/health`)).toEqual([200, expect.objectContaining({ status: 'ok' })]);

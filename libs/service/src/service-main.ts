@@ -5,6 +5,7 @@ import { DEADLINES, waitAtMost } from '@ui-rl/retry';
 import { logLevels, readServiceSettings, type ServiceSettings } from '@ui-rl/settings';
 import { portOf, serveHealth, type Progress } from './health';
 import { onStopSignal } from './stop-signal';
+import { startTracing } from './tracing';
 
 /** What a service is opened with. */
 export interface ServiceContext {
@@ -44,8 +45,9 @@ export function serviceMain(name: string, open: (context: ServiceContext) => Pro
     if (settings.health !== undefined) {
       const { host } = settings.health;
       const server = await serveHealth(settings.health, progress);
-      new Logger(name).log(`health at http://${host}:${portOf(server)}/health and /ready`);
+      new Logger(name).log(`health at http://${host}:${portOf(server)}/health, /ready and /metrics`);
     }
+    if (settings.tracesUrl !== undefined) opened.push(await startTracing(name, settings.tracesUrl));
     const components = await loadComponents({ packages: settings.plugins, service: name });
     progress.waits = `for NATS at ${settings.nats.servers.join(', ')}`;
     const bus = await BusService.connect({ ...settings.nats, signal: stopping.signal });

@@ -32,8 +32,11 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     'what callers have to show, one of several separated by commas, at least 16 characters each (none on this machine; beyond it one is generated, kept in <runs>/policy-key)',
   POLICY_MAX_REQUESTS: 'requests that are answered at a time (64)',
   POLICY_MAX_BODY_MB: 'longest request, images included, in MiB (32)',
-  HEALTH_PORT: 'port where any service answers GET /health and /ready (none); 0 takes a free one',
+  HEALTH_PORT: 'port where any service answers GET /health, /ready and /metrics (none); 0 takes a free one',
   HEALTH_HOST: 'address of that port (127.0.0.1)',
+  OTEL_EXPORTER_OTLP_ENDPOINT:
+    'OpenTelemetry collector that any service sends its traces to, http://host:4318 (none); OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and OTEL_BSP_… are read as its own library says',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'the whole address for traces, instead of <endpoint>/v1/traces',
   CHROMIUM_BIN: 'Chromium or Chrome to use',
   HF_TOKEN: "token for the model hub (what 'hf auth login' left); sent to the hub's own host only",
   HF_TOKEN_PATH: 'file with the token (<HF_HOME>/token)',

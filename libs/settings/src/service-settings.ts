@@ -72,6 +72,8 @@ export interface ServiceSettings {
   policyEndpoint?: EndpointSettings;
   /** Where supervisors ask whether it lives and is ready; absent = nowhere. */
   health?: { host: string; port: number };
+  /** Where traces are sent to; absent = nowhere. */
+  tracesUrl?: string;
   /** Chromium to use instead of the one that is found. */
   chromiumBin?: string;
   /** Environment plugins an env service offers; empty = the one of the run file. */
@@ -106,6 +108,7 @@ export function readServiceSettings(service: string, env: Environment = process.
     },
     policyEndpoint: readEndpoint(reader, 'POLICY', join(runsDir, 'policy-key')),
     health: readHealth(reader),
+    tracesUrl: readTracesUrl(reader),
     chromiumBin: reader.text('CHROMIUM_BIN'),
     environments: reader.list('UIRL_ENVIRONMENTS'),
     plugins: reader.list('UIRL_PLUGINS'),
@@ -260,6 +263,16 @@ function readEndpoint(
     maxRequests: reader.integer(`${prefix}_MAX_REQUESTS`, 64, 1, 10_000),
     maxBodyBytes: reader.integer(`${prefix}_MAX_BODY_MB`, 32, 1, 1_024) * 2 ** 20,
   };
+}
+
+/** As OpenTelemetry's specification says it of OTLP over HTTP. */
+function readTracesUrl(reader: EnvironmentReader): string | undefined {
+  const own = reader.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
+  const base = reader.text('OTEL_EXPORTER_OTLP_ENDPOINT');
+  const name = own === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  const url = own ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
+  if (url === undefined || /^https?:\/\/[^\s#?]+$/.test(url)) return url;
+  return reader.refuse(name, redactUrl(own ?? base ?? ''), 'http://host:port', undefined);
 }
 
 function readToken(reader: EnvironmentReader): string | undefined {

@@ -12,5 +12,4 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   session_type: 'tasks name their environment',
   ui_env_urls: 'env services are found over NATS',
   num_actors: 'start as many actor services as needed; rollout.concurrency is per actor',
-  num_groups_to_log: 'the monitor shows every episode',
 };

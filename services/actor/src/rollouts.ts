@@ -10,6 +10,7 @@ import { playRollout, trajectory } from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { overBroker } from './episode/over-broker';
+import { countEpisode } from './measures';
 import type { RunPlan } from './run-plan';
 
 /** Plays the rollouts of one run: one message per free slot, acknowledged once its trajectory is stored. */
@@ -105,6 +106,7 @@ export class Rollouts implements ServedRun {
   private async publish(played: Trajectory): Promise<void> {
     const { runId, purpose, rolloutId } = played.request;
     const subject = subjects.trajectory(runId, purpose);
+    countEpisode(played);
     try {
       await this.bus.publishJson(subject, played, rolloutId);
     } catch (error) {

@@ -19,6 +19,7 @@ import type { LearnerOptions } from './options';
 import type { PolicyServer, Refusal } from './policy/policy-server';
 import type { PolicyWeights } from './policy/policy-weights';
 import type { Trackers } from './tracking/trackers';
+import type { StepReports } from './training/step-reports';
 import { Untrainable, type TrainingLoop } from './training/training-loop';
 
 /** Phases in which episodes may be trained on. */
@@ -48,6 +49,7 @@ export interface LearnerParts {
   lost: LostEpisodes;
   stragglers: Stragglers;
   trackers: Trackers;
+  reports: StepReports;
   evaluations: Consumption;
   /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
   onFailure: (error: unknown) => void;
@@ -139,11 +141,12 @@ export class Learner {
 
   /** Serves no more and releases the device. */
   async stop(): Promise<void> {
-    const { evaluations, trackers, computer } = this.parts;
+    const { evaluations, trackers, reports, computer } = this.parts;
     this.stopping.abort();
     clearTimeout(this.timer);
     await Promise.all([
       evaluations.stop().then(() => trackers.close()),
+      reports.close(),
       this.releaseDevice(),
       computer.close(),
     ]);

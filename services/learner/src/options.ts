@@ -26,6 +26,8 @@ export interface LearnerOptions {
   engine: ComponentChoice;
   sampler: ComponentChoice;
   trackers: ComponentChoice[];
+  /** Groups of each step that are written as pages for people. */
+  groupsToLog: number;
   algorithm: AlgorithmOptions;
   /** Address of the checkpoint whose weights the run begins with; default: fresh ones. */
   loadCheckpoint?: string;

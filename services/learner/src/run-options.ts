@@ -27,6 +27,7 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     engine: run.engine,
     sampler: run.sampler,
     trackers: run.logging.trackers,
+    groupsToLog: run.logging.num_groups_to_log,
     algorithm: algorithmOptions(run),
     trainable: trainableOf(model),
     maxRows: rollout.concurrency,

@@ -35,6 +35,7 @@ import { Screenshots } from './policy/screenshots';
 import { CHECKPOINTS, openRunFolder, RunSkipped, type RunFolder } from './run-folder';
 import { keepsCheckpoint } from './run-options';
 import { trackEvaluations } from './tracking/evaluations';
+import { EpisodeLog } from './tracking/episode-log';
 import { Trackers } from './tracking/trackers';
 import { makeAlgorithm, type Algorithm } from './training/algorithm';
 import { BatchTrainer } from './training/batch-trainer';
@@ -322,7 +323,7 @@ interface Training {
 function trainingOf(
   { bus, run, options, lease }: StartOptions,
   { algorithm, engine, folder, screenshots }: Machinery,
-  { checkpoints, progress }: Resumed,
+  { checkpoints, progress, runFolder }: Resumed,
   weights: PolicyWeights,
   trackers: Trackers,
 ): Training {
@@ -359,6 +360,10 @@ function trainingOf(
   });
   const reports = new StepReports({
     ...{ runId, bus, progress, weights, checkpoints, trackers, warnings },
+    episodeLog: new EpisodeLog({
+      ...{ runId, groups: options.groupsToLog, dir: join(runFolder.dir, 'episodes') },
+      screenshot: (sha256) => screenshots.bytesOf(sha256),
+    }),
     keepsCheckpoint: (step) => keepsCheckpoint(options, step),
   });
   const loop = new TrainingLoop({
@@ -412,6 +417,7 @@ async function begin(
   else await checkpoints.publish(step);
   await weights.activate(step, digest);
   await trackers.resume(step);
+  await reports.resume(step);
   if (state !== undefined) await reports.trackLastStep(state.savedAt);
   await demand.announce();
   await reports.publishLastStep();

@@ -140,6 +140,7 @@ export class LearnerWorld {
       engine: { name: 'local', device: 'cpu', threads: 1 },
       sampler: { name: 'engine' },
       trackers: [{ name: 'jsonl' }],
+      groupsToLog: 1,
       algorithm: {
         advantage: { name: 'grpo' },
         loss: { name: 'ppo' },

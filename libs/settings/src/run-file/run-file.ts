@@ -79,6 +79,14 @@ export class LoggingGroup {
   @IsIn(['all', 'kept', 'none'])
   upload_checkpoints: 'all' | 'kept' | 'none' = 'all';
 
+  @Doc(
+    'groups of each step that are written as pages for people, with screenshots, into the folder of the run; those of the newest 100 steps stay',
+    { aliases: ['num_groups_to_log'] },
+  )
+  @IsInt()
+  @Min(0)
+  num_groups_to_log = 1;
+
   @Doc('what records the run besides the monitor; an option of one that is not named adds it', {
     aliases: ['trackers'],
   })

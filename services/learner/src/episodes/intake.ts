@@ -3,6 +3,7 @@ import { UnacceptableMessage, type BusService, type Lease } from '@ui-rl/bus';
 import { subjects, type Trajectory } from '@ui-rl/contracts';
 import type { Progress } from '../training/progress';
 import { findDefect, type TokenLimits } from '../training/turn-data';
+import { rememberTrace } from '../tracking/step-traces';
 import type { RunWarnings } from '../warnings';
 import { unsolicitedRequest, type GroupBuffer, type Refill } from './groups';
 import { InvalidShareAlarm } from './invalid-share';
@@ -45,6 +46,7 @@ export class EpisodeIntake {
    * @throws UnacceptableMessage for one that nobody requested: its group would never be complete, and keep others waiting
    */
   async add(trajectory: Trajectory): Promise<{ settled: Promise<void> } | undefined> {
+    rememberTrace(trajectory);
     await this.refuseUnsolicited(trajectory);
     const problem = await this.validate(trajectory);
     const { buffer, health, stragglers } = this.parts;

@@ -2,7 +2,10 @@ import { Logger } from '@nestjs/common';
 import { describeError, type BusService } from '@ui-rl/bus';
 import { checkpointName } from '@ui-rl/contracts';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
+import type { Group } from '../episodes/groups';
 import type { PolicyWeights } from '../policy/policy-weights';
+import type { EpisodeLog } from '../tracking/episode-log';
+import { showStep } from '../tracking/step-gauges';
 import type { Trackers } from '../tracking/trackers';
 import type { RunWarnings } from '../warnings';
 import type { Progress } from './progress';
@@ -18,6 +21,7 @@ export interface StepReportsParts {
   checkpoints: CheckpointStore;
   trackers: Trackers;
   warnings: RunWarnings;
+  episodeLog: EpisodeLog;
   /** Whether a step's checkpoint stays, however old it is. */
   keepsCheckpoint: (step: number) => boolean;
 }
@@ -36,11 +40,27 @@ export class StepReports {
     await trackers.step({ step, at: savedAt, metrics: lastStep.metrics });
   }
 
+  /** Writes some groups of the last step for people. */
+  logEpisodes(groups: readonly Group[]): void {
+    this.parts.episodeLog.add(this.parts.progress.step, groups);
+  }
+
+  /** Where the run goes on: what was written for people beyond `step` is dropped. */
+  resume(step: number): Promise<void> {
+    return this.parts.episodeLog.resume(step);
+  }
+
+  /** Resolves when what is written for people is there. */
+  close(): Promise<void> {
+    return this.parts.episodeLog.close();
+  }
+
   /** Publishes the last step, and its checkpoint where it is kept. */
   async publishLastStep(): Promise<void> {
     const { bus, runId, progress, keepsCheckpoint } = this.parts;
     const { step, lastStep } = progress;
     if (lastStep !== null) {
+      showStep(step, lastStep.metrics);
       await bus.event({ type: 'train_step', runId, step, ...lastStep }, String(step));
     }
     if (keepsCheckpoint(step)) await this.publishCheckpoint();

@@ -58,6 +58,7 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
       'state.json',
     ]),
   );
+  expect(await readdir(join(world.runsDir, runId, 'episodes/000002'))).toContain(`${runId}-g2.html`);
   const old = valueOf(await world.act(runId, 'old/0', { policy: `uirl://${runId}/sampler_weights/000001` }));
   expect(old.adapterDigest).toBe(said.adapterDigest);
 });

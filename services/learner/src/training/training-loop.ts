@@ -9,6 +9,7 @@ import type { Stragglers } from '../episodes/stragglers';
 import { nameOf, type TaskHealth } from '../episodes/task-health';
 import type { LearnerOptions } from '../options';
 import type { PolicyWeights } from '../policy/policy-weights';
+import { traceStep } from '../tracking/step-traces';
 import type { RunWarnings } from '../warnings';
 import { hasLearningSignal, type Algorithm } from './algorithm';
 import type { BatchResult, BatchTrainer } from './batch-trainer';
@@ -139,7 +140,7 @@ export class TrainingLoop {
     for (let plan = this.plan(); plan !== null && !this.finished; plan = this.plan()) {
       if (plan.failed.length > 0) await this.dropFailed(plan.failed);
       else if (plan.tooOld.length > 0) await this.dropTooOld(plan.tooOld);
-      else if (plan.ready) await this.trainBatch(plan);
+      else if (plan.ready) await this.trainTraced(plan);
       else return this.parts.demand.requestReplacements(plan.replaced.length);
     }
   }
@@ -229,6 +230,11 @@ export class TrainingLoop {
       this.logger.error(describeError(error));
       return true;
     }
+  }
+
+  private trainTraced(plan: BatchPlan): Promise<void> {
+    const episodes = plan.kept.flatMap(({ trajectories }) => trajectories);
+    return traceStep(this.parts.progress.step + 1, episodes, () => this.trainBatch(plan));
   }
 
   private async trainBatch(plan: BatchPlan): Promise<void> {
@@ -356,6 +362,7 @@ export class TrainingLoop {
     await lease.ensure();
     await reports.trackLastStep(new Date().toISOString());
     await reports.publishLastStep();
+    reports.logEpisodes(plan.kept);
     const settled = [...plan.kept, ...plan.replaced];
     buffer.settle(settled);
     await reports.warnOfDrift();
