@@ -13,7 +13,7 @@ export interface Answered {
   text: string;
   /** The step whose weights answered; 0 outside of a run. */
   policyVersion: number;
-  /** Where the weights changed meanwhile: the step of those with a digest. */
+  /** Where weights may change before and while they answer: the step of those with a digest. */
   versionOf?: (digest: string) => number;
 }
 
@@ -32,7 +32,7 @@ export function actReply(
     logprobs: result.logprobs,
     text,
     finishReason: result.stopReason,
-    policyVersion: policySpans?.[0].version ?? policyVersion,
+    policyVersion: versionOf?.(result.digest) ?? policyVersion,
     adapterDigest: result.digest,
     ...(policySpans === undefined ? {} : { policySpans }),
   };

@@ -18,7 +18,7 @@ export class Rollouts implements ServedRun {
   private readonly actor: string;
   private readonly world: ReturnType<typeof overBroker>;
   /** Since when each free place for an episode is free. */
-  private readonly freeSince: number[] = [];
+  private freeSince: number[] = [];
 
   constructor(
     private readonly bus: BusService,
@@ -44,7 +44,7 @@ export class Rollouts implements ServedRun {
 
   private consume(): Promise<Consumption> {
     const { runId, concurrency } = this.plan;
-    this.freeSince.push(...new Array<number>(concurrency).fill(performance.now()));
+    this.freeSince = new Array<number>(concurrency).fill(performance.now());
     return this.bus.consume<RolloutRequest>({
       stream: STREAMS.rollouts,
       durable: `actors-${runId}`,

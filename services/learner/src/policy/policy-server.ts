@@ -81,6 +81,7 @@ export class PolicyServer {
     const { weights, sampler, imageTokenId } = this.parts;
     const policy = await weights.find(request.policy);
     if ('error' in policy) return policy;
+    const movable = request.policy === 'latest' && weights.updatesInFlight;
     try {
       const { maxTokens, temperature, topP, seed } = request;
       const result = await sampler.sample({
@@ -90,11 +91,13 @@ export class PolicyServer {
         temperature,
         topP,
         seed,
-        ...(request.policy === 'latest' && weights.updatesInFlight ? { movable: true } : {}),
+        ...(movable ? { movable } : {}),
       });
       const text = this.parts.tokenizer.decode(result.tokens, { skipSpecialTokens: true });
+      const policyVersion = policy.step;
+      if (!movable) return actReply(prompt, result, { text, policyVersion });
       const versionOf = (digest: string): number => weights.stepOf(digest);
-      return actReply(prompt, result, { text, policyVersion: policy.step, versionOf });
+      return actReply(prompt, result, { text, policyVersion, versionOf });
     } catch (error) {
       if (isFaultOfRequest(error)) return failure('bad_request', error.message);
       throw error;
