@@ -27,6 +27,11 @@ export const METRICS: readonly MetricInfo[] = [
   metric('optim/lr', '', 'learning rate of the optimizer steps'),
   metric('optim/tokens', 'tokens', 'trained tokens'),
   metric('optim/samples', 'turns', 'turns that went through a pass; turns whose advantage is 0 need none'),
+  metric(
+    'optim/sequences',
+    'sequences',
+    'sequences they made: turns of an episode that continue one another token by token are one',
+  ),
   metric('optim/micro_batches', 'passes', 'passes the batch was cut into'),
   metric(
     'optim/substeps',

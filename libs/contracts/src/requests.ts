@@ -215,6 +215,18 @@ export class PolicyActRequest {
   @ArrayMaxSize(MAX_IMAGES)
   images: (Uint8Array | string)[];
 
+  /** Functions the policy may call, as chat templates know them: `{type: 'function', function: {name, description, parameters}}`. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_CALLS)
+  @IsObject({ each: true })
+  tools?: object[];
+
+  /** The text of each token is wanted, too. */
+  @IsOptional()
+  @IsBoolean()
+  tokenTexts?: boolean;
+
   /** `latest`, or a checkpoint name. */
   @IsString()
   policy: string;
@@ -256,6 +268,12 @@ export class PolicyActReply {
 
   @IsString()
   text: string;
+
+  /** What each token adds to the text; nothing where it is special, or a character is not complete yet. */
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  tokenTexts?: string[];
 
   @IsIn(['stop', 'length'])
   finishReason: 'stop' | 'length';

@@ -1,7 +1,9 @@
 export { actReply, isFaultOfRequest } from './act-reply';
+export { describeActions, readAnswer } from './answer';
 export { Clock } from './clock';
 export { mayOpenLater, type EpisodeEnvironment, type SessionUse, type State } from './environment';
 export { EpisodeFailure, Stopped } from './failure';
+export { judge, type PlayedEpisode } from './judge';
 export { IsolatedComponent } from './isolation/isolated-component';
 export {
   planEpisodes,
@@ -15,4 +17,4 @@ export type { Policy } from './policy';
 export { Screenshots, type ScreenshotStore } from './screenshots';
 export { SessionEnvironment, type SessionTimes } from './session-environment';
 export { startSessions, type StartSessions } from './start-sessions';
-export { turnSeed } from './turn';
+export { turnOf, turnSeed } from './turn';

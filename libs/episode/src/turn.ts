@@ -56,6 +56,17 @@ export function beginTurn(
       `the policy answered for screenshot ${seen}, but was asked about ${screenshot.sha256}`,
     );
   }
+  return turnOf(index, reply, screenshot.sha256, temperature, policyMs);
+}
+
+/** @param screenshot sha256 of what the policy decided about */
+export function turnOf(
+  index: number,
+  reply: PolicyActReply,
+  screenshot: string,
+  temperature: number,
+  policyMs: number,
+): Turn {
   return {
     index,
     promptTokenIds: reply.promptTokenIds,
@@ -69,7 +80,7 @@ export function beginTurn(
     ...(reply.policySpans === undefined ? {} : { policySpans: reply.policySpans }),
     text: reply.text,
     actions: [],
-    screenshot: screenshot.sha256,
+    screenshot,
     policyMs: roundMs(policyMs),
     envMs: 0,
   };

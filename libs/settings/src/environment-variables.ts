@@ -32,6 +32,13 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     'what callers have to show, one of several separated by commas, at least 16 characters each (none on this machine; beyond it one is generated, kept in <runs>/policy-key)',
   POLICY_MAX_REQUESTS: 'requests that are answered at a time (64)',
   POLICY_MAX_BODY_MB: 'longest request, images included, in MiB (32)',
+  AGENTS_PORT:
+    'port where outside agents open sessions at an actor (none), for runs with rollout.played_by agents; 0 takes a free one, which its log names',
+  AGENTS_HOST: 'address of that port (127.0.0.1)',
+  AGENTS_API_KEYS:
+    'what agents have to show, one of several separated by commas, at least 16 characters each (none on this machine; beyond it one is generated, kept in <runs>/agents-key)',
+  AGENTS_MAX_REQUESTS: 'requests of agents that are answered at a time (64)',
+  AGENTS_MAX_BODY_MB: 'longest request of an agent, images included, in MiB (32)',
   HEALTH_PORT: 'port where any service answers GET /health, /ready and /metrics (none); 0 takes a free one',
   HEALTH_HOST: 'address of that port (127.0.0.1)',
   OTEL_EXPORTER_OTLP_ENDPOINT:

@@ -70,6 +70,8 @@ export interface ServiceSettings {
   monitor: MonitorSettings;
   /** The policy, for whoever speaks OpenAI's API (learner); absent = nowhere. */
   policyEndpoint?: EndpointSettings;
+  /** Sessions of outside agents (actor); absent = nowhere. */
+  agentEndpoint?: EndpointSettings;
   /** Where supervisors ask whether it lives and is ready; absent = nowhere. */
   health?: { host: string; port: number };
   /** Where traces are sent to; absent = nowhere. */
@@ -107,6 +109,7 @@ export function readServiceSettings(service: string, env: Environment = process.
       tokenFile: join(runsDir, 'monitor-token'),
     },
     policyEndpoint: readEndpoint(reader, 'POLICY', join(runsDir, 'policy-key')),
+    agentEndpoint: readEndpoint(reader, 'AGENTS', join(runsDir, 'agents-key')),
     health: readHealth(reader),
     tracesUrl: readTracesUrl(reader),
     chromiumBin: reader.text('CHROMIUM_BIN'),

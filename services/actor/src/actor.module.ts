@@ -1,13 +1,21 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import type { EndpointSettings } from '@ui-rl/settings';
 import { ActorOptions } from './actor.options';
 import { ActorService } from './actor.service';
+import { AgentEndpoint, AgentEndpointSettings } from './agents/agent-endpoint';
 
 @Module({})
 export class ActorModule {
-  static forRoot(options: ActorOptions): DynamicModule {
+  /** @param endpoint where outside agents open sessions; default: nowhere */
+  static forRoot(options: ActorOptions, endpoint?: EndpointSettings): DynamicModule {
     return {
       module: ActorModule,
-      providers: [ActorService, { provide: ActorOptions, useValue: options }],
+      providers: [
+        ActorService,
+        { provide: ActorOptions, useValue: options },
+        AgentEndpoint,
+        { provide: AgentEndpointSettings, useValue: { endpoint } },
+      ],
     };
   }
 }

@@ -1,21 +1,15 @@
-import {
-  BusError,
-  type BusService,
-  type Consumption,
-  describeError,
-  type JetStreamContext,
-} from '@ui-rl/bus';
-import { ANY, RolloutRequest, STREAMS, subjects, type Trajectory } from '@ui-rl/contracts';
-import { playRollout, trajectory } from '@ui-rl/episode';
+import type { BusService, Consumption, JetStreamContext } from '@ui-rl/bus';
+import { ANY, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
+import { playRollout } from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { overBroker } from './episode/over-broker';
-import { countEpisode } from './measures';
 import type { RunPlan } from './run-plan';
+import { Trajectories } from './trajectories';
 
 /** Plays the rollouts of one run: one message per free slot, acknowledged once its trajectory is stored. */
 export class Rollouts implements ServedRun {
-  private readonly actor: string;
+  private readonly trajectories: Trajectories;
   private readonly world: ReturnType<typeof overBroker>;
   /** Since when each free place for an episode is free. */
   private freeSince: number[] = [];
@@ -24,7 +18,7 @@ export class Rollouts implements ServedRun {
     private readonly bus: BusService,
     private readonly plan: RunPlan,
   ) {
-    this.actor = `${bus.service}-${bus.instance}`;
+    this.trajectories = new Trajectories(bus);
     this.world = overBroker(bus, plan.runId, plan.timeouts);
   }
 
@@ -54,7 +48,7 @@ export class Rollouts implements ServedRun {
       ackWaitMs: DEADLINES.rollout.ms,
       retry: RETRIES.rollout,
       handle: (request, context) => this.play(request, context),
-      exhausted: (request, context) => this.publishInvalid(request, context),
+      exhausted: (request, context) => this.trajectories.exhausted(request, context),
     });
   }
 
@@ -71,53 +65,15 @@ export class Rollouts implements ServedRun {
   /** @param idleMs how long its place was free before */
   private async playIn(request: RolloutRequest, context: JetStreamContext, idleMs: number): Promise<void> {
     request.task.environment ??= this.plan.environment;
-    void this.publishStarted(request);
+    void this.trajectories.started(request);
     const played = await playRollout(request, {
       ...this.world,
       plan: this.plan.episode(request.purpose),
-      actor: this.actor,
+      actor: this.trajectories.actor,
       delivery: context.delivery,
       stopping: context.signal,
       idleMs,
     });
-    await this.publish(played);
-  }
-
-  private async publishStarted({ runId, rolloutId }: RolloutRequest): Promise<void> {
-    try {
-      await this.bus.event({ type: 'rollout_started', runId, rolloutId, actor: this.actor }, rolloutId);
-    } catch (error) {
-      this.bus.logger.warn(`the start of ${rolloutId} could not be published: ${describeError(error)}`);
-    }
-  }
-
-  /** Never silence: what no delivery could play is an invalid trajectory with the reason. */
-  private async publishInvalid(request: RolloutRequest, context: JetStreamContext): Promise<void> {
-    const why = context.error === undefined ? 'the actor ended each time' : describeError(context.error);
-    await this.publish(
-      trajectory(request, this.actor, new Date(), {
-        status: 'invalid',
-        invalidReason: `actor: failed ${RETRIES.rollout.attempts} deliveries: ${why}`,
-        turns: [],
-      }),
-    );
-  }
-
-  private async publish(played: Trajectory): Promise<void> {
-    const { runId, purpose, rolloutId } = played.request;
-    const subject = subjects.trajectory(runId, purpose);
-    countEpisode(played);
-    try {
-      await this.bus.publishJson(subject, played, rolloutId);
-    } catch (error) {
-      if (!(error instanceof BusError) || error.category !== 'too_large') throw error;
-      const { request, actor, startedAt } = played;
-      const invalid = { status: 'invalid' as const, invalidReason: `too_large: ${error.message}`, turns: [] };
-      await this.bus.publishJson(
-        subject,
-        trajectory(request, actor, new Date(startedAt), invalid),
-        rolloutId,
-      );
-    }
+    await this.trajectories.publish(played);
   }
 }

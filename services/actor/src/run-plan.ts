@@ -2,11 +2,14 @@ import type { EnvironmentSpec, Purpose, RunRecord } from '@ui-rl/contracts';
 import { type EpisodePlan, planEpisodes } from '@ui-rl/episode';
 import type { Log } from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
+import type { RolloutGroup } from '@ui-rl/settings';
 import { TIMEOUTS, type Timeouts } from './episode/timeouts';
 
 /** What the actor needs to know of a run. */
 export interface RunPlan {
   runId: string;
+  /** Who plays its episodes. */
+  playedBy: RolloutGroup['played_by'];
   /** Episodes at once. */
   concurrency: number;
   /** For tasks that name no environment. */
@@ -28,6 +31,7 @@ export async function planRun(record: RunRecord, receiver: RunFileReceiver, log:
   const { plan, close } = await planEpisodes(run, receiver.components, log);
   return {
     runId: record.runId,
+    playedBy: rollout.played_by,
     concurrency: rollout.concurrency,
     environment: { kind: environment.kind.name, options: {} },
     timeouts: {

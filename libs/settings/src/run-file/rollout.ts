@@ -1,7 +1,13 @@
-import { IsInt, Max, Min } from 'class-validator';
+import { IsIn, IsInt, Max, Min } from 'class-validator';
 import { Above, Doc } from '@ui-rl/plugin-kit';
 
 export class RolloutGroup {
+  @Doc(
+    'who plays the episodes: actors by themselves, or outside agents in sessions that they open at an actor (AGENTS_PORT)',
+  )
+  @IsIn(['actors', 'agents'])
+  played_by: 'actors' | 'agents' = 'actors';
+
   @Doc('episodes of one task and start, compared with one another', { aliases: ['group_size'] })
   @IsInt()
   @Min(1)

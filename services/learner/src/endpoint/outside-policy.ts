@@ -6,7 +6,6 @@ import {
   ApiError,
   untilStop,
   type AnswerListener,
-  type AnswerToken,
   type ComputerUse,
   type PolicyAnswer,
   type PolicyPrompt,
@@ -16,6 +15,7 @@ import {
 } from '@ui-rl/openai-api';
 import type { Sampler, SampleResult } from '@ui-rl/plugin-kit';
 import type { PolicySnapshot, PolicyWeights } from '../policy/policy-weights';
+import { textsOf } from '../policy/token-texts';
 
 export interface OutsidePolicyParts {
   runId: string;
@@ -92,17 +92,10 @@ export class OutsidePolicy implements ServedPolicy {
     head: Pick<PolicyAnswer, 'model' | 'promptTokenIds'>,
     stops: readonly string[],
   ): PolicyAnswer {
-    const { tokens, text, stopped } = untilStop(this.textsOf(ids, logprobs), stops);
+    const texts = textsOf(this.parts.tokenizer, ids);
+    const all = ids.map((id, index) => ({ id, logprob: logprobs[index], text: texts[index] }));
+    const { tokens, text, stopped } = untilStop(all, stops);
     return { ...head, digest, tokens, text, finish: stopped ? 'stop' : stopReason };
-  }
-
-  /** Each token with what it adds to the text; all of them together are the text of the answer. */
-  private textsOf(ids: readonly number[], logprobs: readonly number[]): AnswerToken[] {
-    const decoder = this.parts.tokenizer.incremental({ skipSpecialTokens: true });
-    const tokens = ids.map((id, index) => ({ id, logprob: logprobs[index], text: decoder.push(id) }));
-    const last = tokens.at(-1);
-    if (last !== undefined) last.text += decoder.flush();
-    return tokens;
   }
 
   private async promptOf(prompt: PolicyPrompt): Promise<Prompt> {

@@ -15,6 +15,7 @@ import {
 import type { Sampler } from '@ui-rl/plugin-kit';
 import type { PolicyWeights } from './policy-weights';
 import type { Screenshots } from './screenshots';
+import { textsOf } from './token-texts';
 
 export type Refusal = { ok: false; error: RequestFailure };
 type ActReply = PolicyActReply | Refusal;
@@ -56,7 +57,7 @@ export class PolicyServer {
     }
     let prompt: Prompt;
     try {
-      prompt = await this.parts.renderer.renderPngs(request.messages, pngs);
+      prompt = await this.parts.renderer.renderPngs(request.messages, pngs, request.tools);
     } catch (error) {
       if (error instanceof ModelError) return failure('bad_request', error.message);
       throw error;
@@ -93,11 +94,13 @@ export class PolicyServer {
         seed,
         ...(movable ? { movable } : {}),
       });
-      const text = this.parts.tokenizer.decode(result.tokens, { skipSpecialTokens: true });
-      const policyVersion = policy.step;
-      if (!movable) return actReply(prompt, result, { text, policyVersion });
+      const { tokenizer } = this.parts;
+      const text = tokenizer.decode(result.tokens, { skipSpecialTokens: true });
       const versionOf = (digest: string): number => weights.stepOf(digest);
-      return actReply(prompt, result, { text, policyVersion, versionOf });
+      const answered = { text, policyVersion: policy.step, ...(movable ? { versionOf } : {}) };
+      const reply = actReply(prompt, result, answered);
+      if (request.tokenTexts === true) reply.tokenTexts = textsOf(tokenizer, result.tokens);
+      return reply;
     } catch (error) {
       if (isFaultOfRequest(error)) return failure('bad_request', error.message);
       throw error;
@@ -106,11 +109,11 @@ export class PolicyServer {
 }
 
 function replyKey(
-  { requestId, policy, maxTokens, temperature, topP, seed }: PolicyActRequest,
+  { requestId, policy, maxTokens, temperature, topP, seed, tokenTexts = false }: PolicyActRequest,
   prompt: Prompt,
 ): string {
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([policy, maxTokens, temperature, topP, seed, prompt.tokenIds]));
+  hash.update(JSON.stringify([policy, maxTokens, temperature, topP, seed, tokenTexts, prompt.tokenIds]));
   for (const { sha256 } of prompt.images) hash.update(sha256);
   return `${requestId} ${hash.digest('hex')}`;
 }

@@ -5,6 +5,7 @@ import type { Algorithm } from './algorithm';
 import { split, trainedTurns } from './batch-data';
 import { byTurn, experienceOf, type PerTurn } from './experience';
 import { penalizeDrift, type PenalizedAdvantages } from './kl-penalty';
+import { mergeContinuations } from './merge-continuations';
 import { postKl } from './post-kl';
 import { ReferenceLogprobs } from './reference-logprobs';
 import { assertWithin, isWithin, type StalenessBound } from './staleness';
@@ -213,9 +214,14 @@ export class BatchTrainer {
     const { loss, lossComponent, lossInputs, regularizers, optimizer, maxGradNorm, minibatches } =
       this.algorithm;
     const began = performance.now();
+    const turns = part.map((turn) => toTrain(turn, lossInputs, lossComponent.scope));
+    const { data, owners } = mergeContinuations(
+      turns,
+      part.map(({ sequence }) => sequence.rolloutId),
+    );
     const passes = await this.engine.forwardBackward({
       model: POLICY,
-      data: part.map((turn) => toTrain(turn, lossInputs, lossComponent.scope)),
+      data,
       loss,
       regularizers,
       minPasses: minibatches,
@@ -223,11 +229,12 @@ export class BatchTrainer {
     const updated = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });
     const compared = part.map(({ sequence }, index) => ({
       sampled: sequence.turn.logprobs,
-      trained: atSampledTokens(sequence, passes.logprobs[index]),
+      trained: atSampledTokens(sequence, passes.logprobs[owners[index]]),
     }));
     const metrics = {
       ...optimizerMetrics({ ...passes.metrics, ...updated.metrics }, compared),
       'optim/samples': part.length,
+      'optim/sequences': data.length,
       'time/train': (performance.now() - began) / 1000,
     };
     return { metrics, digest: updated.weights.digest };

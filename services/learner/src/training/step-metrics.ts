@@ -92,7 +92,13 @@ export function joinSubsteps(steps: readonly Record<string, number>[]): Record<s
   return joined;
 }
 
-const SUMMED = new Set(['optim/tokens', 'optim/samples', 'optim/micro_batches', 'time/train']);
+const SUMMED = new Set([
+  'optim/tokens',
+  'optim/samples',
+  'optim/sequences',
+  'optim/micro_batches',
+  'time/train',
+]);
 
 function combine(name: string, values: number[]): number {
   if (SUMMED.has(name)) return values.reduce((sum, value) => sum + value, 0);

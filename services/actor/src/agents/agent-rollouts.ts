@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import type { BusService, Consumption, JetStreamContext } from '@ui-rl/bus';
+import { ANY, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
+import { ApiError } from '@ui-rl/openai-api';
+import { DEADLINES, RETRIES } from '@ui-rl/retry';
+import type { ServedRun } from '@ui-rl/service';
+import { overBroker } from '../episode/over-broker';
+import type { RunPlan } from '../run-plan';
+import { Trajectories } from '../trajectories';
+import { AgentSession, type SessionWish } from './agent-session';
+import type { AgentSessions, OfferedRun } from './agent-sessions';
+import { deferred } from './deferred';
+
+/** An agent that waits for something to play. */
+interface Claim {
+  wish: SessionWish;
+  opened: (session: AgentSession) => void;
+  failed: (error: unknown) => void;
+}
+
+/**
+ * Hands the rollouts of one run to outside agents: one is taken from the queue when an agent asks for it, and acknowledged once the
+ * trajectory of its session is stored.
+ */
+export class AgentRollouts implements ServedRun, OfferedRun {
+  private readonly trajectories: Trajectories;
+  private readonly world: ReturnType<typeof overBroker>;
+  private readonly consumptions = new Set<Consumption>();
+  private open = 0;
+  private ended = false;
+
+  constructor(
+    private readonly bus: BusService,
+    private readonly plan: RunPlan,
+    private readonly sessions: AgentSessions,
+  ) {
+    this.trajectories = new Trajectories(bus);
+    this.world = overBroker(bus, plan.runId, plan.timeouts);
+  }
+
+  get runId(): string {
+    return this.plan.runId;
+  }
+
+  /** Offers sessions until the run has ended or the signal aborts. */
+  async work(signal: AbortSignal): Promise<void> {
+    this.sessions.offer(this);
+    try {
+      await this.bus.runs.untilOver(this.plan.runId, signal);
+    } finally {
+      this.ended = true;
+      this.sessions.withdraw(this);
+      await Promise.all([...this.consumptions].map((consumption) => consumption.stop()));
+    }
+  }
+
+  close(): Promise<void> {
+    return this.plan.close();
+  }
+
+  /**
+   * Waits for a rollout and opens a session for it; undefined where none came in time.
+   *
+   * @throws ApiError where this actor plays as many as the run allows
+   */
+  async claim(wish: SessionWish, waitMs: number, signal: AbortSignal): Promise<AgentSession | undefined> {
+    const { concurrency } = this.plan;
+    if (this.open >= concurrency) {
+      throw new ApiError(
+        429,
+        `${concurrency} sessions are open here, as many as rollout.concurrency allows`,
+        'too_many_sessions',
+      );
+    }
+    this.open += 1;
+    try {
+      return await this.take(wish, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
+    } finally {
+      this.open -= 1;
+    }
+  }
+
+  private async take(wish: SessionWish, givenUp: AbortSignal): Promise<AgentSession | undefined> {
+    const claimed = deferred<AgentSession | undefined>();
+    const claim: Claim = { wish, opened: claimed.resolve, failed: claimed.reject };
+    let taken = false;
+    const consumption = await this.consume((request, context) => {
+      if (taken || givenUp.aborted || this.ended) throw new Error('no agent waits for it any more');
+      taken = true;
+      return this.play(claim, request, context);
+    });
+    this.consumptions.add(consumption);
+    void consumption.ended.then(() => this.consumptions.delete(consumption));
+    const giveUp = (): void => {
+      if (taken) return;
+      claimed.resolve(undefined);
+      void consumption.stop();
+    };
+    givenUp.addEventListener('abort', giveUp, { once: true });
+    if (givenUp.aborted) giveUp();
+    return claimed.promise;
+  }
+
+  /** Reads one rollout: the consumption ends when that was played. */
+  private async consume(
+    handle: (request: RolloutRequest, context: JetStreamContext) => Promise<void>,
+  ): Promise<Consumption> {
+    const { runId } = this.plan;
+    const reading: { consumption?: Consumption } = {};
+    const consumption = await this.bus.consume<RolloutRequest>({
+      stream: STREAMS.rollouts,
+      durable: `actors-${runId}`,
+      subject: subjects.rollout(runId, ANY),
+      schema: RolloutRequest,
+      concurrency: 1,
+      ackWaitMs: DEADLINES.rollout.ms,
+      retry: RETRIES.rollout,
+      handle: async (request, context) => {
+        try {
+          await handle(request, context);
+        } finally {
+          // Nothing further is taken: each claim reads for itself.
+          void reading.consumption?.stop();
+        }
+      },
+      exhausted: (request, context) => this.trajectories.exhausted(request, context),
+    });
+    reading.consumption = consumption;
+    return consumption;
+  }
+
+  private async play(claim: Claim, request: RolloutRequest, context: JetStreamContext): Promise<void> {
+    request.task.environment ??= this.plan.environment;
+    void this.trajectories.started(request);
+    this.open += 1;
+    try {
+      const session = await AgentSession.open(
+        `ses_${randomUUID().replaceAll('-', '')}`,
+        request,
+        claim.wish,
+        {
+          ...this.world,
+          plan: this.plan.episode(request.purpose),
+          actor: this.trajectories.actor,
+          delivery: context.delivery,
+          stopping: context.signal,
+        },
+      );
+      this.sessions.add(session);
+      claim.opened(session);
+      try {
+        await this.trajectories.publish(await session.trajectory);
+        session.published();
+      } finally {
+        this.sessions.remove(session);
+      }
+    } catch (error) {
+      claim.failed(error);
+      throw error;
+    } finally {
+      this.open -= 1;
+    }
+  }
+}

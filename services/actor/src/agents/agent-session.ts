@@ -1,0 +1,297 @@
+import { setMaxListeners } from 'node:events';
+import { readAction, type Action } from '@ui-rl/actions';
+import { describeError } from '@ui-rl/bus';
+import type { RolloutRequest, Trajectory } from '@ui-rl/contracts';
+import {
+  Clock,
+  EpisodeFailure,
+  judge,
+  Screenshots,
+  Stopped,
+  trajectory,
+  type EpisodeEnvironment,
+  type RolloutContext,
+  type State,
+} from '@ui-rl/episode';
+import {
+  ApiError,
+  type ComputerUse,
+  type PolicyAnswer,
+  type PolicyRequest,
+  type ServedModel,
+  type ServedPolicy,
+} from '@ui-rl/openai-api';
+import { AgentTurns } from './agent-turns';
+import { deferred } from './deferred';
+import { sessionComputer } from './session-computer';
+
+/** What an agent asks for. */
+export interface SessionWish {
+  /** `service`: an env service holds the environment, which the agent operates through the session; `own`: the agent brings it, and says its state. */
+  environment: 'service' | 'own';
+}
+
+/** What actions came to. */
+export interface Acted {
+  /** Of the last one that was carried out. */
+  outcome: string;
+  /** How many were. */
+  executed: number;
+  /** The environment has ended the episode. */
+  done: boolean;
+}
+
+type Context = Omit<RolloutContext, 'restarts'>;
+
+/**
+ * An episode that an outside agent plays: it asks the policy as it likes, and each answer is a turn with exactly the tokens that were read
+ * and sampled. It ends when the agent says so, or where nothing is asked of it for `rollout.turn_timeout_ms`.
+ */
+export class AgentSession implements ServedPolicy {
+  /** What the rollout came to; rejects where it is to be played by somebody else. */
+  readonly trajectory: Promise<Trajectory>;
+  readonly computer: ComputerUse;
+  private readonly startedAt = new Date();
+  private readonly turns: AgentTurns;
+  private readonly over = new AbortController();
+  private readonly finished = deferred<Trajectory>();
+  private readonly stored = deferred<void>();
+  private idle: NodeJS.Timeout | undefined;
+  private ending: Promise<Trajectory> | undefined;
+  private acted = 0;
+
+  private constructor(
+    readonly id: string,
+    readonly request: RolloutRequest,
+    private readonly context: Context,
+    private readonly clock: Clock,
+    private readonly screenshots: Screenshots,
+    private readonly environment: EpisodeEnvironment | undefined,
+  ) {
+    const { plan, policy, delivery, stopping } = context;
+    this.trajectory = this.finished.promise;
+    this.turns = new AgentTurns({
+      request,
+      plan,
+      policy,
+      clock,
+      screenshots,
+      playId: delivery === 1 ? '' : `~${delivery}`,
+    });
+    this.computer = sessionComputer(plan, policy, clock);
+    if (environment !== undefined) this.turns.see(environment.firstFrame);
+    setMaxListeners(0, stopping);
+    stopping.addEventListener('abort', () => this.stop(new Stopped()), { once: true });
+    const episode = setTimeout(
+      () => this.expire(`took longer than ${plan.episodeTimeoutMs} ms`),
+      clock.leftMs,
+    );
+    this.over.signal.addEventListener('abort', () => clearTimeout(episode), { once: true });
+    this.touch();
+  }
+
+  /** @throws EpisodeFailure where the environment cannot be had, Stopped */
+  static async open(
+    id: string,
+    request: RolloutRequest,
+    wish: SessionWish,
+    context: Context,
+  ): Promise<AgentSession> {
+    const clock = new Clock('the session', context.plan.episodeTimeoutMs, context.stopping);
+    const environment = wish.environment === 'own' ? undefined : await context.open(request, clock);
+    return new AgentSession(id, request, context, clock, new Screenshots(context.screenshots), environment);
+  }
+
+  /** What the agent sees of its environment now; undefined where it brings its own. */
+  get screenshot(): { png: Uint8Array; sha256: string } | undefined {
+    return this.environment === undefined ? undefined : this.turns.screen;
+  }
+
+  get maxTurns(): number {
+    return this.turns.most;
+  }
+
+  /** Answers so far. */
+  get calls(): number {
+    return this.turns.count;
+  }
+
+  async models(): Promise<ServedModel[]> {
+    return [
+      {
+        id: 'latest',
+        created: Math.floor(this.startedAt.getTime() / 1000),
+        run: this.request.runId,
+        step: 0,
+      },
+    ];
+  }
+
+  async answer(request: PolicyRequest): Promise<PolicyAnswer> {
+    this.mustBeOpen();
+    this.turns.check(request);
+    this.touch();
+    try {
+      return await this.turns.answer(request);
+    } catch (error) {
+      if (error instanceof EpisodeFailure && error.code === 'bad_request')
+        throw new ApiError(400, error.message);
+      if (error instanceof EpisodeFailure) throw new ApiError(503, error.message, error.code);
+      if (error instanceof Stopped)
+        throw new ApiError(503, 'the session ends: its actor stops', 'session_over');
+      throw error;
+    } finally {
+      this.touch();
+    }
+  }
+
+  /** Carries actions out in its environment, in order, until one is not `ok` or the environment ends the episode. */
+  async act(actions: readonly unknown[]): Promise<Acted> {
+    this.mustBeOpen();
+    const { environment } = this;
+    if (environment === undefined)
+      throw new ApiError(400, 'the session has no environment: the agent brings its own', 'no_environment');
+    const read = actions.map(actionOf);
+    this.touch();
+    const done: Acted = { outcome: 'ok', executed: 0, done: false };
+    try {
+      for (const action of read) {
+        const step = await this.clock.race(
+          environment.step(`${this.request.rolloutId}/a${this.acted}`, action),
+        );
+        this.acted += 1;
+        done.executed += 1;
+        done.outcome = step.outcome;
+        done.done = step.done;
+        this.turns.did(action, step.outcome);
+        this.turns.see(step.screenshot);
+        if (step.done || step.outcome !== 'ok') break;
+      }
+      return done;
+    } catch (error) {
+      this.fail(error);
+      throw new ApiError(503, `the environment has failed: ${describeError(error)}`, 'session_over');
+    } finally {
+      this.touch();
+    }
+  }
+
+  /**
+   * Ends the episode and judges it.
+   *
+   * @param state of an environment that the agent brought; where a service held it, it is asked
+   */
+  end(state: State | undefined): Promise<Trajectory> {
+    if (this.environment !== undefined && state !== undefined) {
+      throw new ApiError(
+        400,
+        'state: the environment of the session says what its state is',
+        'invalid_value',
+        'state',
+      );
+    }
+    this.mustBeOpen();
+    clearTimeout(this.idle);
+    this.ending = this.judged(state ?? null).catch((error: unknown) => {
+      if (!(error instanceof EpisodeFailure)) throw error;
+      return this.invalid(`${error.code}: ${error.message}`);
+    });
+    this.ending.then(
+      (played) => this.finish(played),
+      (error: unknown) => this.stop(error),
+    );
+    return this.ending;
+  }
+
+  /** Nobody plays on: the episode does not count, and is played again. */
+  giveUp(reason: string): void {
+    this.mustBeOpen();
+    this.finish(this.invalid(`agent: ${reason}`));
+  }
+
+  /** Its trajectory is with the broker. */
+  published(): void {
+    this.stored.resolve();
+  }
+
+  /** Until then what was judged could still be lost. */
+  get isPublished(): Promise<void> {
+    return this.stored.promise;
+  }
+
+  private async judged(stated: State): Promise<Trajectory> {
+    const { request, context, clock, screenshots, environment } = this;
+    if (this.turns.count === 0)
+      throw new EpisodeFailure('agent', 'the session ended before the policy was asked');
+    const stateAfter = environment === undefined ? stated : await clock.race(environment.close());
+    const stateBefore = environment?.initialState ?? null;
+    const { turns, status } = this.turns.done();
+    const finalScreenshot = this.turns.screen!.sha256;
+    const played = { request, status, turns, finalScreenshot, stateBefore, stateAfter, screenshots };
+    const verdict = await judge(played, context.plan, clock);
+    await clock.race(screenshots.finish());
+    return trajectory(request, context.actor, this.startedAt, {
+      status,
+      ...verdict,
+      finalScreenshot,
+      ...(stateBefore === null ? {} : { initialState: stateBefore }),
+      ...(stateAfter === null ? {} : { finalState: stateAfter }),
+    });
+  }
+
+  private invalid(invalidReason: string): Trajectory {
+    this.context.warn(`${this.request.rolloutId} is invalid: ${invalidReason}`);
+    const { turns } = this.turns.done();
+    return trajectory(this.request, this.context.actor, this.startedAt, {
+      status: 'invalid',
+      invalidReason,
+      turns,
+    });
+  }
+
+  private fail(error: unknown): void {
+    if (this.over.signal.aborted) return;
+    if (error instanceof EpisodeFailure) this.finish(this.invalid(`${error.code}: ${error.message}`));
+    else this.stop(error);
+  }
+
+  private expire(why: string): void {
+    if (!this.over.signal.aborted && this.ending === undefined)
+      this.finish(this.invalid(`deadline: the session ${why}`));
+  }
+
+  private finish(played: Trajectory): void {
+    this.letGo();
+    this.finished.resolve(played);
+  }
+
+  private stop(error: unknown): void {
+    this.letGo();
+    this.finished.reject(error);
+  }
+
+  private letGo(): void {
+    clearTimeout(this.idle);
+    if (!this.over.signal.aborted && this.ending === undefined) this.environment?.discard();
+    this.over.abort();
+  }
+
+  private mustBeOpen(): void {
+    if (this.ending === undefined && !this.over.signal.aborted) return;
+    throw new ApiError(404, `the session ${this.id} has ended`, 'session_over');
+  }
+
+  /** An agent that asks for nothing for so long is gone. */
+  private touch(): void {
+    clearTimeout(this.idle);
+    if (this.over.signal.aborted || this.ending !== undefined) return;
+    const { turnTimeoutMs } = this.context.plan;
+    this.idle = setTimeout(() => this.expire(`was asked nothing for ${turnTimeoutMs} ms`), turnTimeoutMs);
+  }
+}
+
+function actionOf(value: unknown, index: number): Action {
+  const read = readAction(value);
+  if (read.ok) return read.action;
+  throw new ApiError(400, `actions[${index}]: ${read.correction}`, 'invalid_value', `actions[${index}]`);
+}

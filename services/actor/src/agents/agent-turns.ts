@@ -1,0 +1,210 @@
+import type { Action } from '@ui-rl/actions';
+import type { PolicyActReply, PolicyActRequest, RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
+import {
+  turnOf,
+  turnSeed,
+  type Clock,
+  type EpisodePlan,
+  type Policy,
+  type Screenshots,
+} from '@ui-rl/episode';
+import {
+  ApiError,
+  untilStop,
+  type Conversation,
+  type PolicyAnswer,
+  type PolicyRequest,
+} from '@ui-rl/openai-api';
+import { screenshotOf } from './screenshot';
+
+interface Parts {
+  request: RolloutRequest;
+  plan: EpisodePlan;
+  policy: Policy;
+  clock: Clock;
+  screenshots: Screenshots;
+  /** Part of the ids of policy requests; differs when the rollout is played again. */
+  playId: string;
+}
+
+/** An answer of the policy, and whether the agent has it. */
+interface Said {
+  key: string;
+  answer: Promise<PolicyAnswer>;
+  turn?: Turn;
+  delivered: boolean;
+}
+
+/** The one model of a session: the policy that its rollout names. */
+const LATEST = 'latest';
+
+/** The turns of an episode that an outside agent plays: one for each answer that reached it, with the tokens as read and sampled. */
+export class AgentTurns {
+  /** In the order in which they were asked for. */
+  private readonly said: Said[] = [];
+  /** Screenshots that the policy's side has, or finds among the blobs. */
+  private readonly sent = new Set<string>();
+  private asked = 0;
+  private refused = false;
+  /** What is on the screen, as far as is known. */
+  private latest: Screenshot | undefined;
+
+  constructor(private readonly parts: Parts) {}
+
+  /** Answers that the episode may have. */
+  get most(): number {
+    const { request, plan } = this.parts;
+    return Math.min(request.task.maxSteps ?? plan.maxTurns, plan.maxTurns);
+  }
+
+  get count(): number {
+    return this.said.length;
+  }
+
+  get screen(): Screenshot | undefined {
+    return this.latest;
+  }
+
+  see(screenshot: Screenshot): void {
+    this.parts.screenshots.add(screenshot);
+    this.latest = screenshot;
+  }
+
+  /** An action was carried out: it belongs to the answer before it. */
+  did(action: Action, outcome: string): void {
+    const turn = this.said.at(-1)?.turn;
+    if (turn === undefined) return;
+    turn.actions.push({ ...action });
+    turn.outcome = outcome;
+  }
+
+  /** A request that comes again since its answer was lost gets the same answer. @throws ApiError, EpisodeFailure, Stopped */
+  async answer(request: PolicyRequest): Promise<PolicyAnswer> {
+    const { key, again } = request.attempt;
+    const last = this.said.at(-1);
+    if (again && last?.key === key) return this.deliver(last, request);
+    // The agent goes on without it: it never decided by that answer.
+    if (last !== undefined && !last.delivered && last.turn !== undefined) this.said.pop();
+    if (this.said.length >= this.most) {
+      this.refused = true;
+      throw new ApiError(400, `the episode has had its ${this.most} turns: end the session`, 'turns_used_up');
+    }
+    const said: Said = { key, delivered: false, answer: Promise.resolve() as never };
+    this.said.push(said);
+    said.answer = this.ask(request, said);
+    said.answer.catch(() => this.said.splice(this.said.indexOf(said), 1));
+    return this.deliver(said, request);
+  }
+
+  /** The turns, in order, and whether more were wanted than the task allows. */
+  done(): { turns: Turn[]; status: 'completed' | 'truncated' } {
+    const turns = this.said.flatMap(({ turn }) => turn ?? []);
+    turns.forEach((turn, index) => (turn.index = index));
+    return { turns, status: this.refused ? 'truncated' : 'completed' };
+  }
+
+  private async deliver(said: Said, { signal }: PolicyRequest): Promise<PolicyAnswer> {
+    const answer = await said.answer;
+    said.delivered ||= !signal.aborted;
+    return answer;
+  }
+
+  private async ask(asked: PolicyRequest, said: Said): Promise<PolicyAnswer> {
+    const { plan, policy, clock } = this.parts;
+    const index = this.asked++;
+    const conversation = conversationOf(asked);
+    const images = await this.imagesOf(conversation);
+    const message = this.requestOf(asked, conversation, images, index);
+    const begun = performance.now();
+    const reply = await policy.act(message, clock.part(`turn ${index}`, plan.turnTimeoutMs));
+    const { tokens, text, stopped } = untilStop(tokensOf(reply), asked.stop);
+    const screenshot = reply.promptImages.at(-1) ?? this.latest?.sha256;
+    if (screenshot === undefined) {
+      throw new ApiError(
+        400,
+        'no screenshot was shown yet: an episode begins with one, in a message or from the environment of the session',
+        'no_screenshot',
+      );
+    }
+    // All that was sampled, though the agent does not see what stands behind a stop text.
+    said.turn = turnOf(index, reply, screenshot, message.temperature, performance.now() - begun);
+    const { promptTokenIds, adapterDigest: digest, policyVersion } = reply;
+    const finish = stopped ? 'stop' : reply.finishReason;
+    return { model: `${LATEST}@${policyVersion}`, digest, promptTokenIds, tokens, text, finish };
+  }
+
+  /** Stores what is new. Earlier pictures go by their hashes. */
+  private async imagesOf({ images }: Conversation): Promise<(Uint8Array | string)[]> {
+    const named: (Uint8Array | string)[] = [];
+    for (const png of images) {
+      const shown = await screenshotOf(png);
+      named.push(this.sent.has(shown.sha256) ? shown.sha256 : png);
+      this.parts.screenshots.add(shown);
+      this.sent.add(shown.sha256);
+      this.latest = shown;
+    }
+    return named;
+  }
+
+  private requestOf(
+    { temperature, maxTokens }: PolicyRequest,
+    { messages, tools }: Conversation,
+    images: (Uint8Array | string)[],
+    index: number,
+  ): PolicyActRequest {
+    const { request, plan, playId } = this.parts;
+    return {
+      runId: request.runId,
+      requestId: `${request.rolloutId}${playId}/${index}`,
+      messages,
+      images,
+      tools,
+      tokenTexts: true,
+      policy: request.policy,
+      maxTokens: Math.min(maxTokens ?? plan.maxTokens, plan.maxTokens),
+      temperature: temperature ?? plan.temperature,
+      topP: plan.topP,
+      seed: turnSeed(request.samplingSeed, index),
+    };
+  }
+
+  /** What of a request would make an answer that the run cannot train. @throws ApiError */
+  check({ model, temperature, topP, seed }: PolicyRequest): void {
+    const { request, plan } = this.parts;
+    if (model !== LATEST)
+      throw new ApiError(
+        404,
+        `there is no model "${model}" in a session; expected "${LATEST}"`,
+        'model_not_found',
+        'model',
+      );
+    if (temperature === 0 && request.purpose === 'train') {
+      throw new ApiError(
+        400,
+        'temperature: of answers that cannot be others nothing is learnt; leave it out for that of the run',
+        'invalid_value',
+        'temperature',
+      );
+    }
+    if (topP !== undefined && topP !== plan.topP)
+      throw new ApiError(400, `top_p: is ${plan.topP} in this run`, 'invalid_value', 'top_p');
+    if (seed !== undefined)
+      throw new ApiError(400, 'seed: the run seeds its episodes', 'unsupported_parameter', 'seed');
+  }
+}
+
+function conversationOf({ prompt }: PolicyRequest): Conversation {
+  if (prompt.kind === 'conversation') return prompt.conversation;
+  throw new ApiError(
+    400,
+    'a session is played by /v1/chat/completions or /v1/responses',
+    'unsupported_prompt',
+    'prompt',
+  );
+}
+
+function tokensOf({ tokenIds, logprobs, tokenTexts, text }: PolicyActReply): PolicyAnswer['tokens'] {
+  // A learner of an earlier version says no texts: all of it is said with the last token.
+  const texts = tokenTexts ?? tokenIds.map((_, index) => (index === tokenIds.length - 1 ? text : ''));
+  return tokenIds.map((id, index) => ({ id, logprob: logprobs[index], text: texts[index] }));
+}

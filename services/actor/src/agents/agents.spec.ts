@@ -1,0 +1,249 @@
+import { tmpdir } from 'node:os';
+import { Logger, type INestApplicationContext } from '@nestjs/common';
+import { BusService, sha256 } from '@ui-rl/bus';
+import { STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { decideOnUnservedRuns, openApplication } from '@ui-rl/service';
+import { drained, eventually, makeRollout, startNats, type NatsServer } from '@ui-rl/testkit';
+import OpenAI from 'openai';
+import sharp from 'sharp';
+import { World } from '../../test/world';
+import { ActorModule } from '../actor.module';
+import { AgentEndpoint } from './agent-endpoint';
+
+Logger.overrideLogger(false);
+
+const RUN = 'agents';
+const KEY = 'a-key-for-tests-only';
+const CONFIG = {
+  model: { name: 'any', prompt: 'compact' },
+  tasks: { source_type: 'demo_training' },
+  rollout: { played_by: 'agents', concurrency: 2, max_turns: 3, max_tokens: 64, turn_timeout_ms: 20_000 },
+  environment: { deadline_ms: 5_000 },
+  training: { max_steps: 1 },
+};
+
+interface Session {
+  id: string;
+  base_url: string;
+  rollout: string;
+  task: { description: string };
+  screenshot: string | null;
+  max_turns: number;
+}
+
+let nats: NatsServer;
+let components: ComponentRegistry;
+let bus: BusService;
+let actorBus: BusService;
+let actor: INestApplicationContext;
+let url: string;
+let screen: { png: Uint8Array; url: string };
+let world: World;
+const published: Trajectory[] = [];
+
+beforeAll(async () => {
+  components = await loadComponents();
+  const png = new Uint8Array(
+    await sharp({ create: { width: 16, height: 16, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer(),
+  );
+  screen = { png, url: `data:image/png;base64,${Buffer.from(png).toString('base64')}` };
+  nats = await startNats();
+  const connect = (service: string) => BusService.connect({ service, servers: [nats.url] });
+  [bus, actorBus] = await Promise.all([connect('world'), connect('actor')]);
+  decideOnUnservedRuns(bus);
+  World.serve(bus, RUN, () => world);
+  await bus.consume<Trajectory>({
+    stream: STREAMS.trajectories,
+    durable: 'test',
+    subject: subjects.trajectory(RUN, '*'),
+    schema: Trajectory,
+    handle: async (trajectory) => void published.push(trajectory),
+  });
+  const endpoint = {
+    host: '127.0.0.1',
+    port: 0,
+    keys: [KEY],
+    keyFile: '',
+    maxRequests: 8,
+    maxBodyBytes: 2 ** 20,
+  };
+  actor = await openApplication(actorBus, ActorModule.forRoot({ components, cacheDir: tmpdir() }, endpoint));
+  url = `${actor.get(AgentEndpoint).url}/sessions`;
+  await bus.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config: CONFIG });
+});
+afterAll(async () => {
+  await actor.close();
+  await actorBus.close();
+  await bus.close();
+  await nats.stop();
+});
+beforeEach(() => {
+  world = new World(RUN);
+  published.length = 0;
+});
+
+async function ask(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+async function rollout(rolloutId: string, changes: Parameters<typeof makeRollout>[0] = {}): Promise<void> {
+  const request = makeRollout({ rolloutId, runId: RUN, ...changes });
+  await bus.publishJson(subjects.rollout(RUN, 'train'), request, rolloutId);
+}
+
+async function open(wish: object = {}): Promise<Session> {
+  // The actor may not have picked the run up yet.
+  const found = await eventually('a session', async () => {
+    const { status, body } = await ask('POST', '', { wait_seconds: 20, ...wish });
+    return status === 201 ? (body as Session) : null;
+  });
+  return found;
+}
+
+function clientOf({ base_url: baseURL }: Session): OpenAI {
+  return new OpenAI({ baseURL, apiKey: KEY, maxRetries: 0 });
+}
+
+async function settled(): Promise<Trajectory> {
+  await drained(bus, STREAMS.rollouts, `actors-${RUN}`, 20_000);
+  await drained(bus, STREAMS.trajectories, 'test');
+  expect(published).toHaveLength(1);
+  return published[0];
+}
+
+test('an agent operates an environment, and its calls are the turns of the trajectory', async () => {
+  world.answers = ['I look.', 'I click.'];
+  await rollout('operates');
+  const session = await open();
+  expect(session).toMatchObject({
+    rollout: 'operates',
+    max_turns: 3,
+    task: { description: 'Open Settings' },
+  });
+  const seen = Buffer.from(session.screenshot!.split(',')[1], 'base64');
+  expect(seen.toString()).toBe('png first');
+  const client = clientOf(session);
+  expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['latest']);
+  const messages: OpenAI.ChatCompletionMessageParam[] = [
+    {
+      role: 'user',
+      content: [
+        { type: 'image_url', image_url: { url: screen.url } },
+        { type: 'text', text: session.task.description },
+      ],
+    },
+  ];
+  const first = await client.chat.completions.create({ model: 'latest', messages, logprobs: true });
+  messages.push(first.choices[0].message, { role: 'user', content: 'Go on.' });
+  const second = await client.chat.completions.create({ model: 'latest', messages, stream: true });
+  let text = '';
+  for await (const { choices } of second) text += choices[0]?.delta.content ?? '';
+  expect([first.choices[0].message.content, text]).toEqual(['I look.', 'I click.']);
+  const done = await ask('POST', `/${session.id}/actions`, { actions: [{ action: 'click', x: 3, y: 4 }] });
+  expect(done).toMatchObject({ status: 200, body: { outcome: 'ok', executed: 1, done: false } });
+  const ended = await ask('POST', `/${session.id}/end`, {});
+  expect(ended.body).toMatchObject({ status: 'completed', success: true, reward: 1, turns: 2 });
+  const played = await settled();
+  expect(played).toMatchObject({ status: 'completed', success: true, finalState: { screen: 'settings' } });
+  expect(
+    played.turns.map(({ index, tokenIds, text: said, actions, screenshot }) => [
+      index,
+      tokenIds,
+      said,
+      actions,
+      screenshot,
+    ]),
+  ).toEqual([
+    [0, [4, 5], 'I look.', [], sha256(screen.png)],
+    [1, [4, 5], 'I click.', [{ action: 'click', x: 3, y: 4 }], sha256(screen.png)],
+  ]);
+  // The second request names by its hash the picture that the first one brought.
+  expect(world.asked[1].images).toEqual([sha256(screen.png)]);
+  expect(world.asked.map(({ seed }) => seed)[0]).not.toBe(world.asked[1].seed);
+  expect(world.closed).toEqual(['s1']);
+  expect((await ask('GET', `/${session.id}`)).status).toBe(404);
+});
+
+test('an agent with an environment of its own says its state; a call that comes again is one turn', async () => {
+  await rollout('own');
+  const session = await open({ environment: 'own' });
+  expect(session.screenshot).toBeNull();
+  expect(world.opened).toBe(0);
+  const input = [
+    {
+      role: 'user' as const,
+      content: [{ type: 'input_image' as const, image_url: screen.url, detail: 'auto' as const }],
+    },
+  ];
+  const retried = { headers: { 'x-stainless-retry-count': '1' } };
+  const client = clientOf(session);
+  await client.responses.create({ model: 'latest', input });
+  await client.responses.create({ model: 'latest', input }, retried);
+  expect(world.asked).toHaveLength(1);
+  await client.responses.create({ model: 'latest', input });
+  const ended = await ask('POST', `/${session.id}/end`, { state: { screen: 'home' } });
+  expect(ended.body).toMatchObject({ status: 'completed', success: false, reward: 0, turns: 2 });
+  expect((await settled()).finalState).toEqual({ screen: 'home' });
+});
+
+test('what the run could not train is refused, turns beyond the task’s truncate the episode', async () => {
+  await rollout('limits', { task: makeRollout().task });
+  const session = await open({ environment: 'own' });
+  const client = clientOf(session);
+  const messages = [
+    { role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: screen.url } }] },
+  ];
+  const chat = (changes: object) => client.chat.completions.create({ model: 'latest', messages, ...changes });
+  await expect(chat({ temperature: 0 })).rejects.toMatchObject({ status: 400, param: 'temperature' });
+  await expect(chat({ top_p: 0.5 })).rejects.toMatchObject({ status: 400, param: 'top_p' });
+  await expect(chat({ model: 'gpt-4o' })).rejects.toMatchObject({ status: 404 });
+  await expect(chat({ messages: [{ role: 'user', content: 'blind' }] })).rejects.toMatchObject({
+    status: 400,
+    code: 'no_screenshot',
+  });
+  for (let turn = 0; turn < session.max_turns; turn += 1) await chat({ temperature: 0.7 });
+  await expect(chat({})).rejects.toMatchObject({ status: 400, code: 'turns_used_up' });
+  expect((await ask('POST', `/${session.id}/end`, { state: {} })).body).toMatchObject({
+    status: 'truncated',
+    turns: 3,
+  });
+  const { turns } = await settled();
+  expect(turns.map(({ temperature }) => temperature)).toEqual([0.7, 0.7, 0.7]);
+});
+
+test('an episode that its agent gives up does not count; one that nobody asks for stays in the queue', async () => {
+  expect(await ask('POST', '', { wait_seconds: 0 })).toMatchObject({
+    status: 503,
+    body: { error: { code: 'no_episode' } },
+  });
+  await rollout('left');
+  const session = await open();
+  expect(await ask('DELETE', `/${session.id}`)).toMatchObject({ status: 200 });
+  expect(await settled()).toMatchObject({ status: 'invalid', invalidReason: 'agent: gave the session up' });
+  expect(world.closed).toEqual(['s1']);
+});
+
+test('an actor without an address for agents leaves such a run to others', async () => {
+  const other = await BusService.connect({ service: 'actor', servers: [nats.url] });
+  const app = await openApplication(
+    other,
+    ActorModule.forRoot({ runId: 'nobody', components, cacheDir: tmpdir() }),
+  );
+  await actor.close();
+  await bus.runs.create({ runId: 'nobody', createdAt: new Date().toISOString(), config: CONFIG });
+  const state = await eventually('the end of the run', async () => {
+    const found = await bus.runs.state('nobody');
+    return found?.phase === 'failed' ? found : null;
+  });
+  expect(state.reason).toMatch(/set AGENTS_PORT/);
+  await app.close();
+  await other.close();
+});

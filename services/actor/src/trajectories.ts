@@ -1,0 +1,54 @@
+import { BusError, type BusService, describeError, type JetStreamContext } from '@ui-rl/bus';
+import { type RolloutRequest, subjects, type Trajectory } from '@ui-rl/contracts';
+import { trajectory } from '@ui-rl/episode';
+import { RETRIES } from '@ui-rl/retry';
+import { countEpisode } from './measures';
+
+/** Tells what becomes of the rollouts of a run. */
+export class Trajectories {
+  /** Name of this actor. */
+  readonly actor: string;
+
+  constructor(private readonly bus: BusService) {
+    this.actor = `${bus.service}-${bus.instance}`;
+  }
+
+  /** Somebody begins to play it. */
+  async started({ runId, rolloutId }: RolloutRequest): Promise<void> {
+    try {
+      await this.bus.event({ type: 'rollout_started', runId, rolloutId, actor: this.actor }, rolloutId);
+    } catch (error) {
+      this.bus.logger.warn(`the start of ${rolloutId} could not be published: ${describeError(error)}`);
+    }
+  }
+
+  /** Never silence: what no delivery could play is an invalid trajectory with the reason. */
+  async exhausted(request: RolloutRequest, context: JetStreamContext): Promise<void> {
+    const why = context.error === undefined ? 'the actor ended each time' : describeError(context.error);
+    await this.publish(
+      trajectory(request, this.actor, new Date(), {
+        status: 'invalid',
+        invalidReason: `actor: failed ${RETRIES.rollout.attempts} deliveries: ${why}`,
+        turns: [],
+      }),
+    );
+  }
+
+  async publish(played: Trajectory): Promise<void> {
+    const { runId, purpose, rolloutId } = played.request;
+    const subject = subjects.trajectory(runId, purpose);
+    countEpisode(played);
+    try {
+      await this.bus.publishJson(subject, played, rolloutId);
+    } catch (error) {
+      if (!(error instanceof BusError) || error.category !== 'too_large') throw error;
+      const { request, actor, startedAt } = played;
+      const invalid = { status: 'invalid' as const, invalidReason: `too_large: ${error.message}`, turns: [] };
+      await this.bus.publishJson(
+        subject,
+        trajectory(request, actor, new Date(startedAt), invalid),
+        rolloutId,
+      );
+    }
+  }
+}

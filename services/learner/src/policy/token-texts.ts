@@ -1,0 +1,9 @@
+import type { Tokenizer } from '@ui-rl/models';
+
+/** What each token adds to the text of an answer; all of them together are that text. */
+export function textsOf(tokenizer: Tokenizer, tokenIds: readonly number[]): string[] {
+  const decoder = tokenizer.incremental({ skipSpecialTokens: true });
+  const texts = tokenIds.map((id) => decoder.push(id));
+  if (texts.length > 0) texts[texts.length - 1] += decoder.flush();
+  return texts;
+}
