@@ -49,4 +49,9 @@ export interface Dialect {
   format(actions: readonly Action[], sizes: ScreenSizes): string;
   /** What a model answers with and how, in sentences for its system prompt. */
   describe(sizes: ScreenSizes): string;
+  /**
+   * A regular expression of whole answers, all of which can be parsed, for sampling nothing else (`rollout.constrain_actions`). Its
+   * characters, classes of ASCII characters, groups, `|`, `?`, `*`, `+` and `{m,n}` mean what they mean in JavaScript.
+   */
+  grammar?(sizes: ScreenSizes): string;
 }

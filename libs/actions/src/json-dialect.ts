@@ -1,6 +1,7 @@
 import type { Action, ActionName } from './action';
 import { checkField, type FieldValue } from './check-field';
 import type { Dialect, ParseFailure, ParseFailureReason } from './dialect';
+import { jsonGrammar } from './json-grammar';
 import { readJson, type Entry, type JsonNode } from './json-reader';
 import { ACTION_NAMES, isActionName, SCHEMA, type Variant } from './schema';
 
@@ -21,6 +22,7 @@ export const jsonDialect: Dialect = {
     throw new RangeError(`the json dialect writes one action per answer, found ${actions.length}`);
   },
   describe,
+  grammar: jsonGrammar,
 };
 
 /** One action of the vocabulary, or why there is none. */

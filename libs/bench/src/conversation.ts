@@ -9,14 +9,19 @@ import {
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 
+/** That of the demo tasks. */
 const SCREEN = { width: 160, height: 224 };
 const RECTANGLES = 12;
 
 /** Turns as a policy meets them: a screenshot of its own each, the goal of a demo task, an answer of one click. */
-export async function makeTurns(folder: ModelFolder, count: number): Promise<RenderedSample[]> {
+export async function makeTurns(
+  folder: ModelFolder,
+  count: number,
+  screen = SCREEN,
+): Promise<RenderedSample[]> {
   const tasks = await loadTasks(await loadComponents(), [{ source_type: 'demo_training' }]);
   const renderer = makeRenderer(folder);
-  const sizes = { screenshot: SCREEN, modelImage: folder.imageProcessor.shownSize(SCREEN) };
+  const sizes = { screenshot: screen, modelImage: folder.imageProcessor.shownSize(screen) };
   const turns: RenderedSample[] = [];
   for (let index = 0; index < count; index += 1) {
     const goal = tasks[index % tasks.length].description;
@@ -27,14 +32,17 @@ export async function makeTurns(folder: ModelFolder, count: number): Promise<Ren
     };
     const click = { action: 'click' as const, x: (index * 37) % 160, y: (index * 53) % 224 };
     const answer = jsonDialect.format([click], sizes);
-    turns.push(renderer.renderWithResponse([message], [await makeScreen(folder, index)], answer));
+    turns.push(renderer.renderWithResponse([message], [await makeScreen(folder, index, screen)], answer));
   }
   return turns;
 }
 
 /** A screen of coloured rectangles, another one for each number. */
-async function makeScreen(folder: ModelFolder, number: number): Promise<ProcessedImage> {
-  const { width, height } = SCREEN;
+async function makeScreen(
+  folder: ModelFolder,
+  number: number,
+  { width, height }: typeof SCREEN,
+): Promise<ProcessedImage> {
   const pixels = Buffer.alloc(width * height * 3, 240);
   for (let rectangle = 0; rectangle < RECTANGLES; rectangle += 1) {
     const place = (number * 131 + rectangle * 977) % (width * height);

@@ -18,6 +18,8 @@ const EPISODES = 8;
 const TURNS = 10;
 /** As many as a click in JSON takes. */
 const NEW_TOKENS = 16;
+/** 140 tokens of the small model; screenshots of real devices are some hundreds of any. */
+const SCREEN = { width: 320, height: 448 };
 
 /**
  * Seconds to sample eight episodes of ten turns at once, each prompt holding all turns before it with their screenshots: where a prompt
@@ -30,7 +32,7 @@ export async function benchPrefixes({
   onProgress,
 }: BenchOptions): Promise<PartResult> {
   const folder = await loadModelFolder(modelDir);
-  const turns = await makeTurns(folder, EPISODES * TURNS);
+  const turns = await makeTurns(folder, EPISODES * TURNS, SCREEN);
   const endless = await withoutEnd(modelDir);
   const longest = Math.max(...turns.map(({ promptTokens }) => promptTokens));
   const start = (sharePrefixes: boolean): Promise<LocalEngine> =>

@@ -5,6 +5,7 @@ export * from './configuration';
 export * from './events';
 export { COMPONENT_NAME } from './ids';
 export { inheritedKey } from './inherited-key';
+export * from './kept-tokens';
 export * from './limits';
 export * from './metrics';
 export * from './names';

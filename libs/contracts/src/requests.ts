@@ -17,10 +17,12 @@ import {
   IsPositive,
   IsString,
   Max,
+  MaxLength,
   Min,
   ValidateNested,
 } from 'class-validator';
 import { IsId, IsRequestId, IsRunId, IsSha256, IsToken } from './ids';
+import { PURPOSES, type Purpose } from './names';
 import { Task } from './task';
 import { PolicySpan } from './trajectory';
 import { Count, FiniteNumbers, TokenIds } from './limits';
@@ -30,6 +32,8 @@ const MAX_MESSAGES = 1_024;
 const MAX_IMAGES = 256;
 /** Of one message, and tools of one prompt. */
 const MAX_CALLS = 128;
+/** Characters. */
+const MAX_GRAMMAR = 65_536;
 
 export interface RequestFailure {
   /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `deposed`, `internal` … */
@@ -244,8 +248,30 @@ export class PolicyActRequest {
   @Max(1)
   topP: number;
 
+  /** The likeliest tokens that are sampled from; 0 or nothing: all. */
+  @IsOptional()
+  @Count()
+  topK?: number;
+
   @Count()
   seed: number;
+
+  /** A regular expression that the answer must match, see `Dialect.grammar`. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_GRAMMAR)
+  grammar?: string;
+
+  /** What the sample is for; absent where it is none of the run's own: all get their share of the device. */
+  @IsOptional()
+  @IsIn(PURPOSES)
+  purpose?: Purpose;
+
+  /** Milliseconds, from when it was sent, after which nobody waits for the answer and sampling may end; absent: somebody always does. */
+  @IsOptional()
+  @IsNumber()
+  @IsPositive()
+  waitMs?: number;
 }
 
 export class PolicyActReply {
@@ -265,6 +291,11 @@ export class PolicyActReply {
 
   @FiniteNumbers()
   logprobs: number[];
+
+  /** What distributions were cut to, see `encodeKeptTokens`. */
+  @IsOptional()
+  @IsString()
+  keptTokens?: string;
 
   @IsString()
   text: string;

@@ -65,6 +65,11 @@ export class Turn {
   @FiniteNumbers()
   logprobs: number[];
 
+  /** What the distribution of each was cut to (top_p, top_k, a grammar), see `encodeKeptTokens`; absent where none was. */
+  @IsOptional()
+  @IsString()
+  keptTokens?: string;
+
   @IsNumber()
   temperature: number;
 

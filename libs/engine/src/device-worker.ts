@@ -54,6 +54,8 @@ export class DeviceWorker {
   private readonly kept = new Map<ModelName, NamedWeights>();
   /** Weights that were replaced while they were sampled from. */
   private readonly replaced = new Set<WeightSet>();
+  /** Samples that are being made, by the ids of their requests. */
+  private readonly sampling = new Map<number, AbortController>();
   private exclusive: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly onProgress: ProgressReporter = () => undefined) {}
@@ -61,6 +63,7 @@ export class DeviceWorker {
   private readonly handlers: Record<string, Handler> = {
     start: (options: WorkerOptions) => this.start(options),
     sample: (request: WorkerSampleRequest) => this.sample(request),
+    cancel: (id: number) => Promise.resolve(this.sampling.get(id)?.abort()),
     forward: (request: WorkerForwardRequest) => this.inTurn(() => this.forward(request)),
     forwardBackward: (request: WorkerForwardBackwardRequest) =>
       this.inTurn(() => this.forwardBackward(request)),
@@ -136,12 +139,25 @@ export class DeviceWorker {
     return model;
   }
 
-  private async sample({ model, ...request }: WorkerSampleRequest): Promise<GenerationResult> {
+  private async sample({ id, ...request }: WorkerSampleRequest): Promise<GenerationResult> {
+    const caller = new AbortController();
+    this.sampling.set(id, caller);
+    try {
+      return await this.generate(request, caller.signal);
+    } finally {
+      this.sampling.delete(id);
+    }
+  }
+
+  private async generate(
+    { model, ...request }: Omit<WorkerSampleRequest, 'id'>,
+    signal: AbortSignal,
+  ): Promise<GenerationResult> {
     const { network, weights } = this.weightsOf(model);
     const sampler = await network.sampler();
     // Replaced while the sampler was made: their memory, which they take again now, is freed once more.
     if (!this.canBeNamed(weights)) this.replaced.add(weights);
-    return this.running.device.generator.generate(sampler, weights, request);
+    return this.running.device.generator.generate(sampler, weights, request, signal);
   }
 
   private async forward({ model, data }: WorkerForwardRequest): Promise<ForwardResult> {

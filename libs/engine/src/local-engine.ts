@@ -52,6 +52,7 @@ export class LocalEngine implements Engine {
   private readonly inputs: ModelInputs;
   /** Settles when all verbs that keep the order of their calls have been posted. */
   private posted: Promise<unknown> = Promise.resolve();
+  private nextSample = 0;
   /** Samples whose images are being prepared. */
   private readonly preparing = new Set<{ model: ModelName; posted: Promise<unknown> }>();
 
@@ -88,13 +89,31 @@ export class LocalEngine implements Engine {
   }
 
   /** From the weights that have the name when the images of the prompt are ready: the digest says which. */
-  async sample(request: SampleRequest): Promise<SampleResult> {
+  async sample({ signal, ...request }: SampleRequest): Promise<SampleResult> {
+    const id = this.nextSample++;
     const prompt = this.inputs.resolve(request.prompt);
-    const ready = prompt.then((resolved) => ({ ...request, prompt: resolved }));
+    const ready = prompt.then((resolved) => {
+      signal?.throwIfAborted();
+      return { ...request, prompt: resolved, id };
+    });
     const preparing = { model: request.model, posted: this.post<SampleResult>('sample', ready) };
     this.preparing.add(preparing);
     const { reply } = await preparing.posted.finally(() => this.preparing.delete(preparing));
-    return reply;
+    return signal === undefined ? reply : this.untilAborted(reply, id, signal);
+  }
+
+  private async untilAborted<T>(reply: Promise<T>, id: number, signal: AbortSignal): Promise<T> {
+    const cancel = (): void => void this.worker.call('cancel', id).catch(() => undefined);
+    if (signal.aborted) cancel();
+    signal.addEventListener('abort', cancel);
+    try {
+      return await reply;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
   }
 
   forward(request: ForwardRequest): Promise<ForwardResult> {
@@ -175,12 +194,13 @@ export class LocalEngine implements Engine {
   }
 
   private async resolveDatum(
-    { modelInput, targetTokens, weights, lossInputs = {}, temperature = 1, sequence, pair }: Datum,
+    { modelInput, targetTokens, weights, lossInputs = {}, temperature = 1, ...others }: Datum,
     index: number,
   ): Promise<TrainingDatum> {
+    const { keptTokens, sequence, pair } = others;
     const input = await this.inputs.resolve(modelInput);
     const { length } = input.tokenIds;
-    for (const [name, array] of Object.entries({ targetTokens, weights, ...lossInputs })) {
+    for (const [name, array] of Object.entries({ targetTokens, weights, keptTokens, ...lossInputs })) {
       if (array === undefined || array.length === length) continue;
       throw new EngineError(
         'request',
@@ -193,6 +213,7 @@ export class LocalEngine implements Engine {
       weights,
       lossInputs,
       temperature: scoringTemperature(temperature),
+      ...(keptTokens === undefined ? {} : { keptTokens }),
       ...(sequence === undefined ? {} : { sequence }),
       ...(pair === undefined ? {} : { pair }),
     };

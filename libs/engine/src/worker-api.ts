@@ -22,7 +22,11 @@ export interface WorkerOptions
 }
 
 /** The engine's requests as they go to the worker: with images at hand. */
-export type WorkerSampleRequest = Omit<SampleRequest, 'prompt'> & { prompt: ResolvedInput };
+export type WorkerSampleRequest = Omit<SampleRequest, 'prompt' | 'signal'> & {
+  prompt: ResolvedInput;
+  /** By which it is cancelled. */
+  id: number;
+};
 export type WorkerForwardRequest = Omit<ForwardRequest, 'data'> & { data: readonly TrainingDatum[] };
 export type WorkerForwardBackwardRequest = Omit<ForwardBackwardRequest, 'data'> & {
   data: readonly TrainingDatum[];

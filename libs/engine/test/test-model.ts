@@ -57,6 +57,7 @@ export interface Sampled {
   tokens: number[];
   logprobs: number[];
   temperature: number;
+  keptTokens?: readonly ArrayLike<number>[];
 }
 
 /** A model folder and screenshots, which engines fetch by hash. */
@@ -149,8 +150,9 @@ export class TestModel {
 
   async sample(engine: Engine, prompt: Prompt, changes: Partial<SampleRequest> = {}): Promise<Sampled> {
     const request = this.request(prompt, changes);
-    const { tokens, logprobs } = await engine.sample(request);
-    return { prompt, tokens, logprobs, temperature: request.temperature };
+    const { tokens, logprobs, keptTokens } = await engine.sample(request);
+    const { temperature } = request;
+    return { prompt, tokens, logprobs, temperature, ...(keptTokens && { keptTokens }) };
   }
 
   /** All tokens of an answer to a prompt, trained with a weight. */
@@ -164,13 +166,16 @@ export class TestModel {
   /** Sampled tokens with the same advantage each; the loss of all data is a mean over tokens. */
   sampledData(sampled: readonly Sampled[], advantage: (index: number) => number): Datum[] {
     const count = sampled.reduce((sum, { tokens }) => sum + tokens.length, 0);
-    return sampled.map(({ prompt, tokens, logprobs, temperature }, index) => {
+    return sampled.map(({ prompt, tokens, logprobs, temperature, keptTokens }, index) => {
       const datum = this.datum(prompt, tokens, 1 / count);
       const length = datum.targetTokens.length;
       const old_logprobs = new Float32Array(length);
       old_logprobs.set(logprobs, length - tokens.length);
       const advantages = new Float32Array(length).fill(advantage(index));
-      return { ...datum, temperature, lossInputs: { advantages, old_logprobs } };
+      const lossInputs = { advantages, old_logprobs };
+      if (keptTokens === undefined) return { ...datum, temperature, lossInputs };
+      const before = Array.from({ length: length - tokens.length }, () => []);
+      return { ...datum, temperature, lossInputs, keptTokens: [...before, ...keptTokens] };
     });
   }
 

@@ -1,4 +1,4 @@
-import type { PolicyActReply, PolicySpan } from '@ui-rl/contracts';
+import { encodeKeptTokens, type PolicyActReply, type PolicySpan } from '@ui-rl/contracts';
 import type { SampleResult } from '@ui-rl/plugin-kit';
 
 /** What a reply repeats of the prompt that was read. */
@@ -30,6 +30,7 @@ export function actReply(
     imageTokens: prompt.imageTokens,
     tokenIds: result.tokens,
     logprobs: result.logprobs,
+    ...(result.keptTokens === undefined ? {} : { keptTokens: encodeKeptTokens(result.keptTokens) }),
     text,
     finishReason: result.stopReason,
     policyVersion: versionOf?.(result.digest) ?? policyVersion,

@@ -15,6 +15,24 @@ export function describeActions(dialect: RunDialect, sizes: ScreenSizes, clock: 
 }
 
 /**
+ * The grammar of answers; undefined where they are not constrained.
+ *
+ * @throws EpisodeFailure `dialect` where there is none, or `deadline`, Stopped
+ */
+export async function answerGrammar(
+  { constrainActions, dialect }: Pick<EpisodePlan, 'constrainActions' | 'dialect'>,
+  sizes: ScreenSizes,
+  clock: Clock,
+): Promise<string | undefined> {
+  if (!constrainActions) return undefined;
+  const grammar = await callDialect(dialect, clock, (deadline) =>
+    dialect.instance.grammar?.(sizes, deadline),
+  );
+  if (typeof grammar === 'string') return grammar;
+  throw dialectFailure(dialect, 'has no grammar; rollout.constrain_actions needs one');
+}
+
+/**
  * Reads what the policy answered. What a dialect makes of it is checked: one from outside may be wrong, which is not the policy's
  * failure.
  *

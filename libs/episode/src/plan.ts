@@ -14,6 +14,7 @@ export interface Named<Instance> {
 export interface TurnDialect {
   describe(sizes: ScreenSizes, deadline: Deadline): string | Promise<string>;
   parse(text: string, sizes: ScreenSizes, deadline: Deadline): ParseResult | Promise<ParseResult>;
+  grammar?(sizes: ScreenSizes, deadline: Deadline): string | undefined | Promise<string | undefined>;
 }
 
 /** How the episodes of a run are played. */
@@ -25,6 +26,9 @@ export interface EpisodePlan {
   maxTokens: number;
   temperature: number;
   topP: number;
+  topK: number;
+  /** Whether nothing is sampled but what the dialect can read. */
+  constrainActions: boolean;
   promptStyle: PromptStyle;
   dialect: Named<TurnDialect>;
   verifier: Named<Verifier>;
@@ -92,6 +96,8 @@ async function planWith(
     historyTurns: model.history_turns,
     maxTokens: rollout.max_tokens,
     topP: rollout.top_p,
+    topK: rollout.top_k,
+    constrainActions: rollout.constrain_actions,
     promptStyle: model.prompt,
     dialect: (await make('action-dialect', model.action_format)) as Named<TurnDialect>,
     verifier: (await make('verifier', verifier)) as Named<Verifier>,

@@ -1,5 +1,5 @@
 import type { RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
-import { describeActions, executeActions, readAnswer } from './answer';
+import { answerGrammar, describeActions, executeActions, readAnswer } from './answer';
 import type { Clock } from './clock';
 import type { EpisodeEnvironment } from './environment';
 import type { EpisodePlan } from './plan';
@@ -75,7 +75,11 @@ async function playTurn(
     historyTurns: plan.historyTurns,
   });
   const requestedAt = performance.now();
-  const message = policyRequest(request, plan, context.playId, index, prompt);
+  const grammar = await answerGrammar(plan, sizes, clock);
+  const message = policyRequest(request, plan, context.playId, index, prompt, {
+    waitMs: clock.leftMs,
+    grammar,
+  });
   const reply = await policy.act(message, clock);
   const turn = beginTurn(index, reply, screenshot, plan.temperature, performance.now() - requestedAt);
   history.past.push({ screenshot: screenshot.sha256, text: prompt.text, answer: reply.text });

@@ -11,6 +11,7 @@ export function policyRequest(
   playId: string,
   index: number,
   { messages, images }: Prompt,
+  { waitMs, grammar }: { waitMs: number; grammar?: string | undefined },
 ): PolicyActRequest {
   return {
     runId: request.runId,
@@ -21,7 +22,11 @@ export function policyRequest(
     maxTokens: plan.maxTokens,
     temperature: plan.temperature,
     topP: plan.topP,
+    topK: plan.topK,
     seed: turnSeed(request.samplingSeed, index),
+    purpose: request.purpose,
+    waitMs: Math.max(1, waitMs),
+    ...(grammar === undefined ? {} : { grammar }),
   };
 }
 
@@ -74,6 +79,7 @@ export function turnOf(
     imageTokens: reply.imageTokens,
     tokenIds: reply.tokenIds,
     logprobs: reply.logprobs,
+    ...(reply.keptTokens === undefined ? {} : { keptTokens: reply.keptTokens }),
     temperature,
     policyVersion: reply.policyVersion,
     adapterDigest: reply.adapterDigest,

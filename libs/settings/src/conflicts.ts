@@ -27,6 +27,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   checkOpenTrajectories(run, refuse);
   checkLogPath(run, refuse);
   checkPace(run, refuse);
+  checkGrammar(run, registry, refuse);
   checkComponents(run, registry, refuse);
   return problems;
 }
@@ -119,6 +120,15 @@ function checkOpenTrajectories({ algorithm, training, rollout, async: pace }: Ru
 function checkLogPath({ logging }: RunFile, refuse: Refuse): void {
   if (logging.log_path !== undefined && logging.log_dir !== undefined) {
     refuse('logging.log_path and logging.log_dir both name the folder of the run: leave one of them out');
+  }
+}
+
+/** Dialects from outside are asked in their thread, when the first episode is played. */
+function checkGrammar({ model, rollout }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+  const choice = model.action_format;
+  if (!rollout.constrain_actions || registry.moduleOf('action-dialect', choice.name) !== undefined) return;
+  if (registry.create('action-dialect', choice, {}).grammar === undefined) {
+    refuse(`rollout.constrain_actions is true, but model.action_format ${choice.name} has no grammar`);
   }
 }
 

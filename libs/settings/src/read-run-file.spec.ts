@@ -56,6 +56,7 @@ describe('the run file', () => {
       quantization: 'none',
       threads: 0,
       gradient_checkpointing: 'auto',
+      cache_memory_mb: 512,
     });
     expect(run.environment.kind).toEqual({
       name: 'browser',
@@ -208,7 +209,8 @@ plugins: [./reward.js, uirl-toys]
     ],
     ['model: {lora: {targets: ".*(q_proj"}}', 'type', /targets is "\.\*\(q_proj"/],
     ['model: {use_lora: false, lora: {use_rslora: true}}', 'conflict', /use_rslora would have no effect/],
-    ['rollout: {top_p: 0.9}', 'type', /rollout.top_p is 0.9, .*only 1/],
+    ['rollout: {top_p: 1.1}', 'type', /rollout.top_p is 1.1/],
+    ['rollout: {top_k: 1000}', 'type', /rollout.top_k is 1000/],
     ['tasks: {category: settings}', 'type', /tasks is .*expected .* an object with source_type/],
     ['tasks: 3', 'type', /tasks is 3/],
     [

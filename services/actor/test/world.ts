@@ -121,6 +121,8 @@ export const PLAN: EpisodePlan = {
   maxTokens: 16,
   temperature: 1,
   topP: 1,
+  topK: 0,
+  constrainActions: false,
   promptStyle: 'compact',
   dialect: { name: 'json', instance: jsonDialect },
   verifier: {

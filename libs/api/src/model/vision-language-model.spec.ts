@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonDialect } from '@ui-rl/actions';
+import { decodeKeptTokens, type PolicyActReply } from '@ui-rl/contracts';
 import { VisionLanguageModel } from './vision-language-model';
 
 const golden = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a');
@@ -32,6 +34,43 @@ it('the shipped model says where to click on a screen; the same screen gives the
     await expect(
       model.predict({ messages: [{ role: 'user', content: 'Where?' }], images: [] }),
     ).rejects.toThrow(/has no image/);
+  } finally {
+    await model.stop();
+  }
+}, 120_000);
+
+it('answers with what the action format can read where a grammar constrains it, at whatever temperature', async () => {
+  const model = await VisionLanguageModel.load('small', { device: 'cpu' });
+  const screen = { width: 160, height: 224 };
+  const sizes = { screenshot: screen, modelImage: screen };
+  const content = [{ type: 'text' as const, text: 'Open Settings' }, { type: 'image' as const }];
+  const answers = (grammar?: string): Promise<PolicyActReply[]> =>
+    Promise.all(
+      Array.from({ length: 12 }, (_, seed) =>
+        model.act({
+          runId: 'run',
+          requestId: `rollout/${seed}`,
+          messages: [{ role: 'user', content }],
+          images: [screenshot],
+          policy: 'latest',
+          maxTokens: 100,
+          temperature: 4,
+          topP: 1,
+          seed,
+          ...(grammar === undefined ? {} : { grammar }),
+        }),
+      ),
+    );
+  const canRead = ({ text }: PolicyActReply): boolean => jsonDialect.parse(text, sizes).ok;
+  try {
+    const constrained = await answers(jsonDialect.grammar!(sizes));
+    const ended = constrained.filter(({ finishReason }) => finishReason === 'stop');
+    expect(ended.length).toBeGreaterThanOrEqual(6);
+    expect(ended.filter((answer) => !canRead(answer)).map(({ text }) => text)).toEqual([]);
+    for (const { keptTokens, tokenIds } of constrained) {
+      expect(decodeKeptTokens(keptTokens!, tokenIds.length).every(({ length }) => length > 0)).toBe(true);
+    }
+    expect((await answers()).filter(canRead).length).toBeLessThan(6);
   } finally {
     await model.stop();
   }

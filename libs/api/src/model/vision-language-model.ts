@@ -14,7 +14,7 @@ import {
   type Renderer,
   promptChunks,
 } from '@ui-rl/models';
-import type { SampleResult, TrainedModel } from '@ui-rl/plugin-kit';
+import type { SampleRequest, SampleResult, TrainedModel } from '@ui-rl/plugin-kit';
 import { conversationOf, type Conversation, type Screen } from './conversation';
 import { deviceFor, type EngineChoice } from './engine-choice';
 import { chooseModel, type ModelChoice } from './model-choice';
@@ -157,11 +157,19 @@ export class VisionLanguageModel implements Policy {
 
   private async sample(
     { tokenIds, images }: RenderedPrompt,
-    { maxTokens, temperature, topP, seed }: Required<SampleOptions>,
+    {
+      maxTokens,
+      temperature,
+      topP,
+      topK = 0,
+      seed,
+      grammar,
+    }: Required<SampleOptions> & Pick<SampleRequest, 'topK' | 'grammar'>,
   ): Promise<SampleResult> {
     const engine = await this.started(tokenIds.length + maxTokens);
+    const constrained = grammar === undefined ? {} : { grammar };
     const prompt = { chunks: promptChunks(tokenIds, images, this.imageTokenId) };
-    return engine.sample({ model: MODEL, prompt, maxTokens, temperature, topP, seed });
+    return engine.sample({ model: MODEL, prompt, maxTokens, temperature, topP, topK, seed, ...constrained });
   }
 
   private textOf({ tokens }: SampleResult): string {

@@ -5,6 +5,7 @@ import { EngineError } from '../errors';
 import { CACHE_MEMORY_MB, CacheMemory } from '../caches/cache-memory';
 import { PrefixCache } from '../caches/prefix-cache';
 import { Generator, PREFILL_TOKENS } from '../generation/generator';
+import { TokenGrammars } from '../grammar/token-grammar';
 import type { ProgressReporter } from '../progress';
 import { VisionEncoder } from '../vision/vision-encoder';
 import type { WeightSet } from '../weights/weight-set';
@@ -54,6 +55,7 @@ export class Device {
       memory,
       frozenVision: createVision(() => new Parameters({ weights: folder.weights, quantized })),
       createVision,
+      grammars: new TokenGrammars(() => folder.tokenizer.tokenBytes()),
       rows: maxRows,
       maxSequence,
       pause: (workedMs) => generator.share(workedMs),

@@ -115,7 +115,7 @@ function trainingBytes(
 ): { bytes: number; layerByLayer: boolean } {
   const weights = WeightStore.ofShapes(family.parameters());
   const parameters = new Parameters({ weights, lora });
-  const { graph, scores } = buildScoringGraph({ role: 'policy', family, parameters, images: 'none' });
+  const { graph, scores } = buildScoringGraph({ role: 'policy', family, parameters, mode: 'none' });
   const count = Math.max(1, Math.min(DEFAULT_LIMITS.rows, Math.floor(DEFAULT_LIMITS.tokens / sequence)));
   const answer = Math.ceil(sequence * ANSWER_SHARE);
   const tokenIds = Array.from({ length: sequence }, () => 0);

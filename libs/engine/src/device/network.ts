@@ -10,6 +10,7 @@ import {
 import type { LossModel } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
 import { SamplerModel } from '../generation/sampler-model';
+import type { TokenGrammars } from '../grammar/token-grammar';
 import type { GradientCheckpointing } from '../passes/choose-runner';
 import { Passes } from '../passes/passes';
 import type { Pause } from '../passes/runner';
@@ -41,6 +42,7 @@ export interface NetworkParts {
   memory: DeviceMemory;
   /** Encodes images for all networks whose vision tower is not trained. */
   frozenVision: VisionEncoder;
+  grammars: TokenGrammars;
   createVision(parameters: () => ParameterSource): VisionEncoder;
   rows: number;
   maxSequence: number;
@@ -112,12 +114,13 @@ export class Network {
   }
 
   private async createSampler(): Promise<SamplerModel> {
-    const { folder, quantized, session, memory, rows, maxSequence } = this.parts;
+    const { folder, grammars, quantized, session, memory, rows, maxSequence } = this.parts;
     return SamplerModel.create({
       family: folder.family,
       vision: this.vision,
       weights: await this.samplingWeights(),
       stopTokenIds: new Set(folder.tokenizer.eosTokenIds),
+      grammars,
       // Only from packed copies are products of 4-bit weights fast.
       session: quantized?.kind === 'int4' ? { ...session, disablePrepacking: false } : session,
       memory,

@@ -1,9 +1,10 @@
+import type { SampleClass } from '@ui-rl/plugin-kit';
 import { CacheMemory } from '../caches/cache-memory';
 import { PrefixCache } from '../caches/prefix-cache';
 import { EngineError } from '../errors';
 import { Generator } from './generator';
 import type { GenerationResult } from './job';
-import type { TokenModel } from './token-model';
+import type { NextTokens, TokenModel } from './token-model';
 import type { ResolvedInput } from '../training/data';
 import { HostKvCache } from '../kv-cache/host-kv-cache';
 import { WeightSet } from '../weights/weight-set';
@@ -21,6 +22,10 @@ class Counting implements TokenModel {
 
   constructor(private readonly memory: number) {}
 
+  grammar(): never {
+    throw new Error('it knows no text');
+  }
+
   newCache(maxLength: number): HostKvCache {
     if (maxLength > this.memory) throw new RangeError(`no memory for ${maxLength} tokens`);
     return new HostKvCache({ rows: 4, kvHeads: 1, headDim: 1, maxLength }, []);
@@ -30,20 +35,20 @@ class Counting implements TokenModel {
     return tokenIds.length;
   }
 
-  prefill(...[, , , prompts]: Parameters<TokenModel['prefill']>): Promise<Float32Array> {
+  prefill(...[, , , prompts]: Parameters<TokenModel['prefill']>): Promise<NextTokens> {
     this.prefills.push(prompts.length);
     return Promise.resolve(after(prompts.map(({ prompt }) => Array.from(prompt.tokenIds).at(-1)!)));
   }
 
-  decode(...[, , rows]: Parameters<TokenModel['decode']>): Promise<Float32Array> {
+  decode(...[, , rows]: Parameters<TokenModel['decode']>): Promise<NextTokens> {
     return Promise.resolve(after(rows.map(({ tokenId }) => tokenId)));
   }
 }
 
-function after(tokens: readonly number[]): Float32Array {
+function after(tokens: readonly number[]): NextTokens {
   const probabilities = new Float32Array(tokens.length * VOCABULARY);
   tokens.forEach((token, row) => (probabilities[row * VOCABULARY + ((token + 1) % VOCABULARY)] = 1));
-  return probabilities;
+  return { probabilities };
 }
 
 /** A generator, and the model it is asked for. */
@@ -99,11 +104,64 @@ test('a model that gives NaN is refused by name, whichever way a token is chosen
   const asked = new Asked(new Counting(64));
   const prefill = jest
     .spyOn(asked.model, 'prefill')
-    .mockResolvedValue(new Float32Array(VOCABULARY).fill(Number.NaN));
+    .mockResolvedValue({ probabilities: new Float32Array(VOCABULARY).fill(Number.NaN) });
   await expect(asked.ask([1, 2], 3)).rejects.toThrow('its weights are not finite');
   expect(asked.generator.rowsActive).toBe(0);
   prefill.mockRestore();
   expect(await asked.ask([1, 2], 3)).toEqual([3, 4, 5]);
+});
+
+test('what nobody waits for any more gives up its row, or its place in the queue', async () => {
+  const asked = new Asked(new Counting(1024));
+  const request = {
+    prompt: { tokenIds: [1, 2], images: [] },
+    maxTokens: 900,
+    temperature: 0,
+    topP: 1,
+    seed: 0,
+  };
+  const callers = Array.from({ length: 6 }, () => new AbortController());
+  const { generator, model } = asked;
+  const answers = callers.map(({ signal }) =>
+    generator.generate(model, weights, request, signal).catch((error: Error) => error.message),
+  );
+  while (generator.counts.generatedTokens < 20) await generator.share(0.01);
+  expect([generator.rowsActive, generator.rowsWaiting]).toEqual([4, 2]);
+  for (const caller of callers.slice(1)) caller.abort();
+  expect(await Promise.all(answers.slice(1))).toEqual(Array(5).fill('nobody waits for the sample any more'));
+  expect(generator.rowsWaiting).toBe(0);
+  expect(await asked.ask([4, 4], 3)).toEqual([5, 6, 0]);
+  expect(generator.rowsActive).toBe(1);
+  callers[0].abort();
+  await answers[0];
+  await generator.share(1e3);
+  expect(generator.rowsActive).toBe(0);
+  const late = new AbortController();
+  late.abort();
+  await expect(generator.generate(model, weights, request, late.signal)).rejects.toThrow('nobody waits');
+});
+
+test('who evaluates does not wait until training wants nothing any more', async () => {
+  const asked = new Asked(new Counting(64));
+  const ended: string[] = [];
+  const ask = (of: SampleClass): Promise<unknown> => {
+    const request = {
+      prompt: { tokenIds: [1, 2], images: [] },
+      maxTokens: 5,
+      temperature: 0,
+      topP: 1,
+      seed: 0,
+    };
+    return asked.generator
+      .generate(asked.model, weights, { ...request, class: of })
+      .then(() => ended.push(of));
+  };
+  const all = [...Array(30).fill('training'), ...Array(10).fill('evaluation')] as SampleClass[];
+  await Promise.all(all.map(ask));
+  const place = ended.lastIndexOf('evaluation');
+  expect(place).toBeGreaterThan(20);
+  expect(place).toBeLessThan(35);
+  expect(ended.slice(0, 12).filter((of) => of === 'evaluation').length).toBeGreaterThanOrEqual(3);
 });
 
 test('stopping rejects what is generated and what waits, and all that comes', async () => {
@@ -124,7 +182,7 @@ class Stepping extends Counting {
   /** How often prompts were read, by the version that read them. */
   readonly read: number[] = [];
 
-  override prefill(...[{ version }, , , prompts]: Parameters<TokenModel['prefill']>): Promise<Float32Array> {
+  override prefill(...[{ version }, , , prompts]: Parameters<TokenModel['prefill']>): Promise<NextTokens> {
     this.read.push(...prompts.map(() => version));
     return Promise.resolve(
       stepped(
@@ -134,7 +192,7 @@ class Stepping extends Counting {
     );
   }
 
-  override async decode(...[{ version }, , rows]: Parameters<TokenModel['decode']>): Promise<Float32Array> {
+  override async decode(...[{ version }, , rows]: Parameters<TokenModel['decode']>): Promise<NextTokens> {
     // As long as a pass, so that others come to their turn meanwhile.
     await new Promise((resolve) => setImmediate(resolve));
     return stepped(
@@ -145,7 +203,7 @@ class Stepping extends Counting {
 }
 
 /** Never 7, which is forbidden. */
-function stepped(tokens: readonly number[], by: number): Float32Array {
+function stepped(tokens: readonly number[], by: number): NextTokens {
   return after(tokens.map((token) => ((token + by) % 7) - 1).map((token) => (token < 0 ? 7 : token)));
 }
 

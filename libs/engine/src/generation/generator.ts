@@ -1,10 +1,16 @@
 import type { PrefixCache } from '../caches/prefix-cache';
-import type { EngineError } from '../errors';
+import { EngineError } from '../errors';
 import type { KvCache } from '../kv-cache/kv-cache';
 import type { WeightSet } from '../weights/weight-set';
-import { jobOf, type GenerationRequest, type GenerationResult } from './job';
+import { FairShares } from './fair-queue';
+import { jobOf, type GenerationRequest, type GenerationResult, type Job } from './job';
 import { Lane, type GenerationCounts, type LaneOptions } from './lane';
+import type { SampleClass } from '@ui-rl/plugin-kit';
 import type { TokenModel } from './token-model';
+
+function cancelled(): EngineError {
+  return new EngineError('request', 'nobody waits for the sample any more');
+}
 
 /** Prompt tokens that are read in one pass. */
 export const PREFILL_TOKENS = 2048;
@@ -22,6 +28,9 @@ export class Generator {
     cachedPromptTokens: 0,
   };
   private readonly lanes: Lane[] = [];
+  /** Of rows, and of turns among lanes. */
+  private readonly shares = new FairShares();
+  private readonly turns = new FairShares();
   /** Of the lane that closed last, for one that needs the same. */
   private spare: { model: TokenModel; cache: KvCache } | undefined;
   private running: Promise<void> | undefined;
@@ -47,12 +56,26 @@ export class Generator {
     return this.lanes.some((lane) => lane.weights === weights || lane.nextWeights === weights);
   }
 
-  /** Generates with the weights given; resolves when the response has ended. */
-  generate(model: TokenModel, weights: WeightSet, request: GenerationRequest): Promise<GenerationResult> {
+  /** Generates with the weights given; resolves when the response has ended, rejects when the signal says that nobody waits for it. */
+  generate(
+    model: TokenModel,
+    weights: WeightSet,
+    request: GenerationRequest,
+    signal?: AbortSignal,
+  ): Promise<GenerationResult> {
     if (this.stopped !== undefined) return Promise.reject(this.stopped);
-    const job = jobOf(model, request, this.options.maxSequence);
+    if (signal?.aborted === true) return Promise.reject(cancelled());
+    const draft = jobOf(model, request, this.options.maxSequence);
     return new Promise((resolve, reject) => {
-      this.laneOf(model, weights, request.movable === true).waiting.push({ ...job, resolve, reject });
+      const job: Job = { ...draft, resolve, reject };
+      const lane = this.laneOf(model, weights, request.movable === true);
+      lane.waiting.push(job);
+      signal?.addEventListener('abort', () => {
+        // A row that it has is free with the next pass.
+        job.isCancelled = true;
+        lane.waiting.remove(job);
+        reject(cancelled());
+      });
       this.running ??= this.run();
     });
   }
@@ -85,9 +108,9 @@ export class Generator {
   private laneOf(model: TokenModel, weights: WeightSet, movable: boolean): Lane {
     let lane = this.lanes.find((each) => each.nextWeights === weights && each.movable === movable);
     if (lane === undefined) {
-      const { counts, prefixes } = this;
+      const { counts, prefixes, shares } = this;
       const newCache = (maxLength: number): KvCache => this.cacheOf(model, maxLength);
-      lane = new Lane(model, weights, movable, this.options, { counts, prefixes, newCache });
+      lane = new Lane(model, weights, movable, this.options, { counts, prefixes, shares, newCache });
       this.lanes.push(lane);
     }
     return lane;
@@ -104,17 +127,26 @@ export class Generator {
     // Requests that arrive together are read together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.lanes.length > 0) {
-      for (const lane of [...this.lanes]) {
-        const began = performance.now();
-        await lane.advance();
-        if (this.stopped !== undefined) lane.reject(this.stopped);
-        if (lane.isEmpty) this.close(lane);
-        this.busyMs += performance.now() - began;
-        this.announceTurn();
-      }
+      const { lane, of } = this.nextLane();
+      const began = performance.now();
+      await lane.advance();
+      if (this.stopped !== undefined) lane.reject(this.stopped);
+      if (lane.isEmpty) this.close(lane);
+      const took = performance.now() - began;
+      this.turns.charge(of, took);
+      this.busyMs += took;
+      this.announceTurn();
     }
     this.running = undefined;
     this.announceTurn();
+  }
+
+  /** The lane of the class that has had least of the device; those of one class take turns. */
+  private nextLane(): { lane: Lane; of: SampleClass } {
+    const of = this.turns.next([...new Set(this.lanes.map((lane) => lane.class))]);
+    const lane = this.lanes.find((each) => each.class === of)!;
+    this.lanes.push(...this.lanes.splice(this.lanes.indexOf(lane), 1));
+    return { lane, of };
   }
 
   private announceTurn(): void {

@@ -1,12 +1,13 @@
-import type { SampleResult } from '@ui-rl/plugin-kit';
+import type { SampleClass, SampleResult } from '@ui-rl/plugin-kit';
 import { sequenceOf, type Sequence } from '../caches/sequence';
 import { EngineError } from '../errors';
+import type { TokenGrammar } from '../grammar/token-grammar';
 import type { ResolvedInput } from '../training/data';
 import type { WorkerSampleRequest } from '../worker-api';
 import type { TokenModel } from './token-model';
 
 /** What is to be generated, whatever the weights. */
-export type GenerationRequest = Omit<WorkerSampleRequest, 'model'>;
+export type GenerationRequest = Omit<WorkerSampleRequest, 'model' | 'id'>;
 
 /** Which weights have sampled a result, too. */
 export type GenerationResult = SampleResult & { version: number };
@@ -20,8 +21,22 @@ export interface Job {
   /** Rotary position of the first sampled token. */
   position: number;
   stops: ReadonlySet<number>;
+  /** What answers must match. */
+  grammar: TokenGrammar | undefined;
+  /** Whether nobody waits for it any more. */
+  isCancelled: boolean;
   resolve(result: GenerationResult): void;
   reject(error: unknown): void;
+}
+
+/** Whom a job belongs to. */
+export function classOf({ request }: Pick<Job, 'request'>): SampleClass {
+  return request.class ?? 'outside';
+}
+
+/** What a job takes of the device at most: tokens that are read and sampled. */
+export function costOf({ request }: Pick<Job, 'request'>): number {
+  return request.prompt.tokenIds.length + request.maxTokens;
 }
 
 /** Throws an `EngineError` of category `request` where prompt and answer do not fit or are to be sampled as nothing can be. */
@@ -37,10 +52,15 @@ export function jobOf(
     prompt: sequenceOf(request.prompt, model.imageTokenId),
     position: model.nextPosition(request.prompt),
     stops: new Set([...model.stopTokenIds, ...(request.stop ?? [])]),
+    grammar: request.grammar === undefined ? undefined : model.grammar(request.grammar),
+    isCancelled: false,
   };
 }
 
-function check({ prompt, maxTokens, temperature, topP }: GenerationRequest, maxSequence: number): void {
+function check(
+  { prompt, maxTokens, temperature, topP, topK = 0 }: GenerationRequest,
+  maxSequence: number,
+): void {
   const length = prompt.tokenIds.length;
   if (length === 0) throw new EngineError('request', 'the prompt holds no tokens');
   if (length >= maxSequence) {
@@ -55,6 +75,8 @@ function check({ prompt, maxTokens, temperature, topP }: GenerationRequest, maxS
     throw new EngineError('request', `temperature is ${temperature}, expected 0 or more`);
   if (!(topP > 0 && topP <= 1))
     throw new EngineError('request', `topP is ${topP}, expected more than 0, at most 1`);
+  if (!(Number.isInteger(topK) && topK >= 0))
+    throw new EngineError('request', `topK is ${topK}, expected a whole number from 0 on`);
 }
 
 function keyOf({ tokenIds, images }: ResolvedInput): string {

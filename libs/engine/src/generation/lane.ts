@@ -1,21 +1,24 @@
 import type { Prefix, PrefixCache } from '../caches/prefix-cache';
 import { beginningOf } from '../caches/sequence';
+import type { SampleClass } from '@ui-rl/plugin-kit';
 import type { EngineError } from '../errors';
 import type { KvCache } from '../kv-cache/kv-cache';
 import type { WeightSet } from '../weights/weight-set';
-import type { Job } from './job';
+import { FairQueue, SHARES, type FairShares } from './fair-queue';
+import { classOf, costOf, type Job } from './job';
 import {
   cachedSequence,
   decodeInput,
   IDLE_ROW,
   readRow,
+  sampledBy,
   sampleRow,
   sharedRow,
   stopReason,
   type Row,
 } from './row';
 import { scoringTemperature } from './sampling';
-import type { TokenModel } from './token-model';
+import type { NextTokens, TokenModel } from './token-model';
 
 export interface LaneOptions {
   maxRows: number;
@@ -49,6 +52,7 @@ interface Reading {
 export interface LaneParts {
   counts: GenerationCounts;
   prefixes: PrefixCache;
+  shares: FairShares;
   /** A cache whose rows have memory for so many tokens. */
   newCache(maxLength: number): KvCache;
 }
@@ -74,7 +78,7 @@ export const DETERMINISTIC_PART = 256;
  */
 export class Lane {
   readonly rows: Row[] = [];
-  waiting: Job[] = [];
+  readonly waiting: FairQueue<Job>;
   cache: KvCache | undefined;
   /** What the next pass changes to. */
   private successor: WeightSet | undefined;
@@ -85,7 +89,15 @@ export class Lane {
     readonly movable: boolean,
     private readonly options: LaneOptions,
     private readonly parts: LaneParts,
-  ) {}
+  ) {
+    this.waiting = new FairQueue<Job>(parts.shares, classOf, costOf);
+  }
+
+  /** The class with the largest share among those that wait or generate here. */
+  get class(): SampleClass {
+    const classes = [...this.rows.map(({ job }) => classOf(job)), ...this.waiting.classes];
+    return classes.reduce((best, each) => (SHARES[each] > SHARES[best] ? each : best), 'outside');
+  }
 
   /** Those of the pass in progress, or of the one before. */
   get weights(): WeightSet {
@@ -110,6 +122,7 @@ export class Lane {
   async advance(): Promise<void> {
     this.move();
     try {
+      this.dropCancelled();
       await this.admit();
       if (this.rows.length > 0) await this.decode();
     } catch (error) {
@@ -126,7 +139,7 @@ export class Lane {
 
   /** Rejects all that waits for a row. */
   rejectWaiting(reason: EngineError): void {
-    for (const job of this.waiting.splice(0)) job.reject(reason);
+    for (const job of this.waiting.clear()) job.reject(reason);
   }
 
   /** Rejects all that is generated and all that waits. */
@@ -156,10 +169,10 @@ export class Lane {
    * Returns whether there was such a request.
    */
   private sharePrompt(): boolean {
-    for (const [index, job] of this.waiting.entries()) {
+    for (const job of this.waiting.inOrder()) {
       const source = this.rows.findIndex((row) => !row.isMixed && row.job.promptKey === job.promptKey);
       if (source < 0 || !this.canShare(job)) continue;
-      this.waiting.splice(index, 1);
+      this.waiting.take([job]);
       try {
         this.addShared(job, source);
       } catch (error) {
@@ -214,7 +227,7 @@ export class Lane {
     const readings: Reading[] = [];
     const left = { longest: 0, shortest: Number.POSITIVE_INFINITY };
     let longest = 0;
-    for (const job of this.waiting) {
+    for (const job of this.waiting.inOrder()) {
       if (readings.length === freeRows) break;
       const isTaken = readings.some((reading) => reading.job.promptKey === job.promptKey);
       if (isTaken && this.canShare(job)) continue;
@@ -230,8 +243,7 @@ export class Lane {
       if (readings.length > 0 && !(isSimilar && fits)) break;
       readings.push(reading);
     }
-    const taken = new Set(readings.map(({ job }) => job));
-    this.waiting = this.waiting.filter((job) => !taken.has(job));
+    this.waiting.take(readings.map(({ job }) => job));
     return readings;
   }
 
@@ -246,18 +258,18 @@ export class Lane {
 
   private async prefill(cache: KvCache, readings: readonly Reading[]): Promise<void> {
     this.ensureCapacity(cache, Math.max(...readings.map(({ job }) => job.prompt.tokenIds.length)));
-    const probabilities = await this.readPrompts(cache, readings);
+    const scores = await this.readPrompts(cache, readings);
     const rows = readings.map(({ job }) => readRow(job));
     const first = this.rows.length;
     for (const [index, { job, cached }] of readings.entries())
       await this.keepPrompt(cache, job, first + index, cached);
-    rows.forEach((row, index) => this.sample(row, probabilities, index));
+    rows.forEach((row, index) => this.sample(row, scores, index));
     this.rows.push(...rows);
     await this.retire(cache);
   }
 
-  /** Reads what is not known of prompts, a long one part by part; the probabilities of the tokens that follow. */
-  private async readPrompts(cache: KvCache, readings: readonly Reading[]): Promise<Float32Array> {
+  /** Reads what is not known of prompts, a long one part by part; and what follows. */
+  private async readPrompts(cache: KvCache, readings: readonly Reading[]): Promise<NextTokens> {
     const { model, weights, rows } = this;
     for (const [index, { prefix, cached }] of readings.entries()) {
       if (prefix !== undefined && cached > 0) {
@@ -267,13 +279,19 @@ export class Lane {
     const part = this.partOf(readings);
     let cached = readings.map((reading) => reading.cached);
     for (;;) {
-      const inputs = readings.map(({ job: { request } }, index) => {
+      const inputs = readings.map(({ job: { request, grammar } }, index) => {
         const { prompt, temperature } = request;
         const until = Math.min(prompt.tokenIds.length, cached[index] + part);
-        return { prompt, temperature: scoringTemperature(temperature), cached: cached[index], until };
+        return {
+          prompt,
+          temperature: scoringTemperature(temperature),
+          cached: cached[index],
+          until,
+          wantsLogits: grammar !== undefined,
+        };
       });
-      const probabilities = await model.prefill(weights, cache, rows.length, inputs);
-      if (inputs.every(({ prompt, until }) => until === prompt.tokenIds.length)) return probabilities;
+      const scores = await model.prefill(weights, cache, rows.length, inputs);
+      if (inputs.every(({ prompt, until }) => until === prompt.tokenIds.length)) return scores;
       cached = inputs.map(({ until }) => until);
     }
   }
@@ -311,36 +329,44 @@ export class Lane {
     this.ensureCapacity(cache, Math.max(...this.rows.map(({ cached }) => cached + 1)));
     const inputs = this.rows.map(decodeInput);
     if (this.options.deterministic) while (inputs.length < this.options.maxRows) inputs.push(IDLE_ROW);
-    const probabilities = await this.model.decode(this.weights, cache, inputs);
+    const scores = await this.model.decode(this.weights, cache, inputs);
     this.rows.forEach((row, index) => {
       row.cached += 1;
       row.position += 1;
-      this.sample(row, probabilities, index);
+      this.sample(row, scores, index);
     });
     await this.retire(cache);
   }
 
-  private sample(row: Row, probabilities: Float32Array, index: number): void {
-    sampleRow(this.model, this.weights, row, probabilities, index);
+  private sample(row: Row, scores: NextTokens, index: number): void {
+    sampleRow(this.model, this.weights, row, scores, index);
     this.parts.counts.generatedTokens += 1;
   }
 
-  /** Answers the rows that have ended and moves the last rows into their slots. */
+  /** Frees the slots of rows that nobody waits for. */
+  private dropCancelled(): void {
+    for (let index = this.rows.length - 1; index >= 0; index -= 1) {
+      if (this.rows[index].job.isCancelled) this.removeRow(this.cache as KvCache, index);
+    }
+  }
+
+  /** Moves the last row into the slot of one that is done with. */
+  private removeRow(cache: KvCache, index: number): void {
+    const last = this.rows.pop() as Row;
+    if (index === this.rows.length) return;
+    cache.copyRow(this.rows.length, index, last.cached);
+    this.rows[index] = last;
+  }
+
+  /** Answers the rows that have ended. */
   private async retire(cache: KvCache): Promise<void> {
     await this.keepEnded(cache);
     for (let index = this.rows.length - 1; index >= 0; index -= 1) {
       const row = this.rows[index];
       const reason = stopReason(row, this.options.maxSequence);
       if (reason === undefined) continue;
-      const last = this.rows.pop() as Row;
-      if (last !== row) {
-        cache.copyRow(this.rows.length, index, last.cached);
-        this.rows[index] = last;
-      }
-      const { tokens, logprobs, spans } = row;
-      const [{ version, digest }] = spans;
-      const changed = spans.length > 1 ? { spans } : {};
-      row.job.resolve({ tokens, logprobs, stopReason: reason, version, digest, ...changed });
+      this.removeRow(cache, index);
+      row.job.resolve({ ...sampledBy(row), stopReason: reason });
     }
   }
 }

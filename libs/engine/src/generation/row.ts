@@ -1,9 +1,9 @@
 import type { WeightsInfo, WeightsSpan } from '@ui-rl/plugin-kit';
 import { uniformAt } from '@ui-rl/random';
 import type { Sequence } from '../caches/sequence';
-import type { Job } from './job';
-import { sampleToken, scoringTemperature } from './sampling';
-import type { DecodeInput, TokenModel } from './token-model';
+import type { GenerationResult, Job } from './job';
+import { sampleAmong, sampleToken, scoringTemperature, type SampledToken } from './sampling';
+import type { DecodeInput, NextTokens, TokenModel } from './token-model';
 
 /** A sequence in generation: the tokens it has, and where its next one goes. */
 export interface Row {
@@ -14,6 +14,10 @@ export interface Row {
   spans: WeightsSpan[];
   /** Keys and values of its cache are those of other weights than the ones it goes on with: they are for nobody else. */
   isMixed: boolean;
+  /** What the distribution of each token was cut to; none where it was not. */
+  kept: Int32Array[];
+  /** Where it is in the job's grammar. */
+  grammarState: number;
   /** The token the next pass appends: the last that was sampled, or the prompt's last. */
   next: number;
   /** Tokens in the cache: all before `next`. */
@@ -22,24 +26,30 @@ export interface Row {
   position: number;
 }
 
+/** What is kept of a distribution that is not cut. */
+const WHOLE = new Int32Array(0);
+
 /** What stands in the place of a row that a pass has no sequence for. */
 export const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0, temperature: 1 };
 
 /** A row whose prompt has been read. */
 export function readRow(job: Job): Row {
   const cached = job.request.prompt.tokenIds.length;
-  return { job, ...unsampled(), next: 0, cached, position: job.position };
+  return { job, ...unsampled(job), next: 0, cached, position: job.position };
 }
 
 /** A row whose prompt is in the cache but for the last token, which the next pass appends. */
 export function sharedRow(job: Job): Row {
   const { tokenIds } = job.request.prompt;
   const cached = tokenIds.length - 1;
-  return { job, ...unsampled(), next: tokenIds[cached], cached, position: job.position - 1 };
+  return { job, ...unsampled(job), next: tokenIds[cached], cached, position: job.position - 1 };
 }
 
-function unsampled(): Pick<Row, 'tokens' | 'logprobs' | 'spans' | 'isMixed'> {
-  return { tokens: [], logprobs: [], spans: [], isMixed: false };
+function unsampled({
+  grammar,
+}: Job): Pick<Row, 'tokens' | 'logprobs' | 'spans' | 'isMixed' | 'kept' | 'grammarState'> {
+  const grammarState = grammar?.start ?? 0;
+  return { tokens: [], logprobs: [], spans: [], isMixed: false, kept: [], grammarState };
 }
 
 /** The tokens of a row that are in the cache. */
@@ -54,36 +64,59 @@ export function cachedSequence({ job: { prompt }, tokens, cached }: Row): Sequen
 /** A row as the next pass takes it. */
 export function decodeInput({ job, next, cached, position }: Row): DecodeInput {
   const temperature = scoringTemperature(job.request.temperature);
-  return { tokenId: next, cached, position, temperature };
+  return { tokenId: next, cached, position, temperature, wantsLogits: job.grammar !== undefined };
 }
 
 /**
- * Draws a row's next token.
+ * Draws a row's next token from what a pass says of its row `index`.
  * @param weights those of the pass
- * @param probabilities [rows of the pass, vocab], of which row `index` is its own
  */
 export function sampleRow(
   model: TokenModel,
   weights: WeightsInfo,
   row: Row,
-  probabilities: Float32Array,
+  scores: NextTokens,
   index: number,
 ): void {
-  const { vocabSize, forbiddenTokenIds } = model;
-  const own = probabilities.subarray(index * vocabSize, (index + 1) * vocabSize);
-  const { request } = row.job;
-  const uniform = uniformAt(request.seed, row.tokens.length);
-  const { token, logprob } = sampleToken(own, request, uniform, forbiddenTokenIds);
+  const { token, logprob, kept = WHOLE } = drawNext(model, row, scores, index);
   row.tokens.push(token);
   row.next = token;
   row.logprobs.push(logprob);
+  row.kept.push(kept);
+  row.grammarState = row.job.grammar?.after(row.grammarState, token) ?? 0;
   extendSpans(row.spans, weights);
+}
+
+function drawNext(model: TokenModel, row: Row, scores: NextTokens, index: number): SampledToken {
+  const { vocabSize, forbiddenTokenIds } = model;
+  const { request, grammar, stops } = row.job;
+  const ownOf = (all: Float32Array): Float32Array => all.subarray(index * vocabSize, (index + 1) * vocabSize);
+  const uniform = uniformAt(request.seed, row.tokens.length);
+  if (grammar === undefined) {
+    return sampleToken(ownOf(scores.probabilities), request, uniform, forbiddenTokenIds);
+  }
+  const allowed = grammar.next(row.grammarState, stops);
+  return sampleAmong(ownOf(scores.logits!), allowed, request, uniform);
 }
 
 function extendSpans(spans: WeightsSpan[], { version, digest }: WeightsInfo): void {
   const last = spans.at(-1);
   if (last?.digest === digest) last.tokens += 1;
   else spans.push({ version, digest, tokens: 1 });
+}
+
+/** What a row has sampled, and with which weights. */
+export function sampledBy({ tokens, logprobs, kept, spans }: Row): Omit<GenerationResult, 'stopReason'> {
+  const [{ version, digest }] = spans;
+  const isCut = kept.some(({ length }) => length > 0);
+  return {
+    tokens,
+    logprobs,
+    version,
+    digest,
+    ...(isCut ? { keptTokens: kept } : {}),
+    ...(spans.length > 1 ? { spans } : {}),
+  };
 }
 
 /** Why a row has ended; undefined for one that goes on. */

@@ -162,6 +162,22 @@ describe('sampling', () => {
     expect((await sample(engine, 1, { maxTokens: 2 })).tokens).toEqual(full.tokens.slice(0, 2));
   });
 
+  it('gives up what nobody waits for any more', async () => {
+    const engine = await model.start({ maxSequence: 4000, maxRows: 1 });
+    const caller = new AbortController();
+    // No token ends it before.
+    const endless = { maxTokens: 3900, grammar: 'a{1000}', signal: caller.signal };
+    const answers = [1, 2].map((index) =>
+      sample(engine, index, endless).catch((error: Error) => error.message),
+    );
+    while ((await engine.info()).rowsActive !== 1);
+    caller.abort(new Error('the caller is gone'));
+    expect(await Promise.all(answers)).toEqual(['the caller is gone', 'the caller is gone']);
+    expect((await sample(engine, 1, { maxTokens: 2 })).tokens).toHaveLength(2);
+    expect(await engine.info()).toMatchObject({ rowsActive: 0, rowsWaiting: 0 });
+    await expect(sample(engine, 1, endless)).rejects.toThrow('the caller is gone');
+  });
+
   it('refuses what it cannot do, says why, and goes on', async () => {
     const engine = await model.start({ maxSequence: 12 });
     const { imageTokenId } = model.folder.family.shape;

@@ -4,13 +4,15 @@ import type { VisionEncoder } from '../vision/vision-encoder';
 import { attentionFor } from '../passes/attention-kind';
 import type { ImageFeatures } from '../caches/feature-cache';
 import { placesOf } from '../caches/sequence';
-import type { DecodeInput, PrefillInput, TokenModel } from './token-model';
+import type { TokenGrammar, TokenGrammars } from '../grammar/token-grammar';
+import type { DecodeInput, NextTokens, PrefillInput, TokenModel } from './token-model';
 import { DeviceKvCache } from '../kv-cache/device-kv-cache';
 import { HostKvCache } from '../kv-cache/host-kv-cache';
 import type { KvCache, KvNames } from '../kv-cache/kv-cache';
 import { memoize } from '../memoize';
 import { KvSessions } from '../kv-cache/kv-sessions';
 import { SPIN_BRIEFLY } from '../device/spinning';
+import type { Feeds } from '../feeds';
 import type { ResolvedInput } from '../training/data';
 import type { SamplingWeights } from '../weights/sampling-weights';
 import type { WeightSet } from '../weights/weight-set';
@@ -20,6 +22,7 @@ export interface SamplerModelOptions {
   vision: VisionEncoder;
   weights: SamplingWeights;
   stopTokenIds: ReadonlySet<number>;
+  grammars: TokenGrammars;
   session: SessionOptions;
   memory: DeviceMemory;
   rows: number;
@@ -81,6 +84,10 @@ export class SamplerModel implements TokenModel {
     return this.options.family.neverSampled;
   }
 
+  grammar(pattern: string): TokenGrammar {
+    return this.options.grammars.get(pattern);
+  }
+
   newCache(maxLength: number): KvCache {
     const { kvHeads, headDim } = this.options.family.shape;
     const shape = { kvHeads, headDim, rows: this.options.rows, maxLength };
@@ -98,7 +105,7 @@ export class SamplerModel implements TokenModel {
     cache: KvCache,
     firstRow: number,
     prompts: readonly PrefillInput[],
-  ): Promise<Float32Array> {
+  ): Promise<NextTokens> {
     const { family, vision, weights: samplingWeights } = this.options;
     const images = prompts.flatMap((input) => this.imagesRead(input));
     const began = performance.now();
@@ -106,7 +113,7 @@ export class SamplerModel implements TokenModel {
     const read = performance.now();
     this.times.visionMs += read - began;
     const { firstRows, feeds, featureRows } = this.place(images, encoded);
-    const rows = prompts.map(({ prompt, ...part }) => ({
+    const rows = prompts.map(({ prompt, wantsLogits: _, ...part }) => ({
       tokenIds: Array.from(prompt.tokenIds),
       images: prompt.images.map((image) => ({ ...image, firstRow: firstRows.get(image.key) ?? 0 })),
       ...part,
@@ -126,14 +133,14 @@ export class SamplerModel implements TokenModel {
         ...feeds,
         ...(await samplingWeights.feeds(weights, sampler.weightNames)),
       },
-      { probabilities: null, ...cache.fetches },
+      { ...fetchesOf(prompts), ...cache.fetches },
     );
     await cache.append(outputs, lengths, firstRow, cached);
     this.times.prefillMs += performance.now() - read;
-    return outputs.probabilities.data as Float32Array;
+    return nextTokens(outputs);
   }
 
-  async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<Float32Array> {
+  async decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<NextTokens> {
     const began = performance.now();
     const { session, weightNames } = rows.length < MANY_ROWS ? this.tokens : await this.manyTokensSession();
     const outputs = await session.run(
@@ -142,13 +149,13 @@ export class SamplerModel implements TokenModel {
         ...(await cache.view(rows.length)),
         ...(await this.options.weights.feeds(weights, weightNames)),
       },
-      { probabilities: null, ...cache.fetches },
+      { ...fetchesOf(rows), ...cache.fetches },
     );
     const positions = rows.map(({ cached }) => cached);
     await cache.extend(outputs, positions);
     this.times.decodeMs += performance.now() - began;
     this.times.decodeIterations += 1;
-    return outputs.probabilities.data as Float32Array;
+    return nextTokens(outputs);
   }
 
   async release(): Promise<void> {
@@ -202,6 +209,19 @@ export class SamplerModel implements TokenModel {
     });
     return { firstRows, feeds, featureRows: total };
   }
+}
+
+/** What is wanted of a pass: it leaves the session as a copy. */
+function fetchesOf(rows: readonly { wantsLogits?: boolean }[]): Record<string, null> {
+  const wantsLogits = rows.some((row) => row.wantsLogits === true);
+  return { probabilities: null, ...(wantsLogits ? { logits: null } : {}) };
+}
+
+function nextTokens({ probabilities, logits }: Feeds): NextTokens {
+  return {
+    probabilities: probabilities.data as Float32Array,
+    ...(logits === undefined ? {} : { logits: logits.data as Float32Array }),
+  };
 }
 
 async function buildSession(

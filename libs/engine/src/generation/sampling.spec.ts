@@ -1,3 +1,4 @@
+import { MAX_KEPT_TOKENS } from '@ui-rl/plugin-kit';
 import { uniformAt } from '@ui-rl/random';
 import { sampleToken } from './sampling';
 
@@ -44,6 +45,35 @@ describe('sampling', () => {
     expect(sampleToken(probabilities(), { temperature: 1, topP: 0.1 }, 0.999).token).toBe(2);
   });
 
+  it('reports what is left of a distribution that is cut, and its log-probability there', () => {
+    const likely = sampleToken(probabilities(), { temperature: 1, topP: 1, topK: 2 }, 0.99);
+    expect(likely).toEqual({
+      token: 1,
+      logprob: expect.closeTo(Math.log(2 / 7), 5),
+      kept: Int32Array.of(1, 2),
+    });
+    const nucleus = sampleToken(probabilities(), { temperature: 1, topP: 0.6 }, 0.99);
+    expect(nucleus).toEqual({ token: 2, logprob: 0, kept: Int32Array.of(2) });
+    // A share of the likeliest three, in which the third is not needed.
+    const both = sampleToken(probabilities(), { temperature: 1, topP: 0.8, topK: 3 }, 0.99);
+    expect(both.kept).toEqual(Int32Array.of(1, 2));
+    const without = sampleToken(probabilities(), { temperature: 1, topP: 1, topK: 2 }, 0.99, [2]);
+    expect(without).toEqual({
+      token: 0,
+      logprob: expect.closeTo(Math.log(1 / 3), 5),
+      kept: Int32Array.of(0, 1),
+    });
+    expect(sampleToken(probabilities(), { temperature: 1, topP: 1 }, 0.99).kept).toBeUndefined();
+    expect(sampleToken(probabilities(), { temperature: 0, topP: 0.1, topK: 1 }, 0.99).kept).toBeUndefined();
+  });
+
+  it('keeps at most as many tokens as can be recorded', () => {
+    const even = new Float32Array(2000).fill(1 / 2000);
+    const { kept, logprob } = sampleToken(even, { temperature: 1, topP: 0.99 }, 0.5);
+    expect(kept).toHaveLength(MAX_KEPT_TOKENS);
+    expect(logprob).toBeCloseTo(-Math.log(MAX_KEPT_TOKENS), 5);
+  });
+
   it('never draws what is forbidden, and reports the probability it would have had anyway', () => {
     for (let i = 0; i < 200; i += 1) {
       const drawn = sampleToken(probabilities(), { temperature: 1, topP: 1 }, uniformAt(3, i), [2]);
@@ -77,6 +107,7 @@ it.each([
   { temperature: 0, topP: 1 },
   { temperature: 1, topP: 1 },
   { temperature: 1, topP: 0.9 },
+  { temperature: 1, topP: 1, topK: 3 },
 ])('probabilities that are NaN give no token, with %j', (options) => {
   const broken = new Float32Array(4).fill(Number.NaN);
   expect(() => sampleToken(broken, options, 0.5)).toThrow('no probabilities, but NaN');

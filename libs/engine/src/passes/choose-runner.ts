@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { activationBytes, extentsOf, type Graph } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
-import { buildScoringGraph, type ImageMode } from './graphs';
+import { buildScoringGraph, type PassMode } from './graphs';
 import { LayerByLayer } from './layer-by-layer';
 import type { PassRunner, RunnerOptions } from './runner';
 import { WholeGraph } from './whole-graph';
@@ -16,20 +16,20 @@ export const ACTIVATION_SHARE = 1 / 8;
 export function chooseRunner(
   options: RunnerOptions,
   checkpointing: GradientCheckpointing,
-): { choose: (mode: ImageMode, feeds: Feeds) => PassRunner; runners: PassRunner[] } {
+): { choose: (mode: PassMode, feeds: Feeds) => PassRunner; runners: PassRunner[] } {
   const whole = new WholeGraph(options);
   const layers = new LayerByLayer(options);
-  const graphs = new Map<ImageMode, Graph>();
-  const fits = (mode: ImageMode, feeds: Feeds): boolean => {
+  const graphs = new Map<PassMode, Graph>();
+  const fits = (mode: PassMode, feeds: Feeds): boolean => {
     let graph = graphs.get(mode);
     if (graph === undefined) {
       const { role, family, parameters } = options;
-      ({ graph } = buildScoringGraph({ role, family, parameters: parameters(), images: mode }));
+      ({ graph } = buildScoringGraph({ role, family, parameters: parameters(), mode }));
       graphs.set(mode, graph);
     }
     return activationBytes(graph, extentsOf(graph.inputs, feeds)) <= totalmem() * ACTIVATION_SHARE;
   };
-  const choose = (mode: ImageMode, feeds: Feeds): PassRunner => {
+  const choose = (mode: PassMode, feeds: Feeds): PassRunner => {
     const inLayers = checkpointing === 'on' || (checkpointing === 'auto' && !fits(mode, feeds));
     return inLayers ? layers : whole;
   };

@@ -5,12 +5,20 @@ import type { BuiltObjective, Objective, TokenValues } from './objective';
 
 export type ImageMode = 'patches' | 'features' | 'none';
 
+/** What a pass is fed: how images come in, and whether distributions may be cut. Passes of the same mode share sessions. */
+export type PassMode = ImageMode | `${ImageMode} cut`;
+
+/** How images come into passes of a mode. */
+export function imagesOf(mode: PassMode): ImageMode {
+  return mode.replace(' cut', '') as ImageMode;
+}
+
 /** What is built into the graphs of passes. */
 export interface GraphParts {
   role: LossModel;
   family: Family;
   parameters: ParameterSource;
-  images: ImageMode;
+  mode: PassMode;
   attention?: AttentionKind;
 }
 
@@ -86,14 +94,19 @@ export function buildScoringGraph(parts: GraphParts): { graph: Graph; scores: Va
 }
 
 function buildModel(
-  { role, family, parameters, images, attention = 'whole' }: GraphParts,
+  { role, family, parameters, mode, attention = 'whole' }: GraphParts,
   dropout: boolean,
 ): { graph: Graph; tokens: TokenValues; trained: ReadonlyMap<string, Value> } {
+  const images = imagesOf(mode);
   const options: Omit<TrainerOptions, 'kind'> = { parameters, images, attention, dropout };
   if (role === 'critic') {
     const { graph, values, parameterInputs } = family.buildForward({ kind: 'critic', ...options });
     return { graph, tokens: { role, predictions: values }, trained: parameterInputs };
   }
-  const { graph, logProbs, entropy, parameterInputs } = family.buildForward({ kind: 'trainer', ...options });
+  const { graph, logProbs, entropy, parameterInputs } = family.buildForward({
+    kind: 'trainer',
+    truncated: mode !== images,
+    ...options,
+  });
   return { graph, tokens: { role, logprobs: logProbs, entropy }, trained: parameterInputs };
 }

@@ -143,7 +143,7 @@ function widestOf(segment: Segment): number {
   const widths = segment.nodes
     .flatMap(({ outputs }) => outputs)
     .filter(({ shape }) => shape.length === 2 && shape[0] === TRAINED_TOKENS)
-    .map(({ shape }) => Number(shape[1]));
+    .flatMap(({ shape }) => (typeof shape[1] === 'number' ? [shape[1]] : []));
   return Math.max(1, ...widths);
 }
 

@@ -10,7 +10,7 @@ import {
 import type { Feeds } from '../feeds';
 import { memoize } from '../memoize';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
-import { buildObjectiveGraph, buildScoringGraph, type GraphParts, type ImageMode } from './graphs';
+import { buildObjectiveGraph, buildScoringGraph, type GraphParts, type PassMode } from './graphs';
 import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
 import { LayerSessions, type PassGraph } from './layer-sessions';
 import { LossSession } from './loss-session';
@@ -42,7 +42,7 @@ export class LayerByLayer implements PassRunner {
     private readonly headLogits = HEAD_LOGITS,
   ) {}
 
-  train(mode: ImageMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult> {
+  train(mode: PassMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult> {
     return loss.scope === 'token'
       ? this.trainTokens(mode, loss, feeds, accumulated)
       : this.trainSequences(mode, loss, feeds, accumulated);
@@ -50,7 +50,7 @@ export class LayerByLayer implements PassRunner {
 
   /** The loss is a sum over tokens: each piece of the head has its share. */
   private async trainTokens(
-    mode: ImageMode,
+    mode: PassMode,
     loss: Loss,
     feeds: Feeds,
     accumulated: AccumulatedGradients,
@@ -67,7 +67,7 @@ export class LayerByLayer implements PassRunner {
    * those; then the backward pass of the model.
    */
   private async trainSequences(
-    mode: ImageMode,
+    mode: PassMode,
     loss: Loss,
     feeds: Feeds,
     accumulated: AccumulatedGradients,
@@ -86,7 +86,7 @@ export class LayerByLayer implements PassRunner {
     return { loss: derivatives.loss, metrics: derivatives.metrics, scores, entropy };
   }
 
-  async score(mode: ImageMode, feeds: Feeds): Promise<Float32Array> {
+  async score(mode: PassMode, feeds: Feeds): Promise<Float32Array> {
     const prepared = this.prepared(mode, () => {
       const { graph, scores } = buildScoringGraph(this.parts(mode));
       return { pass: { graph, trained: new Map(), results: new Map([['scores', scores]]) } };
@@ -106,12 +106,12 @@ export class LayerByLayer implements PassRunner {
     this.pool.clear();
   }
 
-  private parts(images: ImageMode): GraphParts {
+  private parts(mode: PassMode): GraphParts {
     const { role, family, parameters } = this.options;
-    return { role, family, parameters: parameters(), images, attention: 'blocks' };
+    return { role, family, parameters: parameters(), mode, attention: 'blocks' };
   }
 
-  private trainingSessions(mode: ImageMode, objective: Objective): Prepared {
+  private trainingSessions(mode: PassMode, objective: Objective): Prepared {
     return this.prepared(`${mode} ${objective.key}`, () => {
       const built = buildObjectiveGraph(this.parts(mode), objective);
       const { graph, total, scores, entropy, trained } = built;

@@ -13,7 +13,8 @@ import type { TrainingDatum } from '../training/data';
 import type { VisionEncoder } from '../vision/vision-encoder';
 import type { WeightSet } from '../weights/weight-set';
 import { chooseRunner, type GradientCheckpointing } from './choose-runner';
-import type { ImageMode } from './graphs';
+import { cutFeeds } from './cut-feeds';
+import { imagesOf, type ImageMode, type PassMode } from './graphs';
 import type { Loss } from './objective';
 import type { PassResult, PassRunner, Pause } from './runner';
 
@@ -34,7 +35,7 @@ export interface PassesOptions {
 
 /** Data made ready for one pass. */
 export interface Pass {
-  mode: ImageMode;
+  mode: PassMode;
   batch: TrainerBatch;
   images: ProcessedImage[];
 }
@@ -51,7 +52,7 @@ export interface PassTraining {
 
 /** Forward passes over sequences, with and without gradients. */
 export class Passes {
-  private readonly choose: (mode: ImageMode, feeds: Feeds) => PassRunner;
+  private readonly choose: (mode: PassMode, feeds: Feeds) => PassRunner;
   private readonly runners: readonly PassRunner[];
   private patchMemory: Float32Array = new Float32Array(0);
 
@@ -75,14 +76,18 @@ export class Passes {
       temperature: datum.temperature,
     }));
     const distinct = [...images.values()].map(({ image }) => image);
-    const mode = distinct.length === 0 ? 'none' : this.options.trainsVision ? 'patches' : 'features';
+    const shown: ImageMode =
+      distinct.length === 0 ? 'none' : this.options.trainsVision ? 'patches' : 'features';
     const batch = this.options.family.trainerFeeds(rows, distinct, {
-      images: mode,
+      images: shown,
       memory: this.patchMemory,
     });
     const patches = batch.feeds.patches?.data as Float32Array | undefined;
     if (patches !== undefined && patches.length > this.patchMemory.length) this.patchMemory = patches;
-    return { mode, images: distinct, batch };
+    const cut = cutFeeds(batch.selected.map(({ row, position }) => data[row].keptTokens?.[position]));
+    if (cut === undefined) return { mode: shown, images: distinct, batch };
+    const feeds = { ...batch.feeds, ...cut };
+    return { mode: `${shown} cut`, images: distinct, batch: { ...batch, feeds } };
   }
 
   /** Loss and gradients of one pass, see `PassRunner.train`. */
@@ -113,7 +118,7 @@ export class Passes {
     const { vision, memory } = this.options;
     const { images, batch } = pass;
     const features =
-      pass.mode === 'features' ? await vision.featureFeeds(weights, images, batch.featureRows) : {};
+      imagesOf(pass.mode) === 'features' ? await vision.featureFeeds(weights, images, batch.featureRows) : {};
     return { ...batch.feeds, ...features, ...(await weights.feeds(memory)) };
   }
 }

@@ -3,7 +3,7 @@ import type { Family, ParameterSource } from '@ui-rl/models';
 import type { LossModel } from '@ui-rl/plugin-kit';
 import type { Feeds } from '../feeds';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
-import type { ImageMode } from './graphs';
+import type { PassMode } from './graphs';
 import type { Loss } from './objective';
 
 /** After some work on the device: lets others that want it have their turn. */
@@ -25,9 +25,9 @@ export interface PassRunner {
   /**
    * Loss and gradients of one pass, added to those accumulated. Those of weights that the pass does not reach stay as they are.
    */
-  train(mode: ImageMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult>;
+  train(mode: PassMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult>;
   /** Scores [M] of the selected tokens, see `PassResult`. */
-  score(mode: ImageMode, feeds: Feeds): Promise<Float32Array>;
+  score(mode: PassMode, feeds: Feeds): Promise<Float32Array>;
   release(): Promise<void>;
 }
 

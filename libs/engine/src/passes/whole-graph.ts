@@ -6,7 +6,7 @@ import {
   buildScoringGraph,
   buildTrainingGraph,
   type GraphParts,
-  type ImageMode,
+  type PassMode,
   type TrainingGraph,
 } from './graphs';
 import { weighted, type Loss } from './objective';
@@ -17,12 +17,12 @@ type TrainingSession = Omit<TrainingGraph, 'graph'> & { session: Session };
 /** Each pass as one run of one graph: fastest, while all activations fit into memory. Sessions are made when first needed. */
 export class WholeGraph implements PassRunner {
   private readonly training = new Map<string, Promise<TrainingSession>>();
-  private readonly scoring = new Map<ImageMode, Promise<Session>>();
+  private readonly scoring = new Map<PassMode, Promise<Session>>();
 
   constructor(private readonly options: RunnerOptions) {}
 
   async train(
-    mode: ImageMode,
+    mode: PassMode,
     loss: Loss,
     feeds: Feeds,
     accumulated: AccumulatedGradients,
@@ -40,7 +40,7 @@ export class WholeGraph implements PassRunner {
     };
   }
 
-  async score(mode: ImageMode, feeds: Feeds): Promise<Float32Array> {
+  async score(mode: PassMode, feeds: Feeds): Promise<Float32Array> {
     const session = await memoize(this.scoring, mode, () => this.prepareScoring(mode));
     return (await this.run(session, feeds)).scores.data as Float32Array;
   }
@@ -59,22 +59,22 @@ export class WholeGraph implements PassRunner {
     return outputs;
   }
 
-  private parts(images: ImageMode): GraphParts {
+  private parts(mode: PassMode): GraphParts {
     const { role, family, parameters } = this.options;
-    return { role, family, parameters: parameters(), images };
+    return { role, family, parameters: parameters(), mode };
   }
 
-  private trainingSession(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
+  private trainingSession(mode: PassMode, loss: Loss): Promise<TrainingSession> {
     return memoize(this.training, `${mode} ${loss.key}`, () => this.prepareTraining(mode, loss));
   }
 
-  private prepareScoring(mode: ImageMode): Promise<Session> {
+  private prepareScoring(mode: PassMode): Promise<Session> {
     const { graph, scores } = buildScoringGraph(this.parts(mode));
     graph.output('scores', scores);
     return Session.create(graph, this.options.session);
   }
 
-  private async prepareTraining(mode: ImageMode, loss: Loss): Promise<TrainingSession> {
+  private async prepareTraining(mode: PassMode, loss: Loss): Promise<TrainingSession> {
     const { memory, session } = this.options;
     const { graph, gradients, metrics } = buildTrainingGraph(this.parts(mode), weighted(loss));
     const outputLocation = Object.fromEntries(gradients.map(({ after }) => [after, memory.location]));

@@ -16,6 +16,8 @@ export interface TrainingDatum extends ResolvedInput {
   lossInputs: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
   /** Above 0. */
   temperature: number;
+  /** [L] see `Datum`. */
+  keptTokens?: readonly ArrayLike<number>[];
   sequence?: string;
   pair?: { id: string; side: 'chosen' | 'rejected' };
 }

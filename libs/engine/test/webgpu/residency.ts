@@ -70,6 +70,7 @@ export async function residency(fixture: string): Promise<Record<Phase, string[]
   });
   const generate = (first: number, seed: number): Promise<unknown> =>
     worker.handle('sample', {
+      id: seed,
       model: 'policy',
       prompt: promptOf(first),
       maxTokens: 2 + seed,

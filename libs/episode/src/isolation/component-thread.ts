@@ -57,8 +57,25 @@ class ComponentServer {
 
   private ask(id: number, question: Question, deadline: Deadline): unknown {
     const { instance } = this;
-    if (question.method === 'describe') return instance.describe(question.sizes);
-    if (question.method === 'parse') return instance.parse(question.text, question.sizes);
+    switch (question.method) {
+      case 'describe':
+        return instance.describe(question.sizes);
+      case 'grammar':
+        return instance.grammar?.(question.sizes);
+      case 'parse':
+        return instance.parse(question.text, question.sizes);
+      case 'score':
+      case 'verify':
+        return this.judge(id, question, deadline);
+    }
+  }
+
+  private judge(
+    id: number,
+    question: Extract<Question, { method: 'score' | 'verify' }>,
+    deadline: Deadline,
+  ): unknown {
+    const { instance } = this;
     const episode = withScreenshots(question.episode, (sha256) => this.want(id, sha256));
     return question.method === 'score'
       ? instance.score(episode, deadline)

@@ -85,6 +85,11 @@ export class IsolatedComponent {
     return this.call({ method: 'describe', sizes }, deadline) as Promise<string>;
   }
 
+  /** As an action dialect. Undefined where it has none. */
+  grammar(sizes: ScreenSizes, deadline: Deadline): Promise<string | undefined> {
+    return this.call({ method: 'grammar', sizes }, deadline) as Promise<string | undefined>;
+  }
+
   /** As an action dialect. */
   parse(text: string, sizes: ScreenSizes, deadline: Deadline): Promise<ParseResult> {
     return this.call({ method: 'parse', text, sizes }, deadline) as Promise<ParseResult>;

@@ -31,7 +31,7 @@ export type SentEpisode = Omit<JudgedEpisode, 'turns' | 'finalObservation' | 'su
 /** What a component is asked. */
 export type Question =
   | { method: 'score' | 'verify'; episode: SentEpisode }
-  | { method: 'describe'; sizes: ScreenSizes }
+  | { method: 'describe' | 'grammar'; sizes: ScreenSizes }
   | { method: 'parse'; text: string; sizes: ScreenSizes };
 
 export type ToThread =

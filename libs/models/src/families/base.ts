@@ -216,12 +216,24 @@ export interface TrainerOptions {
   attention?: AttentionKind;
   /** whether the adapter's dropout takes place; the graph then has the input `DROPOUT_SEED`. Default false */
   dropout?: boolean;
+  /** whether distributions may be cut to some tokens, see {@link KEPT_INPUTS}. Default false */
+  truncated?: boolean;
 }
 
 /** Feeds are those of a trainer. */
-export interface CriticOptions extends Omit<TrainerOptions, 'kind'> {
+export interface CriticOptions extends Omit<TrainerOptions, 'kind' | 'truncated'> {
   kind: 'critic';
 }
+
+/** Inputs of a trainer's graph whose distributions may be cut: M selected positions, K tokens at most that are left of one. */
+export const KEPT_INPUTS = {
+  /** int64 [M, K] the tokens that are left; anything where there are fewer */
+  tokens: 'kept_tokens',
+  /** [M, K] 0, or a large negative number where there are fewer; the first of a row is always 0 */
+  bias: 'kept_bias',
+  /** [M] 1 where the distribution is cut, 0 where it is whole */
+  isCut: 'is_cut',
+} as const;
 
 export interface TrainerFeedOptions {
   images: TrainerOptions['images'];

@@ -3,6 +3,7 @@ import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError } from '../errors';
 import { readOptionalJson } from '../optional-file';
 import { IncrementalDecoder } from './incremental';
+import { bytesOfToken, spellingOf, type Spelling } from './token-bytes';
 
 type Json = Record<string, unknown>;
 
@@ -39,6 +40,7 @@ export class Tokenizer {
 
   private readonly inner: HuggingFaceTokenizer;
   private readonly source: string;
+  private readonly spelling: Spelling;
 
   /** @throws ModelError `bad-file` when the files do not describe a tokenizer. */
   constructor({
@@ -48,6 +50,7 @@ export class Tokenizer {
     source = 'tokenizer.json',
   }: TokenizerFiles) {
     this.source = source;
+    this.spelling = spellingOf(tokenizer);
     // The library cleans up spaces unless told otherwise; transformers does not.
     const config = {
       ...tokenizerConfig,
@@ -118,6 +121,17 @@ export class Tokenizer {
   /** Token text (as the vocabulary spells it) of an id. */
   tokenOf(id: number): string | undefined {
     return this.inner.id_to_token(id);
+  }
+
+  /** By id the bytes that each token stands for within a text; none for special tokens and where there is no token. */
+  tokenBytes(): (Uint8Array | undefined)[] {
+    const added = this.inner.get_added_tokens_decoder();
+    return Array.from({ length: this.vocabSize }, (_, id) => {
+      const own = added.get(id);
+      if (own !== undefined) return own.special ? undefined : Buffer.from(own.content, 'utf8');
+      const token = this.tokenOf(id);
+      return token === undefined ? undefined : bytesOfToken(token, this.spelling);
+    });
   }
 
   /**

@@ -28,6 +28,11 @@ export interface Datum {
   lossInputs?: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
   /** Softmax temperature of its log-probabilities: the one it was sampled at. 0 and nothing count as 1. */
   temperature?: number;
+  /**
+   * [L] tokens, rising, that the distribution at each position is cut to, the target among them: log-probabilities are those of softmax
+   * over these alone. Empty: all tokens.
+   */
+  keptTokens?: readonly ArrayLike<number>[];
   /** Data of the same sequence share one loss value where the scope is `sequence` or `pair`. Default: each datum is its own. */
   sequence?: string;
   /** For the scope `pair`: the pair this sequence belongs to, and on which side. Both sides go through one pass. */
@@ -46,26 +51,49 @@ export interface ComponentChoice {
  */
 export type ModelName = string;
 
+/** Who asks for a sample. Where all want the device, each class has its share of it. */
+export type SampleClass = 'training' | 'evaluation' | 'outside';
+
+/** Tokens that a distribution is cut to, at most: where `topP` or a grammar leaves more, the likeliest of them. */
+export const MAX_KEPT_TOKENS = 512;
+
 export interface SampleRequest {
   model: ModelName;
   prompt: ModelInput;
   maxTokens: number;
   /** 0 = greedy. */
   temperature: number;
+  /** The smallest set of likeliest tokens with so much probability together is sampled from; 1: all. */
   topP: number;
+  /** So many of the likeliest tokens are sampled from; 0 or nothing: all. Comes before `topP`, which is then a share of theirs. */
+  topK?: number;
   /** The same seed and prompt give the same tokens (bit for bit where the engine is deterministic). */
   seed: number;
   /** Tokens that end the answer besides the model's own. */
   stop?: readonly number[];
   /** May go on with other weights after some of its tokens (`moveSamples`). */
   movable?: boolean;
+  /**
+   * A regular expression that the whole answer must match: only tokens are sampled that can lead there, and it ends where it may. See
+   * `Dialect.grammar`. `keptTokens` says what was left.
+   */
+  grammar?: string;
+  /** Default `outside`. */
+  class?: SampleClass;
+  /** Aborted once nobody waits for the answer: sampling ends, and the call rejects with the signal's reason. */
+  signal?: AbortSignal;
 }
 
 export interface SampleResult {
   /** Stop token included. */
   tokens: number[];
-  /** Log-probability of each token under softmax(logits / temperature), at temperature 1 for greedy decoding. */
+  /**
+   * Log-probability of each token under softmax(logits / temperature), at temperature 1 for greedy decoding; where the distribution was
+   * cut, under softmax over what was left.
+   */
   logprobs: number[];
+  /** Where distributions were cut: for each token those it was drawn from, rising; empty where it was drawn from all. */
+  keptTokens?: readonly ArrayLike<number>[];
   stopReason: 'stop' | 'length';
   /** Digest of the weights that sampled; of the first ones where others went on. */
   digest: string;

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
 import { Above, Doc } from '@ui-rl/plugin-kit';
 
 export class RolloutGroup {
@@ -17,10 +17,28 @@ export class RolloutGroup {
   @Above(0)
   temperature = 1;
 
-  @Doc('only 1: what a cut left out would have no probability to train')
-  @Min(1)
+  @Doc(
+    'sampled from is the smallest set of likeliest tokens with this probability together (512 tokens at most), and trained as such; 1: all',
+    { aliases: ['top_p'] },
+  )
+  @Above(0)
   @Max(1)
   top_p = 1;
+
+  @Doc('sampled from are so many of the likeliest tokens, and trained as such; 0: all', {
+    aliases: ['top_k'],
+  })
+  @IsInt()
+  @Min(0)
+  @Max(512)
+  top_k = 0;
+
+  @Doc(
+    'whether only answers are sampled that the action format can read, and trained as drawn from those; the answer is the action alone',
+    { aliases: ['constrain_actions'] },
+  )
+  @IsBoolean()
+  constrain_actions = false;
 
   @Doc('tokens of one answer', { aliases: ['max_tokens'] })
   @IsInt()

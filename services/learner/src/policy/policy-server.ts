@@ -12,7 +12,8 @@ import {
   type Renderer,
   type Tokenizer,
 } from '@ui-rl/models';
-import type { Sampler } from '@ui-rl/plugin-kit';
+import type { SampleClass, Sampler } from '@ui-rl/plugin-kit';
+import { Patience } from './patience';
 import type { PolicyWeights } from './policy-weights';
 import type { Screenshots } from './screenshots';
 import { textsOf } from './token-texts';
@@ -33,9 +34,15 @@ export interface PolicyServerParts {
 
 const MAX_CACHED_REPLIES = 1024;
 
+/** An answer, there or on its way, and who waits for it. */
+interface Asked {
+  reply: Promise<ActReply>;
+  patience: Patience;
+}
+
 /** Answers what the policy would do: messages → prompt → tokens. */
 export class PolicyServer {
-  private readonly replies = new LRUCache<string, Promise<ActReply>>({ max: MAX_CACHED_REPLIES });
+  private readonly replies = new LRUCache<string, Asked>({ max: MAX_CACHED_REPLIES });
 
   constructor(private readonly parts: PolicyServerParts) {}
 
@@ -63,36 +70,43 @@ export class PolicyServer {
       throw error;
     }
     const key = replyKey(request, prompt);
-    let reply = this.replies.get(key);
-    if (reply === undefined) {
-      reply = this.answer(request, prompt);
-      this.cache(key, reply);
-    }
-    return reply;
+    const asked = this.replies.get(key) ?? this.ask(key, request, prompt);
+    asked.patience.wait(request.waitMs);
+    return asked.reply;
   }
 
   /** Failures are not remembered. */
-  private cache(key: string, reply: Promise<ActReply>): void {
-    this.replies.set(key, reply);
-    const forget = (): void => void this.replies.delete(key);
+  private ask(key: string, request: PolicyActRequest, prompt: Prompt): Asked {
+    const patience = new Patience();
+    const reply = this.answer(request, prompt, patience.signal).finally(() => patience.end());
+    const asked = { reply, patience };
+    this.replies.set(key, asked);
+    const forget = (): void => void (this.replies.peek(key) === asked && this.replies.delete(key));
+    // Whoever comes after nobody waited any more asks anew.
+    patience.signal.addEventListener('abort', forget);
     reply.then((value) => ('ok' in value ? forget() : undefined), forget);
+    return asked;
   }
 
-  private async answer(request: PolicyActRequest, prompt: Prompt): Promise<ActReply> {
+  private async answer(request: PolicyActRequest, prompt: Prompt, signal: AbortSignal): Promise<ActReply> {
     const { weights, sampler, imageTokenId } = this.parts;
     const policy = await weights.find(request.policy);
     if ('error' in policy) return policy;
     const movable = request.policy === 'latest' && weights.updatesInFlight;
     try {
-      const { maxTokens, temperature, topP, seed } = request;
+      const { maxTokens, temperature, topP, topK = 0, seed, grammar } = request;
       const result = await sampler.sample({
         model: policy.weights,
         prompt: { chunks: promptChunks(prompt.tokenIds, prompt.images, imageTokenId) },
         maxTokens,
         temperature,
         topP,
+        topK,
         seed,
         ...(movable ? { movable } : {}),
+        ...(grammar === undefined ? {} : { grammar }),
+        class: classOf(request),
+        signal,
       });
       const { tokenizer } = this.parts;
       const text = tokenizer.decode(result.tokens, { skipSpecialTokens: true });
@@ -102,18 +116,33 @@ export class PolicyServer {
       if (request.tokenTexts === true) reply.tokenTexts = textsOf(tokenizer, result.tokens);
       return reply;
     } catch (error) {
+      if (signal.aborted) return failure('deadline', (signal.reason as Error).message);
       if (isFaultOfRequest(error)) return failure('bad_request', error.message);
       throw error;
     }
   }
 }
 
-function replyKey(
-  { requestId, policy, maxTokens, temperature, topP, seed, tokenTexts = false }: PolicyActRequest,
-  prompt: Prompt,
-): string {
+function classOf({ purpose }: PolicyActRequest): SampleClass {
+  if (purpose === undefined) return 'outside';
+  return purpose === 'train' ? 'training' : 'evaluation';
+}
+
+function replyKey(request: PolicyActRequest, prompt: Prompt): string {
+  const {
+    requestId,
+    policy,
+    maxTokens,
+    temperature,
+    topP,
+    topK = 0,
+    seed,
+    grammar,
+    tokenTexts = false,
+  } = request;
+  const asked = [policy, maxTokens, temperature, topP, topK, seed, grammar, tokenTexts, prompt.tokenIds];
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([policy, maxTokens, temperature, topP, seed, tokenTexts, prompt.tokenIds]));
+  hash.update(JSON.stringify(asked));
   for (const { sha256 } of prompt.images) hash.update(sha256);
   return `${requestId} ${hash.digest('hex')}`;
 }

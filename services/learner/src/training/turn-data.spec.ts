@@ -1,3 +1,4 @@
+import { encodeKeptTokens } from '@ui-rl/contracts';
 import { makeTrajectory, makeTurn } from '@ui-rl/testkit';
 import {
   atSampledTokens,
@@ -47,6 +48,20 @@ describe('the sequence of a turn', () => {
       length: 5,
       first: 3,
     });
+  });
+
+  it('says of each token what its distribution was cut to', async () => {
+    const kept = [[5, 40], []];
+    const own = await sequence({ keptTokens: encodeKeptTokens(kept) });
+    const data = [
+      toScore(own),
+      toTrain({ sequence: own, weights: Float32Array.of(1, 1), inputs: {} }, [], 'token'),
+    ];
+    for (const { keptTokens } of data) {
+      expect(keptTokens?.map((ids) => Array.from(ids))).toEqual([[], [], [], ...kept]);
+    }
+    const whole = toScore(await sequence());
+    expect(whole).not.toHaveProperty('keptTokens');
   });
 
   it('is scored and trained where tokens were sampled, and nowhere else', async () => {
@@ -111,6 +126,16 @@ describe('a trajectory', () => {
     expect(defectOf({ tokenIds: [5, 100] })).toBe('turn 0 has token 100, the model knows 0 to 99');
     expect(defectOf({ promptTokenIds: [1, PLACEHOLDER, PLACEHOLDER, -2] })).toContain('has token -2');
     expect(defectOf({ logprobs: [-0.5, -1e300] })).toContain('log-probability -1e+300');
+    expect(defectOf({ keptTokens: encodeKeptTokens([[5, 7], []]) })).toBeUndefined();
+    expect(defectOf({ keptTokens: encodeKeptTokens([[4, 7], []]) })).toContain(
+      'token 5, which is not among those',
+    );
+    expect(defectOf({ keptTokens: encodeKeptTokens([[5, 100], []]) })).toContain(
+      'token 5, which is not among those',
+    );
+    expect(defectOf({ keptTokens: encodeKeptTokens([[5, 7]]) })).toContain(
+      'cannot be read: the kept tokens end',
+    );
     expect(defectOf({ reward: 1e308 })).toContain('turn 0 has the reward 1e+308');
     for (const reward of [Number.NaN, 1e308]) {
       expect(findDefect(makeTrajectory({ reward, turns: [] }), LIMITS)).toBe(

@@ -1,5 +1,5 @@
 import { promptChunks } from '@ui-rl/models';
-import type { Trajectory, Turn } from '@ui-rl/contracts';
+import { decodeKeptTokens, type Trajectory, type Turn } from '@ui-rl/contracts';
 import type { Datum, LossInput } from '@ui-rl/plugin-kit';
 import { spanDefect } from './staleness';
 
@@ -37,9 +37,24 @@ function defectOfTurn(turn: Turn, { vocabSize, imageTokenId }: TokenLimits): str
   if (promptTokenIds.length === 0) return 'has no prompt';
   const unknown = [...promptTokenIds, ...tokenIds].find((id) => id < 0 || id >= vocabSize);
   if (unknown !== undefined) return `has token ${unknown}, the model knows 0 to ${vocabSize - 1}`;
+  const cut = defectOfCut(turn, vocabSize);
+  if (cut !== undefined) return cut;
   const improbable = logprobs.find((logprob) => !isFloat32(logprob));
   if (improbable !== undefined) return `has the log-probability ${improbable}, expected a number of 32 bits`;
   return isFloat32(reward) ? undefined : `has the reward ${reward}, expected a number of 32 bits`;
+}
+
+function defectOfCut({ keptTokens, tokenIds }: Turn, vocabSize: number): string | undefined {
+  if (keptTokens === undefined) return undefined;
+  try {
+    const kept = decodeKeptTokens(keptTokens, tokenIds.length);
+    const bad = kept.findIndex(
+      (ids, token) => ids.length > 0 && (!ids.includes(tokenIds[token]) || ids[ids.length - 1] >= vocabSize),
+    );
+    return bad < 0 ? undefined : `has token ${tokenIds[bad]}, which is not among those it was drawn from`;
+  } catch (error) {
+    return `cannot be read: ${(error as Error).message}`;
+  }
 }
 
 /** Whether training, which computes in 32 bits, has such a number. */
@@ -48,7 +63,10 @@ function isFloat32(value: number): boolean {
 }
 
 /** A turn as a sequence of L positions: its prompt and the sampled tokens, but for the last one, which predicts nothing. */
-export interface TurnSequence extends Pick<Datum, 'modelInput' | 'targetTokens' | 'temperature'> {
+export interface TurnSequence extends Pick<
+  Datum,
+  'modelInput' | 'targetTokens' | 'temperature' | 'keptTokens'
+> {
   rolloutId: string;
   turn: Turn;
   length: number;
@@ -88,9 +106,19 @@ export async function sequenceOf(
     modelInput: { chunks: answer.length === 0 ? prompt : [...prompt, { type: 'text', tokens: answer }] },
     targetTokens: Int32Array.from([...promptTokenIds.slice(1), ...tokenIds]),
     temperature,
+    ...keptAt(turn, length),
     length,
     first: promptTokenIds.length - 1,
   };
+}
+
+/** What the distributions of a turn's tokens were cut to, by position. */
+function keptAt({ keptTokens, promptTokenIds, tokenIds }: Turn, length: number): Pick<Datum, 'keptTokens'> {
+  if (keptTokens === undefined) return {};
+  const none = new Int32Array(0);
+  const kept = new Array<Int32Array>(length).fill(none);
+  kept.splice(promptTokenIds.length - 1, tokenIds.length, ...decodeKeptTokens(keptTokens, tokenIds.length));
+  return { keptTokens: kept };
 }
 
 /** Numbers for sampled tokens [T] at their positions [L]; 0 elsewhere. */
@@ -107,9 +135,9 @@ export function atSampledTokens({ turn, first }: TurnSequence, all: Float32Array
 
 /** A sequence to be scored only. */
 export function toScore(sequence: TurnSequence): Datum {
-  const { modelInput, targetTokens, temperature, turn } = sequence;
+  const { modelInput, targetTokens, temperature, keptTokens, turn } = sequence;
   const weights = atPositions(sequence, new Float32Array(turn.tokenIds.length).fill(1));
-  return { modelInput, targetTokens, temperature, weights };
+  return { modelInput, targetTokens, temperature, weights, ...(keptTokens && { keptTokens }) };
 }
 
 /** A sequence to be trained, with what is known of each of its tokens, [T] each. */
@@ -123,7 +151,7 @@ export interface TrainedTurn {
 /** @param declared what the loss reads; `inputs` has it */
 export function toTrain(trained: TrainedTurn, declared: readonly LossInput[], scope: string): Datum {
   const { sequence, weights, inputs, pair } = trained;
-  const { modelInput, targetTokens, temperature, rolloutId } = sequence;
+  const { modelInput, targetTokens, temperature, keptTokens, rolloutId } = sequence;
   const lossInputs = declared.map((name): [LossInput, Float32Array] => {
     return [name, atPositions(sequence, inputs[name]!)];
   });
@@ -131,6 +159,7 @@ export function toTrain(trained: TrainedTurn, declared: readonly LossInput[], sc
     modelInput,
     targetTokens,
     temperature,
+    ...(keptTokens && { keptTokens }),
     weights: atPositions(sequence, weights),
     lossInputs: Object.fromEntries(lossInputs),
     ...(scope === 'token' ? {} : { sequence: rolloutId }),

@@ -20,6 +20,7 @@ import type {
 } from '../base';
 import { buildDecoder, buildLogits, type Attention, type ImageRows, type TextInputs } from './decoder';
 import type { DecoderConfig } from './decoder-config';
+import { mayBeCut, whole } from './distribution';
 import { featurePorts, kvPorts } from './ports';
 import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from './model';
 import { buildValueHead } from './value-head';
@@ -151,11 +152,6 @@ function trainerImages(
   }
 }
 
-/** Entropy [M] of log-probabilities [M, V]. */
-function entropyOf(logProbs: Value): Value {
-  return ops.neg(ops.reduceSum(ops.mul(ops.exp(logProbs), logProbs), [1]));
-}
-
 /** The decoder over B right-padded rows, up to the normalized hidden states [M, hidden] of M chosen tokens. */
 function buildWholeRows(
   model: VisionLanguageModel,
@@ -178,17 +174,9 @@ export function buildTrainer(model: VisionLanguageModel, options: TrainerOptions
   const targets = graph.input('targets', 'int64', ['M']);
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['M']);
   const logits = buildLogits(build, model.text, hidden);
-  const all = graph.scope('log_probs', () =>
-    ops.logSoftmax(ops.mul(logits, ops.unsqueeze(inverseTemperature, [1])), 1),
-  );
-  const picked = graph.scope('log_probs', () => ops.takeAlongAxis(all, ops.unsqueeze(targets, [1]), 1));
-  return {
-    graph,
-    hidden,
-    logProbs: graph.scope('log_probs', () => ops.squeeze(picked, [1])),
-    entropy: () => graph.scope('entropy', () => entropyOf(all)),
-    parameterInputs: options.parameters.inputs,
-  };
+  const scaled = graph.scope('log_probs', () => ops.mul(logits, ops.unsqueeze(inverseTemperature, [1])));
+  const distribution = options.truncated === true ? mayBeCut(scaled, targets) : whole(scaled, targets);
+  return { graph, hidden, ...distribution, parameterInputs: options.parameters.inputs };
 }
 
 /** The whole forward pass over B right-padded rows; values of the states in which M chosen tokens were sampled. */

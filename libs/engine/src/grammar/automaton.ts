@@ -1,0 +1,120 @@
+import { EngineError } from '../errors';
+import type { ByteRange, Pattern } from './pattern';
+
+/** The state nothing leads out of. */
+export const DEAD = -1;
+const UNKNOWN = -2;
+/** Places in a pattern, repeats written out. */
+const MAX_PLACES = 50_000;
+
+interface Place {
+  /** Where a byte leads. */
+  steps: { ranges: readonly ByteRange[]; to: number }[];
+  /** Where nothing leads. */
+  free: number[];
+}
+
+/**
+ * Which bytes a pattern lets follow, as a deterministic automaton whose states are made when they are first reached (Thompson's
+ * construction and the sets of places it can be in at once). From every state but {@link DEAD} the end can be reached.
+ */
+export class Automaton {
+  readonly start: number;
+  private readonly places: Place[] = [];
+  private readonly states: { places: readonly number[]; next: Int32Array }[] = [];
+  private readonly known = new Map<string, number>();
+  private readonly end: number;
+
+  constructor(pattern: Pattern) {
+    this.end = this.place();
+    this.start = this.stateOf([this.build(pattern, this.end)]);
+  }
+
+  /** Whether the pattern may end in a state. */
+  isEnd(state: number): boolean {
+    return this.states[state].places.includes(this.end);
+  }
+
+  /** The state behind a byte. */
+  next(state: number, byte: number): number {
+    const { places, next } = this.states[state];
+    if (next[byte] === UNKNOWN) {
+      const reached = places.flatMap((place) =>
+        this.places[place].steps.flatMap(({ ranges, to }) =>
+          ranges.some(([low, high]) => byte >= low && byte <= high) ? [to] : [],
+        ),
+      );
+      next[byte] = reached.length === 0 ? DEAD : this.stateOf(reached);
+    }
+    return next[byte];
+  }
+
+  /** The state that holds places, and all that lead on from them by nothing. */
+  private stateOf(reached: readonly number[]): number {
+    const all = new Set<number>();
+    const left = [...reached];
+    for (let place = left.pop(); place !== undefined; place = left.pop()) {
+      if (all.has(place)) continue;
+      all.add(place);
+      left.push(...this.places[place].free);
+    }
+    const places = [...all].filter((each) => each === this.end || this.places[each].steps.length > 0);
+    const key = places.toSorted((a, b) => a - b).join();
+    let state = this.known.get(key);
+    if (state === undefined) {
+      state = this.states.length;
+      this.states.push({ places, next: new Int32Array(256).fill(UNKNOWN) });
+      this.known.set(key, state);
+    }
+    return state;
+  }
+
+  private place(): number {
+    if (this.places.length === MAX_PLACES) {
+      throw new EngineError(
+        'request',
+        `the grammar has more than ${MAX_PLACES} places once its repeats are written out`,
+      );
+    }
+    this.places.push({ steps: [], free: [] });
+    return this.places.length - 1;
+  }
+
+  /** The place from which a pattern leads to another. */
+  private build(pattern: Pattern, to: number): number {
+    switch (pattern.type) {
+      case 'bytes': {
+        const place = this.place();
+        this.places[place].steps.push({ ranges: pattern.ranges, to });
+        return place;
+      }
+      case 'sequence':
+        return pattern.parts.reduceRight((next, part) => this.build(part, next), to);
+      case 'choice': {
+        const place = this.place();
+        for (const option of pattern.options) this.places[place].free.push(this.build(option, to));
+        return place;
+      }
+      case 'repeat':
+        return this.repeat(pattern, to);
+    }
+  }
+
+  private repeat({ part, min, max }: Extract<Pattern, { type: 'repeat' }>, to: number): number {
+    let begin = to;
+    if (max === Infinity) {
+      begin = this.place();
+      this.places[begin].free.push(to, this.build(part, begin));
+    }
+    for (let count = max === Infinity ? min : max; count > 0; count -= 1) {
+      const inner = this.build(part, begin);
+      if (count <= min) {
+        begin = inner;
+        continue;
+      }
+      begin = this.place();
+      this.places[begin].free.push(to, inner);
+    }
+    return begin;
+  }
+}
