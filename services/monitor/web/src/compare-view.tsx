@@ -38,7 +38,7 @@ export function CompareView({ runs }: { runs: string[] }) {
       <Problem error={error} />
       <Chooser runs={runs} />
       {runs.length > 0 && (
-        <div className="charts">
+        <div className="overlays">
           <Overlay
             title="Success in training"
             curves={curves}
