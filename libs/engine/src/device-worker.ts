@@ -24,7 +24,10 @@ import type {
   WorkerSampleRequest,
 } from './worker-api';
 
-type Handler = (argument: never) => Promise<unknown>;
+/** Tells the caller of what happens while its call is worked at. */
+type Tell = (event: unknown) => void;
+
+type Handler = (argument: never, tell?: Tell) => Promise<unknown>;
 
 /** Weights that can be sampled from and scored with. */
 interface NamedWeights {
@@ -62,7 +65,7 @@ export class DeviceWorker {
 
   private readonly handlers: Record<string, Handler> = {
     start: (options: WorkerOptions) => this.start(options),
-    sample: (request: WorkerSampleRequest) => this.sample(request),
+    sample: (request: WorkerSampleRequest, tell?: Tell) => this.sample(request, tell),
     cancel: (id: number) => Promise.resolve(this.sampling.get(id)?.abort()),
     forward: (request: WorkerForwardRequest) => this.inTurn(() => this.forward(request)),
     forwardBackward: (request: WorkerForwardBackwardRequest) =>
@@ -81,10 +84,10 @@ export class DeviceWorker {
     stop: () => this.stop(),
   };
 
-  async handle(method: string, argument: unknown): Promise<unknown> {
+  async handle(method: string, argument: unknown, tell?: Tell): Promise<unknown> {
     const handler = this.handlers[method];
     if (handler === undefined) throw new EngineError('worker', `the device worker has no method "${method}"`);
-    return handler(argument as never);
+    return handler(argument as never, tell);
   }
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -139,11 +142,12 @@ export class DeviceWorker {
     return model;
   }
 
-  private async sample({ id, ...request }: WorkerSampleRequest): Promise<GenerationResult> {
+  private async sample({ id, ...request }: WorkerSampleRequest, tell?: Tell): Promise<GenerationResult> {
     const caller = new AbortController();
     this.sampling.set(id, caller);
+    const onToken = tell && ((token: number, logprob: number): void => tell([token, logprob]));
     try {
-      return await this.generate(request, caller.signal);
+      return await this.generate({ ...request, onToken }, caller.signal);
     } finally {
       this.sampling.delete(id);
     }

@@ -89,14 +89,16 @@ export class LocalEngine implements Engine {
   }
 
   /** From the weights that have the name when the images of the prompt are ready: the digest says which. */
-  async sample({ signal, ...request }: SampleRequest): Promise<SampleResult> {
+  async sample({ signal, onToken, ...request }: SampleRequest): Promise<SampleResult> {
     const id = this.nextSample++;
     const prompt = this.inputs.resolve(request.prompt);
+    const tell =
+      onToken && ((event: unknown): void => onToken(...(event as [token: number, logprob: number])));
     const ready = prompt.then((resolved) => {
       signal?.throwIfAborted();
       return { ...request, prompt: resolved, id };
     });
-    const preparing = { model: request.model, posted: this.post<SampleResult>('sample', ready) };
+    const preparing = { model: request.model, posted: this.post<SampleResult>('sample', ready, tell) };
     this.preparing.add(preparing);
     const { reply } = await preparing.posted.finally(() => this.preparing.delete(preparing));
     return signal === undefined ? reply : this.untilAborted(reply, id, signal);
@@ -182,8 +184,12 @@ export class LocalEngine implements Engine {
   }
 
   /** Posts a call when its argument is ready; the promise settles then, not with the reply. */
-  private async post<T>(method: string, ready: Promise<unknown>): Promise<{ reply: Promise<T> }> {
-    return { reply: this.worker.call<T>(method, await ready) };
+  private async post<T>(
+    method: string,
+    ready: Promise<unknown>,
+    onEvent?: (event: unknown) => void,
+  ): Promise<{ reply: Promise<T> }> {
+    return { reply: this.worker.call<T>(method, await ready, onEvent) };
   }
 
   private async withImages<Request extends ForwardRequest>(

@@ -6,6 +6,14 @@ export interface CallMessage {
   id: number;
   method: string;
   argument: unknown;
+  /** Whether the caller wants to be told of what happens meanwhile. */
+  events: boolean;
+}
+
+/** What happens while a call is worked at. */
+export interface EventMessage {
+  id: number;
+  event: unknown;
 }
 
 export interface FailureMessage {

@@ -3,11 +3,18 @@ import type { Worker } from 'node:worker_threads';
 import { startThread } from '@ui-rl/plugin-kit';
 import { EngineError } from './errors';
 import type { ProgressReporter } from './progress';
-import { fromFailure, type CallMessage, type ProgressMessage, type ReplyMessage } from './rpc';
+import {
+  fromFailure,
+  type CallMessage,
+  type EventMessage,
+  type ProgressMessage,
+  type ReplyMessage,
+} from './rpc';
 
 interface PendingCall {
   resolve(value: unknown): void;
   reject(error: Error): void;
+  onEvent: ((event: unknown) => void) | undefined;
 }
 
 /** A device worker's thread, seen from outside: calls by name, each answered or rejected. */
@@ -24,8 +31,9 @@ export class WorkerHandle {
     private readonly onProgress: ProgressReporter,
   ) {
     this.ended = new Promise((resolve) => (this.resolveEnded = resolve));
-    worker.on('message', (message: ReplyMessage | ProgressMessage) => {
+    worker.on('message', (message: ReplyMessage | ProgressMessage | EventMessage) => {
       if ('progress' in message) this.onProgress(message.progress);
+      else if ('event' in message) this.pending.get(message.id)?.onEvent?.(message.event);
       else this.settle(message);
     });
     worker.on('error', (cause) => this.fail(`the device worker failed: ${cause.message}`, cause));
@@ -47,14 +55,22 @@ export class WorkerHandle {
     return handle;
   }
 
-  /** Rejects with an `EngineError`; category `worker` after the thread has failed. */
-  call<T>(method: string, argument?: unknown): Promise<T> {
+  /**
+   * Rejects with an `EngineError`; category `worker` after the thread has failed.
+   * @param onEvent told of what happens until then
+   */
+  call<T>(method: string, argument?: unknown, onEvent?: (event: unknown) => void): Promise<T> {
     if (this.gone !== undefined) return Promise.reject(this.gone);
     const id = this.nextId++;
     return new Promise<T>((resolve, reject) => {
-      this.pending.set(id, { resolve, reject });
+      this.pending.set(id, { resolve, reject, onEvent });
       try {
-        this.worker.postMessage({ id, method, argument } satisfies CallMessage);
+        this.worker.postMessage({
+          id,
+          method,
+          argument,
+          events: onEvent !== undefined,
+        } satisfies CallMessage);
       } catch (cause) {
         this.pending.delete(id);
         reject(

@@ -1,7 +1,13 @@
 /** Entry of the device worker's thread: calls arrive as messages, each is answered by one message; others report progress. */
 import { parentPort } from 'node:worker_threads';
 import { DeviceWorker } from './device-worker';
-import { toFailure, type CallMessage, type ReplyMessage, type ProgressMessage } from './rpc';
+import {
+  toFailure,
+  type CallMessage,
+  type EventMessage,
+  type ReplyMessage,
+  type ProgressMessage,
+} from './rpc';
 
 const port = parentPort;
 if (port === null)
@@ -10,7 +16,8 @@ if (port === null)
 const worker = new DeviceWorker((progress) => port.postMessage({ progress } satisfies ProgressMessage));
 port.on('message', (call: CallMessage) => {
   const reply = (message: ReplyMessage): void => port.postMessage(message);
-  worker.handle(call.method, call.argument).then(
+  const tell = (event: unknown): void => port.postMessage({ id: call.id, event } satisfies EventMessage);
+  worker.handle(call.method, call.argument, call.events ? tell : undefined).then(
     (value) => reply({ id: call.id, ok: true, value }),
     (error: unknown) => reply({ id: call.id, ok: false, error: toFailure(error) }),
   );

@@ -84,6 +84,7 @@ export function sampleRow(
   row.logprobs.push(logprob);
   row.kept.push(kept);
   row.grammarState = row.job.grammar?.after(row.grammarState, token) ?? 0;
+  row.job.request.onToken?.(token, logprob);
   extendSpans(row.spans, weights);
 }
 

@@ -71,6 +71,8 @@ export interface SampleRequest {
   seed: number;
   /** Tokens that end the answer besides the model's own. */
   stop?: readonly number[];
+  /** Told of each token as it is sampled; never, where a sampler cannot. */
+  onToken?: (token: number, logprob: number) => void;
   /** May go on with other weights after some of its tokens (`moveSamples`). */
   movable?: boolean;
   /**

@@ -164,6 +164,8 @@ export class AgentTurns {
       maxTokens: Math.min(maxTokens ?? plan.maxTokens, plan.maxTokens),
       temperature: temperature ?? plan.temperature,
       topP: plan.topP,
+      topK: plan.topK,
+      purpose: request.purpose,
       seed: turnSeed(request.samplingSeed, index),
     };
   }

@@ -25,7 +25,8 @@ const said = [
 beforeAll(async () => {
   world = await LearnerWorld.open();
   runId = await world.startRun(
-    {},
+    // What a prompt shares with others does not change how its numbers are rounded.
+    { deterministic: true },
     { host: '127.0.0.1', port: 0, keys: [KEY], keyFile: '', maxRequests: 8, maxBodyBytes: 2 ** 20 },
   );
   client = new OpenAI({ baseURL: world.endpointUrl, apiKey: KEY, maxRetries: 0 });
@@ -83,6 +84,8 @@ it('streams the answer that it gives as a whole', async () => {
     whole.choices[0].message.content,
   );
   expect(chunks.at(-1)?.choices[0].finish_reason).toBe(whole.choices[0].finish_reason);
+  // The first one, one per token, and the last one.
+  expect(chunks).toHaveLength(whole.usage!.completion_tokens + 2);
 });
 
 it('knows the base model, `latest` and checkpoints, and what each of them is after a step', async () => {

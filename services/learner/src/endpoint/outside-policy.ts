@@ -6,6 +6,7 @@ import {
   ApiError,
   untilStop,
   type AnswerListener,
+  type AnswerToken,
   type ComputerUse,
   type PolicyAnswer,
   type PolicyPrompt,
@@ -71,17 +72,21 @@ export class OutsidePolicy implements ServedPolicy {
     const { snapshot, model } = await this.find(request.model);
     // From here to the sampler without a pause: weights that were found may be let go after one.
     const sampling = parts.sampler.sample({
+      ...(listener === undefined ? {} : { onToken: tellTokens(parts.tokenizer, listener) }),
       model: snapshot.weights,
       prompt: { chunks: promptChunks(promptTokenIds, prompt.images, parts.imageTokenId) },
       maxTokens: Math.min(request.maxTokens ?? room, room),
       temperature: request.temperature ?? 1,
       topP: request.topP ?? 1,
       seed: request.seed ?? randomInt(MAX_SEED),
+      // Nobody waits for an answer whose caller is gone.
+      signal: request.signal,
     });
     listener?.begins({ model, digest: snapshot.digest, promptTokenIds });
     try {
       return this.read(await sampling, { model, promptTokenIds }, request.stop);
     } catch (error) {
+      if (request.signal.aborted) throw new ApiError(499, 'the caller is gone', 'cancelled');
       if (isFaultOfRequest(error)) throw new ApiError(400, error.message);
       throw error;
     }
@@ -141,6 +146,16 @@ export class OutsidePolicy implements ServedPolicy {
     }
     return { snapshot, model: name === LATEST ? checkpointName({ runId, step: snapshot.step }) : name };
   }
+}
+
+/** Each token when the next one comes: the last of an answer may have to say the rest of a character that was never completed. */
+function tellTokens(tokenizer: Tokenizer, listener: AnswerListener): (id: number, logprob: number) => void {
+  const decoder = tokenizer.incremental({ skipSpecialTokens: true });
+  let before: AnswerToken | undefined;
+  return (id, logprob) => {
+    if (before !== undefined) listener.token(before);
+    before = { id, logprob, text: decoder.push(id) };
+  };
 }
 
 function tooLong(tokens: number, most: number): ApiError {

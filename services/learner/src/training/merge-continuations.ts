@@ -74,9 +74,7 @@ function added(before: Datum, next: Datum): Datum {
 }
 
 /** What distributions were cut to, where they were: [L], and nothing at positions of other turns. */
-type Cut = Datum & { keptTokens?: readonly ArrayLike<number>[] };
-
-function keptOf(before: Cut, next: Cut): Pick<Cut, 'keptTokens'> {
+function keptOf(before: Datum, next: Datum): Pick<Datum, 'keptTokens'> {
   if (before.keptTokens === undefined && next.keptTokens === undefined) return {};
   const none: number[] = [];
   const own = (kept: readonly ArrayLike<number>[] | undefined, index: number) => kept?.[index] ?? none;
