@@ -5,6 +5,7 @@ import { grpo } from './advantages/grpo';
 import { reinforcePlusPlus } from './advantages/reinforce-plus-plus';
 import { rejectionSampling } from './advantages/rejection-sampling';
 import { rloo } from './advantages/rloo';
+import { mis } from './corrections/mis';
 import { none } from './corrections/none';
 import { tis } from './corrections/tis';
 import { cispo } from './losses/cispo';
@@ -44,6 +45,7 @@ export const components: readonly Component[] = [
   entropy,
   none,
   tis,
+  mis,
   adamw,
   constant,
   linear,

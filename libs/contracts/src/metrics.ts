@@ -58,6 +58,12 @@ export const METRICS: readonly MetricInfo[] = [
   ),
   metric('optim/<loss metric>', '', 'metrics of the loss itself'),
   metric(
+    'optim/correction_weight_mean',
+    '',
+    'mean factor of tokens that another policy sampled (algorithm.correction)',
+  ),
+  metric('optim/correction_masked', 'share', 'tokens that algorithm.correction leaves out'),
+  metric(
     'optim/regularizer/<name>',
     'loss',
     'mean over trained tokens of what a regularizer adds to the loss (algorithm.regularizers)',

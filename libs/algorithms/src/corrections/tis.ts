@@ -1,6 +1,7 @@
 import { Above, Doc, type CorrectionComponent } from '@ui-rl/plugin-kit';
+import { importanceRatios, RatioOptions } from './ratios';
 
-export class TisOptions {
+export class TisOptions extends RatioOptions {
   @Doc('largest weight of a token')
   @Above(0)
   importance_ratio_cap = 2;
@@ -8,7 +9,7 @@ export class TisOptions {
 
 /**
  * Truncated importance sampling: a token weighs min(π_prox / π_sample, C), Yao et al. 2025, "Your Efficient RL Framework Secretly
- * Brings You Off-Policy RL Training".
+ * Brings You Off-Policy RL Training"; with the ratio of its turn or its episode instead of its own where asked.
  */
 export const tis: CorrectionComponent<TisOptions> = {
   kind: 'correction',
@@ -16,10 +17,10 @@ export const tis: CorrectionComponent<TisOptions> = {
   description:
     'Weighs tokens by how much more probable the trainer finds them than the policy that sampled, up to a cap.',
   options: TisOptions,
-  create: ({ importance_ratio_cap }) => ({
-    weights: ({ sampleLogprobs, proximalLogprobs }) =>
-      proximalLogprobs.map((proximal, token) =>
-        Math.min(Math.exp(proximal - sampleLogprobs[token]), importance_ratio_cap),
+  create: (options) => ({
+    weights: (turns) =>
+      importanceRatios(turns, options).map((ratios) =>
+        Float32Array.from(ratios, (ratio) => Math.min(ratio, options.importance_ratio_cap)),
       ),
   }),
 };

@@ -1,6 +1,6 @@
 import type { ComponentBase } from './component';
 
-/** One datum, N sampled tokens. */
+/** One turn, N sampled tokens. */
 export interface CorrectionInput {
   /** [N] under the policy that sampled. */
   sampleLogprobs: Float32Array;
@@ -10,8 +10,11 @@ export interface CorrectionInput {
 
 /** What is done about tokens that another policy (an older one, another engine) sampled. */
 export interface Correction {
-  /** A factor [N] on the weight of each token; 0 masks it. */
-  weights(datum: CorrectionInput): Float32Array;
+  /**
+   * For the trained turns of an episode, in order: factors [N] each on the weights of their tokens; 0 masks a token, which then takes no part
+   * in the step.
+   */
+  weights(turns: readonly CorrectionInput[]): Float32Array[];
 }
 
 /**

@@ -52,7 +52,7 @@ const sgd = {
 const plain = {
   kind: 'correction',
   name: 'plain',
-  create: () => ({ weights: ({ proximalLogprobs }) => proximalLogprobs.map(() => 1) }),
+  create: () => ({ weights: (turns) => turns.map(({ proximalLogprobs }) => proximalLogprobs.map(() => 1)) }),
 };
 const returnsLoss = { kind: 'policy-loss', name: 'regress', inputs: ['returns'], scope: 'token', create: () => ({}) };
 const critic = { kind: 'policy-loss', name: 'critic', inputs: ['values'], scope: 'token', create: () => ({}) };
@@ -214,6 +214,31 @@ it('corrects for tokens that another policy sampled: weights up to a cap, ratios
   expect(metrics['optim/loss']).toBeCloseTo(-(2 + (tokens - 1) / Math.E) / tokens, 4);
   // The sampler is compared with the trainer all the same.
   expect(metrics['optim/logp_difference_max']).toBeCloseTo(1, 4);
+});
+
+it('leaves turns and pairs out of which a correction masks all tokens, and takes no step where nothing is left', async () => {
+  const near = await play([5, 6, 7], 1);
+  const far = await play([5, 6, 8], 2);
+  const expected = near.tokenIds.length;
+  far.logprobs = far.logprobs.map((logprob) => logprob - 3);
+  const correction = { name: 'mis', importance_ratio_of: 'turn-mean' };
+  const masked = { advantage: { name: 'by-turn' }, correction };
+  const { metrics, tokens } = await train([groupOf(0, [{ turns: [near, far] }])], masked);
+  expect(metrics).toMatchObject({ 'optim/samples': 1, 'optim/substeps': 1 });
+  expect(tokens).toBe(expected);
+  const all = expected + far.tokenIds.length;
+  expect(metrics['optim/correction_masked']).toBeCloseTo(far.tokenIds.length / all, 6);
+  expect(metrics['optim/correction_weight_mean']).toBeCloseTo(expected / all, 3);
+  expect(await train([groupOf(0, [{ turns: [far] }])], masked)).toMatchObject({
+    tokens: 0,
+    digest: 'none',
+    metrics: { 'optim/substeps': 0, 'optim/correction_masked': 1 },
+  });
+  const pair = groupOf(0, [
+    { reward: 1, turns: [near] },
+    { reward: 0, turns: [far] },
+  ]);
+  expect(await train([pair], { loss: { name: 'dpo' }, correction })).toMatchObject({ tokens: 0 });
 });
 
 /** A group whose episodes earned the same, played by a policy that has left the base model. */

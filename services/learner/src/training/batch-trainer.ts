@@ -6,6 +6,7 @@ import { split, trainedTurns } from './batch-data';
 import { byTurn, experienceOf, type PerTurn } from './experience';
 import { penalizeDrift, type PenalizedAdvantages } from './kl-penalty';
 import { mergeContinuations } from './merge-continuations';
+import { correct, withWeight } from './off-policy';
 import { postKl } from './post-kl';
 import { ReferenceLogprobs } from './reference-logprobs';
 import { assertWithin, isWithin, type StalenessBound } from './staleness';
@@ -108,9 +109,9 @@ export class BatchTrainer {
       const known = await reference.of(all.map(({ sequence }) => sequence));
       for (const { inputs, sequence } of all) inputs.reference_logprobs = known.get(sequence.turn);
     }
-    await this.correct(all);
+    const corrected = await this.corrected(all);
     for (const { sequence, weights } of all) assertWithin(sequence.turn, weights, bound);
-    return { parts, metrics };
+    return { parts: parts.map(withWeight), metrics: { ...metrics, ...corrected } };
   }
 
   private async sequencesOf(groups: readonly Group[]): Promise<Map<Turn, TurnSequence>> {
@@ -178,21 +179,15 @@ export class BatchTrainer {
     };
   }
 
-  /** Recomputes log-probabilities where a correction compares them with those of the sampler; they are then what ratios compare with. */
-  private async correct(turns: readonly TrainedTurn[]): Promise<void> {
+  /** Recomputes log-probabilities where a correction compares them with those of the sampler. */
+  private async corrected(turns: readonly TrainedTurn[]): Promise<Record<string, number>> {
     const { correction } = this.algorithm;
-    if (correction === null) return;
+    if (correction === null) return {};
     const proximal = await this.logprobs(
       POLICY,
       turns.map(({ sequence }) => sequence),
     );
-    for (const { inputs, sequence, weights } of turns) {
-      const proximalLogprobs = proximal.get(sequence.turn)!;
-      const sampleLogprobs = Float32Array.from(sequence.turn.logprobs);
-      const factors = correction.weights({ sampleLogprobs, proximalLogprobs });
-      for (let token = 0; token < weights.length; token += 1) weights[token] *= factors[token];
-      inputs.old_logprobs = proximalLogprobs;
-    }
+    return correct(turns, correction, proximal);
   }
 
   /** Log-probabilities of the sampled tokens of each turn under a model. */

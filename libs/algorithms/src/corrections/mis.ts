@@ -1,0 +1,40 @@
+import { Min } from 'class-validator';
+import { Above, Doc, PluginError, type CorrectionComponent } from '@ui-rl/plugin-kit';
+import { importanceRatios, RatioOptions } from './ratios';
+
+export class MisOptions extends RatioOptions {
+  @Doc('tokens whose ratio is below are left out')
+  @Min(0)
+  importance_ratio_low = 0.5;
+
+  @Doc('tokens whose ratio is above are left out')
+  @Above(0)
+  importance_ratio_high = 2;
+}
+
+/**
+ * Masked importance sampling: a token weighs π_prox / π_sample where that is within [low, high], and takes no part elsewhere ("IcePop",
+ * Ling Team 2025; for sequences Liu et al. 2025, "When Speed Kills Stability"). By turns or episodes, whole ones are left out.
+ */
+export const mis: CorrectionComponent<MisOptions> = {
+  kind: 'correction',
+  name: 'mis',
+  description:
+    'Leaves out tokens, turns or episodes that trainer and sampler find too differently probable, and weighs the rest by the ratio.',
+  options: MisOptions,
+  create: (options) => {
+    const { importance_ratio_low: low, importance_ratio_high: high } = options;
+    if (low >= high) {
+      throw new PluginError(
+        'option',
+        `mis: importance_ratio_low is ${low}, expected less than importance_ratio_high (${high})`,
+      );
+    }
+    return {
+      weights: (turns) =>
+        importanceRatios(turns, options).map((ratios) =>
+          Float32Array.from(ratios, (ratio) => (ratio >= low && ratio <= high ? ratio : 0)),
+        ),
+    };
+  },
+};
