@@ -18,6 +18,8 @@ import { importanceSampling } from './losses/importance-sampling';
 import { ppo } from './losses/ppo';
 import { value } from './losses/value';
 import { adamw } from './optimizers/adamw';
+import { muon } from './optimizers/muon';
+import { sgd } from './optimizers/sgd';
 import { entropy } from './regularizers/entropy';
 import { kl } from './regularizers/kl';
 import { constant } from './schedules/constant';
@@ -47,6 +49,8 @@ export const components: readonly Component[] = [
   tis,
   mis,
   adamw,
+  sgd,
+  muon,
   constant,
   linear,
   cosine,

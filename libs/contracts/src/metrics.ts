@@ -80,6 +80,11 @@ export const METRICS: readonly MetricInfo[] = [
     'mean of log p(before the step) − log p(after it) over trained tokens (algorithm.compute_post_kl)',
   ),
   metric('kl_pre_post_v2', 'nats', 'half the mean square of that difference'),
+  metric(
+    'advantage/overlong_penalty',
+    'reward',
+    'mean of what long answers cost an episode (algorithm.overlong_buffer)',
+  ),
   metric('advantage/<name>', '', 'metrics of the advantage estimator'),
   metric('env/all/reward/total', 'reward', 'mean return of the trained episodes'),
   metric('env/all/reward/<part>', 'reward', 'mean of one part of the reward'),

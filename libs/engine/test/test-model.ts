@@ -23,7 +23,9 @@ import { datumOf } from '../src/sequences';
 
 export const fixtures = join(__dirname, '../../../test/golden/fixtures');
 /** Components that are no part of the project. */
-export const outside = ['sgd.cjs', 'sequence-losses.cjs'].map((file) => join(__dirname, 'components', file));
+export const outside = ['heavy-ball.cjs', 'sequence-losses.cjs'].map((file) =>
+  join(__dirname, 'components', file),
+);
 
 const lora = { rank: 4, alpha: 8, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
 

@@ -47,6 +47,14 @@ function checkAlgorithm({ algorithm, rollout }: RunFile, registry: ComponentRegi
       `rollout.group_size is ${rollout.group_size}, but ${advantage.name} compares the episodes of a group: at least ${least}`,
     );
   }
+  if (algorithm.overlong_buffer > rollout.max_tokens) {
+    refuse(
+      `algorithm.overlong_buffer is ${algorithm.overlong_buffer}, but an answer has at most rollout.max_tokens (${rollout.max_tokens})`,
+    );
+  }
+  if (algorithm.overlong_penalty !== undefined && algorithm.overlong_buffer === 0) {
+    refuse('algorithm.overlong_penalty would have no effect: it needs algorithm.overlong_buffer above 0');
+  }
   if (algorithm.kl_penalty_coef > 0 && !loss.inputs.includes('advantages')) {
     refuse(
       `algorithm.kl_penalty_coef changes advantages, which algorithm.loss ${loss.name} does not read: add a regularizer kl instead`,

@@ -270,6 +270,16 @@ plugins: [./reward.js, uirl-toys]
       /kl_penalty_coef changes advantages, which algorithm.loss cross_entropy does not read: add a regularizer/,
     ],
     [
+      'algorithm: {overlong_buffer: 9}\nrollout: {max_tokens: 8}',
+      'conflict',
+      /algorithm.overlong_buffer is 9, but an answer has at most rollout.max_tokens \(8\)/,
+    ],
+    [
+      'algorithm: {overlong_penalty: 2}',
+      'conflict',
+      /overlong_penalty would have no effect: it needs algorithm.overlong_buffer above 0/,
+    ],
+    [
       'algorithm: {regularizers: [kl, {name: kl, coef: 2}]}',
       'conflict',
       /algorithm.regularizers names kl twice/,

@@ -53,7 +53,7 @@ export function keepsCheckpoint({ keepEvery }: Pick<LearnerOptions, 'keepEvery'>
   return step === 0 || keepEvery.some((every) => every > 0 && step % every === 0);
 }
 
-function algorithmOptions({ algorithm, training }: RunFile): AlgorithmOptions {
+function algorithmOptions({ algorithm, training, rollout }: RunFile): AlgorithmOptions {
   return {
     advantage: algorithm.advantage,
     loss: algorithm.loss,
@@ -61,6 +61,7 @@ function algorithmOptions({ algorithm, training }: RunFile): AlgorithmOptions {
     klPenaltyCoef: algorithm.kl_penalty_coef,
     computePostKl: algorithm.compute_post_kl,
     correction: algorithm.correction,
+    overlong: overlongOptions(algorithm, rollout),
     optimizer: training.optimizer,
     schedule: training.schedule,
     aggregation: algorithm.loss_aggregation,
@@ -70,6 +71,13 @@ function algorithmOptions({ algorithm, training }: RunFile): AlgorithmOptions {
     substeps: training.num_substeps,
     minibatches: training.num_minibatches,
   };
+}
+
+function overlongOptions(
+  { overlong_buffer: buffer, overlong_penalty: penalty = 1 }: RunFile['algorithm'],
+  { max_tokens: maxTokens }: RunFile['rollout'],
+): AlgorithmOptions['overlong'] {
+  return buffer === 0 ? undefined : { maxTokens, buffer, penalty };
 }
 
 function trainableOf({ use_lora, lora }: RunFile['model']): TrainedModel['trainable'] {

@@ -12,7 +12,7 @@ import { LampServer } from './lamp-world';
 const WRITTEN = {
   advantage: ['median', 'fade'],
   'policy-loss': ['sapo', 'tau'],
-  optimizer: ['sgd', 'momentum'],
+  optimizer: ['heavy-ball', 'momentum'],
   'action-dialect': ['grid', 'size'],
   reward: ['brightness', 'per_turn'],
   tracker: ['csv', 'columns'],
@@ -40,7 +40,7 @@ function chosen(url: string): Record<string, object> {
     environment: { kind: { name: 'http-world', url } },
     model: { action_format: { name: 'grid', size: 240 } },
     algorithm: { advantage: { name: 'median', fade: 0.5 }, loss: { name: 'sapo', tau: 1.05 } },
-    training: { optimizer: { name: 'sgd', momentum: 0.5 } },
+    training: { optimizer: { name: 'heavy-ball', momentum: 0.5 } },
     logging: { trackers: [{ name: 'csv', columns: ['env/all/reward/total', 'optim/loss'] }] },
   };
 }
@@ -58,7 +58,7 @@ describe('listed and chosen by name', () => {
     ['algorithm.advantage', 'medain', 'median'],
     ['algorithm.loss', 'sappo', 'sapo'],
     ['algorithm.loss', 'iop', 'ipo'],
-    ['training.optimizer', 'sdg', 'sgd'],
+    ['training.optimizer', 'heavy-bal', 'heavy-ball'],
     ['model.action_format', 'gird', 'grid'],
     ['rewards', 'brightnes', 'brightness'],
     ['logging.trackers', 'cvs', 'csv'],

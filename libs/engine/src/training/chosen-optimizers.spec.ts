@@ -9,7 +9,7 @@ beforeAll(async () => (model = await TestModel.of('qwen3-vl-a')));
 afterEach(() => model.stop());
 
 describe('an optimizer from a module outside', () => {
-  const sgd = { name: 'sgd', momentum: 0.9 };
+  const heavyBall = { name: 'heavy-ball', momentum: 0.9 };
   /** Of `train` where it is given none. */
   const learningRate = 1e-2;
 
@@ -19,11 +19,11 @@ describe('an optimizer from a module outside', () => {
   ])('changes %s as its formula says, and goes on from a checkpoint', async (name, description) => {
     const data = model.lessons();
     const engine = await model.start({ models: [description] });
-    const dirs = [0, 1, 2].map((at) => join(scratch, 'sgd', name, String(at)));
+    const dirs = [0, 1, 2].map((at) => join(scratch, 'heavy-ball', name, String(at)));
     const norms: number[] = [];
     await engine.saveState({ model: 'policy', dir: dirs[0] });
     for (const dir of dirs.slice(1)) {
-      norms.push((await train(engine, data, { optimizer: sgd, maxGradNorm: 0 })).gradNorm);
+      norms.push((await train(engine, data, { optimizer: heavyBall, maxGradNorm: 0 })).gradNorm);
       await engine.saveState({ model: 'policy', dir });
     }
     const file = description === allWeights ? 'model.safetensors' : 'adapter_model.safetensors';
@@ -52,16 +52,16 @@ describe('an optimizer from a module outside', () => {
       optimizer: string;
       optimizerSteps: number;
     };
-    expect({ optimizer, optimizerSteps }).toEqual({ optimizer: 'sgd', optimizerSteps: 1 });
+    expect({ optimizer, optimizerSteps }).toEqual({ optimizer: 'heavy-ball', optimizerSteps: 1 });
 
     const other = await model.start({ models: [description] });
     await other.loadState({ model: 'policy', dir: dirs[1], optimizer: true });
-    const again = await train(other, data, { optimizer: sgd, maxGradNorm: 0 });
+    const again = await train(other, data, { optimizer: heavyBall, maxGradNorm: 0 });
     expect(again.gradNorm).toBe(norms[1]);
     expect(again).toMatchObject(await engine.saveWeightsForSampler({ model: 'policy', name: 'now' }));
     // Another optimizer cannot go on with that state, but begin without it.
     await other.loadState({ model: 'policy', dir: dirs[1], optimizer: true });
-    await expect(train(other, data)).rejects.toThrow('1 steps were taken with the optimizer sgd');
+    await expect(train(other, data)).rejects.toThrow('1 steps were taken with the optimizer heavy-ball');
     await other.loadState({ model: 'policy', dir: dirs[1], optimizer: false });
     expect((await train(other, data)).version).toBe(2);
   });
@@ -69,12 +69,31 @@ describe('an optimizer from a module outside', () => {
   it('gets gradients that are clipped', async () => {
     const data = model.lessons();
     const engine = await model.start({ models: [adapter()] });
-    const { gradNorm } = await train(engine, data, { optimizer: sgd, maxGradNorm: 0.01 });
+    const { gradNorm } = await train(engine, data, { optimizer: heavyBall, maxGradNorm: 0.01 });
     expect(gradNorm).toBeGreaterThan(0.02);
     await engine.saveState({ model: 'policy', dir: join(scratch, 'clipped') });
     const state = await readSafetensors(join(scratch, 'clipped', 'optimizer.safetensors'));
     let squares = 0;
     for (const { data: numbers } of state.values()) for (const value of numbers) squares += value ** 2;
     expect(Math.sqrt(squares)).toBeCloseTo(0.01, 5);
+  });
+});
+
+describe('an optimizer of the project', () => {
+  it.each([
+    ['sgd', { name: 'sgd' }],
+    ['sgd with momentum', { name: 'sgd', momentum: 0.9, nesterov: true }],
+    ['muon', { name: 'muon', adamw_rate: 0.1 }],
+  ])('%s: learns, and goes on from a checkpoint as if nothing had been', async (name, optimizer) => {
+    const data = model.lessons();
+    const engine = await model.start({ models: [allWeights] });
+    const dir = join(scratch, 'own', name);
+    const first = await train(engine, data, { optimizer });
+    await engine.saveState({ model: 'policy', dir });
+    const second = await train(engine, data, { optimizer });
+    expect(second.loss).toBeLessThan(first.loss);
+    const other = await model.start({ models: [allWeights] });
+    await other.loadState({ model: 'policy', dir, optimizer: true });
+    expect((await train(other, data, { optimizer })).digest).toBe(second.digest);
   });
 });

@@ -3,7 +3,7 @@ import type { FloatTensor } from '@ui-rl/models';
 import { memoize } from '../memoize';
 import { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
-import type { OptimizerArrays } from './optimizer-state';
+import { stateNames, type OptimizerArrays } from './optimizer-state';
 import {
   clipScale,
   finiteNorm,
@@ -123,7 +123,8 @@ export class DeviceSteps implements OptimizerSteps {
     let own = this.state.get(name);
     if (own === undefined) {
       const weight = tensors.get(name)!;
-      const zeros = optimizer.state.map((each) => [each, new Float32Array(weight.data.length)] as const);
+      const names = stateNames(optimizer, { name, shape: weight.shape });
+      const zeros = names.map((each) => [each, new Float32Array(weight.data.length)] as const);
       own = await this.uploaded(weight, Object.fromEntries(zeros));
       this.state.set(name, own);
     }
@@ -181,7 +182,7 @@ function stepGraph(
   for (const [name, { shape }] of tensors) {
     const gradient = graph.input(`gradient of ${name}`, 'float32', shape);
     const weight = graph.input(`weight ${name}`, 'float32', shape);
-    const state = optimizer.state.map((each) => {
+    const state = stateNames(optimizer, { name, shape }).map((each) => {
       return [each, graph.input(`${each} of ${name}`, 'float32', shape)] as const;
     });
     const next = optimizer.build!(

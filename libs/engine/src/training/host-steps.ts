@@ -1,7 +1,7 @@
 import type { DeviceMemory } from '@ui-rl/graph';
 import type { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
-import { arraysOf, type OptimizerArrays } from './optimizer-state';
+import { arraysOf, stateNames, type OptimizerArrays } from './optimizer-state';
 import {
   clipScale,
   finiteNorm,
@@ -29,7 +29,7 @@ export class HostSteps implements OptimizerSteps {
     for (const [name, { shape, data }] of next.tensors) {
       const gradient = accumulated.get(name)!;
       if (optimizer.appliesGradientScale !== true) scaleBy(gradient, scale);
-      const state = arraysOf(this.state, name, optimizer.state, data.length);
+      const state = arraysOf(this.state, name, stateNames(optimizer, { name, shape }), data.length);
       const gradientScale = optimizer.appliesGradientScale === true ? scale : 1;
       optimizer.update({ name, shape, weight: data, gradient, state }, { step, learningRate, gradientScale });
     }

@@ -5,7 +5,13 @@ import type { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
 import { DeviceSteps } from './device-steps';
 import { HostSteps } from './host-steps';
-import { fromTensors, toTensors, type OptimizerArrays, type SavedOptimizer } from './optimizer-state';
+import {
+  fromTensors,
+  stateNames,
+  toTensors,
+  type OptimizerArrays,
+  type SavedOptimizer,
+} from './optimizer-state';
 import type {
   ChosenOptimizer,
   OptimizerStepOptions,
@@ -75,7 +81,7 @@ export class ModelOptimizer {
     const steps = this.steps!;
     const { restored } = this;
     if (restored !== undefined) {
-      checkNames(restored, chosen);
+      checkNames(weights, restored, chosen);
       await steps.restore(weights, restored);
       this.restored = undefined;
     }
@@ -91,13 +97,20 @@ export class ModelOptimizer {
   }
 }
 
-function checkNames(arrays: OptimizerArrays, { name, optimizer }: ChosenOptimizer): void {
-  const [own] = arrays.values();
-  if (own === undefined) return;
-  const [found, expected] = [Object.keys(own), optimizer.state].map((names) => names.toSorted().join(', '));
-  if (found === expected) return;
-  throw new EngineError(
-    'checkpoint',
-    `the checkpoint holds ${found} for each weight; ${name} keeps ${expected}`,
-  );
+function checkNames(
+  { tensors }: WeightSet,
+  arrays: OptimizerArrays,
+  { name, optimizer }: ChosenOptimizer,
+): void {
+  for (const [weight, own] of arrays) {
+    const kept = stateNames(optimizer, { name: weight, shape: tensors.get(weight)!.shape });
+    const [found, expected] = [Object.keys(own), kept].map(
+      (names) => names.toSorted().join(', ') || 'nothing',
+    );
+    if (found === expected) continue;
+    throw new EngineError(
+      'checkpoint',
+      `the checkpoint holds ${found} for ${weight}; ${name} keeps ${expected}`,
+    );
+  }
 }

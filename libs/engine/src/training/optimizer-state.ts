@@ -1,4 +1,5 @@
 import type { FloatTensor } from '@ui-rl/models';
+import type { Optimizer, StateNames, WeightDescription } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
 import type { WeightSet } from '../weights/weight-set';
 
@@ -31,19 +32,37 @@ export function toTensors(weights: WeightSet, arrays: OptimizerArrays): Map<stri
 export function fromTensors(weights: WeightSet, { steps, tensors }: SavedOptimizer): OptimizerArrays {
   const arrays: OptimizerArrays = new Map();
   if (steps === 0) return arrays;
-  const states = new Set([...tensors.keys()].map((name) => name.slice(name.lastIndexOf('.') + 1)));
+  const saved = byWeight(tensors);
+  const [some] = saved.values();
   for (const [weight, { data }] of weights.tensors) {
-    const own = [...states].map((state) => {
-      const found = tensors.get(`${weight}.${state}`)?.data;
+    const own = saved.get(weight) ?? new Map(Array.from(some?.keys() ?? [], (state) => [state, undefined]));
+    const copies = Array.from(own, ([state, found]) => {
       if (found?.length === data.length) return [state, found.slice()] as const;
       throw new EngineError(
         'checkpoint',
         `the optimizer state holds ${found?.length ?? 'no'} numbers for "${weight}.${state}", expected ${data.length}`,
       );
     });
-    arrays.set(weight, Object.fromEntries(own));
+    arrays.set(weight, Object.fromEntries(copies));
   }
   return arrays;
+}
+
+/** What is kept of a weight, by the name of the state. */
+function byWeight(tensors: SavedOptimizer['tensors']): Map<string, Map<string, Float32Array | undefined>> {
+  const weights = new Map<string, Map<string, Float32Array | undefined>>();
+  for (const [name, { data }] of tensors) {
+    const dot = name.lastIndexOf('.');
+    const [weight, state] = [name.slice(0, dot), name.slice(dot + 1)];
+    const own = weights.get(weight) ?? new Map<string, Float32Array | undefined>();
+    weights.set(weight, own.set(state, data));
+  }
+  return weights;
+}
+
+/** Names of what an optimizer keeps of a weight. */
+export function stateNames({ state }: Optimizer, weight: WeightDescription): StateNames {
+  return typeof state === 'function' ? state(weight) : state;
 }
 
 /** Its arrays for a weight; zeros before the first step. */

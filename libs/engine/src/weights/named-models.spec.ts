@@ -83,7 +83,10 @@ describe('models over one base', () => {
     expect(await scores(engine, data, 'critic')).toEqual(before.critic);
     expect(await scores(engine, data)).not.toEqual(before.policy);
     const policy = await scores(engine, data);
-    const { metrics } = await step(engine, { model: 'critic', optimizer: { name: 'sgd', momentum: 0.5 } });
+    const { metrics } = await step(engine, {
+      model: 'critic',
+      optimizer: { name: 'heavy-ball', momentum: 0.5 },
+    });
     expect(metrics.grad_norm).toBeGreaterThan(0);
     expect(await scores(engine, data, 'critic')).not.toEqual(before.critic);
     expect(await scores(engine, data)).toEqual(policy);

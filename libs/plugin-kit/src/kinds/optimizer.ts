@@ -27,9 +27,15 @@ export interface OptimizerStepValues {
   learningRate: Value;
 }
 
+export type StateNames = readonly string[];
+export type WeightDescription = Pick<OptimizedWeight, 'name' | 'shape'>;
+
 export interface Optimizer {
-  /** Names of what is kept per weight between steps, in the weight's shape; saved in checkpoints as `<weight>.<name>`. */
-  readonly state: readonly string[];
+  /**
+   * Names of what is kept per weight between steps, in the weight's shape; saved in checkpoints as `<weight>.<name>`. A function where
+   * it depends on the weight.
+   */
+  readonly state: StateNames | ((weight: WeightDescription) => StateNames);
   /** `update` multiplies gradients by `gradientScale` itself, which saves a pass over them and a rounding. */
   readonly appliesGradientScale?: boolean;
   update(weight: OptimizedWeight, step: OptimizerStep): void;

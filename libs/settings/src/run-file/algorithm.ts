@@ -1,5 +1,5 @@
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Min } from 'class-validator';
-import { Choice, Doc, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
+import { Above, Choice, Doc, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
 
 export class AlgorithmGroup {
   @Doc('how rewards become what is trained', { aliases: ['algorithm', 'algorithm.name'] })
@@ -43,6 +43,19 @@ export class AlgorithmGroup {
   @Min(1)
   @Needs('loss_aggregation', 'constant')
   constant_tokens?: number;
+
+  @Doc(
+    'tokens before rollout.max_tokens in which an answer loses reward, in a line up to overlong_penalty; 0 = long answers lose nothing',
+    { aliases: ['overlong_buffer'] },
+  )
+  @IsInt()
+  @Min(0)
+  overlong_buffer = 0;
+
+  @Doc('what an answer of rollout.max_tokens loses where overlong_buffer is above 0; default: 1')
+  @IsOptional()
+  @Above(0)
+  overlong_penalty?: number;
 
   @Doc('replace groups whose rewards are all equal')
   @IsBoolean()

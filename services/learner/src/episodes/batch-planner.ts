@@ -17,6 +17,8 @@ export interface BatchOptions {
 /** Groups for one step, and those that others are to take the place of. */
 export interface BatchPlan {
   kept: Group[];
+  /** Those of `kept` that are trained: where groups without signal are replaced, what is left of them is not, unless no other is there. */
+  trained: Group[];
   /** Without learning signal. */
   replaced: Group[];
   /** Without a single valid episode. */
@@ -41,7 +43,21 @@ export function planBatch(buffer: GroupBuffer, settled: IndexSet, options: Batch
     else kept.push(group);
     if (kept.length === options.groupsPerBatch) break;
   }
-  return { kept, replaced, failed, tooOld, ready: kept.length === options.groupsPerBatch };
+  return {
+    kept,
+    trained: trainedOf(kept, options),
+    replaced,
+    failed,
+    tooOld,
+    ready: kept.length === options.groupsPerBatch,
+  };
+}
+
+/** Groups without signal would only dilute the means of the others; a batch keeps one at least. */
+function trainedOf(kept: readonly Group[], options: BatchOptions): Group[] {
+  if (options.maxReplacedGroups === 0) return [...kept];
+  const withSignal = kept.filter((group) => options.hasLearningSignal(group));
+  return withSignal.length > 0 ? withSignal : kept.slice(0, 1);
 }
 
 function* candidates(buffer: GroupBuffer, settled: IndexSet, inOrder: boolean): Generator<Group> {

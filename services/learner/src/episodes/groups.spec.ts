@@ -112,6 +112,25 @@ describe('groups', () => {
     expect(buffer.missing(0, 2)).toEqual([1]);
   });
 
+  it('train those with a signal only, where others were to be replaced, and one where there is none', () => {
+    const planned = (...rewards: [number, number][]): { kept: number[]; trained: number[] } => {
+      const buffer = bufferWith(
+        ...rewards.flatMap(([first, second], group) => [
+          trajectory(group, 0, first),
+          trajectory(group, 1, second),
+        ]),
+      );
+      const options = { ...plan, inOrder: true, groupsPerBatch: 2, maxReplacedGroups: 1 };
+      const { kept, trained } = planBatch(buffer, new IndexSet(), options);
+      return { kept: kept.map(({ index }) => index), trained: trained.map(({ index }) => index) };
+    };
+    expect(planned([1, 1], [0, 1], [1, 1])).toEqual({ kept: [1, 2], trained: [1] });
+    expect(planned([1, 1], [1, 1], [0, 0])).toEqual({ kept: [1, 2], trained: [1] });
+    expect(planned([1, 1], [0, 1], [1, 0])).toEqual({ kept: [1, 2], trained: [1, 2] });
+    const buffer = bufferWith(trajectory(0, 0, 1), trajectory(0, 1, 1));
+    expect(planBatch(buffer, new IndexSet(), plan).trained).toHaveLength(1);
+  });
+
   it('become dead letters where they cannot be trained', async () => {
     const buffer = bufferWith(trajectory(0, 0));
     const added = buffer.add(trajectory(0, 1));

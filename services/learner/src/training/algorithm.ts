@@ -6,13 +6,12 @@ import {
   type ComponentChoice,
   type ComponentRegistry,
   type Correction,
-  type EpisodeGroup,
   type LossInput,
   type PolicyLossComponent,
   type RegularizerComponent,
   type Schedule,
 } from '@ui-rl/plugin-kit';
-import { differ } from '@ui-rl/algorithms';
+import { withOverlongPenalty, type OverlongOptions } from './overlong';
 
 /** How a run learns, as its run file chooses. */
 export interface AlgorithmOptions {
@@ -25,6 +24,8 @@ export interface AlgorithmOptions {
   /** Whether log-probabilities before and after a step are compared. */
   computePostKl: boolean;
   correction: ComponentChoice;
+  /** What long answers lose; nothing unless given. */
+  overlong?: OverlongOptions | undefined;
   optimizer: ComponentChoice;
   schedule: ComponentChoice;
   aggregation: LossAggregation;
@@ -67,21 +68,17 @@ export function makeAlgorithm(
   const lossComponent = components.get('policy-loss', options.loss.name);
   const regularizers = options.regularizers.map(({ name }) => components.get('regularizer', name));
   for (const each of [lossComponent, ...regularizers]) refuseMissingInputs(advantage, each);
+  const estimator = components.create('advantage', options.advantage, {});
   return {
     ...options,
     advantage,
     lossComponent,
     lossInputs: [...new Set([lossComponent, ...regularizers].flatMap(({ inputs }) => inputs))],
     skipsZeroAdvantages: lossComponent.skipsZeroAdvantages === true && regularizers.length === 0,
-    estimator: components.create('advantage', options.advantage, {}),
+    estimator: options.overlong === undefined ? estimator : withOverlongPenalty(estimator, options.overlong),
     correction: components.create('correction', options.correction, {}),
     schedule: components.create('schedule', options.schedule, { totalSteps: maxSteps }),
   };
-}
-
-/** Whether training on a group would change anything, as the estimator says; by default, whether its rewards differ. */
-export function hasLearningSignal(estimator: AdvantageEstimator, group: EpisodeGroup): boolean {
-  return estimator.hasLearningSignal?.(group) ?? differ(group.episodes.map(({ reward }) => reward));
 }
 
 function refuseMissingInputs(

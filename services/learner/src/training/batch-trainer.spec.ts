@@ -39,9 +39,9 @@ const nearReference = {
     }),
   }),
 };
-const sgd = {
+const plainDescent = {
   kind: 'optimizer',
-  name: 'sgd',
+  name: 'plain-descent',
   create: () => ({
     state: [],
     update({ weight, gradient }, { learningRate }) {
@@ -57,7 +57,7 @@ const plain = {
 const returnsLoss = { kind: 'policy-loss', name: 'regress', inputs: ['returns'], scope: 'token', create: () => ({}) };
 const critic = { kind: 'policy-loss', name: 'critic', inputs: ['values'], scope: 'token', create: () => ({}) };
 const gae = { kind: 'advantage', name: 'gae', inputs: ['values'], create: () => ({ estimate: () => ({}) }) };
-module.exports.components = [parity, nearReference, sgd, plain, returnsLoss, critic, gae];
+module.exports.components = [parity, nearReference, plainDescent, plain, returnsLoss, critic, gae];
 `;
 
 const model = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
@@ -182,7 +182,7 @@ it('takes steps with an optimizer from outside', async () => {
     { reward: 0, turns: other },
   ]);
   const before = await logprobOf(turns[0]);
-  const { digest } = await train([group], { optimizer: { name: 'sgd' }, learningRate: 0.5 });
+  const { digest } = await train([group], { optimizer: { name: 'plain-descent' }, learningRate: 0.5 });
   expect(digest).toMatch(/^[0-9a-f]{64}$/);
   expect(await logprobOf(turns[0])).toBeGreaterThan(before);
 });

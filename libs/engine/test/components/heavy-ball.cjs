@@ -1,9 +1,9 @@
-// Stochastic gradient descent with momentum, as somebody outside the project would write it.
+// Gradient descent with a velocity (Polyak's heavy ball), as somebody outside the project would write it.
 module.exports = {
   components: [
     {
       kind: 'optimizer',
-      name: 'sgd',
+      name: 'heavy-ball',
       options: { momentum: { type: 'number', description: 'share of the last change', default: 0.9 } },
       create: ({ momentum }) => ({
         state: ['velocity'],

@@ -1,8 +1,8 @@
-// Stochastic gradient descent with momentum.
+// Gradient descent with a velocity (Polyak's heavy ball).
 module.exports.default = {
   kind: 'optimizer',
-  name: 'sgd',
-  description: 'gradient descent with momentum',
+  name: 'heavy-ball',
+  description: 'gradient descent with a velocity',
   options: {
     momentum: {
       type: 'number',

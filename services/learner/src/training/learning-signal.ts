@@ -1,0 +1,7 @@
+import { differ } from '@ui-rl/algorithms';
+import type { AdvantageEstimator, EpisodeGroup } from '@ui-rl/plugin-kit';
+
+/** Whether training on a group would change anything, as the estimator says; by default, whether its rewards differ. */
+export function hasLearningSignal(estimator: AdvantageEstimator, group: EpisodeGroup): boolean {
+  return estimator.hasLearningSignal?.(group) ?? differ(group.episodes.map(({ reward }) => reward));
+}
