@@ -27,7 +27,7 @@ const engine: SamplerComponent = {
   create: (_options, { engine: training }) =>
     Promise.resolve({
       publish: () => Promise.resolve(),
-      sample: (request) => training.sample(request),
+      sample: ({ episode: _episode, conversation: _conversation, ...request }) => training.sample(request),
       ...(training.moveSamples === undefined
         ? {}
         : { move: (from: string, to: string) => training.moveSamples!({ from, to }) }),

@@ -14,7 +14,7 @@ import { EngineError } from './errors';
 import type { GenerationResult } from './generation/job';
 import type { ProgressReporter } from './progress';
 import { Algorithms } from './training/algorithms';
-import { TrainedModel } from './training/trained-model';
+import { checkpointsOf, TrainedModel } from './training/trained-model';
 import { Trainer } from './training/trainer';
 import { WeightSet } from './weights/weight-set';
 import type {
@@ -78,6 +78,8 @@ export class DeviceWorker {
     saveWeightsForSampler: (request: { model: ModelName; name: string; dir?: string }) =>
       this.inTurn(() => this.saveWeights(request)),
     moveSamples: (request: { from: ModelName; to: ModelName }) => this.moveSamples(request),
+    exportWeights: (request: { name: ModelName; dir: string }) =>
+      this.inTurn(() => this.exportWeights(request)),
     releaseWeights: (name: ModelName) => this.inTurn(() => this.releaseWeights(name)),
     discardGradients: (model: ModelName) => this.inTurn(() => this.trained(model).discardGradients()),
     info: () => this.info(),
@@ -236,6 +238,19 @@ export class DeviceWorker {
       );
     }
     await this.running.device.generator.move(old.weights, others.weights);
+  }
+
+  private async exportWeights({
+    name,
+    dir,
+  }: {
+    name: ModelName;
+    dir: string;
+  }): Promise<WeightsInfo & { isBase: boolean }> {
+    const { network, weights } = this.weightsOf(name);
+    const isBase = network.layout.mode === 'frozen';
+    if (!isBase) await checkpointsOf(this.running.device, network).export(dir, weights);
+    return { ...infoOf(weights), isBase };
   }
 
   private async releaseWeights(name: ModelName): Promise<void> {

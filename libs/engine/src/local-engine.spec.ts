@@ -145,7 +145,20 @@ it('is what a run file chooses as engine local, and the sampler engine samples f
       models: ['policy', 'base'],
     });
     expect(info.trainedParameters).toBeGreaterThan(1000);
-    const sampler = await registry.create('sampler', { name: 'engine' }, { engine, log: () => undefined });
+    const sampler = await registry.create(
+      'sampler',
+      { name: 'engine' },
+      {
+        engine,
+        runId: 'run',
+        sharedDir: '',
+        imageTokenId: model.folder.family.shape.imageTokenId,
+        probes: () => [],
+        fetchImage: () => Promise.resolve(null),
+        apiKeyOf: () => undefined,
+        log: () => undefined,
+      },
+    );
     await engine.saveWeightsForSampler({ model: 'policy', name: 'step-1' });
     await sampler.publish('step-1');
     const request = { ...model.request(model.prompt(0), { maxTokens: 2 }), model: 'step-1' };

@@ -146,6 +146,10 @@ export class LocalEngine implements Engine {
     return this.inOrder('moveSamples', request);
   }
 
+  exportWeights(request: Parameters<Engine['exportWeights']>[0]): ReturnType<Engine['exportWeights']> {
+    return this.inOrder('exportWeights', request);
+  }
+
   releaseWeights(name: string): Promise<void> {
     // What was asked for before is still sampled, though its images take longer to be ready.
     const samples = [...this.preparing].filter(({ model }) => model === name);

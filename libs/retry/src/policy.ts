@@ -72,6 +72,13 @@ export const RETRIES = {
     maxMs: 2_000,
     then: 'until the turn is over (rollout.turn_timeout_ms): the trajectory is invalid, `deadline`',
   },
+  outsideSampler: {
+    what: 'learner: an answer of a server that samples outside of it (samplers `vllm`, `sglang`), from another server where there is one; the failed request is cut off before',
+    firstMs: 100,
+    maxMs: 2_000,
+    attempts: 4,
+    then: 'the request has failed, and the actor asks again as above',
+  },
   environmentOpen: {
     what: 'actor: opening an environment that has no room, does not listen yet, is slow or crashed',
     firstMs: 250,

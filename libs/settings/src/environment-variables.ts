@@ -55,6 +55,10 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   UIRL_MODELS:
     'models by name, separated by commas: name=folder; "small" is the one that comes with the project',
   UIRL_RUNS_DIR: 'folder of all runs (./runs)',
+  UIRL_ADAPTERS_DIR:
+    'folder where the learner writes adapters for servers that sample outside of it, which have to reach it (<runs>/.adapters)',
+  UIRL_SAMPLER_KEYS:
+    'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
   UIRL_RUN: 'the only run this process serves; without it whichever there is',
   UIRL_PGLITE_DIR: "folder of the monitor's own database (<runs>/monitor-db)",
   UIRL_ENVIRONMENTS:

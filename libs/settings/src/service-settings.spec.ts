@@ -138,3 +138,13 @@ it('hides secrets, but not limits', () => {
     url: 'nats://[hidden]@h',
   });
 });
+
+it('keeps keys of samplers by the address of their server, and shows none that it refuses', () => {
+  const keys = 'http://gpu-1:8000=secret-a=, https://gpu-2=secret-b';
+  expect(readServiceSettings('learner', { UIRL_SAMPLER_KEYS: keys }).samplerKeys).toEqual({
+    'http://gpu-1:8000': 'secret-a=',
+    'https://gpu-2': 'secret-b',
+  });
+  const read = () => readServiceSettings('learner', { UIRL_SAMPLER_KEYS: 'gpu-1=secret-a' });
+  expect(read).toThrow(/UIRL_SAMPLER_KEYS is "\[hidden\]"/);
+});

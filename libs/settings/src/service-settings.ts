@@ -65,6 +65,10 @@ export interface ServiceSettings {
   runsDir: string;
   /** Folder of downloads and of what is made of them, absolute. */
   cacheDir: string;
+  /** Where adapters lie that servers outside of the project sample with, absolute. */
+  adaptersDir: string;
+  /** Keys of such servers, by address. */
+  samplerKeys: Readonly<Record<string, string>>;
   /** The only run this process serves; absent = whichever there is. */
   run?: string;
   monitor: MonitorSettings;
@@ -100,6 +104,8 @@ export function readServiceSettings(service: string, env: Environment = process.
     models: readModelNames(reader),
     runsDir,
     cacheDir: readCacheDir(reader),
+    adaptersDir: resolve(reader.text('UIRL_ADAPTERS_DIR') ?? join(runsDir, '.adapters')),
+    samplerKeys: readSamplerKeys(reader),
     run: readRun(reader),
     monitor: {
       host: reader.text('MONITOR_HOST') ?? '127.0.0.1',
@@ -287,6 +293,23 @@ function readToken(reader: EnvironmentReader): string | undefined {
 function readCacheDir(reader: EnvironmentReader): string {
   const home = join(reader.text('XDG_CACHE_HOME') ?? '~/.cache', 'ui-rl');
   return resolve(inHome(reader.text('UIRL_CACHE_DIR') ?? home));
+}
+
+/** A key is sent to its own server only: run files may name any. */
+function readSamplerKeys(reader: EnvironmentReader): Record<string, string> {
+  const keys: Record<string, string> = {};
+  for (const entry of reader.list('UIRL_SAMPLER_KEYS')) {
+    const [, address, key] = /^(https?:\/\/[^/=\s]+)=([\x21-\x7e]+)$/.exec(entry) ?? [];
+    if (address !== undefined) keys[new URL(address).origin] = key;
+    else
+      reader.refuse(
+        'UIRL_SAMPLER_KEYS',
+        '[hidden]',
+        'http://host:port=key, several separated by commas',
+        null,
+      );
+  }
+  return keys;
 }
 
 function readRun(reader: EnvironmentReader): string | undefined {

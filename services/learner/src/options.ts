@@ -23,6 +23,10 @@ export interface LearnerOptions {
   dialect: ComponentChoice;
   /** Whether it is told how, or knows by training. */
   promptStyle: PromptStyle;
+  /** Folder of adapters for servers that sample outside of the engine. */
+  adaptersDir: string;
+  /** Keys of such servers, by address. */
+  samplerKeys: Readonly<Record<string, string>>;
   engine: ComponentChoice;
   sampler: ComponentChoice;
   trackers: ComponentChoice[];

@@ -15,6 +15,8 @@ const machine = {
   hub: { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' },
   models: {},
   cacheDir: '/nowhere',
+  adaptersDir: '/nowhere',
+  samplerKeys: {},
 };
 let components: ComponentRegistry;
 

@@ -7,7 +7,10 @@ import type { AlgorithmOptions } from './training/algorithm';
 export const LEARNER_USES = ['model.action_format', 'engine', 'sampler', 'algorithm', 'training', 'logging'];
 
 /** Set by the machine, not by the run. */
-export type MachineOptions = Pick<LearnerOptions, 'runsDir' | 'hub' | 'models' | 'cacheDir'>;
+export type MachineOptions = Pick<
+  LearnerOptions,
+  'runsDir' | 'hub' | 'models' | 'cacheDir' | 'adaptersDir' | 'samplerKeys'
+>;
 
 /** The learner's part of a run file. */
 export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOptions {
@@ -17,6 +20,8 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     hub: machine.hub,
     models: machine.models,
     cacheDir: machine.cacheDir,
+    adaptersDir: machine.adaptersDir,
+    samplerKeys: machine.samplerKeys,
     logDir: run.logging.log_dir,
     ifLogDirExists: run.logging.behavior_if_log_dir_exists,
     model: model.name,

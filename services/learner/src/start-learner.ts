@@ -31,6 +31,7 @@ import { findModel, type FoundModel } from './model-source';
 import type { LearnerOptions } from './options';
 import { PolicyServer } from './policy/policy-server';
 import { PolicyWeights } from './policy/policy-weights';
+import { probesOf } from './policy/probes';
 import { Screenshots } from './policy/screenshots';
 import { CHECKPOINTS, openRunFolder, RunSkipped, type RunFolder } from './run-folder';
 import { keepsCheckpoint } from './run-options';
@@ -116,7 +117,16 @@ async function startMachinery(
     onProgress: (line) => logger.log(line),
   });
   try {
-    const sampler = await components.create('sampler', options.sampler, { engine, log });
+    const sampler = await components.create('sampler', options.sampler, {
+      engine,
+      runId: run.record.runId,
+      sharedDir: options.adaptersDir,
+      imageTokenId: folder.family.shape.imageTokenId,
+      probes: () => probesOf(makeRenderer(folder)),
+      fetchImage: (sha256) => screenshots.bytesOf(sha256),
+      apiKeyOf: (address) => options.samplerKeys[new URL(address).origin],
+      log,
+    });
     refuseUpdatesInFlight(options, sampler);
     return { algorithm, folder, screenshots, engine, sampler };
   } catch (error) {

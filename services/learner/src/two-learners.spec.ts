@@ -53,8 +53,8 @@ async function digests(runId: string): Promise<[number, string][]> {
 /** What one learner makes of the same episodes, undisturbed. */
 async function calm(): Promise<[number, string][]> {
   const config = parseRunFile(RUN_FILE, await loadComponents(), 'the run file');
-  const { runsDir, hub, models, cacheDir } = world.optionsWith();
-  const runId = await world.startRun(learnerOptions(config, { runsDir, hub, models, cacheDir }));
+  const machine = world.optionsWith();
+  const runId = await world.startRun(learnerOptions(config, machine));
   for (let group = 0; group < STEPS; group += 1) await trainGroup(runId, group);
   await ends(runId);
   const found = await digests(runId);

@@ -137,6 +137,8 @@ export class LearnerWorld {
       cacheDir: join(runsDir, '.cache'),
       dialect: { name: 'json' },
       promptStyle: 'full',
+      adaptersDir: join(runsDir, '.adapters'),
+      samplerKeys: {},
       engine: { name: 'local', device: 'cpu', threads: 1 },
       sampler: { name: 'engine' },
       trackers: [{ name: 'jsonl' }],

@@ -91,7 +91,8 @@ export class TrainedModel {
   }
 }
 
-function checkpointsOf({ base }: Device, { layout, role }: Network): Checkpoints {
+/** Folders of the weights of a network. */
+export function checkpointsOf({ base }: Device, { layout, role }: Network): Checkpoints {
   return new Checkpoints(base.folder, role, planOf(layout));
 }
 

@@ -53,23 +53,26 @@ export class Checkpoints {
     optimizer: SavedOptimizer,
     files: Readonly<Record<string, string>>,
   ): Promise<WeightsInfo> {
-    const temporary = `${dir}.writing`;
-    await rm(temporary, { recursive: true, force: true });
-    await mkdir(temporary, { recursive: true });
-    await this.saveWeights(temporary, weights);
-    await writeSafetensors(join(temporary, OPTIMIZER_FILE), optimizer.tensors);
-    const info: InfoFile = {
-      version: weights.version,
-      digest: weights.digest,
-      mode: this.mode,
-      optimizer: optimizer.name,
-      optimizerSteps: optimizer.steps,
-      optimizerDigest: tensorsDigest(optimizer.tensors),
-    };
-    await writeFile(join(temporary, INFO_FILE), `${JSON.stringify(info, null, 2)}\n`);
-    for (const [name, text] of Object.entries(files)) await writeFile(join(temporary, name), text);
-    await replaceFolder(temporary, dir);
+    await writeFolder(dir, async (temporary) => {
+      await this.saveWeights(temporary, weights);
+      await writeSafetensors(join(temporary, OPTIMIZER_FILE), optimizer.tensors);
+      const info: InfoFile = {
+        version: weights.version,
+        digest: weights.digest,
+        mode: this.mode,
+        optimizer: optimizer.name,
+        optimizerSteps: optimizer.steps,
+        optimizerDigest: tensorsDigest(optimizer.tensors),
+      };
+      await writeFile(join(temporary, INFO_FILE), `${JSON.stringify(info, null, 2)}\n`);
+      for (const [name, text] of Object.entries(files)) await writeFile(join(temporary, name), text);
+    });
     return { version: weights.version, digest: weights.digest };
+  }
+
+  /** The weights alone, for other programs. */
+  export(dir: string, weights: WeightSet): Promise<void> {
+    return writeFolder(dir, (temporary) => this.saveWeights(temporary, weights));
   }
 
   /** Reads weights from a folder that `save` wrote, or from any PEFT adapter or model folder (then of version 0). */
@@ -187,6 +190,15 @@ async function readInfo(dir: string): Promise<InfoFile | undefined> {
   } catch (cause) {
     throw new EngineError('checkpoint', `${file} is not JSON`, { cause });
   }
+}
+
+/** Writes a folder under another name, and renames it once it is finished. */
+async function writeFolder(dir: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = `${dir}.writing`;
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true });
+  await write(temporary);
+  await replaceFolder(temporary, dir);
 }
 
 /** Puts a finished folder in the place of another, which disappears. */

@@ -88,6 +88,11 @@ export class Renderer {
     );
   }
 
+  /** Messages as the chat template is given them, every image part numbered among `images`. */
+  templateMessages(messages: readonly ChatMessage[], images: number): NumberedMessage[] {
+    return withoutLead(numberImages(messages, images), this.frame.lead);
+  }
+
   /**
    * {@link render} from encoded images, which are measured only.
    *

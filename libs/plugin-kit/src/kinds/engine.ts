@@ -198,6 +198,11 @@ export interface Engine {
    * that cannot do that do not have it.
    */
   moveSamples?(request: { from: ModelName; to: ModelName }): Promise<void>;
+  /**
+   * Writes such weights for other programs, into a folder that appears complete or not at all: an adapter in PEFT format, or a Hugging Face
+   * folder where all weights are trained. The model as it was loaded (`isBase`) is written nowhere.
+   */
+  exportWeights(request: { name: string; dir: string }): Promise<WeightsInfo & { isBase: boolean }>;
   /** Lets go of such weights; what is being sampled with them ends normally. */
   releaseWeights(name: string): Promise<void>;
   /** Forgets accumulated gradients. */

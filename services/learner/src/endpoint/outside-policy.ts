@@ -14,7 +14,8 @@ import {
   type ServedModel,
   type ServedPolicy,
 } from '@ui-rl/openai-api';
-import type { Sampler, SampleResult } from '@ui-rl/plugin-kit';
+import type { Sampler, SamplerRequest, SampleResult } from '@ui-rl/plugin-kit';
+import { conversationOf } from '../policy/conversation';
 import type { PolicySnapshot, PolicyWeights } from '../policy/policy-weights';
 import { textsOf } from '../policy/token-texts';
 
@@ -34,7 +35,8 @@ export interface OutsidePolicyParts {
   ensureServed(): Promise<void>;
 }
 
-type Prompt = Pick<RenderedPrompt<{ sha256: string; tokens: number }>, 'tokenIds' | 'images'>;
+type Prompt = Pick<RenderedPrompt<{ sha256: string; tokens: number }>, 'tokenIds' | 'images'> &
+  Pick<SamplerRequest, 'conversation'>;
 
 const LATEST = 'latest';
 const MAX_SEED = 2 ** 31 - 1;
@@ -81,6 +83,7 @@ export class OutsidePolicy implements ServedPolicy {
       seed: request.seed ?? randomInt(MAX_SEED),
       // Nobody waits for an answer whose caller is gone.
       signal: request.signal,
+      conversation: prompt.conversation,
     });
     listener?.begins({ model, digest: snapshot.digest, promptTokenIds });
     try {
@@ -116,7 +119,8 @@ export class OutsidePolicy implements ServedPolicy {
     const { renderer, tokenizer, imageTokenId } = this.parts;
     if (prompt.kind === 'conversation') {
       const { messages, images, tools } = prompt.conversation;
-      return renderer.renderPngs(messages, images, tools.length === 0 ? undefined : tools);
+      const rendered = await renderer.renderPngs(messages, images, tools.length === 0 ? undefined : tools);
+      return { ...rendered, conversation: conversationOf(renderer, prompt.conversation, rendered) };
     }
     const tokenIds =
       prompt.kind === 'tokens'

@@ -13,6 +13,7 @@ import {
   type Tokenizer,
 } from '@ui-rl/models';
 import type { SampleClass, Sampler } from '@ui-rl/plugin-kit';
+import { conversationOf, episodeOf } from './conversation';
 import { Patience } from './patience';
 import type { PolicyWeights } from './policy-weights';
 import type { Screenshots } from './screenshots';
@@ -89,7 +90,7 @@ export class PolicyServer {
   }
 
   private async answer(request: PolicyActRequest, prompt: Prompt, signal: AbortSignal): Promise<ActReply> {
-    const { weights, sampler, imageTokenId } = this.parts;
+    const { weights, sampler, renderer, imageTokenId } = this.parts;
     const policy = await weights.find(request.policy);
     if ('error' in policy) return policy;
     const movable = request.policy === 'latest' && weights.updatesInFlight;
@@ -107,6 +108,8 @@ export class PolicyServer {
         ...(grammar === undefined ? {} : { grammar }),
         class: classOf(request),
         signal,
+        episode: episodeOf(request.requestId),
+        conversation: conversationOf(renderer, request, prompt),
       });
       const { tokenizer } = this.parts;
       const text = tokenizer.decode(result.tokens, { skipSpecialTokens: true });

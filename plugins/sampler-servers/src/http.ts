@@ -1,0 +1,79 @@
+import { SamplerError } from './errors';
+
+/** Where a server is, and what it wants to be shown. */
+export interface Connection {
+  /** `http://host:port`, without a slash at the end. */
+  readonly address: string;
+  readonly apiKey: string | undefined;
+  /** How long an answer may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Ends a request whose answer nobody waits for any more. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A request that came to nothing: another server, or the same one later, may do better. */
+export class ServerFailure extends SamplerError {
+  constructor(
+    message: string,
+    /** HTTP status; undefined where no answer came. */
+    readonly status: number | undefined,
+    options?: ErrorOptions,
+  ) {
+    super('server', message, options);
+  }
+
+  /** Whether nothing can be expected of the server for now. */
+  get isGone(): boolean {
+    return this.status === undefined;
+  }
+}
+
+const SHOWN = 300;
+
+/** The answer to a request, as text; a request that takes too long is cut off, so that the server ends it, too. */
+export async function call(server: Connection, path: string, body?: unknown): Promise<string> {
+  const url = server.address + path;
+  const headers = {
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(server.apiKey === undefined ? {} : { authorization: `Bearer ${server.apiKey}` }),
+  };
+  const late = AbortSignal.timeout(server.timeoutMs);
+  const signal = server.signal === undefined ? late : AbortSignal.any([late, server.signal]);
+  let response: Response;
+  let text: string;
+  try {
+    const method = body === undefined ? 'GET' : 'POST';
+    response = await fetch(url, { method, headers, signal, body: JSON.stringify(body), redirect: 'error' });
+    text = await response.text();
+  } catch (cause) {
+    server.signal?.throwIfAborted();
+    const why = late.aborted ? `gave no answer within ${server.timeoutMs / 1000} s` : reasonOf(cause);
+    throw new ServerFailure(`${url} ${why}`, undefined, { cause });
+  }
+  if (response.ok) return text;
+  const message = `${url} answered ${response.status}: ${text.trim().slice(0, SHOWN) || 'nothing more'}`;
+  const mayPass = response.status >= 500 || [404, 408, 429].includes(response.status);
+  if (mayPass) throw new ServerFailure(message, response.status);
+  const isKey = response.status === 401 || response.status === 403;
+  throw isKey
+    ? new SamplerError('server', `${message}. Is its key in UIRL_SAMPLER_KEYS of the learner?`)
+    : new SamplerError('request', message);
+}
+
+/** {@link call}, with an answer in JSON. */
+export async function callJson(server: Connection, path: string, body?: unknown): Promise<unknown> {
+  const text = await call(server, path, body);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new ServerFailure(`${server.address + path} answered no JSON: ${text.slice(0, SHOWN)}`, 200, {
+      cause,
+    });
+  }
+}
+
+/** What `fetch` says lies in the cause of its error. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+  return `cannot be reached: ${cause?.code ?? cause?.message ?? message}`;
+}

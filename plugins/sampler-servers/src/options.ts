@@ -1,0 +1,70 @@
+import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { Above, Doc, Fits, type RunView } from '@ui-rl/plugin-kit';
+
+/** What servers of every kind are told by a run file. */
+export class ServerOptions {
+  @Doc('addresses of the servers, http://host:port; the least busy one is asked, an episode stays on one')
+  @Fits(
+    'a list of addresses such as http://host:8000, none twice',
+    (value) =>
+      Array.isArray(value) &&
+      new Set(value).size === value.length &&
+      value.length > 0 &&
+      value.every(isAddress),
+    (text) => text.split(','),
+  )
+  servers: string[];
+
+  @Doc(
+    'folder of adapters (UIRL_ADAPTERS_DIR of the learner) as the servers see it; default: under the same path',
+  )
+  @IsOptional()
+  @IsString()
+  adapters_path?: string;
+
+  @Doc('mean difference of log-probabilities between server and engine up to which it counts as rounding')
+  @Above(0)
+  probe_tolerance = 0.05;
+
+  @Doc('longest time for one answer of a server, in milliseconds')
+  @IsInt()
+  @Min(1)
+  request_timeout_ms = 120_000;
+
+  @Doc('how often a server that does not answer is looked for again, in milliseconds')
+  @IsInt()
+  @Min(1)
+  recheck_ms = 5_000;
+}
+
+export class VllmOptions extends ServerOptions {
+  @Doc(
+    'how adapters get there: endpoint (POST /v1/load_lora_adapter), or resolver (its lora_filesystem_resolver finds them in the folder)',
+  )
+  @IsIn(['endpoint', 'resolver'])
+  load_by: 'endpoint' | 'resolver' = 'endpoint';
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:\/\/[^\s/?#@]+$/.test(value);
+}
+
+/** What a run cannot have that is sampled outside of the engine. */
+export function conflictsOf(name: string, { model, rollout, training }: RunView): string[] {
+  const refused: [boolean, string][] = [
+    [model.use_lora !== true, `sampler ${name} needs model.use_lora true: servers load adapters`],
+    [
+      training.deterministic === true,
+      `training.deterministic needs sampler engine: servers of ${name} sample otherwise each time`,
+    ],
+    [
+      Number(rollout.top_p ?? 1) < 1 || Number(rollout.top_k ?? 0) > 0,
+      `sampler ${name} does not say which tokens a cut has kept: rollout.top_p has to be 1, rollout.top_k 0`,
+    ],
+    [
+      rollout.constrain_actions === true,
+      `rollout.constrain_actions needs sampler engine: ${name} knows no grammar of the actions`,
+    ],
+  ];
+  return refused.flatMap(([isRefused, message]) => (isRefused ? [message] : []));
+}
