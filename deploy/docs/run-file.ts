@@ -73,5 +73,7 @@ function defaultOf({ default: value, required }: DescribedOption): string {
 }
 
 function needsText(needs: DescribedOption['needs']): string {
-  return needs === undefined ? '' : `needs \`${needs.option}: ${JSON.stringify(needs.value)}\``;
+  if (needs === undefined) return '';
+  const { option, value } = needs;
+  return `needs \`${value === undefined ? option : `${option}: ${JSON.stringify(value)}`}\``;
 }

@@ -70,6 +70,10 @@ export const RULES: readonly Rule[] = [
     matches: /^npx ui-rl up$/,
     staysAfter: /NATS_CONTEXT=\S+/,
   },
+  {
+    matches: /^npx ui-rl runs episodes /,
+    notRun: 'needs a run with successes; specs of api, monitor and learner have its parts',
+  },
   { matches: /^npx ui-rl train .* --detach$/, prints: /^run \S+/m },
   {
     matches: /^npx ui-rl train .* --model Qwen/,

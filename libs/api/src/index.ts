@@ -55,7 +55,8 @@ export { RunObserver } from './report/run-observer';
 export { bytesText, countText } from './report/sizes';
 export { announceRun } from './run/announce';
 export { checkRun, type RunCheck } from './run/check-run';
-export { findMonitorPage } from './run/monitor-page';
+export { findMonitor, findMonitorPage, type FoundMonitor } from './run/monitor-page';
+export { storeEpisodes, type StoredFile, type StoreEpisodesOptions } from './run/store-episodes';
 export { publishTask } from './run/publish-task';
 export {
   deleteRuns,

@@ -15,6 +15,7 @@ export * from './rollout';
 export * from './run';
 export * from './seeds';
 export * from './storage';
+export * from './stored-episode';
 export * from './task';
 export * from './trajectory';
 export * from './wilson';

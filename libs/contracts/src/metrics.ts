@@ -151,8 +151,11 @@ export const METRICS: readonly MetricInfo[] = [
     'of the time sessions were open, how much nothing was asked of them, as their environments measured it',
   ),
   metric('idle_ratio/learner', 'share', 'of time/total, how long the trainer waited for episodes'),
+  metric('warm_start/epoch', 'epochs', 'passes over the stored episodes, or pairs, that are done'),
+  metric('warm_start/done_frac', 'share', 'of the steps of the warm start'),
+  metric('warm_start/episodes', 'episodes', 'stored episodes of the step (training.warm_start)'),
   metric('progress/batch', 'steps', 'steps so far, a batch each'),
-  metric('progress/done_frac', 'share', 'of training.max_steps'),
+  metric('progress/done_frac', 'share', 'of training.max_steps, the warm start aside'),
   metric('time/train', 's', 'passes and optimizer steps'),
   metric(
     'time/waiting_for_episodes',

@@ -1,5 +1,5 @@
 /** What the queries answer: plain data, times as ISO 8601, ready to be sent as JSON. */
-import type { PolicySpan, Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+import type { PolicySpan, Purpose, RolloutRequest, Trajectory, TrajectoryStatus } from '@ui-rl/contracts';
 
 export interface EvaluationView {
   evaluationId: string;
@@ -117,6 +117,13 @@ export interface EpisodeFilter {
   before?: string;
   /** At most 200. */
   limit?: number;
+}
+
+/** Episodes as they were published. */
+export interface TrajectoryPage {
+  trajectories: Trajectory[];
+  /** Asks for the next page; null on the last. */
+  cursor: string | null;
 }
 
 export interface EpisodeSummary {

@@ -6,6 +6,7 @@ import {
   type ComponentChoice,
   type ComponentKind,
   type ComponentRegistry,
+  type LossInput,
   type OptionsClass,
   type PolicyLossComponent,
   type RunView,
@@ -28,6 +29,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   checkLogPath(run, refuse);
   checkPace(run, refuse);
   checkGrammar(run, registry, refuse);
+  checkWarmStart(run, registry, refuse);
   checkComponents(run, registry, refuse);
   return problems;
 }
@@ -76,7 +78,8 @@ function goesWith(loss: PolicyLossComponent, advantage: AdvantageComponent): boo
 }
 
 function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
-  if (training.max_steps === 0 && training.max_minutes === 0) {
+  const { max_steps, max_minutes, warm_start } = training;
+  if (max_steps === 0 && max_minutes === 0 && !warm_start.only) {
     refuse('the training has no end: give training.max_steps or training.max_minutes');
   }
   if (training.num_substeps > training.groups_per_batch) {
@@ -137,6 +140,33 @@ function checkGrammar({ model, rollout }: RunFile, registry: ComponentRegistry, 
   if (!rollout.constrain_actions || registry.moduleOf('action-dialect', choice.name) !== undefined) return;
   if (registry.create('action-dialect', choice, {}).grammar === undefined) {
     refuse(`rollout.constrain_actions is true, but model.action_format ${choice.name} has no grammar`);
+  }
+}
+
+/** What is known of the tokens of stored episodes. */
+const STORED_INPUTS: readonly LossInput[] = ['old_logprobs', 'sample_logprobs', 'reference_logprobs'];
+
+function checkWarmStart(
+  { training: { warm_start } }: RunFile,
+  registry: ComponentRegistry,
+  refuse: Refuse,
+): void {
+  if (warm_start.episodes === undefined) return;
+  const { name, inputs, scope, trains } = registry.get('policy-loss', warm_start.loss.name);
+  if (trains === 'critic') refuse(`training.warm_start.loss is ${name}, which trains no policy`);
+  const unknown = inputs.filter((input) => !STORED_INPUTS.includes(input));
+  if (unknown.length > 0) {
+    refuse(
+      `training.warm_start.loss is ${name}, which reads ${unknown.join(' and ')}: stored episodes have none`,
+    );
+  }
+  if (scope === 'pair' && warm_start.reward_threshold !== 0) {
+    refuse(
+      `training.warm_start.reward_threshold would have no effect: ${name} compares the episodes of pairs, whatever their return`,
+    );
+  }
+  if (warm_start.steps !== undefined && warm_start.epochs !== 1) {
+    refuse('training.warm_start.epochs would have no effect beside training.warm_start.steps');
   }
 }
 

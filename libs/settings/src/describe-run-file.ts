@@ -2,6 +2,7 @@ import {
   describeOptions,
   type ComponentKind,
   type ComponentRegistry,
+  type NeedsNote,
   type OptionInfo,
 } from '@ui-rl/plugin-kit';
 import { flagsOf, OptionIndex, parentOf, type IndexedOption } from './option-index';
@@ -23,7 +24,7 @@ export interface DescribedOption {
   choices?: readonly unknown[];
   secret?: boolean;
   /** Another option of the group, and the value it must have for this one to have an effect. */
-  needs?: { option: string; value: unknown };
+  needs?: NeedsNote;
   /** What kind of component it chooses. */
   choice?: { kind: ComponentKind; many: boolean };
 }
@@ -33,7 +34,7 @@ export interface DescribedGroup {
   path: string;
   doc: string;
   /** What it needs to have an effect, as options may. */
-  needs?: { option: string; value: unknown };
+  needs?: NeedsNote;
   options: readonly DescribedOption[];
 }
 
@@ -70,7 +71,10 @@ export function describeComponents(registry: ComponentRegistry): DescribedCompon
   const { options } = new OptionIndex(registry);
   return registry.all().map(({ component, file }) => {
     const { kind, name, description = '' } = component;
-    const own = options.filter(({ owner }) => owner?.kind === kind && owner.component === name);
+    const own = options
+      .filter(({ owner }) => owner?.kind === kind && owner.component === name)
+      // Where components of a kind may be chosen in several places, as they are named in the first.
+      .filter(({ info }, at, all) => all.findIndex((other) => other.info.name === info.name) === at);
     const infos = describeOptions(registry.optionsOf(component));
     return {
       kind,

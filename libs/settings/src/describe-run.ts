@@ -3,7 +3,9 @@ import type { ConfigurationGroup, ConfiguredOption } from '@ui-rl/contracts';
 import {
   choiceKey,
   describeOptions,
+  isNeedMet,
   isRecord,
+  needInWords,
   type ComponentRegistry,
   type OptionInfo,
   type OptionsClass,
@@ -157,8 +159,8 @@ class RunDescription {
 /** The place of an option within that of its group or component. */
 function placeOf({ name, needs }: OptionInfo, siblings: Given, place: Place): Place {
   const path = join(place.path, name);
-  const unmet = needs !== undefined && siblings[needs.option] !== needs.value;
-  const reason = unmet ? `needs ${join(place.path, needs.option)} ${String(needs.value)}` : undefined;
+  const unmet = needs !== undefined && !isNeedMet(needs, siblings);
+  const reason = unmet ? `needs ${needInWords(needs, join(place.path, needs.option))}` : undefined;
   const ineffective = place.ineffective ?? reason;
   return { ...place, path, ...(ineffective === undefined ? {} : { ineffective }) };
 }

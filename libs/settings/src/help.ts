@@ -5,20 +5,32 @@ import {
   type DescribedComponent,
   type DescribedOption,
 } from './describe-run-file';
+import { parentOf } from './option-index';
 
 /** Every option of the run file by group, each choice with its components and their options, as `--help` prints them. */
 export function optionsHelp(registry: ComponentRegistry): string {
   const { groups, components } = describeRunFile(registry);
+  const choices = groups.flatMap(({ options }) => options).filter(({ choice }) => choice !== undefined);
   return groups
     .filter(({ options }) => options.length > 0)
     .map(({ path, doc, options }) => {
       const title = path === '' ? '' : `${path}: ${doc}\n`;
-      return `${title}${options.map((option) => optionHelp(option, components)).join('\n')}\n`;
+      return `${title}${options.map((option) => optionHelp(option, components, choices)).join('\n')}\n`;
     })
     .join('\n');
 }
 
-function optionHelp(option: DescribedOption, components: readonly DescribedComponent[]): string {
+/** @param choices all there are: components are listed where their kind is chosen first */
+function optionHelp(
+  option: DescribedOption,
+  components: readonly DescribedComponent[],
+  choices: readonly DescribedOption[],
+): string {
+  const first = choices.find(({ choice }) => choice?.kind === option.choice?.kind);
+  if (first !== undefined && first.path !== option.path) {
+    const others = `as of --${first.path}; their options stand beside it: --${parentOf(option.path)}.<option>`;
+    return lines(option, '  ', [option.doc, expectedOf(option), others]);
+  }
   const own = lines(option, '  ', [option.doc, expectedOf(option)]);
   const chosen = components.filter(({ kind }) => kind === option.choice?.kind);
   return [own, ...chosen.map((component) => choiceHelp(component))].join('\n');

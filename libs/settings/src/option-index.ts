@@ -102,10 +102,15 @@ export class OptionIndex {
   }
 }
 
-/** Flags besides `--<path>`: aliases, and for options of components their own names, alone and beside the choice. */
+/**
+ * Flags besides `--<path>`: aliases, and for options of components their own names beside the choice, and alone, where the choice stands
+ * in no inner group: `--clip_high` means that of `algorithm.loss`.
+ */
 export function flagsOf({ path, info, owner }: IndexedOption): string[] {
-  const own = owner === undefined ? [] : [join(parentOf(owner.choice), info.name), info.name];
-  return [...new Set([path, ...info.aliases, ...own])];
+  if (owner === undefined) return [...new Set([path, ...info.aliases])];
+  const group = parentOf(owner.choice);
+  const beside = join(group, info.name);
+  return [...new Set(group.includes('.') ? [path, beside] : [path, ...info.aliases, beside, info.name])];
 }
 
 export function join(group: string, name: string): string {

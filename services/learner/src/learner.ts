@@ -123,10 +123,10 @@ export class Learner {
 
   /** Trains what is complete. */
   private advance(): void {
-    const { loop, options } = this.parts;
+    const { loop } = this.parts;
     loop
       .advance()
-      .then(() => (loop.reachedMaxSteps ? this.finish(`${options.maxSteps} steps are done`) : undefined))
+      .then(() => (loop.reachedMaxSteps ? this.finish(`${loop.steps} steps are done`) : undefined))
       .catch((error: unknown) => (error instanceof Untrainable ? this.end(error) : this.fail(error)));
   }
 

@@ -1,9 +1,28 @@
 import type { PromptStyle } from '@ui-rl/actions';
 import type { HubOptions } from '@ui-rl/models';
-import type { ComponentChoice, TrainedModel } from '@ui-rl/plugin-kit';
+import type { ComponentChoice, TaskSourceChoice, TrainedModel } from '@ui-rl/plugin-kit';
 import type { Uploads } from './checkpoints/checkpoint-store';
 import type { IfLogDirExists } from './run-folder';
 import type { AlgorithmOptions } from './training/algorithm';
+
+/** Supervised training on stored episodes, before reinforcement learning begins. */
+export interface WarmStartOptions {
+  /** File of episodes. */
+  episodes: string;
+  loss: ComponentChoice;
+  /** Episodes whose return exceeds it are imitated. */
+  rewardThreshold: number;
+  /** Episodes, or pairs, of a step. */
+  batchSize: number;
+  epochs: number;
+  /** Instead of epochs. */
+  steps?: number | undefined;
+  learningRate: number;
+  /** The run ends with it. */
+  only: boolean;
+  /** Sources of the tasks that are evaluated: nothing is learnt from them. */
+  evaluationTasks: TaskSourceChoice[];
+}
 
 /** What the learner needs to know about a run. */
 export interface LearnerOptions {
@@ -33,6 +52,7 @@ export interface LearnerOptions {
   /** Groups of each step that are written as pages for people. */
   groupsToLog: number;
   algorithm: AlgorithmOptions;
+  warmStart?: WarmStartOptions;
   /** Address of the checkpoint whose weights the run begins with; default: fresh ones. */
   loadCheckpoint?: string;
   /** The renderer that messages are expected to go through; default: whichever the model has. */
@@ -58,7 +78,7 @@ export interface LearnerOptions {
   maxReplacedGroups: number;
   /** Tries at one episode before its place in the group stays empty. */
   maxAttempts: number;
-  /** The run ends after so many steps, unless 0. */
+  /** The run ends after so many steps, those of the warm start aside, unless 0. */
   maxSteps: number;
   /** The run ends so many minutes after training began, unless 0. */
   maxMinutes: number;

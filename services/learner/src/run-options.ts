@@ -1,10 +1,18 @@
 import type { RunFile } from '@ui-rl/settings';
 import type { TrainedModel } from '@ui-rl/plugin-kit';
-import type { LearnerOptions } from './options';
+import type { LearnerOptions, WarmStartOptions } from './options';
 import type { AlgorithmOptions } from './training/algorithm';
 
 /** Where a run file names components that the learner makes. The checkpoint a run begins with is fetched by those that begin. */
-export const LEARNER_USES = ['model.action_format', 'engine', 'sampler', 'algorithm', 'training', 'logging'];
+export const LEARNER_USES = [
+  'model.action_format',
+  'engine',
+  'sampler',
+  'algorithm',
+  'training',
+  'eval_tasks',
+  'logging',
+];
 
 /** Set by the machine, not by the run. */
 export type MachineOptions = Pick<
@@ -34,6 +42,7 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     trackers: run.logging.trackers,
     groupsToLog: run.logging.num_groups_to_log,
     algorithm: algorithmOptions(run),
+    warmStart: warmStartOptions(run),
     trainable: trainableOf(model),
     maxRows: rollout.concurrency,
     maxSequence: model.max_sequence,
@@ -83,6 +92,18 @@ function overlongOptions(
   { max_tokens: maxTokens }: RunFile['rollout'],
 ): AlgorithmOptions['overlong'] {
   return buffer === 0 ? undefined : { maxTokens, buffer, penalty };
+}
+
+function warmStartOptions({ training: { warm_start }, eval_tasks }: RunFile): WarmStartOptions | undefined {
+  const { episodes, loss, epochs, steps, only } = warm_start;
+  if (episodes === undefined) return undefined;
+  return {
+    ...{ episodes, loss, epochs, steps, only },
+    rewardThreshold: warm_start.reward_threshold,
+    batchSize: warm_start.batch_size,
+    learningRate: warm_start.learning_rate,
+    evaluationTasks: eval_tasks,
+  };
 }
 
 function trainableOf({ use_lora, lora }: RunFile['model']): TrainedModel['trainable'] {

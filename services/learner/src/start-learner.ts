@@ -43,7 +43,11 @@ import { BatchTrainer } from './training/batch-trainer';
 import { GroupDemand } from './training/group-demand';
 import { Progress } from './training/progress';
 import { StepReports } from './training/step-reports';
+import { openStored } from './training/stored/open-stored';
+import type { StoredEpisodes } from './training/stored/stored-episodes';
+import { WarmStart } from './training/stored/warm-start';
 import { TrainingLoop } from './training/training-loop';
+import type { SequenceContext } from './training/turn-data';
 import { RunWarnings } from './warnings';
 
 export interface StartOptions {
@@ -61,6 +65,8 @@ export interface StartOptions {
 interface Machinery {
   algorithm: Algorithm;
   folder: PromptFolder;
+  /** Episodes of the warm start. */
+  stored: StoredEpisodes | undefined;
   screenshots: Screenshots;
   engine: Engine;
   sampler: Sampler;
@@ -80,7 +86,7 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
     const runFolder = await folderOf(start);
     const stood = await readState(start, runFolder);
     const model = await modelOf(start, stood.state);
-    machinery = await startMachinery(start, model.dir, stood.state?.device);
+    machinery = await startMachinery(start, model.dir, stood.state);
     const { device } = await machinery.engine.info();
     const progress = progressOf(runId, stood, model.base, device);
     return await resumeRun(start, machinery, { ...stood, progress, runFolder });
@@ -95,13 +101,17 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
 async function startMachinery(
   { bus, run, options, components }: StartOptions,
   modelDir: string,
-  device: string | undefined,
+  state: LearnerState | undefined,
 ): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
   const folder = await loadPromptFolder(modelDir);
   checkRenderer(options, folder);
   const blobs = bus.blobs.of(run.record.runId);
-  const screenshots = new Screenshots(folder.imageProcessor, (sha256) => blobs.get(sha256));
+  const stored = await openStored(options, folder, components, state, new RunWarnings(bus, run.record.runId));
+  const screenshots = new Screenshots(
+    folder.imageProcessor,
+    async (sha256) => (await stored?.image(sha256)) ?? blobs.get(sha256),
+  );
   const { trainable, maxRows, maxSequence, deterministic, seed } = options;
   const engine = await components.create('engine', options.engine, {
     modelDir,
@@ -110,7 +120,7 @@ async function startMachinery(
     maxSequence,
     deterministic,
     seed,
-    device,
+    device: state?.device,
     componentFiles: components.files,
     fetchImage: (sha256) => screenshots.bytesOf(sha256),
     log,
@@ -128,7 +138,7 @@ async function startMachinery(
       log,
     });
     refuseUpdatesInFlight(options, sampler);
-    return { algorithm, folder, screenshots, engine, sampler };
+    return { algorithm, folder, stored, screenshots, engine, sampler };
   } catch (error) {
     await engine.stop();
     throw error;
@@ -331,13 +341,15 @@ interface Training {
 }
 
 function trainingOf(
-  { bus, run, options, lease }: StartOptions,
-  { algorithm, engine, folder, screenshots }: Machinery,
+  start: StartOptions,
+  machinery: Machinery,
   { checkpoints, progress, runFolder }: Resumed,
   weights: PolicyWeights,
   trackers: Trackers,
 ): Training {
+  const { bus, run, options, lease } = start;
   const { runId } = run.record;
+  const { engine, folder, screenshots } = machinery;
   const { groupSize, maxAttempts } = options;
   const { imageTokenId, vocabSize } = folder.family.shape;
   const warnings = new RunWarnings(bus, runId);
@@ -363,11 +375,15 @@ function trainingOf(
     missingScreenshot: (hashes) => screenshots.missingOf(hashes),
     groupsRequested: () => demand.groupsRequested,
   });
-  const trainer = new BatchTrainer(engine, algorithm, {
+  const context = {
     imageTokenId,
-    imagesOfPrompt: (hashes) => screenshots.ofPrompt(hashes),
+    imagesOfPrompt: (hashes: readonly string[]) => screenshots.ofPrompt(hashes),
     maxStepsOffPolicy: options.maxStepsOffPolicy,
-  });
+  };
+  const warmStart = warmStartOf(start, machinery, context);
+  progress.warmStartSteps = warmStart?.steps ?? progress.warmStartSteps;
+  const algorithm = delayed(machinery.algorithm, progress.warmStartSteps);
+  const trainer = new BatchTrainer(engine, algorithm, context);
   const reports = new StepReports({
     ...{ runId, bus, progress, weights, checkpoints, trackers, warnings },
     episodeLog: new EpisodeLog({
@@ -387,6 +403,7 @@ function trainingOf(
       progress,
       weights,
       trainer,
+      warmStart,
       checkpoints,
       demand,
       reports,
@@ -399,6 +416,21 @@ function trainingOf(
     isOver: () => loop.finished,
   });
   return { intake, demand, reports, loop, lost, stragglers };
+}
+
+function warmStartOf(
+  { options: { warmStart, seed }, components }: StartOptions,
+  { stored, ...machinery }: Machinery,
+  context: SequenceContext,
+): WarmStart | undefined {
+  if (warmStart === undefined || stored === undefined) return undefined;
+  return new WarmStart(warmStart, { ...machinery, stored, components, context, seed });
+}
+
+/** The schedule of an algorithm begins after so many steps. */
+function delayed(algorithm: Algorithm, steps: number): Algorithm {
+  const { schedule } = algorithm;
+  return { ...algorithm, schedule: { factor: (step) => schedule.factor(step - steps) } };
 }
 
 /** Loads the newest weights, or keeps those the run begins with; serves them, and reports where the run stands. */
@@ -415,7 +447,11 @@ async function begin(
   const { checkpoints, state, progress, engine, weights, trackers, demand, reports, loop, runFolder } = parts;
   const { step } = progress;
   if (state !== undefined) {
-    await engine.loadState({ model: 'policy', dir: checkpoints.folder.pathOf(step), optimizer: true });
+    await engine.loadState({
+      model: 'policy',
+      dir: checkpoints.folder.pathOf(step),
+      optimizer: !progress.renewsOptimizer,
+    });
   } else if (runFolder.resumeFrom !== undefined) {
     await engine.loadState({ model: 'policy', dir: runFolder.resumeFrom, optimizer: true });
   } else if (parts.loadFrom !== undefined) {

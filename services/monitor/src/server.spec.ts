@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import { type ConfigurationGroup, MonitorPageReply, runKeys, subjects } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import type { EpisodeDetail, EpisodePage, RunDetail, RunSummary } from '@ui-rl/records';
+import type { EpisodeDetail, EpisodePage, RunDetail, RunSummary, TrajectoryPage } from '@ui-rl/records';
 import { eventually, makeRollout, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
 import { type Monitor, type MonitorOptions, startMonitor } from './server';
 
@@ -87,6 +87,18 @@ test('what is published becomes rows, each rollout once, and the API shows it', 
   expect(await episodesOf(RUN)).toHaveLength(50);
   const episode = await get<EpisodeDetail>(`/api/episodes/${RUN}-r1`);
   expect(episode).toMatchObject({ reward: 1, trainedInStep: 1, turns: [{ tokenIds: [4, 5] }] });
+  const first = await get<TrajectoryPage>(`/api/runs/${RUN}/trajectories?purpose=train`);
+  const rest = await get<TrajectoryPage>(
+    `/api/runs/${RUN}/trajectories?purpose=train&before=${encodeURIComponent(first.cursor!)}`,
+  );
+  const all = [...first.trajectories, ...rest.trajectories];
+  expect([first.trajectories.length, rest.trajectories.length, rest.cursor]).toEqual([50, 10, null]);
+  expect(new Set(all.map(({ request }) => request.rolloutId)).size).toBe(60);
+  // As it was published, to the last field.
+  const published = makeTrajectory({ request: makeRollout({ rolloutId: `${RUN}-r7`, runId: RUN }) });
+  const recorded = all.find(({ request }) => request.rolloutId === `${RUN}-r7`);
+  expect(recorded).toEqual(JSON.parse(JSON.stringify(published)));
+  expect(await get(`/api/runs/${RUN}/trajectories?success=no`)).toEqual({ trajectories: [], cursor: null });
 });
 
 test('a run that was announced without explanation is explained by what the monitor knows, without secrets', async () => {

@@ -5,6 +5,7 @@ import { didYouMean } from '../nearest';
 import { isRecord, show } from '../show';
 import { choiceKey } from './choice-key';
 import { describeOptions } from './describe';
+import { isNeedMet, needInWords } from './needs';
 import { showOption, withoutSecrets } from './secrets';
 import type { OptionInfo, OptionsClass } from './types';
 
@@ -105,12 +106,17 @@ class Completion {
   /** Refuses what was written of an option, or of a group, that has no effect beside the others. */
   private refuseUnneeded(info: OptionInfo, value: unknown, siblings: Given, path: string): void {
     const { needs, group, name } = info;
-    if (needs === undefined || value === undefined || siblings[needs.option] === needs.value) return;
+    if (needs === undefined || value === undefined || isNeedMet(needs, siblings)) return;
     const full = join(path, name);
     const inner = group === undefined ? [] : describeOptions(group);
+    const own =
+      info.choice === undefined
+        ? { fallback: info.default, value }
+        : // With all of its options, as a stored run file has them.
+          { fallback: this.valueOf(info, undefined, undefined, full), value: siblings[name] };
     const written: { full: string; fallback: unknown; value: unknown }[] =
       group === undefined
-        ? [{ full, fallback: info.default, value }]
+        ? [{ full, ...own }]
         : inner.map((each) => ({
             full: join(full, each.name),
             fallback: each.default,
@@ -119,7 +125,7 @@ class Completion {
     for (const each of written) {
       // Written with its default it does no harm: a stored run file names every option.
       if (each.value === undefined || isDeepStrictEqual(each.value, each.fallback)) continue;
-      const message = `${each.full} would have no effect: it needs ${join(path, needs.option)} ${String(needs.value)}`;
+      const message = `${each.full} would have no effect: it needs ${needInWords(needs, join(path, needs.option))}`;
       this.refuse('conflict', each.full, message);
     }
   }

@@ -124,11 +124,12 @@ export function Fits(
 }
 
 /**
- * The option does something only where another one of its class has a certain value. Elsewhere it is refused, unless it is written
- * with its default.
+ * The option does something only where another one of its class has a certain value, or is given at all. Elsewhere it is refused,
+ * unless it is written with its default.
  */
-export function Needs(option: string, value: unknown): PropertyDecorator {
-  return (prototype, property) => note(prototype, String(property), { needs: { option, value } });
+export function Needs(option: string, value?: unknown): PropertyDecorator {
+  const needs = value === undefined ? { option } : { option, value };
+  return (prototype, property) => note(prototype, String(property), { needs });
 }
 
 /** A number above a bound. */

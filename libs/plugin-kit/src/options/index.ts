@@ -21,6 +21,7 @@ export {
 } from './decorators';
 export { describeOptions } from './describe';
 export { filesOf, type NamedFile } from './files-of';
+export { isNeedMet, needInWords } from './needs';
 export { fromDescription } from './from-description';
 export { soundsSecret, withoutSecrets, withoutUrlSecrets } from './secrets';
 export type {

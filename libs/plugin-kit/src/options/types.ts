@@ -64,10 +64,10 @@ export interface FileNote {
   checkpoints: boolean;
 }
 
-/** Another option of the same class, and the value it must have. */
+/** Another option of the same class, and the value it must have; without one it must be given. */
 export interface NeedsNote {
   option: string;
-  value: unknown;
+  value?: unknown;
 }
 
 /** What is known of one option, read off its class. */

@@ -55,7 +55,8 @@ export async function listEpisodes(dataSource: DataSource, filter: EpisodeFilter
   return { episodes, cursor: more ? `${last.finishedAt}~${last.id}` : null };
 }
 
-function conditions(filter: EpisodeFilter): { where: string[]; values: unknown[] } {
+/** The episodes `t` that a filter names. */
+export function conditions(filter: EpisodeFilter): { where: string[]; values: unknown[] } {
   const where = ['t.run_id = $1'];
   const values: unknown[] = [filter.runId];
   const add = (condition: (placeholder: string) => string, value: unknown) => {

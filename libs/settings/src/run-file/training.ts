@@ -1,5 +1,6 @@
 import { IsBoolean, IsInt, IsNumber, IsOptional, Min } from 'class-validator';
-import { Above, Choice, Doc, type ComponentChoice } from '@ui-rl/plugin-kit';
+import { Above, Choice, Doc, Group, type ComponentChoice } from '@ui-rl/plugin-kit';
+import { WarmStartGroup } from './warm-start';
 
 export class TrainingGroup {
   @Doc('learning rate after warm-up', { aliases: ['learning_rate'] })
@@ -42,7 +43,7 @@ export class TrainingGroup {
   @Min(1)
   num_minibatches = 1;
 
-  @Doc('the training ends after so many steps; 0 = no limit', {
+  @Doc('the training ends after so many steps, those of the warm start aside; 0 = no limit', {
     aliases: ['max_steps', 'num_iterations', 'training.num_iterations'],
   })
   @IsInt()
@@ -72,4 +73,8 @@ export class TrainingGroup {
   @Doc('the same seed gives the same rewards, step by step', { aliases: ['deterministic'] })
   @IsBoolean()
   deterministic = false;
+
+  @Doc('supervised training before reinforcement learning begins')
+  @Group(() => WarmStartGroup)
+  warm_start: WarmStartGroup;
 }

@@ -3,21 +3,36 @@ import {
   countText,
   deleteRuns,
   endedBefore,
+  findMonitor,
   listRuns,
   showRun,
   stopRun,
+  storeEpisodes,
   withCleanup,
   type MeasuredRun,
   type KnownRun,
 } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import { readCliSettings } from '@ui-rl/settings';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { wholeNumber } from '../flags';
 
 interface Flags {
   json?: boolean;
   dryRun?: boolean;
+}
+
+interface EpisodesFlags extends Flags {
+  out: string;
+  success?: 'yes' | 'no' | 'unknown';
+  task?: string;
+  monitor?: string;
+}
+
+async function monitorOf(bus: BusService, runId: string): Promise<string> {
+  const found = await findMonitor(bus, runId);
+  if ('problem' in found) throw new Error(`the monitor has the episodes, and ${found.problem}`);
+  return found.address;
 }
 
 /** Runs work over a bus of its own, and prints what comes of it. */
@@ -65,6 +80,32 @@ export function runsCommand(): Command {
       });
       const done = flags.dryRun === true ? 'would be stopped' : 'is stopped';
       return withBus(stop, flags, ({ was }) => `run ${runId} ${done}; it was in phase ${was}`);
+    });
+  runs
+    .command('episodes')
+    .description(
+      'write the training episodes of a run, as its monitor has recorded them, with their screenshots: for training.warm_start.episodes',
+    )
+    .argument('<run>', 'id of the run')
+    .requiredOption('--out <file>', 'file to write (JSON Lines); one that is there is replaced')
+    .addOption(
+      new Option('--success <which>', 'only successes, only failures, or what nobody can judge').choices([
+        ...['yes', 'no', 'unknown'],
+      ]),
+    )
+    .option('--task <text>', 'only tasks with this in their id or description')
+    .option('--monitor <url>', 'address of the monitor (default: the one of the broker)')
+    .option('--json', 'as JSON')
+    .action((runId: string, { monitor, ...flags }: EpisodesFlags) => {
+      const { token } = readCliSettings().monitor;
+      const store = async (bus: BusService) =>
+        storeEpisodes({ ...flags, runId, token, monitor: monitor ?? (await monitorOf(bus, runId)) });
+      return withBus(
+        store,
+        flags,
+        ({ path, episodes, images, bytes }) =>
+          `${countText(episodes)} episodes with ${countText(images)} screenshots in ${path} (${bytesText(bytes)})`,
+      );
     });
   runs
     .command('delete')

@@ -15,6 +15,8 @@ export interface LearnerState {
   device?: string | undefined;
   /** Steps trained, a batch each. */
   step: number;
+  /** Of them, the first so many are those of the warm start; absent where there is none. */
+  warmStartSteps?: number;
   /** Digest of the weights that sampled at each step, by step; a trajectory with any other is refused. */
   digests: Record<string, string>;
   /** Group indices whose episodes are trained or dropped, as ranges: `0-79,81`. */

@@ -47,7 +47,18 @@ export class Group {
     readonly id: string,
     readonly size: number,
     readonly task: Task,
+    /** Sampled for an earlier batch, or for another run: the policy that is trained is not compared with what sampled it. */
+    readonly isReplayed = false,
   ) {}
+
+  /** Episodes that were stored, as a group that is complete. */
+  static replayed(index: number, id: string, trajectories: readonly Trajectory[]): Group {
+    const group = new Group(index, id, trajectories.length, trajectories[0].request.task, true);
+    trajectories.forEach((trajectory, indexInGroup) =>
+      group.add({ ...trajectory, request: { ...trajectory.request, indexInGroup } }),
+    );
+    return group;
+  }
 
   /** Invalid episodes so far. */
   get invalid(): number {

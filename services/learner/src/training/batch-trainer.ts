@@ -62,9 +62,10 @@ export class BatchTrainer {
     const movedSince = this.algorithm.computePostKl ? await this.movement(parts.flat()) : undefined;
     const results: Record<string, number>[] = [];
     let newest = digest;
+    const replayed = new Set(groups.filter(({ isReplayed }) => isReplayed).flatMap(turnsOf));
     for (const part of parts) {
       if (part.length === 0) continue;
-      const result = await this.optimizerStep(part, learningRate);
+      const result = await this.optimizerStep(part, learningRate, replayed);
       results.push(result.metrics);
       newest = result.digest;
     }
@@ -205,6 +206,7 @@ export class BatchTrainer {
   private async optimizerStep(
     part: readonly TrainedTurn[],
     learningRate: number,
+    replayed: ReadonlySet<Turn>,
   ): Promise<{ metrics: Record<string, number>; digest: string }> {
     const { loss, lossComponent, lossInputs, regularizers, optimizer, maxGradNorm, minibatches } =
       this.algorithm;
@@ -222,10 +224,13 @@ export class BatchTrainer {
       minPasses: minibatches,
     });
     const updated = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });
-    const compared = part.map(({ sequence }, index) => ({
-      sampled: sequence.turn.logprobs,
-      trained: atSampledTokens(sequence, passes.logprobs[owners[index]]),
-    }));
+    const compared = part
+      .map(({ sequence }, index) => ({
+        sequence,
+        trained: atSampledTokens(sequence, passes.logprobs[owners[index]]),
+      }))
+      .filter(({ sequence }) => !replayed.has(sequence.turn))
+      .map(({ sequence, trained }) => ({ sampled: sequence.turn.logprobs, trained }));
     const metrics = {
       ...optimizerMetrics({ ...passes.metrics, ...updated.metrics }, compared),
       'optim/samples': part.length,
@@ -234,4 +239,8 @@ export class BatchTrainer {
     };
     return { metrics, digest: updated.weights.digest };
   }
+}
+
+function turnsOf({ trajectories }: Group): Turn[] {
+  return trajectories.flatMap(({ turns }) => turns);
 }

@@ -8,7 +8,7 @@ export interface GroupDemandParts {
   runId: string;
   bus: BusService;
   lease: Pick<Lease, 'epoch'>;
-  options: Pick<LearnerOptions, 'groupsPerBatch' | 'maxSteps' | 'maxStepsOffPolicy'>;
+  options: Pick<LearnerOptions, 'groupsPerBatch' | 'maxSteps' | 'maxStepsOffPolicy' | 'warmStart'>;
   progress: Progress;
   weights: PolicyWeights;
 }
@@ -56,7 +56,8 @@ export class GroupDemand {
 
   private needed(replacedNow = 0): number {
     const { options, progress } = this.parts;
-    const ahead = progress.step + 1 + options.maxStepsOffPolicy;
+    if (progress.isWarmingUp || options.warmStart?.only === true) return 0;
+    const ahead = progress.batches + 1 + options.maxStepsOffPolicy;
     const batches = options.maxSteps > 0 ? Math.min(ahead, options.maxSteps) : ahead;
     return batches * options.groupsPerBatch + progress.replacedGroups + replacedNow;
   }

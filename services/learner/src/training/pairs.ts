@@ -9,19 +9,26 @@ import type { PerTurn } from './experience';
  * Turns of the other episodes are in no pair.
  */
 export function pairsOf(group: Group, advantages: PerTurn): Map<Turn, NonNullable<Datum['pair']>> {
-  const ranked = group.trajectories
+  const episodes = group.trajectories
     .map(({ turns }) => ({ turns, advantage: meanAdvantage(turns, advantages) }))
-    .filter(({ advantage }) => Number.isFinite(advantage))
-    .toSorted((a, b) => b.advantage - a.advantage);
+    .filter(({ advantage }) => Number.isFinite(advantage));
   const pairs = new Map<Turn, NonNullable<Datum['pair']>>();
-  for (let place = 0; place < Math.floor(ranked.length / 2); place += 1) {
-    const [chosen, rejected] = [ranked[place], ranked[ranked.length - 1 - place]];
-    if (chosen.advantage === rejected.advantage) break;
+  rankedPairs(episodes, ({ advantage }) => advantage).forEach(([chosen, rejected], place) => {
     const id = `${group.id}/${place}`;
     for (const turn of chosen.turns) pairs.set(turn, { id, side: 'chosen' });
     for (const turn of rejected.turns) pairs.set(turn, { id, side: 'rejected' });
-  }
+  });
   return pairs;
+}
+
+/** The item of the highest score with that of the lowest, then the next ones, while they differ: the better one first. */
+export function rankedPairs<T>(items: readonly T[], scoreOf: (item: T) => number): [T, T][] {
+  const ranked = items.toSorted((a, b) => scoreOf(b) - scoreOf(a));
+  const pairs = Array.from({ length: Math.floor(ranked.length / 2) }, (_, place): [T, T] => [
+    ranked[place],
+    ranked[ranked.length - 1 - place],
+  ]);
+  return pairs.filter(([better, worse]) => scoreOf(better) > scoreOf(worse));
 }
 
 /** NaN where the episode is not trained on, or has no token. */

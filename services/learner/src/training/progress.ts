@@ -9,6 +9,8 @@ const KEPT_DIGESTS = 1000;
 /** How far a run has come: what has to survive the end of the process. */
 export class Progress {
   step = 0;
+  /** Steps of the warm start, which come before those of reinforcement learning. */
+  warmStartSteps = 0;
   replacedGroups = 0;
   /** Of settled groups. */
   readonly counts = { trajectories: 0, invalid: 0, trainedEpisodes: 0, trainedTokens: 0 };
@@ -30,12 +32,27 @@ export class Progress {
   static from(state: LearnerState, model: BaseModel, device: string): Progress {
     const progress = new Progress(state.runId, model, state.device ?? device);
     progress.step = state.step;
+    progress.warmStartSteps = state.warmStartSteps ?? 0;
     progress.replacedGroups = state.replacedGroups;
     Object.assign(progress.counts, state.counts);
     progress.settled = IndexSet.parse(state.settledGroups);
     progress.digests = { ...state.digests };
     progress.lastStep = state.lastStep;
     return progress;
+  }
+
+  get isWarmingUp(): boolean {
+    return this.step < this.warmStartSteps;
+  }
+
+  /** Steps of reinforcement learning so far. */
+  get batches(): number {
+    return Math.max(0, this.step - this.warmStartSteps);
+  }
+
+  /** Whether the warm start is over and the next step begins with an optimizer of its own. */
+  get renewsOptimizer(): boolean {
+    return this.warmStartSteps > 0 && this.step === this.warmStartSteps;
   }
 
   /** Settles a group that is not trained, with so many episodes; another one is requested in its place. */
@@ -70,6 +87,7 @@ export class Progress {
       model: this.model,
       device: this.device,
       step: this.step,
+      ...(this.warmStartSteps === 0 ? {} : { warmStartSteps: this.warmStartSteps }),
       digests: this.digests,
       settledGroups: this.settled.toString(),
       replacedGroups: this.replacedGroups,

@@ -20,6 +20,7 @@ import { hasLearningSignal } from './learning-signal';
 import type { Progress } from './progress';
 import { stalenessMetrics, tokensOf, type StalenessBound } from './staleness';
 import { environmentMetrics } from './step-metrics';
+import type { WarmStart } from './stored/warm-start';
 import type { StepReports } from './step-reports';
 
 /** Newest checkpoints that are kept, whatever their step: a running evaluation may use one. */
@@ -43,6 +44,8 @@ export interface TrainingLoopParts {
   progress: Progress;
   weights: PolicyWeights;
   trainer: BatchTrainer;
+  /** Undefined where the run has none, or is beyond it. */
+  warmStart: WarmStart | undefined;
   checkpoints: CheckpointStore;
   demand: GroupDemand;
   reports: StepReports;
@@ -76,9 +79,16 @@ export class TrainingLoop {
     return this.finishing !== undefined;
   }
 
+  /** Trained so far. */
+  get steps(): number {
+    return this.parts.progress.step;
+  }
+
   get reachedMaxSteps(): boolean {
     const { options, progress } = this.parts;
-    return options.maxSteps > 0 && progress.step >= options.maxSteps;
+    if (progress.isWarmingUp) return false;
+    if (options.warmStart?.only === true) return true;
+    return options.maxSteps > 0 && progress.batches >= options.maxSteps;
   }
 
   /** Trains what is complete; resolves when there is nothing left. */
@@ -137,6 +147,7 @@ export class TrainingLoop {
   }
 
   private async trainComplete(): Promise<void> {
+    await this.warmUp();
     await this.dropLost(this.lost.splice(0));
     for (let plan = this.plan(); plan !== null && !this.finished; plan = this.plan()) {
       if (plan.failed.length > 0) await this.dropFailed(plan.failed);
@@ -144,6 +155,41 @@ export class TrainingLoop {
       else if (plan.ready) await this.trainTraced(plan);
       else return this.parts.demand.requestReplacements(plan.replaced.length);
     }
+  }
+
+  /** The steps on stored episodes that are left. */
+  private async warmUp(): Promise<void> {
+    const { progress, engine, warmStart } = this.parts;
+    if (warmStart === undefined || !progress.isWarmingUp) return;
+    while (progress.isWarmingUp && !this.finished) await this.trainStored(warmStart);
+    if (progress.renewsOptimizer) {
+      await engine.loadState({ model: 'policy', dir: this.newestCheckpoint, optimizer: false });
+    }
+    this.idleSince = performance.now();
+  }
+
+  private async trainStored(warmStart: WarmStart): Promise<void> {
+    const { progress, weights } = this.parts;
+    const { digest, tokens, metrics, rolloutIds } = await warmStart
+      .train(progress.step, weights.current.digest)
+      .catch((error: unknown) => this.refuseStored(error));
+    this.reach(digest, tokens);
+    await this.commit(digest, rolloutIds, { ...metrics, 'progress/batch': progress.step });
+    await this.report();
+    const loss = metrics['optim/loss'] ?? 0;
+    this.logger.log(`warm start, step ${progress.step} of ${warmStart.steps}: loss ${loss.toFixed(4)}`);
+  }
+
+  /** @throws Untrainable unless another process may go on */
+  private async refuseStored(error: unknown): Promise<never> {
+    if (isBeyondBatch(error) || isOfSystem(error)) throw error;
+    await this.restoreWeights();
+    throw new Untrainable(`the warm start cannot go on: ${describeError(error)}`, { cause: error });
+  }
+
+  private get newestCheckpoint(): string {
+    const { checkpoints, progress } = this.parts;
+    return checkpoints.folder.pathOf(progress.step);
   }
 
   /**
@@ -239,7 +285,6 @@ export class TrainingLoop {
   }
 
   private async trainBatch(plan: BatchPlan): Promise<void> {
-    const { progress, weights, demand, lease } = this.parts;
     const began = performance.now();
     const ages = this.ageMetrics(plan.kept);
     const trained = await this.tryToTrain(plan.trained);
@@ -250,23 +295,39 @@ export class TrainingLoop {
     const rolloutIds = plan.kept.flatMap(({ trajectories }) =>
       trajectories.map(({ request }) => request.rolloutId),
     );
-    const saveBegan = performance.now();
     const waitedMs = began - this.idleSince;
     metrics['time/waiting_for_episodes'] = waitedMs / 1000;
+    const checkpointMs = await this.commit(trained.digest, rolloutIds, metrics);
+    metrics['idle_ratio/learner'] = waitedMs / 1000 / metrics['time/total'];
+    await this.conclude(plan, checkpointMs);
+    this.idleSince = performance.now();
+  }
+
+  /**
+   * Saves and serves what a step has reached, and asks for what the next one needs.
+   * @param digest of the weights now
+   * @param metrics get the times of all this
+   * @returns ms it took
+   */
+  private async commit(
+    digest: string,
+    rolloutIds: string[],
+    metrics: Record<string, number>,
+  ): Promise<number> {
+    const { progress, weights, demand, lease } = this.parts;
+    const began = performance.now();
     progress.lastStep = { epoch: lease.epoch, rolloutIds, metrics };
     await weights.publish(progress.step);
     const { uploadMs } = await this.save();
     await lease.confirm();
-    await weights.activate(progress.step, trained.digest);
+    await weights.activate(progress.step, digest);
     await demand.announce();
     const ended = performance.now();
-    metrics['time/checkpoint'] = (ended - saveBegan) / 1000;
+    metrics['time/checkpoint'] = (ended - began) / 1000;
     metrics['time/upload'] = uploadMs / 1000;
     metrics['time/total'] = (ended - this.lastStepEnded) / 1000;
-    metrics['idle_ratio/learner'] = waitedMs / (ended - this.lastStepEnded);
     this.lastStepEnded = ended;
-    await this.conclude(plan, ended - saveBegan);
-    this.idleSince = performance.now();
+    return ended - began;
   }
 
   /** Undefined where the batch cannot be trained; its episodes are dead letters then. */
@@ -286,12 +347,12 @@ export class TrainingLoop {
 
   /** As before the batch, whose first optimizer steps may have been taken. Rejects where the engine itself is broken. */
   private async restoreWeights(): Promise<void> {
-    const { engine, checkpoints, progress } = this.parts;
+    const { engine, progress } = this.parts;
     await engine.discardGradients('policy');
     await engine.loadState({
       model: 'policy',
-      dir: checkpoints.folder.pathOf(progress.step),
-      optimizer: true,
+      dir: this.newestCheckpoint,
+      optimizer: !progress.renewsOptimizer,
     });
   }
 
@@ -324,8 +385,7 @@ export class TrainingLoop {
 
   private advanceProgress(plan: BatchPlan, digest: string, tokens: number): void {
     const { progress } = this.parts;
-    progress.step += 1;
-    progress.produced(progress.step, digest);
+    this.reach(digest, tokens);
     progress.replacedGroups += plan.replaced.length;
     for (const group of [...plan.kept, ...plan.replaced]) {
       progress.settled.add(group.index);
@@ -333,6 +393,13 @@ export class TrainingLoop {
       progress.counts.invalid += group.invalid;
     }
     progress.counts.trainedEpisodes += plan.kept.reduce((sum, group) => sum + group.trajectories.length, 0);
+  }
+
+  /** The weights of the next step are there. */
+  private reach(digest: string, tokens: number): void {
+    const { progress } = this.parts;
+    progress.step += 1;
+    progress.produced(progress.step, digest);
     progress.counts.trainedTokens += tokens;
   }
 
@@ -345,7 +412,7 @@ export class TrainingLoop {
       'async/stragglers': stragglers.takeReplaced(),
       'env/all/invalid_share': trajectories === 0 ? 0 : invalid / trajectories,
       'progress/batch': progress.step,
-      ...(options.maxSteps > 0 ? { 'progress/done_frac': progress.step / options.maxSteps } : {}),
+      ...(options.maxSteps > 0 ? { 'progress/done_frac': progress.batches / options.maxSteps } : {}),
     };
   }
 
@@ -356,23 +423,36 @@ export class TrainingLoop {
     return { ...metrics, 'async/tokens_masked': masked, 'async/groups_too_old': this.tooOld.groups };
   }
 
-  /** The step is durable: reports it, acknowledges its episodes, and deletes checkpoints that are not kept. */
-  private async conclude(plan: BatchPlan, checkpointMs: number): Promise<void> {
-    const { buffer, progress, reports, checkpoints, lease } = this.parts;
-    const { step, lastStep } = progress;
+  /** The step is durable: reports it, lets what it was trained on go, and deletes checkpoints that are not kept. */
+  private async report(settle: () => void = () => undefined): Promise<void> {
+    const { reports, checkpoints, lease } = this.parts;
     await lease.ensure();
     await reports.trackLastStep(new Date().toISOString());
     await reports.publishLastStep();
-    reports.logEpisodes(plan.kept);
-    const settled = [...plan.kept, ...plan.replaced];
-    buffer.settle(settled);
-    await reports.warnOfDrift();
+    settle();
     await checkpoints.prune(KEPT_NEWEST);
+  }
+
+  /** The step is durable: reports it and acknowledges its episodes. */
+  private async conclude(plan: BatchPlan, checkpointMs: number): Promise<void> {
+    const { buffer, progress, reports } = this.parts;
+    const { step, lastStep } = progress;
+    const settled = [...plan.kept, ...plan.replaced];
+    await this.report(() => {
+      reports.logEpisodes(plan.kept);
+      buffer.settle(settled);
+    });
+    await reports.warnOfDrift();
     const reward = lastStep?.metrics['env/all/reward/total'] ?? 0;
     this.logger.log(
       `step ${step}: reward ${reward.toFixed(3)}, ${settled.length} groups, checkpoint in ${Math.round(checkpointMs)} ms`,
     );
   }
+}
+
+/** Whether an error is one of the machine, such as a file that is gone: another process may go on. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'errno' in error;
 }
 
 /** Whether an error says nothing of the batch: this process ends, or its engine is gone. */

@@ -17,6 +17,8 @@ import {
   type RunSummary,
   type StepDetail,
   type TaskScoreView,
+  listTrajectories,
+  type TrajectoryPage,
 } from '@ui-rl/records';
 import { describeRun, redactRunFile } from '@ui-rl/settings';
 import { DataSource } from 'typeorm';
@@ -79,6 +81,12 @@ export class ApiController {
   @Get('runs/:run/episodes')
   episodes(@Param('run') runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
     return listEpisodes(this.dataSource, { runId, ...query.filter() });
+  }
+
+  /** Episodes as they were published, with their tokens, at most 50 at a time; parameters as of `/api/runs/:run/episodes`. */
+  @Get('runs/:run/trajectories')
+  trajectories(@Param('run') runId: string, @Query() query: EpisodeQuery): Promise<TrajectoryPage> {
+    return listTrajectories(this.dataSource, { runId, ...query.filter() });
   }
 
   /** An episode, turn by turn. */

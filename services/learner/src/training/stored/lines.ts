@@ -1,0 +1,68 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+/** Where a line stands in its file. */
+export interface LinePlace {
+  /** From 1. */
+  number: number;
+  /** Of its first byte. */
+  offset: number;
+  /** Without the line break. */
+  bytes: number;
+}
+
+export interface Line extends LinePlace {
+  content: Uint8Array;
+}
+
+/** An episode of a hundred turns with a screenshot of several megabytes each is shorter. */
+export const MAX_LINE_BYTES = 512 * 2 ** 20;
+
+const BREAK = 10;
+
+/** The lines of a file that hold anything, one after the other. Throws where one is longer than `MAX_LINE_BYTES`. */
+export async function* linesOf(path: string): AsyncGenerator<Line> {
+  let parts: Buffer[] = [];
+  let [number, offset, held] = [1, 0, 0];
+  const take = (): Line => {
+    const content = Buffer.concat(parts);
+    const line = { number, offset, bytes: content.byteLength, content };
+    number += 1;
+    offset += content.byteLength + 1;
+    parts = [];
+    held = 0;
+    return line;
+  };
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(BREAK); at >= 0; at = chunk.indexOf(BREAK, from)) {
+      parts.push(chunk.subarray(from, at));
+      from = at + 1;
+      const line = take();
+      if (!isBlank(line.content)) yield line;
+    }
+    parts.push(chunk.subarray(from));
+    held += chunk.byteLength - from;
+    if (held > MAX_LINE_BYTES)
+      throw new Error(`${path}, line ${number}: is longer than ${MAX_LINE_BYTES} bytes`);
+  }
+  const last = take();
+  if (!isBlank(last.content)) yield last;
+}
+
+/** The bytes of a line that was found before. Throws where the file is shorter now. */
+export async function readLine(path: string, { number, offset, bytes }: LinePlace): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const content = new Uint8Array(bytes);
+    const { bytesRead } = await file.read(content, 0, bytes, offset);
+    if (bytesRead === bytes) return content;
+    throw new Error(`${path}, line ${number}: was cut off since it was checked`);
+  } finally {
+    await file.close();
+  }
+}
+
+function isBlank(content: Uint8Array): boolean {
+  return content.every((byte) => byte === 32 || byte === 13 || byte === 9);
+}

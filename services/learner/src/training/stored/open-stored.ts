@@ -1,0 +1,39 @@
+import { sha256 } from '@ui-rl/bus';
+import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import type { PromptFolder } from '@ui-rl/models';
+import type { LearnerState } from '../../checkpoints/checkpoint-folder';
+import type { LearnerOptions } from '../../options';
+import type { RunWarnings } from '../../warnings';
+import { StoredEpisodes } from './stored-episodes';
+
+/**
+ * Checks the episodes of the warm start; undefined where a run has none, or is beyond it.
+ * @throws Misconfigured where they cannot be learnt from
+ */
+export async function openStored(
+  { warmStart, maxSequence }: LearnerOptions,
+  { family, tokenizer }: PromptFolder,
+  components: ComponentRegistry,
+  state: LearnerState | undefined,
+  warnings: RunWarnings,
+): Promise<StoredEpisodes | undefined> {
+  if (warmStart === undefined || isOver(state)) return undefined;
+  const stored = await StoredEpisodes.open(warmStart.episodes, {
+    tokens: family.shape,
+    maxSequence,
+    textOf: (tokenIds) => tokenizer.decode(tokenIds, { skipSpecialTokens: true }),
+    evaluationTasks: await loadTasks(components, warmStart.evaluationTasks),
+  });
+  for (const [reason, count] of stored.leftOut) {
+    await warnings.send(
+      'stored_episodes',
+      `nothing is learnt from ${count} stored episodes ${reason} (training.warm_start)`,
+      `learner.stored_episodes.${sha256(Buffer.from(reason)).slice(0, 16)}`,
+    );
+  }
+  return stored;
+}
+
+function isOver(state: LearnerState | undefined): boolean {
+  return state?.warmStartSteps !== undefined && state.step >= state.warmStartSteps;
+}

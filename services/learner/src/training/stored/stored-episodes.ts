@@ -1,0 +1,165 @@
+import { readJson, sha256 } from '@ui-rl/bus';
+import {
+  SEED_RANGES,
+  StoredEpisode,
+  type RolloutRequest,
+  type Task,
+  type Trajectory,
+} from '@ui-rl/contracts';
+import { Misconfigured } from '@ui-rl/service';
+import { findDefect, type TokenLimits } from '../turn-data';
+import { linesOf, readLine, type LinePlace } from './lines';
+
+/** What is known of an episode before it is read again. */
+export interface EpisodeNote {
+  rolloutId: string;
+  line: LinePlace;
+  /** The same for episodes of one task from one start, which can be compared. */
+  start: string;
+  reward: number;
+}
+
+/** What episodes have to fit. */
+export interface EpisodeChecks {
+  tokens: TokenLimits;
+  /** Longest sequence in tokens, prompt and answer together. */
+  maxSequence: number;
+  /** What the model's tokenizer makes of sampled tokens. */
+  textOf: (tokenIds: readonly number[]) => string;
+  /** Tasks that are evaluated: nothing is learnt from them. */
+  evaluationTasks: readonly Task[];
+}
+
+/** A trajectory with the screenshots that stand in its line. */
+export interface ReadEpisode {
+  trajectory: Trajectory;
+  /** sha256 → PNG. */
+  images: ReadonlyMap<string, Uint8Array>;
+}
+
+/**
+ * A file of episodes, a `StoredEpisode` a line. All of it is checked when it is opened, as messages from outside are; episodes and
+ * screenshots are read when they are needed.
+ */
+export class StoredEpisodes {
+  /** In the order of the file. */
+  readonly episodes: EpisodeNote[] = [];
+  /** Why episodes are left out → how many. */
+  readonly leftOut = new Map<string, number>();
+  /** Screenshot → the line that has it. */
+  private readonly images = new Map<string, LinePlace>();
+
+  private constructor(private readonly path: string) {}
+
+  /** @throws Misconfigured that names the first line that is wrong, or says that none can be learnt from */
+  static async open(path: string, checks: EpisodeChecks): Promise<StoredEpisodes> {
+    const stored = new StoredEpisodes(path);
+    const lines = new Map<string, number>();
+    const evaluated = new EvaluationTasks(checks.evaluationTasks);
+    for await (const { content, ...line } of linesOf(path)) {
+      const { trajectory, images } = stored.parse(content, line);
+      for (const hash of images.keys()) stored.images.set(hash, line);
+      const reason = reasonToLeaveOut(trajectory, evaluated);
+      if (reason !== undefined) {
+        stored.leftOut.set(reason, (stored.leftOut.get(reason) ?? 0) + 1);
+        continue;
+      }
+      const { rolloutId } = trajectory.request;
+      const before = lines.get(rolloutId);
+      const defect = before === undefined ? stored.defectOf(trajectory, checks) : `is in line ${before}, too`;
+      if (defect !== undefined) throw stored.refusal(line, `episode ${rolloutId} ${defect}`);
+      lines.set(rolloutId, line.number);
+      stored.episodes.push(noteOf(trajectory, line));
+    }
+    if (stored.episodes.length > 0) return stored;
+    const why = [...stored.leftOut].map(([reason, count]) => `${count} ${reason}`).join(', ');
+    throw new Misconfigured(`${path} has no episode to learn from${why === '' ? '' : `: ${why}`}`);
+  }
+
+  async read({ line }: Pick<EpisodeNote, 'line'>): Promise<ReadEpisode> {
+    return this.parse(await readLine(this.path, line), line);
+  }
+
+  /** The bytes of a screenshot; null where no line has it. */
+  async image(hash: string): Promise<Uint8Array | null> {
+    const line = this.images.get(hash);
+    if (line === undefined) return null;
+    return (await this.read({ line })).images.get(hash) ?? null;
+  }
+
+  private parse(content: Uint8Array, line: LinePlace): ReadEpisode {
+    const read = readJson(content, StoredEpisode);
+    if (!read.ok) throw this.refusal(line, read.reason);
+    const { trajectory, images = {} } = read.value;
+    const pngs = Object.entries(images).map(([hash, png]): [string, Uint8Array] => {
+      const bytes = Buffer.from(png, 'base64');
+      const found = sha256(bytes);
+      if (found === hash) return [hash, bytes];
+      throw this.refusal(line, `images: ${hash} has the content of ${found}`);
+    });
+    return { trajectory, images: new Map(pngs) };
+  }
+
+  /** What is wrong with an episode; undefined where nothing is. */
+  private defectOf(trajectory: Trajectory, checks: EpisodeChecks): string | undefined {
+    const defect = findDefect(trajectory, checks.tokens);
+    if (defect !== undefined) return `cannot be trained: ${defect}`;
+    for (const { index, promptTokenIds, promptImages, tokenIds, text } of trajectory.turns) {
+      const length = promptTokenIds.length + tokenIds.length;
+      if (length > checks.maxSequence) {
+        return `has ${length} tokens in turn ${index}, model.max_sequence is ${checks.maxSequence}`;
+      }
+      const missing = promptImages.find((hash) => !this.images.has(hash));
+      if (missing !== undefined) {
+        return `shows ${missing} in turn ${index}, which neither its line nor one before has among its images`;
+      }
+      const read = checks.textOf(tokenIds);
+      // As databases store it, which take no NUL.
+      if (text !== '' && read.replaceAll('\0', '\uFFFD') !== text.replaceAll('\0', '\uFFFD')) {
+        return `says ${show(text)} in turn ${index}, but its tokens are ${show(read)} in this model: another one sampled them`;
+      }
+    }
+    return undefined;
+  }
+
+  private refusal({ number }: LinePlace, reason: string): Misconfigured {
+    return new Misconfigured(`${this.path}, line ${number}: ${reason}`);
+  }
+}
+
+/** Evaluated tasks, by all that names one. */
+class EvaluationTasks {
+  private readonly names: ReadonlySet<string>;
+
+  constructor(tasks: readonly Task[]) {
+    this.names = new Set(tasks.flatMap(({ id, description }) => [id ?? description, description]));
+  }
+
+  has({ id, description }: Task): boolean {
+    return this.names.has(description) || (id !== undefined && this.names.has(id));
+  }
+}
+
+/** Why nothing is learnt from an episode; undefined where it may be. */
+function reasonToLeaveOut(
+  { status, request, turns }: Trajectory,
+  evaluated: EvaluationTasks,
+): string | undefined {
+  if (status === 'invalid') return 'invalid';
+  if (request.purpose !== 'train') return 'played for evaluation, or published by hand';
+  if (request.seed >= SEED_RANGES.evaluation.first) return 'from starts that are not for training';
+  if (evaluated.has(request.task)) return 'of tasks that the run evaluates (eval_tasks)';
+  return turns.some(({ tokenIds }) => tokenIds.length > 0) ? undefined : 'without a sampled token';
+}
+
+function noteOf({ request, reward }: Trajectory, line: LinePlace): EpisodeNote {
+  return { rolloutId: request.rolloutId, line, start: startOf(request), reward };
+}
+
+function startOf({ task: { id, description, environment }, seed }: RolloutRequest): string {
+  return JSON.stringify([id ?? null, description, environment ?? null, seed]);
+}
+
+function show(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}

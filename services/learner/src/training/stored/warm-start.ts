@@ -1,0 +1,124 @@
+import { Logger } from '@nestjs/common';
+import type { Engine, ComponentRegistry } from '@ui-rl/plugin-kit';
+import { Misconfigured } from '@ui-rl/service';
+import { Group } from '../../episodes/groups';
+import type { WarmStartOptions } from '../../options';
+import type { Screenshots } from '../../policy/screenshots';
+import type { Algorithm } from '../algorithm';
+import { BatchTrainer, type BatchResult } from '../batch-trainer';
+import type { SequenceContext } from '../turn-data';
+import { StoredBatches, unitsOf, type Unit } from './stored-batches';
+import type { StoredEpisodes } from './stored-episodes';
+
+export interface WarmStartParts {
+  engine: Engine;
+  stored: StoredEpisodes;
+  screenshots: Screenshots;
+  components: ComponentRegistry;
+  /** Of the reinforcement learning that follows, which shares its optimizer. */
+  algorithm: Algorithm;
+  context: SequenceContext;
+  seed: number;
+}
+
+/** A step on stored episodes. */
+export interface WarmStartStep extends BatchResult {
+  rolloutIds: string[];
+}
+
+/** Supervised training on stored episodes: the first steps of a run. What a step trains follows from its number alone. */
+export class WarmStart {
+  private readonly logger = new Logger('training');
+  private readonly units: readonly Unit[];
+  private readonly batches: StoredBatches;
+  private readonly trainer: BatchTrainer;
+
+  /** @throws Misconfigured where nothing can be learnt from the episodes */
+  constructor(
+    private readonly options: WarmStartOptions,
+    private readonly parts: WarmStartParts,
+  ) {
+    const { components, stored, engine, algorithm, context, seed } = parts;
+    const lossComponent = components.get('policy-loss', options.loss.name);
+    this.units = unitsOf(stored.episodes, lossComponent.scope, options.rewardThreshold);
+    if (this.units.length === 0) throw new Misconfigured(nothingIn(stored, lossComponent.scope, options));
+    this.batches = new StoredBatches(this.units.length, { ...options, seed });
+    this.trainer = new BatchTrainer(engine, supervised(algorithm, { ...options, lossComponent }), context);
+    const what = lossComponent.scope === 'pair' ? 'pairs' : 'episodes';
+    this.logger.log(
+      `warm start on ${this.units.length} ${what} of ${stored.episodes.length} stored episodes: ${this.steps} steps`,
+    );
+  }
+
+  get steps(): number {
+    return this.batches.steps;
+  }
+
+  get only(): boolean {
+    return this.options.only;
+  }
+
+  /** @param step steps trained before, fewer than `steps` @param digest of the weights now */
+  async train(step: number, digest: string): Promise<WarmStartStep> {
+    const units = this.batches.at(step).map((index) => this.units[index]);
+    const groups: Group[] = [];
+    for (const [index, unit] of units.entries()) groups.push(await this.groupOf(unit, index));
+    const { metrics, ...result } = await this.trainer.train(groups, step, digest);
+    const progress = {
+      'warm_start/epoch': this.batches.epochsAfter(step + 1),
+      'warm_start/done_frac': (step + 1) / this.steps,
+      'warm_start/episodes': units.flat().length,
+    };
+    return {
+      ...result,
+      metrics: { ...metrics, ...progress },
+      rolloutIds: units.flat().map(({ rolloutId }) => rolloutId),
+    };
+  }
+
+  private async groupOf(unit: Unit, index: number): Promise<Group> {
+    const { stored, screenshots } = this.parts;
+    const episodes = await Promise.all(unit.map((episode) => stored.read(episode)));
+    for (const { images } of episodes) for (const png of images.values()) await screenshots.measure(png);
+    return Group.replayed(
+      index,
+      `stored-${index}`,
+      episodes.map(({ trajectory }) => trajectory),
+    );
+  }
+}
+
+/** The returns of episodes rank the sides of pairs; every one that was chosen is imitated alike. */
+function supervised(
+  algorithm: Algorithm,
+  { loss, lossComponent, learningRate }: WarmStartOptions & Pick<Algorithm, 'lossComponent'>,
+): Algorithm {
+  return {
+    ...algorithm,
+    ...{ loss, lossComponent, learningRate },
+    // Every pair counts alike, however long its episodes are.
+    ...(lossComponent.scope === 'pair' ? { aggregation: 'sequence-mean' as const } : {}),
+    advantage: { name: 'return of stored episodes' },
+    estimator: {
+      estimate: (groups) => ({
+        advantages: groups.map(({ episodes }) =>
+          episodes.map(({ turns, reward }) => turns.map(({ logprobs }) => logprobs.map(() => reward))),
+        ),
+      }),
+    },
+    correction: null,
+    schedule: { factor: () => 1 },
+    substeps: 1,
+  };
+}
+
+function nothingIn(
+  { episodes }: StoredEpisodes,
+  scope: Algorithm['lossComponent']['scope'],
+  { episodes: file, rewardThreshold }: WarmStartOptions,
+): string {
+  const found = `training.warm_start.episodes: of the ${episodes.length} episodes in ${file}`;
+  return scope === 'pair'
+    ? `${found} no two are of the same task and start and differ in their return`
+    : `${found} none has a return above ${rewardThreshold} (training.warm_start.reward_threshold)`;
+}
