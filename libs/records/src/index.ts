@@ -4,7 +4,7 @@ export * from './errors';
 export * from './generate';
 export * from './migrate';
 export * from './queries/curves';
-export { findEpisode, listEpisodes } from './queries/episodes';
+export { findEpisode, findStep, listEpisodes } from './queries/episodes';
 export * from './queries/runs';
 export * from './queries/trajectories';
 export * from './recorder';

@@ -43,6 +43,7 @@ import { BatchTrainer } from './training/batch-trainer';
 import { GroupDemand } from './training/group-demand';
 import { Progress } from './training/progress';
 import { StepReports } from './training/step-reports';
+import { NOTHING_CARRIED, readCarried, type Carried } from './training/stored/kept-episodes';
 import { openStored } from './training/stored/open-stored';
 import type { StoredEpisodes } from './training/stored/stored-episodes';
 import { WarmStart } from './training/stored/warm-start';
@@ -171,11 +172,15 @@ async function stopMachinery({ sampler, engine }: Machinery): Promise<void> {
   }
 }
 
+/** What is known of a run before its learner is made. */
+type Stood = Pick<Resumed, 'state' | 'carried' | 'failedGroups' | 'takenOut'>;
+
 /** Where the run stood. */
 interface Resumed {
   checkpoints: CheckpointStore;
   /** undefined for a run that begins. */
   state: LearnerState | undefined;
+  carried: Carried;
   /** Groups that were given up since, as ranges. */
   failedGroups: string;
   /** Tasks that are not trained any more. */
@@ -202,12 +207,12 @@ function modelOf({ options }: StartOptions, state: LearnerState | undefined): Pr
 
 function progressOf(
   runId: string,
-  { state, failedGroups, takenOut }: Pick<Resumed, 'state' | 'failedGroups' | 'takenOut'>,
+  { state, carried, failedGroups, takenOut }: Stood,
   base: BaseModel,
   device: string,
 ): Progress {
   const progress =
-    state === undefined ? new Progress(runId, base, device) : Progress.from(state, base, device);
+    state === undefined ? new Progress(runId, base, device) : Progress.from(state, carried, base, device);
   for (const index of IndexSet.parse(failedGroups)) progress.fail(index);
   for (const task of takenOut) progress.takenOut.add(task);
   return progress;
@@ -216,7 +221,7 @@ function progressOf(
 async function readState(
   { bus, run, options, lease }: StartOptions,
   { dir }: RunFolder,
-): Promise<Pick<Resumed, 'checkpoints' | 'state' | 'failedGroups' | 'takenOut'>> {
+): Promise<Stood & Pick<Resumed, 'checkpoints'>> {
   const { runId } = run.record;
   const folder = new CheckpointFolder(join(dir, CHECKPOINTS));
   const warnings = new RunWarnings(bus, runId);
@@ -232,7 +237,9 @@ async function readState(
   const { state, wentBack } = await checkpoints.resume(policy);
   // What was acknowledged since, too: the stream still has it.
   if (wentBack) await bus.deleteConsumer(STREAMS.trajectories, trajectoryConsumer(runId));
-  return { checkpoints, state, failedGroups: policy?.failedGroups ?? '', takenOut: policy?.takenOut ?? [] };
+  const carried = state === undefined ? NOTHING_CARRIED : await readCarried(folder.pathOf(state.step));
+  const { failedGroups = '', takenOut = [] } = policy ?? {};
+  return { checkpoints, state, carried, failedGroups, takenOut };
 }
 
 async function resumeRun(start: StartOptions, machinery: Machinery, resumed: Resumed): Promise<Learner> {

@@ -3,7 +3,7 @@ import { drGrpo } from './dr-grpo';
 import { gigpo, GigpoOptions } from './gigpo';
 import { grpo } from './grpo';
 import { reinforcePlusPlus, ReinforcePlusPlusOptions } from './reinforce-plus-plus';
-import { rejectionSampling } from './rejection-sampling';
+import { rejectionSampling, RejectionSamplingOptions } from './rejection-sampling';
 import { rloo } from './rloo';
 import { standardDeviation } from './statistics';
 
@@ -83,7 +83,10 @@ describe('group advantages', () => {
 
 describe('rejection sampling', () => {
   const sampling = (reward_threshold: number, best_of_group = false): AdvantageEstimator =>
-    rejectionSampling.create({ reward_threshold, best_of_group }, {});
+    rejectionSampling.create(
+      Object.assign(new RejectionSamplingOptions(), { reward_threshold, best_of_group }),
+      {},
+    );
 
   it('keeps what exceeds the threshold', () => {
     expect(perEpisode(sampling(0), 0, 0.5, 1)).toEqual([null, 1, 1]);

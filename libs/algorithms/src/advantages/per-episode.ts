@@ -7,7 +7,9 @@ export type EpisodeWeigher = (rewards_G: readonly number[]) => readonly (number 
 /** An estimator that looks at returns within groups only, and gives all tokens of an episode the same number. */
 export function perEpisode(weigh: EpisodeWeigher): AdvantageEstimator {
   return {
-    estimate: (groups) => ({ advantages: groups.map((group) => spread(group, weigh(rewardsOf(group)))) }),
+    estimate: (groups) => ({
+      advantages: groups.map((group) => forEpisodes(group, weigh(rewardsOf(group)))),
+    }),
   };
 }
 
@@ -19,7 +21,11 @@ export function rewardsOf(group: EpisodeGroup): number[] {
   });
 }
 
-function spread(group: EpisodeGroup, numbers_G: readonly (number | null)[]): (Float32Array[] | null)[] {
+/** Gives all tokens of an episode its number. */
+export function forEpisodes(
+  group: EpisodeGroup,
+  numbers_G: readonly (number | null)[],
+): (Float32Array[] | null)[] {
   return group.episodes.map((episode, index) => {
     const number = numbers_G[index];
     return number === null ? null : forAllTokens(episode, number);

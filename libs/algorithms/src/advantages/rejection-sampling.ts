@@ -1,6 +1,8 @@
-import { IsBoolean, IsNumber } from 'class-validator';
-import { Doc, type AdvantageComponent } from '@ui-rl/plugin-kit';
-import { perEpisode, rewardsOf } from './per-episode';
+import { IsBoolean, IsInt, IsNumber, Min } from 'class-validator';
+import { Doc, type AdvantageComponent, type AdvantageEstimate, type EpisodeGroup } from '@ui-rl/plugin-kit';
+import { mean } from './statistics';
+import { forEpisodes, rewardsOf } from './per-episode';
+import { nameOf, SuccessBuffer, SuccessRates, type StoredMemory } from './success-memory';
 
 export class RejectionSamplingOptions {
   @Doc('episodes whose return exceeds it are kept')
@@ -10,6 +12,22 @@ export class RejectionSamplingOptions {
   @Doc('of those only the best of each group')
   @IsBoolean()
   best_of_group = false;
+
+  @Doc(
+    'episodes count the more, the less often their task succeeds: by the share of its episodes, as measured so far, that fail',
+  )
+  @IsBoolean()
+  weight_by_success_rate = false;
+
+  @Doc('successes that are kept for later batches, those of tasks that seldom succeed longest; 0 = none')
+  @IsInt()
+  @Min(0)
+  buffer_size = 0;
+
+  @Doc('kept successes that a batch has besides its own, where there are as many')
+  @IsInt()
+  @Min(1)
+  buffer_episodes = 8;
 }
 
 /** Chooses the episodes whose return is high enough; their sampled tokens are imitated. */
@@ -19,16 +37,91 @@ export const rejectionSampling: AdvantageComponent<RejectionSamplingOptions> = {
   description: 'Imitates the episodes whose return exceeds a threshold.',
   options: RejectionSamplingOptions,
   gives: 'selection',
-  create: ({ reward_threshold, best_of_group }) => {
-    const select = (rewards_G: readonly number[]): (1 | null)[] => {
-      const best = Math.max(...rewards_G);
-      return rewards_G.map((reward) =>
-        reward > reward_threshold && (!best_of_group || reward === best) ? 1 : null,
-      );
-    };
-    return {
-      ...perEpisode(select),
-      hasLearningSignal: (group) => select(rewardsOf(group)).includes(1),
-    };
+  conflicts: ({ buffer_size, buffer_episodes }) => {
+    const isIdle = buffer_size === 0 && buffer_episodes !== new RejectionSamplingOptions().buffer_episodes;
+    return isIdle ? ['buffer_episodes would have no effect: it needs a buffer_size above 0'] : [];
   },
+  create: (options) => ({
+    estimate: (groups, memory) => new Selection(options, memory as StoredMemory | undefined).of(groups),
+    hasLearningSignal: (group) => select(group, options).includes(true),
+  }),
 };
+
+/** Which episodes of a group are good enough. */
+function select(
+  group: EpisodeGroup,
+  { reward_threshold, best_of_group }: RejectionSamplingOptions,
+): boolean[] {
+  const rewards_G = rewardsOf(group);
+  const best = Math.max(...rewards_G);
+  return rewards_G.map((reward) => reward > reward_threshold && (!best_of_group || reward === best));
+}
+
+/** What is chosen of one batch, with what is remembered of those before. */
+class Selection {
+  private readonly rates: SuccessRates;
+  private readonly buffer: SuccessBuffer;
+
+  constructor(
+    private readonly options: RejectionSamplingOptions,
+    memory: StoredMemory | undefined,
+  ) {
+    this.rates = new SuccessRates(memory?.tasks);
+    this.buffer = new SuccessBuffer(options.buffer_size, memory?.kept);
+  }
+
+  of(groups: readonly EpisodeGroup[]): AdvantageEstimate {
+    const fresh = groups.filter(({ isReplayed }) => isReplayed !== true);
+    this.rates.add(this.measure(fresh));
+    const replayed = this.buffer.replay(this.options.buffer_episodes, this.rates);
+    const weights_G_E = groups.map((group) => this.weigh(group, replayed));
+    this.buffer.add(
+      fresh.flatMap((group) =>
+        select(group, this.options).flatMap((isChosen, index) =>
+          isChosen ? [{ rolloutId: group.episodes[index].rolloutId, task: nameOf(group) }] : [],
+        ),
+      ),
+    );
+    const { options } = this;
+    const isRemembered = options.weight_by_success_rate || options.buffer_size > 0;
+    const memory: StoredMemory = { tasks: this.rates.toStored(), kept: this.buffer.toStored() };
+    return {
+      advantages: groups.map((group, index) => forEpisodes(group, weights_G_E[index])),
+      ...(isRemembered ? { memory } : {}),
+      ...(options.buffer_size > 0 ? { keep: this.buffer.rolloutIds } : {}),
+      metrics: this.metrics(weights_G_E, replayed.size),
+    };
+  }
+
+  private measure(groups: readonly EpisodeGroup[]): Map<string, { successes: number; episodes: number }> {
+    const measured = new Map<string, { successes: number; episodes: number }>();
+    for (const group of groups) {
+      const count = measured.get(nameOf(group)) ?? { successes: 0, episodes: 0 };
+      const good = rewardsOf(group).filter((reward) => reward > this.options.reward_threshold);
+      count.successes += good.length;
+      count.episodes += group.episodes.length;
+      measured.set(nameOf(group), count);
+    }
+    return measured;
+  }
+
+  /** [E] the weight of each episode of a group; null: not trained on. */
+  private weigh(group: EpisodeGroup, replayed: ReadonlySet<string>): (number | null)[] {
+    const weight = this.options.weight_by_success_rate ? this.rates.failureRate(nameOf(group)) : 1;
+    const chosen =
+      group.isReplayed === true
+        ? group.episodes.map(({ rolloutId }) => replayed.has(rolloutId))
+        : select(group, this.options);
+    return chosen.map((isChosen) => (isChosen ? weight : null));
+  }
+
+  private metrics(weights_G_E: readonly (number | null)[][], replayed: number): Record<string, number> {
+    const { buffer_size, weight_by_success_rate } = this.options;
+    const weights = weights_G_E.flat().filter((weight) => weight !== null);
+    return {
+      chosen: weights.length - replayed,
+      ...(weight_by_success_rate ? { weight_mean: mean(weights) } : {}),
+      ...(buffer_size > 0 ? { replayed, buffered: this.buffer.rolloutIds.length } : {}),
+    };
+  }
+}

@@ -34,10 +34,12 @@ export async function storeEpisodes(options: StoreEpisodesOptions): Promise<Stor
   const writing = `${out}.writing`;
   const file = await open(writing, 'w');
   try {
-    const written = await write(file, options).finally(() => file.close());
+    const written = await write(file, options);
+    await file.close();
     await rename(writing, out);
     return { path: out, ...written };
   } catch (error) {
+    await file.close();
     await rm(writing, { force: true });
     throw error;
   }

@@ -32,6 +32,8 @@ export interface EpisodeExperience {
 export interface EpisodeGroup {
   task: Task;
   episodes: readonly EpisodeExperience[];
+  /** Of an earlier batch: the estimator wanted it again (`keep`). It has one episode. */
+  isReplayed?: boolean;
 }
 
 export interface AdvantageEstimate {
@@ -41,11 +43,19 @@ export interface AdvantageEstimate {
   returns?: (Float32Array[] | null)[][];
   /** Name → value; published as `advantage/<name>`. */
   metrics?: Record<string, number>;
+  /** What the estimator is told at the next batch, as JSON. Saved with the step: a run that was stopped goes on with it. */
+  memory?: unknown;
+  /** Rollout ids of those of the given episodes that it wants to see again in the next batch; others are forgotten. */
+  keep?: readonly string[];
 }
 
 export interface AdvantageEstimator {
-  /** The whole batch at once, in groups. Throws an error that names the episode whose reward makes no sense. */
-  estimate(groups: readonly EpisodeGroup[]): AdvantageEstimate;
+  /**
+   * The whole batch at once, in groups, those that it wanted to see again at the end. Throws an error that names the episode whose
+   * reward makes no sense. Changes nothing: a batch that cannot be trained is as if it had never been.
+   * @param memory of the batch before; undefined for the first
+   */
+  estimate(groups: readonly EpisodeGroup[], memory?: unknown): AdvantageEstimate;
   /**
    * Whether training on the group would change anything. Default: whether rewards of its episodes differ. Asked as soon as a group
    * is complete, without the arrays of `inputs`.
@@ -62,8 +72,8 @@ export interface AdvantageComponent<Options = unknown> extends ComponentBase<
   /** Arrays it wants with each turn. */
   readonly inputs?: readonly AdvantageInput[];
   /**
-   * `advantages` (default): signed numbers, for losses that read `advantages`. `selection`: 1 for what is imitated, null for the
-   * rest, for losses that do not.
+   * `advantages` (default): signed numbers, for losses that read `advantages`. `selection`: weights of what is imitated, 1 or any from
+   * 0 on, null for the rest, for losses that do not.
    */
   readonly gives?: 'advantages' | 'selection';
   /** Whether estimates have `returns`, for losses that read them. Default false. */

@@ -11,5 +11,5 @@ export function isNeedMet(
 
 /** What an option needs, in words: `algorithm.loss_aggregation constant`. @param path of the other option */
 export function needInWords({ value }: NeedsNote, path: string): string {
-  return value === undefined ? path : `${path} ${String(value)}`;
+  return value === undefined ? path : `${path} ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }

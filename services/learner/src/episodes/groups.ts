@@ -1,4 +1,4 @@
-import { RolloutRequest, type Task, type Trajectory } from '@ui-rl/contracts';
+import { RolloutRequest, Trajectory, type Task } from '@ui-rl/contracts';
 
 /** What becomes of a trajectory that has arrived. */
 export type AddResult =
@@ -54,9 +54,10 @@ export class Group {
   /** Episodes that were stored, as a group that is complete. */
   static replayed(index: number, id: string, trajectories: readonly Trajectory[]): Group {
     const group = new Group(index, id, trajectories.length, trajectories[0].request.task, true);
-    trajectories.forEach((trajectory, indexInGroup) =>
-      group.add({ ...trajectory, request: { ...trajectory.request, indexInGroup } }),
-    );
+    for (const [indexInGroup, trajectory] of trajectories.entries()) {
+      const request = Object.assign(new RolloutRequest(), trajectory.request, { indexInGroup });
+      group.add(Object.assign(new Trajectory(), trajectory, { request }));
+    }
     return group;
   }
 

@@ -43,7 +43,7 @@ export interface AlgorithmOptions {
 
 /** The components of a run's algorithm, and what they declare. */
 export interface Algorithm extends Omit<AlgorithmOptions, 'advantage' | 'correction' | 'schedule'> {
-  advantage: Pick<AdvantageComponent, 'name' | 'inputs'>;
+  advantage: Pick<AdvantageComponent, 'name' | 'inputs' | 'gives'>;
   estimator: AdvantageEstimator;
   lossComponent: PolicyLossComponent;
   /** What the loss and its regularizers read. */

@@ -85,6 +85,15 @@ describe('the data of a step', () => {
     expect(all.map(({ turn }) => turn)).toEqual([long, second]);
   });
 
+  it('weigh what is imitated as the selection says', () => {
+    const selection: [Turn, number][] = [
+      [long, 0.5],
+      [second, 1],
+    ];
+    const weights = trained(selection, { advantagesAreWeights: true }).map(({ weight }) => weight);
+    expect(weights).toEqual([0.5 / 4, 1 / 4]);
+  });
+
   it('weigh turns alike by sequence-mean, and episodes where the loss is one of sequences', () => {
     const advantages: [Turn, number][] = [
       [long, 1],

@@ -10,6 +10,8 @@ export interface BatchDataOptions {
   scope: LossScope;
   /** Whether what has no advantage has no gradient: it counts in the means, and need not be computed. */
   skipsZeroAdvantages: boolean;
+  /** Whether advantages are the weights of what is imitated; false unless given. */
+  advantagesAreWeights?: boolean;
   aggregation: LossAggregation;
   constantTokens?: number;
   /** [T] whether each token of a turn may be trained; unless given, all may. */
@@ -57,16 +59,20 @@ export function trainedTurns(
     if (options.skipsZeroAdvantages && !turns.some((turn) => hasAdvantage(advantages.get(turn)))) return [];
     return turns.map((turn) => ({
       sequence: sequences.get(turn)!,
-      weights: tokenShares(turn, shares[index], options.mayTrain?.(turn)),
+      weights: tokenShares(
+        options.advantagesAreWeights ? advantages.get(turn)! : turn.tokenIds.map(() => 1),
+        shares[index],
+        options.mayTrain?.(turn),
+      ),
       inputs: {},
       pair: pairs.get(turn),
     }));
   });
 }
 
-function tokenShares({ tokenIds }: Turn, share: number, mayTrain?: readonly boolean[]): Float32Array {
-  const weights = new Float32Array(tokenIds.length).fill(share);
-  return mayTrain === undefined ? weights : weights.map((weight, token) => (mayTrain[token] ? weight : 0));
+/** @param weights [T] of the tokens of a turn beside one another */
+function tokenShares(weights: ArrayLike<number>, share: number, mayTrain?: readonly boolean[]): Float32Array {
+  return Float32Array.from(weights, (weight, token) => (mayTrain?.[token] === false ? 0 : weight * share));
 }
 
 function unitsOf(

@@ -1,6 +1,6 @@
-import type { Turn } from '@ui-rl/contracts';
+import type { Trajectory, Turn } from '@ui-rl/contracts';
 import type { Engine } from '@ui-rl/plugin-kit';
-import type { Group } from '../episodes/groups';
+import { Group } from '../episodes/groups';
 import type { Algorithm } from './algorithm';
 import { split, trainedTurns } from './batch-data';
 import { byTurn, experienceOf, type PerTurn } from './experience';
@@ -10,6 +10,7 @@ import { correct, withWeight } from './off-policy';
 import { postKl } from './post-kl';
 import { ReferenceLogprobs } from './reference-logprobs';
 import { assertWithin, isWithin, type StalenessBound } from './staleness';
+import { NOTHING_CARRIED, type Carried } from './stored/kept-episodes';
 import { joinSubsteps, optimizerMetrics } from './step-metrics';
 import {
   atSampledTokens,
@@ -30,12 +31,15 @@ export interface BatchResult {
   /** Digest of the weights now. */
   digest: string;
   tokens: number;
+  /** What the estimator carries to the next batch. */
+  carried: Carried;
 }
 
 interface Estimate {
   advantages: PerTurn;
   returns?: PerTurn;
   metrics: Record<string, number>;
+  carried: Carried;
 }
 
 export interface BatchTrainerContext extends SequenceContext {
@@ -54,15 +58,27 @@ export class BatchTrainer {
   /**
    * @param step steps trained before
    * @param digest of the weights now
+   * @param carried of the batch before
    */
-  async train(groups: readonly Group[], step: number, digest: string): Promise<BatchResult> {
+  async train(
+    fresh: readonly Group[],
+    step: number,
+    digest: string,
+    carried = NOTHING_CARRIED,
+  ): Promise<BatchResult> {
     const { learningRate: peak, schedule, substeps } = this.algorithm;
     const learningRate = peak * schedule.factor(step);
-    const { parts, metrics } = await this.prepare(groups, split(groups, substeps), step);
+    const kept = carried.kept.map((trajectory, index) =>
+      Group.replayed(index, `kept-${index}`, [trajectory]),
+    );
+    const groups = [...fresh, ...kept];
+    const replayed = new Set(groups.filter(({ isReplayed }) => isReplayed).flatMap(turnsOf));
+    const { parts, metrics, ...prepared } = await this.prepare(groups, substepsOf(fresh, kept, substeps), {
+      ...{ step, replayed, memory: carried.memory },
+    });
     const movedSince = this.algorithm.computePostKl ? await this.movement(parts.flat()) : undefined;
     const results: Record<string, number>[] = [];
     let newest = digest;
-    const replayed = new Set(groups.filter(({ isReplayed }) => isReplayed).flatMap(turnsOf));
     for (const part of parts) {
       if (part.length === 0) continue;
       const result = await this.optimizerStep(part, learningRate, replayed);
@@ -80,6 +96,7 @@ export class BatchTrainer {
       },
       digest: newest,
       tokens,
+      carried: prepared.carried,
     };
   }
 
@@ -87,17 +104,28 @@ export class BatchTrainer {
   private async prepare(
     groups: readonly Group[],
     substeps: readonly Group[][],
-    step: number,
-  ): Promise<{ parts: TrainedTurn[][]; metrics: Record<string, number> }> {
+    { step, replayed, memory }: { step: number; replayed: ReadonlySet<Turn>; memory: unknown },
+  ): Promise<{ parts: TrainedTurn[][]; metrics: Record<string, number>; carried: Carried }> {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
-    const { advantages, returns, metrics } = await this.estimate(groups, sequences, reference);
+    const { advantages, returns, metrics, carried } = await this.estimate(
+      groups,
+      sequences,
+      reference,
+      memory,
+    );
     const { scope } = lossComponent;
+    const advantagesAreWeights = this.algorithm.advantage.gives === 'selection';
     const bound: StalenessBound = { step, maxStepsOffPolicy: this.context.maxStepsOffPolicy ?? 0 };
-    const mayTrain = (turn: Turn): boolean[] => isWithin(turn, bound);
-    const options = { scope, skipsZeroAdvantages, aggregation, constantTokens, mayTrain };
-    const parts = substeps.map((part) => trainedTurns(part, sequences, advantages, options));
+    // What is replayed is old on purpose.
+    const mayTrain = (turn: Turn): boolean[] =>
+      replayed.has(turn) ? turn.tokenIds.map(() => true) : isWithin(turn, bound);
+    const parts = substeps.map((part) =>
+      trainedTurns(part, sequences, advantages, {
+        ...{ scope, skipsZeroAdvantages, advantagesAreWeights, aggregation, constantTokens, mayTrain },
+      }),
+    );
     const all = parts.flat();
     for (const { inputs, sequence } of all) {
       const { turn } = sequence;
@@ -111,8 +139,10 @@ export class BatchTrainer {
       for (const { inputs, sequence } of all) inputs.reference_logprobs = known.get(sequence.turn);
     }
     const corrected = await this.corrected(all);
-    for (const { sequence, weights } of all) assertWithin(sequence.turn, weights, bound);
-    return { parts: parts.map(withWeight), metrics: { ...metrics, ...corrected } };
+    for (const { sequence, weights } of all) {
+      if (!replayed.has(sequence.turn)) assertWithin(sequence.turn, weights, bound);
+    }
+    return { parts: parts.map(withWeight), metrics: { ...metrics, ...corrected }, carried };
   }
 
   private async sequencesOf(groups: readonly Group[]): Promise<Map<Turn, TurnSequence>> {
@@ -131,6 +161,7 @@ export class BatchTrainer {
     groups: readonly Group[],
     sequences: ReadonlyMap<Turn, TurnSequence>,
     reference: ReferenceLogprobs,
+    memory: unknown,
   ): Promise<Estimate> {
     const { advantage, estimator, lossComponent } = this.algorithm;
     const wantsReference = advantage.inputs?.includes('reference_logprobs') === true;
@@ -142,7 +173,7 @@ export class BatchTrainer {
           : { reference_logprobs: known.get(turn) ?? new Float32Array(turn.tokenIds.length) },
       ),
     );
-    const { advantages, returns, metrics = {} } = estimator.estimate(experience);
+    const { advantages, returns, metrics = {}, ...wanted } = estimator.estimate(experience, memory);
     const source = `advantage ${advantage.name}`;
     if (returns === undefined && lossComponent.inputs.includes('returns')) {
       throw new Error(`policy-loss ${lossComponent.name} reads returns, but ${source} gave none`);
@@ -156,6 +187,7 @@ export class BatchTrainer {
         ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`advantage/${name}`, value])),
         ...penalized.metrics,
       },
+      carried: { memory: wanted.memory, kept: keptOf(groups, wanted.keep) },
     };
   }
 
@@ -243,4 +275,18 @@ export class BatchTrainer {
 
 function turnsOf({ trajectories }: Group): Turn[] {
   return trajectories.flatMap(({ turns }) => turns);
+}
+
+/** Parts of a batch, each with its share of the groups that are kept from earlier ones. */
+function substepsOf(fresh: readonly Group[], kept: readonly Group[], count: number): Group[][] {
+  const shares = split(kept, Math.min(count, fresh.length));
+  return split(fresh, count).map((part, index) => [...part, ...(shares[index] ?? [])]);
+}
+
+/** The episodes of these rollout ids, in their order. */
+function keptOf(groups: readonly Group[], rolloutIds: readonly string[] = []): Trajectory[] {
+  const all = new Map(
+    groups.flatMap(({ trajectories }) => trajectories).map((each) => [each.request.rolloutId, each]),
+  );
+  return rolloutIds.flatMap((rolloutId) => all.get(rolloutId) ?? []);
 }

@@ -7,9 +7,10 @@ export type InputsOf = (turn: Turn) => TurnExperience['inputs'];
 
 /** A group as estimators see it. It must have an episode. */
 export function experienceOf(group: Group, inputsOf: InputsOf = () => ({})): EpisodeGroup {
-  const { trajectories } = group;
+  const { trajectories, isReplayed } = group;
   return {
     task: trajectories[0].request.task,
+    ...(isReplayed ? { isReplayed } : {}),
     episodes: trajectories.map((trajectory) => episodeExperience(trajectory, inputsOf)),
   };
 }

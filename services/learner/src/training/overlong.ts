@@ -20,9 +20,9 @@ export function withOverlongPenalty(
   options: OverlongOptions,
 ): AdvantageEstimator {
   return {
-    estimate(groups): AdvantageEstimate {
+    estimate(groups, memory): AdvantageEstimate {
       const shaped = groups.map((group) => shapedGroup(group, options));
-      const estimate = estimator.estimate(shaped);
+      const estimate = estimator.estimate(shaped, memory);
       const lost = groups.flatMap(({ episodes }, g) =>
         episodes.map(({ reward }, e) => reward - shaped[g].episodes[e].reward),
       );

@@ -2,6 +2,7 @@ import type { BaseModel, PolicySpan, Trajectory } from '@ui-rl/contracts';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { IndexSet } from '../episodes/index-set';
 import { spansOf } from './staleness';
+import { NOTHING_CARRIED, type Carried } from './stored/kept-episodes';
 
 /** Digests of so many steps are kept; older policies cannot be sampling any more. */
 const KEPT_DIGESTS = 1000;
@@ -20,6 +21,8 @@ export class Progress {
   /** Tasks that are not trained any more, since they keep failing. The policy state has them. */
   readonly takenOut = new Set<string>();
   lastStep: LearnerState['lastStep'] = null;
+  /** What the advantage estimator carries from batch to batch. */
+  carried: Carried = NOTHING_CARRIED;
   private digests: Record<string, string> = {};
 
   constructor(
@@ -29,7 +32,7 @@ export class Progress {
     private readonly device?: string,
   ) {}
 
-  static from(state: LearnerState, model: BaseModel, device: string): Progress {
+  static from(state: LearnerState, carried: Carried, model: BaseModel, device: string): Progress {
     const progress = new Progress(state.runId, model, state.device ?? device);
     progress.step = state.step;
     progress.warmStartSteps = state.warmStartSteps ?? 0;
@@ -38,6 +41,7 @@ export class Progress {
     progress.settled = IndexSet.parse(state.settledGroups);
     progress.digests = { ...state.digests };
     progress.lastStep = state.lastStep;
+    progress.carried = carried;
     return progress;
   }
 

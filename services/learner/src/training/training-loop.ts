@@ -20,6 +20,7 @@ import { hasLearningSignal } from './learning-signal';
 import type { Progress } from './progress';
 import { stalenessMetrics, tokensOf, type StalenessBound } from './staleness';
 import { environmentMetrics } from './step-metrics';
+import { filesOfCarried } from './stored/kept-episodes';
 import type { WarmStart } from './stored/warm-start';
 import type { StepReports } from './step-reports';
 
@@ -122,7 +123,10 @@ export class TrainingLoop {
   async save(): Promise<{ uploadMs: number }> {
     const { engine, checkpoints, progress, warnings, lease } = this.parts;
     const { dir: folder } = checkpoints.folder;
-    const files = { 'state.json': `${JSON.stringify(progress.toState(lease.epoch), null, 2)}\n` };
+    const files = {
+      'state.json': `${JSON.stringify(progress.toState(lease.epoch), null, 2)}\n`,
+      ...filesOfCarried(progress.carried),
+    };
     await whileDiskIsFull(warnings, folder, () =>
       checkpoints.save(progress.step, (dir) => engine.saveState({ model: 'policy', dir, files })),
     );
@@ -290,6 +294,7 @@ export class TrainingLoop {
     const trained = await this.tryToTrain(plan.trained);
     if (trained === undefined) return;
     this.advanceProgress(plan, trained.digest, trained.tokens);
+    this.parts.progress.carried = trained.carried;
     const metrics = { ...trained.metrics, ...this.batchMetrics(plan), ...ages };
     this.tooOld = { groups: 0, tokens: 0 };
     const rolloutIds = plan.kept.flatMap(({ trajectories }) =>
@@ -334,7 +339,7 @@ export class TrainingLoop {
   private async tryToTrain(groups: readonly Group[]): Promise<BatchResult | undefined> {
     const { trainer, progress, weights } = this.parts;
     try {
-      const trained = await trainer.train(groups, progress.step, weights.current.digest);
+      const trained = await trainer.train(groups, progress.step, weights.current.digest, progress.carried);
       this.refused = 0;
       return trained;
     } catch (error) {

@@ -31,7 +31,7 @@ describe('batches of stored episodes', () => {
     const epochs = [0, 3].map((first) => [0, 1, 2].map((step) => batches.at(first + step)));
     for (const epoch of epochs) {
       expect(epoch.map(({ length }) => length)).toEqual([3, 3, 1]);
-      expect(epoch.flat().toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6]);
+      expect(epoch.flat().toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     }
     expect(epochs[0].flat()).not.toEqual(epochs[1].flat());
     expect(batches.epochsAfter(3)).toBe(1);
@@ -46,6 +46,6 @@ describe('batches of stored episodes', () => {
   it('go on with further epochs where steps are given', () => {
     const batches = new StoredBatches(2, { batchSize: 8, epochs: 1, steps: 5, seed: 0 });
     expect(batches.steps).toBe(5);
-    expect(batches.at(4).toSorted()).toEqual([0, 1]);
+    expect(batches.at(4).toSorted((a, b) => a - b)).toEqual([0, 1]);
   });
 });

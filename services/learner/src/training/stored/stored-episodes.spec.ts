@@ -87,7 +87,7 @@ const wrong: [string, object | string, RegExp][] = [
   ['another object', { episode: 1 }, /line 2: trajectory: should not be null or undefined/],
   [
     'a wrong type',
-    { trajectory: { ...played('b'), reward: 'high' } },
+    { trajectory: Object.assign(played('b'), { reward: 'high' }) },
     /line 2: trajectory.reward: must be a number/,
   ],
   ['a wrong hash', { trajectory: played('b'), images: { [HASH]: 'AAAA' } }, /images: .* has the content of/],

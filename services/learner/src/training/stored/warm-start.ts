@@ -95,7 +95,8 @@ function supervised(
 ): Algorithm {
   return {
     ...algorithm,
-    ...{ loss, lossComponent, learningRate },
+    ...{ loss, lossComponent, lossInputs: lossComponent.inputs, learningRate },
+    ...{ regularizers: [], klPenaltyCoef: 0, computePostKl: false, skipsZeroAdvantages: false },
     // Every pair counts alike, however long its episodes are.
     ...(lossComponent.scope === 'pair' ? { aggregation: 'sequence-mean' as const } : {}),
     advantage: { name: 'return of stored episodes' },
