@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 EPSILON = 1e-6
+VALUES = torch.Generator().manual_seed(12)
 
 
 def make_groups() -> list[list[dict]]:
@@ -31,11 +32,14 @@ def make_episode(lengths: list[int], screens: str, reward: float) -> dict:
 def make_turn(length: int, screen: str, reward: float) -> dict:
     logprobs = -2 * torch.rand(length)
     reference = logprobs - 0.8 * torch.randn(length)
+    # Of a critic; from its own source, so that the other numbers stay what they are.
+    values = torch.randn(length, generator=VALUES)
     return {
         "reward": reward,
         "screenshot": screen,
         "logprobs": logprobs.float().tolist(),
         "reference_logprobs": reference.float().tolist(),
+        "values": values.tolist(),
     }
 
 
@@ -153,8 +157,25 @@ def gigpo(groups: list, step_weight: float = 1.0, gamma: float = 0.95, divide_by
     return [of(group) for group in groups]
 
 
+def gae(groups: list, gamma: float = 0.99, gae_lambda: float = 0.95) -> list:
+    """From the sum of discounted errors, not by the recursion."""
+
+    def of(episode: dict) -> Tensor:
+        values, end = tokens_of(episode, "values"), 0
+        rewards = torch.zeros_like(values)
+        for turn in episode["turns"]:
+            end += len(turn["values"])
+            rewards[end - 1] += turn["reward"]
+        errors = rewards + gamma * torch.cat([values[1:], torch.zeros(1)]) - values
+        ages = torch.arange(len(errors))
+        weights = torch.triu((gamma * gae_lambda) ** (ages[None, :] - ages[:, None]).clamp(min=0).double())
+        return weights @ errors
+
+    return [[by_turns(episode, of(episode)) for episode in group] for group in groups]
+
+
 ESTIMATORS = {
-    f.__name__: f for f in (grpo, dr_grpo, rloo, rejection_sampling, reinforce_plus_plus, gigpo)
+    f.__name__: f for f in (grpo, dr_grpo, rloo, rejection_sampling, reinforce_plus_plus, gigpo, gae)
 }
 
 CASES = [
@@ -165,6 +186,9 @@ CASES = [
     {"name": "rejection_sampling", "reward_threshold": 0.25, "best_of_group": True},
     {"name": "reinforce_plus_plus"},
     {"name": "reinforce_plus_plus", "kl_in_reward": 0.3, "gamma": 0.9, "group_baseline": True},
+    {"name": "gae"},
+    {"name": "gae", "gamma": 1.0, "gae_lambda": 1.0},
+    {"name": "gae", "gamma": 0.8, "gae_lambda": 0.0},
     {"name": "gigpo"},
     {"name": "gigpo", "step_weight": 0.4, "gamma": 1.0, "divide_by_std": False},
 ]

@@ -21,6 +21,7 @@ describe('the algorithms that come with the project', () => {
       reinforce_plus_plus: { kl_in_reward: 0.01, gamma: 1, group_baseline: false },
       gigpo: { step_weight: 1, gamma: 0.95, divide_by_std: true },
       value: { value_clip: 0.2 },
+      gae: { gamma: 0.99, gae_lambda: 0.95 },
       rejection_sampling: {
         reward_threshold: 0,
         best_of_group: false,

@@ -1,6 +1,7 @@
 import type { Component } from '@ui-rl/plugin-kit';
 import { drGrpo } from './advantages/dr-grpo';
 import { gigpo } from './advantages/gigpo';
+import { gae } from './advantages/gae';
 import { grpo } from './advantages/grpo';
 import { reinforcePlusPlus } from './advantages/reinforce-plus-plus';
 import { rejectionSampling } from './advantages/rejection-sampling';
@@ -39,6 +40,7 @@ export const components: readonly Component[] = [
   value,
   grpo,
   drGrpo,
+  gae,
   rloo,
   reinforcePlusPlus,
   gigpo,

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
+  completeOptions,
   describeOptions,
   filesOf,
   PluginError,
@@ -14,7 +16,7 @@ import {
 import type { SettingsProblem } from './errors';
 import { MAX_OPEN_TRAJECTORIES, openTrajectories } from './open-trajectories';
 import { join } from './option-index';
-import { RunFile } from './run-file';
+import { CriticGroup, RunFile } from './run-file';
 
 type Refuse = (message: string) => void;
 
@@ -23,6 +25,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   const problems: SettingsProblem[] = [];
   const refuse: Refuse = (message) => problems.push({ category: 'conflict', message });
   checkAlgorithm(run, registry, refuse);
+  checkCritic(run, registry, refuse);
   checkLength(run, refuse);
   checkBatch(run, refuse);
   checkOpenTrajectories(run, refuse);
@@ -67,6 +70,26 @@ function checkAlgorithm({ algorithm, rollout }: RunFile, registry: ComponentRegi
   if (twice !== undefined) refuse(`algorithm.regularizers names ${twice} twice`);
   if (algorithm.loss_aggregation === 'constant' && algorithm.constant_tokens === undefined) {
     refuse('algorithm.loss_aggregation constant needs algorithm.constant_tokens');
+  }
+}
+
+/** A critic is trained where something reads its values; elsewhere its options would do nothing. */
+function checkCritic({ algorithm, critic }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+  const advantage = registry.get('advantage', algorithm.advantage.name);
+  const policyLoss = registry.get('policy-loss', algorithm.loss.name);
+  const regularizers = algorithm.regularizers.map(({ name }) => registry.get('regularizer', name));
+  if ([advantage, policyLoss, ...regularizers].some(({ inputs }) => inputs?.includes('values'))) {
+    const loss = registry.get('policy-loss', critic.loss.name);
+    if (loss.trains !== 'critic') refuse(`critic.loss is ${loss.name}, which is for policies`);
+    return;
+  }
+  const { options } = completeOptions(CriticGroup, {}, { where: () => 'defaults', components: registry });
+  for (const [name, untouched] of Object.entries(options)) {
+    if (isDeepStrictEqual(critic[name as keyof CriticGroup], untouched)) continue;
+    refuse(
+      `critic.${name} would have no effect: algorithm.advantage ${advantage.name} and algorithm.loss ${policyLoss.name} ` +
+        'read no values, so that no critic is trained',
+    );
   }
 }
 

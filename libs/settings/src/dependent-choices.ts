@@ -4,6 +4,7 @@ import { AlgorithmGroup } from './run-file';
 
 /** Chooses the advantage that goes with the loss, or the loss that goes with the advantage, where only one is named. */
 export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry): void {
+  chooseByAlgorithm(given, registry);
   // A key without a value is null in YAML: nothing is named.
   const isNamed = (option: string) => (given.get(option) ?? null) !== null;
   const loss = component(registry, 'policy-loss', given.get('algorithm.loss'));
@@ -15,6 +16,19 @@ export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry)
   const usual = usualLoss(chosen, registry);
   if (usual !== undefined)
     given.set('algorithm.loss', usual, `advantage ${String(nameOf('advantage', chosen))}`);
+}
+
+/** `algorithm: ppo` names an advantage that makes this algorithm with its loss. */
+function chooseByAlgorithm(given: GivenOptions, registry: ComponentRegistry): void {
+  const chosen = given.get('algorithm.advantage');
+  const name = nameOf('advantage', chosen);
+  if (typeof name !== 'string' || registry.names('advantage').includes(name)) return;
+  const made = registry.all('advantage').find(({ component: each }) => each.algorithm === name);
+  if (made === undefined) return;
+  const value = isRecord(chosen)
+    ? { ...chosen, [choiceKey('advantage')]: made.component.name }
+    : made.component.name;
+  given.set('algorithm.advantage', value, given.where('algorithm.advantage'));
 }
 
 /** The loss that goes with an advantage; undefined where that is none that is known. */

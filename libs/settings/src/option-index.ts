@@ -14,7 +14,7 @@ export interface IndexedOption {
   path: string;
   info: OptionInfo;
   /** Whose option it is, and where that is chosen: `algorithm.loss`. */
-  owner?: { kind: ComponentKind; component: string; choice: string };
+  owner?: { kind: ComponentKind; component: string; choice: string; flagsByPath?: boolean };
 }
 
 export interface IndexedGroup {
@@ -87,9 +87,9 @@ export class OptionIndex {
   }
 
   private addComponents({ choice }: OptionInfo, path: string, group: string): void {
-    const { kind, many, optionsKey } = choice!;
+    const { kind, many, flagsByPath = false, optionsKey } = choice!;
     for (const { component } of this.registry.all(kind)) {
-      const owner = { kind, component: component.name, choice: path };
+      const owner = { kind, component: component.name, choice: path, flagsByPath };
       for (const info of describeOptions(this.registry.optionsOf(component))) {
         // The entries of a list have no paths by name.
         this.options.push({ path: join(many ? group : path, info.name), info, owner });
@@ -110,7 +110,11 @@ export function flagsOf({ path, info, owner }: IndexedOption): string[] {
   if (owner === undefined) return [...new Set([path, ...info.aliases])];
   const group = parentOf(owner.choice);
   const beside = join(group, info.name);
-  return [...new Set(group.includes('.') ? [path, beside] : [path, ...info.aliases, beside, info.name])];
+  return [
+    ...new Set(
+      owner.flagsByPath || group.includes('.') ? [path, beside] : [path, ...info.aliases, beside, info.name],
+    ),
+  ];
 }
 
 export function join(group: string, name: string): string {

@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@ui-rl/testkit';
+import { stepFolder } from '@ui-rl/contracts';
 import { LearnerWorld } from '../test/learner-world';
+import { WITH_CRITIC } from '../test/with-critic';
 
 /** Everything that a step depends on besides its batch: the optimizer's state, the schedule, the seeds of dropout. */
 const OPTIONS = {
@@ -37,37 +41,56 @@ beforeAll(async () => {
 afterEach(() => world.quit());
 afterAll(() => world.close());
 
-/** The digest of the weights after each step. */
+type Changes = Partial<typeof OPTIONS.algorithm>;
+
+/** The digests of the weights after each step, of all models. */
 async function train(
-  interrupt: (runId: string, point: number) => Promise<void>,
+  changes: Changes,
+  interrupt: (runId: string, options: typeof OPTIONS, point: number) => Promise<void>,
 ): Promise<(string | undefined)[]> {
-  const runId = await world.startRun(OPTIONS);
+  const options = { ...OPTIONS, algorithm: { ...OPTIONS.algorithm, ...changes } };
+  const runId = await world.startRun(options);
   for (let step = 0; step < OPTIONS.maxSteps; step += 1) {
     await world.playGroup(runId, 2 * step, [1, 0]);
-    await interrupt(runId, 2 * step);
+    await interrupt(runId, options, 2 * step);
     await world.playGroup(runId, 2 * step + 1, [0, 1]);
     // The step begins now.
-    await interrupt(runId, 2 * step + 1);
+    await interrupt(runId, options, 2 * step + 1);
     await world.reached(runId, step + 1);
   }
   const ended = async () => (await world.bus.runs.state(runId))?.phase === 'final_eval';
   await eventually('the end of training', ended);
   const checkpoints = await world.events(runId, 'checkpoint');
   await world.quit();
-  return checkpoints.map(({ adapterDigest }) => adapterDigest);
+  const digests = checkpoints.map(({ adapterDigest }) => adapterDigest);
+  return 'critic' in changes
+    ? [...digests, ...checkpoints.map(({ step }) => criticDigest(runId, step))]
+    : digests;
 }
 
-it('gives the same weights step by step, wherever its process ended', async () => {
-  const calm = await train(() => Promise.resolve());
-  expect(new Set(calm).size).toBe(OPTIONS.maxSteps + 1);
-  const ends: number[] = [];
-  const torn = await train(async (runId, point) => {
-    if (Math.random() < 0.5) return;
-    const ms = Math.random() * 200;
-    await delay(ms);
-    ends.push(point + ms / 1000);
-    await world.quit();
-    await world.begin(runId, world.optionsWith(OPTIONS));
-  });
-  expect({ ends, digests: torn }).toEqual({ ends, digests: calm });
-}, 120_000);
+function criticDigest(runId: string, step: number): string {
+  const file = join(world.runsDir, runId, 'checkpoints', stepFolder(step), 'critic', 'engine.json');
+  return (JSON.parse(readFileSync(file, 'utf8')) as { digest: string }).digest;
+}
+
+it.each<[string, Changes]>([
+  ['a policy', {}],
+  ['a policy and its critic', WITH_CRITIC],
+])(
+  'gives the same weights step by step, wherever its process ended: %s',
+  async (_, changes) => {
+    const calm = await train(changes, () => Promise.resolve());
+    expect(new Set(calm).size).toBe((OPTIONS.maxSteps + 1) * ('critic' in changes ? 2 : 1));
+    const ends: number[] = [];
+    const torn = await train(changes, async (runId, options, point) => {
+      if (Math.random() < 0.5) return;
+      const ms = Math.random() * 200;
+      await delay(ms);
+      ends.push(point + ms / 1000);
+      await world.quit();
+      await world.begin(runId, world.optionsWith(options));
+    });
+    expect({ ends, digests: torn }).toEqual({ ends, digests: calm });
+  },
+  120_000,
+);

@@ -67,7 +67,8 @@ export function keepsCheckpoint({ keepEvery }: Pick<LearnerOptions, 'keepEvery'>
   return step === 0 || keepEvery.some((every) => every > 0 && step % every === 0);
 }
 
-function algorithmOptions({ algorithm, training, rollout }: RunFile): AlgorithmOptions {
+function algorithmOptions({ algorithm, critic, training, rollout }: RunFile): AlgorithmOptions {
+  const { rank, alpha, targets } = critic.lora;
   return {
     advantage: algorithm.advantage,
     loss: algorithm.loss,
@@ -84,6 +85,14 @@ function algorithmOptions({ algorithm, training, rollout }: RunFile): AlgorithmO
     maxGradNorm: training.max_grad_norm,
     substeps: training.num_substeps,
     minibatches: training.num_minibatches,
+    critic: {
+      lora: { rank, alpha, targets, dropout: 0, vision: false, rslora: false },
+      loss: critic.loss,
+      optimizer: critic.optimizer,
+      learningRate: critic.learning_rate,
+      maxGradNorm: critic.max_grad_norm,
+      warmupSteps: critic.warmup_steps,
+    },
   };
 }
 

@@ -18,6 +18,7 @@ import { Misconfigured } from '@ui-rl/service';
 import { redactRunFile } from '@ui-rl/settings';
 import { CheckpointFolder, type LearnerState } from './checkpoints/checkpoint-folder';
 import { CheckpointElsewhere, CheckpointStore } from './checkpoints/checkpoint-store';
+import { CRITIC, POLICY, RunModels } from './checkpoints/run-models';
 import { GroupBuffer } from './episodes/groups';
 import { IndexSet } from './episodes/index-set';
 import { DialectComputer } from './endpoint/dialect-computer';
@@ -70,6 +71,7 @@ interface Machinery {
   stored: StoredEpisodes | undefined;
   screenshots: Screenshots;
   engine: Engine;
+  models: RunModels;
   sampler: Sampler;
 }
 
@@ -105,6 +107,7 @@ async function startMachinery(
   state: LearnerState | undefined,
 ): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
+  const { critic } = algorithm;
   const folder = await loadPromptFolder(modelDir);
   checkRenderer(options, folder);
   const blobs = bus.blobs.of(run.record.runId);
@@ -116,7 +119,18 @@ async function startMachinery(
   const { trainable, maxRows, maxSequence, deterministic, seed } = options;
   const engine = await components.create('engine', options.engine, {
     modelDir,
-    models: [{ name: 'policy', role: 'policy', trainable }],
+    models: [
+      { name: POLICY, role: 'policy', trainable },
+      ...(critic === undefined
+        ? []
+        : [
+            {
+              name: CRITIC,
+              role: 'critic' as const,
+              trainable: { mode: 'lora' as const, lora: critic.lora },
+            },
+          ]),
+    ],
     maxRows,
     maxSequence,
     deterministic,
@@ -139,7 +153,8 @@ async function startMachinery(
       log,
     });
     refuseUpdatesInFlight(options, sampler);
-    return { algorithm, folder, stored, screenshots, engine, sampler };
+    const models = new RunModels(engine, critic !== undefined);
+    return { algorithm, folder, stored, screenshots, engine, models, sampler };
   } catch (error) {
     await engine.stop();
     throw error;
@@ -272,13 +287,13 @@ async function resumeTracked(
   trackers: Trackers,
 ): Promise<Learner> {
   const { bus, run, options, lease, onFailure } = start;
-  const { engine, sampler } = machinery;
+  const { engine, models, sampler } = machinery;
   const { runId } = run.record;
   const weights = weightsOf(start, machinery);
   const training = trainingOf(start, machinery, resumed, weights, trackers);
   const { loadCheckpoint } = options;
   const loadFrom = loadCheckpoint === undefined ? undefined : () => locate(start, loadCheckpoint);
-  await begin({ ...resumed, ...training, engine, weights, trackers, loadFrom });
+  await begin({ ...resumed, ...training, models, weights, trackers, loadFrom });
   const { checkpoints, state } = resumed;
   logger.log(
     state === undefined
@@ -356,7 +371,7 @@ function trainingOf(
 ): Training {
   const { bus, run, options, lease } = start;
   const { runId } = run.record;
-  const { engine, folder, screenshots } = machinery;
+  const { engine, models, folder, screenshots } = machinery;
   const { groupSize, maxAttempts } = options;
   const { imageTokenId, vocabSize } = folder.family.shape;
   const warnings = new RunWarnings(bus, runId);
@@ -402,7 +417,7 @@ function trainingOf(
   const loop = new TrainingLoop({
     ...{
       lease,
-      engine,
+      models,
       options,
       algorithm,
       buffer,
@@ -436,33 +451,31 @@ function warmStartOf(
 
 /** The schedule of an algorithm begins after so many steps. */
 function delayed(algorithm: Algorithm, steps: number): Algorithm {
-  const { schedule } = algorithm;
-  return { ...algorithm, schedule: { factor: (step) => schedule.factor(step - steps) } };
+  const { schedule, critic } = algorithm;
+  return {
+    ...algorithm,
+    schedule: { factor: (step) => schedule.factor(step - steps) },
+    critic: critic && { ...critic, warmupSteps: critic.warmupSteps + steps },
+  };
 }
 
 /** Loads the newest weights, or keeps those the run begins with; serves them, and reports where the run stands. */
 async function begin(
   parts: Resumed &
     Omit<Training, 'intake' | 'lost' | 'stragglers'> &
-    Pick<Machinery, 'engine'> & {
+    Pick<Machinery, 'models'> & {
       weights: PolicyWeights;
       trackers: Trackers;
       /** Finds the checkpoint a new run begins with, where it names one. */
       loadFrom: (() => Promise<string>) | undefined;
     },
 ): Promise<void> {
-  const { checkpoints, state, progress, engine, weights, trackers, demand, reports, loop, runFolder } = parts;
+  const { checkpoints, state, progress, models, weights, trackers, demand, reports, loop } = parts;
   const { step } = progress;
   if (state !== undefined) {
-    await engine.loadState({
-      model: 'policy',
-      dir: checkpoints.folder.pathOf(step),
-      optimizer: !progress.renewsOptimizer,
-    });
-  } else if (runFolder.resumeFrom !== undefined) {
-    await engine.loadState({ model: 'policy', dir: runFolder.resumeFrom, optimizer: true });
-  } else if (parts.loadFrom !== undefined) {
-    await engine.loadState({ model: 'policy', dir: await parts.loadFrom(), optimizer: false });
+    await models.restore(checkpoints.folder.pathOf(step), { optimizer: !progress.renewsOptimizer });
+  } else {
+    await beginFromAnother(parts);
   }
   const { digest } = await weights.publish(step);
   progress.produced(step, digest);
@@ -474,4 +487,16 @@ async function begin(
   if (state !== undefined) await reports.trackLastStep(state.savedAt);
   await demand.announce();
   await reports.publishLastStep();
+}
+
+/** A new run may begin with the weights of another one: one in its folder that it resumes, or the checkpoint that it names. */
+async function beginFromAnother({
+  models,
+  runFolder: { resumeFrom },
+  loadFrom,
+}: Parameters<typeof begin>[0]): Promise<void> {
+  const dir = resumeFrom ?? (await loadFrom?.());
+  if (dir === undefined) return;
+  const { newCritic } = await models.begin(dir, { optimizer: resumeFrom !== undefined });
+  if (newCritic) logger.warn(`${dir} has no critic: this run begins with a new one`);
 }

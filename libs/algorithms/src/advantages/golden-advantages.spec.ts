@@ -8,6 +8,7 @@ interface GoldenTurn {
   screenshot: string;
   logprobs: number[];
   reference_logprobs: number[];
+  values: number[];
 }
 
 interface Golden {
@@ -32,10 +33,13 @@ const groups = golden.groups.map((episodes, g): EpisodeGroup => ({
     rewards: {},
     success: null,
     status: 'completed',
-    turns: turns.map(({ logprobs, reference_logprobs, ...turn }) => ({
+    turns: turns.map(({ logprobs, reference_logprobs, values, ...turn }) => ({
       ...turn,
       logprobs: Float32Array.from(logprobs),
-      inputs: { reference_logprobs: Float32Array.from(reference_logprobs) },
+      inputs: {
+        reference_logprobs: Float32Array.from(reference_logprobs),
+        values: Float32Array.from(values),
+      },
     })),
   })),
 }));

@@ -78,6 +78,8 @@ export interface AdvantageComponent<Options = unknown> extends ComponentBase<
   readonly gives?: 'advantages' | 'selection';
   /** Whether estimates have `returns`, for losses that read them. Default false. */
   readonly givesReturns?: boolean;
+  /** Name of the algorithm that it makes with its loss, by which a run file may choose it, too: `algorithm: ppo`. */
+  readonly algorithm?: string;
   /** Loss of runs that name none. Default `importance_sampling`, for `selection` `cross_entropy`. */
   readonly defaultLoss?: string;
   /** Fewest episodes of a group, default 2 for `advantages`, 1 for `selection`. */

@@ -65,7 +65,7 @@ export function Group(type: () => OptionsClass): PropertyDecorator {
  */
 export function Choice(
   kind: ComponentKind,
-  { many = false, beside, optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
+  { many = false, beside, flagsByPath, optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
 ): PropertyDecorator {
   return (prototype, property) =>
     note(prototype, String(property), {
@@ -73,6 +73,7 @@ export function Choice(
         kind,
         many,
         ...(beside === undefined ? {} : { beside }),
+        ...(flagsByPath === undefined ? {} : { flagsByPath }),
         ...(optionsKey === undefined ? {} : { optionsKey }),
       },
     });

@@ -51,6 +51,8 @@ export interface ChoiceNote {
    * (`wandb_project: mine`).
    */
   beside?: boolean;
+  /** Options of the component have flags by their path alone, since those by their name mean another choice of this kind. */
+  flagsByPath?: boolean;
   /** A key beside the choice whose value, an object, holds options of the component, too. */
   optionsKey?: string;
 }

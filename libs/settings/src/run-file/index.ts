@@ -1,4 +1,5 @@
 export { AlgorithmGroup } from './algorithm';
+export { CriticGroup } from './critic';
 export { EnvironmentGroup } from './environment';
 export { EvaluationGroup } from './evaluation';
 export { LoraGroup } from './lora';

@@ -3,6 +3,15 @@ import { Above, Below, Doc, Fits } from '@ui-rl/plugin-kit';
 
 const LAYER_GROUPS = ['all-linear', 'attention', 'mlp', 'experts', 'router'];
 
+/** Which linear layers an adapter is added to. */
+export function LayerTargets(): PropertyDecorator {
+  return Fits(
+    `${LAYER_GROUPS.join(', ')}, several of them joined by +, a regular expression for whole paths, or a list of layer names`,
+    areTargets,
+    targetsFromText,
+  );
+}
+
 /** `LoraOptions` of an engine, as a run file writes them. */
 export class LoraGroup {
   @Doc('rank of the adapter', {
@@ -27,11 +36,7 @@ export class LoraGroup {
   @Doc('linear layers that get an adapter', {
     aliases: ['lora_config.target_modules', 'model.lora_config.target_modules'],
   })
-  @Fits(
-    `${LAYER_GROUPS.join(', ')}, several of them joined by +, a regular expression for whole paths, or a list of layer names`,
-    areTargets,
-    targetsFromText,
-  )
+  @LayerTargets()
   targets: string | string[] = 'all-linear';
 
   @Doc(

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { IsArray, IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
 import { Choice, Doc, Fits, Group, type ComponentChoice, type TaskSourceChoice } from '@ui-rl/plugin-kit';
 import { AlgorithmGroup } from './algorithm';
+import { CriticGroup } from './critic';
 import { EnvironmentGroup } from './environment';
 import { EvaluationGroup } from './evaluation';
 import { ModelGroup } from './model';
@@ -138,6 +139,10 @@ export class RunFile {
   @Doc('how episodes become a loss')
   @Group(() => AlgorithmGroup)
   algorithm: AlgorithmGroup;
+
+  @Doc('what states are worth, for algorithms that compare what was earned with it (PPO)')
+  @Group(() => CriticGroup)
+  critic: CriticGroup;
 
   @Doc('how the loss becomes steps, and how many')
   @Group(() => TrainingGroup)

@@ -12,6 +12,7 @@ import {
   type Schedule,
 } from '@ui-rl/plugin-kit';
 import { withOverlongPenalty, type OverlongOptions } from './overlong';
+import type { CriticAlgorithm, CriticOptions } from './critic-trainer';
 
 /** How a run learns, as its run file chooses. */
 export interface AlgorithmOptions {
@@ -39,10 +40,15 @@ export interface AlgorithmOptions {
   substeps: number;
   /** Passes of each optimizer step, at least. */
   minibatches: number;
+  /** A critic, for components that read `values`; no other run trains one. */
+  critic?: CriticOptions;
 }
 
 /** The components of a run's algorithm, and what they declare. */
-export interface Algorithm extends Omit<AlgorithmOptions, 'advantage' | 'correction' | 'schedule'> {
+export interface Algorithm extends Omit<
+  AlgorithmOptions,
+  'advantage' | 'correction' | 'schedule' | 'critic'
+> {
   advantage: Pick<AdvantageComponent, 'name' | 'inputs' | 'gives'>;
   estimator: AdvantageEstimator;
   lossComponent: PolicyLossComponent;
@@ -52,6 +58,8 @@ export interface Algorithm extends Omit<AlgorithmOptions, 'advantage' | 'correct
   skipsZeroAdvantages: boolean;
   correction: Correction | null;
   schedule: Schedule;
+  /** Where something reads `values`. */
+  critic: CriticAlgorithm | undefined;
 }
 
 /**
@@ -67,7 +75,11 @@ export function makeAlgorithm(
   const advantage = components.get('advantage', options.advantage.name);
   const lossComponent = components.get('policy-loss', options.loss.name);
   const regularizers = options.regularizers.map(({ name }) => components.get('regularizer', name));
-  for (const each of [lossComponent, ...regularizers]) refuseMissingInputs(advantage, each);
+  const readers = [lossComponent, ...regularizers];
+  refuseWithoutCritic(advantage, readers, options.critic);
+  for (const each of readers) refuseWithoutReturns(advantage, each);
+  const { critic } = options;
+  const trainsCritic = critic !== undefined && [advantage, ...readers].some(readsValues);
   const estimator = components.create('advantage', options.advantage, {});
   return {
     ...options,
@@ -78,22 +90,35 @@ export function makeAlgorithm(
     estimator: options.overlong === undefined ? estimator : withOverlongPenalty(estimator, options.overlong),
     correction: components.create('correction', options.correction, {}),
     schedule: components.create('schedule', options.schedule, { totalSteps: maxSteps }),
+    critic: trainsCritic
+      ? { ...critic, lossComponent: components.get('policy-loss', critic.loss.name) }
+      : undefined,
   };
 }
 
-function refuseMissingInputs(
+function readsValues({ inputs = [] }: { readonly inputs?: readonly string[] }): boolean {
+  return inputs.includes('values');
+}
+
+type Reader = PolicyLossComponent | RegularizerComponent;
+
+function refuseMissing({ kind, name }: AdvantageComponent | Reader, input: string, reason: string): never {
+  throw new PluginError('option', `${kind} ${name} reads ${input}, which this run does not have: ${reason}`);
+}
+
+function refuseWithoutCritic(
   advantage: AdvantageComponent,
-  loss: PolicyLossComponent | RegularizerComponent,
+  readers: readonly Reader[],
+  critic: CriticOptions | undefined,
 ): void {
-  const refuse = (what: string, input: string, reason: string): never => {
-    throw new PluginError('option', `${what} reads ${input}, which this run does not have: ${reason}`);
-  };
-  const noCritic = 'no critic is trained beside the policy';
-  if (advantage.inputs?.includes('values') === true) {
-    refuse(`advantage ${advantage.name}`, 'values', noCritic);
-  }
-  if (loss.inputs.includes('values')) refuse(`${loss.kind} ${loss.name}`, 'values', noCritic);
-  if (loss.inputs.includes('returns') && advantage.givesReturns !== true) {
-    refuse(`${loss.kind} ${loss.name}`, 'returns', `advantage ${advantage.name} gives none`);
-  }
+  const reader = [advantage, ...readers].find(readsValues);
+  if (reader === undefined) return;
+  if (critic === undefined) refuseMissing(reader, 'values', 'no critic is trained beside the policy');
+  if (advantage.givesReturns === true) return;
+  refuseMissing(reader, 'values', `advantage ${advantage.name} gives no returns that a critic could learn`);
+}
+
+function refuseWithoutReturns(advantage: AdvantageComponent, reader: Reader): void {
+  if (!reader.inputs.includes('returns') || advantage.givesReturns === true) return;
+  refuseMissing(reader, 'returns', `advantage ${advantage.name} gives none`);
 }

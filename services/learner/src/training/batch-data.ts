@@ -70,6 +70,24 @@ export function trainedTurns(
   });
 }
 
+/**
+ * The turns whose states a critic learns to value in one optimizer step: a mean over their tokens. Inputs are left to be added.
+ * @param mayTrain as in `BatchDataOptions`
+ */
+export function valuedTurns(
+  groups: readonly Group[],
+  sequences: ReadonlyMap<Turn, TurnSequence>,
+  returns: PerTurn,
+  mayTrain: NonNullable<BatchDataOptions['mayTrain']>,
+): TrainedTurn[] {
+  return trainedTurns(groups, sequences, returns, {
+    scope: 'token',
+    skipsZeroAdvantages: false,
+    aggregation: 'token-mean',
+    mayTrain,
+  });
+}
+
 /** @param weights [T] of the tokens of a turn beside one another */
 function tokenShares(weights: ArrayLike<number>, share: number, mayTrain?: readonly boolean[]): Float32Array {
   return Float32Array.from(weights, (weight, token) => (mayTrain?.[token] === false ? 0 : weight * share));

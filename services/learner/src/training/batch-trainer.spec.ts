@@ -56,8 +56,8 @@ const plain = {
 };
 const returnsLoss = { kind: 'policy-loss', name: 'regress', inputs: ['returns'], scope: 'token', create: () => ({}) };
 const critic = { kind: 'policy-loss', name: 'critic', inputs: ['values'], scope: 'token', create: () => ({}) };
-const gae = { kind: 'advantage', name: 'gae', inputs: ['values'], create: () => ({ estimate: () => ({}) }) };
-module.exports.components = [parity, nearReference, plainDescent, plain, returnsLoss, critic, gae];
+const seer = { kind: 'advantage', name: 'seer', inputs: ['values'], create: () => ({ estimate: () => ({}) }) };
+module.exports.components = [parity, nearReference, plainDescent, plain, returnsLoss, critic, seer];
 `;
 
 const model = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
@@ -310,7 +310,7 @@ it('splits a batch into optimizer steps by groups, and takes none where nothing 
 });
 
 it.each([
-  ['advantage', 'gae', 'advantage gae reads values, which this run does not have: no critic'],
+  ['advantage', 'seer', 'advantage seer reads values, which this run does not have: no critic'],
   ['loss', 'critic', 'policy-loss critic reads values, which this run does not have: no critic'],
   ['loss', 'regress', 'policy-loss regress reads returns, which this run does not have: advantage dr_grpo'],
 ])('refuses an %s that reads what nobody computes, by name', async (part, name, message) => {

@@ -1,9 +1,11 @@
 import type { Trajectory, Turn } from '@ui-rl/contracts';
 import type { Engine } from '@ui-rl/plugin-kit';
+import { POLICY } from '../checkpoints/run-models';
 import { Group } from '../episodes/groups';
 import type { Algorithm } from './algorithm';
-import { split, trainedTurns } from './batch-data';
-import { byTurn, experienceOf, type PerTurn } from './experience';
+import { split, trainedTurns, valuedTurns } from './batch-data';
+import { CriticTrainer, valueMetrics } from './critic-trainer';
+import { byTurn, experienceOf, type InputsOf, type PerTurn } from './experience';
 import { penalizeDrift, type PenalizedAdvantages } from './kl-penalty';
 import { mergeContinuations } from './merge-continuations';
 import { correct, withWeight } from './off-policy';
@@ -22,7 +24,6 @@ import {
   type TurnSequence,
 } from './turn-data';
 
-const POLICY = 'policy';
 /** The model without its adapter. */
 const REFERENCE = 'base';
 
@@ -38,6 +39,8 @@ export interface BatchResult {
 interface Estimate {
   advantages: PerTurn;
   returns?: PerTurn;
+  /** Of the critic before the step, where there is one. */
+  values?: PerTurn;
   metrics: Record<string, number>;
   carried: Carried;
 }
@@ -47,13 +50,25 @@ export interface BatchTrainerContext extends SequenceContext {
   maxStepsOffPolicy?: number;
 }
 
+/** The turns of an optimizer step. */
+interface Part {
+  policy: TrainedTurn[];
+  /** None where there is no critic. */
+  critic: TrainedTurn[];
+}
+
 /** Trains the batch of a step: in one optimizer step, or in several over parts of the batch. */
 export class BatchTrainer {
+  private readonly critic: CriticTrainer | undefined;
+
   constructor(
     private readonly engine: Engine,
     private readonly algorithm: Algorithm,
     private readonly context: BatchTrainerContext,
-  ) {}
+  ) {
+    const { critic, minibatches } = algorithm;
+    this.critic = critic && new CriticTrainer(engine, critic, minibatches);
+  }
 
   /**
    * @param step steps trained before
@@ -66,7 +81,7 @@ export class BatchTrainer {
     digest: string,
     carried = NOTHING_CARRIED,
   ): Promise<BatchResult> {
-    const { learningRate: peak, schedule, substeps } = this.algorithm;
+    const { learningRate: peak, schedule, substeps, critic } = this.algorithm;
     const learningRate = peak * schedule.factor(step);
     const kept = carried.kept.map((trajectory, index) =>
       Group.replayed(index, `kept-${index}`, [trajectory]),
@@ -76,12 +91,17 @@ export class BatchTrainer {
     const { parts, metrics, ...prepared } = await this.prepare(groups, substepsOf(fresh, kept, substeps), {
       ...{ step, replayed, memory: carried.memory },
     });
-    const movedSince = this.algorithm.computePostKl ? await this.movement(parts.flat()) : undefined;
+    const movedSince = this.algorithm.computePostKl
+      ? await this.movement(parts.flatMap(({ policy }) => policy))
+      : undefined;
     const results: Record<string, number>[] = [];
+    const criticResults: Record<string, number>[] = [];
+    const isWarmup = critic !== undefined && step < critic.warmupSteps;
     let newest = digest;
     for (const part of parts) {
-      if (part.length === 0) continue;
-      const result = await this.optimizerStep(part, learningRate, replayed);
+      if (part.critic.length > 0) criticResults.push(await this.critic!.step(part.critic));
+      if (part.policy.length === 0 || isWarmup) continue;
+      const result = await this.optimizerStep(part.policy, learningRate, replayed);
       results.push(result.metrics);
       newest = result.digest;
     }
@@ -89,6 +109,7 @@ export class BatchTrainer {
     return {
       metrics: {
         ...joinSubsteps(results),
+        ...joinSubsteps(criticResults),
         ...metrics,
         ...(await movedSince?.()),
         'optim/lr': learningRate,
@@ -105,11 +126,11 @@ export class BatchTrainer {
     groups: readonly Group[],
     substeps: readonly Group[][],
     { step, replayed, memory }: { step: number; replayed: ReadonlySet<Turn>; memory: unknown },
-  ): Promise<{ parts: TrainedTurn[][]; metrics: Record<string, number>; carried: Carried }> {
+  ): Promise<{ parts: Part[]; metrics: Record<string, number>; carried: Carried }> {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
-    const { advantages, returns, metrics, carried } = await this.estimate(
+    const { advantages, returns, values, metrics, carried } = await this.estimate(
       groups,
       sequences,
       reference,
@@ -121,16 +142,22 @@ export class BatchTrainer {
     // What is replayed is old on purpose.
     const mayTrain = (turn: Turn): boolean[] =>
       replayed.has(turn) ? turn.tokenIds.map(() => true) : isWithin(turn, bound);
-    const parts = substeps.map((part) =>
-      trainedTurns(part, sequences, advantages, {
-        ...{ scope, skipsZeroAdvantages, advantagesAreWeights, aggregation, constantTokens, mayTrain },
-      }),
-    );
-    const all = parts.flat();
+    const options = {
+      ...{ scope, skipsZeroAdvantages, advantagesAreWeights, aggregation, constantTokens, mayTrain },
+    };
+    const parts = substeps.map((part): Part => ({
+      policy: trainedTurns(part, sequences, advantages, options),
+      critic: this.critic === undefined ? [] : valuedTurns(part, sequences, returns!, mayTrain),
+    }));
+    const all = parts.flatMap(({ policy }) => policy);
+    const valued = parts.flatMap(({ critic }) => critic);
+    for (const { inputs, sequence } of [...all, ...valued]) {
+      inputs.returns = returns?.get(sequence.turn);
+      inputs.values = values?.get(sequence.turn);
+    }
     for (const { inputs, sequence } of all) {
       const { turn } = sequence;
       inputs.advantages = advantages.get(turn);
-      inputs.returns = returns?.get(turn);
       inputs.sample_logprobs = turn.logprobs;
       inputs.old_logprobs = turn.logprobs;
     }
@@ -139,10 +166,14 @@ export class BatchTrainer {
       for (const { inputs, sequence } of all) inputs.reference_logprobs = known.get(sequence.turn);
     }
     const corrected = await this.corrected(all);
-    for (const { sequence, weights } of all) {
+    for (const { sequence, weights } of [...all, ...valued]) {
       if (!replayed.has(sequence.turn)) assertWithin(sequence.turn, weights, bound);
     }
-    return { parts: parts.map(withWeight), metrics: { ...metrics, ...corrected }, carried };
+    return {
+      parts: parts.map(({ policy, critic }) => ({ policy: withWeight(policy), critic })),
+      metrics: { ...metrics, ...corrected },
+      carried,
+    };
   }
 
   private async sequencesOf(groups: readonly Group[]): Promise<Map<Turn, TurnSequence>> {
@@ -166,25 +197,28 @@ export class BatchTrainer {
     const { advantage, estimator, lossComponent } = this.algorithm;
     const wantsReference = advantage.inputs?.includes('reference_logprobs') === true;
     const known = wantsReference ? await reference.of([...sequences.values()]) : undefined;
-    const experience = groups.map((group) =>
-      experienceOf(group, (turn) =>
-        known === undefined
-          ? {}
-          : { reference_logprobs: known.get(turn) ?? new Float32Array(turn.tokenIds.length) },
-      ),
-    );
+    const values = await this.critic?.values([...sequences.values()]);
+    const inputsOf: InputsOf = (turn) => ({
+      ...(known === undefined ? {} : { reference_logprobs: known.get(turn) ?? new Float32Array() }),
+      ...(values === undefined ? {} : { values: values.get(turn) ?? new Float32Array() }),
+    });
+    const experience = groups.map((group) => experienceOf(group, inputsOf));
     const { advantages, returns, metrics = {}, ...wanted } = estimator.estimate(experience, memory);
     const source = `advantage ${advantage.name}`;
-    if (returns === undefined && lossComponent.inputs.includes('returns')) {
-      throw new Error(`policy-loss ${lossComponent.name} reads returns, but ${source} gave none`);
+    if (returns === undefined && (values !== undefined || lossComponent.inputs.includes('returns'))) {
+      const reader = values === undefined ? `policy-loss ${lossComponent.name} reads` : 'the critic learns';
+      throw new Error(`${reader} returns, but ${source} gave none`);
     }
+    const returned = returns && byTurn(groups, returns, `${source}, as a return,`);
     const estimated = byTurn(groups, advantages, source);
     const penalized = await this.penalized(estimated, sequences, reference);
     return {
       advantages: penalized.advantages,
-      ...(returns === undefined ? {} : { returns: byTurn(groups, returns, `${source}, as a return,`) }),
+      ...(returned === undefined ? {} : { returns: returned }),
+      ...(values === undefined ? {} : { values }),
       metrics: {
         ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`advantage/${name}`, value])),
+        ...(values === undefined ? {} : valueMetrics(values, returned!)),
         ...penalized.metrics,
       },
       carried: { memory: wanted.memory, kept: keptOf(groups, wanted.keep) },

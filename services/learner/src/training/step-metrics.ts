@@ -75,11 +75,20 @@ export function optimizerMetrics(
   engine: Readonly<Record<string, number>>,
   compared: Iterable<LogprobPair>,
 ): Record<string, number> {
-  const named = Object.entries(engine).map(([name, value]) => [
-    `optim/${PUBLISHED[name] ?? name.replace(/^loss\//, '')}`,
-    value,
-  ]);
-  return { ...(Object.fromEntries(named) as Record<string, number>), ...divergenceMetrics(compared) };
+  return { ...engineMetrics(engine, 'optim'), ...divergenceMetrics(compared) };
+}
+
+/** What an engine says of an optimizer step, as `<prefix>/<name>`. */
+export function engineMetrics(
+  engine: Readonly<Record<string, number>>,
+  prefix: string,
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(engine).map(([name, value]) => [
+      `${prefix}/${PUBLISHED[name] ?? name.replace(/^loss\//, '')}`,
+      value,
+    ]),
+  );
 }
 
 /** Joins the metrics of a step's optimizer steps: sums of counts and times, means of the rest, extremes as such. */
@@ -97,6 +106,8 @@ const SUMMED = new Set([
   'optim/samples',
   'optim/sequences',
   'optim/micro_batches',
+  'critic/tokens',
+  'critic/micro_batches',
   'time/train',
 ]);
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { BusError, describeError, UnacceptableMessage, type Lease } from '@ui-rl/bus';
-import type { Engine } from '@ui-rl/plugin-kit';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
+import type { RunModels } from '../checkpoints/run-models';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
 import { IndexSet } from '../episodes/index-set';
 import type { Group, GroupBuffer } from '../episodes/groups';
@@ -37,7 +37,7 @@ export class Untrainable extends Error {
 
 export interface TrainingLoopParts {
   lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
-  engine: Engine;
+  models: RunModels;
   options: LearnerOptions;
   algorithm: Algorithm;
   buffer: GroupBuffer;
@@ -121,14 +121,14 @@ export class TrainingLoop {
 
   /** Saves weights, optimizer and progress under the present step, for this machine and others. */
   async save(): Promise<{ uploadMs: number }> {
-    const { engine, checkpoints, progress, warnings, lease } = this.parts;
+    const { models, checkpoints, progress, warnings, lease } = this.parts;
     const { dir: folder } = checkpoints.folder;
     const files = {
       'state.json': `${JSON.stringify(progress.toState(lease.epoch), null, 2)}\n`,
       ...filesOfCarried(progress.carried),
     };
     await whileDiskIsFull(warnings, folder, () =>
-      checkpoints.save(progress.step, (dir) => engine.saveState({ model: 'policy', dir, files })),
+      checkpoints.save(progress.step, (dir) => models.save(dir, files)),
     );
     progress.failed = new IndexSet();
     const began = performance.now();
@@ -163,11 +163,11 @@ export class TrainingLoop {
 
   /** The steps on stored episodes that are left. */
   private async warmUp(): Promise<void> {
-    const { progress, engine, warmStart } = this.parts;
+    const { progress, models, warmStart } = this.parts;
     if (warmStart === undefined || !progress.isWarmingUp) return;
     while (progress.isWarmingUp && !this.finished) await this.trainStored(warmStart);
     if (progress.renewsOptimizer) {
-      await engine.loadState({ model: 'policy', dir: this.newestCheckpoint, optimizer: false });
+      await models.restore(this.newestCheckpoint, { optimizer: false });
     }
     this.idleSince = performance.now();
   }
@@ -352,13 +352,8 @@ export class TrainingLoop {
 
   /** As before the batch, whose first optimizer steps may have been taken. Rejects where the engine itself is broken. */
   private async restoreWeights(): Promise<void> {
-    const { engine, progress } = this.parts;
-    await engine.discardGradients('policy');
-    await engine.loadState({
-      model: 'policy',
-      dir: this.newestCheckpoint,
-      optimizer: !progress.renewsOptimizer,
-    });
+    const { models, progress } = this.parts;
+    await models.restore(this.newestCheckpoint, { optimizer: !progress.renewsOptimizer });
   }
 
   /** Makes dead letters of a batch that cannot be trained. @throws Untrainable where that goes on and on */

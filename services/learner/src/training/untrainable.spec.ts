@@ -1,6 +1,8 @@
 import type { PolicyActReply, Turn } from '@ui-rl/contracts';
 import { eventually, makeTask } from '@ui-rl/testkit';
 import { LearnerWorld } from '../../test/learner-world';
+import { WITH_CRITIC } from '../../test/with-critic';
+import type { AlgorithmOptions } from './algorithm';
 
 let world: LearnerWorld;
 
@@ -44,40 +46,48 @@ it('takes a task out that keeps failing while others are played, by name, and go
   expect(await world.bus.runs.policy(runId)).toMatchObject({ takenOut: ['dead-page'] });
 });
 
-it('makes dead letters of a batch that has no finite gradient, and goes on with the weights of before', async () => {
-  const digests: (string | undefined)[] = [];
-  for (const how of [poisoned, broken('no browser')]) {
-    const runId = await world.startRun({
-      deterministic: true,
-      maxAttempts: 1,
-      algorithm: { ...world.optionsWith().algorithm, substeps: 2 },
-    });
-    // The first of two optimizer steps may have been taken when the second fails.
-    if (how === poisoned) await world.playGroup(runId, 0, [1, 0]);
-    else await world.playGroup(runId, 0, [0, 0], how);
-    await world.playGroup(runId, 1, [1, 0], how);
-    await world.requested(runId, 4);
-    for (const group of [2, 3]) await world.playGroup(runId, group, [1, 0]);
-    await world.reached(runId, 1);
-    digests.push((await world.bus.runs.policy(runId))?.adapterDigest);
-    const letters = await world.events(runId, 'dead_letter');
-    const [step] = await world.events(runId, 'train_step');
-    expect(step.rolloutIds).toEqual([2, 3].flatMap((group) => [0, 1].map((r) => `${runId}-g${group}-r${r}`)));
-    if (how === poisoned) {
-      expect(letters.map(({ reason }) => reason)).toEqual(
-        Array.from({ length: 4 }, () =>
-          expect.stringMatching(/^its batch cannot be trained: the (loss|gradient)/),
-        ),
+it.each<[string, Partial<AlgorithmOptions>]>([
+  ['a policy', {}],
+  ['a policy and its critic', WITH_CRITIC],
+])(
+  'makes dead letters of a batch that has no finite gradient, and goes on with the weights of before: %s',
+  async (_, changes) => {
+    const digests: (string | undefined)[] = [];
+    for (const how of [poisoned, broken('no browser')]) {
+      const runId = await world.startRun({
+        deterministic: true,
+        maxAttempts: 1,
+        algorithm: { ...world.optionsWith().algorithm, ...changes, substeps: 2 },
+      });
+      // The first of two optimizer steps may have been taken when the second fails.
+      if (how === poisoned) await world.playGroup(runId, 0, [1, 0]);
+      else await world.playGroup(runId, 0, [0, 0], how);
+      await world.playGroup(runId, 1, [1, 0], how);
+      await world.requested(runId, 4);
+      for (const group of [2, 3]) await world.playGroup(runId, group, [1, 0]);
+      await world.reached(runId, 1);
+      digests.push((await world.bus.runs.policy(runId))?.adapterDigest);
+      const letters = await world.events(runId, 'dead_letter');
+      const [step] = await world.events(runId, 'train_step');
+      expect(step.rolloutIds).toEqual(
+        [2, 3].flatMap((group) => [0, 1].map((r) => `${runId}-g${group}-r${r}`)),
       );
-      const warnings = await world.events(runId, 'warning');
-      expect(warnings).toMatchObject([
-        { code: 'untrainable_batch', message: expect.stringContaining(`${runId}-g1`) },
-      ]);
+      if (how === poisoned) {
+        expect(letters.map(({ reason }) => reason)).toEqual(
+          Array.from({ length: 4 }, () =>
+            expect.stringMatching(/^its batch cannot be trained: the (loss|gradient)/),
+          ),
+        );
+        const warnings = await world.events(runId, 'warning');
+        expect(warnings).toMatchObject([
+          { code: 'untrainable_batch', message: expect.stringContaining(`${runId}-g1`) },
+        ]);
+      }
+      await world.quit();
     }
-    await world.quit();
-  }
-  expect(digests[0]).toBe(digests[1]);
-});
+    expect(digests[0]).toBe(digests[1]);
+  },
+);
 
 it('ends a run of which nothing can be trained, with the reason', async () => {
   const runId = await world.startRun({ groupsPerBatch: 1 });

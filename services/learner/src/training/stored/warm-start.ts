@@ -108,6 +108,7 @@ function supervised(
       }),
     },
     correction: null,
+    critic: undefined,
     schedule: { factor: () => 1 },
     substeps: 1,
   };

@@ -1,0 +1,66 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Engine } from '@ui-rl/plugin-kit';
+
+export const POLICY = 'policy';
+export const CRITIC = 'critic';
+
+/**
+ * The models that a run trains. A checkpoint holds all of them: the policy, and in a folder beside its files the critic, where the run
+ * has one.
+ */
+export class RunModels {
+  constructor(
+    private readonly engine: Engine,
+    readonly hasCritic: boolean,
+  ) {}
+
+  /** @param dir appears with the policy; it is complete when this resolves @param files further ones, name → text */
+  async save(dir: string, files: Readonly<Record<string, string>>): Promise<void> {
+    await this.engine.saveState({ model: POLICY, dir, files });
+    if (this.hasCritic) await this.engine.saveState({ model: CRITIC, dir: criticIn(dir) });
+  }
+
+  /** As they were when the checkpoint was saved, unless `optimizer` states are to begin anew; gradients are forgotten. */
+  async restore(dir: string, { optimizer }: { optimizer: boolean }): Promise<void> {
+    for (const [model, own] of this.placesIn(dir)) {
+      await this.engine.discardGradients(model);
+      await this.engine.loadState({ model, dir: own, optimizer });
+    }
+  }
+
+  /**
+   * Begins with the weights of another run, whose checkpoint may have no critic: this run's is a new one then.
+   * @returns whether that is so
+   */
+  async begin(dir: string, { optimizer }: { optimizer: boolean }): Promise<{ newCritic: boolean }> {
+    await this.engine.loadState({ model: POLICY, dir, optimizer });
+    if (!this.hasCritic) return { newCritic: false };
+    if (!(await isThere(criticIn(dir)))) return { newCritic: true };
+    await this.engine.loadState({ model: CRITIC, dir: criticIn(dir), optimizer });
+    return { newCritic: false };
+  }
+
+  private placesIn(dir: string): [model: string, dir: string][] {
+    return this.hasCritic
+      ? [
+          [POLICY, dir],
+          [CRITIC, criticIn(dir)],
+        ]
+      : [[POLICY, dir]];
+  }
+}
+
+function criticIn(dir: string): string {
+  return join(dir, CRITIC);
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}

@@ -1,0 +1,192 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Turn } from '@ui-rl/contracts';
+import { loadComponents, type ComponentRegistry, type Engine } from '@ui-rl/plugin-kit';
+import { groupOf, turnOf } from '../../test/groups';
+import { WITH_CRITIC } from '../../test/with-critic';
+import { RunModels } from '../checkpoints/run-models';
+import type { Group } from '../episodes/groups';
+import { makeAlgorithm, type Algorithm, type AlgorithmOptions } from './algorithm';
+import { BatchTrainer } from './batch-trainer';
+import { valueMetrics } from './critic-trainer';
+
+const model = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
+const { lora } = WITH_CRITIC.critic;
+
+let components: ComponentRegistry;
+let engine: Engine;
+beforeAll(async () => {
+  components = await loadComponents({ packages: [] });
+});
+beforeEach(async () => {
+  engine = await components.create(
+    'engine',
+    { name: 'local', device: 'cpu', threads: 1 },
+    {
+      modelDir: model,
+      models: [
+        { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } },
+        { name: 'critic', role: 'critic', trainable: { mode: 'lora', lora } },
+      ],
+      maxRows: 4,
+      maxSequence: 64,
+      deterministic: true,
+      seed: 1,
+      componentFiles: [],
+      fetchImage: () => Promise.resolve(null),
+      log: () => undefined,
+      onProgress: () => undefined,
+    },
+  );
+});
+afterEach(() => engine.stop());
+
+function algorithmWith(changes: Partial<AlgorithmOptions> = {}): Algorithm {
+  const options: AlgorithmOptions = {
+    ...WITH_CRITIC,
+    correction: { name: 'none' },
+    regularizers: [],
+    klPenaltyCoef: 0,
+    computePostKl: false,
+    optimizer: { name: 'adamw' },
+    schedule: { name: 'constant' },
+    aggregation: 'token-mean',
+    learningRate: 2e-3,
+    maxGradNorm: 1,
+    substeps: 1,
+    minibatches: 1,
+    ...changes,
+  };
+  return makeAlgorithm(options, components, 0);
+}
+
+function trainerWith(changes: Partial<AlgorithmOptions> = {}): BatchTrainer {
+  // The same episodes are trained again and again.
+  const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]), maxStepsOffPolicy: 100 };
+  return new BatchTrainer(engine, algorithmWith(changes), context);
+}
+
+async function play(prompt: number[], seed: number): Promise<Turn> {
+  const { tokens, logprobs } = await engine.sample({
+    model: 'policy',
+    prompt: { chunks: [{ type: 'text', tokens: prompt }] },
+    maxTokens: 4,
+    temperature: 1,
+    topP: 1,
+    seed,
+  });
+  return turnOf(0, { promptTokenIds: prompt, promptImages: [], imageTokens: 0, tokenIds: tokens, logprobs });
+}
+
+/** Two tasks, told by their prompts: one always succeeds, the other never does. All rewards of a group are the same. */
+async function groups(): Promise<Group[]> {
+  const episodes = (prompt: number[], reward: number, seed: number) =>
+    Promise.all(
+      [0, 1].map(async (member) => ({
+        reward,
+        turns: [await play(prompt, seed + member), await play([...prompt, 9], seed + 10 + member)],
+      })),
+    );
+  return [groupOf(0, await episodes([5, 6, 7], 1, 1)), groupOf(1, await episodes([30, 31], 0, 3))];
+}
+
+it('learns what states are worth, which leaves ever less to the advantages', async () => {
+  const batch = await groups();
+  const trainer = trainerWith({ advantage: { name: 'gae', gamma: 1, gae_lambda: 1 } });
+  const steps: Record<string, number>[] = [];
+  for (let step = 0; step < 15; step += 1) steps.push((await trainer.train(batch, step, 'none')).metrics);
+  const [first, last] = [steps[0], steps.at(-1)!];
+  expect(first).toMatchObject({ 'critic/value_mean': 0, 'critic/explained_variance': 0, 'critic/lr': 1e-2 });
+  expect(first['critic/loss']).toBeCloseTo(first['critic/return_mean'] / 2, 5);
+  expect(first['critic/tokens']).toBe(batch.flatMap(tokensOf).length);
+  expect(last['critic/explained_variance']).toBeGreaterThan(0.8);
+  expect(last['critic/loss']).toBeLessThan(first['critic/loss'] / 4);
+  // On-policy with a ratio of 1 the loss of the first step is minus the mean advantage, which is the mean return.
+  expect(first['optim/loss']).toBeCloseTo(-first['critic/return_mean'], 4);
+});
+
+function tokensOf({ trajectories }: Group): number[] {
+  return trajectories.flatMap(({ turns }) => turns.flatMap(({ tokenIds }) => tokenIds));
+}
+
+it('is warmed up alone', async () => {
+  const batch = await groups();
+  const critic = { ...WITH_CRITIC.critic, warmupSteps: 1 };
+  const trainer = trainerWith({ critic, substeps: 2 });
+  const before = await engine.forward({ model: 'critic', data: [score(batch)] });
+  const warm = await trainer.train(batch, 0, 'unchanged');
+  expect(warm).toMatchObject({ digest: 'unchanged', tokens: 0, metrics: { 'optim/substeps': 0 } });
+  expect(warm.metrics['critic/grad_norm']).toBeGreaterThan(0);
+  expect(await engine.forward({ model: 'critic', data: [score(batch)] })).not.toEqual(before);
+  const second = await trainer.train(batch, 1, 'unchanged');
+  expect(second.digest).toMatch(/^[0-9a-f]{64}$/);
+  expect(second.metrics['optim/substeps']).toBe(2);
+});
+
+function score([{ trajectories }]: Group[]): Parameters<Engine['forward']>[0]['data'][number] {
+  const { promptTokenIds } = trajectories[0].turns[0];
+  return {
+    modelInput: { chunks: [{ type: 'text', tokens: promptTokenIds }] },
+    targetTokens: promptTokenIds,
+    weights: promptTokenIds.map(() => 1),
+  };
+}
+
+it('is saved, restored and begun from together with the policy, or new where a checkpoint has none', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'models-'));
+  try {
+    const batch = await groups();
+    const trainer = trainerWith();
+    await trainer.train(batch, 0, 'none');
+    const models = new RunModels(engine, true);
+    const at = join(dir, '000001');
+    await models.save(at, { 'state.json': '{}' });
+    const values = await engine.forward({ model: 'critic', data: [score(batch)] });
+    const next = await trainer.train(batch, 1, 'none');
+    const later = await engine.forward({ model: 'critic', data: [score(batch)] });
+    expect(later).not.toEqual(values);
+    await models.restore(at, { optimizer: true });
+    expect(await engine.forward({ model: 'critic', data: [score(batch)] })).toEqual(values);
+    expect((await trainer.train(batch, 1, 'none')).digest).toBe(next.digest);
+    expect(await engine.forward({ model: 'critic', data: [score(batch)] })).toEqual(later);
+    expect(await models.begin(at, { optimizer: false })).toEqual({ newCritic: false });
+    expect(await engine.forward({ model: 'critic', data: [score(batch)] })).toEqual(values);
+    await rm(join(at, 'critic'), { recursive: true });
+    expect(await models.begin(at, { optimizer: false })).toEqual({ newCritic: true });
+    await expect(models.restore(at, { optimizer: true })).rejects.toMatchObject({
+      message: expect.stringContaining('critic'),
+    });
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
+
+it('is refused where nothing gives it returns, and absent where nothing reads values', () => {
+  expect(() => algorithmWith({ critic: undefined })).toThrow(
+    'advantage gae reads values, which this run does not have: no critic is trained beside the policy',
+  );
+  expect(algorithmWith({ advantage: { name: 'grpo' } }).critic).toBeUndefined();
+  expect(algorithmWith().critic?.lossComponent.name).toBe('value');
+});
+
+describe('explained variance', () => {
+  const metricsOf = (values: number[], returns: number[]): number | undefined => {
+    const turn = turnOf(values.length);
+    return valueMetrics(
+      new Map([[turn, Float32Array.from(values)]]),
+      new Map([[turn, Float32Array.from(returns)]]),
+    )['critic/explained_variance'];
+  };
+
+  it('is 1 for the returns themselves, 0 for one number for all, less for what is worse', () => {
+    expect(metricsOf([1, 2, 4], [1, 2, 4])).toBe(1);
+    expect(metricsOf([7, 7, 7], [1, 2, 4])).toBe(0);
+    // Errors −1, 1 of returns 0, 1: variance 1 of 0.25.
+    expect(metricsOf([1, 0], [0, 1])).toBeCloseTo(-3, 12);
+  });
+
+  it('is absent where all returns are the same', () => {
+    expect(metricsOf([1, 2], [3, 3])).toBeUndefined();
+  });
+});

@@ -1,0 +1,77 @@
+import { mean } from '@ui-rl/algorithms';
+import type { Turn } from '@ui-rl/contracts';
+import type { ComponentChoice, Engine, LoraOptions, PolicyLossComponent } from '@ui-rl/plugin-kit';
+import { CRITIC } from '../checkpoints/run-models';
+import type { PerTurn } from './experience';
+import { engineMetrics } from './step-metrics';
+import { atSampledTokens, toScore, toTrain, type TrainedTurn, type TurnSequence } from './turn-data';
+
+/** How a critic is trained beside the policy. */
+export interface CriticOptions {
+  lora: LoraOptions;
+  loss: ComponentChoice;
+  optimizer: ComponentChoice;
+  learningRate: number;
+  /** Gradients are scaled down to this norm; 0 = never. */
+  maxGradNorm: number;
+  /** In so many steps at the beginning of a run the critic alone is trained. */
+  warmupSteps: number;
+}
+
+export interface CriticAlgorithm extends CriticOptions {
+  lossComponent: PolicyLossComponent;
+}
+
+/** The critic of a run: what it says of states, and its optimizer steps, as many as the policy takes. */
+export class CriticTrainer {
+  constructor(
+    private readonly engine: Engine,
+    private readonly critic: CriticAlgorithm,
+    private readonly minibatches: number,
+  ) {}
+
+  /** Values of the states in which the tokens of each turn were sampled. */
+  async values(sequences: readonly TurnSequence[]): Promise<PerTurn> {
+    if (sequences.length === 0) return new Map();
+    const { values } = await this.engine.forward({ model: CRITIC, data: sequences.map(toScore) });
+    return new Map(
+      sequences.map((sequence, index) => [sequence.turn, atSampledTokens(sequence, values![index])]),
+    );
+  }
+
+  /** One optimizer step. @returns metrics as `critic/<name>` */
+  async step(part: readonly TrainedTurn[]): Promise<Record<string, number>> {
+    const { loss, lossComponent, optimizer, learningRate, maxGradNorm } = this.critic;
+    const { inputs, scope } = lossComponent;
+    const passes = await this.engine.forwardBackward({
+      model: CRITIC,
+      data: part.map((turn) => toTrain(turn, inputs, scope)),
+      loss,
+      minPasses: this.minibatches,
+    });
+    const updated = await this.engine.optimStep({ model: CRITIC, optimizer, learningRate, maxGradNorm });
+    return { ...engineMetrics({ ...passes.metrics, ...updated.metrics }, CRITIC), 'critic/lr': learningRate };
+  }
+}
+
+/**
+ * What a critic said of a batch beside what came out. Its explained variance is 1 − Var(R − V) / Var(R): 1 where values are the returns,
+ * 0 where they are no better than one number for all, less where they are worse; absent where all returns are the same.
+ */
+export function valueMetrics(values: PerTurn, returns: PerTurn): Record<string, number> {
+  const turns = [...returns.keys()];
+  const all = (numbers: PerTurn): number[] => turns.flatMap((turn: Turn) => [...(numbers.get(turn) ?? [])]);
+  const [said, earned] = [all(values), all(returns)];
+  const spread = variance(earned);
+  const errors = earned.map((each, token) => each - said[token]);
+  return {
+    'critic/value_mean': mean(said),
+    'critic/return_mean': mean(earned),
+    ...(spread > 0 ? { 'critic/explained_variance': 1 - variance(errors) / spread } : {}),
+  };
+}
+
+function variance(numbers: readonly number[]): number {
+  const centre = mean(numbers);
+  return mean(numbers.map((number) => (number - centre) ** 2));
+}

@@ -1,0 +1,15 @@
+import type { AlgorithmOptions } from '../src/training/algorithm';
+
+/** PPO with a critic, in the place of the same options of another algorithm. */
+export const WITH_CRITIC = {
+  advantage: { name: 'gae' },
+  loss: { name: 'ppo' },
+  critic: {
+    lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0, vision: false, rslora: false },
+    loss: { name: 'value', value_clip: 0 },
+    optimizer: { name: 'adamw' },
+    learningRate: 1e-2,
+    maxGradNorm: 1,
+    warmupSteps: 0,
+  },
+} satisfies Partial<AlgorithmOptions>;
