@@ -160,6 +160,11 @@ function checkLogPath({ logging }: RunFile, refuse: Refuse): void {
 /** Dialects from outside are asked in their thread, when the first episode is played. */
 function checkGrammar({ model, rollout }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
   const choice = model.action_format;
+  if (rollout.constrain_actions && rollout.played_by === 'agents') {
+    refuse(
+      'rollout.constrain_actions is true, but outside agents (rollout.played_by) write their answers as they like',
+    );
+  }
   if (!rollout.constrain_actions || registry.moduleOf('action-dialect', choice.name) !== undefined) return;
   if (registry.create('action-dialect', choice, {}).grammar === undefined) {
     refuse(`rollout.constrain_actions is true, but model.action_format ${choice.name} has no grammar`);

@@ -326,6 +326,11 @@ plugins: [./reward.js, uirl-toys]
       'conflict',
       /^up to 800 episodes would wait for their batch, at most 500 can: lower training.groups_per_batch/,
     ],
+    [
+      'rollout: {constrain_actions: true, played_by: agents}',
+      'conflict',
+      /constrain_actions is true, but outside agents/,
+    ],
     ['algorithm: {reward_threshold: 0.5}', 'conflict', /reward_threshold would have no effect/],
     ['algorithm: {loss_aggregation: constant}', 'conflict', /needs algorithm.constant_tokens/],
     [

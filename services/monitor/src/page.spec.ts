@@ -394,12 +394,12 @@ test('the configuration shows every option with its help, also those of componen
     'rank rank of the adapter 32 no effect: needs model.use_lora true',
   );
   expect(await page.content()).not.toContain('hush');
-  const rate = page.locator('.option').filter({ hasText: 'learning_rate' });
+  const rate = page.locator('.option[title^="training.learning_rate"]');
   expect(await rate.getAttribute('title')).toBe(
     'training.learning_rate\nlearning rate after warm-up\na number above 0',
   );
   const back = (option: typeof rate) => option.evaluate((row) => getComputedStyle(row).backgroundColor);
-  const usual = page.locator('.option').filter({ hasText: 'max_grad_norm' });
+  const usual = page.locator('.option[title^="training.max_grad_norm"]');
   expect(await back(rate)).not.toBe(await back(usual));
   await shot('configuration');
 });
@@ -411,7 +411,7 @@ test('the configuration is cut down to what differs from its default, and to wha
   expect(await page.locator('.option').count()).toBeLessThan(all / 3);
   expect(await optionsOf('training')).toEqual([
     'learning_rate learning rate after warm-up 0.001 default 0.00001',
-    'max_steps the training ends after so many steps; 0 = no limit 20 default 0',
+    'max_steps the training ends after so many steps, those of the warm start aside; 0 = no limit 20 default 0',
   ]);
   await page.emulateMedia({ colorScheme: 'dark' });
   await shot('configuration-dark');
