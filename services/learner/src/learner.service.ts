@@ -12,7 +12,7 @@ import type { Learner } from './learner';
 import type { LearnerOptions } from './options';
 import { PolicyModule } from './policy.module';
 import { RunSkipped } from './run-folder';
-import { startLearner } from './start-learner';
+import { startLearner } from './start/start-learner';
 
 /** Configuration of the service itself. A class, so that it can be injected. */
 export abstract class LearnerServiceOptions {

@@ -153,7 +153,8 @@ describe('in a run', () => {
     expect(run.steps).toHaveLength(3);
     for (const { metrics } of run.steps) {
       expect(metrics['advantage/spread']).toBeGreaterThan(0);
-      expect(metrics['optim/drift']).toBeGreaterThanOrEqual(0);
+      expect(metrics['optim/gate']).toBeGreaterThan(0);
+      expect(metrics['optim/gate']).toBeLessThan(1);
       expect(metrics['optim/grad_norm']).toBeGreaterThan(0);
     }
     const digests = run.events('checkpoint').map(({ adapterDigest }) => adapterDigest);

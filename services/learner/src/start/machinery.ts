@@ -1,0 +1,113 @@
+import { describeError } from '@ui-rl/bus';
+import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
+import type { Engine, Sampler } from '@ui-rl/plugin-kit';
+import { Misconfigured } from '@ui-rl/service';
+import type { LearnerState } from '../checkpoints/checkpoint-folder';
+import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
+import type { LearnerOptions } from '../options';
+import { probesOf } from '../policy/probes';
+import { Screenshots } from '../policy/screenshots';
+import { type Algorithm, makeAlgorithm } from '../training/algorithm';
+import { openStored } from '../training/stored/open-stored';
+import type { StoredEpisodes } from '../training/stored/stored-episodes';
+import { RunWarnings } from '../warnings';
+import { log, logger } from './log';
+import type { StartOptions } from './start-options';
+
+/** What a learner is made of that has to be stopped again. */
+export interface Machinery {
+  algorithm: Algorithm;
+  folder: PromptFolder;
+  /** Episodes of the warm start. */
+  stored: StoredEpisodes | undefined;
+  screenshots: Screenshots;
+  engine: Engine;
+  models: RunModels;
+  sampler: Sampler;
+}
+
+export async function startMachinery(
+  { bus, run, options, components }: StartOptions,
+  modelDir: string,
+  state: LearnerState | undefined,
+): Promise<Machinery> {
+  const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
+  const { critic } = algorithm;
+  const folder = await loadPromptFolder(modelDir);
+  checkRenderer(options, folder);
+  const blobs = bus.blobs.of(run.record.runId);
+  const stored = await openStored(options, folder, components, state, new RunWarnings(bus, run.record.runId));
+  const screenshots = new Screenshots(
+    folder.imageProcessor,
+    async (sha256) => (await stored?.image(sha256)) ?? blobs.get(sha256),
+  );
+  const { trainable, maxRows, maxSequence, deterministic, seed } = options;
+  const engine = await components.create('engine', options.engine, {
+    modelDir,
+    models: [
+      { name: POLICY, role: 'policy', trainable },
+      ...(critic === undefined
+        ? []
+        : [
+            {
+              name: CRITIC,
+              role: 'critic' as const,
+              trainable: { mode: 'lora' as const, lora: critic.lora },
+            },
+          ]),
+    ],
+    maxRows,
+    maxSequence,
+    deterministic,
+    seed,
+    device: state?.device,
+    componentFiles: components.files,
+    fetchImage: (sha256) => screenshots.bytesOf(sha256),
+    log,
+    onProgress: (line) => logger.log(line),
+  });
+  try {
+    const sampler = await components.create('sampler', options.sampler, {
+      engine,
+      runId: run.record.runId,
+      sharedDir: options.adaptersDir,
+      imageTokenId: folder.family.shape.imageTokenId,
+      probes: () => probesOf(makeRenderer(folder)),
+      fetchImage: (sha256) => screenshots.bytesOf(sha256),
+      apiKeyOf: (address) => options.samplerKeys[new URL(address).origin],
+      log,
+    });
+    refuseUpdatesInFlight(options, sampler);
+    const models = new RunModels(engine, critic !== undefined);
+    return { algorithm, folder, stored, screenshots, engine, models, sampler };
+  } catch (error) {
+    await engine.stop();
+    throw error;
+  }
+}
+
+function checkRenderer({ rendererName }: LearnerOptions, { family }: PromptFolder): void {
+  if (rendererName === undefined) return;
+  try {
+    checkRendererName(rendererName, family.shape.modelType);
+  } catch (cause) {
+    throw new Misconfigured((cause as Error).message, { cause });
+  }
+}
+
+function refuseUpdatesInFlight(
+  { updatesInFlight, sampler: { name } }: LearnerOptions,
+  sampler: Sampler,
+): void {
+  if (!updatesInFlight || sampler.move !== undefined) return;
+  throw new Misconfigured(
+    `async.in_flight_updates: sampler ${name} cannot change the weights of answers in progress; leave it out, or take another sampler or engine`,
+  );
+}
+
+/** Failures are logged: they must not hide why the start failed. */
+export async function stopMachinery({ sampler, engine }: Machinery): Promise<void> {
+  for (const part of [sampler, engine]) {
+    await part.stop().catch((error: unknown) => logger.error(describeError(error)));
+  }
+}

@@ -1,0 +1,85 @@
+import { FINAL_PHASES } from '@ui-rl/bus';
+import { type BaseModel, STREAMS } from '@ui-rl/contracts';
+import { join } from 'node:path';
+import { CheckpointFolder, type LearnerState } from '../checkpoints/checkpoint-folder';
+import { CheckpointStore } from '../checkpoints/checkpoint-store';
+import { IndexSet } from '../episodes/index-set';
+import { trajectoryConsumer } from '../episodes/intake';
+import { type FoundModel, findModel } from '../model-source';
+import { CHECKPOINTS, type RunFolder, openRunFolder } from '../run-folder';
+import { keepsCheckpoint } from '../run-options';
+import { Progress } from '../training/progress';
+import { type Carried, NOTHING_CARRIED, readCarried } from '../training/stored/kept-episodes';
+import { RunWarnings } from '../warnings';
+import { logger } from './log';
+import type { StartOptions } from './start-options';
+
+/** What is known of a run before its learner is made. */
+export type Stood = Pick<Resumed, 'state' | 'carried' | 'failedGroups' | 'takenOut'>;
+
+/** Where the run stood. */
+export interface Resumed {
+  checkpoints: CheckpointStore;
+  /** undefined for a run that begins. */
+  state: LearnerState | undefined;
+  carried: Carried;
+  /** Groups that were given up since, as ranges. */
+  failedGroups: string;
+  /** Tasks that are not trained any more. */
+  takenOut: readonly string[];
+  progress: Progress;
+  runFolder: RunFolder;
+}
+
+export function folderOf({ bus, run, options }: StartOptions): Promise<RunFolder> {
+  const { runsDir, logDir, ifLogDirExists: ifExists } = options;
+  const isOpen = async (id: string): Promise<boolean> => {
+    const state = await bus.runs.state(id);
+    return state !== null && !FINAL_PHASES.includes(state.phase);
+  };
+  return openRunFolder({ runsDir, runId: run.record.runId, logDir, ifExists, isOpen });
+}
+
+export function modelOf({ options }: StartOptions, state: LearnerState | undefined): Promise<FoundModel> {
+  const { model, hub, models } = options;
+  const onProgress = (line: string) => logger.log(line);
+  // A folder's name in a run file is that of somebody else's folder.
+  return findModel(model, state?.model, { ...hub, models, folders: false, onProgress });
+}
+
+export function progressOf(
+  runId: string,
+  { state, carried, failedGroups, takenOut }: Stood,
+  base: BaseModel,
+  device: string,
+): Progress {
+  const progress =
+    state === undefined ? new Progress(runId, base, device) : Progress.from(state, carried, base, device);
+  for (const index of IndexSet.parse(failedGroups)) progress.fail(index);
+  for (const task of takenOut) progress.takenOut.add(task);
+  return progress;
+}
+
+export async function readState(
+  { bus, run, options, lease }: StartOptions,
+  { dir }: RunFolder,
+): Promise<Stood & Pick<Resumed, 'checkpoints'>> {
+  const { runId } = run.record;
+  const folder = new CheckpointFolder(join(dir, CHECKPOINTS));
+  const warnings = new RunWarnings(bus, runId);
+  const checkpoints = new CheckpointStore(folder, bus.checkpoints, {
+    runId,
+    uploads: options.uploads,
+    lease,
+    keeps: (step) => keepsCheckpoint(options, step),
+    warn: (message, step) =>
+      warnings.send('damaged_checkpoint', message, `learner.damaged_checkpoint.${step}.${lease.epoch}`),
+  });
+  const policy = await bus.runs.policy(runId);
+  const { state, wentBack } = await checkpoints.resume(policy);
+  // What was acknowledged since, too: the stream still has it.
+  if (wentBack) await bus.deleteConsumer(STREAMS.trajectories, trajectoryConsumer(runId));
+  const carried = state === undefined ? NOTHING_CARRIED : await readCarried(folder.pathOf(state.step));
+  const { failedGroups = '', takenOut = [] } = policy ?? {};
+  return { checkpoints, state, carried, failedGroups, takenOut };
+}

@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import { GroupBuffer } from '../episodes/groups';
+import { EpisodeIntake } from '../episodes/intake';
+import { LostEpisodes } from '../episodes/lost-episodes';
+import { Stragglers } from '../episodes/stragglers';
+import { TaskHealth } from '../episodes/task-health';
+import { PolicyWeights } from '../policy/policy-weights';
+import { keepsCheckpoint } from '../run-options';
+import { EpisodeLog } from '../tracking/episode-log';
+import { Trackers } from '../tracking/trackers';
+import type { Algorithm } from '../training/algorithm';
+import { BatchTrainer } from '../training/batch-trainer';
+import { GroupDemand } from '../training/group-demand';
+import { StepReports } from '../training/step-reports';
+import { WarmStart } from '../training/stored/warm-start';
+import { TrainingLoop } from '../training/training-loop';
+import type { SequenceContext } from '../training/turn-data';
+import { RunWarnings } from '../warnings';
+import type { Machinery } from './machinery';
+import type { Resumed } from './resumed';
+import type { StartOptions } from './start-options';
+
+export interface Training {
+  intake: EpisodeIntake;
+  demand: GroupDemand;
+  reports: StepReports;
+  loop: TrainingLoop;
+  lost: LostEpisodes;
+  stragglers: Stragglers;
+}
+
+export function trainingOf(
+  start: StartOptions,
+  machinery: Machinery,
+  { checkpoints, progress, runFolder }: Resumed,
+  weights: PolicyWeights,
+  trackers: Trackers,
+): Training {
+  const { bus, run, options, lease } = start;
+  const { runId } = run.record;
+  const { engine, models, folder, screenshots } = machinery;
+  const { groupSize, maxAttempts } = options;
+  const { imageTokenId, vocabSize } = folder.family.shape;
+  const warnings = new RunWarnings(bus, runId);
+  const health = new TaskHealth();
+  const buffer = new GroupBuffer({
+    maxAttempts,
+    isSettled: (index) => progress.settled.has(index),
+    // What others were doing at that moment must not decide in a run that repeats.
+    isHopeless: ({ task }) => !options.deterministic && health.othersArePlayed(task),
+  });
+  const demand = new GroupDemand({ runId, bus, lease, options, progress, weights });
+  const stragglers: Stragglers = new Stragglers({
+    runId,
+    bus,
+    options,
+    buffer,
+    progress,
+    isOver: (): boolean => loop.finished,
+  });
+  const intake = new EpisodeIntake({
+    ...{ runId, bus, lease, groupSize, buffer, health, stragglers, progress, warnings },
+    tokens: { imageTokenId, vocabSize },
+    missingScreenshot: (hashes) => screenshots.missingOf(hashes),
+    groupsRequested: () => demand.groupsRequested,
+  });
+  const context = {
+    imageTokenId,
+    imagesOfPrompt: (hashes: readonly string[]) => screenshots.ofPrompt(hashes),
+    maxStepsOffPolicy: options.maxStepsOffPolicy,
+  };
+  const warmStart = warmStartOf(start, machinery, context);
+  progress.warmStartSteps = warmStart?.steps ?? progress.warmStartSteps;
+  const algorithm = delayed(machinery.algorithm, progress.warmStartSteps);
+  const trainer = new BatchTrainer(engine, algorithm, context);
+  const reports = new StepReports({
+    ...{ runId, bus, progress, weights, checkpoints, trackers, warnings },
+    episodeLog: new EpisodeLog({
+      ...{ runId, groups: options.groupsToLog, dir: join(runFolder.dir, 'episodes') },
+      screenshot: (sha256) => screenshots.bytesOf(sha256),
+    }),
+    keepsCheckpoint: (step) => keepsCheckpoint(options, step),
+  });
+  const loop = new TrainingLoop({
+    ...{
+      lease,
+      models,
+      options,
+      algorithm,
+      buffer,
+      health,
+      progress,
+      weights,
+      trainer,
+      warmStart,
+      checkpoints,
+      demand,
+      reports,
+    },
+    stragglers,
+    warnings,
+  });
+  const lost = new LostEpisodes({
+    ...{ runId, bus, options, buffer, progress, warnings },
+    isOver: () => loop.finished,
+  });
+  return { intake, demand, reports, loop, lost, stragglers };
+}
+
+function warmStartOf(
+  { options: { warmStart, seed }, components }: StartOptions,
+  { stored, ...machinery }: Machinery,
+  context: SequenceContext,
+): WarmStart | undefined {
+  if (warmStart === undefined || stored === undefined) return undefined;
+  return new WarmStart(warmStart, { ...machinery, stored, components, context, seed });
+}
+
+/** The schedule of an algorithm begins after so many steps. */
+function delayed(algorithm: Algorithm, steps: number): Algorithm {
+  const { schedule, critic } = algorithm;
+  return {
+    ...algorithm,
+    schedule: { factor: (step) => schedule.factor(step - steps) },
+    critic: critic && { ...critic, warmupSteps: critic.warmupSteps + steps },
+  };
+}
