@@ -25,6 +25,8 @@ beforeAll(() => {
   const [page] = examples('html');
   writeFileSync(join(folder, 'counter', 'index.html'), page.text);
   for (const file of examples('jsonl')) writeFileSync(join(folder, 'tasks.jsonl'), file.text);
+  // `ui-rl runs episodes` writes it; whether it is there is all that reading a run file asks.
+  writeFileSync(join(folder, 'episodes.jsonl'), '');
   for (const file of examples('js')) writeFileSync(join(folder, fileName(file)), file.text);
 });
 
