@@ -53,7 +53,9 @@ function steps(log: RunLog) {
   return log.steps.map(({ step, rolloutIds, metrics }) => ({
     step,
     rollouts: rolloutIds.map((id) => id.slice(log.runId.length)),
-    metrics: Object.fromEntries(Object.entries(metrics).filter(([name]) => !name.startsWith('time/'))),
+    metrics: Object.fromEntries(
+      Object.entries(metrics).filter(([name]) => !/^(time|idle_ratio)\//.test(name)),
+    ),
   }));
 }
 
