@@ -13,7 +13,7 @@ describe('options of other recipes', () => {
   });
 
   const read = (options: object, ...flags: string[]): RunFile =>
-    readRunFile({ options: { ...MINIMAL, ...options }, flags, workingDir: '/work' }, registry);
+    readRunFile({ options: { ...MINIMAL, ...options }, flags, workingDir: '/home/me' }, registry);
   const refusal = (options: object): string => {
     try {
       read(options);
@@ -80,7 +80,7 @@ describe('options of other recipes', () => {
       expect(() => parseRunFile(structuredClone(run), registry)).toThrow(
         /logging\.log_path is .*logs\/first, a path on the machine of somebody else, expected logging\.log_dir/,
       );
-      expect(read({}, '--log_path', 'here').logging.log_path).toBe('/work/here');
+      expect(read({}, '--log_path', 'here').logging.log_path).toBe('/home/me/here');
     } finally {
       rmSync(folder, { recursive: true });
     }
