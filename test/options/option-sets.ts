@@ -87,8 +87,9 @@ export class OptionSets {
 
   private valueOf(option: DescribedOption): unknown {
     const { random } = this;
-    if (random.chance(0.05)) return random.pick(OF_ANOTHER_TYPE);
-    if (option.default !== undefined && random.chance(0.15)) return option.default;
+    if (random.chance(0.05)) return structuredClone(random.pick(OF_ANOTHER_TYPE));
+    // Copies: what is put into a set must not change what others are drawn from.
+    if (option.default !== undefined && random.chance(0.15)) return structuredClone(option.default);
     if (option.choices !== undefined) return random.pick(option.choices);
     switch (option.type) {
       case 'boolean':
