@@ -1,7 +1,10 @@
 export * from './action';
+export { COORDINATE_SPACES, type CoordinateSpace } from './coordinates';
 export * from './dialect';
 export * from './dialects';
+export { formatOfModelType } from './model-formats';
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
+export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
 export * from './prompt';
 export type { ScreenSizes, Size } from './sizes';
 export {

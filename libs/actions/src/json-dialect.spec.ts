@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { Action } from './action';
 import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS } from './action';
 import type { ParseFailure } from './dialect';
-import { dialects } from './dialects';
+import { dialects } from './dialects/index';
 import { jsonDialect, readAction } from './json-dialect';
 import type { ScreenSizes } from './sizes';
 import { ACTION_NAMES, MAX_COORDINATE, SCHEMA } from './schema';

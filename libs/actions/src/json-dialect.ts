@@ -21,7 +21,7 @@ export const jsonDialect: Dialect = {
     if (actions.length === 1) return formatAction(actions[0]);
     throw new RangeError(`the json dialect writes one action per answer, found ${actions.length}`);
   },
-  describe,
+  describe: () => describeJson('Coordinates are whole pixels of the screenshot, from its top left corner.'),
   grammar: jsonGrammar,
 };
 
@@ -190,13 +190,14 @@ function formatAction(action: Action): string {
   return JSON.stringify(ordered(action, bestVariant(SCHEMA[action.action], entries)));
 }
 
-function describe(): string {
+/** @param coordinates what the numbers of a place are, in a sentence */
+export function describeJson(coordinates: string): string {
   const lines = ACTION_NAMES.flatMap((name) => SCHEMA[name]).map(
     ({ example, meaning }) => `${formatAction(example)} - ${meaning}`,
   );
   return [
     'You see a screenshot and answer with exactly one action.',
-    'Answer with one JSON object. Coordinates are whole pixels of the screenshot, from its top left corner.',
+    `Answer with one JSON object. ${coordinates}`,
     'The actions, by example:',
     ...lines,
     '"scroll" and "swipe" may have a place "x" and "y", "swipe" a "distance" in pixels, "long_press" its "seconds",',

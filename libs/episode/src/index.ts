@@ -3,6 +3,7 @@ export { describeActions, readAnswer } from './answer';
 export { Clock } from './clock';
 export { mayOpenLater, type EpisodeEnvironment, type SessionUse, type State } from './environment';
 export { EpisodeFailure, Stopped } from './failure';
+export { goalOf } from './goal';
 export { judge, type PlayedEpisode } from './judge';
 export { IsolatedComponent } from './isolation/isolated-component';
 export {

@@ -3,6 +3,7 @@ import type { Action, Deadline, Episode, EpisodeTurn } from '@ui-rl/plugin-kit';
 import type { Clock } from './clock';
 import type { State } from './environment';
 import { EpisodeFailure } from './failure';
+import { goalOf } from './goal';
 import { inTime } from './in-time';
 import type { EpisodePlan } from './plan';
 import { addUp, sum, type Scored } from './score';
@@ -54,7 +55,7 @@ export async function judge(
 
 function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpisode): Episode {
   return {
-    task: request.task,
+    task: { ...request.task, description: goalOf(request.task, played.stateBefore) },
     seed: request.seed,
     status,
     turns: turns.map((turn): EpisodeTurn => {

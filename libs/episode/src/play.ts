@@ -4,6 +4,7 @@ import type { Clock } from './clock';
 import type { EpisodeEnvironment } from './environment';
 import type { EpisodePlan } from './plan';
 import type { Policy } from './policy';
+import { goalOf } from './goal';
 import { buildPrompt, type PastTurn } from './prompt';
 import { beginTurn, policyRequest, roundMs } from './turn';
 
@@ -70,7 +71,7 @@ async function playTurn(
     ...history,
     style: plan.promptStyle,
     describeActions: () => described,
-    goal: request.task.description,
+    goal: goalOf(request.task, context.environment.initialState),
     screenshot,
     historyTurns: plan.historyTurns,
   });
@@ -81,7 +82,15 @@ async function playTurn(
     grammar,
   });
   const reply = await policy.act(message, clock);
-  const turn = beginTurn(index, reply, screenshot, plan.temperature, performance.now() - requestedAt);
+  const { saysTokens = true } = policy;
+  const turn = beginTurn(
+    index,
+    reply,
+    screenshot,
+    plan.temperature,
+    performance.now() - requestedAt,
+    saysTokens,
+  );
   history.past.push({ screenshot: screenshot.sha256, text: prompt.text, answer: reply.text });
   const answer = await readAnswer(plan.dialect, reply.text, sizes, clock);
   history.correction = answer.ok ? undefined : answer.correction;

@@ -5,6 +5,7 @@ import {
   type Log,
   type Programs,
 } from '@ui-rl/plugin-kit';
+import { readVariables } from '@ui-rl/settings';
 
 export interface StartSessions {
   /** The environment and its options. */
@@ -20,7 +21,9 @@ export interface StartSessions {
 /** Starts an environment in this process. Throws `PluginError` where it is unknown or refuses an option, else what it throws. */
 export async function startSessions(plan: StartSessions, components: ComponentRegistry): Promise<Sessions> {
   const { choice, maxSessions, programs, deadlineMs: closeDeadlineMs, log } = plan;
-  const { pages } = components;
-  const environment = await components.create('environment', choice, { pages, maxSessions, programs, log });
+  const { scripts } = components;
+  const pages = components.pagesWith(readVariables(components.pageVariables));
+  const context = { ...pages, scripts, maxSessions, programs, log };
+  const environment = await components.create('environment', choice, context);
   return new Sessions(environment, { maxSessions, closeDeadlineMs, log });
 }

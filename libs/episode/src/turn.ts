@@ -38,6 +38,7 @@ export function turnSeed(samplingSeed: number, turn: number): number {
 /**
  * The turn as far as the policy has come: what it read and what it answered.
  *
+ * @param saysTokens see `Policy`
  * @throws EpisodeFailure where the sample makes no sense, or does not hold the screen the actions are taken on: training would learn from another one
  */
 export function beginTurn(
@@ -46,9 +47,10 @@ export function beginTurn(
   screenshot: Screenshot,
   temperature: number,
   policyMs: number,
+  saysTokens: boolean,
 ): Turn {
   const { tokenIds, logprobs } = reply;
-  if (tokenIds.length === 0 || tokenIds.length !== logprobs.length) {
+  if ((saysTokens && tokenIds.length === 0) || tokenIds.length !== logprobs.length) {
     throw new EpisodeFailure(
       'bad_reply',
       `the policy answered turn ${index} with ${tokenIds.length} tokens and ${logprobs.length} log-probabilities`,

@@ -16,7 +16,13 @@ type Candidate = Record<string, unknown>;
 type Check = (candidate: Candidate) => string | null;
 
 const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
-  'task-source': [functionIfAny('resolve'), functionIfAny('oracle'), checkPages],
+  'task-source': [
+    functionIfAny('resolve'),
+    functionIfAny('oracle'),
+    checkEnvironment,
+    checkPages,
+    checkScripts,
+  ],
   advantage: [
     listIfAny('inputs', ADVANTAGE_INPUTS),
     oneOfIfAny('gives', ['advantages', 'selection']),
@@ -144,14 +150,30 @@ function checkEnvironment({ environment }: Candidate): string | null {
   return fits ? null : `needs "environment", variables with what each says, found ${show(environment)}`;
 }
 
-function checkPages({ pages }: Candidate): string | null {
+function checkPages({ pages, environment }: Candidate): string | null {
   if (pages === undefined) return null;
   if (!isRecord(pages)) return `has "pages" that is no object, found ${show(pages)}`;
-  for (const [page, folder] of Object.entries(pages)) {
+  for (const [page, where] of Object.entries(pages)) {
     if (!isName(page)) return `has a page named ${show(page)}, expected ${NAMES}`;
-    if (typeof folder !== 'string') return `has page "${page}" with ${show(folder)}, expected a folder`;
-    if (!existsSync(join(folder, 'index.html'))) {
-      return `has page "${page}" in ${folder}, but there is no index.html in it`;
+    if (isRecord(where)) {
+      if (isRecord(environment) && Object.hasOwn(environment, String(where.variable))) continue;
+      return `has page "${page}" with ${show(where)}, expected "variable", one of its "environment"`;
+    }
+    if (typeof where !== 'string') return `has page "${page}" with ${show(where)}, expected a folder`;
+    if (!existsSync(join(where, 'index.html'))) {
+      return `has page "${page}" in ${where}, but there is no index.html in it`;
+    }
+  }
+  return null;
+}
+
+function checkScripts({ scripts }: Candidate): string | null {
+  if (scripts === undefined) return null;
+  if (!isRecord(scripts)) return `has "scripts" that is no object, found ${show(scripts)}`;
+  for (const [script, file] of Object.entries(scripts)) {
+    if (!isName(script)) return `has a script named ${show(script)}, expected ${NAMES}`;
+    if (typeof file !== 'string' || !existsSync(file)) {
+      return `has script "${script}" with ${show(file)}, expected a file`;
     }
   }
   return null;

@@ -93,6 +93,29 @@ describe('loadComponents', () => {
     expect(registry.resolveTask('stay')).toBeNull();
   });
 
+  it('tells pages whose files a machine names, and what is missing where it does not', async () => {
+    write('page/index.html', '<p>');
+    write('helper.js', '');
+    const text = `environment: { PLACE: 'where it is' }, pages: { there: { variable: 'PLACE', folder: 'page' } },
+      scripts: { helper: ${JSON.stringify(join(folder, 'helper.js'))} }`;
+    write('a.js', `exports.default = ${source(text)}`);
+    const registry = await load('./a.js');
+    expect(registry.pageVariables).toEqual(['PLACE']);
+    expect(registry.scripts).toEqual({ helper: join(folder, 'helper.js') });
+    expect(registry.pages).toEqual({});
+    expect(registry.pagesWith({ PLACE: folder })).toEqual({
+      pages: { there: join(folder, 'page') },
+      absentPages: {},
+    });
+    expect(registry.pagesWith({ OTHER: folder })).toEqual({
+      pages: {},
+      absentPages: { there: 'PLACE is not set' },
+    });
+    expect(registry.pagesWith({ PLACE: '/none' }).absentPages).toEqual({
+      there: 'PLACE: there is no /none/page',
+    });
+  });
+
   it('brings its own components and those of libs and plugins of the project', async () => {
     const registry = await loadComponents();
     expect(registry.names('verifier')).toContain('checks');
@@ -147,6 +170,15 @@ describe('loadComponents', () => {
     ],
     [`exports.default = ${source('pages: { "a.b": "/none" }')}`, /has a page named "a\.b"/],
     [`exports.default = ${source('pages: { p: 3 }')}`, /has page "p" with 3, expected a folder/],
+    [
+      `exports.default = ${source('pages: { p: { variable: "PLACE" } }')}`,
+      /has page "p" with .*PLACE.*, expected "variable", one of its "environment"/,
+    ],
+    [
+      `exports.default = ${source('scripts: { s: "/none" }')}`,
+      /has script "s" with "\/none", expected a file/,
+    ],
+    [`exports.default = ${source('scripts: { "a.b": __filename }')}`, /has a script named "a\.b"/],
     [
       'exports.default = { kind: "policy-loss", name: "x", create() {}, scope: "token" }',
       /needs "inputs", a list of advantages, old_logprobs, .*, found nothing/,
@@ -206,6 +238,11 @@ describe('loadComponents', () => {
   it.each([
     [REWARD, REWARD, /reward "short" comes twice, one component in .*a\.js, one in .*b\.js/],
     [source(`pages: { p: __dirname }`), source(`pages: { p: __dirname }`, 'm'), /page "p" comes twice/],
+    [
+      source(`scripts: { s: __filename }`),
+      source(`scripts: { s: __filename }`, 'm'),
+      /script "s" comes twice/,
+    ],
   ])('refuses duplicates', async (a, b, message) => {
     write('index.html', '');
     write('a.js', `exports.default = ${a}`);

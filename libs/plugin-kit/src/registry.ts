@@ -1,8 +1,16 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Task } from '@ui-rl/contracts';
 import type { ComponentKind } from './component-kind';
 import { optionsClassOf } from './component-checks';
 import { PluginError } from './errors';
-import type { Component, ComponentChoice, ComponentsByKind } from './kinds';
+import type {
+  Component,
+  ComponentChoice,
+  ComponentsByKind,
+  EnvironmentContext,
+  PageOfMachine,
+} from './kinds';
 import { didYouMean } from './nearest';
 import { choiceKey, completeOptions, type ComponentCatalogue, type OptionsClass } from './options';
 
@@ -20,6 +28,10 @@ interface Creating<K extends ComponentKind> {
   create(options: object, context: ContextOf<K>): MadeOf<K>;
 }
 
+function isFolder(place: string | PageOfMachine): place is string {
+  return typeof place === 'string';
+}
+
 /** How it is said that a component is not there. */
 export function missingComponent(kind: ComponentKind, name: string): string {
   return `no ${kind} is named "${name}"`;
@@ -27,8 +39,11 @@ export function missingComponent(kind: ComponentKind, name: string): string {
 
 /** All loaded components, by kind and name. Refuses duplicates when it is made. */
 export class ComponentRegistry implements ComponentCatalogue {
-  /** Page name → folder, from all task sources. */
+  /** Page name → folder, from all task sources; without those whose files a machine has to name. */
   readonly pages: Readonly<Record<string, string>>;
+  /** Script name → file, from all task sources. */
+  readonly scripts: Readonly<Record<string, string>>;
+  private readonly pagesOfMachine: Readonly<Record<string, PageOfMachine>>;
   private readonly optionClasses = new WeakMap<object, OptionsClass>();
 
   /**
@@ -46,8 +61,37 @@ export class ComponentRegistry implements ComponentCatalogue {
         ? Object.keys(component.pages ?? {}).map((page) => `page "${page}"`)
         : [],
     );
+    this.refuseDuplicates('script', (component) =>
+      component.kind === 'task-source'
+        ? Object.keys(component.scripts ?? {}).map((script) => `script "${script}"`)
+        : [],
+    );
     const sources = this.all('task-source').map(({ component }) => component);
-    this.pages = Object.fromEntries(sources.flatMap(({ pages }) => Object.entries(pages ?? {})));
+    const pages = sources.flatMap((source) => Object.entries(source.pages ?? {}));
+    this.pages = Object.fromEntries(pages.filter((page): page is [string, string] => isFolder(page[1])));
+    this.pagesOfMachine = Object.fromEntries(
+      pages.filter((page): page is [string, PageOfMachine] => !isFolder(page[1])),
+    );
+    this.scripts = Object.fromEntries(sources.flatMap(({ scripts }) => Object.entries(scripts ?? {})));
+  }
+
+  /** Variables that say where this machine has the files of pages. */
+  get pageVariables(): string[] {
+    return Object.values(this.pagesOfMachine).map(({ variable }) => variable);
+  }
+
+  /** All pages, with those whose files the values of variables name; of the others, what is missing. */
+  pagesWith(variables: Readonly<Record<string, string>>): Pick<EnvironmentContext, 'pages' | 'absentPages'> {
+    const pages = { ...this.pages };
+    const absentPages: Record<string, string> = {};
+    for (const [page, { variable, folder = '.' }] of Object.entries(this.pagesOfMachine)) {
+      const place = Object.hasOwn(variables, variable) ? resolve(variables[variable], folder) : undefined;
+      if (place !== undefined && existsSync(place)) pages[page] = place;
+      else
+        absentPages[page] =
+          place === undefined ? `${variable} is not set` : `${variable}: there is no ${place}`;
+    }
+    return { pages, absentPages };
   }
 
   all(): readonly LoadedComponent[];

@@ -10,7 +10,7 @@ import type {
   TaskSourceComponent,
 } from '@ui-rl/plugin-kit';
 import { Random } from '@ui-rl/random';
-import { Phone } from './phone';
+import { pageFolderOf, Phone } from './phone';
 
 /** A screen, what it shows, and for some goals the right next action on it. */
 export interface Screen {
@@ -52,7 +52,7 @@ export async function collectScreens(
   options: CollectOptions,
 ): Promise<Screen[]> {
   const found = new Map<string, Screen>();
-  const [folder] = Object.values(source.pages ?? {});
+  const folder = pageFolderOf(source);
   const walkers = Array.from({ length: options.pages }, async (_, index) => {
     const phone = await Phone.open(browser, folder, source.pretraining.viewport);
     const walker = new Walker(

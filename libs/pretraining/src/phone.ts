@@ -1,5 +1,5 @@
 import { chromium, type Browser, type CDPSession, type Page } from 'playwright';
-import type { Action, OracleObservation, Task } from '@ui-rl/plugin-kit';
+import type { Action, OracleObservation, Task, TaskSourceComponent } from '@ui-rl/plugin-kit';
 
 /** Flags without which Chromium asks for things on the network. */
 const FLAGS = [
@@ -16,6 +16,13 @@ interface UirlPage {
   reset(options: unknown): void;
   state(): Record<string, unknown>;
   describe(): OracleObservation['elements'];
+}
+
+/** Where the page of a task source lies that brings it. */
+export function pageFolderOf({ pages = {} }: Pick<TaskSourceComponent, 'pages'>): string {
+  const folder = Object.values(pages).find((place) => typeof place === 'string');
+  if (folder === undefined) throw new Error('the task source brings no page');
+  return folder;
 }
 
 /** One page of a task source, with its state and its description besides its pixels: for pre-training only. */

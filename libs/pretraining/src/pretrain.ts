@@ -25,7 +25,7 @@ import { Random } from '@ui-rl/random';
 import type { Browser } from 'playwright';
 import { collectScreens, type Screen, type Source } from './collect';
 import { ACTING, DESCRIBE, LessonMaker, LOOKING, SLIPPING, TAP, TYPE } from './lessons';
-import { launchBrowser, Phone } from './phone';
+import { launchBrowser, pageFolderOf, Phone } from './phone';
 import { playAll, successRate, type Player } from './play';
 import { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig } from './small-model';
 import { train } from './train';
@@ -198,7 +198,7 @@ async function trainModel(
   options: PretrainOptions,
   onProgress: ProgressReporter,
 ): Promise<void> {
-  const [page] = Object.values(source.pages ?? {});
+  const page = pageFolderOf(source);
   const { viewport, sceneText } = source.pretraining;
   const phones = await Promise.all(Array.from({ length: PHONES }, () => Phone.open(browser, page, viewport)));
   const { engine, folder, renderer } = player;

@@ -104,11 +104,16 @@ function taken(session: Session, feeds: Feeds): Feeds {
   );
 }
 
+interface Vision {
+  features: Feeds;
+  firstRows: number[];
+}
+
 async function featuresOf(
   { family, images }: Case,
   parameters: Parameters,
   adapter: Feeds = {},
-): Promise<{ features: Feeds; firstRows: number[] }> {
+): Promise<Vision> {
   const session = await Session.create(family.buildForward({ kind: 'vision', parameters }).graph, oneThread);
   const { feeds, firstRows } = family.visionFeeds(images);
   const features = await session.run(taken(session, { ...feeds, ...adapter }));
@@ -144,24 +149,39 @@ function extend(caches: Feeds, outputs: Feeds, cached: readonly number[], tokens
   }
 }
 
+/** What answers with some weights: the images of the case as they see them, and sessions for prompts and for tokens. */
+interface Sampler {
+  vision: Vision;
+  prefill: Session;
+  decode: Session;
+  adapter: Feeds;
+}
+
+async function samplerOf(
+  { family }: Case,
+  vision: Vision,
+  parameters: () => Parameters,
+  adapter: Feeds = {},
+): Promise<Sampler> {
+  const session = (pass: 'prompt' | 'token', images: boolean) =>
+    Session.create(
+      family.buildForward({ kind: 'sampler', parameters: parameters(), pass, images }).graph,
+      oneThread,
+    );
+  return { vision, prefill: await session('prompt', true), decode: await session('token', false), adapter };
+}
+
+async function released({ prefill, decode }: Sampler): Promise<void> {
+  await Promise.all([prefill.release(), decode.release()]);
+}
+
 /** Prefills prompts that share the images of the case, then decodes the likeliest tokens. */
 async function greedy(
-  golden: Case,
-  parameters: () => Parameters,
-  adapter: Feeds,
+  { family, images }: Case,
+  { vision: { features, firstRows }, prefill, decode, adapter }: Sampler,
   prompts: number[][],
   count: number,
 ): Promise<number[][]> {
-  const { family, images } = golden;
-  const { features, firstRows } = await featuresOf(golden, parameters(), adapter);
-  const prefill = await Session.create(
-    family.buildForward({ kind: 'sampler', parameters: parameters(), pass: 'prompt', images: true }).graph,
-    oneThread,
-  );
-  const decode = await Session.create(
-    family.buildForward({ kind: 'sampler', parameters: parameters(), pass: 'token', images: false }).graph,
-    oneThread,
-  );
   const capacity = Math.max(...prompts.map((prompt) => prompt.length)) + count;
   const caches = emptyCaches(family, prompts.length, capacity);
   const answers: number[][] = prompts.map(() => []);
@@ -193,19 +213,25 @@ async function greedy(
     const one = prompts.map(() => 1);
     await step(decode, feeds, cached, one);
   }
-  await Promise.all([prefill.release(), decode.release()]);
   return answers;
 }
 
 describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
   let golden: Case;
+  /** Of the model without an adapter. */
+  let vision: Vision;
+  let sampler: Sampler;
+  const plain = () => new Parameters({ weights: golden.weights });
   beforeAll(async () => {
     golden = await load(name);
+    vision = await featuresOf(golden, plain());
+    sampler = await samplerOf(golden, vision, plain);
   });
+  afterAll(() => released(sampler));
 
   test('image and deepstack features', async () => {
-    const { family, weights, images, tensors } = golden;
-    const { features: results, firstRows } = await featuresOf(golden, new Parameters({ weights }));
+    const { family, images, tensors } = golden;
+    const { features: results, firstRows } = vision;
     expect(family.features).toHaveLength(tensors.names().filter((key) => key.includes('_features')).length);
     for (const { name: key, width: size } of family.features) {
       const reference = key === 'image_features' ? 'vision_features' : key;
@@ -236,21 +262,20 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
   }
 
   test('log-probabilities of every token', async () => {
-    const { weights, ids, expected } = golden;
-    const found = await logProbsOf(ids, 'patches', new Parameters({ weights }));
+    const { ids, expected } = golden;
+    const found = await logProbsOf(ids, 'patches', plain());
     expect(worst(found, expected.logprobs)).toBeLessThan(1e-4);
   });
 
   test('log-probabilities of a text without images', async () => {
-    const { weights, expected } = golden;
-    const found = await logProbsOf(expected.text_only.ids, 'none', new Parameters({ weights }));
+    const { expected } = golden;
+    const found = await logProbsOf(expected.text_only.ids, 'none', plain());
     expect(worst(found, expected.text_only.logprobs)).toBeLessThan(1e-4);
   });
 
   test('log-probabilities with features computed apart', async () => {
-    const { weights, ids, expected } = golden;
-    const { features } = await featuresOf(golden, new Parameters({ weights }));
-    const found = await logProbsOf(ids, 'features', new Parameters({ weights }), features);
+    const { ids, expected } = golden;
+    const found = await logProbsOf(ids, 'features', plain(), vision.features);
     expect(worst(found, expected.logprobs)).toBeLessThan(1e-4);
   });
 
@@ -328,26 +353,26 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
   });
 
   test('greedy tokens over a cache', async () => {
-    const { weights, expected } = golden;
-    const prompts = [expected.prompt_ids];
-    expect(await greedy(golden, () => new Parameters({ weights }), {}, prompts, 32)).toEqual([
-      expected.greedy_ids,
-    ]);
+    const { expected } = golden;
+    expect(await greedy(golden, sampler, [expected.prompt_ids], 32)).toEqual([expected.greedy_ids]);
   });
 
   test('greedy tokens with an adapter', async () => {
     const { weights, expected, dir, family } = golden;
     const { plan, tensors } = await loadAdapter(join(dir, 'adapter'), family);
     const parameters = (): Parameters => new Parameters({ weights, lora: plan });
-    const found = await greedy(golden, parameters, tensorFeeds(tensors), [expected.prompt_ids], 32);
+    const adapter = tensorFeeds(tensors);
+    const adapted = await featuresOf(golden, parameters(), adapter);
+    const withAdapter = await samplerOf(golden, adapted, parameters, adapter);
+    const found = await greedy(golden, withAdapter, [expected.prompt_ids], 32);
+    await released(withAdapter);
     expect(found).toEqual([expected.lora.greedy_ids]);
   });
 
   test('rows of different length do not disturb each other', async () => {
-    const { weights, expected } = golden;
-    const { prompt_ids: prompt, greedy_ids: answer } = expected;
+    const { prompt_ids: prompt, greedy_ids: answer } = golden.expected;
     const prompts = [prompt, [...prompt, ...answer.slice(0, 9)], [...prompt, ...answer.slice(0, 4)]];
-    const found = await greedy(golden, () => new Parameters({ weights }), {}, prompts, 20);
+    const found = await greedy(golden, sampler, prompts, 20);
     expect(found).toEqual([answer.slice(0, 20), answer.slice(9, 29), answer.slice(4, 24)]);
   });
 });

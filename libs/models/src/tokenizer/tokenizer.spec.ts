@@ -88,6 +88,34 @@ describe('a tokenizer of a Hugging Face folder', () => {
       /x\.json does not describe/,
     );
   });
+
+  test.each([
+    [
+      'a pattern that is none',
+      { type: 'Split', pattern: { Regex: '(' }, behavior: 'Isolated', invert: false },
+    ],
+    ['a behaviour that is no text', { type: 'Split', pattern: { Regex: 'a' }, behavior: [1], invert: false }],
+  ])('refuses %s', (_what, preTokenizer) => {
+    const tokenizer = {
+      pre_tokenizer: preTokenizer,
+      model: { type: 'BPE', vocab: { a: 0 }, merges: [] },
+      added_tokens: [],
+    };
+    expect(() => new Tokenizer({ tokenizer, source: 'x.json' })).toThrow(/x\.json does not describe/);
+  });
+
+  test.each([
+    ['as large as a table of all ids must not become', { '*': 2 ** 31 }, [], '"*" has id 2147483648'],
+    ['that are no number', { '*': '9' }, [], '"*" has id "9"'],
+    ['of added tokens below 0', {}, [{ id: -1, content: '<a>' }], '"<a>" has id -1'],
+    ['of added tokens that are nothing', {}, [null], 'undefined has id undefined'],
+    ['of what is no text', {}, [{ id: 1, content: { length: 1e9 } }], '{"length":1000000000} has id 1'],
+  ])('refuses ids %s', (_what, vocab, added, message) => {
+    const model = { type: 'BPE', vocab, merges: [] };
+    expect(() => new Tokenizer({ tokenizer: { model, added_tokens: added }, source: 'x.json' })).toThrow(
+      `x.json: token ${message}, expected a text with a whole number`,
+    );
+  });
 });
 
 describe('the small tokenizer', () => {

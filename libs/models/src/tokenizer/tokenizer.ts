@@ -7,6 +7,9 @@ import { bytesOfToken, spellingOf, type Spelling } from './token-bytes';
 
 type Json = Record<string, unknown>;
 
+/** More token ids than any vocabulary has. What is kept by id takes time and memory by the largest one. */
+const MOST_IDS = 2 ** 24;
+
 /** The parsed files a tokenizer is made of. */
 export interface TokenizerFiles {
   /** tokenizer.json */
@@ -50,13 +53,14 @@ export class Tokenizer {
     source = 'tokenizer.json',
   }: TokenizerFiles) {
     this.source = source;
+    refuseOddTokens(tokenizer, source);
     this.spelling = spellingOf(tokenizer);
     // The library cleans up spaces unless told otherwise; transformers does not.
     const config = {
       ...tokenizerConfig,
       clean_up_tokenization_spaces: tokenizerConfig.clean_up_tokenization_spaces === true,
     };
-    this.inner = createInner(withRequiredKeys(tokenizer), config, source);
+    this.inner = described(source, () => new HuggingFaceTokenizer(withRequiredKeys(tokenizer), config));
     const added = [...this.inner.get_added_tokens_decoder()];
     this.specialTokens = new Map(
       added.flatMap(([id, { content, special }]) => (special ? [[content, id]] : [])),
@@ -64,8 +68,8 @@ export class Tokenizer {
     this.namedTokens = namedTokensOf(tokenizerConfig);
     this.vocabSize = largest(this.inner.get_vocab().values()) + 1;
     this.eosTokenIds = this.findEosTokens(generationConfig);
-    this.beginningIds = this.findBeginning();
-    this.spacesAdded = this.addsSpaces();
+    this.beginningIds = described(source, () => this.findBeginning());
+    this.spacesAdded = described(source, () => this.addsSpaces());
   }
 
   /**
@@ -198,11 +202,36 @@ function largest(ids: Iterable<number>): number {
   return found;
 }
 
-function createInner(tokenizer: Json, config: Json, source: string): HuggingFaceTokenizer {
+/** The library looks at most of a file only when it is used. */
+function described<T>(source: string, make: () => T): T {
   try {
-    return new HuggingFaceTokenizer(tokenizer, config);
+    return make();
   } catch (cause) {
-    throw new ModelError('bad-file', `${source} does not describe a tokenizer: ${String(cause)}`, { cause });
+    const reason = String(cause).slice(0, 300);
+    throw new ModelError('bad-file', `${source} does not describe a tokenizer: ${reason}`, { cause });
+  }
+}
+
+/**
+ * What the library counts up to, or takes apart without a look at what it is.
+ * @throws ModelError where a token is no text, or its id none, or so large that tables over all ids would never be finished
+ */
+function refuseOddTokens(tokenizer: Json, source: string): void {
+  const vocab = (tokenizer.model as Json | null | undefined)?.vocab;
+  // A list has its tokens by id.
+  const byToken = typeof vocab === 'object' && vocab !== null && !Array.isArray(vocab) ? vocab : {};
+  const added = Array.isArray(tokenizer.added_tokens) ? (tokenizer.added_tokens as (Json | null)[]) : [];
+  const tokens = [
+    ...Object.entries(byToken),
+    ...added.map((token): [unknown, unknown] => [token?.content, token?.id]),
+  ];
+  for (const [token, id] of tokens) {
+    const fits = Number.isSafeInteger(id) && (id as number) >= 0 && (id as number) < MOST_IDS;
+    if (fits && typeof token === 'string') continue;
+    throw new ModelError(
+      'bad-file',
+      `${source}: token ${JSON.stringify(token)} has id ${JSON.stringify(id)}, expected a text with a whole number from 0 to ${MOST_IDS - 1}`,
+    );
   }
 }
 

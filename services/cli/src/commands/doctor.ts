@@ -1,26 +1,61 @@
-import { examine, withCleanup, type Finding } from '@ui-rl/api';
-import { Command } from 'commander';
+import { formatOfModelType } from '@ui-rl/actions';
+import {
+  calibrate,
+  examine,
+  VisionLanguageModel,
+  withCleanup,
+  type EngineChoice,
+  type Finding,
+  type OnEnd,
+} from '@ui-rl/api';
+import type { ComponentChoice } from '@ui-rl/plugin-kit';
+import { Command, InvalidArgumentError } from 'commander';
+import { addEngineFlags, MODEL_HELP, printProgress } from '../engine-flags';
 
-interface DoctorFlags {
+interface DoctorFlags extends EngineChoice {
   config?: string;
   json?: boolean;
+  model?: string;
+  action_format?: ComponentChoice;
+  screen?: { width: number; height: number };
 }
 
 const SIGNS = { ok: 'ok', warning: 'warning', failure: 'FAILURE' } as const;
 
 export function doctorCommand(): Command {
-  return new Command('doctor')
+  const command = new Command('doctor')
     .description('say what is there on this machine, what would fail, and what mends it')
     .option('--config <file>', 'the run file to be run (default: a run on the demo tasks)')
     .option('--json', 'as JSON')
+    .option(
+      '--model <model>',
+      `only whether clicks of this model land where it means them: ${MODEL_HELP}; loads its weights`,
+    )
+    .option(
+      '--action_format <name>',
+      "with --model: the dialect it is asked in, or as JSON with its options (default: the run file's; without one, what the model's family was trained on)",
+      readFormat,
+    )
+    .option(
+      '--screen <WxH>',
+      'with --model: pixels of the page with targets (default: 1280x800)',
+      readScreen,
+    );
+  return addEngineFlags(command)
     .addHelpText(
       'after',
       '\nLooks at Node, memory, disk, broker, database, model, device, and opens the first task in its environment.\nExits with 1 where something would fail.',
     )
-    .action(async ({ config, json = false }: DoctorFlags) => {
-      process.exitCode = await withCleanup(async (signal) => {
+    .action(async (flags: DoctorFlags) => {
+      const { config, json = false } = flags;
+      process.exitCode = await withCleanup(async (signal, onEnd) => {
         const found: Finding[] = [];
-        for await (const finding of examine({ runFile: config, signal })) {
+        const { model } = flags;
+        const looked =
+          model === undefined
+            ? examine({ runFile: config, signal })
+            : calibration({ ...flags, model }, signal, onEnd);
+        for await (const finding of looked) {
           found.push(finding);
           if (!json) console.log(findingText(finding));
         }
@@ -29,6 +64,46 @@ export function doctorCommand(): Command {
         return found.some(({ status }) => status === 'failure') ? 1 : 0;
       });
     });
+}
+
+/** Asks a model to click targets. */
+async function* calibration(
+  {
+    model,
+    config,
+    action_format: chosen,
+    screen,
+    device,
+    dtype,
+    quantization,
+  }: DoctorFlags & { model: string },
+  signal: AbortSignal,
+  onEnd: OnEnd,
+): AsyncGenerator<Finding> {
+  const engine = { device, dtype, quantization };
+  const policy = await VisionLanguageModel.load(model, { ...engine, signal, onProgress: printProgress });
+  onEnd(() => policy.stop());
+  const known = config === undefined ? formatOfModelType(policy.modelType) : null;
+  const actionFormat = chosen ?? (known === null ? undefined : { ...known });
+  const { verdict } = await calibrate({ policy, runFile: config, actionFormat, screen, signal });
+  yield { subject: 'clicks', ...verdict };
+}
+
+function readFormat(given: string): ComponentChoice {
+  if (!given.trimStart().startsWith('{')) return { name: given };
+  try {
+    return JSON.parse(given) as ComponentChoice;
+  } catch {
+    throw new InvalidArgumentError(
+      'it is neither a name nor JSON such as {"name":"json","coordinates":"relative_1000"}',
+    );
+  }
+}
+
+function readScreen(given: string): { width: number; height: number } {
+  const found = /^(\d+)x(\d+)$/.exec(given);
+  if (found === null) throw new InvalidArgumentError('expected width and height in pixels, such as 1280x800');
+  return { width: Number(found[1]), height: Number(found[2]) };
 }
 
 function findingText({ subject, status, found, mend }: Finding): string {

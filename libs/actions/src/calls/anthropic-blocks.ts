@@ -1,0 +1,46 @@
+import type { Action } from '../action';
+import { Rejection } from './rejection';
+import { entryOf, flatCall, jsonObjects, nestedCall, textUnder, type ObjectNode } from './json-answer';
+import type { Part } from './make-dialect';
+
+/**
+ * Content blocks of a message: calls of tools, and text. Text without any call ends the episode.
+ *
+ * @param toolset its `toolset_name`; the older form has the tool's name in place of the member's, and `action` among its input
+ * @throws Rejection
+ */
+export function readBlocks(answer: string, toolset: string): Part[] {
+  const blocks = jsonObjects(answer).filter((block) => !/thinking$/.test(textUnder(block, 'type') ?? ''));
+  const calls = blocks.filter((block) => textUnder(block, 'type') !== 'text');
+  if (calls.length > 0) return calls.map((block) => callOfBlock(block, toolset));
+  const said = blocks.map((block) => textUnder(block, 'text') ?? '').join('');
+  return blocks.length === 0 ? [] : [{ action: finished(said) }];
+}
+
+function finished(said: string): Action {
+  return { action: 'finish', success: true, ...(said === '' ? {} : { message: said }) };
+}
+
+function callOfBlock(block: ObjectNode, toolset: string): Part {
+  const other = entryOf(block, 'toolset_name');
+  if (other !== undefined && textUnder(block, 'toolset_name') !== toolset)
+    throw new Rejection('unknown_action', other.node, `There is no toolset but "${toolset}".`);
+  const input = entryOf(block, 'input')?.node;
+  if (textUnder(block, 'name') !== toolset || other !== undefined)
+    return nestedCall(block, 'name', ['input']);
+  if (input?.type !== 'object') throw new Rejection('missing_key', block, 'The call needs an "input".');
+  return flatCall(input, 'action');
+}
+
+/** @returns undefined for a failure, which blocks have no form for */
+export function writeFinish(action: Extract<Action, { action: 'finish' }>): string[] | undefined {
+  return action.success ? [JSON.stringify({ type: 'text', text: action.message ?? '' })] : undefined;
+}
+
+export function toolUse(toolset: string, name: string, input: object): string {
+  return JSON.stringify({ type: 'tool_use', name, toolset_name: toolset, input });
+}
+
+export function joinBlocks(blocks: string[]): string {
+  return blocks.length === 1 ? blocks[0] : `[${blocks.join(',')}]`;
+}

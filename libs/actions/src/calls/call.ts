@@ -1,0 +1,91 @@
+import type { Action } from '../action';
+import type { Entry } from '../json-reader';
+import type { ParamReader, Params, ValuesOf } from './params';
+import { quote, Rejection } from './rejection';
+
+/** A function that an answer calls, wherever in the answer it stands. */
+export interface Call {
+  name: string;
+  /** Where the name stands. */
+  at: { start: number; end: number };
+  /** Arguments by name; those without a name have the number of their place: `0`, `1` … */
+  args: Entry[];
+  start: number;
+  end: number;
+}
+
+/** One function of a dialect: what it is called with, and the actions that it means. */
+export interface Verb {
+  params: Params;
+  /** Names of the arguments that come without one, in their order. */
+  positional: readonly string[];
+  read: (values: Record<string, unknown>) => Action[];
+}
+
+export function verb<P extends Params>(
+  params: P,
+  read: (values: ValuesOf<P>) => Action[],
+  positional: readonly string[] = [],
+): Verb {
+  return { params, positional, read: read as Verb['read'] };
+}
+
+/** What the original tool has and this vocabulary has not, with the reason. */
+export interface Unsupported {
+  unsupported: string;
+}
+
+export type Verbs = Readonly<Record<string, Verb | Unsupported>>;
+
+/** Arguments that any function may have and that mean nothing here. */
+export type Ignored = ReadonlySet<string>;
+
+/**
+ * The actions that a call means.
+ * @throws Rejection
+ */
+export function readCall(call: Call, verbs: Verbs, reader: ParamReader, ignored: Ignored): Action[] {
+  const known = Object.hasOwn(verbs, call.name) ? verbs[call.name] : undefined;
+  if (known === undefined) {
+    const names = Object.keys(verbs).filter((name) => !('unsupported' in verbs[name]));
+    throw new Rejection(
+      'unknown_action',
+      call.at,
+      `There is no action ${quote(call.name)}; there are ${names.join(', ')}.`,
+    );
+  }
+  if ('unsupported' in known)
+    throw new Rejection('unknown_action', call.at, `${call.name} is not available: ${known.unsupported}.`);
+  return known.read(readArguments(call, known, reader, ignored));
+}
+
+function readArguments(
+  call: Call,
+  { params, positional }: Verb,
+  reader: ParamReader,
+  ignored: Ignored,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  const seen = new Set<string>();
+  for (const entry of call.args) {
+    const key = /^\d+$/.test(entry.key) ? (positional[Number(entry.key)] ?? entry.key) : entry.key;
+    if (seen.has(key)) throw new Rejection('duplicate_key', entry, `${call.name} has ${quote(key)} twice.`);
+    seen.add(key);
+    if (!Object.hasOwn(params, key)) {
+      if (ignored.has(key)) continue;
+      throw new Rejection('unknown_key', entry, unknownKey(call.name, key, params));
+    }
+    if (entry.node.type === 'null') continue;
+    values[key] = params[key].read(reader.of(call.name, key, entry.node));
+  }
+  const missing = Object.keys(params).find((key) => !params[key].optional && values[key] === undefined);
+  if (missing !== undefined)
+    throw new Rejection('missing_key', call, `${call.name} needs ${quote(missing)}.`);
+  return values;
+}
+
+function unknownKey(name: string, key: string, params: Params): string {
+  const keys = Object.keys(params);
+  const known = keys.length === 0 ? 'it has none' : `it has ${keys.map(quote).join(', ')}`;
+  return `${name} has no argument ${quote(key)}, ${known}.`;
+}

@@ -1,0 +1,94 @@
+import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS, type Action } from '../action';
+import type { Axes, Axis } from '../coordinates';
+import { integers } from '../json-grammar';
+import type { ScreenSizes } from '../sizes';
+import { canWrite, type Pen } from './pen';
+
+/** What a grammar offers of quantities that have no end. */
+const AMOUNTS = [1, 2, 3, 5, 10];
+const SECONDS = [1, 2, 5, 10];
+const DISTANCES = [100, 200, 300];
+const LETTERS = ['a', 'c', 'v', 'x', 'z'];
+
+/** Stand for what a model fills in; no dialect writes such a number or letter itself. */
+const X = 770_000_001;
+const Y = 770_000_002;
+const ACROSS = 770_000_003;
+const DOWN = 770_000_004;
+const TEXT = '\uE000';
+
+/** Characters inside of `"…"` as JSON has them, and of `'…'` as Python has them. */
+const INSIDE = {
+  '"': String.raw`(?:[^"\\\x00-\x1f]|\\["\\nrt])*`,
+  "'": String.raw`(?:[^'\\\x00-\x1f]|\\['\\nrt])*`,
+} as const;
+
+/**
+ * The answers of one action as a dialect writes them, any place and any text in them; a space that some tokenizers begin with may
+ * stand before.
+ */
+export function grammarOf(
+  axes: Axes,
+  write: (actions: readonly Action[], pen: Pen) => string,
+  { screenshot }: ScreenSizes,
+): string {
+  const pen: Pen = {
+    x: () => X,
+    y: () => Y,
+    point: () => [X, Y],
+    across: () => ACROSS,
+    down: () => DOWN,
+    screen: screenshot,
+  };
+  const shapes = shapesOf().filter((action) => canWrite(() => write([action], pen)));
+  const patterns = new Set(shapes.map((action) => patternOf(write([action], pen), axes)));
+  return ` ?(?:${[...patterns].join('|')})`;
+}
+
+function patternOf(written: string, { x, y }: Axes): string {
+  return written
+    .replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
+    .replaceAll(String(X), numbers(x))
+    .replaceAll(String(Y), numbers(y))
+    .replaceAll(String(ACROSS), integers(1, Math.max(1, x.max)))
+    .replaceAll(String(DOWN), integers(1, Math.max(1, y.max)))
+    .replaceAll(/(["'])\uE000/g, (_whole, delimiter: '"' | "'") => delimiter + INSIDE[delimiter]);
+}
+
+function numbers(axis: Axis): string {
+  return axis.isWhole ? integers(0, axis.max) : String.raw`(?:0(?:\.[0-9]{1,4})?|1)`;
+}
+
+/** An action of each shape; places and texts stand for all others. */
+function shapesOf(): Action[] {
+  const at = { x: 0, y: 0 };
+  const ways = { from: [0, 0], to: [0, 0] } as const;
+  return [
+    ...POINT_ACTIONS.map((action): Action => ({ action, ...at })),
+    { action: 'long_press', ...at },
+    ...SECONDS.map((seconds): Action => ({ action: 'long_press', ...at, seconds })),
+    { action: 'type', text: TEXT },
+    // Some dialects press Enter behind each text.
+    { action: 'type', text: `${TEXT}\n` },
+    ...KEY_NAMES.map((key): Action => ({ action: 'key', keys: [key] })),
+    ...LETTERS.map((key): Action => ({ action: 'key', keys: ['ctrl', key] })),
+    ...DIRECTIONS.flatMap((direction) => [
+      ...AMOUNTS.flatMap((amount): Action[] => [
+        { action: 'scroll', direction, amount },
+        { action: 'scroll', direction, amount, ...at },
+      ]),
+      ...[undefined, ...DISTANCES].flatMap((distance): Action[] => [
+        { action: 'swipe', direction, ...(distance === undefined ? {} : { distance }) },
+        { action: 'swipe', direction, ...(distance === undefined ? {} : { distance }), ...at },
+      ]),
+    ]),
+    { action: 'drag', ...ways },
+    { action: 'swipe', ...ways },
+    ...BUTTONS.map((button): Action => ({ action: 'button', button })),
+    ...SECONDS.map((seconds): Action => ({ action: 'wait', seconds })),
+    ...[true, false].flatMap((success): Action[] => [
+      { action: 'finish', success },
+      { action: 'finish', success, message: TEXT },
+    ]),
+  ];
+}

@@ -1,0 +1,153 @@
+import { BUTTONS, type Action, type Point } from '../action';
+import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from '../coordinates';
+import type { Dialect, ParseFailure, ParseResult } from '../dialect';
+import { ACTION_NAMES, SCHEMA } from '../schema';
+import type { ScreenSizes, Size } from '../sizes';
+import type { Call, Ignored, Verbs } from './call';
+import { readCall } from './call';
+import { grammarOf } from './grammar';
+import { ParamReader } from './params';
+import { canWrite, penOf, type Pen } from './pen';
+import { Rejection } from './rejection';
+
+/** Most actions of one answer. */
+export const MAX_ACTIONS = 64;
+
+/** A call in an answer, or an action that is no call (a message that ends the episode). */
+export type Part = Call | { action: Action };
+
+/** What makes one dialect differ from others. */
+export interface DialectParts {
+  name: string;
+  /** What an answer is made of, in its order. @throws Rejection */
+  read(text: string): Part[];
+  verbs: Verbs;
+  /** Arguments that any function may have. */
+  ignored?: Ignored;
+  /** Actions that mean one action together. */
+  merge?(actions: Action[]): Action[];
+  /** The calls of an action; undefined where there are none for it. */
+  write(action: Action, pen: Pen): string[] | undefined;
+  /** Calls as an answer. */
+  join(calls: string[]): string;
+  /** How an answer is written, in a sentence or two. */
+  form: string;
+}
+
+/** The dialect with its numbers in a space. */
+export function makeDialect(parts: DialectParts, space: CoordinateSpace): Dialect {
+  const format = (actions: readonly Action[], sizes: ScreenSizes): string =>
+    write(parts, actions, penOf(axesOf(space, sizes), sizes));
+  return {
+    parse: (text, sizes) => parse(parts, text, axesOf(space, sizes), () => exampleOf(format, sizes)),
+    format,
+    describe: (sizes) => describe(parts, space, sizes, format),
+    grammar: (sizes) => grammarOf(axesOf(space, sizes), (actions, pen) => write(parts, actions, pen), sizes),
+  };
+}
+
+function parse(parts: DialectParts, text: string, axes: Axes, example: () => string): ParseResult {
+  try {
+    const reader = new ParamReader(text, axes);
+    const read = parts
+      .read(text)
+      .flatMap((part) =>
+        'action' in part ? [part.action] : readCall(part, parts.verbs, reader, parts.ignored ?? NONE),
+      );
+    const actions = parts.merge?.(read) ?? read;
+    refuseCount(actions, text);
+    return { ok: true, actions };
+  } catch (error) {
+    if (error instanceof Rejection) return failure(error, text, example());
+    throw error;
+  }
+}
+
+const NONE: Ignored = new Set();
+
+function refuseCount(actions: readonly Action[], text: string): void {
+  const place = { start: 0, end: text.length };
+  if (actions.length === 0) throw new Rejection('no_action', place, 'There is no action in the answer.');
+  if (actions.length > MAX_ACTIONS)
+    throw new Rejection(
+      'out_of_range',
+      place,
+      `There are ${actions.length} actions, at most ${MAX_ACTIONS} are carried out.`,
+    );
+}
+
+function failure({ reason, place, message }: Rejection, text: string, example: string): ParseFailure {
+  const { start, end } = place;
+  return {
+    ok: false,
+    reason,
+    span: { start, end, text: text.slice(start, end) },
+    correction: `${message} Answer in this form: ${example}`,
+  };
+}
+
+function write({ name, ...parts }: DialectParts, actions: readonly Action[], pen: Pen): string {
+  if (actions.length === 0) throw new RangeError('an answer has at least one action, found none');
+  const calls = actions.flatMap((action) => {
+    const written = parts.write(action, pen);
+    if (written === undefined)
+      throw new RangeError(`the ${name} dialect has no words for ${JSON.stringify(action)}`);
+    return written;
+  });
+  return parts.join(calls);
+}
+
+type Format = (actions: readonly Action[], sizes: ScreenSizes) => string;
+
+/** A click, as it is written. */
+function exampleOf(format: Format, sizes: ScreenSizes): string {
+  return format([onScreen({ action: 'click', x: 83, y: 41 }, sizes.screenshot)], sizes);
+}
+
+function describe(parts: DialectParts, space: CoordinateSpace, sizes: ScreenSizes, format: Format): string {
+  const shown = examples(sizes.screenshot).flatMap(([ways, meaning]) => {
+    const said = ways.find((action) => canWrite(() => format([action], sizes)));
+    return said === undefined ? [] : [`${format([said], sizes)} - ${meaning}`];
+  });
+  return [
+    'You see a screenshot and answer with one action, or with several that are carried out in order.',
+    `${parts.form} ${describeCoordinates(space, axesOf(space, sizes))}`,
+    'The actions, by example:',
+    ...shown,
+  ].join('\n');
+}
+
+/** Actions of each kind, of which the first that a dialect has words for is shown. */
+function examples(screen: Size): [Action[], string][] {
+  const shown = ACTION_NAMES.filter((name) => name !== 'button' && name !== 'finish').flatMap((name) =>
+    SCHEMA[name].map(({ example, meaning }): [Action[], string] => [
+      [example, ...(OTHER_EXAMPLES[name] ?? [])].map((action) => onScreen(action, screen)),
+      meaning,
+    ]),
+  );
+  const buttons = BUTTONS.map((button): [Action[], string] => [
+    [{ action: 'button', button }],
+    `press the button ${button} of the device`,
+  ]);
+  return [
+    ...shown,
+    ...buttons,
+    [[{ action: 'finish', success: true }], 'the task is done'],
+    [[{ action: 'finish', success: true, message: 'The answer is 7.' }], 'the task is done, with an answer'],
+    [[{ action: 'finish', success: false }], 'the task cannot be done'],
+  ];
+}
+
+const OTHER_EXAMPLES: Partial<Record<string, Action[]>> = {
+  type: [{ action: 'type', text: 'hello\n' }],
+  key: [{ action: 'key', keys: ['enter'] }],
+};
+
+/** The action with its places moved onto a small screen. */
+export function onScreen(action: Action, { width, height }: Size): Action {
+  const point = ([x, y]: Point): Point => [Math.min(x, width - 1), Math.min(y, height - 1)];
+  if ('from' in action) return { ...action, from: point(action.from), to: point(action.to) };
+  if (!('x' in action) || action.x === undefined) return action;
+  const [x, y] = point([action.x, action.y!]);
+  return { ...action, x, y };
+}

@@ -1,0 +1,204 @@
+import type { Point } from '../action';
+import type { Axes, Axis } from '../coordinates';
+import type { ParseFailureReason } from '../dialect';
+import type { JsonNode } from '../json-reader';
+import { keyOfName } from '../keys';
+import { canonicalKey, MAX_KEYS, MAX_TEXT_LENGTH } from '../schema';
+import { quote, Rejection, shorten } from './rejection';
+
+/** One argument of a function: how its value is read. */
+export interface Param<T> {
+  optional: boolean;
+  /** @throws Rejection */
+  read: (value: Value) => T;
+}
+
+export type Params = Readonly<Record<string, Param<unknown>>>;
+export type ValuesOf<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
+
+/** A value where it stands. */
+export class Value {
+  constructor(
+    readonly text: string,
+    readonly axes: Axes,
+    /** Of the function and of the argument, for messages. */
+    readonly path: string,
+    readonly node: JsonNode,
+  ) {}
+
+  rejected(reason: ParseFailureReason, expected: string): Rejection {
+    const found = shorten(this.text.slice(this.node.start, this.node.end));
+    return new Rejection(reason, this.node, `${this.path} must be ${expected}, found ${found}.`);
+  }
+
+  /** A part of this value. */
+  part(node: JsonNode): Value {
+    return new Value(this.text, this.axes, this.path, node);
+  }
+}
+
+/** Values of one answer. */
+export class ParamReader {
+  constructor(
+    private readonly text: string,
+    private readonly axes: Axes,
+  ) {}
+
+  of(name: string, key: string, node: JsonNode): Value {
+    return new Value(this.text, this.axes, `${quote(key)} of ${name}`, node);
+  }
+}
+
+const required = <T>(read: (value: Value) => T): Param<T> => ({ optional: false, read });
+
+export function optional<T>({ read }: Param<T>): Param<T | undefined> {
+  return { optional: true, read };
+}
+
+export function number(min: number, max: number): Param<number> {
+  return required((value) => numberOf(value, min, max));
+}
+
+export function integer(min: number, max: number): Param<number> {
+  return required((value) => {
+    const found = numberOf(value, min, max);
+    if (!Number.isInteger(found)) throw value.rejected('wrong_type', `a whole number from ${min} to ${max}`);
+    return found;
+  });
+}
+
+function numberOf(value: Value, min: number, max: number): number {
+  const expected = `a number from ${min} to ${max}`;
+  const { node } = value;
+  if (node.type !== 'number') throw value.rejected('wrong_type', expected);
+  if (!(node.value >= min && node.value <= max)) throw value.rejected('out_of_range', expected);
+  return node.value + 0;
+}
+
+export const text: Param<string> = required((value) => {
+  const { node } = value;
+  if (node.type !== 'string') throw value.rejected('wrong_type', 'a string');
+  if (node.value.length > MAX_TEXT_LENGTH)
+    throw value.rejected('out_of_range', `at most ${MAX_TEXT_LENGTH} characters`);
+  return node.value;
+});
+
+export const flag: Param<boolean> = required((value) => {
+  if (value.node.type !== 'boolean') throw value.rejected('wrong_type', 'true or false');
+  return value.node.value;
+});
+
+export function oneOf<T extends string>(...values: readonly T[]): Param<T> {
+  const expected = `one of ${values.map(quote).join(', ')}`;
+  return required((value) => {
+    const { node } = value;
+    if (node.type !== 'string') throw value.rejected('wrong_type', expected);
+    const found = values.find((each) => each === node.value);
+    if (found === undefined) throw value.rejected('unknown_value', expected);
+    return found;
+  });
+}
+
+/** A pixel of the screenshot. */
+export const x: Param<number> = required((value) => pixel(value, value.axes.x));
+export const y: Param<number> = required((value) => pixel(value, value.axes.y));
+
+function pixel(value: Value, axis: Axis): number {
+  return axis.read(numberOf(value, 0, axis.max));
+}
+
+/** A distance in numbers of the space, as pixels along each axis. */
+export const length: Param<{ across: number; down: number }> = required((value) => {
+  const found = numberOf(value, 0, 1_000_000);
+  return { across: value.axes.x.readLength(found), down: value.axes.y.readLength(found) };
+});
+
+/** `[x, y]`, or `{"x": …, "y": …}` among other keys. */
+export const place: Param<Point> = required((value) => pointOf(value, partsOf(value.node)));
+
+function pointOf(value: Value, parts: readonly JsonNode[] | null): Point {
+  if (parts === null) throw value.rejected('wrong_type', 'a place [x, y]');
+  return [pixel(value.part(parts[0]), value.axes.x), pixel(value.part(parts[1]), value.axes.y)];
+}
+
+function partsOf(node: JsonNode): readonly JsonNode[] | null {
+  if (node.type === 'array') return node.items.length === 2 ? node.items : null;
+  if (node.type !== 'object') return null;
+  const part = (key: string) => node.entries.find((entry) => entry.key === key)?.node;
+  const [across, down] = [part('x'), part('y')];
+  return across === undefined || down === undefined ? null : [across, down];
+}
+
+/** A list of at least two places. */
+export const path: Param<Point[]> = required((value) => {
+  const { node } = value;
+  if (node.type !== 'array' || node.items.length < 2)
+    throw value.rejected('wrong_type', 'a list of two places or more');
+  return node.items.map((item) => pointOf(value.part(item), partsOf(item)));
+});
+
+/** A place as a member of an object: `{"element": …, "coordinates": [x, y]}`. */
+export function placeUnder(key: string): Param<Point> {
+  return required((value) => {
+    const { node } = value;
+    const found = node.type === 'object' ? node.entries.find((entry) => entry.key === key)?.node : undefined;
+    if (found === undefined) throw value.rejected('missing_key', `an object with ${quote(key)}: [x, y]`);
+    return pointOf(value.part(found), partsOf(found));
+  });
+}
+
+/** A list of keys. */
+export const keys: Param<string[]> = required((value) => {
+  const { node } = value;
+  if (node.type !== 'array') throw value.rejected('wrong_type', KEYS);
+  return keysOf(
+    value,
+    node.items.map((item) => {
+      if (item.type !== 'string') throw value.part(item).rejected('wrong_type', KEYS);
+      return item.value;
+    }),
+  );
+});
+
+const KEYS = `1 to ${MAX_KEYS} keys such as ctrl, a or enter`;
+
+/** Keys in one string: `ctrl+a`, `ctrl a`. */
+export function chord(separator: RegExp): Param<string[]> {
+  return required((value) => {
+    const { node } = value;
+    if (node.type !== 'string') throw value.rejected('wrong_type', KEYS);
+    // `+` and a space are keys, too.
+    if (canonicalKey(node.value) !== null) return keysOf(value, [node.value]);
+    return keysOf(value, node.value.split(separator));
+  });
+}
+
+export const oneKey: Param<string> = required((value) => {
+  const { node } = value;
+  if (node.type !== 'string') throw value.rejected('wrong_type', 'the name of a key');
+  return keysOf(value, [node.value])[0];
+});
+
+function keysOf(value: Value, names: readonly string[]): string[] {
+  if (names.length === 0 || names.length > MAX_KEYS) throw value.rejected('out_of_range', KEYS);
+  return names.map((name) => {
+    const key = keyOfName(name);
+    if (key === null) throw value.rejected('unknown_value', KEYS);
+    return key;
+  });
+}
+
+/** Anything: what it says means nothing here. */
+export const anything: Param<undefined> = { optional: true, read: () => undefined };
+
+/** Keys that are held during a click, which cannot be done here: none may be named. */
+export const noModifiers: Param<undefined> = {
+  optional: true,
+  read(value) {
+    const { node } = value;
+    const isEmpty =
+      node.type === 'array' ? node.items.length === 0 : node.type === 'string' && node.value === '';
+    if (!isEmpty) throw value.rejected('unknown_value', 'left out, since no keys can be held meanwhile');
+    return undefined;
+  },
+};

@@ -1,0 +1,130 @@
+import { BUTTONS, DIRECTIONS, POINT_ACTIONS, type Action } from '../action';
+import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
+import { verb, type Verb, type Verbs } from './call';
+import type { Pen } from './pen';
+import { flag, integer, number, oneKey, oneOf, optional, text, x, y, type Param } from './params';
+import { scroll, stroke } from './scrolls';
+
+/** The whole vocabulary as functions with arguments in an order: for dialects that write `name(1, 2)` or `1 2 name`. */
+export const PLAIN_VERBS: Verbs = {
+  ...Object.fromEntries(POINT_ACTIONS.map((action): [string, Verb] => [action, pointVerb(action)])),
+  left_click: pointVerb('click'),
+  mouse_move: pointVerb('move'),
+  long_press: verb(
+    { x, y, seconds: optional(number(0, MAX_SECONDS)) },
+    ({ seconds, ...at }) => [
+      { action: 'long_press', x: at.x, y: at.y, ...(seconds === undefined ? {} : { seconds }) },
+    ],
+    ['x', 'y', 'seconds'],
+  ),
+  type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }], ['text']),
+  keys: keysVerb(),
+  key: keysVerb(),
+  scroll: verb(
+    {
+      direction: oneOf(...DIRECTIONS),
+      amount: integer(1, MAX_SCROLL_AMOUNT),
+      x: optional(x),
+      y: optional(y),
+    },
+    ({ direction, amount, ...at }) => [scroll(direction, amount, at)],
+    ['direction', 'amount', 'x', 'y'],
+  ),
+  drag: strokeVerb('drag'),
+  swipe: strokeVerb('swipe'),
+  swipe_to: verb(
+    {
+      direction: oneOf(...DIRECTIONS),
+      distance: optional(integer(1, MAX_COORDINATE)),
+      x: optional(x),
+      y: optional(y),
+    },
+    ({ direction, distance, ...at }) => [
+      {
+        action: 'swipe',
+        direction,
+        ...(distance === undefined ? {} : { distance }),
+        ...(at.x === undefined || at.y === undefined ? {} : { x: at.x, y: at.y }),
+      },
+    ],
+    ['direction', 'distance', 'x', 'y'],
+  ),
+  button: verb({ button: oneOf(...BUTTONS) }, ({ button }) => [{ action: 'button', button }], ['button']),
+  wait: verb({ seconds: number(0, MAX_SECONDS) }, ({ seconds }) => [{ action: 'wait', seconds }], [
+    'seconds',
+  ]),
+  finish: verb(
+    { success: flag, message: optional(text) },
+    ({ success, message }) => [{ action: 'finish', success, ...(message === undefined ? {} : { message }) }],
+    ['success', 'message'],
+  ),
+};
+
+function pointVerb(action: (typeof POINT_ACTIONS)[number]): Verb {
+  return verb({ x, y }, (at) => [{ action, x: at.x, y: at.y }], ['x', 'y']);
+}
+
+function strokeVerb(action: 'drag' | 'swipe'): Verb {
+  return verb(
+    { x, y, to_x: x, to_y: y },
+    (ends) => [stroke(action, [ends.x, ends.y], [ends.to_x, ends.to_y])],
+    ['x', 'y', 'to_x', 'to_y'],
+  );
+}
+
+function keysVerb(): Verb {
+  const names = ['key1', 'key2', 'key3', 'key4', 'key5'];
+  const params = Object.fromEntries(
+    names.map((name, index): [string, Param<string | undefined>] => [
+      name,
+      index === 0 ? oneKey : optional(oneKey),
+    ]),
+  );
+  const read = (values: Record<string, string | undefined>): Action[] => [
+    { action: 'key', keys: names.flatMap((name) => values[name] ?? []) },
+  ];
+  return verb(params, read, names);
+}
+
+/** The function of an action and its arguments; null stands for one that is left out before others. */
+export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undefined {
+  switch (action.action) {
+    case 'click':
+      return ['left_click', pen.point([action.x, action.y])];
+    case 'move':
+      return ['mouse_move', pen.point([action.x, action.y])];
+    case 'double_click':
+    case 'triple_click':
+    case 'right_click':
+    case 'middle_click':
+      return [action.action, pen.point([action.x, action.y])];
+    case 'long_press': {
+      const seconds = action.seconds === undefined ? [] : [action.seconds];
+      return ['long_press', [...pen.point([action.x, action.y]), ...seconds]];
+    }
+    case 'type':
+      return ['type', [action.text]];
+    case 'key':
+      return ['keys', action.keys];
+    case 'scroll':
+      return ['scroll', [action.direction, action.amount, ...placeOf(action, pen)]];
+    case 'drag':
+      return ['drag', [...pen.point(action.from), ...pen.point(action.to)]];
+    case 'swipe': {
+      if ('from' in action) return ['swipe', [...pen.point(action.from), ...pen.point(action.to)]];
+      const place = placeOf(action, pen);
+      const distance = action.distance ?? (place.length > 0 ? null : undefined);
+      return ['swipe_to', [action.direction, ...(distance === undefined ? [] : [distance]), ...place]];
+    }
+    case 'button':
+      return ['button', [action.button]];
+    case 'wait':
+      return ['wait', [action.seconds]];
+    case 'finish':
+      return ['finish', [action.success, ...(action.message === undefined ? [] : [action.message])]];
+  }
+}
+
+function placeOf({ x: across, y: down }: { x?: number; y?: number }, pen: Pen): number[] {
+  return across === undefined || down === undefined ? [] : pen.point([across, down]);
+}

@@ -1,0 +1,134 @@
+import { DIRECTIONS, type Action, type Point } from '../action';
+import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic-blocks';
+import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
+import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
+import type { Pen } from '../calls/pen';
+import { chord, integer, noModifiers, number, oneOf, optional, place, text } from '../calls/params';
+import { placeOf, scroll } from '../calls/scrolls';
+import type { CoordinateSpace } from '../coordinates';
+import type { Dialect } from '../dialect';
+import { joinKeys } from '../keys';
+
+import { NO_HOLDING } from './anthropic-computer';
+
+const TOOLSET = 'browser';
+/** As the toolset has them. */
+const [DEFAULT_SCROLL, MOST_SCROLL, MOST_SECONDS] = [3, 10, 30];
+
+const NO_ELEMENTS: Unsupported = { unsupported: 'there is nothing but the screenshot' };
+const NO_TABS: Unsupported = { unsupported: 'there is one page' };
+
+const at = (
+  action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click' | 'move',
+): Verb => verb({ target: place, modifiers: noModifiers }, ({ target: [x, y] }) => [{ action, x, y }]);
+
+const VERBS: Verbs = {
+  left_click: at('click'),
+  right_click: at('right_click'),
+  middle_click: at('middle_click'),
+  double_click: at('double_click'),
+  triple_click: at('triple_click'),
+  hover: at('move'),
+  mouse_move: at('move'),
+  left_click_drag: verb({ from: place, target: place }, ({ from, target: to }) => [
+    { action: 'drag', from, to },
+  ]),
+  scroll: verb(
+    {
+      target: place,
+      scroll_direction: oneOf(...DIRECTIONS),
+      scroll_amount: optional(integer(1, MOST_SCROLL)),
+    },
+    ({ target: [x, y], scroll_direction: direction, scroll_amount: amount = DEFAULT_SCROLL }) => [
+      scroll(direction, amount, { x, y }),
+    ],
+  ),
+  type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
+  key: verb(
+    { text: chord(/\s*\+\s*/), repeat: optional(integer(1, MAX_ACTIONS)) },
+    ({ text: keys, repeat = 1 }) => Array.from({ length: repeat }, () => ({ action: 'key', keys })),
+  ),
+  wait: verb({ duration: number(0, MOST_SECONDS) }, ({ duration }) => [
+    { action: 'wait', seconds: duration },
+  ]),
+  navigate: verb({ url: oneOf('back') }, () => [{ action: 'button', button: 'back' }]),
+  // A new screenshot comes with each turn.
+  screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
+  hold_key: NO_HOLDING,
+  left_mouse_down: NO_HOLDING,
+  left_mouse_up: NO_HOLDING,
+  zoom: { unsupported: 'the whole screen is shown in each turn' },
+  find: NO_ELEMENTS,
+  form_input: NO_ELEMENTS,
+  file_upload: NO_ELEMENTS,
+  get_page_text: NO_ELEMENTS,
+  read_page: NO_ELEMENTS,
+  read_console: NO_ELEMENTS,
+  read_network: NO_ELEMENTS,
+  scroll_to: NO_ELEMENTS,
+  javascript_exec: { unsupported: 'pages are operated as a person does' },
+  list_tabs: NO_TABS,
+  new_tab: NO_TABS,
+  switch_tab: NO_TABS,
+  close_tab: NO_TABS,
+};
+
+/** The member's name and its input. */
+function callOf(action: Action, pen: Pen): [string, object] | undefined {
+  const target = (point: Point) => {
+    const [x, y] = pen.point(point);
+    return { type: 'coordinate', x, y };
+  };
+  switch (action.action) {
+    case 'click':
+      return ['left_click', { target: target([action.x, action.y]) }];
+    case 'move':
+      return ['hover', { target: target([action.x, action.y]) }];
+    case 'right_click':
+    case 'middle_click':
+    case 'double_click':
+    case 'triple_click':
+      return [action.action, { target: target([action.x, action.y]) }];
+    case 'drag':
+    case 'swipe':
+      if (!('from' in action)) return undefined;
+      return ['left_click_drag', { from: target(action.from), target: target(action.to) }];
+    case 'scroll': {
+      if (action.amount > MOST_SCROLL) return undefined;
+      const { x, y } = placeOf(action, pen.screen);
+      const { direction, amount } = action;
+      return ['scroll', { target: target([x, y]), scroll_direction: direction, scroll_amount: amount }];
+    }
+    case 'key':
+      return ['key', { text: joinKeys(action.keys) }];
+    case 'type':
+      return ['type', { text: action.text }];
+    case 'wait':
+      if (action.seconds > MOST_SECONDS) return undefined;
+      return action.seconds === 0 ? ['screenshot', {}] : ['wait', { duration: action.seconds }];
+    case 'button':
+      return action.button === 'back' ? ['navigate', { url: 'back' }] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const PARTS: DialectParts = {
+  name: 'anthropic_browser',
+  read: (answer) => readBlocks(answer, TOOLSET),
+  verbs: VERBS,
+  ignored: new Set(['tab_id']),
+  write(action, pen) {
+    if (action.action === 'finish') return writeFinish(action);
+    const call = callOf(action, pen);
+    return call && [toolUse(TOOLSET, ...call)];
+  },
+  join: joinBlocks,
+  form: 'Answer with a JSON object, the call of a tool, or with a list of them; a text without a call ends the task.',
+};
+
+/**
+ * Anthropic's `browser_toolset_20260801`, as far as it operates what the screenshot shows: places as
+ * `{"type":"coordinate","x":…,"y":…}`. Source: the types of the npm package `@anthropic-ai/sdk` 1.12.
+ */
+export const anthropicBrowser = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -1,0 +1,112 @@
+import { DIRECTIONS, type Action } from '../action';
+import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic-blocks';
+import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
+import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
+import type { Pen } from '../calls/pen';
+import { chord, integer, noModifiers, number, oneOf, optional, place, text } from '../calls/params';
+import { scroll } from '../calls/scrolls';
+import type { CoordinateSpace } from '../coordinates';
+import type { Dialect } from '../dialect';
+import { joinKeys } from '../keys';
+import { MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
+
+const TOOLSET = 'computer';
+
+const at = (
+  action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click' | 'move',
+): Verb => verb({ coordinate: place, text: noModifiers }, ({ coordinate: [x, y] }) => [{ action, x, y }]);
+
+export const NO_HOLDING: Unsupported = { unsupported: 'keys and buttons cannot be held' };
+
+const VERBS: Verbs = {
+  key: verb(
+    { text: chord(/\s*\+\s*/), repeat: optional(integer(1, MAX_ACTIONS)) },
+    ({ text: keys, repeat = 1 }) => Array.from({ length: repeat }, () => ({ action: 'key', keys })),
+  ),
+  type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
+  mouse_move: at('move'),
+  left_click: at('click'),
+  right_click: at('right_click'),
+  middle_click: at('middle_click'),
+  double_click: at('double_click'),
+  triple_click: at('triple_click'),
+  left_click_drag: verb(
+    { start_coordinate: place, coordinate: place, text: noModifiers },
+    ({ start_coordinate: from, coordinate: to }) => [{ action: 'drag', from, to }],
+  ),
+  scroll: verb(
+    {
+      coordinate: optional(place),
+      scroll_direction: oneOf(...DIRECTIONS),
+      scroll_amount: integer(1, MAX_SCROLL_AMOUNT),
+      text: noModifiers,
+    },
+    ({ coordinate, scroll_direction: direction, scroll_amount: amount }) => [
+      scroll(direction, amount, coordinate && { x: coordinate[0], y: coordinate[1] }),
+    ],
+  ),
+  wait: verb({ duration: number(0, MAX_SECONDS) }, ({ duration }) => [{ action: 'wait', seconds: duration }]),
+  // A new screenshot comes with each turn.
+  screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
+  hold_key: NO_HOLDING,
+  left_mouse_down: NO_HOLDING,
+  left_mouse_up: NO_HOLDING,
+  cursor_position: { unsupported: 'the pointer is where the last action left it' },
+  zoom: { unsupported: 'the whole screen is shown in each turn' },
+};
+
+/** The member's name and its input. */
+function callOf(action: Action, pen: Pen): [string, object] | undefined {
+  switch (action.action) {
+    case 'click':
+      return ['left_click', { coordinate: pen.point([action.x, action.y]) }];
+    case 'move':
+      return ['mouse_move', { coordinate: pen.point([action.x, action.y]) }];
+    case 'right_click':
+    case 'middle_click':
+    case 'double_click':
+    case 'triple_click':
+      return [action.action, { coordinate: pen.point([action.x, action.y]) }];
+    case 'drag':
+      return dragOf(action, pen);
+    case 'swipe':
+      return 'from' in action ? dragOf(action, pen) : undefined;
+    case 'scroll': {
+      const { direction, amount, x, y } = action;
+      const coordinate = x === undefined ? {} : { coordinate: pen.point([x, y!]) };
+      return ['scroll', { ...coordinate, scroll_direction: direction, scroll_amount: amount }];
+    }
+    case 'key':
+      return ['key', { text: joinKeys(action.keys) }];
+    case 'type':
+      return ['type', { text: action.text }];
+    case 'wait':
+      return action.seconds === 0 ? ['screenshot', {}] : ['wait', { duration: action.seconds }];
+    default:
+      return undefined;
+  }
+}
+
+function dragOf({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): [string, object] {
+  return ['left_click_drag', { start_coordinate: pen.point(from), coordinate: pen.point(to) }];
+}
+
+const PARTS: DialectParts = {
+  name: 'anthropic_computer',
+  read: (answer) => readBlocks(answer, TOOLSET),
+  verbs: VERBS,
+  write(action, pen) {
+    if (action.action === 'finish') return writeFinish(action);
+    const call = callOf(action, pen);
+    return call && [toolUse(TOOLSET, ...call)];
+  },
+  join: joinBlocks,
+  form: 'Answer with a JSON object, the call of a tool, or with a list of them; a text without a call ends the task.',
+};
+
+/**
+ * Anthropic's `computer_toolset_20260801`: `{"type":"tool_use","name":"left_click","toolset_name":"computer","input":{"coordinate":[x,y]}}`,
+ * and the `computer` tool before it. Source: the types of the npm package `@anthropic-ai/sdk` 1.12,
+ * platform.claude.com/docs/en/agents-and-tools/tool-use/computer-use-tool.
+ */
+export const anthropicComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

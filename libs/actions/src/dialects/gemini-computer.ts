@@ -1,0 +1,184 @@
+import { DIRECTIONS, type Action, type Direction } from '../action';
+import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
+import { entryOf, jsonObjects, nestedCall, textUnder, type ObjectNode } from '../calls/json-answer';
+import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
+import type { Pen } from '../calls/pen';
+import { chord, flag, keys, length, number, oneKey, oneOf, optional, text, x, y } from '../calls/params';
+import { NOTCH, notchesOf, placeOf, scroll } from '../calls/scrolls';
+import type { CoordinateSpace } from '../coordinates';
+import type { Dialect } from '../dialect';
+import { MAX_SECONDS } from '../schema';
+
+/** Of a scroll that says no magnitude. */
+const DEFAULT_SCROLL = { across: 8 * NOTCH, down: 8 * NOTCH };
+
+const NO_ADDRESSES: Unsupported = { unsupported: 'there is no address bar' };
+const NO_HOLDING: Unsupported = { unsupported: 'keys and buttons cannot be held' };
+const NO_APPS: Unsupported = { unsupported: 'apps are opened by their icons' };
+
+type Clicks = 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click' | 'move';
+const at = (action: Clicks): Verb => verb({ x, y }, (place) => [{ action, x: place.x, y: place.y }]);
+
+const PLACED_SCROLL = verb(
+  { x, y, direction: oneOf(...DIRECTIONS), magnitude: optional(length) },
+  ({ direction, magnitude = DEFAULT_SCROLL, ...place }) => [
+    scroll(direction, notchesOf(isSideways(direction) ? magnitude.across : magnitude.down), place),
+  ],
+);
+
+/** Those of Gemini 3.5 and later. */
+const VERBS: Verbs = {
+  click: at('click'),
+  double_click: at('double_click'),
+  triple_click: at('triple_click'),
+  middle_click: at('middle_click'),
+  right_click: at('right_click'),
+  move: at('move'),
+  long_press: verb({ x, y, seconds: optional(number(0, MAX_SECONDS)) }, ({ seconds, ...place }) => [
+    { action: 'long_press', x: place.x, y: place.y, ...(seconds === undefined ? {} : { seconds }) },
+  ]),
+  type: verb({ text, press_enter: optional(flag) }, (typed) => [typing(typed.text, typed.press_enter)]),
+  drag_and_drop: verb({ x, y, destination_x: x, destination_y: y }, (drag) => [
+    { action: 'drag', from: [drag.x, drag.y], to: [drag.destination_x, drag.destination_y] },
+  ]),
+  scroll: PLACED_SCROLL,
+  wait: verb({ seconds: optional(number(0, MAX_SECONDS)) }, ({ seconds = 1 }) => [
+    { action: 'wait', seconds },
+  ]),
+  press_key: verb({ key: oneKey }, ({ key }) => [{ action: 'key', keys: [key] }]),
+  hotkey: verb({ keys }, (press) => [{ action: 'key', keys: press.keys }]),
+  go_back: verb({}, () => [{ action: 'button', button: 'back' }]),
+  // A new screenshot comes with each turn.
+  take_screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
+  open_web_browser: verb({}, () => [{ action: 'wait', seconds: 0 }]),
+  mouse_down: NO_HOLDING,
+  mouse_up: NO_HOLDING,
+  key_down: NO_HOLDING,
+  key_up: NO_HOLDING,
+  go_forward: { unsupported: 'there is no way forward' },
+  navigate: NO_ADDRESSES,
+  search: NO_ADDRESSES,
+  open_app: NO_APPS,
+  list_apps: NO_APPS,
+};
+
+/** Those of Gemini 2.5 and 3. */
+const EARLIER: Verbs = {
+  click_at: at('click'),
+  hover_at: at('move'),
+  type_text_at: verb(
+    { x, y, text, press_enter: optional(flag), clear_before_typing: optional(flag) },
+    ({ press_enter: pressEnter, clear_before_typing: clear = true, ...typed }) => [
+      { action: 'click', x: typed.x, y: typed.y },
+      ...(clear ? CLEAR : []),
+      typing(typed.text, pressEnter),
+    ],
+  ),
+  scroll_document: verb({ direction: oneOf(...DIRECTIONS) }, ({ direction }) => [documentScroll(direction)]),
+  scroll_at: PLACED_SCROLL,
+  wait_5_seconds: verb({}, () => [{ action: 'wait', seconds: 5 }]),
+  key_combination: verb({ keys: chord(/\s*\+\s*/) }, (press) => [{ action: 'key', keys: press.keys }]),
+};
+
+const CLEAR: Action[] = [
+  { action: 'key', keys: ['ctrl', 'a'] },
+  { action: 'key', keys: ['backspace'] },
+];
+
+function typing(typed: string, pressEnter = false): Action {
+  return { action: 'type', text: pressEnter ? `${typed}\n` : typed };
+}
+
+function documentScroll(direction: Direction): Action {
+  if (isSideways(direction)) return scroll(direction, notchesOf(DEFAULT_SCROLL.across));
+  return { action: 'key', keys: [direction === 'down' ? 'page_down' : 'page_up'] };
+}
+
+function isSideways(direction: Direction): boolean {
+  return direction === 'left' || direction === 'right';
+}
+
+/** Parts of a content, or steps of an interaction: calls of functions, and text. */
+function read(answer: string): Part[] {
+  const objects = jsonObjects(answer);
+  const calls = objects.filter((each) => !isText(each)).map(callOfPart);
+  if (calls.length > 0) return calls;
+  const said = objects.map((each) => textUnder(each, 'text') ?? '').join('');
+  return objects.length === 0
+    ? []
+    : [{ action: { action: 'finish', success: true, ...(said === '' ? {} : { message: said }) } }];
+}
+
+function isText(part: ObjectNode): boolean {
+  return textUnder(part, 'text') !== undefined && textUnder(part, 'name') === undefined;
+}
+
+function callOfPart(part: ObjectNode): Part {
+  const inner = (entryOf(part, 'functionCall') ?? entryOf(part, 'function_call'))?.node;
+  return nestedCall(inner?.type === 'object' ? inner : part, 'name', ['args', 'arguments']);
+}
+
+function write(action: Action, pen: Pen): string[] | undefined {
+  if (action.action === 'finish')
+    return action.success ? [JSON.stringify({ text: action.message ?? '' })] : undefined;
+  const call = callOf(action, pen);
+  return call && [JSON.stringify({ functionCall: { name: call[0], args: call[1] } })];
+}
+
+function callOf(action: Action, pen: Pen): [string, object] | undefined {
+  const point = (place: { x: number; y: number }) => ({ x: pen.x(place.x), y: pen.y(place.y) });
+  switch (action.action) {
+    case 'click':
+    case 'double_click':
+    case 'triple_click':
+    case 'middle_click':
+    case 'right_click':
+    case 'move':
+      return [action.action, point(action)];
+    case 'long_press':
+      return [
+        'long_press',
+        { ...point(action), ...(action.seconds === undefined ? {} : { seconds: action.seconds }) },
+      ];
+    case 'type':
+      return ['type', { text: action.text }];
+    case 'key':
+      return action.keys.length === 1
+        ? ['press_key', { key: action.keys[0] }]
+        : ['hotkey', { keys: action.keys }];
+    case 'drag':
+    case 'swipe': {
+      if (!('from' in action)) return undefined;
+      const [toX, toY] = pen.point(action.to);
+      const from = point({ x: action.from[0], y: action.from[1] });
+      return ['drag_and_drop', { ...from, destination_x: toX, destination_y: toY }];
+    }
+    case 'scroll': {
+      const { direction, amount } = action;
+      const pixels = amount * NOTCH;
+      const magnitude = isSideways(direction) ? pen.across(pixels) : pen.down(pixels);
+      return ['scroll', { ...point(placeOf(action, pen.screen)), direction, magnitude }];
+    }
+    case 'wait':
+      return action.seconds === 0 ? ['take_screenshot', {}] : ['wait', { seconds: action.seconds }];
+    case 'button':
+      return action.button === 'back' ? ['go_back', {}] : undefined;
+  }
+  return undefined;
+}
+
+const PARTS: DialectParts = {
+  name: 'gemini_computer',
+  read,
+  verbs: { ...VERBS, ...EARLIER },
+  ignored: new Set(['intent', 'safety_decision']),
+  write,
+  join: (calls) => (calls.length === 1 ? calls[0] : `[${calls.join(',')}]`),
+  form: 'Answer with a JSON object, the call of a function, or with a list of them; a text without a call ends the task.',
+};
+
+/**
+ * Gemini's computer use: `{"functionCall":{"name":"click","args":{"x":…,"y":…}}}`, in the functions of Gemini 3.5 and in those before
+ * (`click_at` …). Source: github.com/google-gemini/computer-use-preview, agent.py; ai.google.dev/gemini-api/docs/computer-use.
+ */
+export const geminiComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -1,0 +1,243 @@
+import { BUTTONS, DIRECTIONS, type Action } from '../action';
+import { verb, type Call, type Verb, type Verbs } from '../calls/call';
+import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import type { Pen } from '../calls/pen';
+import { chord, integer, number, oneOf, optional, text, x, y } from '../calls/params';
+import { Rejection, shorten } from '../calls/rejection';
+import { scroll, stroke } from '../calls/scrolls';
+import type { CoordinateSpace } from '../coordinates';
+import type { Dialect } from '../dialect';
+import { readJson, type Entry, type JsonNode } from '../json-reader';
+import { joinKeys } from '../keys';
+import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
+
+const WORD = String.raw`(\w+)`;
+const NUMBER = String.raw`(-?\d+(?:\.\d+)?)`;
+const PLACE = String.raw`\(?${NUMBER}\s*,\s*${NUMBER}\)?`;
+const QUOTED = String.raw`("(?:[^"\\]|\\.)*")`;
+
+interface Sentence extends Verb {
+  pattern: RegExp;
+}
+
+/** A sentence whose groups are the arguments, in the order of their names. */
+function sentence(pattern: string, names: readonly string[], { params, read }: Verb): Sentence {
+  return { pattern: new RegExp(`^${pattern}$`, 'id'), positional: names, params, read };
+}
+
+const AT = { x: optional(x), y: optional(y) };
+const placed = (at: { x?: number; y?: number }) =>
+  at.x === undefined || at.y === undefined ? {} : { x: at.x, y: at.y };
+
+type Clicks = 'click' | 'double_click' | 'triple_click' | 'right_click' | 'middle_click' | 'move';
+const pointed = (words: string, action: Clicks): Sentence =>
+  sentence(
+    String.raw`${words} (?:at |to |on )?${PLACE}`,
+    ['x', 'y'],
+    verb({ x, y }, (at) => [{ action, x: at.x, y: at.y }]),
+  );
+
+const stroked = (word: string, action: 'drag' | 'swipe'): Sentence =>
+  sentence(
+    `${word} from ${PLACE} to ${PLACE}`,
+    ['x', 'y', 'to_x', 'to_y'],
+    verb({ x, y, to_x: x, to_y: y }, (ends) => [stroke(action, [ends.x, ends.y], [ends.to_x, ends.to_y])]),
+  );
+
+const finished = (words: string, success: boolean): Sentence =>
+  sentence(
+    `${words}(?:: ${QUOTED})?`,
+    ['message'],
+    verb({ message: optional(text) }, ({ message }) => [
+      { action: 'finish', success, ...(message === undefined ? {} : { message }) },
+    ]),
+  );
+
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  click: pointed('(?:left[- ])?click', 'click'),
+  double_click: pointed('double[- ]click', 'double_click'),
+  triple_click: pointed('triple[- ]click', 'triple_click'),
+  right_click: pointed('right[- ]click', 'right_click'),
+  middle_click: pointed('middle[- ]click', 'middle_click'),
+  move: pointed('move(?: the pointer)?', 'move'),
+  long_press: sentence(
+    `(?:long[- ]press|hold)(?: at)? ${PLACE}(?: for ${NUMBER} seconds?)?`,
+    ['x', 'y', 'seconds'],
+    verb({ x, y, seconds: optional(number(0, MAX_SECONDS)) }, ({ seconds, ...at }) => [
+      { action: 'long_press', x: at.x, y: at.y, ...(seconds === undefined ? {} : { seconds }) },
+    ]),
+  ),
+  type: sentence(
+    `type ${QUOTED}`,
+    ['text'],
+    verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
+  ),
+  press: sentence(
+    `press ${QUOTED}`,
+    ['keys'],
+    verb({ keys: chord(/\s*\+\s*/) }, ({ keys }) => [{ action: 'key', keys }]),
+  ),
+  scroll: sentence(
+    `scroll ${WORD} (?:by )?${NUMBER} notch(?:es)?(?: at ${PLACE})?`,
+    ['direction', 'amount', 'x', 'y'],
+    verb(
+      { direction: oneOf(...DIRECTIONS), amount: integer(1, MAX_SCROLL_AMOUNT), ...AT },
+      ({ direction, amount, ...at }) => [scroll(direction, amount, at)],
+    ),
+  ),
+  drag: stroked('drag', 'drag'),
+  swipe: stroked('swipe', 'swipe'),
+  swipe_direction: sentence(
+    `swipe ${WORD}(?: by ${NUMBER} pixels?)?(?: from ${PLACE})?`,
+    ['direction', 'distance', 'x', 'y'],
+    verb(
+      { direction: oneOf(...DIRECTIONS), distance: optional(integer(1, MAX_COORDINATE)), ...AT },
+      ({ direction, distance, ...at }) => [
+        { action: 'swipe', direction, ...(distance === undefined ? {} : { distance }), ...placed(at) },
+      ],
+    ),
+  ),
+  button: sentence(
+    `press the ${WORD} button`,
+    ['button'],
+    verb({ button: oneOf(...BUTTONS) }, ({ button }) => [{ action: 'button', button }]),
+  ),
+  wait: sentence(
+    `wait (?:for )?${NUMBER} seconds?`,
+    ['seconds'],
+    verb({ seconds: number(0, MAX_SECONDS) }, ({ seconds }) => [{ action: 'wait', seconds }]),
+  ),
+  finish: finished('the task is done', true),
+  give_up: finished('the task cannot be done', false),
+};
+
+/** The sentences at the end of an answer, one in each line; what stands before is the model's reasoning. */
+function read(answer: string): Call[] {
+  const calls: Call[] = [];
+  let at = 0;
+  for (const line of answer.split('\n')) {
+    const call = callOf(answer, at, at + line.length);
+    if (call !== null) calls.push(call);
+    else if (calls.length > 0 && /\S/.test(line))
+      throw new Rejection(
+        'trailing_text',
+        { start: at, end: answer.length },
+        'There is text behind the action.',
+      );
+    at += line.length + 1;
+  }
+  if (calls.length > 0) return calls;
+  const place = { start: 0, end: answer.length };
+  throw new Rejection(
+    'no_action',
+    place,
+    `There is no sentence that says an action with its place: ${shorten(answer)}`,
+  );
+}
+
+/** The call that a line says, or null; `Action:`, a number or a dash may stand before. */
+function callOf(answer: string, from: number, to: number): Call | null {
+  const line = answer.slice(from, to);
+  const start = from + /^\s*(?:action:\s*)?(?:[-*]\s+|\d+[.)]\s+)?/i.exec(line)![0].length;
+  let end = to;
+  while (end > start && /[.\s]/.test(answer[end - 1])) end -= 1;
+  if (end <= start) return null;
+  const said = answer.slice(start, end);
+  for (const [name, { pattern, positional }] of Object.entries(SENTENCES)) {
+    const found = pattern.exec(said);
+    if (found === null) continue;
+    const args = positional.flatMap((key, index): Entry[] => {
+      const place = found.indices?.[index + 1];
+      return place === undefined ? [] : [entryOf(answer, key, start + place[0], start + place[1])];
+    });
+    return { name, at: { start, end }, args, start, end };
+  }
+  return null;
+}
+
+/** A group as a value: quoted, a number, or a word. */
+function entryOf(answer: string, key: string, start: number, end: number): Entry {
+  const written = answer.slice(start, end);
+  return { key, start, end, node: valueOf(answer, written, start, end) };
+}
+
+function valueOf(answer: string, written: string, start: number, end: number): JsonNode {
+  if (!written.startsWith('"')) {
+    const isNumber = /^-?\d/.test(written);
+    return isNumber
+      ? { type: 'number', value: Number(written) + 0, start, end }
+      : { type: 'string', value: written.toLowerCase(), start, end };
+  }
+  const read = readJson(answer, start);
+  if (read.ok) return read.node;
+  throw new Rejection('malformed', read, `The text ${read.message}.`);
+}
+
+const VERBS: Verbs = SENTENCES;
+
+const WORDS: Readonly<Record<Clicks, string>> = {
+  click: 'Click at',
+  double_click: 'Double-click at',
+  triple_click: 'Triple-click at',
+  right_click: 'Right-click at',
+  middle_click: 'Middle-click at',
+  move: 'Move the pointer to',
+};
+
+function write(action: Action, pen: Pen): string {
+  const place = (at: readonly [number, number]) => `(${pen.point(at).join(', ')})`;
+  const maybe = (words: string, at: { x?: number; y?: number }) =>
+    at.x === undefined || at.y === undefined ? '' : ` ${words} ${place([at.x, at.y])}`;
+  switch (action.action) {
+    case 'long_press': {
+      const time = action.seconds === undefined ? '' : ` for ${seconds(action.seconds)}`;
+      return `Long-press at ${place([action.x, action.y])}${time}.`;
+    }
+    case 'type':
+      return `Type ${JSON.stringify(action.text)}.`;
+    case 'key':
+      return `Press ${JSON.stringify(joinKeys(action.keys))}.`;
+    case 'scroll': {
+      const notches = action.amount === 1 ? 'notch' : 'notches';
+      return `Scroll ${action.direction} ${action.amount} ${notches}${maybe('at', action)}.`;
+    }
+    case 'drag':
+      return `Drag from ${place(action.from)} to ${place(action.to)}.`;
+    case 'swipe': {
+      if ('from' in action) return `Swipe from ${place(action.from)} to ${place(action.to)}.`;
+      const far = action.distance === undefined ? '' : ` by ${action.distance} pixels`;
+      return `Swipe ${action.direction}${far}${maybe('from', action)}.`;
+    }
+    case 'button':
+      return `Press the ${action.button} button.`;
+    case 'wait':
+      return `Wait ${seconds(action.seconds)}.`;
+    case 'finish': {
+      const said = action.message === undefined ? '' : `: ${JSON.stringify(action.message)}`;
+      return `The task ${action.success ? 'is' : 'cannot be'} done${said}.`;
+    }
+    default:
+      return `${WORDS[action.action]} ${place([action.x, action.y])}.`;
+  }
+}
+
+function seconds(time: number): string {
+  return `${decimal(time)} ${time === 1 ? 'second' : 'seconds'}`;
+}
+
+/** Without an exponent. */
+function decimal(value: number): string {
+  return String(value).includes('e') ? value.toFixed(20) : String(value);
+}
+
+const PARTS: DialectParts = {
+  name: 'natural',
+  read,
+  verbs: VERBS,
+  write: (action, pen) => [write(action, pen)],
+  join: (sentences) => sentences.join('\n'),
+  form: 'Answer with a sentence that says the action, one in each line.',
+};
+
+/** Sentences: `Click at (83, 41).`, one a line. */
+export const natural = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

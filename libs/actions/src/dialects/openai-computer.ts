@@ -1,0 +1,184 @@
+import type { Action } from '../action';
+import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
+import type { Pen } from '../calls/pen';
+import { entryOf, flatCall, jsonObjects, textUnder, type ObjectNode } from '../calls/json-answer';
+import { verb, type Verbs } from '../calls/call';
+import { keys, noModifiers, number, oneOf, optional, path, text, x, y, anything } from '../calls/params';
+import { Rejection } from '../calls/rejection';
+import { notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
+import type { CoordinateSpace } from '../coordinates';
+import type { Dialect } from '../dialect';
+
+/** Pixels; MAX_SCROLL_AMOUNT notches and more come to as many. */
+const SCROLLED = number(-100_000, 100_000);
+/** Of a `wait`, which says no time. */
+const WAIT_SECONDS = 1;
+
+const VERBS: Verbs = {
+  click: verb(
+    { button: optional(oneOf('left', 'right', 'wheel', 'back')), x, y, keys: noModifiers },
+    ({ button = 'left', ...at }) => [clickOf(button, at)],
+  ),
+  double_click: verb({ x, y, keys: noModifiers }, (at) => [{ action: 'double_click', x: at.x, y: at.y }]),
+  move: verb({ x, y, keys: noModifiers }, (at) => [{ action: 'move', x: at.x, y: at.y }]),
+  drag: verb({ path, keys: noModifiers }, (drag) => [
+    { action: 'drag', from: drag.path[0], to: drag.path[drag.path.length - 1] },
+  ]),
+  scroll: verb(
+    { x, y, scroll_x: optional(SCROLLED), scroll_y: optional(SCROLLED), keys: noModifiers },
+    ({ scroll_x: across = 0, scroll_y: down = 0, ...at }) => [
+      ...(down === 0 ? [] : [scroll(down > 0 ? 'down' : 'up', notchesOf(down), at)]),
+      ...(across === 0 ? [] : [scroll(across > 0 ? 'right' : 'left', notchesOf(across), at)]),
+    ],
+  ),
+  keypress: verb({ keys }, (press) => [{ action: 'key', keys: press.keys }]),
+  type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
+  wait: verb({}, () => [{ action: 'wait', seconds: WAIT_SECONDS }]),
+  // A new screenshot comes with each turn.
+  screenshot: verb({ detail: anything }, () => [{ action: 'wait', seconds: 0 }]),
+};
+
+function clickOf(button: 'left' | 'right' | 'wheel' | 'back', at: { x: number; y: number }): Action {
+  if (button === 'back') return { action: 'button', button: 'back' };
+  const action = ({ left: 'click', right: 'right_click', wheel: 'middle_click' } as const)[button];
+  return { action, x: at.x, y: at.y };
+}
+
+/** Items of a response: calls, reasoning, and the message that ends it. */
+function read(answer: string): Part[] {
+  const items = jsonObjects(answer).filter((item) => textUnder(item, 'type') !== 'reasoning');
+  const calls = items.filter((item) => textUnder(item, 'type') !== 'message').flatMap(callsOf);
+  const isOver = items.every((item) => textUnder(item, 'type') === 'message');
+  return isOver ? items.map(finishOf) : calls;
+}
+
+function callsOf(item: ObjectNode): Part[] {
+  if (textUnder(item, 'type') !== 'computer_call') return [flatCall(item, 'type')];
+  const found = entryOf(item, 'actions') ?? entryOf(item, 'action');
+  const node = found?.node;
+  if (node?.type === 'object') return [flatCall(node, 'type')];
+  if (node?.type !== 'array')
+    throw new Rejection('missing_key', node ?? item, 'A computer_call needs "actions", a list of actions.');
+  return node.items.map((action) => {
+    if (action.type !== 'object') throw new Rejection('wrong_type', action, 'An action is a JSON object.');
+    return flatCall(action, 'type');
+  });
+}
+
+function finishOf(message: ObjectNode): Part {
+  const content = entryOf(message, 'content')?.node;
+  const parts = content?.type === 'array' ? content.items.filter((part) => part.type === 'object') : [];
+  const said = parts.map((part) => textUnder(part, 'text') ?? '').join('');
+  const refusals = parts.filter((part) => textUnder(part, 'type') === 'refusal');
+  if (refusals.length > 0) {
+    const reason = refusals.map((part) => textUnder(part, 'refusal') ?? '').join('');
+    return { action: { action: 'finish', success: false, ...(reason === '' ? {} : { message: reason }) } };
+  }
+  return { action: { action: 'finish', success: true, ...(said === '' ? {} : { message: said }) } };
+}
+
+function write(action: Action, pen: Pen): string[] | undefined {
+  if (action.action === 'finish') return [JSON.stringify(messageOf(action.success, action.message ?? ''))];
+  return actionsOf(action, pen)?.map((each) => JSON.stringify(each));
+}
+
+function messageOf(success: boolean, said: string): object {
+  const part = success ? { type: 'output_text', text: said } : { type: 'refusal', refusal: said };
+  return { type: 'message', role: 'assistant', content: [part] };
+}
+
+function actionsOf(action: Action, pen: Pen): object[] | undefined {
+  const click = (button: string, at: { x: number; y: number }) => ({
+    type: 'click',
+    button,
+    x: pen.x(at.x),
+    y: pen.y(at.y),
+  });
+  switch (action.action) {
+    case 'click':
+      return [click('left', action)];
+    case 'right_click':
+      return [click('right', action)];
+    case 'middle_click':
+      return [click('wheel', action)];
+    case 'double_click':
+    case 'move':
+      return [{ type: action.action, x: pen.x(action.x), y: pen.y(action.y) }];
+    case 'triple_click':
+      return [{ type: 'double_click', x: pen.x(action.x), y: pen.y(action.y) }, click('left', action)];
+    case 'drag':
+      return [drag(action, pen)];
+    case 'swipe':
+      return 'from' in action ? [drag(action, pen)] : undefined;
+    case 'scroll':
+      return [scrollOf(action, pen)];
+    case 'key':
+      return [
+        { type: 'keypress', keys: action.keys.map((key) => (key.length > 1 ? key.toUpperCase() : key)) },
+      ];
+    case 'type':
+      return [{ type: 'type', text: action.text }];
+    case 'wait':
+      return [{ type: action.seconds === 0 ? 'screenshot' : 'wait' }];
+    case 'button':
+      return action.button === 'back' ? [click('back', placeOf({}, pen.screen))] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function drag({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): object {
+  const path = [from, to].map(pen.point).map(([x, y]) => ({ x, y }));
+  return { type: 'drag', path };
+}
+
+function scrollOf(action: Extract<Action, { action: 'scroll' }>, pen: Pen): object {
+  const { direction, amount } = action;
+  const at = placeOf(action, pen.screen);
+  const pixels = amount * NOTCH * (direction === 'up' || direction === 'left' ? -1 : 1);
+  const isSideways = direction === 'left' || direction === 'right';
+  const moved = { scroll_x: isSideways ? pixels : 0, scroll_y: isSideways ? 0 : pixels };
+  return { type: 'scroll', x: pen.x(at.x), y: pen.y(at.y), ...moved };
+}
+
+/** A double click and a click at the same place select as a triple click does. */
+function merge(actions: Action[]): Action[] {
+  const merged: Action[] = [];
+  for (const action of actions) {
+    const last = merged.at(-1);
+    const isThird =
+      action.action === 'click' &&
+      last?.action === 'double_click' &&
+      last.x === action.x &&
+      last.y === action.y;
+    if (isThird) merged[merged.length - 1] = { action: 'triple_click', x: action.x, y: action.y };
+    else merged.push(action);
+  }
+  return merged;
+}
+
+/** Actions in one call; a message is an item of its own. */
+function join(items: string[]): string {
+  const isMessage = (item: string) => item.startsWith('{"type":"message"');
+  const actions = items.filter((item) => !isMessage(item));
+  const call = actions.length === 0 ? [] : [`{"type":"computer_call","actions":[${actions.join(',')}]}`];
+  const parts = [...call, ...items.filter(isMessage)];
+  return parts.length === 1 ? parts[0] : `[${parts.join(',')}]`;
+}
+
+const PARTS: DialectParts = {
+  name: 'openai_computer',
+  read,
+  verbs: VERBS,
+  ignored: new Set(['id', 'status']),
+  merge,
+  write,
+  join,
+  form: 'Answer with a JSON object, a computer_call that has a list of actions; a message ends the task.',
+};
+
+/**
+ * OpenAI's computer tool: `{"type":"computer_call","actions":[{"type":"click",…}]}`, or an action alone. A message without any call ends the
+ * episode. Source: developers.openai.com/api/docs/guides/tools-computer-use, and the types of the npm package `openai`.
+ */
+export const openAiComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

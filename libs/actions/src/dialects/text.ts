@@ -1,0 +1,45 @@
+import type { Call } from '../calls/call';
+import { FunctionReader, pythonString } from '../calls/function-reader';
+import { refuseTrailing } from '../calls/json-answer';
+import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { plainCall, PLAIN_VERBS } from '../calls/plain-verbs';
+import { Rejection } from '../calls/rejection';
+import type { CoordinateSpace } from '../coordinates';
+import type { Dialect } from '../dialect';
+
+const NAMES = Object.keys(PLAIN_VERBS).join('|');
+/** Reasoning may hold words that are names of functions, but not as calls. */
+const FIRST = new RegExp(String.raw`(?<![\w.])(?:${NAMES})\s*\(`);
+
+function read(answer: string): Call[] {
+  const start = FIRST.exec(answer)?.index ?? /(?<![\w.])[a-z_]+\(/.exec(answer)?.index;
+  if (start === undefined)
+    throw new Rejection('no_action', { start: 0, end: answer.length }, 'There is no action in the answer.');
+  const reader = new FunctionReader(answer, start);
+  const calls: Call[] = [];
+  do {
+    calls.push(reader.call());
+    reader.match(/[\s;]*/y);
+  } while (/^[a-z_]+\s*\(/.test(answer.slice(reader.at, reader.at + 40)));
+  refuseTrailing(answer, reader.at, answer.slice(0, start).includes('```'));
+  return calls;
+}
+
+const PARTS: DialectParts = {
+  name: 'text',
+  read,
+  verbs: PLAIN_VERBS,
+  write(action, pen) {
+    const call = plainCall(action, pen);
+    return call && [`${call[0]}(${call[1].map(argument).join(',')})`];
+  },
+  join: (calls) => calls.join('\n'),
+  form: 'Answer with the action as a function, one in each line.',
+};
+
+function argument(value: unknown): string {
+  return typeof value === 'string' ? pythonString(value) : JSON.stringify(value);
+}
+
+/** Actions as functions: `left_click(83,41)`, one a line. */
+export const text = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

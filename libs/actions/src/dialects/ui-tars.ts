@@ -1,0 +1,190 @@
+import { DIRECTIONS, type Action, type Point } from '../action';
+import { verb, type Call, type Verb, type Verbs } from '../calls/call';
+import { FunctionReader, pythonString } from '../calls/function-reader';
+import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import type { Pen } from '../calls/pen';
+import { chord, oneOf, optional, text, type Param } from '../calls/params';
+import { Rejection } from '../calls/rejection';
+import { refuseTrailing } from '../calls/json-answer';
+import { placeOf, scroll } from '../calls/scrolls';
+import type { CoordinateSpace } from '../coordinates';
+import type { Dialect } from '../dialect';
+
+/** As the original's client carries out what says no quantity. */
+const [NOTCHES, WAIT_SECONDS] = [5, 5];
+
+/** `<point>x y</point>`, `<|box_start|>(x,y)<|box_end|>`, `(x,y)`, `[x1, y1, x2, y2]` (its centre). */
+const PLACE =
+  /^\s*(?:<point>|<bbox>|<\|box_start\|>)?\s*[([]?\s*([\d.,\s]+?)\s*[)\]]?\s*(?:<\/point>|<\/bbox>|<\|box_end\|>)?\s*$/;
+/** Characters; its pattern takes time that grows faster than its length. */
+const MOST_OF_PLACE = 100;
+const NUMBER = /^\d+(?:\.\d+)?$/;
+
+const box: Param<Point> = {
+  optional: false,
+  read(value) {
+    const expected = `a place such as '<point>x y</point>'`;
+    if (value.node.type !== 'string') throw value.rejected('wrong_type', expected);
+    const written = value.node.value.length > MOST_OF_PLACE ? '' : value.node.value;
+    const numbers = PLACE.exec(written)?.[1].split(/[\s,]+/) ?? [];
+    const isPlace =
+      (numbers.length === 2 || numbers.length === 4) && numbers.every((each) => NUMBER.test(each));
+    if (!isPlace) throw value.rejected('wrong_type', expected);
+    const found = numbers.map(Number);
+    const centre = found.length === 2 ? found : [(found[0] + found[2]) / 2, (found[1] + found[3]) / 2];
+    const { x, y } = value.axes;
+    if (centre[0] > x.max || centre[1] > y.max)
+      throw value.rejected('out_of_range', `on the screen, x to ${x.max} and y to ${y.max}`);
+    return [x.read(centre[0]), y.read(centre[1])];
+  },
+};
+
+const at = (action: 'click' | 'double_click' | 'right_click' | 'long_press'): Verb =>
+  verb({ start_box: box }, ({ start_box: [x, y] }) => [{ action, x, y }], ['start_box']);
+
+const NO_APPS = { unsupported: 'apps are opened by their icons' };
+
+const VERBS: Verbs = {
+  click: at('click'),
+  left_double: at('double_click'),
+  right_single: at('right_click'),
+  long_press: at('long_press'),
+  drag: verb({ start_box: box, end_box: box }, ({ start_box: from, end_box: to }) => [
+    { action: 'drag', from, to },
+  ]),
+  hotkey: verb({ key: chord(/\s+|\s*\+\s*/) }, ({ key }) => [{ action: 'key', keys: key }], ['key']),
+  type: verb({ content: text }, ({ content }) => [{ action: 'type', text: content }], ['content']),
+  scroll: verb(
+    { start_box: optional(box), direction: oneOf(...DIRECTIONS) },
+    ({ start_box: place, direction }) => [scroll(direction, NOTCHES, place && { x: place[0], y: place[1] })],
+  ),
+  wait: verb({}, () => [{ action: 'wait', seconds: WAIT_SECONDS }]),
+  press_home: verb({}, () => [{ action: 'button', button: 'home' }]),
+  press_back: verb({}, () => [{ action: 'button', button: 'back' }]),
+  finished: verb(
+    { content: optional(text) },
+    ({ content = '' }) => [
+      { action: 'finish', success: true, ...(content === '' ? {} : { message: content }) },
+    ],
+    ['content'],
+  ),
+  call_user: verb({}, () => [{ action: 'finish', success: false }]),
+  open_app: NO_APPS,
+};
+
+/** Both versions are read, whichever is written. */
+const SAME: Readonly<Record<string, string>> = {
+  point: 'start_box',
+  start_point: 'start_box',
+  end_point: 'end_box',
+};
+
+/** The calls behind the last `Action:`; what stands before is the model's thought. */
+function read(answer: string): Call[] {
+  const marks = [...answer.matchAll(/(?:^|\n)[ \t]*Action:/g)];
+  const mark = marks.at(-1);
+  if (mark === undefined)
+    throw new Rejection(
+      'no_action',
+      { start: 0, end: answer.length },
+      'There is no "Action:" in the answer.',
+    );
+  const reader = new FunctionReader(answer, mark.index + mark[0].length);
+  const calls: Call[] = [];
+  reader.space();
+  while (!reader.isAtEnd && (calls.length === 0 || /[A-Za-z]/.test(answer[reader.at]))) {
+    if (calls.length > 0 && !/^\w+\s*\(/.test(answer.slice(reader.at, reader.at + 40))) break;
+    const call = reader.call();
+    calls.push({ ...call, args: call.args.map((arg) => ({ ...arg, key: SAME[arg.key] ?? arg.key })) });
+    reader.space();
+  }
+  if (calls.length === 0)
+    throw new Rejection(
+      'no_action',
+      { start: mark.index, end: answer.length },
+      'There is nothing behind "Action:".',
+    );
+  refuseTrailing(answer, reader.at);
+  return calls;
+}
+
+interface Version {
+  /** Names of the arguments for places. */
+  start: string;
+  end: string;
+  /** The only place of an action. */
+  only: string;
+  place: (point: [number, number]) => string;
+}
+
+const V1: Version = {
+  start: 'start_box',
+  end: 'end_box',
+  only: 'start_box',
+  place: ([x, y]) => `'<|box_start|>(${x},${y})<|box_end|>'`,
+};
+const V1_5: Version = {
+  start: 'start_point',
+  end: 'end_point',
+  only: 'point',
+  place: ([x, y]) => `'<point>${x} ${y}</point>'`,
+};
+
+function writer(version: Version): DialectParts['write'] {
+  return (action, pen) => {
+    const written = callOf(action, pen, version);
+    return written === undefined ? undefined : [written];
+  };
+}
+
+const NAMES = { click: 'click', double_click: 'left_double', right_click: 'right_single' } as const;
+
+function callOf(action: Action, pen: Pen, { start, end, only, place }: Version): string | undefined {
+  const placed = (name: string, to: { x: number; y: number }) =>
+    `${name}(${only}=${place(pen.point([to.x, to.y]))}`;
+  switch (action.action) {
+    case 'click':
+    case 'double_click':
+    case 'right_click':
+      return `${placed(NAMES[action.action], action)})`;
+    case 'long_press':
+      return `${placed('long_press', action)})`;
+    case 'drag':
+    case 'swipe':
+      if (!('from' in action)) return undefined;
+      return `drag(${start}=${place(pen.point(action.from))}, ${end}=${place(pen.point(action.to))})`;
+    case 'key':
+      return `hotkey(key=${pythonString(action.keys.map((key) => (key === '+' ? 'plus' : key)).join(' '))})`;
+    case 'type':
+      return `type(content=${pythonString(action.text)})`;
+    case 'scroll':
+      return `${placed('scroll', placeOf(action, pen.screen))}, direction='${action.direction}')`;
+    case 'wait':
+      return 'wait()';
+    case 'button':
+      return ({ home: 'press_home()', back: 'press_back()' } as Record<string, string | undefined>)[
+        action.button
+      ];
+    case 'finish':
+      return action.success ? `finished(content=${pythonString(action.message ?? '')})` : 'call_user()';
+    default:
+      return undefined;
+  }
+}
+
+function partsOf(name: string, version: Version): DialectParts {
+  return {
+    name,
+    read,
+    verbs: VERBS,
+    write: writer(version),
+    join: (calls) => `Action: ${calls.join('\n\n')}`,
+    form: 'Answer with a line "Thought: …", which may be left out, and "Action: …"; further actions follow behind an empty line.',
+  };
+}
+
+/** UI-TARS 1. Source: github.com/bytedance/UI-TARS, README_v1.md and codes/ui_tars. */
+export const uiTars = (space: CoordinateSpace): Dialect => makeDialect(partsOf('ui_tars', V1), space);
+
+/** UI-TARS 1.5. Source: github.com/bytedance/UI-TARS, codes/ui_tars/prompt.py. */
+export const uiTars15 = (space: CoordinateSpace): Dialect => makeDialect(partsOf('ui_tars_1_5', V1_5), space);

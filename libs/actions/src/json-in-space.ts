@@ -1,0 +1,56 @@
+import type { Action, Point } from './action';
+import { axesOf, describeCoordinates, type Axes } from './coordinates';
+import type { Dialect, ParseResult } from './dialect';
+import { describeJson, jsonDialect } from './json-dialect';
+import { jsonGrammar } from './json-grammar';
+
+/** The spaces whose numbers are whole, as those of the json dialect are. */
+export const WHOLE_SPACES = ['screenshot', 'model_image', 'relative_1000', 'relative_999'] as const;
+
+/** The json dialect with its numbers in a space. */
+export function jsonInSpace(space: (typeof WHOLE_SPACES)[number]): Dialect {
+  if (space === 'screenshot') return jsonDialect;
+  return {
+    parse(text, sizes) {
+      const read = jsonDialect.parse(text, sizes);
+      return read.ok ? onScreenshot(read.actions, axesOf(space, sizes), text) : read;
+    },
+    format(actions, sizes) {
+      const { x, y } = axesOf(space, sizes);
+      const written = actions.map((action) =>
+        movePoints(action, ([across, down]) => [x.write(across), y.write(down)]),
+      );
+      return jsonDialect.format(written, sizes);
+    },
+    describe: (sizes) => describeJson(describeCoordinates(space, axesOf(space, sizes))),
+    grammar(sizes) {
+      const { x, y } = axesOf(space, sizes);
+      return jsonGrammar({ ...sizes, screenshot: { width: x.max + 1, height: y.max + 1 } });
+    },
+  };
+}
+
+function onScreenshot(written: readonly Action[], { x, y }: Axes, text: string): ParseResult {
+  let isOutside = false;
+  const actions = written.map((action) =>
+    movePoints(action, ([across, down]) => {
+      isOutside ||= across > x.max || down > y.max;
+      return [x.read(across), y.read(down)];
+    }),
+  );
+  if (!isOutside) return { ok: true, actions };
+  const start = text.indexOf('{');
+  return {
+    ok: false,
+    reason: 'out_of_range',
+    span: { start, end: text.length, text: text.slice(start) },
+    correction: `A place is not on the screen: x must be from 0 to ${x.max} and y from 0 to ${y.max}. Answer with one JSON object such as {"action":"click","x":${Math.floor(x.max / 2)},"y":${Math.floor(y.max / 2)}}.`,
+  };
+}
+
+function movePoints(action: Action, move: (point: Point) => Point): Action {
+  if ('from' in action) return { ...action, from: move(action.from), to: move(action.to) };
+  if (!('x' in action) || action.x === undefined) return action;
+  const [x, y] = move([action.x, action.y!]);
+  return { ...action, x, y };
+}

@@ -1,0 +1,69 @@
+import { canonicalKey } from './schema';
+
+/** Names that X (`xdotool`), Android and `pyautogui` have for keys, in lower case and without `_`. */
+const FURTHER_NAMES: Readonly<Record<string, string>> = {
+  altleft: 'alt',
+  altright: 'alt',
+  altl: 'alt',
+  altr: 'alt',
+  apostrophe: "'",
+  asterisk: '*',
+  at: '@',
+  backslash: '\\',
+  bracketleft: '[',
+  bracketright: ']',
+  colon: ':',
+  comma: ',',
+  controll: 'ctrl',
+  controlr: 'ctrl',
+  ctrll: 'ctrl',
+  ctrlleft: 'ctrl',
+  ctrlr: 'ctrl',
+  ctrlright: 'ctrl',
+  equal: '=',
+  exclam: '!',
+  forwarddel: 'delete',
+  grave: '`',
+  kpenter: 'enter',
+  metal: 'meta',
+  metaleft: 'meta',
+  metar: 'meta',
+  minus: '-',
+  next: 'page_down',
+  numbersign: '#',
+  optionleft: 'alt',
+  optionright: 'alt',
+  period: '.',
+  pgdn: 'page_down',
+  pgup: 'page_up',
+  plus: '+',
+  prior: 'page_up',
+  question: '?',
+  quotedbl: '"',
+  semicolon: ';',
+  shiftl: 'shift',
+  shiftleft: 'shift',
+  shiftr: 'shift',
+  shiftright: 'shift',
+  slash: '/',
+  spacebar: 'space',
+  superl: 'meta',
+  superr: 'meta',
+  underscore: '_',
+  windows: 'meta',
+  winleft: 'meta',
+  winright: 'meta',
+};
+
+/** The key of this vocabulary that has the name in some other one; null where none has. */
+export function keyOfName(name: string): string | null {
+  const known = canonicalKey(name);
+  if (known !== null) return known;
+  const plain = name.toLowerCase().replaceAll('_', '');
+  return Object.hasOwn(FURTHER_NAMES, plain) ? FURTHER_NAMES[plain] : canonicalKey(plain);
+}
+
+/** Keys in one string with `+` between them. */
+export function joinKeys(keys: readonly string[]): string {
+  return keys.map((key) => (key === '+' ? 'plus' : key)).join('+');
+}

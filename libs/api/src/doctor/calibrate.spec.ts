@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { COORDINATE_SPACES, dialectFactories, type CoordinateSpace, type ScreenSizes } from '@ui-rl/actions';
+import type { Policy } from '@ui-rl/episode';
+import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
+import { calibrate } from './calibrate';
+import { judge, type TargetAnswer, type TargetBox } from './calibration';
+
+const screen = { width: 1280, height: 800 };
+/** As a model that halves screenshots. */
+const sizes: ScreenSizes = { screenshot: screen, modelImage: { width: 644, height: 392 } };
+const count = 6;
+const laid = loadComponents()
+  .then((registry) => loadTasks(registry, [{ source_type: 'calibration', targets: count, ...screen }]))
+  .then(([task]) => (task.environment!.options.reset as { targets: TargetBox[] }).targets);
+
+/** Knows where the named target is, and says so in numbers of a space. */
+function scripted(space: CoordinateSpace, miss = 0): Policy {
+  const dialect = dialectFactories.text.create(space);
+  return {
+    modelImage: async () => sizes.modelImage,
+    act: async ({ messages, images }) => {
+      const asked = JSON.stringify(messages);
+      const targets = await laid;
+      const target = targets.find(({ label }) => asked.includes(`Click the button \\"${label}\\"`))!;
+      const place = {
+        x: (target.x + Math.floor(target.width / 2) + miss) % screen.width,
+        y: target.y + Math.floor(target.height / 2),
+      };
+      return {
+        promptTokenIds: [1],
+        promptImages: images.map((png) => createHash('sha256').update(png).digest('hex')),
+        imageTokens: 1,
+        tokenIds: [2],
+        logprobs: [-1],
+        text: dialect.format([{ action: 'click', ...place }], sizes),
+        finishReason: 'stop',
+        policyVersion: 0,
+        adapterDigest: '',
+      };
+    },
+  };
+}
+
+const check = (policy: Policy, coordinates: CoordinateSpace) =>
+  calibrate({ policy, screen, targets: count, actionFormat: { name: 'text', coordinates } });
+
+describe('on the page of targets, in a browser', () => {
+  it('finds that clicks land where the policy means them', async () => {
+    const found = await check(scripted('screenshot'), 'screenshot');
+    expect(found).toMatchObject({ targets: count, displaced: 0, own: { hits: count, clicks: count } });
+    expect(found.own.distance).toBeLessThan(1);
+    expect(found.verdict).toMatchObject({
+      status: 'ok',
+      found: expect.stringContaining('no other convention fits better'),
+    });
+  }, 120_000);
+
+  it('names the convention that the policy has in place of the one it is read in', async () => {
+    const found = await check(scripted('relative_1000'), 'screenshot');
+    expect(found.own.hits).toBeLessThan(count);
+    expect(found.others[0]).toMatchObject({ coordinates: 'relative_1000', hits: count });
+    expect(found.verdict).toMatchObject({
+      status: 'failure',
+      mend: 'model.action_format: {name: text, coordinates: relative_1000}',
+    });
+  }, 120_000);
+});
+
+/** Answers of a policy of one convention, without a browser. */
+async function answers(said: CoordinateSpace, read: CoordinateSpace, miss = 0): Promise<TargetAnswer[]> {
+  const policy = scripted(said, miss);
+  const own = dialectFactories.text.create(read);
+  return Promise.all(
+    (await laid).map(async (target) => {
+      const message = { role: 'user', content: `Click the button "${target.label}"` };
+      const { text } = await policy.act({ messages: [message], images: [] } as never, {} as never);
+      const parsed = own.parse(text, sizes);
+      const click = parsed.ok && 'x' in parsed.actions[0] ? parsed.actions[0] : undefined;
+      return { target, answer: text, sizes, clicked: click === undefined ? null : [click.x!, click.y!] };
+    }),
+  );
+}
+
+const judged = async (said: CoordinateSpace, read: CoordinateSpace, miss = 0) => {
+  const reading = (coordinates: CoordinateSpace) => ({
+    coordinates,
+    dialect: dialectFactories.text.create(coordinates),
+  });
+  const others = COORDINATE_SPACES.filter((space) => space !== read).map(reading);
+  return judge(await answers(said, read, miss), { name: 'text', coordinates: read }, reading(read), others);
+};
+
+describe('a policy of each convention', () => {
+  it.each(COORDINATE_SPACES)('%s is right when it is read as that', async (space) => {
+    const { verdict, own } = await judged(space, space);
+    expect(own.hits).toBe(count);
+    expect(verdict.status).toBe('ok');
+  });
+
+  const pairs = COORDINATE_SPACES.flatMap((said) =>
+    // 999 and 1000 are a pixel apart: no click tells which.
+    COORDINATE_SPACES.filter(
+      (read) =>
+        read !== said &&
+        !(
+          said.startsWith('relative_') &&
+          read.startsWith('relative_') &&
+          said !== 'relative_1' &&
+          read !== 'relative_1'
+        ),
+    ).map((read) => [said, read] as const),
+  );
+  it.each(pairs)('%s is recognized when it is read as %s', async (said, read) => {
+    const { verdict, others } = await judged(said, read);
+    expect(others[0].hits).toBe(count);
+    expect(verdict.status).toBe('failure');
+    const family = said === 'relative_999' || said === 'relative_1000' ? 'relative_(?:999|1000)' : said;
+    expect(verdict.mend).toMatch(new RegExp(`coordinates: ${family}\\}$`));
+  });
+
+  it('who does not know where things are is not told to write them in another way', async () => {
+    const { verdict } = await judged('screenshot', 'screenshot', 150);
+    expect(verdict).toMatchObject({
+      status: 'warning',
+      mend: expect.stringContaining('does not know where'),
+    });
+  });
+
+  it('whose answers are no actions hears what is wrong with them', async () => {
+    const given = (await answers('screenshot', 'screenshot')).map((each) => ({
+      ...each,
+      answer: 'there!',
+      clicked: null,
+    }));
+    const dialect = dialectFactories.text.create('screenshot');
+    const { verdict } = judge(given, { name: 'text' }, { coordinates: undefined, dialect }, []);
+    expect(verdict).toMatchObject({
+      status: 'failure',
+      found: expect.stringContaining('"there!" is no action'),
+    });
+  });
+
+  it('an environment that clicks elsewhere is told apart', async () => {
+    const moved = (await answers('screenshot', 'screenshot')).map((each) => ({
+      ...each,
+      clicked: [each.clicked![0] + 7, each.clicked![1]] as const,
+    }));
+    const dialect = dialectFactories.text.create('screenshot');
+    const { verdict, displaced } = judge(moved, { name: 'text' }, { coordinates: 'screenshot', dialect }, []);
+    expect(displaced).toBe(count);
+    expect(verdict.found).toContain('elsewhere than they were meant');
+  });
+});

@@ -1,0 +1,104 @@
+import { COORDINATE_SPACES, type CoordinateSpace, type Dialect, type ScreenSizes } from '@ui-rl/actions';
+import type { Policy } from '@ui-rl/episode';
+import { loadTasks, PluginError, type ComponentChoice, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { loadRunFile, readCliSettings, type RunFileOptions } from '@ui-rl/settings';
+import type { ImageSize, Task } from '@ui-rl/contracts';
+import { ASSUMED } from '../run/assumed';
+import type { EpisodeResult } from '../task/player';
+import { runTasks } from '../task/run-tasks';
+import { judge, type Calibration, type Reading, type TargetAnswer, type TargetBox } from './calibration';
+
+const SCREEN: ImageSize = { width: 1280, height: 800 };
+const TARGETS = 12;
+
+export interface CalibrateOptions {
+  /** Who answers. */
+  policy: Policy;
+  /** Path of a run file, or its options as an object: `model.action_format`, `model.prompt`, `rollout`. */
+  runFile?: string | RunFileOptions;
+  /** In place of the run file's `model.action_format`. */
+  actionFormat?: ComponentChoice;
+  /** Pixels of the screen; 1280 × 800 by default. */
+  screen?: ImageSize;
+  /** On the screen, and asked for; 12 by default. */
+  targets?: number;
+  signal?: AbortSignal;
+}
+
+/**
+ * Lets a policy click named targets on a page in the browser, and says whether the clicks land there, and whether they would if its
+ * numbers meant something else.
+ *
+ * @throws SettingsError with everything that is wrong with the run file; Error where the page could not be played
+ */
+export async function calibrate(options: CalibrateOptions): Promise<Calibration> {
+  const { policy, runFile = {}, screen = SCREEN, targets = TARGETS, signal } = options;
+  const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
+  const { run, registry } = await loadRunFile({ ...source, assumed: ASSUMED }, readCliSettings().plugins);
+  const { max_tokens, turn_timeout_ms } = run.rollout;
+  const format = options.actionFormat ?? run.model.action_format;
+  const tasks = await loadTasks(registry, [{ source_type: 'calibration', targets, ...screen }]);
+  const sizes: ScreenSizes = { screenshot: screen, modelImage: screen };
+  const episodes = await runTasks(tasks, {
+    policy: noting(policy, (modelImage) => Object.assign(sizes, { modelImage })),
+    runFile: {
+      model: { prompt: run.model.prompt, action_format: format },
+      rollout: { max_turns: 1, max_tokens, turn_timeout_ms },
+    },
+    actors: 1,
+    signal,
+  });
+  const answers = episodes.map((episode) => answerOf(episode, sizes));
+  return judge(answers, format, { coordinates: spaceOf(format), dialect: dialectOf(registry, format) }, [
+    ...readings(registry, format),
+  ]);
+}
+
+/** The policy, which tells in what size it sees screenshots. */
+function noting(policy: Policy, note: (modelImage: ImageSize) => void): Policy {
+  return {
+    async modelImage(screenshot, clock) {
+      const seen = await policy.modelImage(screenshot, clock);
+      note(seen);
+      return seen;
+    },
+    act: (request, clock) => policy.act(request, clock),
+  };
+}
+
+/** @throws Error where the page was not played */
+function answerOf(
+  { status, invalidReason, turns, request, finalState }: EpisodeResult,
+  sizes: ScreenSizes,
+): TargetAnswer {
+  const [turn] = turns;
+  if (status === 'invalid' || turn === undefined)
+    throw new Error(`the page of targets could not be played: ${invalidReason ?? 'there was no turn'}`);
+  const at = finalState?.at as [number, number] | null | undefined;
+  return { target: targetOf(request.task), answer: turn.text, sizes, clicked: at ?? null };
+}
+
+/** The target of a task of the source `calibration`: the one that its check asks for. */
+function targetOf({ environment, checks }: Task): TargetBox {
+  const { targets } = environment!.options.reset as { targets: TargetBox[] };
+  return targets.find(({ label }) => label === checks![0].value)!;
+}
+
+function dialectOf(registry: ComponentRegistry, format: ComponentChoice): Dialect {
+  return registry.create('action-dialect', format, {});
+}
+
+function spaceOf({ coordinates }: ComponentChoice): CoordinateSpace | undefined {
+  return COORDINATE_SPACES.find((space) => space === coordinates);
+}
+
+/** The dialect with its other coordinates, as far as it takes them; one from outside may have none. */
+function* readings(registry: ComponentRegistry, format: ComponentChoice): Generator<Reading> {
+  for (const coordinates of COORDINATE_SPACES.filter((space) => space !== spaceOf(format))) {
+    try {
+      yield { coordinates, dialect: dialectOf(registry, { ...format, coordinates }) };
+    } catch (error) {
+      if (!(error instanceof PluginError)) throw error;
+    }
+  }
+}

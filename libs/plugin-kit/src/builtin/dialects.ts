@@ -1,0 +1,35 @@
+import {
+  COORDINATE_SPACES,
+  dialectFactories,
+  type CoordinateSpace,
+  type DialectFactory,
+} from '@ui-rl/actions';
+import { IsIn } from 'class-validator';
+import type { ActionDialectComponent } from '../kinds';
+import { Doc } from '../options';
+
+/** The way a family of models has of writing actions, with coordinates of a choice. */
+interface DialectOptions {
+  coordinates: CoordinateSpace;
+}
+
+export const dialects: readonly ActionDialectComponent<DialectOptions>[] = Object.entries(
+  dialectFactories,
+).map(([name, { description, coordinates, create }]) => ({
+  kind: 'action-dialect',
+  name,
+  description,
+  options: optionsOf(coordinates),
+  create: (options: DialectOptions) => create(options.coordinates),
+}));
+
+function optionsOf(declared: DialectFactory['coordinates']): new () => DialectOptions {
+  class Options {
+    @Doc(
+      'what the numbers of a place are: pixels of the screenshot, pixels of the image as resized for the model, or parts of the screen from 0 to 1000, 999 or 1',
+    )
+    @IsIn(COORDINATE_SPACES)
+    coordinates: CoordinateSpace = declared;
+  }
+  return Options;
+}
