@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page, Request } from 'playwright';
 import { BrowserError } from './errors';
@@ -39,6 +40,8 @@ export class BrowserTab {
   contract: PageContract = NO_CONTRACT;
   /** Documents the main frame has shown since the last `load`. */
   private navigations = 0;
+  /** The browser's own id of its context. */
+  contextId = '';
   private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
   private readonly onNavigation = new Set<() => void>();
@@ -75,6 +78,7 @@ export class BrowserTab {
       const cdp = await lease.context.newCDPSession(page);
       const tab = new BrowserTab(spec, page, cdp, lease, network, log);
       await tab.watch(lease.context);
+      if (spec.script !== null) await tab.addScript(rules.scripts[spec.script]);
       return tab;
     } catch (cause) {
       network.close();
@@ -84,15 +88,18 @@ export class BrowserTab {
     }
   }
 
-  /** Whether another episode may be played on it: the page can reset itself and is still the one that was loaded. */
-  get reusable(): boolean {
-    return (
-      this.spec.page !== null &&
-      this.contract.reset &&
-      this.navigations <= 1 &&
-      !this.failed &&
-      !this.destroyed
-    );
+  /** Whether another episode may be played on what it shows: the page can itself reset itself, and is still the one that was loaded. */
+  get resettable(): boolean {
+    return this.isLocal && this.spec.script === null && this.contract.reset && this.navigations <= 1;
+  }
+
+  /** Whether it can be cleaned for any other page of its origin: it has been at no other one. */
+  get cleanable(): boolean {
+    return this.isLocal && this.spec.origins.size === 1;
+  }
+
+  private get isLocal(): boolean {
+    return this.spec.page !== null && !this.failed && !this.destroyed;
   }
 
   get isNavigating(): boolean {
@@ -151,14 +158,20 @@ export class BrowserTab {
   }
 
   async capture(): Promise<Screenshot> {
-    const { data } = await this.retryAfterNavigation(() =>
-      this.unlessNavigated(
-        this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true }),
-      ),
-    );
+    const { data } = await this.retryAfterNavigation(() => this.unlessNavigated(this.requestScreenshot()));
     const png = Buffer.from(data, 'base64');
     const sha256 = createHash('sha256').update(png).digest('hex');
     return { png, sha256, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+  }
+
+  private async requestScreenshot(): Promise<{ data: string }> {
+    const options = { format: 'png', optimizeForSpeed: true } as const;
+    const { viewport, scale } = this.spec;
+    if (scale === 1) return this.cdp.send('Page.captureScreenshot', options);
+    // A clip is where it is in the document, which may be scrolled.
+    const { cssVisualViewport: shown } = await this.cdp.send('Page.getLayoutMetrics');
+    const clip = { ...viewport, x: shown.pageX, y: shown.pageY, scale };
+    return this.cdp.send('Page.captureScreenshot', { ...options, clip });
   }
 
   /** Repeats the call where a navigation lost its answer. */
@@ -246,6 +259,12 @@ export class BrowserTab {
     }
   }
 
+  /** Runs a script in every document that the tab shows, before its own ones. */
+  private async addScript(file: string): Promise<void> {
+    const source = `if (window === window.top) {\n${await readFile(file, 'utf8')}\n}`;
+    await this.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source });
+  }
+
   private async watch(context: BrowserContext): Promise<void> {
     this.watchPage(context);
     this.watchNavigation();
@@ -255,7 +274,8 @@ export class BrowserTab {
       this.cdp.send('Page.enable'),
       this.network.guard(context),
     ]);
-    this.lease.watchTraffic(targetInfo.browserContextId!, () =>
+    this.contextId = targetInfo.browserContextId!;
+    this.lease.watchTraffic(this.contextId, () =>
       this.fail(new BrowserError('page_error', 'the page floods the browser with messages or requests')),
     );
   }

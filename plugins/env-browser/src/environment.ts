@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import {
   retry,
   RETRIES,
@@ -8,7 +9,9 @@ import {
   type OpenOptions,
   type Reply,
 } from '@ui-rl/plugin-kit';
+import { Admission } from './admission';
 import { BrowserError } from './errors';
+import { clean } from './clean-tab';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
 import { Launcher } from './launch';
@@ -18,9 +21,23 @@ import { asReply, BrowserSession, readState } from './session';
 import { settle } from './settle';
 import { BrowserTab } from './browser-tab';
 
-/** Pages in headless browsers. Plugin pages that can reset themselves are kept for the next episode. */
+/** Processor time of opening a page, in shares: a fresh one needs a context and a process first. */
+const COSTS = { kept: 1, fresh: 2 };
+
+/** A tab between two episodes. */
+interface Idle {
+  tab: BrowserTab;
+  /** Whether it could be cleaned of the last one. */
+  ready: Promise<boolean>;
+}
+
+/**
+ * Pages in headless browsers. The tab of a plugin page is kept for the next episode: as it is where the page can reset itself,
+ * else cleaned, so that any page of the same origin can be loaded in it.
+ */
 export class BrowserEnvironment implements Environment {
-  private readonly idle: BrowserTab[] = [];
+  private readonly idle: Idle[] = [];
+  private readonly admission = new Admission(COSTS.fresh * availableParallelism());
   private playing = 0;
   private readonly rules: PageRules;
 
@@ -31,7 +48,8 @@ export class BrowserEnvironment implements Environment {
     private readonly context: EnvironmentContext,
   ) {
     const privateOrigins = new Set(options.private_origins.map((origin) => new URL(origin).origin));
-    this.rules = { pages: context.pages, privateOrigins };
+    const { pages, absentPages = {}, scripts = {} } = context;
+    this.rules = { pages, absentPages, scripts, privateOrigins };
   }
 
   /** Starts the first browser. Throws `BrowserError` where there is none. */
@@ -73,7 +91,7 @@ export class BrowserEnvironment implements Environment {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.idle.splice(0).map((tab) => tab.destroy()));
+    await Promise.all(this.idle.splice(0).map(({ tab }) => tab.destroy()));
     await this.pool.close();
   }
 
@@ -88,11 +106,31 @@ export class BrowserEnvironment implements Environment {
   }
 
   private async start(spec: PageSpec, seed: number, deadline: Deadline): Promise<EnvironmentSession> {
-    const kept = this.takeIdle(spec);
-    const tab = kept ?? (await this.fresh(spec));
+    const kept = await this.takeIdle(spec);
+    try {
+      if (kept !== null && isShown(kept, spec)) return await this.begin(kept, spec, seed, deadline);
+      return await this.admission.run(kept === null ? COSTS.fresh : COSTS.kept, deadline.signal, async () => {
+        const tab = (await this.emptied(kept)) ?? (await this.fresh(spec));
+        return this.begin(tab, spec, seed, deadline);
+      });
+    } catch (error) {
+      await kept?.destroy();
+      throw error;
+    }
+  }
+
+  /** Begins an episode on a tab, which is loaded unless the page that it shows can reset itself. */
+  private async begin(
+    tab: BrowserTab,
+    spec: PageSpec,
+    seed: number,
+    deadline: Deadline,
+  ): Promise<EnvironmentSession> {
+    const needsLoad = !isShown(tab, spec);
+    tab.spec = spec;
     try {
       const [screenshot, state] = await tab.during(deadline, async () => {
-        if (kept === null) await tab.load();
+        if (needsLoad) await tab.load();
         await tab.reset(seed);
         await settle(tab, true);
         // Asked for while the screenshot is made, the state costs no time of its own.
@@ -105,35 +143,52 @@ export class BrowserEnvironment implements Environment {
     }
   }
 
-  /** An idle page that differs in nothing but the options of its reset. */
-  private takeIdle(spec: PageSpec): BrowserTab | null {
+  /** A tab of the same page and look that is ready for another episode; one that shows it already where there is one. */
+  private async takeIdle(spec: PageSpec): Promise<BrowserTab | null> {
     const key = keyOf(spec);
     for (;;) {
-      const index = this.idle.findIndex((tab) => keyOf(tab.spec) === key);
-      if (index < 0) return null;
-      const [tab] = this.idle.splice(index, 1);
-      if (tab.reusable) {
-        tab.spec = spec;
-        return tab;
-      }
-      void tab.destroy();
+      const fitting = this.idle.filter(({ tab }) => keyOf(tab.spec) === key);
+      const taken =
+        fitting.find(({ tab }) => isShown(tab, spec)) ??
+        fitting.find(({ tab }) => !tab.resettable) ??
+        fitting.find(({ tab }) => tab.cleanable);
+      if (taken === undefined) return null;
+      this.idle.splice(this.idle.indexOf(taken), 1);
+      const { tab, ready } = taken;
+      if ((await ready) && (tab.resettable || tab.cleanable)) return tab;
+      await tab.destroy();
     }
+  }
+
+  /** The tab of another page that can reset itself is cleaned no earlier than here; null where that fails. */
+  private async emptied(kept: BrowserTab | null): Promise<BrowserTab | null> {
+    if (kept === null || !kept.resettable || (await clean(kept))) return kept;
+    await kept.destroy();
+    return null;
   }
 
   private async fresh(spec: PageSpec): Promise<BrowserTab> {
     while (this.idle.length > 0 && this.idle.length + this.playing > this.context.maxSessions) {
-      await this.idle.shift()?.destroy();
+      await this.idle.shift()?.tab.destroy();
     }
     return BrowserTab.create(this.pool, spec, this.rules, this.context.log);
   }
 
+  /** What the last episode has left is cleaned away at once, so that none of it runs on until somebody needs the tab. */
   private async takeBack(tab: BrowserTab, healthy: boolean): Promise<void> {
     this.playing--;
-    if (healthy && tab.reusable) this.idle.push(tab);
+    if (healthy && tab.resettable) this.idle.push({ tab, ready: Promise.resolve(true) });
+    else if (healthy && tab.cleanable) this.idle.push({ tab, ready: clean(tab) });
     else await tab.destroy();
   }
 }
 
-function keyOf({ url, viewport, origins, input }: PageSpec): string {
-  return JSON.stringify([url, viewport.width, viewport.height, [...origins].toSorted(), input]);
+/** Whether a tab shows the page already, so that a reset is all it needs. */
+function isShown(tab: BrowserTab, { url }: PageSpec): boolean {
+  return tab.resettable && tab.spec.url === url;
+}
+
+/** What a context and its tab are made for; any page of the same origins can be shown in them. */
+function keyOf({ viewport, scale, origins, script, input }: PageSpec): string {
+  return JSON.stringify([viewport.width, viewport.height, scale, [...origins].toSorted(), script, input]);
 }

@@ -21,6 +21,9 @@ const CONTENT_TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 };
 
+/** An empty document of each local origin: a tab that is left there keeps the process and the compiled code of its last page. */
+export const EMPTY_DOCUMENT = '/.uirl-empty';
+
 /** What was refused, and whether the page itself would have gone there. */
 export type Refused = (what: string, isNavigation: boolean) => void;
 
@@ -84,6 +87,8 @@ export class PageNetwork {
       await route.abort(isNavigation ? 'aborted' : 'blockedbyclient');
     } else if (folder === null) {
       await route.continue();
+    } else if (url.pathname === EMPTY_DOCUMENT) {
+      await route.fulfill({ status: 200, contentType: 'text/html', body: '' });
     } else {
       await serve(route, folder, url.pathname);
     }

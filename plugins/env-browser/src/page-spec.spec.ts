@@ -5,6 +5,8 @@ import { readPageSpec } from './page-spec';
 
 const rules = {
   pages: { pocket: '/pages/pocket', other: '/pages/other' },
+  absentPages: { away: 'PLACE is not set' },
+  scripts: { helper: '/helper.js' },
   privateOrigins: new Set(['http://127.0.0.1:8080']),
 };
 
@@ -20,6 +22,8 @@ describe('the options of a task', () => {
       viewport: { width: 1280, height: 800 },
       origins: new Set(['http://pocket.uirl']),
       networkOrigins: [],
+      script: null,
+      scale: 1,
       reset: {},
       input: 'mouse',
     });
@@ -30,6 +34,8 @@ describe('the options of a task', () => {
       url: 'https://example.com/a?b',
       viewport: { width: 160, height: 224 },
       allowed_origins: ['http://127.0.0.1:8080', 'http://other.uirl'],
+      script: 'helper',
+      scale: 1.5,
       reset: { start: 'home' },
       input: 'touch',
     };
@@ -39,19 +45,38 @@ describe('the options of a task', () => {
       viewport: { width: 160, height: 224 },
       origins: new Set(['https://example.com', 'http://127.0.0.1:8080', 'http://other.uirl']),
       networkOrigins: ['https://example.com', 'http://127.0.0.1:8080'],
+      script: 'helper',
+      scale: 1.5,
       reset: { start: 'home' },
       input: 'touch',
     });
   });
 
+  it('name a file of the page', () => {
+    const read = spec({ page: 'pocket', path: 'games/chess-2.html' });
+    expect(read).toMatchObject({ url: 'http://pocket.uirl/games/chess-2.html', page: 'pocket' });
+  });
+
   it.each([
+    [{ url: 'http://a', path: 'b.html' }, '"path" is a place in the folder of a "page", which is not given'],
+    ...['', '/a.html', '../a.html', 'a/../b.html', 'a/', 'a//b', '.git/config', 'a?b', '@evil', 3].map(
+      (path): [Record<string, unknown>, string] => [
+        { page: 'pocket', path },
+        '"path" must lead to a file in the folder of the page',
+      ],
+    ),
     [{}, '"page" or "url" is needed, and only one of them'],
     [{ page: 'pocket', url: 'http://a' }, '"page" or "url" is needed, and only one of them'],
     [{ page: 'packet' }, '"page" is "packet", known pages: other, pocket'],
+    [{ page: 'away' }, '"page" is "away", whose files this machine does not name: PLACE is not set'],
+    [{ page: 'pocket', script: '/etc/passwd' }, '"script" is "/etc/passwd", known scripts: helper'],
+    [{ page: 'pocket', script: 'toString' }, '"script" is "toString"'],
+    [{ page: 'pocket', scale: 5 }, '"scale" must be a number from 0.25 to 4, found 5'],
+    [{ page: 'pocket', scale: '2' }, '"scale" must be a number'],
     [{ page: 'constructor' }, '"page" is "constructor"'],
     [{ url: 'file:///etc/passwd' }, '"url" must be an http or https address, found "file:///etc/passwd"'],
     [{ url: 'data:text/html,x' }, '"url" must be an http or https address'],
-    [{ page: 'pocket', viewprot: {} }, '"viewprot" is unknown, known: page, url, viewport'],
+    [{ page: 'pocket', viewprot: {} }, '"viewprot" is unknown, known: page, path, url, viewport'],
     [
       { page: 'pocket', viewport: { width: 160 } },
       '"viewport.height" must be a whole number from 16 to 4096, found nothing',

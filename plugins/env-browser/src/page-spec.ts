@@ -3,7 +3,7 @@ import { hostOf, isPrivateHost } from './addresses';
 import { BrowserError } from './errors';
 
 export interface Viewport {
-  /** CSS pixels, which are pixels of the screenshot. */
+  /** CSS pixels. */
   width: number;
   height: number;
 }
@@ -21,6 +21,10 @@ export interface PageSpec {
   networkOrigins: readonly string[];
   /** Given to the page's `window.uirl.reset` together with the seed. */
   reset: Record<string, unknown>;
+  /** Name of a script that is run in the page before its own ones, or null. */
+  script: string | null;
+  /** Pixels of the screenshot per CSS pixel. */
+  scale: number;
   /** Whether points are touched by a finger or clicked with a mouse. */
   input: 'mouse' | 'touch';
 }
@@ -29,21 +33,28 @@ export interface PageSpec {
 export interface PageRules {
   /** Page → folder. */
   pages: Readonly<Record<string, string>>;
+  /** Page that a task source knows → why its folder is not to be had. */
+  absentPages: Readonly<Record<string, string>>;
+  /** Script → file. */
+  scripts: Readonly<Record<string, string>>;
   /** Origins on this machine or in a private network that are not closed. */
   privateOrigins: ReadonlySet<string>;
 }
 
 const DEFAULT_VIEWPORT: Viewport = { width: 1280, height: 800 };
 const MAX_SIDE = 4096;
+const MAX_SCALE = 4;
+const KNOWN = ['page', 'path', 'url', 'viewport', 'scale', 'allowed_origins', 'script', 'reset', 'input'];
 
 type Options = Record<string, unknown>;
 type Refuse = (problem: string) => never;
 
 /**
- * Reads `task.environment.options`: `page` (name of a plugin page) or `url`, `viewport {width, height}`,
+ * Reads `task.environment.options`: `page` (name of a plugin page) with `path` in its folder, or `url`, `viewport {width, height}`,
  * `allowed_origins`, `reset`, `input` (`mouse` or `touch`). Throws `BrowserError` that names what is wrong.
  */
-export function readPageSpec(task: Task, { pages, privateOrigins }: PageRules): PageSpec {
+export function readPageSpec(task: Task, rules: PageRules): PageSpec {
+  const { pages, privateOrigins } = rules;
   const refuse: Refuse = (problem) => {
     throw new BrowserError(
       'bad_task',
@@ -51,8 +62,8 @@ export function readPageSpec(task: Task, { pages, privateOrigins }: PageRules): 
     );
   };
   const options = task.environment?.options ?? {};
-  refuseUnknown(options, ['page', 'url', 'viewport', 'allowed_origins', 'reset', 'input'], refuse);
-  const start = readStart(options, pages, refuse);
+  refuseUnknown(options, KNOWN, refuse);
+  const start = readStart(options, rules, refuse);
   const origins = [new URL(start.url).origin, ...readOrigins(options.allowed_origins, refuse)];
   const local = new Set(Object.keys(pages).map(pageOrigin));
   const networkOrigins = origins.filter((origin) => !local.has(origin));
@@ -62,6 +73,8 @@ export function readPageSpec(task: Task, { pages, privateOrigins }: PageRules): 
     viewport: readViewport(options.viewport, refuse),
     origins: new Set(origins),
     networkOrigins,
+    script: readScript(options.script, rules.scripts, refuse),
+    scale: readScale(options.scale, refuse),
     reset: readReset(options.reset, refuse),
     input: readInput(options.input, refuse),
   };
@@ -73,17 +86,32 @@ export function pageOrigin(page: string): string {
 }
 
 function readStart(
-  { page, url }: Options,
-  pages: Readonly<Record<string, string>>,
+  { page, path, url }: Options,
+  { pages, absentPages }: PageRules,
   refuse: Refuse,
 ): { url: string; page: string | null } {
   if ((page === undefined) === (url === undefined)) refuse('"page" or "url" is needed, and only one of them');
-  if (page === undefined) return { url: readUrl(url, refuse), page: null };
+  if (page === undefined) {
+    if (path !== undefined) refuse('"path" is a place in the folder of a "page", which is not given');
+    return { url: readUrl(url, refuse), page: null };
+  }
   if (typeof page !== 'string' || !Object.hasOwn(pages, page)) {
+    if (typeof page === 'string' && Object.hasOwn(absentPages, page)) {
+      refuse(`"page" is ${show(page)}, whose files this machine does not name: ${absentPages[page]}`);
+    }
     const known = Object.keys(pages).toSorted().join(', ') || 'none';
     return refuse(`"page" is ${show(page)}, known pages: ${known}`);
   }
-  return { url: `${pageOrigin(page)}/`, page };
+  return { url: `${pageOrigin(page)}/${readPath(path, refuse)}`, page };
+}
+
+/** A file in the folder of a page, `games/chess.html`. */
+function readPath(path: unknown, refuse: Refuse): string {
+  if (path === undefined) return '';
+  if (typeof path === 'string' && /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(path)) return path;
+  return refuse(
+    `"path" must lead to a file in the folder of the page, such as "games/chess.html", found ${show(path)}`,
+  );
 }
 
 function readUrl(url: unknown, refuse: Refuse): string {
@@ -130,6 +158,24 @@ function refusePrivate(origins: readonly string[], named: ReadonlySet<string>, r
 function readReset(reset: unknown, refuse: Refuse): Record<string, unknown> {
   if (reset === undefined) return {};
   return isRecord(reset) ? reset : refuse(`"reset" must be an object, found ${show(reset)}`);
+}
+
+/** A task names a script that the service has; it never brings one. */
+function readScript(
+  script: unknown,
+  scripts: Readonly<Record<string, string>>,
+  refuse: Refuse,
+): string | null {
+  if (script === undefined) return null;
+  if (typeof script === 'string' && Object.hasOwn(scripts, script)) return script;
+  const known = Object.keys(scripts).toSorted().join(', ') || 'none';
+  return refuse(`"script" is ${show(script)}, known scripts: ${known}`);
+}
+
+function readScale(scale: unknown, refuse: Refuse): number {
+  if (scale === undefined) return 1;
+  if (typeof scale === 'number' && scale >= 1 / MAX_SCALE && scale <= MAX_SCALE) return scale;
+  return refuse(`"scale" must be a number from ${1 / MAX_SCALE} to ${MAX_SCALE}, found ${show(scale)}`);
 }
 
 function readInput(input: unknown, refuse: Refuse): 'mouse' | 'touch' {

@@ -2,6 +2,7 @@ import type { Action, Deadline, EnvironmentSession, Reply, Screenshot, StepOutco
 import { BrowserError } from './errors';
 import { pageState, pageText } from './page-text';
 import { isContinuous, perform } from './perform';
+import { inCssPixels } from './scale';
 import { settle } from './settle';
 import type { BrowserTab } from './browser-tab';
 
@@ -50,7 +51,7 @@ export class BrowserSession implements EnvironmentSession {
 
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
     const { tab } = this;
-    await perform(tab, action, deadline);
+    await perform(tab, inCssPixels(action, tab.spec.scale), deadline);
     await settle(tab, isContinuous(action));
     const screenshot = await tab.capture();
     const ended = tab.contract.done && (await tab.evaluate<unknown>('window.uirl?.done?.()')) === true;
