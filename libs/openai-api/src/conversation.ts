@@ -1,6 +1,6 @@
 import type { ChatMessage, ContentPart, ToolCall } from '@ui-rl/contracts';
 import { invalid } from './errors';
-import { MAX_IMAGES, pngOf } from './images';
+import { MAX_BYTES_TOGETHER, MAX_IMAGES, MAX_PIXELS_TOGETHER, readImage } from './images';
 import type { Conversation } from './policy';
 
 type Role = ChatMessage['role'];
@@ -23,6 +23,8 @@ export const ROLES: Readonly<Record<string, Role>> = {
 export class ConversationBuilder {
   private readonly messages: ChatMessage[];
   private readonly images: Uint8Array[];
+  private pixelsLeft = MAX_PIXELS_TOGETHER;
+  private bytesLeft: number;
 
   /** @param begun what the new messages go on from */
   constructor(
@@ -31,6 +33,7 @@ export class ConversationBuilder {
   ) {
     this.messages = [...begun.messages];
     this.images = [...begun.images];
+    this.bytesLeft = begun.images.reduce((left, { byteLength }) => left - byteLength, MAX_BYTES_TOGETHER);
   }
 
   add(role: Role, content: ContentPart[], toolCalls?: ToolCall[]): void {
@@ -57,7 +60,12 @@ export class ConversationBuilder {
   async image(url: string, param: string): Promise<ContentPart> {
     if (this.images.length === MAX_IMAGES)
       throw invalid(param, `is image ${MAX_IMAGES + 1}, expected at most ${MAX_IMAGES}`);
-    return { type: 'image', image: this.images.push(await pngOf(url, param)) - 1 };
+    const { png, pixels } = await readImage(url, param, this.pixelsLeft);
+    this.pixelsLeft -= pixels;
+    this.bytesLeft -= png.byteLength;
+    if (this.bytesLeft < 0)
+      throw invalid(param, `the images have more than ${MAX_BYTES_TOGETHER / 2 ** 20} MiB together`);
+    return { type: 'image', image: this.images.push(png) - 1 };
   }
 
   /** @param param the field that holds the messages */

@@ -1,7 +1,10 @@
+import { Logger } from '@nestjs/common';
+
 /** OpenAI's names for what went wrong. */
 export type ApiErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
+  | 'permission_error'
   | 'not_found_error'
   | 'rate_limit_error'
   | 'server_error'
@@ -9,6 +12,7 @@ export type ApiErrorType =
 
 const TYPES: Readonly<Record<number, ApiErrorType>> = {
   401: 'authentication_error',
+  403: 'permission_error',
   404: 'not_found_error',
   429: 'rate_limit_error',
   500: 'server_error',
@@ -48,4 +52,34 @@ export function invalid(param: string, message: string, code = 'invalid_value'):
 /** What OpenAI's API has and this one has not. */
 export function unsupported(param: string, message: string): ApiError {
   return invalid(param, message, 'unsupported_parameter');
+}
+
+const logger = new Logger('openai');
+
+/** What a caller is told of an error: of one that is not theirs nothing but that there was one. */
+export function apiErrorOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const [status, message] = statusOf(error);
+  if (status < 500) return new ApiError(status, message, status === 413 ? 'request_too_large' : null);
+  return new ApiError(
+    500,
+    'the request failed by no fault of the caller; the log of the server says why',
+    'internal_error',
+  );
+}
+
+/** The same; the log has what the caller is not told. */
+export function toApiError(error: unknown): ApiError {
+  const told = apiErrorOf(error);
+  if (told.code === 'internal_error')
+    logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  return told;
+}
+
+/** Errors of Nest and of the body's parser know their status. */
+function statusOf(error: unknown): [number, string] {
+  if (!(error instanceof Error)) return [500, ''];
+  const { getStatus, status } = error as { getStatus?: () => number; status?: unknown };
+  const found = getStatus?.call(error) ?? status;
+  return [typeof found === 'number' ? found : 500, error.message];
 }

@@ -6,16 +6,28 @@ import { invalid, unsupported } from './errors';
 export const MAX_IMAGES = 256;
 /** 8192 × 8192: a file of a few kilobytes may claim far more. */
 const MAX_PIXELS = 2 ** 26;
+/** Of all images of a request: a hundred screenshots of 1920 × 1080. */
+export const MAX_PIXELS_TOGETHER = 2 ** 28;
+/** Of all images of a conversation, as PNGs. */
+export const MAX_BYTES_TOGETHER = 2 ** 28;
 const DATA_URL = /^data:image\/[a-z0-9.+-]{1,40};base64,/i;
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** How files of the other formats begin that are read; decoders of still others are not for bytes of strangers. */
+const CONVERTED = /^(\xff\xd8\xff|RIFF[^]{4}WEBP|GIF8[79]a)/;
+
+export interface ReadImage {
+  png: Uint8Array;
+  pixels: number;
+}
 
 /**
- * PNG bytes of an image that a request gives as a data URL; other formats are decoded and become PNGs. Addresses are refused: nothing
- * is fetched for a caller.
+ * An image that a request gives as a data URL: PNG, JPEG, WebP, or the first frame of a GIF; what is not a PNG is decoded and becomes one.
+ * Addresses are refused: nothing is fetched for a caller.
  *
  * @param param where it stands in the request
+ * @param maxPixels that it may have
  */
-export async function pngOf(url: string, param: string): Promise<Uint8Array> {
+export async function readImage(url: string, param: string, maxPixels = MAX_PIXELS): Promise<ReadImage> {
   const [head] = DATA_URL.exec(url.slice(0, 64)) ?? [];
   if (head === undefined) {
     throw unsupported(
@@ -24,19 +36,22 @@ export async function pngOf(url: string, param: string): Promise<Uint8Array> {
     );
   }
   const bytes = Buffer.from(url.slice(head.length), 'base64');
-  try {
-    const image = sharp(bytes, { limitInputPixels: MAX_PIXELS });
-    // Reads the header only.
-    await image.metadata();
-    return bytes.subarray(0, PNG.length).equals(PNG)
-      ? new Uint8Array(bytes)
-      : new Uint8Array(await image.png().toBuffer());
-  } catch (error) {
+  const isPng = bytes.subarray(0, PNG.length).equals(PNG);
+  if (!isPng && !CONVERTED.test(bytes.toString('latin1', 0, 16)))
+    throw invalid(param, `${bytes.length} bytes are no PNG, JPEG, WebP or GIF`);
+  const image = sharp(bytes, { limitInputPixels: MAX_PIXELS });
+  const unreadable = (error: unknown): never => {
     throw invalid(param, `${bytes.length} bytes cannot be decoded as an image: ${(error as Error).message}`);
-  }
+  };
+  // Reads the header only.
+  const { width, height } = await image.metadata().catch(unreadable);
+  const pixels = width * height;
+  if (pixels > maxPixels) throw invalid(param, 'the images have too many pixels together');
+  const png = isPng ? bytes : await image.png().toBuffer().catch(unreadable);
+  return { png: new Uint8Array(png), pixels };
 }
 
-/** Pixels of a PNG that {@link pngOf} gave. */
+/** Pixels of a PNG that {@link readImage} gave. */
 export async function sizeOf(png: Uint8Array): Promise<ImageSize> {
   const { width, height } = await sharp(png, { limitInputPixels: MAX_PIXELS }).metadata();
   return { width, height };

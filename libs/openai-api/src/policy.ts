@@ -80,6 +80,10 @@ export type AnswerHead = Pick<PolicyAnswer, 'model' | 'digest' | 'promptTokenIds
 /** Is told of an answer while it is sampled. */
 export interface AnswerListener {
   begins(head: AnswerHead): void;
+  /** The prompt is read from now on; until then the request waited. */
+  isRead?(): void;
+  /** A token was sampled. It may be told of later, with the one that completes its last character. */
+  isSampled?(): void;
   token(token: AnswerToken): void;
 }
 

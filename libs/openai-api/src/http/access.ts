@@ -16,8 +16,11 @@ export interface Access {
   loopbackOnly: boolean;
 }
 
-/** @throws ApiError where a request may not be answered */
-export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly }: Access): void {
+/**
+ * Which of the keys was shown, by its place: `1`, `2` …; `none` where none is asked for.
+ * @throws ApiError where a request may not be answered
+ */
+export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly }: Access): string {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
   if (loopbackOnly && !isLoopback(host)) {
     throw new ApiError(
@@ -26,13 +29,29 @@ export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly }
       'misdirected_request',
     );
   }
-  if (keys.length === 0) return;
+  if (loopbackOnly) refuseForeignPages(headers.origin);
+  if (keys.length === 0) return 'none';
   const [, shown] = /^Bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
   if (shown === undefined) {
     throw new ApiError(401, 'show an API key: Authorization: Bearer …', 'missing_api_key');
   }
-  if (!keys.some((key) => isSame(shown, key)))
-    throw new ApiError(401, 'the API key is none of those known here', 'invalid_api_key');
+  const place = keys.map((key) => isSame(shown, key)).indexOf(true);
+  if (place < 0) throw new ApiError(401, 'the API key is none of those known here', 'invalid_api_key');
+  return String(place + 1);
+}
+
+/** Any page in a browser of this machine may open a WebSocket here, or send what needs no leave; it has to say where it comes from. */
+function refuseForeignPages(origin: string | undefined): void {
+  if (origin === undefined || isLoopback(hostOf(origin))) return;
+  throw new ApiError(
+    403,
+    `this address does not answer to pages of "${origin.slice(0, 100)}"`,
+    'foreign_origin',
+  );
+}
+
+function hostOf(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).hostname : '';
 }
 
 /** Takes as long wherever the first difference is. */

@@ -1,11 +1,13 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { toApiError } from '../errors';
+import { countRefusal } from './measures';
 import { sendJson, type HttpResponse } from './messages';
-import { toApiError } from './event-stream';
 
 /** Whatever fails is told in OpenAI's form. */
 @Catch()
 export class ApiErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
+    countRefusal(error);
     const response = host.switchToHttp().getResponse<HttpResponse>();
     if (response.headersSent || response.destroyed) {
       response.end();

@@ -22,7 +22,7 @@ export class ChatController {
 
   @Post()
   create(@Req() request: HttpRequest, @Res() response: HttpResponse): Promise<void> {
-    return this.exchanges.run(request, response, async (exchange) => {
+    return this.exchanges.http('chat', request, response, async (exchange) => {
       const chat = await readChatRequest(request.body);
       if (chat.stream) await stream(chat, exchange, new EventStream(response));
       else sendJson(response, chatCompletion(await answersOf(chat, exchange), chat));

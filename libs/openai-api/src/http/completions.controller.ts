@@ -21,7 +21,7 @@ export class CompletionsController {
 
   @Post()
   create(@Req() request: HttpRequest, @Res() response: HttpResponse): Promise<void> {
-    return this.exchanges.run(request, response, async (exchange) => {
+    return this.exchanges.http('completions', request, response, async (exchange) => {
       const asked = readCompletionRequest(request.body);
       if (asked.stream) {
         await stream(asked, exchange, new EventStream(response));

@@ -1,17 +1,29 @@
-import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import type { HttpRequest, HttpResponse } from './messages';
 import type { PolicyRequest, ServedPolicy } from '../policy';
 import { PolicyDirectory } from './directory';
 import { Limiter } from './limiter';
+import { RequestMeasure, type Route } from './measures';
+import type { ResponseStore } from '../responses/store';
 
 /** One request and who answers it. */
 export interface Exchange {
   policy: ServedPolicy;
+  /** Its responses. */
+  store: ResponseStore;
   context: Pick<PolicyRequest, 'signal' | 'attempt'>;
 }
 
-/** What all controllers do with a request: find the policy, keep to the limit, notice that the caller is gone. */
+/** Where a request came from. */
+export interface Asking extends Pick<PolicyRequest, 'signal' | 'attempt'> {
+  session: string | undefined;
+  route: Route;
+  /** Which of the keys was shown. */
+  apiKey: string;
+}
+
+/** What is done with each request: the policy is found, the limit kept, and that the caller is gone is noticed. */
 @Injectable()
 export class Exchanges {
   constructor(
@@ -20,18 +32,42 @@ export class Exchanges {
   ) {}
 
   /** @throws ApiError 429 where too many are answered at the moment */
-  run<T>(request: HttpRequest, response: HttpResponse, work: (exchange: Exchange) => Promise<T>): Promise<T> {
-    return this.limiter.run(async () => {
-      const gone = new AbortController();
-      const close = (): void => gone.abort();
-      response.on('close', close);
-      try {
-        const policy = this.directory.policyOf(sessionOf(request));
-        return await work({ policy, context: { signal: gone.signal, attempt: attemptOf(request) } });
-      } finally {
-        response.off('close', close);
-      }
-    });
+  async run<T>(
+    { session, route, apiKey, ...context }: Asking,
+    work: (exchange: Exchange) => Promise<T>,
+  ): Promise<T> {
+    const measure = new RequestMeasure(route, apiKey);
+    try {
+      const done = await this.limiter.run(() => {
+        const policy = this.directory.policyOf(session);
+        return work({ policy: measure.over(policy), store: this.directory.storeOf(policy), context });
+      });
+      measure.end();
+      return done;
+    } catch (error) {
+      measure.end(error);
+      throw error;
+    }
+  }
+
+  /** @throws ApiError 429 where too many are answered at the moment */
+  async http<T>(
+    route: Route,
+    request: HttpRequest,
+    response: HttpResponse,
+    work: (exchange: Exchange) => Promise<T>,
+  ): Promise<T> {
+    const gone = new AbortController();
+    const close = (): void => gone.abort();
+    response.on('close', close);
+    try {
+      const session = sessionOf(request);
+      const attempt = attemptOf(request.headers, request.digest);
+      const { apiKey = 'none' } = request;
+      return await this.run({ session, route, apiKey, attempt, signal: gone.signal }, work);
+    } finally {
+      response.off('close', close);
+    }
   }
 }
 
@@ -40,15 +76,15 @@ export function sessionOf({ params }: HttpRequest): string | undefined {
   return typeof session === 'string' ? session : undefined;
 }
 
-/** OpenAI's client sends a request again where it got no answer, and says so. */
-function attemptOf({ headers, body }: HttpRequest): PolicyRequest['attempt'] {
+/**
+ * OpenAI's client sends a request again where it got no answer, and says so.
+ * @param digest of its bytes
+ */
+function attemptOf(headers: IncomingHttpHeaders, digest = ''): PolicyRequest['attempt'] {
   const given = headers['idempotency-key'];
-  const key =
-    typeof given === 'string'
-      ? given
-      : createHash('sha256')
-          .update(JSON.stringify(body ?? null))
-          .digest('hex');
   const retries = Number(headers['x-stainless-retry-count'] ?? 0);
-  return { key, again: typeof given === 'string' || retries > 0 };
+  return {
+    key: typeof given === 'string' ? given : digest,
+    again: typeof given === 'string' || retries > 0,
+  };
 }

@@ -4,6 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export interface HttpRequest extends IncomingMessage {
   body?: unknown;
   params: Readonly<Record<string, string | string[] | undefined>>;
+  /** Of the body's bytes. */
+  digest?: string;
+  /** Which of the keys was shown. */
+  apiKey?: string;
 }
 
 export type HttpResponse = ServerResponse;

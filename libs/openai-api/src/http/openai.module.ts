@@ -1,4 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { Seal } from '../responses/seal';
 import { ChatController } from './chat.controller';
 import { CompletionsController } from './completions.controller';
 import { PolicyDirectory } from './directory';
@@ -10,13 +11,14 @@ import { ResponsesController } from './responses.controller';
 /** OpenAI's API over policies. */
 @Module({})
 export class OpenAiModule {
-  static of(directory: PolicyDirectory, limiter: Limiter): DynamicModule {
+  static of(directory: PolicyDirectory, limiter: Limiter, seal: Seal): DynamicModule {
     return {
       module: OpenAiModule,
       controllers: [ModelsController, ChatController, CompletionsController, ResponsesController],
       providers: [
         { provide: PolicyDirectory, useValue: directory },
         { provide: Limiter, useValue: limiter },
+        { provide: Seal, useValue: seal },
         Exchanges,
       ],
     };

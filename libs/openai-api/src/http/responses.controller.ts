@@ -1,7 +1,9 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import { sendJson, type HttpRequest, type HttpResponse } from './messages';
 import { ApiError } from '../errors';
+import { compact } from '../responses/compact';
 import { PendingResponse } from '../responses/respond';
+import { Seal } from '../responses/seal';
 import type { ResponseStore } from '../responses/store';
 import { PolicyDirectory } from './directory';
 import { EventStream } from './event-stream';
@@ -12,15 +14,23 @@ export class ResponsesController {
   constructor(
     @Inject(PolicyDirectory) private readonly directory: PolicyDirectory,
     @Inject(Exchanges) private readonly exchanges: Exchanges,
+    @Inject(Seal) private readonly seal: Seal,
   ) {}
 
   @Post()
   create(@Req() request: HttpRequest, @Res() response: HttpResponse): Promise<void> {
-    return this.exchanges.run(request, response, async ({ policy, context }) => {
-      const store = this.directory.storeOf(policy);
-      const pending = await PendingResponse.read(request.body, { policy, store, context });
+    return this.exchanges.http('responses', request, response, async (exchange) => {
+      const pending = await PendingResponse.read(request.body, { ...exchange, seal: this.seal });
       if (pending.request.stream) await stream(pending, new EventStream(response));
       else sendJson(response, await pending.whole());
+    });
+  }
+
+  /** A shorter conversation to go on from: what the user said, and the policy's own summary of the rest. */
+  @Post('compact')
+  compact(@Req() request: HttpRequest, @Res() response: HttpResponse): Promise<void> {
+    return this.exchanges.http('compact', request, response, async (exchange) => {
+      sendJson(response, await compact(request.body, { ...exchange, seal: this.seal }));
     });
   }
 
@@ -50,20 +60,6 @@ function notFound(id: string): never {
 }
 
 async function stream(pending: PendingResponse, events: EventStream): Promise<void> {
-  try {
-    await pending.stream((event) => events.send(event, event.type));
-    events.end();
-  } catch (error) {
-    events.fail(error, ({ type, code, message, param }) => ({
-      name: 'error',
-      data: {
-        type: 'error',
-        sequence_number: 0,
-        error: { type, code, message, param },
-        code,
-        message,
-        param,
-      },
-    }));
-  }
+  await pending.stream((event) => events.send(event, event.type));
+  events.end();
 }

@@ -1,78 +1,20 @@
 import { connect } from 'node:net';
-import { Logger } from '@nestjs/common';
-import { jsonDialect } from '@ui-rl/actions';
 import OpenAI from 'openai';
 import sharp from 'sharp';
-import type { AnswerListener, ComputerUse, PolicyAnswer, PolicyRequest, ServedPolicy } from '../policy';
-import { untilStop } from '../sampling';
-import { PolicyDirectory } from './directory';
-import { openEndpoint, type Endpoint, type EndpointOptions } from './server';
-
-Logger.overrideLogger(false);
-
-const KEY = 'a-key-for-tests-only';
-
-const sizes = (screenshot: { width: number; height: number }) => ({ screenshot, modelImage: screenshot });
-const computer: ComputerUse = {
-  instructions: async (screenshot) =>
-    `You operate a user interface. ${jsonDialect.describe(sizes(screenshot))}`,
-  read: async (text, screenshot) => jsonDialect.parse(text, sizes(screenshot)),
-  write: async (actions, screenshot) => jsonDialect.format(actions, sizes(screenshot)),
-};
-
-/** A policy whose answers are known: a token is a word. It keeps what it was asked. */
-class Speaker implements ServedPolicy {
-  readonly computer = computer;
-  readonly asked: PolicyRequest[] = [];
-  says = 'one two three';
-  /** What it waits for before it answers. */
-  wait: Promise<unknown> = Promise.resolve();
-
-  async models() {
-    return [{ id: 'latest', created: 1, run: 'run', step: 3 }];
-  }
-
-  async answer(request: PolicyRequest, listener?: AnswerListener): Promise<PolicyAnswer> {
-    this.asked.push(request);
-    await this.wait;
-    if (request.model === 'broken') throw new Error(`a secret that only the log may hold`);
-    const head = { model: 'uirl://run/sampler_weights/000003', digest: 'd', promptTokenIds: [7, 8] };
-    listener?.begins(head);
-    const all = this.says.split(/(?<= )/).map((text, index) => ({ id: index, logprob: 0 - index, text }));
-    const sampled = all.slice(0, request.maxTokens);
-    for (const token of sampled) listener?.token(token);
-    const { tokens, text, stopped } = untilStop(sampled, request.stop);
-    return { ...head, tokens, text, finish: stopped || sampled.length === all.length ? 'stop' : 'length' };
-  }
-}
+import { KEY, openFor, Speaker } from '../../test/speaker';
+import type { Endpoint } from './server';
 
 const speaker = new Speaker();
-const directory = new (class extends PolicyDirectory {
-  policyOf() {
-    return speaker;
-  }
-})();
 let endpoint: Endpoint;
 let client: OpenAI;
 let screenshot: string;
-
-const open = (changes: Partial<EndpointOptions> = {}) =>
-  openEndpoint({
-    host: '127.0.0.1',
-    port: 0,
-    keys: [KEY],
-    maxRequests: 2,
-    maxBodyBytes: 100_000,
-    directory,
-    ...changes,
-  });
 
 beforeAll(async () => {
   const png = await sharp({ create: { width: 100, height: 60, channels: 3, background: 'red' } })
     .jpeg()
     .toBuffer();
   screenshot = `data:image/jpeg;base64,${png.toString('base64')}`;
-  endpoint = await open();
+  endpoint = await openFor(speaker);
   client = new OpenAI({ baseURL: `${endpoint.url}/v1`, apiKey: KEY, maxRetries: 0 });
 });
 afterAll(() => endpoint.close());

@@ -1,4 +1,5 @@
 import { tokenLogprob } from '../chat/reply';
+import type { ApiError } from '../errors';
 import type { AnswerToken, PolicyAnswer } from '../policy';
 import { newId } from '../tools';
 import { messageItem, textContent, type OutputItem } from './items';
@@ -36,11 +37,18 @@ export class ResponseEvents {
   }
 
   /** @param output as the answer was read; where its tokens were streamed, the message alone, which gets the id that it has there */
-  end(answer: PolicyAnswer, output: OutputItem[]): object {
+  end(answer: PolicyAnswer, output: OutputItem[]): { resource: object; items: OutputItem[] } {
     const items = output.map((item, index) => this.endItem(item, index));
     const response = resourceOf(this.head, this.request, { answer, output: items });
     this.emit(answer.finish === 'length' ? 'response.incomplete' : 'response.completed', { response });
-    return response;
+    return { resource: response, items };
+  }
+
+  /** The response cannot be ended. */
+  fail(error: ApiError): void {
+    this.send(errorEvent(error, this.next));
+    this.next += 1;
+    this.emit('response.failed', { response: resourceOf(this.head, this.request, error) });
   }
 
   private beginMessage(): NonNullable<ResponseEvents['message']> {
@@ -91,6 +99,21 @@ export class ResponseEvents {
     this.send({ type, sequence_number: this.next, ...fields });
     this.next += 1;
   }
+}
+
+/** A failure: in the form of streams over HTTP, with the status that a WebSocket has no other place for. */
+export function errorEvent(error: ApiError, sequence_number = 0): ResponseEvent {
+  const { status, type, message, param } = error;
+  const code = error.code ?? type;
+  return {
+    type: 'error',
+    sequence_number,
+    status,
+    error: { type, code, message, param },
+    code,
+    message,
+    param,
+  };
 }
 
 function begun(item: OutputItem): OutputItem {

@@ -3,33 +3,42 @@ import { ConversationBuilder, MAX_MESSAGES, MAX_PARTS, ROLES, textPart } from '.
 import { invalid, unsupported } from '../errors';
 import { Fields } from '../fields';
 import { sizeOf } from '../images';
-import type { Conversation, ServedPolicy } from '../policy';
+import type { ServedPolicy } from '../policy';
 import { templateCall } from '../tools';
 import { fromOpenAi } from './computer';
-import type { ResponseStore } from './store';
+import type { Seal } from './seal';
+import type { History, ResponseStore } from './store';
 
 export interface InputContext {
   store: ResponseStore;
   policy: Pick<ServedPolicy, 'computer'>;
+  seal: Seal;
   /** What the input goes on from. */
-  begun: Conversation | undefined;
+  begun: History | undefined;
   tools: object[];
 }
 
+/** What items are added to. */
+interface Reading extends InputContext {
+  /** Ids of the calls so far. */
+  calls: Set<string>;
+}
+
 /** The conversation that the items of a request are, behind the one it goes on from. */
-export async function readInput(input: unknown, context: InputContext): Promise<Conversation> {
-  const builder = new ConversationBuilder(context.tools, context.begun);
+export async function readInput(input: unknown, context: InputContext): Promise<History> {
+  const builder = new ConversationBuilder(context.tools, context.begun?.conversation);
+  const reading = { ...context, calls: new Set(context.begun?.calls) };
   if (typeof input === 'string') builder.addText('user', input);
   else {
     if (!Array.isArray(input) || input.length > MAX_MESSAGES)
       throw invalid('input', `expected a text, or up to ${MAX_MESSAGES} items`);
     for (const [index, item] of input.entries())
-      await addItem(builder, Fields.of(item, `input[${index}]`), context);
+      await addItem(builder, Fields.of(item, `input[${index}]`), reading);
   }
-  return builder.done('input');
+  return { conversation: builder.done('input'), calls: [...reading.calls] };
 }
 
-async function addItem(builder: ConversationBuilder, item: Fields, context: InputContext): Promise<void> {
+async function addItem(builder: ConversationBuilder, item: Fields, context: Reading): Promise<void> {
   const type = item.text('type') ?? 'message';
   item.note('id', 'status');
   switch (type) {
@@ -37,23 +46,54 @@ async function addItem(builder: ConversationBuilder, item: Fields, context: Inpu
       await addMessage(builder, item);
       break;
     case 'function_call':
-      item.note('call_id', 'namespace');
+      item.note('namespace');
+      context.calls.add(item.requiredText('call_id'));
       builder.addCall(templateCall(item.requiredText('name'), item.text('arguments') ?? '{}'));
       break;
     case 'function_call_output':
-      item.note('call_id');
+      ofCall(item, context);
       builder.add('tool', await readContent(builder, item.raw('output'), item.at('output')));
       break;
     case 'computer_call':
       await addComputerCall(builder, item, context);
       break;
     case 'computer_call_output':
+      ofCall(item, context);
       await addScreenshot(builder, item);
+      break;
+    case 'compaction':
+      addSummary(builder, item, context);
       break;
     default:
       throw unsupported(item.at('type'), `items of type "${type}" are not supported`);
   }
   item.end();
+}
+
+/** An output belongs to a call that stands before it. */
+function ofCall(item: Fields, { calls }: Reading): void {
+  const id = item.requiredText('call_id');
+  if (calls.has(id)) return;
+  throw invalid(
+    item.at('call_id'),
+    `no call with the id "${id.slice(0, 100)}" stands before this output`,
+    'tool_call_not_found',
+  );
+}
+
+/** What compaction made of an earlier part of the conversation, in the policy's own words. */
+function addSummary(builder: ConversationBuilder, item: Fields, { seal, calls }: Reading): void {
+  item.note('created_by');
+  const opened = seal.open(item.requiredText('encrypted_content'));
+  if (opened === undefined) {
+    throw invalid(
+      item.at('encrypted_content'),
+      'was not made here, or was changed: start a new conversation with the messages themselves',
+      'invalid_encrypted_content',
+    );
+  }
+  for (const id of opened.calls) calls.add(id);
+  if (opened.summary !== '') builder.addText('assistant', opened.summary);
 }
 
 async function addMessage(builder: ConversationBuilder, item: Fields): Promise<void> {
@@ -113,10 +153,12 @@ function closed(part: Fields, read: ContentPart): ContentPart {
 async function addComputerCall(
   builder: ConversationBuilder,
   item: Fields,
-  { store, policy }: InputContext,
+  { store, policy, calls }: Reading,
 ): Promise<void> {
   const actions = fromOpenAi(item);
-  const sampled = store.textOfCall(item.requiredText('call_id'));
+  const callId = item.requiredText('call_id');
+  calls.add(callId);
+  const sampled = store.textOfCall(callId);
   item.note('pending_safety_checks');
   if (sampled !== undefined) {
     builder.addText('assistant', sampled);
@@ -131,7 +173,7 @@ async function addComputerCall(
 }
 
 async function addScreenshot(builder: ConversationBuilder, item: Fields): Promise<void> {
-  item.note('call_id', 'acknowledged_safety_checks', 'current_url');
+  item.note('acknowledged_safety_checks', 'current_url');
   const output = Fields.of(item.raw('output'), item.at('output'));
   if (output.text('type') !== 'computer_screenshot')
     throw invalid(output.at('type'), 'expected computer_screenshot');

@@ -1,25 +1,39 @@
 import { ApiError, unsupported } from '../errors';
 import { Fields, isObject } from '../fields';
-import type { Conversation, PolicyRequest, ServedPolicy } from '../policy';
+import type { PolicyRequest, ServedPolicy } from '../policy';
 import { readMaxTokens, readSampling, refuseAlternatives } from '../sampling';
 import { MAX_TOOLS, mayCall, readFunction, templateTool, type FunctionTool } from '../tools';
 import { readInput } from './input';
-import type { ResponseStore } from './store';
+import type { Seal } from './seal';
+import type { History, ResponseStore, StoredResponse } from './store';
 
 export type ComputerForm = 'computer' | 'computer_use_preview';
 
+/** What a request may refer to. */
+export interface Known {
+  policy: ServedPolicy;
+  store: ResponseStore;
+  seal: Seal;
+  connection?: Connection;
+}
+
+/** A connection that carries response after response remembers the newest one, stored or not. */
+export interface Connection {
+  /** The response that is gone on from, where it is the newest one. */
+  previous: StoredResponse | undefined;
+  keep(id: string, response: StoredResponse): void;
+}
+
 /** A request to `/v1/responses`, read. */
-export interface ResponseRequest {
+export interface ResponseRequest extends History {
   policy: Omit<PolicyRequest, 'signal' | 'attempt' | 'prompt'>;
-  /** Without the instructions. */
-  conversation: Conversation;
   instructions: string | null;
   previous: string | null;
   /** As the caller gave them, completed. */
   tools: object[];
   toolChoice: string;
   /** Whether function calls are looked for in the answer. */
-  calls: boolean;
+  callsFunctions: boolean;
   /** Which form of computer calls the caller understands; undefined where it has no computer. */
   computer: ComputerForm | undefined;
   logprobs: boolean;
@@ -33,25 +47,21 @@ export interface ResponseRequest {
 }
 
 /** @throws ApiError that names the field */
-export async function readResponseRequest(
-  body: unknown,
-  store: ResponseStore,
-  policy: ServedPolicy,
-): Promise<ResponseRequest> {
+export async function readResponseRequest(body: unknown, known: Known): Promise<ResponseRequest> {
   const fields = Fields.of(body);
   const model = fields.requiredText('model');
   const { functions, computer, tools } = readTools(fields);
   const toolChoice = mayCall(fields) ? 'auto' : 'none';
-  const calls = toolChoice === 'auto' && functions.length > 0;
+  const callsFunctions = toolChoice === 'auto' && functions.length > 0;
+  const store = fields.boolean('store') ?? true;
   const previous = fields.text('previous_response_id') ?? null;
-  const begun = previous === null ? undefined : conversationOf(previous, store);
+  const begun = previous === null ? undefined : historyOf(previous, known, store);
   const input = fields.raw('input');
   if (input === undefined) throw fields.missing('input');
   const read = await readInput(input, {
-    store,
-    policy,
+    ...known,
     begun,
-    tools: calls ? functions.map(templateTool) : [],
+    tools: callsFunctions ? functions.map(templateTool) : [],
   });
   refuseAlternatives(fields, 'top_logprobs');
   const request: ResponseRequest = {
@@ -61,16 +71,16 @@ export async function readResponseRequest(
       ...readSampling(fields),
       stop: [],
     },
-    conversation: read,
+    ...read,
     instructions: fields.text('instructions') ?? null,
     previous,
     tools,
     toolChoice,
-    calls,
+    callsFunctions,
     computer: toolChoice === 'auto' ? computer : undefined,
     logprobs: readInclude(fields),
     truncation: readTruncation(fields),
-    store: fields.boolean('store') ?? true,
+    store,
     stream: fields.boolean('stream') ?? false,
     tokenIds: fields.boolean('return_token_ids') ?? false,
     metadata: readMetadata(fields),
@@ -95,12 +105,13 @@ function refuseOthers(fields: Fields): void {
   fields.end();
 }
 
-function conversationOf(id: string, store: ResponseStore): Conversation {
-  const found = store.get(id);
-  if (found !== undefined) return found.conversation;
+/** What a connection asks for without `store` is looked for in that connection alone. */
+export function historyOf(id: string, { store, connection }: Known, isStored = true): History {
+  const found = connection?.previous ?? (connection === undefined || isStored ? store.get(id) : undefined);
+  if (found !== undefined) return found;
   throw new ApiError(
     400,
-    `previous_response_id: there is no response "${id}" (any more): the newest ones are kept in memory`,
+    `previous_response_id: there is no response "${id.slice(0, 100)}" (any more): the newest ones are kept in memory`,
     'previous_response_not_found',
     'previous_response_id',
   );

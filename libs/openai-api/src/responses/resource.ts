@@ -1,3 +1,4 @@
+import { ApiError } from '../errors';
 import type { PolicyAnswer } from '../policy';
 import { idsOf, now } from '../usage';
 import type { OutputItem } from './items';
@@ -10,22 +11,27 @@ export interface ResponseHead {
   model: string;
 }
 
-/** The response while it is made, or after it. */
+/**
+ * The response while it is made, or after it.
+ * @param end what it came to: an answer, or a failure
+ */
 export function resourceOf(
   { id, createdAt, model }: ResponseHead,
   request: ResponseRequest,
-  done?: { answer: PolicyAnswer; output: OutputItem[] },
+  end?: { answer: PolicyAnswer; output: OutputItem[] } | ApiError,
 ): object {
   const { policy } = request;
+  const failure = end instanceof ApiError ? end : undefined;
+  const done = end instanceof ApiError ? undefined : end;
   const isCut = done?.answer.finish === 'length';
   return {
     id,
     object: 'response',
     created_at: createdAt,
     completed_at: done === undefined || isCut ? null : now(),
-    status: done === undefined ? 'in_progress' : isCut ? 'incomplete' : 'completed',
+    status: statusOf(end),
     incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
-    error: null,
+    error: failure === undefined ? null : { code: failure.code ?? failure.type, message: failure.message },
     model,
     previous_response_id: request.previous,
     instructions: request.instructions,
@@ -52,6 +58,12 @@ export function resourceOf(
   };
 }
 
+function statusOf(end: { answer: PolicyAnswer } | ApiError | undefined): string {
+  if (end === undefined) return 'in_progress';
+  if (end instanceof ApiError) return 'failed';
+  return end.answer.finish === 'length' ? 'incomplete' : 'completed';
+}
+
 /** Beside OpenAI's fields, where the caller asks for them. */
 function tokensOf(answer: PolicyAnswer): object {
   return {
@@ -61,7 +73,7 @@ function tokensOf(answer: PolicyAnswer): object {
   };
 }
 
-function usageOf({ promptTokenIds, tokens }: PolicyAnswer): object {
+export function usageOf({ promptTokenIds, tokens }: PolicyAnswer): object {
   return {
     input_tokens: promptTokenIds.length,
     input_tokens_details: { cached_tokens: 0 },

@@ -1,18 +1,15 @@
 import { withAnswer, withoutFirstTurn, withSystem } from '../conversation';
-import { ApiError } from '../errors';
-import type { AnswerListener, Conversation, PolicyAnswer, PolicyRequest, ServedPolicy } from '../policy';
+import { ApiError, toApiError } from '../errors';
+import type { AnswerListener, Conversation, PolicyAnswer, PolicyRequest } from '../policy';
 import { newId } from '../tools';
 import { now } from '../usage';
 import { ResponseEvents, type ResponseEvent } from './events';
 import { lastScreen, outputOf, type OutputItem } from './items';
-import { readResponseRequest, type ResponseRequest } from './request';
+import { readResponseRequest, type Known, type ResponseRequest } from './request';
 import { resourceOf, type ResponseHead } from './resource';
-import type { ResponseStore } from './store';
 
-export interface Responding {
-  policy: ServedPolicy;
-  store: ResponseStore;
-  /** Of the connection. */
+export interface Responding extends Known {
+  /** Of the caller. */
   context: Pick<PolicyRequest, 'signal' | 'attempt'>;
 }
 
@@ -25,21 +22,20 @@ export class PendingResponse {
 
   /** @throws ApiError that names the field */
   static async read(body: unknown, responding: Responding): Promise<PendingResponse> {
-    const { store, policy } = responding;
-    return new PendingResponse(await readResponseRequest(body, store, policy), responding);
+    return new PendingResponse(await readResponseRequest(body, responding), responding);
   }
 
   /** The whole answer. */
   async whole(): Promise<object> {
     const { answer, output } = await this.answer();
     const resource = resourceOf(headOf(answer), this.request, { answer, output });
-    this.keep(resource, answer);
+    this.keep(resource, answer, output);
     return resource;
   }
 
-  /** Sends its events as the answer comes. */
+  /** Sends its events as the answer comes. @throws what fails before the first of them; later failures are events, too */
   async stream(send: (event: ResponseEvent) => void): Promise<void> {
-    const { calls, computer } = this.request;
+    const { callsFunctions, computer } = this.request;
     let events: ResponseEvents | undefined;
     const begin = (head: Pick<PolicyAnswer, 'model'>): ResponseEvents => {
       events ??= new ResponseEvents(headOf(head), this.request, send);
@@ -55,11 +51,17 @@ export class PendingResponse {
       },
     };
     // What may be a call cannot be sent as text before it is known whether it is one.
-    const isText = !calls && computer === undefined;
-    const { answer, output } = await this.answer(isText ? listener : undefined);
-    events ??= begin(answer);
-    if (isText) for (const token of answer.tokens.slice(seen)) events.token(token);
-    this.keep(events.end(answer, output), answer);
+    const isText = !callsFunctions && computer === undefined;
+    try {
+      const { answer, output } = await this.answer(isText ? listener : undefined);
+      events ??= begin(answer);
+      if (isText) for (const token of answer.tokens.slice(seen)) events.token(token);
+      const { resource, items } = events.end(answer, output);
+      this.keep(resource, answer, items);
+    } catch (error) {
+      if (events === undefined) throw error;
+      events.fail(toApiError(error));
+    }
   }
 
   private async answer(listener?: AnswerListener): Promise<{ answer: PolicyAnswer; output: OutputItem[] }> {
@@ -97,11 +99,17 @@ export class PendingResponse {
     return text === '' ? conversation : withSystem(conversation, text);
   }
 
-  private keep(resource: object, answer: PolicyAnswer): void {
+  private keep(resource: object, answer: PolicyAnswer, output: readonly OutputItem[]): void {
     const { request, responding } = this;
-    if (!request.store) return;
-    const conversation = withAnswer(request.conversation, answer.text);
-    responding.store.put((resource as { id: string }).id, { resource, conversation });
+    const { id } = resource as { id: string };
+    const called = output.flatMap(({ call_id }) => (typeof call_id === 'string' ? [call_id] : []));
+    const response = {
+      resource,
+      conversation: withAnswer(request.conversation, answer.text),
+      calls: [...request.calls, ...called],
+    };
+    responding.connection?.keep(id, response);
+    if (request.store) responding.store.put(id, response);
   }
 }
 

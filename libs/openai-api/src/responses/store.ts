@@ -5,19 +5,26 @@ import type { Conversation } from '../policy';
 const STORE_BYTES = 256 * 2 ** 20;
 const CALLS = 10_000;
 
-/** A response, and the conversation it ends. */
-export interface StoredResponse {
-  resource: object;
-  /** The answer included, instructions left out. */
+/** What a response can go on from. */
+export interface History {
+  /** Instructions left out. */
   conversation: Conversation;
+  /** Ids of the calls in it, whose outputs may follow. */
+  calls: readonly string[];
+}
+
+/** A response, and the conversation it ends, its answer included. */
+export interface StoredResponse extends History {
+  resource: object;
 }
 
 /** Responses that later requests may go on from, in memory: those that were asked for longest ago go first. */
 export class ResponseStore {
   private readonly responses = new LRUCache<string, StoredResponse>({
     maxSize: STORE_BYTES,
-    sizeCalculation: ({ conversation: { messages, images } }) =>
-      images.reduce((sum, image) => sum + image.byteLength, 1_024) + 2 * JSON.stringify(messages).length,
+    sizeCalculation: ({ conversation: { messages, images }, calls }) =>
+      images.reduce((sum, image) => sum + image.byteLength, 1_024) +
+      2 * JSON.stringify([messages, calls]).length,
   });
   /** What was sampled where a computer call was read from it, by the call's id. */
   private readonly calls = new LRUCache<string, string>({ max: CALLS });

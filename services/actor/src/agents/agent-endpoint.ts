@@ -39,7 +39,7 @@ export class AgentEndpoint implements OnApplicationBootstrap, OnModuleDestroy {
   async onApplicationBootstrap(): Promise<void> {
     const { sessions, settings } = this;
     if (sessions === null || settings.endpoint === undefined) return;
-    const { keys, keyFile, ...listens } = settings.endpoint;
+    const { keys, keyFile, sealFile, ...listens } = settings.endpoint;
     const isOpen = keys.length === 0 && isLoopback(listens.host);
     const asked = keys.length > 0 || isOpen ? keys : [keptSecret(keyFile)];
     const besides: DynamicModule = {
@@ -51,6 +51,7 @@ export class AgentEndpoint implements OnApplicationBootstrap, OnModuleDestroy {
       ...listens,
       keys: asked,
       directory: sessions,
+      secret: () => keptSecret(sealFile),
       path: 'sessions/:session',
       besides,
     });

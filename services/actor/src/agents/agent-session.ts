@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { readAction, type Action } from '@ui-rl/actions';
 import { describeError } from '@ui-rl/bus';
-import type { RolloutRequest, Trajectory } from '@ui-rl/contracts';
+import type { RolloutRequest, Task, Trajectory } from '@ui-rl/contracts';
 import {
   Clock,
   EpisodeFailure,
+  goalOf,
   judge,
   Screenshots,
   Stopped,
@@ -100,6 +101,13 @@ export class AgentSession implements ServedPolicy {
     const clock = new Clock('the session', context.plan.episodeTimeoutMs, context.stopping);
     const environment = wish.environment === 'own' ? undefined : await context.open(request, clock);
     return new AgentSession(id, request, context, clock, new Screenshots(context.screenshots), environment);
+  }
+
+  /** With what is to be done as the environment says it, where that is where the task has it from. */
+  get task(): Task {
+    const { request, environment } = this;
+    if (environment === undefined) return request.task;
+    return { ...request.task, description: goalOf(request.task, environment.initialState) };
   }
 
   /** What the agent sees of its environment now; undefined where it brings its own. */

@@ -67,6 +67,7 @@ beforeAll(async () => {
     port: 0,
     keys: [KEY],
     keyFile: '',
+    sealFile: '',
     maxRequests: 8,
     maxBodyBytes: 2 ** 20,
   };

@@ -101,8 +101,8 @@ export class SessionsController {
 }
 
 function described(session: AgentSession, { headers }: IncomingMessage): object {
-  const { id, request, maxTurns, calls } = session;
-  const { task, runId, rolloutId, purpose, seed } = request;
+  const { id, request, task, maxTurns, calls } = session;
+  const { runId, rolloutId, purpose, seed } = request;
   return {
     id,
     object: 'session',

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointName, type PolicyActReply } from '@ui-rl/contracts';
 import OpenAI from 'openai';
+import { ResponsesWS } from 'openai/resources/responses/ws';
+import { register } from 'prom-client';
 import { FIXTURE, LearnerWorld, valueOf } from '../../test/learner-world';
 
 const KEY = 'a-key-for-tests-only';
@@ -26,8 +28,16 @@ beforeAll(async () => {
   world = await LearnerWorld.open();
   runId = await world.startRun(
     // What a prompt shares with others does not change how its numbers are rounded.
-    { deterministic: true },
-    { host: '127.0.0.1', port: 0, keys: [KEY], keyFile: '', maxRequests: 8, maxBodyBytes: 2 ** 20 },
+    { deterministic: true, maxSequence: 256 },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      keys: [KEY],
+      keyFile: '',
+      sealFile: join(world.runsDir, 'policy-seal'),
+      maxRequests: 8,
+      maxBodyBytes: 2 ** 20,
+    },
   );
   client = new OpenAI({ baseURL: world.endpointUrl, apiKey: KEY, maxRetries: 0 });
 });
@@ -140,6 +150,44 @@ it('answers /v1/responses with pictures, and goes on from what it has answered',
     id: first.id,
     output_text: first.output_text,
   });
+});
+
+it('compacts what was said by asking the policy, and goes on from that, also over a WebSocket', async () => {
+  const compacted = await client.responses.compact({
+    model: 'latest',
+    input: [
+      { role: 'user', content: 'Open Settings' },
+      { role: 'assistant', content: 'It is open.' },
+    ],
+  });
+  expect(compacted.output.map(({ type }) => type)).toEqual(['message', 'compaction']);
+  expect(compacted.usage.output_tokens).toBeGreaterThan(0);
+  const connection = new ResponsesWS(client);
+  const ended = new Promise<string>((resolve, reject) => {
+    connection.on('error', reject);
+    connection.on('event', ({ type }) => {
+      if (/completed|incomplete/.test(type)) resolve(type);
+    });
+  });
+  connection.send({
+    type: 'response.create',
+    model: 'latest',
+    max_output_tokens: 2,
+    input: [...(compacted.output as OpenAI.Responses.ResponseInputItem[]), { role: 'user', content: 'On' }],
+  });
+  expect(await ended).toMatch(/^response\./);
+  connection.close();
+});
+
+it('measures how long callers wait for the device and for the first token', async () => {
+  const countOf = async (name: string) => {
+    const text = await register.getSingleMetricAsString(name);
+    return [...text.matchAll(/_count\{[^}]*\} (\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  const names = ['uirl_endpoint_request_queue_time_seconds', 'gen_ai_server_time_to_first_token_seconds'];
+  const before = await Promise.all(names.map(countOf));
+  await client.chat.completions.create({ model: 'latest', messages: said, max_tokens: 1 });
+  expect(await Promise.all(names.map(countOf))).toEqual(before.map((count) => count + 1));
 });
 
 it('says in OpenAI’s form what cannot be', async () => {

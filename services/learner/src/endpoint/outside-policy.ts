@@ -74,7 +74,7 @@ export class OutsidePolicy implements ServedPolicy {
     const { snapshot, model } = await this.find(request.model);
     // From here to the sampler without a pause: weights that were found may be let go after one.
     const sampling = parts.sampler.sample({
-      ...(listener === undefined ? {} : { onToken: tellTokens(parts.tokenizer, listener) }),
+      ...(listener === undefined ? {} : tell(parts.tokenizer, listener)),
       model: snapshot.weights,
       prompt: { chunks: promptChunks(promptTokenIds, prompt.images, parts.imageTokenId) },
       maxTokens: Math.min(request.maxTokens ?? room, room),
@@ -150,6 +150,17 @@ export class OutsidePolicy implements ServedPolicy {
     }
     return { snapshot, model: name === LATEST ? checkpointName({ runId, step: snapshot.step }) : name };
   }
+}
+
+function tell(tokenizer: Tokenizer, listener: AnswerListener): Pick<SamplerRequest, 'onBegin' | 'onToken'> {
+  const tellToken = tellTokens(tokenizer, listener);
+  return {
+    onBegin: () => listener.isRead?.(),
+    onToken: (id, logprob) => {
+      listener.isSampled?.();
+      tellToken(id, logprob);
+    },
+  };
 }
 
 /** Each token when the next one comes: the last of an answer may have to say the rest of a character that was never completed. */

@@ -21,6 +21,7 @@ export abstract class PolicyEndpointSettings implements EndpointSettings {
   readonly port: number;
   readonly keys: string[];
   readonly keyFile: string;
+  readonly sealFile: string;
   readonly maxRequests: number;
   readonly maxBodyBytes: number;
 }
@@ -50,10 +51,11 @@ export class PolicyEndpoint implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { keys, keyFile, ...settings } = this.settings;
+    const { keys, keyFile, sealFile, ...settings } = this.settings;
     const isOpen = keys.length === 0 && isLoopback(settings.host);
     const asked = keys.length > 0 || isOpen ? keys : [keptSecret(keyFile)];
-    this.endpoint = await openEndpoint({ ...settings, keys: asked, directory: this.served });
+    const secret = () => keptSecret(sealFile);
+    this.endpoint = await openEndpoint({ ...settings, keys: asked, directory: this.served, secret });
     const generated = keys.length > 0 ? 'one of POLICY_API_KEYS' : `the key in ${keyFile}`;
     const how = isOpen ? '' : `; it asks for ${generated}`;
     this.logger.log(`the policy answers OpenAI's API at ${this.endpoint.url}/v1${how}`);
