@@ -147,9 +147,10 @@ export class DeviceWorker {
   private async sample({ id, ...request }: WorkerSampleRequest, tell?: Tell): Promise<GenerationResult> {
     const caller = new AbortController();
     this.sampling.set(id, caller);
+    const onBegin = tell && ((): void => tell(null));
     const onToken = tell && ((token: number, logprob: number): void => tell([token, logprob]));
     try {
-      return await this.generate({ ...request, onToken }, caller.signal);
+      return await this.generate({ ...request, onBegin, onToken }, caller.signal);
     } finally {
       this.sampling.delete(id);
     }

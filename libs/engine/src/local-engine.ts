@@ -89,16 +89,22 @@ export class LocalEngine implements Engine {
   }
 
   /** From the weights that have the name when the images of the prompt are ready: the digest says which. */
-  async sample({ signal, onToken, ...request }: SampleRequest): Promise<SampleResult> {
+  async sample({ signal, onBegin, onToken, ...request }: SampleRequest): Promise<SampleResult> {
     const id = this.nextSample++;
     const prompt = this.inputs.resolve(request.prompt);
-    const tell =
-      onToken && ((event: unknown): void => onToken(...(event as [token: number, logprob: number])));
+    const isTold = onBegin !== undefined || onToken !== undefined;
+    const tell = (event: unknown): void => {
+      if (event === null) onBegin?.();
+      else onToken?.(...(event as [token: number, logprob: number]));
+    };
     const ready = prompt.then((resolved) => {
       signal?.throwIfAborted();
       return { ...request, prompt: resolved, id };
     });
-    const preparing = { model: request.model, posted: this.post<SampleResult>('sample', ready, tell) };
+    const preparing = {
+      model: request.model,
+      posted: this.post<SampleResult>('sample', ready, isTold ? tell : undefined),
+    };
     this.preparing.add(preparing);
     const { reply } = await preparing.posted.finally(() => this.preparing.delete(preparing));
     return signal === undefined ? reply : this.untilAborted(reply, id, signal);

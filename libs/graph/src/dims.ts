@@ -10,6 +10,8 @@ export type Dim = number | string;
 type Polynomial = ReadonlyMap<string, number>;
 
 const parsed = new Map<string, Polynomial>();
+/** first factor → second → product: the shapes of a graph hold the same few extents again and again */
+const products = new Map<Dim, Map<Dim, Dim>>();
 
 function parse(dim: Dim): Polynomial {
   if (typeof dim === 'number') return new Map(dim === 0 ? [] : [['', dim]]);
@@ -69,6 +71,14 @@ export function addDims(a: Dim, b: Dim): Dim {
 
 export function mulDims(a: Dim, b: Dim): Dim {
   if (typeof a === 'number' && typeof b === 'number') return a * b;
+  let ofFirst = products.get(a);
+  if (ofFirst === undefined) products.set(a, (ofFirst = new Map()));
+  let product = ofFirst.get(b);
+  if (product === undefined) ofFirst.set(b, (product = multiplied(a, b)));
+  return product;
+}
+
+function multiplied(a: Dim, b: Dim): Dim {
   const product = new Map<string, number>();
   for (const [ka, ca] of parse(a)) {
     for (const [kb, cb] of parse(b)) {

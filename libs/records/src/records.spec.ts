@@ -1,7 +1,8 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunEvent, RunPhase, Trajectory } from '@ui-rl/contracts';
+import { getMetadataStorage } from 'class-validator';
+import { encodeKeptTokens, Turn, type RunEvent, type RunPhase, type Trajectory } from '@ui-rl/contracts';
 import { startPostgres } from '@ui-rl/testkit';
 import {
   type Database,
@@ -10,6 +11,7 @@ import {
   findRun,
   listEpisodes,
   listRuns,
+  listTrajectories,
   migrate,
   openDatabase,
   pendingMigrations,
@@ -75,6 +77,12 @@ function trajectory(id: string, changes: Partial<Trajectory> = {}, version = 3):
     finishedAt: '2026-11-20T10:15:02.000Z',
     ...changes,
   };
+}
+
+/** Those that its messages are checked for. */
+function fieldsOf(type: new () => object): string[] {
+  const checks = getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
+  return [...new Set(checks.map(({ propertyName }) => propertyName))].toSorted();
 }
 
 function keyed(event: Omit<RunEvent, 'runId' | 'at'> & { at?: string }, key: string) {
@@ -185,6 +193,23 @@ describe.each(backends)('records on %s', (_name, start) => {
       rewards: { near: 0.25, done: 0.5 },
       turns: [{ actions, reward: 0.25, rewards: { near: 0.25 }, policySpans }],
     });
+    await database.dataSource.query(`DELETE FROM runs`);
+  });
+
+  test('an episode is given back as it was published, so that it can be trained', async () => {
+    const published = trajectory('r-whole', { finalScreenshot: 'b'.repeat(64), finalState: { on: true } });
+    Object.assign(published.turns[0], {
+      keptTokens: encodeKeptTokens([[3, 4, 9], []]),
+      policySpans: [7, 8].map((version) => ({ version, digest: `d${version}`, tokens: 1 })),
+      parseError: 'half an action',
+      reward: 0.25,
+      rewards: { near: 0.25 },
+    });
+    // Every field that a turn may have.
+    expect(Object.keys(published.turns[0]).toSorted()).toEqual(fieldsOf(Turn));
+    await recordAll([published]);
+    const { trajectories } = await listTrajectories(database.dataSource, { runId: RUN });
+    expect(trajectories).toEqual([published]);
     await database.dataSource.query(`DELETE FROM runs`);
   });
 

@@ -73,6 +73,7 @@ export function turnRows(source: Trajectory): TurnEntity[] {
     imageTokens: turn.imageTokens,
     tokenIds: turn.tokenIds,
     logprobs: turn.logprobs,
+    keptTokens: storable(turn.keptTokens ?? null),
     temperature: turn.temperature,
     policyVersion: turn.policyVersion,
     adapterDigest: turn.adapterDigest,

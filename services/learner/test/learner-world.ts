@@ -229,6 +229,12 @@ export class LearnerWorld {
     if (failure !== undefined) throw failure as Error;
   }
 
+  /** Waits for what would have ended the learner's process. */
+  async failure(): Promise<unknown> {
+    await eventually('the learner to fail', () => this.failures.length > 0, 30_000);
+    return this.quit().catch((error: unknown) => error);
+  }
+
   /** A run whose training has begun, and its learner. */
   async startRun(changes: Partial<LearnerOptions> = {}, endpoint?: EndpointSettings): Promise<string> {
     const { bus } = this;

@@ -8,7 +8,7 @@ const STD_EPSILON = 1e-6;
 
 export class GigpoOptions {
   @Doc(
-    'how much a turn is compared with other turns from the same screen, beside the comparison of whole episodes',
+    'how much a turn is compared with other turns from the same screen, beside the comparison of whole episodes; biased where the policy decides when to stop, the more the smaller its groups: 0 there, or ppo with a critic',
   )
   @Min(0)
   step_weight = 1;
@@ -26,7 +26,9 @@ export class GigpoOptions {
 /**
  * Group-in-group policy optimization, Feng et al. 2025 (arXiv:2505.10978), eq. 3 to 8: the episode's return among those of its group, plus
  * step_weight times the discounted return from a turn on among those of all turns of the group that saw the same screenshot, pixel by
- * pixel. A turn whose screenshot nobody else saw has nothing to be compared with: 0.
+ * pixel. A turn whose screenshot nobody else saw has nothing to be compared with: 0. So screens that few episodes of a group come to count
+ * less than others, and where the policy decides itself how far it goes, what it is taught leans towards stopping early; comparing whole
+ * episodes alone (step_weight 0) or with a critic does not.
  */
 export const gigpo: AdvantageComponent<GigpoOptions> = {
   kind: 'advantage',

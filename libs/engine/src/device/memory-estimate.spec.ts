@@ -36,6 +36,17 @@ test('what depends on the run grows with it', () => {
   expect(estimate(id, { lora: low }).adapter).toBe(small.adapter / 4);
 });
 
+test('a critic adds an adapter and a head of its own, and no copy of the weights', () => {
+  const family = familyOf(knownConfig('Qwen/Qwen2-VL-2B-Instruct'), 'Qwen/Qwen2-VL-2B-Instruct');
+  const small = estimate('Qwen/Qwen2-VL-2B-Instruct');
+  // Weights, gradients and moments of 1,536 numbers and a bias.
+  const head = 7 * 4 * (family.shape.hiddenSize + 1);
+  const own = small.critic - small.adapter - head;
+  expect(own).toBeGreaterThan(0);
+  expect(own).toBeLessThan(100e6);
+  expect(estimate('Qwen/Qwen2-VL-2B-Instruct', { weightBytes: 8e9 }).critic).toBe(small.critic);
+});
+
 test('weights of a small model are mapped from a copy in float32, those of a large one as they are stored', () => {
   const id = 'HuggingFaceTB/SmolVLM-256M-Instruct';
   const parameters = 256_484_928;

@@ -6,6 +6,7 @@ import {
   loraParameters,
   Parameters,
   predictingNext,
+  valueHeadParameters,
   WeightStore,
   type Family,
   type LoraPlan,
@@ -54,6 +55,8 @@ export interface MemoryEstimate {
   process: number;
   /** all but the mapped weights */
   privateBytes: number;
+  /** what a critic with such an adapter adds: it reads the same frozen weights, so that nothing but the adapter and its head is its own */
+  critic: number;
 }
 
 const FLOAT = 4;
@@ -64,6 +67,9 @@ const CONVERTED_COPIES = 5;
 const ADAPTER_COPIES = 7;
 /** A process that has loaded a model of a few megabytes. */
 const PROCESS_BYTES = 250e6;
+/** One that gives values, one that trains. */
+const CRITIC_SESSIONS = 2;
+const CRITIC_BYTES = 50e6;
 /** Of a sequence, the tokens that are trained. */
 const ANSWER_SHARE = 1 / 8;
 /** What a training pass holds at most, derivatives included, as a multiple of the results of its forward pass. */
@@ -84,7 +90,7 @@ export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
   const { family, lora, weightBytes, halfParameters, rows, sequence } = question;
   const { layers, kvHeads, headDim } = family.shape;
   const tokenBytes = layers * kvHeads * headDim * 2 * FLOAT;
-  const adapted = loraParameters(lora).reduce((sum, { shape }) => sum + shape[0] * shape[1], 0);
+  const adapted = parametersOf(loraParameters(lora));
   const training = trainingBytes(family, lora, sequence);
   const converted = isHeldAsFloat32(family) ? halfParameters : 0;
   const parts = {
@@ -104,7 +110,17 @@ export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
     kvCachePerThousandTokens: 1_000 * tokenBytes,
     layerByLayer: training.layerByLayer,
     privateBytes: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0),
+    critic: criticBytes(family, adapted, converted),
   };
+}
+
+function criticBytes(family: Family, adapted: number, converted: number): number {
+  const trained = adapted + parametersOf(valueHeadParameters(family.shape));
+  return CRITIC_BYTES + FLOAT * (ADAPTER_COPIES * trained + CRITIC_SESSIONS * converted);
+}
+
+function parametersOf(tensors: readonly { shape: readonly number[] }[]): number {
+  return tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
 }
 
 /** Of the largest pass over rows of that length: all activations, or one layer's and what goes from layer to layer. */

@@ -173,6 +173,7 @@ export class Lane {
       const source = this.rows.findIndex((row) => !row.isMixed && row.job.promptKey === job.promptKey);
       if (source < 0 || !this.canShare(job)) continue;
       this.waiting.take([job]);
+      job.request.onBegin?.();
       try {
         this.addShared(job, source);
       } catch (error) {
@@ -244,6 +245,7 @@ export class Lane {
       readings.push(reading);
     }
     this.waiting.take(readings.map(({ job }) => job));
+    for (const { job } of readings) job.request.onBegin?.();
     return readings;
   }
 

@@ -11,6 +11,11 @@ export class DropoutSeeds {
 
   constructor(private readonly seed: number) {}
 
+  /** The next pass is the first over its weights: those of a checkpoint, over which there may have been passes before. */
+  restart(): void {
+    this.version = -1;
+  }
+
   /** The seed of the next pass over weights of that version. */
   next(version: number): number {
     this.pass = version === this.version ? this.pass + 1 : 0;

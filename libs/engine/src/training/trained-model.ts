@@ -82,6 +82,7 @@ export class TrainedModel {
     if (saved === undefined) this.optimizer.reset();
     else this.optimizer.restore(weights, saved);
     await this.discardGradients();
+    this.dropoutSeeds.restart();
     this.newest = weights;
   }
 

@@ -27,6 +27,10 @@ export class TurnEntity {
   @Column({ type: 'double precision', array: true })
   logprobs: number[];
 
+  /** What the distribution of each token was cut to, see `encodeKeptTokens` of contracts; null where none was. */
+  @Column({ name: 'kept_tokens', type: 'text', nullable: true })
+  keptTokens: string | null;
+
   @Column({ type: 'double precision' })
   temperature: number;
 

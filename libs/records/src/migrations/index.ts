@@ -3,6 +3,7 @@ import { TurnsWithSeveralActions1795305600000 } from './1795305600000-turns-with
 import { RunsWithConfiguration1795320000000 } from './1795320000000-runs-with-configuration';
 import { EvaluationsWithoutRate1795330000000 } from './1795330000000-evaluations-without-rate';
 import { TurnsWithPolicySpans1795340000000 } from './1795340000000-turns-with-policy-spans';
+import { TurnsWithKeptTokens1795400000000 } from './1795400000000-turns-with-kept-tokens';
 
 /** In order; a new one goes to the end. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   RunsWithConfiguration1795320000000,
   EvaluationsWithoutRate1795330000000,
   TurnsWithPolicySpans1795340000000,
+  TurnsWithKeptTokens1795400000000,
 ];

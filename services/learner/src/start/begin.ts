@@ -8,7 +8,7 @@ import type { Training } from './training';
 /** Loads the newest weights, or keeps those the run begins with; serves them, and reports where the run stands. */
 export async function begin(
   parts: Resumed &
-    Omit<Training, 'intake' | 'lost' | 'stragglers'> &
+    Pick<Training, 'demand' | 'reports' | 'durable'> &
     Pick<Machinery, 'models'> & {
       weights: PolicyWeights;
       trackers: Trackers;
@@ -16,7 +16,7 @@ export async function begin(
       loadFrom: (() => Promise<string>) | undefined;
     },
 ): Promise<void> {
-  const { checkpoints, state, progress, models, weights, trackers, demand, reports, loop } = parts;
+  const { checkpoints, state, progress, models, weights, trackers, demand, reports, durable } = parts;
   const { step } = progress;
   if (state !== undefined) {
     await models.restore(checkpoints.folder.pathOf(step), { optimizer: !progress.renewsOptimizer });
@@ -25,7 +25,7 @@ export async function begin(
   }
   const { digest } = await weights.publish(step);
   progress.produced(step, digest);
-  if (state === undefined) await loop.save();
+  if (state === undefined) await durable.save();
   else await checkpoints.publish(step);
   await weights.activate(step, digest);
   await trackers.resume(step);

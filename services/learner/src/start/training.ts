@@ -10,6 +10,7 @@ import { EpisodeLog } from '../tracking/episode-log';
 import { Trackers } from '../tracking/trackers';
 import type { Algorithm } from '../training/algorithm';
 import { BatchTrainer } from '../training/batch-trainer';
+import { DurableSteps } from '../training/durable-steps';
 import { GroupDemand } from '../training/group-demand';
 import { StepReports } from '../training/step-reports';
 import { WarmStart } from '../training/stored/warm-start';
@@ -24,6 +25,7 @@ export interface Training {
   intake: EpisodeIntake;
   demand: GroupDemand;
   reports: StepReports;
+  durable: DurableSteps;
   loop: TrainingLoop;
   lost: LostEpisodes;
   stragglers: Stragglers;
@@ -81,10 +83,20 @@ export function trainingOf(
     }),
     keepsCheckpoint: (step) => keepsCheckpoint(options, step),
   });
+  const durable = new DurableSteps({
+    lease,
+    models,
+    progress,
+    weights,
+    checkpoints,
+    demand,
+    reports,
+    warnings,
+  });
   const loop = new TrainingLoop({
     ...{
       lease,
-      models,
+      durable,
       options,
       algorithm,
       buffer,
@@ -104,7 +116,7 @@ export function trainingOf(
     ...{ runId, bus, options, buffer, progress, warnings },
     isOver: () => loop.finished,
   });
-  return { intake, demand, reports, loop, lost, stragglers };
+  return { intake, demand, reports, durable, loop, lost, stragglers };
 }
 
 function warmStartOf(

@@ -17,6 +17,7 @@ function loopOver(buffer: GroupBuffer): { loop: TrainingLoop; trained: () => boo
     progress: new Progress('run', { name: 'model' }),
     weights: { current: { digest: 'none' } },
     trainer: { train },
+    durable: { restore: () => Promise.reject(new Error('far enough')) },
     demand: { requestReplacements: () => Promise.resolve() },
   };
   return { loop: new TrainingLoop(parts as unknown as TrainingLoopParts), trained: () => reached };

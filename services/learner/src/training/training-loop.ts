@@ -1,9 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { BusError, describeError, UnacceptableMessage, type Lease } from '@ui-rl/bus';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
-import type { RunModels } from '../checkpoints/run-models';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
-import { IndexSet } from '../episodes/index-set';
 import type { Group, GroupBuffer } from '../episodes/groups';
 import type { Stragglers } from '../episodes/stragglers';
 import { nameOf, type TaskHealth } from '../episodes/task-health';
@@ -13,19 +11,15 @@ import { traceStep } from '../tracking/step-traces';
 import type { RunWarnings } from '../warnings';
 import type { Algorithm } from './algorithm';
 import type { BatchResult, BatchTrainer } from './batch-trainer';
-import { whileDiskIsFull } from './disk-full';
+import type { DurableSteps } from './durable-steps';
 import { experienceOf } from './experience';
 import type { GroupDemand } from './group-demand';
 import { hasLearningSignal } from './learning-signal';
 import type { Progress } from './progress';
 import { stalenessMetrics, tokensOf, type StalenessBound } from './staleness';
 import { environmentMetrics } from './step-metrics';
-import { filesOfCarried } from './stored/kept-episodes';
 import type { WarmStart } from './stored/warm-start';
 import type { StepReports } from './step-reports';
-
-/** Newest checkpoints that are kept, whatever their step: a running evaluation may use one. */
-const KEPT_NEWEST = 3;
 
 /** Batches in a row that could not be trained after which the run has failed: it would go on like that. */
 const MAX_REFUSED_BATCHES = 3;
@@ -37,7 +31,7 @@ export class Untrainable extends Error {
 
 export interface TrainingLoopParts {
   lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
-  models: RunModels;
+  durable: DurableSteps;
   options: LearnerOptions;
   algorithm: Algorithm;
   buffer: GroupBuffer;
@@ -64,8 +58,7 @@ export class TrainingLoop {
   private running: Promise<void> | undefined;
   private advanceRequested = false;
   private finishing: Promise<void> | undefined;
-  /** When the last step was durable, and when what followed it was done. */
-  private lastStepEnded = performance.now();
+  /** When what followed the last step was done. */
   private idleSince = performance.now();
   /** Batches in a row that could not be trained. */
   private refused = 0;
@@ -119,23 +112,6 @@ export class TrainingLoop {
     buffer.close();
   }
 
-  /** Saves weights, optimizer and progress under the present step, for this machine and others. */
-  async save(): Promise<{ uploadMs: number }> {
-    const { models, checkpoints, progress, warnings, lease } = this.parts;
-    const { dir: folder } = checkpoints.folder;
-    const files = {
-      'state.json': `${JSON.stringify(progress.toState(lease.epoch), null, 2)}\n`,
-      ...filesOfCarried(progress.carried),
-    };
-    await whileDiskIsFull(warnings, folder, () =>
-      checkpoints.save(progress.step, (dir) => models.save(dir, files)),
-    );
-    progress.failed = new IndexSet();
-    const began = performance.now();
-    await whileDiskIsFull(warnings, folder, () => checkpoints.publish(progress.step));
-    return { uploadMs: performance.now() - began };
-  }
-
   private async run(): Promise<void> {
     // `running` is this promise before it can end.
     await Promise.resolve();
@@ -163,11 +139,11 @@ export class TrainingLoop {
 
   /** The steps on stored episodes that are left. */
   private async warmUp(): Promise<void> {
-    const { progress, models, warmStart } = this.parts;
+    const { progress, durable, warmStart } = this.parts;
     if (warmStart === undefined || !progress.isWarmingUp) return;
     while (progress.isWarmingUp && !this.finished) await this.trainStored(warmStart);
     if (progress.renewsOptimizer) {
-      await models.restore(this.newestCheckpoint, { optimizer: false });
+      await durable.restore({ optimizer: false });
     }
     this.idleSince = performance.now();
   }
@@ -178,8 +154,8 @@ export class TrainingLoop {
       .train(progress.step, weights.current.digest)
       .catch((error: unknown) => this.refuseStored(error));
     this.reach(digest, tokens);
-    await this.commit(digest, rolloutIds, { ...metrics, 'progress/batch': progress.step });
-    await this.report();
+    await this.parts.durable.commit(digest, rolloutIds, { ...metrics, 'progress/batch': progress.step });
+    await this.parts.durable.report();
     const loss = metrics['optim/loss'] ?? 0;
     this.logger.log(`warm start, step ${progress.step} of ${warmStart.steps}: loss ${loss.toFixed(4)}`);
   }
@@ -187,13 +163,8 @@ export class TrainingLoop {
   /** @throws Untrainable unless another process may go on */
   private async refuseStored(error: unknown): Promise<never> {
     if (isBeyondBatch(error) || isOfSystem(error)) throw error;
-    await this.restoreWeights();
+    await this.parts.durable.restore();
     throw new Untrainable(`the warm start cannot go on: ${describeError(error)}`, { cause: error });
-  }
-
-  private get newestCheckpoint(): string {
-    const { checkpoints, progress } = this.parts;
-    return checkpoints.folder.pathOf(progress.step);
   }
 
   /**
@@ -302,37 +273,10 @@ export class TrainingLoop {
     );
     const waitedMs = began - this.idleSince;
     metrics['time/waiting_for_episodes'] = waitedMs / 1000;
-    const checkpointMs = await this.commit(trained.digest, rolloutIds, metrics);
+    const checkpointMs = await this.parts.durable.commit(trained.digest, rolloutIds, metrics);
     metrics['idle_ratio/learner'] = waitedMs / 1000 / metrics['time/total'];
     await this.conclude(plan, checkpointMs);
     this.idleSince = performance.now();
-  }
-
-  /**
-   * Saves and serves what a step has reached, and asks for what the next one needs.
-   * @param digest of the weights now
-   * @param metrics get the times of all this
-   * @returns ms it took
-   */
-  private async commit(
-    digest: string,
-    rolloutIds: string[],
-    metrics: Record<string, number>,
-  ): Promise<number> {
-    const { progress, weights, demand, lease } = this.parts;
-    const began = performance.now();
-    progress.lastStep = { epoch: lease.epoch, rolloutIds, metrics };
-    await weights.publish(progress.step);
-    const { uploadMs } = await this.save();
-    await lease.confirm();
-    await weights.activate(progress.step, digest);
-    await demand.announce();
-    const ended = performance.now();
-    metrics['time/checkpoint'] = (ended - began) / 1000;
-    metrics['time/upload'] = uploadMs / 1000;
-    metrics['time/total'] = (ended - this.lastStepEnded) / 1000;
-    this.lastStepEnded = ended;
-    return ended - began;
   }
 
   /** Undefined where the batch cannot be trained; its episodes are dead letters then. */
@@ -344,16 +288,10 @@ export class TrainingLoop {
       return trained;
     } catch (error) {
       if (isBeyondBatch(error)) throw error;
-      await this.restoreWeights();
+      await this.parts.durable.restore();
       await this.refuse(groups, error);
       return undefined;
     }
-  }
-
-  /** As before the batch, whose first optimizer steps may have been taken. Rejects where the engine itself is broken. */
-  private async restoreWeights(): Promise<void> {
-    const { models, progress } = this.parts;
-    await models.restore(this.newestCheckpoint, { optimizer: !progress.renewsOptimizer });
   }
 
   /** Makes dead letters of a batch that cannot be trained. @throws Untrainable where that goes on and on */
@@ -423,22 +361,12 @@ export class TrainingLoop {
     return { ...metrics, 'async/tokens_masked': masked, 'async/groups_too_old': this.tooOld.groups };
   }
 
-  /** The step is durable: reports it, lets what it was trained on go, and deletes checkpoints that are not kept. */
-  private async report(settle: () => void = () => undefined): Promise<void> {
-    const { reports, checkpoints, lease } = this.parts;
-    await lease.ensure();
-    await reports.trackLastStep(new Date().toISOString());
-    await reports.publishLastStep();
-    settle();
-    await checkpoints.prune(KEPT_NEWEST);
-  }
-
   /** The step is durable: reports it and acknowledges its episodes. */
   private async conclude(plan: BatchPlan, checkpointMs: number): Promise<void> {
     const { buffer, progress, reports } = this.parts;
     const { step, lastStep } = progress;
     const settled = [...plan.kept, ...plan.replaced];
-    await this.report(() => {
+    await this.parts.durable.report(() => {
       reports.logEpisodes(plan.kept);
       buffer.settle(settled);
     });

@@ -117,22 +117,30 @@ it('prefers the better episode of each start to the worse one, and may end the r
   expect(await world.bus.runs.policy(runId)).toMatchObject({ version: 8, groupsRequested: 0 });
 });
 
+const DETERMINISTIC: Partial<LearnerOptions> = {
+  ...{ deterministic: true, keepEvery: [1] },
+  trainable: {
+    mode: 'lora',
+    lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0.2, vision: false, rslora: false },
+  },
+};
+
+/** Begins a run, and ends its learner as soon as these steps are reached; another one goes on. */
+async function startTorn(options: Partial<LearnerOptions>, stops: readonly number[]): Promise<string> {
+  const runId = await world.startRun(options);
+  for (const stop of stops) {
+    const isThere = async () => ((await world.version(runId)) ?? 0) >= stop;
+    await eventually(`step ${stop}`, isThere, 60_000);
+    await world.quit();
+    await world.begin(runId, world.optionsWith(options));
+  }
+  return runId;
+}
+
 it('gives the same weights step by step, wherever its process ended', async () => {
-  const options: Partial<LearnerOptions> = {
-    ...{ warmStart: warmStart(), deterministic: true, keepEvery: [1], maxSteps: 1 },
-    trainable: {
-      mode: 'lora',
-      lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0.2, vision: false, rslora: false },
-    },
-  };
+  const options = { ...DETERMINISTIC, warmStart: warmStart(), maxSteps: 1 };
   const train = async (stops: readonly number[]): Promise<string[]> => {
-    const runId = await world.startRun(options);
-    for (const stop of stops) {
-      const isThere = async () => ((await world.version(runId)) ?? 0) >= stop;
-      await eventually(`step ${stop}`, isThere, 60_000);
-      await world.quit();
-      await world.begin(runId, world.optionsWith(options));
-    }
+    const runId = await startTorn(options, stops);
     await world.requested(runId, 2);
     const answers = async () => (await world.act(runId, 'ready/0')).ok;
     await eventually('an answer', answers, 60_000);
@@ -147,4 +155,18 @@ it('gives the same weights step by step, wherever its process ended', async () =
   expect(new Set(calm).size).toBe(8);
   // In the middle, and between the warm start and what follows it.
   expect(await train([2, 6])).toEqual(calm);
+}, 180_000);
+
+it('gives the same weights over pairs, too', async () => {
+  const pairs = warmStart({ loss: { name: 'dpo', beta: 0.5 }, steps: 4, only: true });
+  const train = async (stops: readonly number[]): Promise<string[]> => {
+    const runId = await startTorn({ ...DETERMINISTIC, warmStart: pairs }, stops);
+    await ended(runId);
+    const found = await digests(runId);
+    await world.quit();
+    return found;
+  };
+  const calm = await train([]);
+  expect(new Set(calm).size).toBe(5);
+  expect(await train([1, 3])).toEqual(calm);
 }, 180_000);

@@ -1,0 +1,92 @@
+import type { Lease } from '@ui-rl/bus';
+import type { CheckpointStore } from '../checkpoints/checkpoint-store';
+import type { RunModels } from '../checkpoints/run-models';
+import { IndexSet } from '../episodes/index-set';
+import type { PolicyWeights } from '../policy/policy-weights';
+import type { RunWarnings } from '../warnings';
+import { whileDiskIsFull } from './disk-full';
+import type { GroupDemand } from './group-demand';
+import type { Progress } from './progress';
+import { filesOfCarried } from './stored/kept-episodes';
+import type { StepReports } from './step-reports';
+
+/** Newest checkpoints that are kept, whatever their step: a running evaluation may use one. */
+const KEPT_NEWEST = 3;
+
+export interface DurableStepsParts {
+  lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
+  models: RunModels;
+  progress: Progress;
+  weights: PolicyWeights;
+  checkpoints: CheckpointStore;
+  demand: GroupDemand;
+  reports: StepReports;
+  warnings: RunWarnings;
+}
+
+/**
+ * Makes steps durable, in the order in which each happens once: saved and uploaded, then served, then reported. A learner that another
+ * one has taken over from gets no further than to a saved step that nobody is told of.
+ */
+export class DurableSteps {
+  /** When the last step was durable. */
+  private lastStepEnded = performance.now();
+
+  constructor(private readonly parts: DurableStepsParts) {}
+
+  /** Saves weights, optimizer and progress under the present step, for this machine and others. */
+  async save(): Promise<{ uploadMs: number }> {
+    const { models, checkpoints, progress, warnings, lease } = this.parts;
+    const { dir: folder } = checkpoints.folder;
+    const files = {
+      'state.json': `${JSON.stringify(progress.toState(lease.epoch), null, 2)}\n`,
+      ...filesOfCarried(progress.carried),
+    };
+    await whileDiskIsFull(warnings, folder, () =>
+      checkpoints.save(progress.step, (dir) => models.save(dir, files)),
+    );
+    progress.failed = new IndexSet();
+    const began = performance.now();
+    await whileDiskIsFull(warnings, folder, () => checkpoints.publish(progress.step));
+    return { uploadMs: performance.now() - began };
+  }
+
+  /**
+   * Saves and serves what a step has reached, and asks for what the next one needs.
+   * @param digest of the weights now
+   * @param metrics get the times of all this
+   * @returns ms it took
+   */
+  async commit(digest: string, rolloutIds: string[], metrics: Record<string, number>): Promise<number> {
+    const { progress, weights, demand, lease } = this.parts;
+    const began = performance.now();
+    progress.lastStep = { epoch: lease.epoch, rolloutIds, metrics };
+    await weights.publish(progress.step);
+    const { uploadMs } = await this.save();
+    await lease.confirm();
+    await weights.activate(progress.step, digest);
+    await demand.announce();
+    const ended = performance.now();
+    metrics['time/checkpoint'] = (ended - began) / 1000;
+    metrics['time/upload'] = uploadMs / 1000;
+    metrics['time/total'] = (ended - this.lastStepEnded) / 1000;
+    this.lastStepEnded = ended;
+    return ended - began;
+  }
+
+  /** As after the last step: a batch's first optimizer steps may have been taken since. Rejects where the engine itself is broken. */
+  async restore({ optimizer = !this.parts.progress.renewsOptimizer } = {}): Promise<void> {
+    const { models, checkpoints, progress } = this.parts;
+    await models.restore(checkpoints.folder.pathOf(progress.step), { optimizer });
+  }
+
+  /** The step is durable: reports it, lets what it was trained on go, and deletes checkpoints that are not kept. */
+  async report(settle: () => void = () => undefined): Promise<void> {
+    const { reports, checkpoints, lease } = this.parts;
+    await lease.ensure();
+    await reports.trackLastStep(new Date().toISOString());
+    await reports.publishLastStep();
+    settle();
+    await checkpoints.prune(KEPT_NEWEST);
+  }
+}

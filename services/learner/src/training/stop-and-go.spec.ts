@@ -1,0 +1,290 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Trajectory, Turn } from '@ui-rl/contracts';
+import {
+  loadComponents,
+  type ComponentKind,
+  type ComponentRegistry,
+  type Engine,
+  type TrainedModel,
+} from '@ui-rl/plugin-kit';
+import { makeRollout, makeTask } from '@ui-rl/testkit';
+import { groupOf, turnOf } from '../../test/groups';
+import { WITH_CRITIC } from '../../test/with-critic';
+import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
+import { makeAlgorithm, type AlgorithmOptions } from './algorithm';
+import { BatchTrainer } from './batch-trainer';
+import { filesOfCarried, NOTHING_CARRIED, readCarried, type Carried } from './stored/kept-episodes';
+
+const MODEL = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
+const STEPS = 3;
+/** sha256 of two screens. */
+const [HOME, SETTINGS] = ['a', 'b'].map((digit) => digit.repeat(64));
+const WITH_MOMENTUM = 'sgd with momentum';
+const WITH_BUFFER = 'rejection sampling with a buffer';
+
+const LORA = {
+  mode: 'lora' as const,
+  // Seeds of dropout go on, too.
+  lora: { rank: 2, alpha: 4, targets: 'all-linear', dropout: 0.1, vision: false, rslora: false },
+};
+
+const USUAL: AlgorithmOptions = {
+  advantage: { name: 'grpo' },
+  loss: { name: 'importance_sampling' },
+  regularizers: [],
+  klPenaltyCoef: 0,
+  computePostKl: false,
+  correction: { name: 'none' },
+  optimizer: { name: 'adamw' },
+  schedule: { name: 'constant' },
+  aggregation: 'token-mean',
+  learningRate: 1e-2,
+  maxGradNorm: 1,
+  // Ratios of the second are no longer 1.
+  substeps: 2,
+  minibatches: 1,
+};
+
+/** What each algorithm is usually trained with; every component that takes part in training has a case. */
+const CASES: Readonly<Record<string, Partial<AlgorithmOptions>>> = {
+  grpo: {},
+  'dr. grpo': {
+    advantage: { name: 'dr_grpo' },
+    loss: { name: 'ppo', clip_low: 0.2, clip_high: 0.28, dual_clip: 3 },
+    aggregation: 'constant',
+    constantTokens: 16,
+  },
+  rloo: { advantage: { name: 'rloo' }, regularizers: [{ name: 'kl', coef: 0.1 }] },
+  'reinforce++': {
+    advantage: { name: 'reinforce_plus_plus' },
+    loss: { name: 'ppo' },
+    klPenaltyCoef: 0.1,
+    computePostKl: true,
+    minibatches: 2,
+  },
+  gigpo: { advantage: { name: 'gigpo' }, loss: { name: 'ppo' } },
+  'ppo with a critic': { ...WITH_CRITIC, critic: { ...WITH_CRITIC.critic, warmupSteps: 1 } },
+  [WITH_BUFFER]: {
+    advantage: {
+      ...{ name: 'rejection_sampling', weight_by_success_rate: true, buffer_size: 4, buffer_episodes: 1 },
+    },
+    loss: { name: 'cross_entropy' },
+    substeps: 1,
+  },
+  cispo: { loss: { name: 'cispo' }, aggregation: 'sequence-mean' },
+  gspo: { loss: { name: 'gspo' } },
+  dro: { loss: { name: 'dro' } },
+  dppo: { loss: { name: 'dppo', divergence: 'tv' } },
+  dpo: { loss: { name: 'dpo' } },
+  'truncated importance sampling': { correction: { name: 'tis' } },
+  'masked importance sampling': { correction: { name: 'mis', importance_ratio_of: 'turn-mean' } },
+  'a bonus for entropy': { regularizers: [{ name: 'entropy', coef: 0.01 }] },
+  'a penalty for long answers': { overlong: { maxTokens: 6, buffer: 4, penalty: 1 } },
+  [WITH_MOMENTUM]: { optimizer: { name: 'sgd', momentum: 0.9, nesterov: true } },
+  muon: { optimizer: { name: 'muon' } },
+  'a learning rate that rises and falls along a line': { schedule: { name: 'linear', warmup_steps: 1 } },
+  'a learning rate that falls along a cosine': { schedule: { name: 'cosine' } },
+};
+
+let dir: string;
+let components: ComponentRegistry;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'stop-and-go-'));
+  components = await loadComponents({ packages: [] });
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+interface Trained {
+  /** Of the weights after the step, of all models. */
+  digests: string[];
+  /** What was sampled for the next step before this one was trained: a step late, as stragglers are. */
+  late: Partial<Trajectory>[];
+}
+
+/** The engine of one learner, and the folder of its checkpoints. */
+class Machine {
+  private constructor(
+    readonly engine: Engine,
+    readonly dir: string,
+  ) {}
+
+  /** The checkpoint with which runs begin. */
+  get beginning(): string {
+    return join(this.dir, 'beginning');
+  }
+
+  static async start(name: string, trainable: TrainedModel['trainable']): Promise<Machine> {
+    const engine = await components.create(
+      'engine',
+      { name: 'local', device: 'cpu', threads: 1 },
+      {
+        modelDir: MODEL,
+        models: [
+          { name: POLICY, role: 'policy', trainable },
+          { name: CRITIC, role: 'critic', trainable: LORA },
+        ],
+        maxRows: 4,
+        maxSequence: 64,
+        deterministic: true,
+        seed: 1,
+        componentFiles: [],
+        fetchImage: () => Promise.resolve(null),
+        log: () => undefined,
+        onProgress: () => undefined,
+      },
+    );
+    const machine = new Machine(engine, join(dir, name));
+    await new RunModels(engine, true).save(machine.beginning, {});
+    return machine;
+  }
+}
+
+/** A run as one learner trains it. All that it knows of steps before its own is what was restored. */
+class Run {
+  private carried: Carried = NOTHING_CARRIED;
+
+  private constructor(
+    private readonly machine: Machine,
+    private readonly models: RunModels,
+    private readonly trainer: BatchTrainer,
+    private readonly dir: string,
+  ) {}
+
+  static of(machine: Machine, name: string): Run {
+    const algorithm = makeAlgorithm({ ...USUAL, ...CASES[name] }, components, STEPS);
+    const { engine } = machine;
+    const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]), maxStepsOffPolicy: 1 };
+    const models = new RunModels(engine, algorithm.critic !== undefined);
+    return new Run(machine, models, new BatchTrainer(engine, algorithm, context), join(machine.dir, name));
+  }
+
+  /** All steps one after the other. */
+  async calm(): Promise<Trained[]> {
+    await this.models.restore(this.machine.beginning, { optimizer: true });
+    const trained: Trained[] = [];
+    for (let step = 0; step < STEPS; step += 1) trained.push(await this.step(step, trained.at(-1)?.late));
+    return trained;
+  }
+
+  /** A step that another learner has taken, too, from its checkpoint. */
+  async resumed(
+    other: Run,
+    step: number,
+    late: Trained['late'],
+    { optimizer, carried } = EVERYTHING,
+  ): Promise<Trained> {
+    const checkpoint = other.pathOf(step);
+    await this.models.restore(checkpoint, { optimizer });
+    this.carried = carried ? await readCarried(checkpoint) : NOTHING_CARRIED;
+    return this.step(step, late);
+  }
+
+  /** Two groups of episodes, one of them played a step ago; played, trained and saved. */
+  private async step(step: number, late?: Trained['late']): Promise<Trained> {
+    const groups = [groupOf(2 * step, await this.play(2 * step, step))];
+    if (late !== undefined) groups.push(groupOf(2 * step - 1, structuredClone(late)));
+    const next = await this.play(2 * step + 1, step);
+    const { carried } = await this.trainer.train(groups, step, 'unchanged', this.carried);
+    this.carried = carried;
+    await this.models.save(this.pathOf(step + 1), filesOfCarried(carried));
+    return { digests: this.digestsOf(step + 1), late: next };
+  }
+
+  private pathOf(step: number): string {
+    return join(this.dir, String(step));
+  }
+
+  private digestsOf(step: number): string[] {
+    const places = this.models.hasCritic ? ['', CRITIC] : [''];
+    return places.map((place) => {
+      const file = join(this.pathOf(step), place, 'engine.json');
+      return (JSON.parse(readFileSync(file, 'utf8')) as { digest: string }).digest;
+    });
+  }
+
+  /** Two episodes from one screen: one succeeds in two turns, the other fails in one. */
+  private async play(index: number, version: number): Promise<Trained['late']> {
+    const turn = async (at: number, reward: number, screenshot: string): Promise<Turn> => {
+      const promptTokenIds = [5, 6, 7 + (index % 3), 10 + at];
+      const { tokens, logprobs } = await this.machine.engine.sample({
+        model: POLICY,
+        prompt: { chunks: [{ type: 'text', tokens: promptTokenIds }] },
+        maxTokens: 6,
+        temperature: 1,
+        topP: 1,
+        seed: 100 * index + at,
+      });
+      const said = { tokenIds: tokens, logprobs, promptTokenIds, promptImages: [], imageTokens: 0 };
+      return turnOf(0, { ...said, reward, screenshot, policyVersion: version });
+    };
+    const episodes = [
+      { reward: 1, turns: [await turn(0, 0, HOME), await turn(1, 1, SETTINGS)] },
+      { reward: 0.25, turns: [await turn(2, 0.25, HOME)] },
+    ];
+    return episodes.map((episode) => ({
+      ...episode,
+      request: makeRollout({ task: makeTask({ id: `task-${index % 3}` }) }),
+    }));
+  }
+}
+
+const EVERYTHING = { optimizer: true, carried: true };
+
+/** What these cases depend on. */
+const FORGETTING: Readonly<Record<string, [string, Partial<typeof EVERYTHING>][]>> = {
+  [WITH_MOMENTUM]: [[WITH_MOMENTUM, { optimizer: false }]],
+  muon: [['muon', { optimizer: false }]],
+  [WITH_BUFFER]: [[WITH_BUFFER, { carried: false }]],
+};
+
+describe.each<[string, TrainedModel['trainable'], string[]]>([
+  ['an adapter', LORA, Object.keys(CASES)],
+  ['all weights', { mode: 'full' }, ['grpo', WITH_MOMENTUM]],
+])('of %s', (what, trainable, names) => {
+  let first: Machine;
+  let second: Machine;
+  beforeAll(async () => {
+    first = await Machine.start(`${what}, first`, trainable);
+    second = await Machine.start(`${what}, second`, trainable);
+  });
+  afterAll(() => Promise.all([first.engine.stop(), second.engine.stop()]));
+
+  it.each(names)('gives the same weights where another learner goes on: %s', async (name) => {
+    const [one, other] = [Run.of(first, name), Run.of(second, name)];
+    const calm = await one.calm();
+    const digests = calm.flatMap((trained) => trained.digests);
+    expect(new Set(digests).size).toBe(digests.length);
+    // From the end: it never is where it was.
+    for (let step = STEPS - 1; step > 0; step -= 1) {
+      expect(await other.resumed(one, step, calm[step - 1].late)).toEqual(calm[step]);
+    }
+  });
+
+  it.each(names.flatMap((name): [string, Partial<typeof EVERYTHING>][] => FORGETTING[name] ?? []))(
+    'gives others where something is forgotten: %s, %j',
+    async (name, what) => {
+      const [one, other] = [Run.of(first, name), Run.of(second, name)];
+      const calm = await one.calm();
+      const torn = await other.resumed(one, STEPS - 1, calm[STEPS - 2].late, { ...EVERYTHING, ...what });
+      expect(torn.late).toEqual(calm[STEPS - 1].late);
+      expect(torn.digests).not.toEqual(calm[STEPS - 1].digests);
+    },
+  );
+});
+
+it.each<[ComponentKind, (changes: AlgorithmOptions) => { name: string }[]]>([
+  ['advantage', ({ advantage }) => [advantage]],
+  ['policy-loss', ({ loss, critic }) => [loss, ...(critic === undefined ? [] : [critic.loss])]],
+  ['correction', ({ correction }) => [correction]],
+  ['regularizer', ({ regularizers }) => [...regularizers]],
+  ['optimizer', ({ optimizer }) => [optimizer]],
+  ['schedule', ({ schedule }) => [schedule]],
+])('has a case for every %s', (kind, chosen) => {
+  const names = Object.values(CASES).flatMap((changes) =>
+    chosen({ ...USUAL, ...changes }).map(({ name }) => name),
+  );
+  expect([...new Set(names)].toSorted()).toEqual(components.names(kind).toSorted());
+});
