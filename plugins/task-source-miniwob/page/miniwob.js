@@ -1,0 +1,78 @@
+// Gives a page of MiniWoB++ the functions of `window.uirl`, before its own scripts run. What it relies on is the documented
+// interface of the pages (docs/content/javascript_api.md there): core.startEpisodeReal, core.getUtterance, core.setDataMode,
+// core.EPISODE_MAX_TIME, the WOB_… globals, Math.seedrandom, and the ids of what is drawn for people.
+(() => {
+  /** Milliseconds: longer than any episode, so that no page ends one by its clock; what timers can take. */
+  const NO_TIMER = 2_000_000_000;
+  /** How long an action's animations are waited for: some pages have one that never ends. */
+  const ANIMATED_MS = 1_000;
+  const FOR_PEOPLE = '#reward-display, #click-canvas, #sync-task-cover { display: none !important; }';
+  const HIDDEN_QUERY =
+    '#query { color: transparent !important; } #query * { visibility: hidden !important; }';
+
+  /** What the page asked for when the episode began; null before that, and in a document that the episode was left for. */
+  let asked = null;
+
+  const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
+
+  function hide({ query }) {
+    const style = document.createElement('style');
+    style.textContent = query === 'hidden' ? FOR_PEOPLE + HIDDEN_QUERY : FOR_PEOPLE;
+    document.head.append(style);
+  }
+
+  /** The images that the page made for this episode. */
+  async function loadImages() {
+    const loading = [...document.images].filter(({ complete }) => !complete);
+    await Promise.all(loading.map((image) => new Promise((done) => (image.onload = image.onerror = done))));
+    await document.fonts.ready;
+  }
+
+  function readQuery() {
+    const said = core.getUtterance();
+    return typeof said === 'string' ? { goal: said } : { goal: said.utterance, fields: said.fields };
+  }
+
+  async function reset({ seed, query = 'readable', data_mode = 'default' }) {
+    hide({ query });
+    core.setDataMode(data_mode);
+    core.EPISODE_MAX_TIME = NO_TIMER;
+    Math.seedrandom(seed);
+    core.startEpisodeReal();
+    while (!WOB_TASK_READY) await frame();
+    await loadImages();
+    asked = readQuery();
+    await settled();
+  }
+
+  async function settled() {
+    await frame();
+    const until = performance.now() + ANIMATED_MS;
+    while (window.jQuery?.timers?.length > 0 && performance.now() < until) await frame();
+  }
+
+  function state() {
+    if (asked === null)
+      return {
+        raw_reward: 0,
+        reward: 0,
+        done: true,
+        success: false,
+        positive: false,
+        reason: 'the page was left',
+      };
+    const done = WOB_DONE_GLOBAL;
+    const raw = done ? Number(WOB_RAW_REWARD_GLOBAL) : 0;
+    return {
+      ...asked,
+      raw_reward: raw,
+      reward: done ? Number(WOB_REWARD_GLOBAL) : 0,
+      done,
+      success: done && raw === 1,
+      positive: done && raw > 0,
+      reason: WOB_REWARD_REASON ?? null,
+    };
+  }
+
+  window.uirl = { reset, settled, state, done: () => asked === null || WOB_DONE_GLOBAL };
+})();

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { RewardComponent, TaskSourceComponent } from '@ui-rl/plugin-kit';
+import { MiniwobOptions } from './options';
+import { RawRewardOptions, scoreOf } from './raw-reward';
+import { NAME, tasksOf } from './tasks';
+
+/** It lies beside the sources; compiled code finds it from `dist/plugins/task-source-miniwob/src`. */
+function scriptFile(): string {
+  const path = 'page/miniwob.js';
+  for (let folder = __dirname; ; folder = dirname(folder)) {
+    const candidates = [join(folder, path), join(folder, 'plugins/task-source-miniwob', path)];
+    const found = candidates.find((candidate) => existsSync(candidate));
+    if (found !== undefined) return found;
+    if (folder === dirname(folder)) throw new Error(`there is no ${path} above ${__dirname}`);
+  }
+}
+
+const tasks: TaskSourceComponent<MiniwobOptions> = {
+  kind: 'task-source',
+  name: NAME,
+  description: 'The 125 pages of MiniWoB++ that BrowserGym plays, from a checkout or an address.',
+  options: MiniwobOptions,
+  environment: {
+    MINIWOB_DIR:
+      'checkout of MiniWoB++ (github.com/Farama-Foundation/miniwob-plusplus), whose pages the task source `miniwob` shows',
+  },
+  pages: { [NAME]: { variable: 'MINIWOB_DIR', folder: 'miniwob/html' } },
+  scripts: { [NAME]: scriptFile() },
+  create: (options) => ({ load: () => tasksOf(options) }),
+};
+
+const rawReward: RewardComponent<RawRewardOptions> = {
+  kind: 'reward',
+  name: 'miniwob-raw',
+  description:
+    "The raw reward of a page of MiniWoB++, partial credit and penalties included, without the page's discount for time.",
+  options: RawRewardOptions,
+  create: (options) => ({ score: (episode) => scoreOf(episode, options) }),
+};
+
+/** MiniWoB++ as it is: its pages, seeds and rewards. */
+export const components = [tasks, rawReward];

@@ -1,0 +1,21 @@
+import { Doc, type Episode } from '@ui-rl/plugin-kit';
+import { IsNumber, Max } from 'class-validator';
+
+export class RawRewardOptions {
+  @Doc('the least that is paid: pages give down to -1 for what is wrong, 0 pays nothing for it')
+  @IsNumber()
+  @Max(0)
+  at_least = -1;
+}
+
+/** What the page gave; 0 where the episode ended without an end of its own. Throws where it was no page of MiniWoB++. */
+export function scoreOf(
+  { task, stateAfter }: Pick<Episode, 'task' | 'stateAfter'>,
+  { at_least }: RawRewardOptions,
+): number {
+  const raw = stateAfter?.raw_reward;
+  if (typeof raw === 'number') return Math.max(at_least, raw);
+  throw new Error(
+    `reward "miniwob-raw": the state of task "${task.id ?? task.description}" has no raw_reward; only tasks of the source "miniwob" do`,
+  );
+}

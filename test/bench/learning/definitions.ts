@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '@ui-rl/settings';
+import { parse } from 'yaml';
+import { ALGORITHMS, type Groups, MAIN_ALGORITHMS } from './algorithms';
+
+/** Where the tasks of this bench lie. */
+export const TASKS_FILE = join(__dirname, 'tasks.js');
+
+/** A task of the table. */
+export interface TaskDefinition {
+  /** What it isolates. */
+  ability: string;
+  /** Run file that all algorithms share. */
+  runFile: Groups;
+  /** Rows it has. */
+  algorithms: readonly string[];
+  /** It is played on the screens of this folder, which define it, too. */
+  ownScreens?: true;
+}
+
+/** Steps in which stored episodes are collected. */
+const COLLECTING_STEPS = 8;
+
+const SMALL: Groups = {
+  plugins: [TASKS_FILE],
+  model: { name: 'small', prompt: 'compact', lora: { rank: 16, alpha: 32 }, max_sequence: 256 },
+  environment: { max_sessions: 16 },
+  rollout: { group_size: 8, max_tokens: 16, concurrency: 16 },
+  training: { groups_per_batch: 8, learning_rate: 1e-3, max_steps: 40, save_every: 0, eval_every: 0 },
+  logging: { num_groups_to_log: 0, trackers: [], upload_checkpoints: 'none' },
+};
+
+/** Without its loss: each advantage has the one that goes with it. */
+function quickstart(): Groups {
+  const text = readFileSync(join(projectRoot, 'deploy/config/quickstart.yaml'), 'utf8');
+  const groups = parse(text) as Groups & { algorithm: { loss: string } };
+  const { loss: _, ...algorithm } = groups.algorithm;
+  return { ...groups, algorithm };
+}
+
+export const TASKS: Readonly<Record<string, TaskDefinition>> = {
+  named: {
+    ability: 'credit within one answer: tap the named one of six tiles',
+    ownScreens: true,
+    algorithms: Object.keys(ALGORITHMS),
+    runFile: merged(SMALL, {
+      tasks: { source_type: 'named' },
+      evaluation: { episodes_per_task: 22, temperature: 1, sets: ['train_goals'] },
+    }),
+  },
+  steps: {
+    ability: 'credit over turns: two steps, then save; what is earned is earned at the end',
+    ownScreens: true,
+    algorithms: Object.keys(ALGORITHMS),
+    runFile: merged(SMALL, {
+      tasks: { source_type: 'steps' },
+      evaluation: { episodes_per_task: 128, temperature: 1, sets: ['train_goals'] },
+    }),
+  },
+  phone: {
+    ability: "the quickstart's 52 goals",
+    algorithms: MAIN_ALGORITHMS,
+    runFile: quickstart(),
+  },
+};
+
+/** One row of the table: what is trained how. */
+export interface RowDefinition {
+  task: string;
+  algorithm: string;
+  seed: number;
+  /** Of what is trained. */
+  runFile: Groups;
+  /** Of what stored episodes are collected by, where the row learns from such. */
+  collecting?: Groups;
+  /** Of all that decides what the row says, but for the seed and the code. */
+  digest: string;
+}
+
+/** @throws Error where there is no such row */
+export function defineRow(task: string, algorithm: string, seed: number): RowDefinition {
+  const { runFile: base, ownScreens, algorithms } = known(TASKS, task, 'task');
+  const { changes, offline } = known(ALGORITHMS, algorithm, 'algorithm');
+  if (!algorithms.includes(algorithm)) throw new Error(`${task} has no row ${algorithm}`);
+  const parts = offline
+    ? { runFile: merged(base, changes, LEARN_FROM_STORED), collecting: merged(base, COLLECT) }
+    : { runFile: merged(base, changes) };
+  const digest = digestOf(parts, ownScreens);
+  const seeded = Object.entries(parts).map(([name, groups]) => [
+    name,
+    merged(groups, { training: { seed } }),
+  ]);
+  return { task, algorithm, seed, digest, ...(Object.fromEntries(seeded) as typeof parts) };
+}
+
+const LEARN_FROM_STORED: Groups = { training: { warm_start: { only: true } } };
+/** A learning rate at which the policy stays what it is. */
+const COLLECT: Groups = {
+  training: { max_steps: COLLECTING_STEPS, learning_rate: 1e-12 },
+  evaluation: { baseline: false, episodes_per_task: 1 },
+};
+
+function known<T>(all: Readonly<Record<string, T>>, name: string, what: string): T {
+  if (!Object.hasOwn(all, name)) {
+    throw new Error(`there is no ${what} "${name}"; there are ${Object.keys(all).join(', ')}`);
+  }
+  return all[name];
+}
+
+/** Later ones win; objects are merged, lists are replaced. */
+export function merged(...all: readonly Groups[]): Groups {
+  return all.reduce((into, from) => {
+    const changed = Object.entries(from).map(([name, value]) => {
+      const before = into[name];
+      return [name, isObject(before) && isObject(value) ? merged(before, value) : value];
+    });
+    return { ...into, ...(Object.fromEntries(changed) as Groups) };
+  }, {});
+}
+
+function isObject(value: unknown): value is Groups {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function digestOf(parts: object, ownScreens?: true): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts).replaceAll(__dirname, '.'));
+  if (ownScreens) {
+    const folder = join(__dirname, 'screens');
+    const files = readdirSync(folder)
+      .toSorted()
+      .map((name) => join(folder, name));
+    for (const file of [TASKS_FILE, ...files]) hash.update(readFileSync(file));
+  }
+  return hash.digest('hex').slice(0, 12);
+}

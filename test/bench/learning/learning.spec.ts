@@ -1,0 +1,159 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadRunFileComponents, readRunFile, type RunFileOptions } from '@ui-rl/settings';
+import { Lab, type Player } from '../../../plugins/env-browser/test/support';
+import { defineRow, merged, TASKS, TASKS_FILE } from './definitions';
+import { Ledger, refuseOutdated } from './ledger';
+import { evaluated, marksAtTheEnd, marksOf, WINDOW, type Row } from './row';
+import { tables } from './table';
+
+jest.setTimeout(60_000);
+
+const rows = Object.entries(TASKS).flatMap(([task, { algorithms }]) =>
+  algorithms.map((algorithm) => defineRow(task, algorithm, 1)),
+);
+
+function row(changes: Partial<Row> = {}): Row {
+  const { task, algorithm, seed, digest } = defineRow('steps', 'grpo', 0);
+  return {
+    ...{ task, algorithm, seed, definition: digest, commit: 'abc', at: '2026-01-01', gflops: 100 },
+    ...{ steps: 40, episodes: 2560, invalidShare: 0, seconds: 60, before: evaluated(10, 100) },
+    ...{ processorSeconds: { learner: 50, browser: 25 }, after: evaluated(90, 100) },
+    marks: { 50: { episodes: 500, seconds: 20 }, 80: { episodes: 900, seconds: 40 }, 90: null },
+    ...changes,
+  };
+}
+
+describe('rows', () => {
+  it('are run files that a run begins with', async () => {
+    const registry = await loadRunFileComponents({ options: { plugins: [TASKS_FILE] } });
+    const read = (groups: object) => readRunFile({ options: groups as RunFileOptions }, registry);
+    for (const { runFile, collecting } of rows) {
+      const stored = { training: { warm_start: { episodes: __filename } } };
+      const run = read(collecting === undefined ? runFile : merged(runFile, stored));
+      expect(run.training.seed).toBe(1);
+      if (collecting !== undefined) expect(read(collecting).training.learning_rate).toBe(1e-12);
+    }
+  });
+
+  it('differ in definition where they differ in anything but the seed', () => {
+    const digests = rows.map(({ digest }) => digest);
+    expect(new Set(digests).size).toBe(digests.length);
+    expect(defineRow('steps', 'grpo', 2).digest).toBe(defineRow('steps', 'grpo', 0).digest);
+  });
+
+  it('are refused by name', () => {
+    expect(() => defineRow('steps', 'magic', 0)).toThrow('there is no algorithm "magic"; there are grpo,');
+    expect(() => defineRow('phone', 'muon', 0)).toThrow('phone has no row muon');
+  });
+});
+
+describe('marks', () => {
+  const played = (count: number, success: boolean, from: number) =>
+    Array.from({ length: count }, (_, index) => ({ atMs: 10 * (from + index), success }));
+
+  it('are reached where enough of the last episodes succeeded', () => {
+    const all = [...played(WINDOW, false, 1), ...played(WINDOW, true, WINDOW + 1)];
+    const { 50: half, 80: most } = marksOf(all.toReversed());
+    expect(half).toEqual({ episodes: 1.5 * WINDOW, seconds: (1.5 * WINDOW) / 100 });
+    expect(most?.episodes).toBe(WINDOW + Math.ceil(0.8 * WINDOW));
+  });
+
+  it('are not reached by a few episodes', () => {
+    expect(marksOf(played(WINDOW - 1, true, 0))).toEqual({ 50: null, 80: null, 90: null });
+  });
+
+  it('count at the end where nothing was played', () => {
+    const price = { episodes: 512, seconds: 30 };
+    expect(marksAtTheEnd(evaluated(85, 100), price)).toEqual({ 50: price, 80: price, 90: null });
+  });
+});
+
+describe('the ledger', () => {
+  let folder: string;
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'ledger-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('knows which rows are taken', () => {
+    const file = join(folder, 'ledger.jsonl');
+    Ledger.read(file).add(row());
+    const ledger = Ledger.read(file);
+    expect(ledger.rows).toEqual([row()]);
+    expect(ledger.has(defineRow('steps', 'grpo', 0))).toBe(true);
+    expect(ledger.has(defineRow('steps', 'grpo', 1))).toBe(false);
+    expect(ledger.outdated()).toEqual([]);
+  });
+
+  it('is refused with rows whose definition is another one, or gone, until they are dropped', () => {
+    const file = join(folder, 'ledger.jsonl');
+    const outdated = [row({ seed: 1, definition: 'other' }), row({ algorithm: 'gone' })];
+    writeFileSync(file, [row(), ...outdated].map((each) => `${JSON.stringify(each)}\n`).join(''));
+    const ledger = Ledger.read(file);
+    expect(() => refuseOutdated(ledger.outdated())).toThrow('steps, grpo, seed 1; steps, gone, seed 0');
+    ledger.drop(ledger.outdated());
+    expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify(row())}\n`);
+  });
+
+  it('becomes a table: seeds together, medians over those that reached a mark', () => {
+    const other = row({
+      seed: 1,
+      after: evaluated(70, 100),
+      marks: { 50: { episodes: 700, seconds: 30 }, 80: null, 90: null },
+    });
+    const lines = tables([row(), other]).split('\n');
+    expect(lines[0]).toBe(`**steps**: ${TASKS.steps.ability}`);
+    expect(lines.at(-1)).toBe(
+      '| grpo | 0, 1 | 10 % | 80 % [74–85] | 600 | 900 (1 of 2) | – | 25 | 40 (1 of 2) | – | 2560 | 60 | 75 |',
+    );
+  });
+});
+
+describe('the screens', () => {
+  let lab: Lab;
+  beforeAll(async () => {
+    lab = new Lab();
+    lab.pages.screens = join(__dirname, 'screens');
+    await lab.start();
+  });
+  afterAll(() => lab.stop());
+
+  const open = (screen: string, seed: number) => lab.open({ page: 'screens', reset: { screen } }, { seed });
+  const click = (player: Player, [x, y]: readonly [number, number]) => player.act({ action: 'click', x, y });
+  const ROWS = [60, 124, 188].map((y) => [80, y] as const);
+
+  /** What a click on each place of a fresh screen does, as the state says. */
+  async function effects(screen: string, seed: number, places: readonly (readonly [number, number])[]) {
+    const states: Record<string, unknown>[] = [];
+    for (const place of places) {
+      const player = await open(screen, seed);
+      await click(player, place);
+      states.push((await player.close()) ?? {});
+    }
+    return states;
+  }
+
+  it('show six names in an order of the seed, of which one is tapped', async () => {
+    const tiles = [40, 120].flatMap((x) => [48, 112, 176].map((y) => [x, y] as const));
+    const orders = await Promise.all(
+      [1, 2].map(async (seed) => (await effects('named', seed, tiles)).map(({ tapped }) => tapped)),
+    );
+    const names = ['Alarm', 'Carl', 'Dora', 'Emma', 'Fire', 'River'];
+    for (const order of orders)
+      expect((order as string[]).toSorted((one, other) => one.localeCompare(other))).toEqual(names);
+    expect(orders[0]).not.toEqual(orders[1]);
+    expect(await effects('named', 1, [[80, 4]])).toEqual([{ tapped: 'nothing' }]);
+  });
+
+  it('count what was saved after the last step, and nothing else', async () => {
+    const after = await effects('steps', 5, ROWS);
+    const [more, save] = [1, 0].map((step) => {
+      const isIt = (state: Record<string, unknown>) => (step === 1 ? state.step === 1 : state.saved === 0);
+      return ROWS[after.findIndex(isIt)];
+    });
+    const like = ROWS.find((place) => place !== more && place !== save)!;
+    const player = await open('steps', 5);
+    for (const place of [more, like, more, more, save]) await click(player, place);
+    expect(await player.close()).toEqual({ step: 2, saved: 2 });
+  });
+});

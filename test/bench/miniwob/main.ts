@@ -1,0 +1,78 @@
+import 'reflect-metadata';
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { check, table, type Checked } from './check';
+import { openings, steps, type Speed } from './speed';
+import { World } from './world';
+
+const HELP = `npm run bench:miniwob -- --dir CHECKOUT [options]      the pages of MiniWoB++ in the browser environment
+
+Opens every page twice from a seed and compares the first frames, has a random agent play it, and measures openings and steps in random
+order of all pages, with the processor time of each. Ends with 1 where a page cannot be played.
+
+  --dir DIR          checkout of MiniWoB++ (what MINIWOB_DIR names)
+  --only PART        check or speed (both)
+  --seeds N          episodes of the random agent on each page (3)
+  --pages N          pages at once, for speed (8)
+  --openings N       (125)
+  --steps N          (800)
+  --out FILE         everything as JSON
+`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      dir: { type: 'string' },
+      only: { type: 'string' },
+      seeds: { type: 'string', default: '3' },
+      pages: { type: 'string', default: '8' },
+      openings: { type: 'string', default: '125' },
+      steps: { type: 'string', default: '800' },
+      out: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help || values.dir === undefined) {
+    console.log(HELP);
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  const world = await World.start(values.dir, Number(values.pages));
+  const report: { checked?: Checked[]; openings?: Speed; steps?: Speed } = {};
+  try {
+    if (values.only !== 'speed') {
+      report.checked = await checkAll(world, Number(values.seeds));
+      console.log(table(report.checked));
+      if (report.checked.some(({ error }) => error !== undefined)) process.exitCode = 1;
+    }
+    if (values.only !== 'check') {
+      const pages = Number(values.pages);
+      report.openings = await openings(world, pages, Number(values.openings));
+      console.log(line('openings', report.openings));
+      report.steps = await steps(world, pages, Number(values.steps));
+      console.log(line('steps', report.steps));
+    }
+  } finally {
+    await world.close();
+  }
+  if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(report, null, 1)}\n`);
+}
+
+/** Two pages at a time, so that neither waits for the other's frames. */
+async function checkAll(world: World, episodes: number): Promise<Checked[]> {
+  const seeds = Array.from({ length: episodes }, (_, seed) => seed);
+  const checked: Checked[] = [];
+  const left = [...world.tasks];
+  const next = async () => {
+    for (let task = left.shift(); task !== undefined; task = left.shift())
+      checked.push(await check(world, task, seeds));
+  };
+  await Promise.all([next(), next()]);
+  return checked.toSorted((a, b) => (a.page < b.page ? -1 : 1));
+}
+
+function line(what: string, { count, perSecond, processorMs, load }: Speed): string {
+  return `${what}: ${perSecond.toFixed(1)} a second, ${processorMs.toFixed(0)} ms of processor time each (${count}, load ${load.toFixed(1)})`;
+}
+
+void main();

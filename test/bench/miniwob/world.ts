@@ -1,0 +1,73 @@
+import { loadComponents, loadTasks, Sessions, type Reply, type Task } from '@ui-rl/plugin-kit';
+import { Random } from '@ui-rl/random';
+import { findChromium } from '@ui-rl/testkit';
+
+const DEADLINE_MS = 60_000;
+
+export interface Opened {
+  sessionId: string;
+  sha256: string;
+  state: Record<string, unknown>;
+  step(action: object): Promise<{ sha256: string; done: boolean; outcome: string }>;
+  close(): Promise<Record<string, unknown>>;
+}
+
+/** MiniWoB++ of a checkout in the browser environment, as an env service has it. */
+export class World {
+  private constructor(
+    readonly tasks: readonly Task[],
+    private readonly sessions: Sessions,
+  ) {}
+
+  static async start(checkout: string, pages: number): Promise<World> {
+    const registry = await loadComponents();
+    const tasks = await loadTasks(registry, [{ source_type: 'miniwob' }]);
+    const environment = await registry.create(
+      'environment',
+      { name: 'browser', pages_per_browser: pages },
+      {
+        ...registry.pagesWith({ MINIWOB_DIR: checkout }),
+        scripts: registry.scripts,
+        maxSessions: pages,
+        programs: { chromium: findChromium() },
+        log: () => undefined,
+      },
+    );
+    return new World(tasks, new Sessions(environment, { maxSessions: pages }));
+  }
+
+  /** Throws what the environment says where it does not open. */
+  async open(task: Task, seed: number): Promise<Opened> {
+    const { sessions } = this;
+    const opening = { task, seed, leaseMs: 10 * DEADLINE_MS, deadlineMs: DEADLINE_MS };
+    const { sessionId, screenshot, state } = valueOf(await sessions.open(opening));
+    let steps = 0;
+    return {
+      sessionId,
+      sha256: screenshot.sha256,
+      state: state ?? {},
+      async step(action) {
+        const stepId = String(steps++);
+        const { screenshot: next, ...rest } = valueOf(
+          await sessions.step({ sessionId, stepId, action, deadlineMs: DEADLINE_MS }),
+        );
+        return { sha256: next.sha256, ...rest };
+      },
+      close: async () => valueOf(await sessions.closeSession(sessionId)).state ?? {},
+    };
+  }
+
+  close(): Promise<void> {
+    return this.sessions.close();
+  }
+}
+
+function valueOf<T>(reply: Reply<T>): T {
+  if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`);
+  return reply.value;
+}
+
+/** A click anywhere in the area of the task. */
+export function randomClick(random: Random): object {
+  return { action: 'click', x: random.below(160), y: 50 + random.below(160) };
+}
