@@ -4,6 +4,7 @@ import { FaultLab, type Scenario } from './scenario';
 import { clockJumps } from './scenarios/clock-jumps';
 import { fullDisk } from './scenarios/full-disk';
 import { fullStore } from './scenarios/full-store';
+import { killedDatabase } from './scenarios/killed-database';
 import { memory } from './scenarios/memory';
 import { partition } from './scenarios/partition';
 import { slowLinks } from './scenarios/slow-links';
@@ -11,7 +12,17 @@ import { tornStore } from './scenarios/torn-store';
 import { twoOfEverything } from './scenarios/two-of-everything';
 
 const SCENARIOS: readonly Scenario[] = [
-  ...[twoOfEverything, partition, slowLinks, clockJumps, memory, fullDisk, fullStore, tornStore],
+  ...[
+    twoOfEverything,
+    partition,
+    slowLinks,
+    clockJumps,
+    memory,
+    killedDatabase,
+    fullDisk,
+    fullStore,
+    tornStore,
+  ],
 ];
 
 const HELP = `npm run faults -- NAME…      plays scenarios, each on a fleet of its own; "all" plays every one

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dialects } from '@ui-rl/actions';
+import { dialects, type Action, type Dialect } from '@ui-rl/actions';
 import { readConversation } from '@ui-rl/api';
 import { parseCheckpointName, parseSharedFileName } from '@ui-rl/contracts';
 import {
@@ -109,6 +109,30 @@ const ANSWERS = [
   '{"action":"finish","success":true,"message":""}',
 ];
 
+const ACTIONS: Action[] = [
+  { action: 'click', x: 3, y: 4 },
+  { action: 'drag', from: [1, 2], to: [3, 4] },
+  { action: 'type', text: 'a\u00e9\\ \'b\' "c"\n' },
+  { action: 'key', keys: ['ctrl', 'a'] },
+  { action: 'scroll', direction: 'down', amount: 3, x: 5, y: 6 },
+  { action: 'wait', seconds: 1 },
+  { action: 'finish', success: true, message: 'done' },
+];
+
+/** Right answers of a dialect, of one action and of several, and what others answer. */
+function answersOf(dialect: Dialect): string[] {
+  const written = [...ACTIONS.map((action) => [action]), ACTIONS.slice(0, 2)].flatMap((actions) => {
+    try {
+      return [dialect.format(actions, SIZES)];
+    } catch (error) {
+      // It has no words for one of them.
+      if (error instanceof RangeError) return [];
+      throw error;
+    }
+  });
+  return [...ANSWERS, ...written, `I think so.\n${written[0]}`];
+}
+
 const texts: Target[] = [
   ...['tasks.jsonl', 'tasks.yaml'].map((name): Target => ({
     name: `file/${name}`,
@@ -144,7 +168,7 @@ const texts: Target[] = [
   },
   ...Object.entries(dialects).map(([name, dialect]): Target => ({
     name: `dialect/${name}`,
-    input: (mutator) => mutator.bytes(ANSWERS.map((answer) => Buffer.from(answer))),
+    input: (mutator) => mutator.bytes(answersOf(dialect).map((answer) => Buffer.from(answer))),
     feed: (input) => {
       const parsed = dialect.parse(text(input), SIZES);
       if (!parsed.ok) return false;

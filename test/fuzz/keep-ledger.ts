@@ -56,6 +56,11 @@ interface Content {
   targets: Record<string, FedTarget>;
 }
 
+/** Where modules lie on this machine says nothing of what failed. */
+function withoutPlaces(message: string): string {
+  return message.replaceAll(/\/[^\s():]*\//g, '').slice(0, 300);
+}
+
 /** What was fed in all sittings, in a file that is committed: the next one goes on where the last one ended. */
 export class Ledger {
   private readonly commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
@@ -100,7 +105,7 @@ export class Ledger {
       retained: growthOf(turn.retained),
     });
     if (failure !== undefined)
-      row.failures.push({ at: failure.at, message: failure.message.slice(0, 300), commit: this.commit });
+      row.failures.push({ at: failure.at, message: withoutPlaces(failure.message), commit: this.commit });
     row.inputs = to;
     this.content.inputs += to - from;
     await this.save();

@@ -35,7 +35,7 @@ const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.rollout(RUN, 'eval')]: ['task-loader', 'evaluator'],
   [subjects.rollout(RUN, 'baseline')]: ['evaluator'],
   [subjects.trajectory(RUN, 'train')]: ['actor'],
-  [subjects.trajectory(RUN, 'eval')]: ['actor'],
+  [subjects.trajectory(RUN, 'eval')]: ['actor', 'trainer'],
   [subjects.trajectory(RUN, 'baseline')]: ['actor'],
   [subjects.event(RUN, 'run_created')]: ['trainer'],
   [subjects.event(RUN, 'phase')]: ['learner', 'task-loader', 'evaluator', 'trainer'],
@@ -45,7 +45,7 @@ const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.event(RUN, 'rollout_started')]: ['actor'],
   [subjects.event(RUN, 'train_step')]: ['learner'],
   [subjects.event(RUN, 'checkpoint')]: ['learner'],
-  [subjects.event(RUN, 'evaluation')]: ['evaluator'],
+  [subjects.event(RUN, 'evaluation')]: ['evaluator', 'trainer'],
   [subjects.blob(RUN, HASH, 0)]: ['learner', 'task-loader', 'evaluator', 'actor', 'trainer'],
   [subjects.parcel('id', 0)]: ['learner', 'actor', 'env'],
 };

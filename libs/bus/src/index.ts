@@ -38,7 +38,7 @@ export { failure, isFailure } from './reply';
 export { isUnanswered } from './request';
 export type { RequestContext, Responder, RespondOptions } from './respond';
 export type { HousekeepingOptions } from './housekeeping';
-export { FINAL_PHASES, RunDirectory, type RunSnapshot } from './runs';
+export { FINAL_PHASES, RunDirectory, type RunSnapshot, type ShownRunFile } from './runs';
 export { RunStorage, type ConsumerUse, type MessageUse, type RunUse } from './run-storage';
 export type { DeadLetter } from './dead-letter';
 export { inspectBroker, type BrokerFacts } from './inspect';

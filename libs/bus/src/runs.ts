@@ -56,7 +56,7 @@ export class RunDirectory {
    * @param shown what is recorded of the run file, where it is not the whole of it
    */
   async create(record: RunRecord, phase: RunPhase = 'baseline', shown?: ShownRunFile): Promise<void> {
-    const { runId, config } = record;
+    const { runId, config, createdAt: at } = record;
     if (!isRunId(runId))
       throw new BusError('configuration', `"${runId}" is no run id: letters, digits, - and _`);
     await this.refuseRecentlyDeleted(runId);
@@ -68,7 +68,7 @@ export class RunDirectory {
         `there is a run ${runId} already, created ${stored?.createdAt}: choose another name`,
       );
     }
-    await this.publisher.event({ type: 'run_created', runId, ...(shown ?? { config }) }, 'created');
+    await this.publisher.event({ type: 'run_created', runId, at, ...(shown ?? { config }) }, 'created');
     if ((await this.state(runId)) === null) await this.changePhase(runId, phase, { from: [] });
   }
 

@@ -179,8 +179,13 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
   },
   trainer: {
     ...PERSON,
-    is: 'announces and follows runs, publishes tasks, loads checkpoints: ui-rl train, tasks, generate, score, export',
-    publishes: [subjects.task(ANY), ...events('run_created', 'phase'), BLOBS],
+    is: 'announces and follows runs, publishes tasks, loads and evaluates checkpoints: ui-rl train, eval, tasks, generate, score, export',
+    publishes: [
+      subjects.task(ANY),
+      subjects.trajectory(ANY, 'eval'),
+      ...events('run_created', 'phase', 'evaluation'),
+      BLOBS,
+    ],
     looksUp: [BLOBS],
     consumes: [
       ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, ANY)),

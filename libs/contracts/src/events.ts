@@ -149,7 +149,7 @@ export class EvaluationEvent extends EventBase {
   @IsIn(EVALUATION_STAGES)
   stage: EvaluationStage;
 
-  /** `train_goals` (training goals, unseen seeds) or `eval_goals` (unseen goals). */
+  /** `train_goals` (training goals, unseen seeds), `eval_goals` (unseen goals), or what `ui-rl eval` has evaluated. */
   @IsString()
   set: string;
 

@@ -59,6 +59,16 @@ export class Task {
   @MaxLength(4000)
   description: string;
 
+  /**
+   * Dotted path into the state of the first frame, where the environment itself says what is to be done there: it differs from seed
+   * to seed. The policy reads that as its goal; the description names the task for people.
+   */
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(200)
+  goalFrom?: string;
+
   /** Name of the task source that made it. */
   @IsOptional()
   @IsString()

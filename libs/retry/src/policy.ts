@@ -79,6 +79,13 @@ export const RETRIES = {
     attempts: 4,
     then: 'the request has failed, and the actor asks again as above',
   },
+  endpointPolicy: {
+    what: '`ui-rl eval`: an answer of an endpoint that is busy, failed, or cannot be reached, sooner or later where the endpoint says so',
+    firstMs: 500,
+    maxMs: 8_000,
+    attempts: 6,
+    then: 'the episode is invalid; where the endpoint cannot be reached, the evaluation ends with what it has reached',
+  },
   environmentOpen: {
     what: 'actor: opening an environment that has no room, does not listen yet, is slow or crashed',
     firstMs: 250,
@@ -105,6 +112,13 @@ export const RETRIES = {
     maxMs: 0,
     attempts: 2,
     then: 'the environment does not open: `crashed`, or `deadline` where its time is over',
+  },
+  browserLeft: {
+    what: 'environment `browser`: whether nothing of a page that was left still runs',
+    firstMs: 10,
+    maxMs: 200,
+    attempts: 7,
+    then: 'its tab is closed, and the next episode gets another one',
   },
   browserAnswer: {
     what: 'environment `browser`: a question to a page, or its screenshot, whose answer a navigation lost; after the page has loaded',
@@ -247,6 +261,11 @@ export const DEADLINES = {
     ms: 3_000,
     then: 'it is requested again',
   },
+  browserClean: {
+    what: 'a page, to be left and cleaned of its episode (environment `browser`)',
+    ms: 10_000,
+    then: 'it is closed, and the next episode gets another one',
+  },
   browserClose: {
     what: 'a page, to close (environment `browser`)',
     ms: 5_000,
@@ -322,6 +341,11 @@ export const DEADLINES = {
     what: 'whoever reads a stream for itself alone (`ui-rl train`), to ask for the next message',
     ms: 600_000,
     then: 'the broker deletes its consumer; it is made anew when it asks again',
+  },
+  recorded: {
+    what: 'a monitor that ends with an evaluation, to record the last of it (`ui-rl eval`)',
+    ms: 30_000,
+    then: 'it ends all the same, with a warning',
   },
   health: {
     what: 'database and broker, for `GET /health` of the monitor and `GET /ready` of any service',

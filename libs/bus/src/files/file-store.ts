@@ -8,8 +8,10 @@ import { RequestError } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from '../broker';
 import { BusError } from '../errors';
+import { inBatches } from '../in-batches';
 import { partBytes } from '../parts';
 import { withRetry } from '../retry';
+import { countBySubject } from '../run-messages';
 import { digestOfBytes, type Digest } from './manifest';
 
 export interface StoredFile {
@@ -92,9 +94,7 @@ export class FileStore {
   }
 
   async list(prefix = ''): Promise<StoredFile[]> {
-    return (await this.infos())
-      .filter(({ name }) => name.startsWith(prefix))
-      .map(({ name, size }) => ({ name, sizeBytes: size }));
+    return (await this.infos(prefix)).map(({ name, size }) => ({ name, sizeBytes: size }));
   }
 
   /** Leaves no trace of the file, so that what is pruned every step costs nothing later. */
@@ -110,12 +110,11 @@ export class FileStore {
    * @returns how many there were
    */
   async sweep(olderThanMs = 3_600_000): Promise<number> {
-    const all = `$O.${this.name}.C.>`;
-    const { state } = await this.run('list chunks', () =>
-      this.broker.jsm.streams.info(this.stream, { subjects_filter: all }),
+    const chunks = await this.run('list chunks', () =>
+      countBySubject(this.broker, this.stream, `$O.${this.name}.C.>`),
     );
     const named = new Set((await this.infos()).map((info) => this.chunksOf(info)));
-    const left = Object.keys(state.subjects ?? {}).filter((subject) => !named.has(subject));
+    const left = [...chunks.keys()].filter((subject) => !named.has(subject));
     let freed = 0;
     for (const subject of left) {
       const last = await this.run('read a chunk', () =>
@@ -174,9 +173,20 @@ export class FileStore {
     return info === null || info.deleted ? null : info;
   }
 
-  private async infos(): Promise<ObjectInfo[]> {
-    const infos = await this.run('list files', (store) => store.list());
-    return infos.filter(({ deleted }) => !deleted);
+  /**
+   * Of all files whose name begins so. Asked for one by one: the client's own list waits for as many as there were when it began, which
+   * never come where others delete some meanwhile.
+   */
+  private async infos(prefix = ''): Promise<ObjectInfo[]> {
+    const metas = `$O.${this.name}.M.`;
+    const subjects = await this.run('list files', () =>
+      countBySubject(this.broker, this.stream, `${metas}>`),
+    );
+    const names = [...subjects.keys()]
+      .map((subject) => String(Base64UrlPaddedCodec.decode(subject.slice(metas.length))))
+      .filter((name) => name.startsWith(prefix));
+    const infos = await inBatches(names, (name) => this.info(name));
+    return infos.filter((info) => info !== null);
   }
 
   private chunksOf({ nuid }: ObjectInfo): string {

@@ -188,6 +188,22 @@ describe('checkpoints in the object store', () => {
     expect(readFileSync(join(target, 'model.safetensors')).equals(content)).toBe(true);
   }, 60_000);
 
+  it('are listed while others are deleted', async () => {
+    const broker = await Broker.connect({ service: 'files', servers: [nats.url] });
+    const files = new FileStore(broker, 'checkpoints');
+    const named = (what: string) => Array.from({ length: 30 }, (_, index) => `${what}/${index}`);
+    for (const file of [...named('stays'), ...named('goes')]) await files.put(file, Buffer.from(file));
+    const deleted = Promise.all(named('goes').map((file) => files.delete(file)));
+    const lists = await Promise.all(Array.from({ length: 10 }, () => files.list('stays/')));
+    await deleted;
+    for (const list of lists) {
+      expect(list.map((file) => file.name).toSorted()).toEqual(named('stays').toSorted());
+    }
+    expect(await files.list('goes/')).toEqual([]);
+    await broker.close();
+    // Sooner than the heartbeat by which the client's own list would notice that nothing more comes.
+  }, 20_000);
+
   it('are freed of what an upload left that was cut off, not of one that goes on', async () => {
     await bus.checkpoints.upload(checkpoint, write('source', files));
     const whole = await messages('checkpoints');
