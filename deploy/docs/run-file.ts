@@ -38,7 +38,7 @@ export function componentsPage(registry: ComponentRegistry): Page {
   ]);
 }
 
-function componentText({ name, description, file, options, environment }: DescribedComponent): string {
+function componentText({ kind, name, description, file, options, environment }: DescribedComponent): string {
   const parts = [
     `### ${name}`,
     description,
@@ -47,7 +47,7 @@ function componentText({ name, description, file, options, environment }: Descri
     environment === undefined
       ? ''
       : table(
-          ['variable of the learner', 'what it says'],
+          [`variable of ${kind === 'task-source' ? 'env services' : 'the learner'}`, 'what it says'],
           Object.entries(environment).map(([variable, help]) => [code(variable), help]),
         ),
   ];

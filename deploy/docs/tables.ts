@@ -1,4 +1,5 @@
 import { METRICS } from '@ui-rl/contracts';
+import { ENDPOINT_METRICS } from '@ui-rl/openai-api';
 import { DEADLINES, RETRIES, type RetryPolicy } from '@ui-rl/retry';
 import { ENVIRONMENT_VARIABLES } from '@ui-rl/settings';
 import { code, page, table, type Page } from './markdown';
@@ -13,10 +14,23 @@ export function environmentPage(): Page {
 
 export function metricsPage(): Page {
   const rows = METRICS.map(({ name, unit, meaning }) => [code(name), unit, meaning]);
-  return page('metrics.md', 'Metrics', '`libs/contracts/src/metrics.ts`', [
-    "What a `train_step` event tells of a batch: in the monitor, in `metrics.jsonl` of the run's folder, and in trackers. `<…>` stands for a name.",
-    table(['metric', 'unit', 'what it says'], rows),
+  const endpoint = Object.values(ENDPOINT_METRICS).map(({ name, labels, meaning }) => [
+    code(name),
+    labels.map(code).join(', '),
+    meaning,
   ]);
+  return page(
+    'metrics.md',
+    'Metrics',
+    '`libs/contracts/src/metrics.ts` and `libs/openai-api/src/http/measures.ts`',
+    [
+      "What a `train_step` event tells of a batch: in the monitor, in `metrics.jsonl` of the run's folder, and in trackers. `<…>` stands for a name.",
+      table(['metric', 'unit', 'what it says'], rows),
+      '## Of the endpoints',
+      "What Prometheus reads at `/metrics` of a learner whose [policy answers OpenAI's API](../guides/endpoint.md), and of an actor with [outside agents](../guides/agents.md). Names of OpenTelemetry's semantic conventions for generative AI where those have one, else those of vLLM behind `uirl_endpoint_`. `gen_ai_request_model` is `latest`, `checkpoint`, the name of the base model, or `other`; `api_key` says by its place which of the keys was shown, or `none`; `error_type` is the `code` of the error. The service's other metrics: [measuring a fleet](../operations/measuring.md).",
+      table(['metric', 'labels', 'what it says'], endpoint),
+    ],
+  );
 }
 
 export function retriesPage(): Page {

@@ -37,6 +37,12 @@ export const RULES: readonly Rule[] = [
     matches: /^npm install \/path\/to\//,
     notRun: 'is for a project of yours; the scripts of the guides run in one',
   },
+  {
+    matches: /^git clone .*miniwob-plusplus$/,
+    notRun:
+      'fetches a project that is not part of this one; the pages of plugins/task-source-miniwob/test stand in for it',
+  },
+  { matches: /^npm run bench:miniwob /, notRun: 'needs that project, and measures for minutes' },
   { matches: /^npx ui-rl bench /, notRun: 'measures for minutes' },
   { matches: /^npx ui-rl models random --like Qwen\/Qwen2-VL-2B/, notRun: 'writes 4.4 GB' },
   { matches: /^npx ui-rl quickstart --config (?!my-run)/, notRun: 'takes minutes; the first run is run' },
@@ -44,6 +50,16 @@ export const RULES: readonly Rule[] = [
     matches: /^npx ui-rl generate --checkpoint "uirl:/,
     notRun: 'needs a run of two machines; e2e/places has one',
   },
+  {
+    matches: /^npx ui-rl eval .*"http:/,
+    notRun: 'needs its endpoint; scripts.spec.ts evaluates the one of the guide',
+  },
+  {
+    matches: /^npx ui-rl eval /,
+    append: '--episodes 1 --max_turns 1 --no-records',
+    prints: /^all \(95 % interval\)/m,
+  },
+  { matches: /^node clicker\.js &$/, notRun: 'is for the evaluation below it' },
   { matches: /^node world-server\.js &$/, notRun: 'is for the run below it' },
   {
     matches: /^(node deploy\/nats\/|nats-server -c \/etc\/|NATS_CONTEXT=)/,
@@ -96,10 +112,17 @@ export const RULES: readonly Rule[] = [
   },
   { matches: /^npx ui-rl tasks publish /, needs: 'an open run', prints: /^published to run \S+/m },
   { matches: /^npx ui-rl tasks list .*--json$/, prints: /"description": "/ },
+  { matches: /^npx ui-rl tasks list --source miniwob$/, prints: /MiniWoB\+\+ click-test/ },
   { matches: /^npx ui-rl tasks list /, prints: /Turn on/ },
   { matches: /^npx ui-rl runs list$/, needs: 'an open run', prints: /^\S+ +(baseline|training) /m },
+  { matches: /^npx ui-rl runs profile /, needs: 'a trained run', prints: /^trained episodes +\d/m },
   { matches: /^npx ui-rl runs delete .*--dry-run$/, prints: /there is none/ },
   { matches: /^npx ui-rl plugins / },
+  {
+    matches: /^npx ui-rl doctor --model /,
+    notRun:
+      'loads a large model, or ends with 1, since the small one was never shown targets; specs of api click them',
+  },
   { matches: /^npx ui-rl doctor/, prints: /browser opened/ },
   { matches: /^npx ui-rl models$/, prints: /qwen3-vl/ },
   { matches: /^npx ui-rl models \S+\/\S+ /, prints: /parameters/ },

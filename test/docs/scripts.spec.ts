@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runTask, type Policy } from '@ui-rl/api';
+import { evaluate, runTask, type Policy } from '@ui-rl/api';
 import { sha256 } from '@ui-rl/bus';
-import { freePort } from '@ui-rl/testkit';
+import { eventually, freePort } from '@ui-rl/testkit';
 import { examples, fileName, root } from './examples';
 
 let folder: string;
@@ -41,6 +41,7 @@ function run(file: string, ...args: string[]): string {
 }
 
 const WORLD_SERVER = 'world-server.js';
+const CLICKER = 'clicker.js';
 
 /** What each script prints that ends by itself. */
 const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
@@ -56,7 +57,9 @@ const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
 
 it('every script of the guides is among them', () => {
   const scripts = examples('js').filter(({ text }) => !text.includes('module.exports'));
-  expect(scripts.map(fileName).toSorted()).toEqual([...Object.keys(SCRIPTS), WORLD_SERVER].toSorted());
+  expect(scripts.map(fileName).toSorted()).toEqual(
+    [...Object.keys(SCRIPTS), WORLD_SERVER, CLICKER].toSorted(),
+  );
 });
 
 it.each(Object.entries(SCRIPTS))(
@@ -106,6 +109,24 @@ it(`${WORLD_SERVER} is the world that the environment of its guide plays in`, as
     expect(episode).toMatchObject({ status: 'truncated', success: true, reward: 1 });
     expect(episode.turns.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok', 'ok']);
     expect(episode).toMatchObject({ initialState: { count: 1 }, finalState: { count: 5 } });
+  } finally {
+    server.kill();
+  }
+}, 60_000);
+
+it(`${CLICKER} is evaluated as an endpoint`, async () => {
+  const port = String(await freePort());
+  const server = spawn(process.execPath, [join(folder, CLICKER), port], { stdio: 'ignore' });
+  try {
+    const address = `http://127.0.0.1:${port}/v1`;
+    await eventually('the endpoint', async () => (await fetch(address)).ok);
+    const { checkpoints } = await evaluate({
+      checkpoints: [`${address}#anywhere`],
+      tasks: '{"source_type":"demo_eval","limit":1}',
+      flags: ['--evaluation.episodes_per_task', '1', '--max_turns', '2'],
+      records: 'none',
+    });
+    expect(checkpoints).toMatchObject([{ label: 'anywhere', invalid: 0, score: { n: 1 } }]);
   } finally {
     server.kill();
   }

@@ -73,6 +73,7 @@ it('episodes of agents that speak OpenAI’s API alone are trained in a running 
     port: 0,
     keys: [],
     keyFile: '',
+    sealFile: '',
     maxRequests: 8,
     maxBodyBytes: 2 ** 20,
   };

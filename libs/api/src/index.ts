@@ -4,7 +4,18 @@ export type { Action } from '@ui-rl/actions';
 export type { RunEvent, Task, Trajectory, Turn } from '@ui-rl/contracts';
 export type { Policy } from '@ui-rl/episode';
 export type { RunFile, RunFileOptions } from '@ui-rl/settings';
+export { calibrate, type CalibrateOptions } from './doctor/calibrate';
+export type { Calibration, Fit } from './doctor/calibration';
 export { examine, type DoctorOptions } from './doctor/doctor';
+export {
+  evaluate,
+  type EvalProgress,
+  type EvaluateOptions,
+  type StartedEvaluation,
+} from './evaluate/evaluate';
+export { evaluationProgress } from './evaluate/progress';
+export type { CandidateResult, Comparison, EpisodeScore, EvalReport, TaskResult } from './evaluate/report';
+export { evaluationTable } from './evaluate/table';
 export type { Finding } from './doctor/finding';
 export { aborted, withCleanup, type OnEnd } from './local/cleanup';
 export { Fleet, SERVICES, type FleetOptions } from './local/fleet';
@@ -52,6 +63,7 @@ export {
   type Score,
 } from './report/quickstart-report';
 export { RunObserver } from './report/run-observer';
+export { profileText, readProfile, type RunProfile } from './report/run-profile';
 export { bytesText, countText } from './report/sizes';
 export { announceRun } from './run/announce';
 export { checkRun, type RunCheck } from './run/check-run';
@@ -69,5 +81,5 @@ export {
 } from './run/runs';
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';
-export type { EpisodeResult, TaskOptions } from './task/player';
-export { runTask, runTasks, type TasksOptions } from './task/run-tasks';
+export type { EpisodeResult } from './task/player';
+export { runTask, runTasks, type TaskOptions, type TasksOptions } from './task/run-tasks';

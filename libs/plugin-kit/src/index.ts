@@ -32,4 +32,4 @@ export { callPlugin } from './call-plugin';
 export { readTask } from './read-task';
 export { readYaml } from './read-yaml';
 export { loadTasks, type LoadedTask } from './tasks';
-export { verify } from './verify';
+export { valueAt, verify } from './verify';

@@ -8,6 +8,7 @@ import { isRecord, show } from './show';
 const FIELDS: readonly (keyof Task)[] = [
   'id',
   'description',
+  'goalFrom',
   'source',
   'category',
   'difficulty',

@@ -13,7 +13,8 @@ export function verify(checks: readonly StateCheck[] | undefined, state: unknown
   return checks.every((check) => holds(check, valueAt(state, check.path)));
 }
 
-function valueAt(state: unknown, path: string): unknown {
+/** What a dotted path leads to; undefined where it leads nowhere. */
+export function valueAt(state: unknown, path: string): unknown {
   let value = state;
   for (const key of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;

@@ -30,14 +30,15 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   POLICY_HOST: 'address of that port (127.0.0.1)',
   POLICY_API_KEYS:
     'what callers have to show, one of several separated by commas, at least 16 characters each (none on this machine; beyond it one is generated, kept in <runs>/policy-key)',
-  POLICY_MAX_REQUESTS: 'requests that are answered at a time (64)',
+  POLICY_MAX_REQUESTS: 'requests that are answered at a time, and WebSockets that are open (64)',
   POLICY_MAX_BODY_MB: 'longest request, images included, in MiB (32)',
   AGENTS_PORT:
     'port where outside agents open sessions at an actor (none), for runs with rollout.played_by agents; 0 takes a free one, which its log names',
   AGENTS_HOST: 'address of that port (127.0.0.1)',
   AGENTS_API_KEYS:
     'what agents have to show, one of several separated by commas, at least 16 characters each (none on this machine; beyond it one is generated, kept in <runs>/agents-key)',
-  AGENTS_MAX_REQUESTS: 'requests of agents that are answered at a time (64)',
+  AGENTS_MAX_REQUESTS:
+    'requests of agents that are answered at a time, and WebSockets of theirs that are open (64)',
   AGENTS_MAX_BODY_MB: 'longest request of an agent, images included, in MiB (32)',
   HEALTH_PORT: 'port where any service answers GET /health, /ready and /metrics (none); 0 takes a free one',
   HEALTH_HOST: 'address of that port (127.0.0.1)',
@@ -59,6 +60,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     'folder where the learner writes adapters for servers that sample outside of it, which have to reach it (<runs>/.adapters)',
   UIRL_SAMPLER_KEYS:
     'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
+  UIRL_ENDPOINT_KEYS:
+    "keys of endpoints of OpenAI's API that ui-rl eval asks, https://host=key, several separated by commas; each is sent to its own host only",
   UIRL_RUN: 'the only run this process serves; without it whichever there is',
   UIRL_PGLITE_DIR: "folder of the monitor's own database (<runs>/monitor-db)",
   UIRL_ENVIRONMENTS:

@@ -186,7 +186,7 @@ plugins: [./reward.js, uirl-toys]
       /unknown option "training.learning_rat". Did you mean training.learning_rate/,
     ],
     ['trainng: {seed: 1}', 'unknown', /unknown option "trainng". Did you mean training/],
-    ['rollout: {learning_rate: 1}', 'unknown', /Did you mean critic.learning_rate or training.learning_rate/],
+    ['rollout: {learning_rate: 1}', 'unknown', /Did you mean training.learning_rate or /],
     [
       'training: {kl_penalty_coef: 0.1}',
       'unsupported',
@@ -398,10 +398,7 @@ plugins: [./reward.js, uirl-toys]
   });
 
   it.each([
-    [
-      ['--learning_rte', '1'],
-      /unknown option --learning_rte. Did you mean --critic.learning_rate or --training.learning_rate/,
-    ],
+    [['--learning_rte', '1'], /unknown option --learning_rte. Did you mean --training.learning_rate or /],
     [['--wandb_project', 'a/b'], /--wandb_project: logging.trackers\[1\].wandb_project is "a\/b", expected/],
     [['--seed'], /--seed needs a value: a whole number/],
     [['--seed', '1', '--training.seed', '2'], /training.seed is given twice/],

@@ -5,6 +5,7 @@ import {
   didYouMean,
   isRecord,
   loadComponents,
+  PluginError,
   readYaml,
   show,
   type ComponentRegistry,
@@ -84,7 +85,11 @@ export function loadRunFileComponents(
   source: RunFileSource,
   plugins: readonly string[] = [],
 ): Promise<ComponentRegistry> {
-  return loadComponents({ packages: [...plugins, ...pluginsNamedBy(source)] });
+  const named = pluginsNamedBy(source);
+  return loadComponents({ packages: [...plugins, ...named] }).catch((cause: unknown) => {
+    if (!(cause instanceof PluginError) || named.length === 0) throw cause;
+    throw new PluginError(cause.category, `plugins: ${cause.message}`, { cause });
+  });
 }
 
 /** What `plugins` says, before anything is checked; what is no list of texts is refused when it is. */

@@ -47,6 +47,8 @@ export interface EndpointSettings {
   keys: string[];
   /** Where a key is kept that is generated, since none is given and other machines reach the address. */
   keyFile: string;
+  /** Keeps the secret that seals compacted conversations, once there is one. */
+  sealFile: string;
   /** Requests that are answered at a time. */
   maxRequests: number;
   /** Of one request. */
@@ -105,7 +107,7 @@ export function readServiceSettings(service: string, env: Environment = process.
     runsDir,
     cacheDir: readCacheDir(reader),
     adaptersDir: resolve(reader.text('UIRL_ADAPTERS_DIR') ?? join(runsDir, '.adapters')),
-    samplerKeys: readSamplerKeys(reader),
+    samplerKeys: readKeys(reader, 'UIRL_SAMPLER_KEYS'),
     run: readRun(reader),
     monitor: {
       host: reader.text('MONITOR_HOST') ?? '127.0.0.1',
@@ -114,8 +116,8 @@ export function readServiceSettings(service: string, env: Environment = process.
       token: readToken(reader),
       tokenFile: join(runsDir, 'monitor-token'),
     },
-    policyEndpoint: readEndpoint(reader, 'POLICY', join(runsDir, 'policy-key')),
-    agentEndpoint: readEndpoint(reader, 'AGENTS', join(runsDir, 'agents-key')),
+    policyEndpoint: readEndpoint(reader, 'POLICY', join(runsDir, 'policy')),
+    agentEndpoint: readEndpoint(reader, 'AGENTS', join(runsDir, 'agents')),
     health: readHealth(reader),
     tracesUrl: readTracesUrl(reader),
     chromiumBin: reader.text('CHROMIUM_BIN'),
@@ -253,12 +255,11 @@ function readHealth(reader: EnvironmentReader): ServiceSettings['health'] {
   return { host, port: reader.integer('HEALTH_PORT', 0, 0, 65_535) };
 }
 
-/** @param prefix of its variables: `POLICY` reads POLICY_PORT, without which there is none */
-function readEndpoint(
-  reader: EnvironmentReader,
-  prefix: string,
-  keyFile: string,
-): EndpointSettings | undefined {
+/**
+ * @param prefix of its variables: `POLICY` reads POLICY_PORT, without which there is none
+ * @param file how the files of its secrets begin
+ */
+function readEndpoint(reader: EnvironmentReader, prefix: string, file: string): EndpointSettings | undefined {
   if (reader.text(`${prefix}_PORT`) === undefined) return undefined;
   const keys = reader.list(`${prefix}_API_KEYS`);
   if (!keys.every((key) => /^[\x21-\x7e]{16,}$/.test(key))) {
@@ -268,7 +269,8 @@ function readEndpoint(
     host: reader.text(`${prefix}_HOST`) ?? '127.0.0.1',
     port: reader.integer(`${prefix}_PORT`, 0, 0, 65_535),
     keys,
-    keyFile,
+    keyFile: `${file}-key`,
+    sealFile: `${file}-seal`,
     maxRequests: reader.integer(`${prefix}_MAX_REQUESTS`, 64, 1, 10_000),
     maxBodyBytes: reader.integer(`${prefix}_MAX_BODY_MB`, 32, 1, 1_024) * 2 ** 20,
   };
@@ -295,19 +297,16 @@ function readCacheDir(reader: EnvironmentReader): string {
   return resolve(inHome(reader.text('UIRL_CACHE_DIR') ?? home));
 }
 
-/** A key is sent to its own server only: run files may name any. */
-function readSamplerKeys(reader: EnvironmentReader): Record<string, string> {
+/** Keys by address: each is sent to its own server only, since anybody may name others. */
+export function readKeys(
+  reader: EnvironmentReader,
+  variable: 'UIRL_SAMPLER_KEYS' | 'UIRL_ENDPOINT_KEYS',
+): Record<string, string> {
   const keys: Record<string, string> = {};
-  for (const entry of reader.list('UIRL_SAMPLER_KEYS')) {
+  for (const entry of reader.list(variable)) {
     const [, address, key] = /^(https?:\/\/[^/=\s]+)=([\x21-\x7e]+)$/.exec(entry) ?? [];
     if (address !== undefined) keys[new URL(address).origin] = key;
-    else
-      reader.refuse(
-        'UIRL_SAMPLER_KEYS',
-        '[hidden]',
-        'http://host:port=key, several separated by commas',
-        null,
-      );
+    else reader.refuse(variable, '[hidden]', 'http://host:port=key, several separated by commas', null);
   }
   return keys;
 }

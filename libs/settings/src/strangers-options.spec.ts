@@ -68,6 +68,10 @@ describe('the options of components from a module outside of the project', () =>
     await expect(load(...flags)).rejects.toThrow(message);
   });
 
+  it('are refused with the name of the option where their module is not there', async () => {
+    await expect(load('--plugins', 'uirl-none')).rejects.toThrow(/^plugins: plugin "uirl-none": no package/);
+  });
+
   it('that are declared as secret are hidden', async () => {
     const { run, registry } = await load('--rewards', '[{"name":"remote","address_of_mine":"x"}]');
     expect(redactRunFile(run, registry).rewards).toEqual([{ name: 'remote', address_of_mine: '[hidden]' }]);

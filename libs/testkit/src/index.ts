@@ -9,4 +9,5 @@ export { eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';
 export { findChromium, findNatsServer, softwareVulkan } from './tools';
+export { TraceCollector, type CollectedSpan } from './trace-collector';
 export { trendOf, type Trend } from './trend';

@@ -38,7 +38,7 @@ beforeAll(async () => {
     args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
   });
   page = await browser.newPage({ viewport: { width: 160, height: 224 } });
-  await page.goto(`file://${join(source.pages!.pocket, 'index.html')}`);
+  await page.goto(`file://${join(source.pages!.pocket as string, 'index.html')}`);
 });
 
 afterAll(() => browser?.close());

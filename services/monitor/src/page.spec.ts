@@ -5,26 +5,23 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { announceRun } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
-import { subjects, type Trajectory, type Turn } from '@ui-rl/contracts';
+import { subjects } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import { loadRunFile } from '@ui-rl/settings';
 import {
   eventually,
   findChromium,
   makeRollout,
   makeTask,
   makeTrajectory,
-  makeTurn,
   type NatsServer,
   startNats,
 } from '@ui-rl/testkit';
 import { type Browser, chromium, type Page } from 'playwright';
+import { PLUGIN, publish, publishRun, RUN } from '../test/shown-run';
 import { type Monitor, startMonitor } from './server';
 
 const ROOT = resolve(__dirname, '../../..');
-const RUN = 'demo-20261120-101500';
 const SHOTS = join(ROOT, '.cache', 'monitor-page');
 
 let nats: NatsServer;
@@ -63,145 +60,6 @@ async function buildPage(outDir: string): Promise<string> {
   const env = { ...process.env, NODE_ENV: 'production' };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [vite, ...args], { cwd: ROOT, env });
   return stdout + stderr;
-}
-
-const ANSWERS = [
-  [{ action: 'click', x: 40, y: 48 }],
-  [{ action: 'swipe', from: [80, 180], to: [80, 60] }],
-  [
-    { action: 'click', x: 140, y: 20 },
-    { action: 'type', text: 'milk' },
-    { action: 'key', keys: ['enter'] },
-  ],
-];
-
-/** A component that only the process that announces the run knows. */
-const PLUGIN = `module.exports.default = {
-  kind: 'reward',
-  name: 'remote-judge',
-  description: 'Asks a judge on another machine.',
-  options: {
-    judge_key: { type: 'text', description: 'how it knows us', required: true, secret: true },
-    strictness: { type: 'number', description: 'what counts as done', default: 0.5 },
-  },
-  create: () => ({ score: () => 0 }),
-};`;
-
-const RUN_FILE = {
-  model: { name: 'small', use_lora: false },
-  tasks: 'demo_training',
-  algorithm: { advantage: 'grpo', loss: { name: 'ppo', clip_high: 0.28 } },
-  rewards: ['task-success', { name: 'remote-judge', judge_key: 'hush', strictness: 0.9 }],
-  rollout: { group_size: 8 },
-  training: { max_steps: 20, learning_rate: 0.001 },
-};
-
-/** By turns, from the second. */
-const PAID: Record<string, number>[] = [{ tidy: -0.1 }, { near: 0.25, tidy: 0.05 }];
-
-function turns(hashes: string[], version: number): Turn[] {
-  return ANSWERS.map((actions, index) => {
-    const text = JSON.stringify(actions);
-    const tokenIds = Array.from({ length: 14 }, (_, token) => token);
-    return makeTurn({
-      index,
-      screenshot: hashes[index % hashes.length],
-      actions,
-      text,
-      tokenIds,
-      logprobs: tokenIds.map((token) => -0.02 - ((token * 7 + version) % 5) * 0.15),
-      policyVersion: version,
-      policyMs: 41.5,
-      envMs: 18.2,
-      outcome: index === 1 ? 'outside_viewport' : 'ok',
-      ...(index === 0 ? {} : { reward: index === 1 ? -0.1 : 0.3, rewards: PAID[index - 1] }),
-    });
-  });
-}
-
-function episode(step: number, index: number, hashes: string[]): Trajectory {
-  const success = (step * 13 + index * 7) % 30 < 8 + step;
-  const at = Date.parse('2026-11-20T10:16:00.000Z') + (step * 16 + index) * 400;
-  const goals = ['Enable Wi-Fi', 'Open Settings', 'Set the brightness to 70', 'Turn on Bluetooth'];
-  return makeTrajectory({
-    request: makeRollout({
-      rolloutId: `${RUN}-g${step}-r${index}`,
-      groupId: `${RUN}-g${step}-${Math.floor(index / 8)}`,
-      runId: RUN,
-      groupSize: 8,
-      indexInGroup: index % 8,
-      task: makeTask({ id: `train_0${index % 4}`, description: goals[index % 4] }),
-    }),
-    success,
-    reward: (success ? 1 : 0) + 0.2,
-    rewards: { 'task-success': success ? 1 : 0, near: 0.25, tidy: -0.05 },
-    turns: turns(hashes, step),
-    finalScreenshot: hashes.at(-1),
-    initialState: { screen: 'home', settings: { wifi: false } },
-    finalState: { screen: 'settings', settings: { wifi: success } },
-    startedAt: new Date(at - 900).toISOString(),
-    finishedAt: new Date(at).toISOString(),
-    actor: 'actor-1',
-  });
-}
-
-async function publish(trajectory: Trajectory): Promise<void> {
-  const { runId, purpose, rolloutId } = trajectory.request;
-  await bus.publishJson(subjects.trajectory(runId, purpose), trajectory, rolloutId);
-}
-
-async function publishRun(hashes: string[]): Promise<void> {
-  const { run, registry } = await loadRunFile({ options: { ...RUN_FILE, plugins: [plugin] } });
-  await announceRun(bus, RUN, run, registry);
-  await bus.runs.changePhase(RUN, 'training');
-  const steps = Array.from({ length: 20 }, (_, step) => step);
-  await Promise.all(
-    steps.flatMap((step) => Array.from({ length: 16 }, (_, index) => publish(episode(step, index, hashes)))),
-  );
-  for (const step of steps) {
-    const metrics = {
-      'optim/kl_sample_train_v1': 1e-6 * (1 + (step % 4)),
-      'optim/kl_sample_train_v2': 2e-6 * (1 + (step % 3)),
-      'optim/loss': 0.4 / (step + 1),
-      'env/all/success': 0.3 + step / 40,
-      'env/all/reward/total': 0.5 + step / 40,
-    };
-    const rolloutIds = Array.from({ length: 16 }, (_, index) => `${RUN}-g${step}-r${index}`);
-    await bus.event({ type: 'train_step', runId: RUN, step: step + 1, rolloutIds, metrics }, `${step}`);
-  }
-  await evaluation('baseline', 0, 0.31, 0.28);
-  await evaluation('final', 20, 0.93, 0.58);
-}
-
-async function evaluation(stage: 'baseline' | 'final', version: number, onTrain: number, onEval: number) {
-  const sets = { train_goals: onTrain, eval_goals: onEval };
-  for (const [set, successRate] of Object.entries(sets)) {
-    const tasks = ['Enable Wi-Fi', 'Open the notes', 'Set the volume to 40', 'Mute the alarm'].map(
-      (description, index) => ({
-        taskId: `${set}_${index}`,
-        description,
-        successes: Math.min(16, Math.round(successRate * 16) + ((index * 5) % 3) - 1),
-        episodes: 16,
-      }),
-    );
-    await bus.event(
-      {
-        type: 'evaluation',
-        runId: RUN,
-        evaluationId: stage,
-        stage,
-        set,
-        policyVersion: version,
-        checkpoint: `uirl://${RUN}/sampler_weights/0000${version}`,
-        successRate,
-        interval: [successRate - 0.09, successRate + 0.06],
-        episodes: 64,
-        invalid: 0,
-        tasks,
-      },
-      `${stage}-${set}`,
-    );
-  }
 }
 
 beforeAll(async () => {
@@ -253,7 +111,7 @@ test('without a run the page says how to start one, and a run appears by itself'
   await page.getByText('live', { exact: true }).waitFor();
   const hashes = await Promise.all((await phoneScreens()).map((png) => bus.blobs.of(RUN).put(png)));
   expect(new Set(hashes).size).toBeGreaterThan(1);
-  await publishRun(hashes);
+  await publishRun(bus, plugin, hashes);
   await page.getByRole('link', { name: RUN }).waitFor();
   await eventually('all episodes in the list', async () => (await text('tbody td'))[4] === '320');
   await page.getByText('93 %').waitFor();
@@ -346,6 +204,7 @@ test('an invalid episode shows why, and one from outside of the task list is sho
     task: makeTask({ id: undefined, description: 'Water the plants', checks: undefined }),
   });
   await publish(
+    bus,
     makeTrajectory({
       request,
       status: 'invalid',

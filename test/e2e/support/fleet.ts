@@ -30,6 +30,9 @@ export type ServiceName = (typeof SERVICES)[number];
 /** A process of the fleet: a service, or a further copy of it. */
 export type Member = ServiceName | `${ServiceName}-${number}`;
 
+/** How often conditions are looked at, ms: in this process; of the broker and of services, which have other work to do. */
+const LOOKS_MS = { here: 20, away: 200 };
+
 /** Pause before a service that ended is started again, as a supervisor would. */
 const RESTART_MS = 200;
 
@@ -79,7 +82,8 @@ export class TestFleet {
     /** Of everything it writes, but for the stores of broker and database. */
     readonly folder: string,
     private readonly monitorPort: number,
-    private readonly postgres: PostgresServer | null,
+    /** Null where the database is inside the monitor. */
+    readonly postgres: PostgresServer | null,
     /** Files of the components that every service loads besides the built-in ones. */
     readonly plugins: readonly string[],
     private readonly options: Pick<FleetOptions, 'env' | 'accounts'>,
@@ -201,14 +205,19 @@ export class TestFleet {
       if (state?.phase === 'failed') failure = state.reason;
       return state?.phase === phase || failure !== undefined;
     };
-    await this.until(`phase ${phase} of ${runId}`, reached, timeoutMs);
+    await this.until(`phase ${phase} of ${runId}`, reached, timeoutMs, LOOKS_MS.away);
     if (failure !== undefined) throw new Error(`${runId} has failed: ${failure}\n${this.serviceLogs()}`);
   }
 
   /** Waits for a condition; where it does not come true, the error shows what the broker holds and what the services logged. */
-  async until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs: number): Promise<void> {
+  async until(
+    what: string,
+    condition: () => boolean | Promise<boolean>,
+    timeoutMs: number,
+    everyMs = LOOKS_MS.here,
+  ): Promise<void> {
     try {
-      await eventually(what, condition, timeoutMs, 20);
+      await eventually(what, condition, timeoutMs, everyMs);
     } catch (error) {
       const held = await consumers(this.bus).catch(String);
       throw new Error(`${(error as Error).message}\n${held}\n${this.serviceLogs()}`, { cause: error });
@@ -235,6 +244,7 @@ export class TestFleet {
         );
       },
       60_000,
+      LOOKS_MS.away,
     );
   }
 

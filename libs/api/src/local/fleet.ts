@@ -5,7 +5,11 @@ import { serviceProgram } from './project';
 
 export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
 
+export type ServiceName = (typeof SERVICES)[number];
+
 export interface FleetOptions {
+  /** Default: all six. */
+  services?: readonly ServiceName[];
   /** nats-server to start when no broker is named. */
   natsServer: string;
   /** The broker that `env` names is used, instead of a private one. */
@@ -19,7 +23,7 @@ export interface FleetOptions {
   onWarning: (message: string) => void;
 }
 
-/** A broker and the six services, each its own process on this machine. */
+/** A broker and services, each its own process on this machine. */
 export class Fleet {
   private constructor(
     readonly monitorUrl: string,
@@ -42,7 +46,7 @@ export class Fleet {
           );
     const port = await freePort(options.usualPorts?.monitor);
     const env = { ...options.env, ...nats?.env, MONITOR_PORT: String(port) };
-    const services = SERVICES.map(
+    const services = (options.services ?? SERVICES).map(
       (name) =>
         new ManagedProcess(
           {

@@ -13,7 +13,8 @@ export interface PhaseGoal {
   secondsLeft: number | null;
 }
 
-function bar(done: number): string {
+/** @param done 0 … 1 */
+export function bar(done: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, done)) * BAR_WIDTH);
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import type { CliSettings, RunFile } from '@ui-rl/settings';
-import { Fleet } from '../local/fleet';
+import { Fleet, SERVICES, type ServiceName } from '../local/fleet';
 
 /** Broker and services that a run is announced to. */
 export interface RunHost {
@@ -27,6 +27,8 @@ export async function brokerHost({ nats }: CliSettings, signal?: AbortSignal): P
 }
 
 export interface OwnHostOptions {
+  /** Default: all six. */
+  services?: readonly ServiceName[];
   /** Folder of all runs. */
   runsDir: string;
   /** Further environment of the services. */
@@ -39,7 +41,7 @@ export async function ownHost(
   settings: CliSettings,
   runId: string,
   run: RunFile,
-  { runsDir, env, onWarning }: OwnHostOptions,
+  { services = SERVICES, runsDir, env, onWarning }: OwnHostOptions,
 ): Promise<RunHost> {
   const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
   let fleet: Fleet | undefined;
@@ -51,6 +53,7 @@ export async function ownHost(
   };
   try {
     fleet = await Fleet.start({
+      services,
       natsServer: settings.natsServer,
       workDir,
       env: settings.environmentWith({

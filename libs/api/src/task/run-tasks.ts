@@ -1,5 +1,26 @@
-import type { Task } from '@ui-rl/contracts';
-import { Player, type EpisodeResult, type TaskOptions } from './player';
+import { instantiate } from '@ui-rl/bus';
+import { samplingSeed, Task, type RolloutRequest } from '@ui-rl/contracts';
+import type { Policy } from '@ui-rl/episode';
+import { loadRunFile, readCliSettings, type LoadedRunFile, type RunFileOptions } from '@ui-rl/settings';
+import { ASSUMED } from '../run/assumed';
+import { inParallel } from './in-parallel';
+import { Player, type EpisodeResult } from './player';
+
+export interface TaskOptions {
+  /** Who answers: a `VisionLanguageModel`, or anything else that does. */
+  policy: Policy;
+  /**
+   * How the episode is played and judged: path of a run file, or its options as an object. What concerns episodes counts as in an
+   * evaluation: `model.prompt`, `model.action_format`, `environment`, `rollout`, `evaluation.temperature`, `verifier`, `rewards`.
+   */
+  runFile?: string | RunFileOptions;
+  /** Seeds the start of the environment and the sampler. Default 0. */
+  seed?: number;
+  /** Ends it: the promise rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called with what goes wrong and does not end it. */
+  onWarning?: (message: string) => void;
+}
 
 export interface TasksOptions extends TaskOptions {
   /** Episodes at once. Default 4. */
@@ -7,6 +28,8 @@ export interface TasksOptions extends TaskOptions {
   /** Called as each episode is over, with its place among the tasks. */
   onEpisode?: (episode: EpisodeResult, place: number) => void;
 }
+
+const NAME = 'run-task';
 
 /**
  * Plays one task in an environment of this process.
@@ -23,34 +46,61 @@ export async function runTask(task: string | Task, options: TaskOptions): Promis
  * Plays tasks, several at once, with one policy. The seed of the task at place `i` is `seed + i`.
  *
  * @returns the episodes in the order of the tasks
+ * @throws SettingsError with everything that is wrong with the run file
  */
 export async function runTasks(
   tasks: readonly (string | Task)[],
   options: TasksOptions,
 ): Promise<EpisodeResult[]> {
-  const { actors = 4, signal, onEpisode } = options;
+  const { actors = 4, policy, signal, seed = 0, runFile = {}, onEpisode, onWarning } = options;
   if (!(Number.isInteger(actors) && actors > 0))
     throw new Error(`actors is ${actors}, expected a whole number from 1`);
   signal?.throwIfAborted();
-  const player = await Player.create(options, actors);
+  const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
+  const loaded = await loadRunFile({ ...source, assumed: ASSUMED }, readCliSettings().plugins);
+  const player = await Player.create(loaded, { policy, actors, signal, onWarning });
   const episodes: EpisodeResult[] = [];
-  const failures: unknown[] = [];
-  let next = 0;
-  const actor = async (): Promise<void> => {
-    while (next < tasks.length && failures.length === 0) {
-      const place = next++;
-      episodes[place] = await player.play(tasks[place], place);
-      onEpisode?.(episodes[place], place);
-    }
+  const play = async (place: number): Promise<void> => {
+    episodes[place] = await player.play(requestOf(wholeTask(tasks[place], loaded), place, seed));
+    onEpisode?.(episodes[place], place);
   };
-  // The first failure ends what the other actors play.
-  const fail = async (error: unknown): Promise<void> => {
-    failures.push(error);
+  try {
+    await inParallel(tasks.length, actors, play, () => player.close());
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
     await player.close();
-  };
-  await Promise.all(Array.from({ length: Math.min(actors, tasks.length) }, () => actor().catch(fail)));
-  await player.close();
-  signal?.throwIfAborted();
-  if (failures.length > 0) throw failures[0];
+  }
   return episodes;
+}
+
+function requestOf(task: Task, place: number, seed: number): RolloutRequest {
+  const groupId = `${NAME}-${place}`;
+  return {
+    runId: NAME,
+    rolloutId: `${groupId}-r0`,
+    groupId,
+    groupIndex: place,
+    indexInGroup: 0,
+    groupSize: 1,
+    attempt: 0,
+    purpose: 'eval',
+    task,
+    seed: seed + place,
+    samplingSeed: samplingSeed(seed, NAME, String(place)),
+    policy: 'latest',
+  };
+}
+
+/** A sentence becomes the task of the first source that knows it. */
+function wholeTask(given: string | Task, { run, registry }: LoadedRunFile): Task {
+  const plain = typeof given === 'string' ? { description: given } : given;
+  const read = instantiate(plain, Task);
+  if (!read.ok) throw new Error(`the task makes no sense: ${read.reason}`);
+  const task = read.value;
+  const known = task.environment === undefined ? registry.resolveTask(task.description) : null;
+  const environment = { kind: run.environment.kind.name, options: {} };
+  const words = known === null ? {} : { description: known.description };
+  return Object.assign(new Task(), { environment }, known, plain, words);
 }

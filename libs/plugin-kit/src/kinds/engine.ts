@@ -71,6 +71,8 @@ export interface SampleRequest {
   seed: number;
   /** Tokens that end the answer besides the model's own. */
   stop?: readonly number[];
+  /** Told when the prompt begins to be read, before which the request waited; never, where a sampler cannot. */
+  onBegin?: () => void;
   /** Told of each token as it is sampled; never, where a sampler cannot. */
   onToken?: (token: number, logprob: number) => void;
   /** May go on with other weights after some of its tokens (`moveSamples`). */

@@ -8,6 +8,10 @@ export type Programs = Readonly<Record<string, string | undefined>>;
 export interface EnvironmentContext {
   /** Page name → folder with its `index.html`, from all task sources. */
   pages: Readonly<Record<string, string>>;
+  /** Pages whose files this machine does not name → what is missing. */
+  absentPages?: Readonly<Record<string, string>>;
+  /** Script name → file, from all task sources: run in pages of tasks that name it, before the page's own scripts. */
+  scripts?: Readonly<Record<string, string>>;
   /** Sessions that may be open at once. */
   maxSessions: number;
   /** Programs of this machine as its owner names them, such as `chromium`; what is not named, an environment finds itself. */

@@ -19,6 +19,14 @@ export interface TaskSourceChoice {
   [option: string]: unknown;
 }
 
+/** A page whose files are somebody else's: they lie below the folder that a variable of the service names. */
+export interface PageOfMachine {
+  /** Variable that names a folder, one of the source's `environment`. */
+  variable: string;
+  /** Where the page lies in it; default: the folder itself. */
+  folder?: string;
+}
+
 /** Brings tasks into a run. `tasks: {source_type: <name>, …}`; what stands beside `source_type` are its options. */
 export interface TaskSourceComponent<Options = unknown> extends ComponentBase<
   'task-source',
@@ -28,8 +36,12 @@ export interface TaskSourceComponent<Options = unknown> extends ComponentBase<
 > {
   /** The whole task for a description published by hand, or null where the source knows none. */
   resolve?(description: string): Task | null;
-  /** Page name → folder with its `index.html`; environments show it under the name. */
-  pages?: Readonly<Record<string, string>>;
+  /** Page name → folder with its `index.html`, or where a machine says its files are; environments show it under the name. */
+  pages?: Readonly<Record<string, string | PageOfMachine>>;
+  /** Variables that say where such files are → what each says. */
+  environment?: Readonly<Record<string, string>>;
+  /** Script name → file that an environment runs in a page before the page's own scripts, where the task names it. */
+  scripts?: Readonly<Record<string, string>>;
   /** The next right action for a task of this source in a state, for demonstrations and tests. */
   oracle?(task: Task, state: unknown): Action;
   /** What a small model is pre-trained on, where the source offers it. */

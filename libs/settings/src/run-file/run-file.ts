@@ -140,13 +140,13 @@ export class RunFile {
   @Group(() => AlgorithmGroup)
   algorithm: AlgorithmGroup;
 
-  @Doc('what states are worth, for algorithms that compare what was earned with it (PPO)')
-  @Group(() => CriticGroup)
-  critic: CriticGroup;
-
   @Doc('how the loss becomes steps, and how many')
   @Group(() => TrainingGroup)
   training: TrainingGroup;
+
+  @Doc('what states are worth, for algorithms that compare what was earned with it (PPO)')
+  @Group(() => CriticGroup)
+  critic: CriticGroup;
 
   @Doc('how the policy is scored')
   @Group(() => EvaluationGroup)

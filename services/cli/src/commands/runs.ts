@@ -1,3 +1,4 @@
+import { basename, resolve } from 'node:path';
 import {
   bytesText,
   countText,
@@ -5,6 +6,8 @@ import {
   endedBefore,
   findMonitor,
   listRuns,
+  profileText,
+  readProfile,
   showRun,
   stopRun,
   storeEpisodes,
@@ -106,6 +109,21 @@ export function runsCommand(): Command {
         ({ path, episodes, images, bytes }) =>
           `${countText(episodes)} episodes with ${countText(images)} screenshots in ${path} (${bytesText(bytes)})`,
       );
+    });
+  runs
+    .command('profile')
+    .description(
+      'where the time of the training went: waiting, training, policy, environment; several runs stand beside one another',
+    )
+    .argument('<folders...>', 'folders of runs with the metrics.jsonl of the tracker jsonl; needs no broker')
+    .option('--json', 'as JSON')
+    .action(async (folders: string[], { json }: Flags) => {
+      const named = async (folder: string) => ({
+        name: basename(resolve(folder)),
+        ...(await readProfile(folder)),
+      });
+      const profiles = await Promise.all(folders.map(named));
+      console.log(json === true ? JSON.stringify(profiles, null, 2) : profileText(profiles));
     });
   runs
     .command('delete')

@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto';
+import type { ChatMessage, ImageSize, PolicyActReply, PolicyActRequest } from '@ui-rl/contracts';
+import { EpisodeFailure, type Clock, type Policy } from '@ui-rl/episode';
+import { RETRIES } from '@ui-rl/retry';
+import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import sharp from 'sharp';
+
+type ChatRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
+type ChatParts = OpenAI.ChatCompletionContentPart[];
+
+export interface EndpointOptions {
+  /** Of the API: `https://host/v1`. */
+  address: string;
+  /** As the endpoint calls it. */
+  model: string;
+  /** What it wants to be shown; none for one that asks for nothing. */
+  key?: string | undefined;
+  /** Called with what it is asked in another way than usual. */
+  onWarning: (message: string) => void;
+}
+
+/** How an answer is sampled. */
+export type Sampling = Pick<PolicyActRequest, 'maxTokens' | 'temperature' | 'topP' | 'seed'>;
+
+/** Why everything that is asked of an endpoint fails: nobody is there, or it wants another key or model. */
+export class EndpointRefusal extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'EndpointRefusal';
+  }
+}
+
+const FIRST_QUESTION_MS = 120_000;
+
+/**
+ * The policy is whatever answers at an endpoint of OpenAI's API, `/chat/completions`. It says text alone, so nothing of it can be trained.
+ * Pictures go as data URLs; the model is told of their own size.
+ */
+export class EndpointPolicy implements Policy {
+  readonly saysTokens = false;
+  private readonly client: OpenAI;
+  /** Newer models of OpenAI refuse the usual name of this, and older servers the newer one. */
+  private tokenLimit: 'max_tokens' | 'max_completion_tokens' = 'max_tokens';
+  private takesSeed = true;
+
+  constructor(private readonly options: EndpointOptions) {
+    const { address, key } = options;
+    this.client = new OpenAI({
+      baseURL: address,
+      apiKey: key ?? 'none',
+      // Nothing that the environment says to others of its kind.
+      organization: null,
+      project: null,
+      logLevel: 'off',
+      defaultHeaders: key === undefined ? { authorization: null } : {},
+      maxRetries: RETRIES.endpointPolicy.attempts - 1,
+      fetchOptions: { redirect: 'error' },
+    });
+  }
+
+  /**
+   * Asks it one question with a picture, which also shows how it wants to be asked.
+   * @throws EndpointRefusal that says what is wrong
+   */
+  async check(sampling: Sampling, signal?: AbortSignal): Promise<void> {
+    const png = await sharp({
+      create: { width: 224, height: 224, channels: 3, background: { r: 255, g: 255, b: 255 } },
+    })
+      .png()
+      .toBuffer();
+    const content: ChatMessage['content'] = [
+      { type: 'image', image: 0 },
+      { type: 'text', text: 'Which colour is this? Answer with one word.' },
+    ];
+    try {
+      await this.ask(
+        { ...sampling, messages: [{ role: 'user', content }], images: [png] },
+        FIRST_QUESTION_MS,
+        {
+          signal,
+          // Whoever waits for it wants to know.
+          maxRetries: 1,
+        },
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof EpisodeFailure) throw new EndpointRefusal(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  /** It is told to click where it sees things, in pixels of the picture as it is. */
+  async modelImage(screenshot: ImageSize): Promise<ImageSize> {
+    return screenshot;
+  }
+
+  /** @throws EpisodeFailure for what the next episode may do better, EndpointRefusal for what none will */
+  async act(request: PolicyActRequest, clock: Clock): Promise<PolicyActReply> {
+    const over = new AbortController();
+    try {
+      const asking = this.ask(request, Math.max(1, Math.ceil(clock.leftMs)), { signal: over.signal });
+      const { text, finishReason } = await clock.race(asking);
+      return {
+        promptTokenIds: [],
+        promptImages: shownImages(request),
+        imageTokens: 0,
+        tokenIds: [],
+        logprobs: [],
+        text,
+        finishReason,
+        policyVersion: 0,
+        adapterDigest: '',
+      };
+    } finally {
+      over.abort();
+    }
+  }
+
+  private async ask(
+    request: Sampling & Pick<PolicyActRequest, 'messages' | 'images'>,
+    timeout: number,
+    options: { signal?: AbortSignal | undefined; maxRetries?: number },
+  ): Promise<Pick<PolicyActReply, 'text' | 'finishReason'>> {
+    try {
+      const body = this.bodyOf(request);
+      const reply = await this.client.chat.completions.create(body, { ...options, timeout });
+      const [choice] = reply.choices ?? [];
+      if (choice === undefined) throw new EndpointRefusal(`${this.name} gave an answer without choices`);
+      const { message, finish_reason: why } = choice;
+      return {
+        text: message.content ?? message.refusal ?? '',
+        finishReason: why === 'length' ? 'length' : 'stop',
+      };
+    } catch (error) {
+      if (error instanceof APIError && this.adapts(error)) return this.ask(request, timeout, options);
+      throw await this.failureOf(error);
+    }
+  }
+
+  private bodyOf({
+    messages,
+    images,
+    maxTokens,
+    temperature,
+    topP,
+    seed,
+  }: Sampling & Pick<PolicyActRequest, 'messages' | 'images'>): ChatRequest {
+    return {
+      model: this.options.model,
+      messages: messages.map((message) => chatMessage(message, images as Uint8Array[])),
+      [this.tokenLimit]: maxTokens,
+      temperature,
+      ...(topP < 1 ? { top_p: topP } : {}),
+      ...(this.takesSeed ? { seed } : {}),
+    };
+  }
+
+  /** Whether it said that it wants to be asked in another way, which is done from now on. */
+  private adapts({ status, message }: APIError): boolean {
+    if (status !== 400 && status !== 422) return false;
+    if (this.tokenLimit === 'max_tokens' && /max_completion_tokens/.test(message)) {
+      this.tokenLimit = 'max_completion_tokens';
+      return true;
+    }
+    if (this.takesSeed && /\bseed\b/.test(message)) {
+      this.takesSeed = false;
+      this.options.onWarning(`${this.name} takes no seed: its answers differ each time`);
+      return true;
+    }
+    return false;
+  }
+
+  private get name(): string {
+    return `${this.options.model} at ${this.options.address}`;
+  }
+
+  private async failureOf(error: unknown): Promise<unknown> {
+    if (error instanceof APIConnectionTimeoutError) {
+      return new EpisodeFailure('deadline', `${this.name} gave no answer in time`);
+    }
+    if (error instanceof APIConnectionError) {
+      return new EndpointRefusal(`${this.options.address} cannot be reached: ${reasonOf(error)}`, {
+        cause: error,
+      });
+    }
+    if (!(error instanceof APIError) || error.status === undefined) return error;
+    const said = `${this.name} answered ${error.message}`;
+    switch (error.status as number) {
+      case 401:
+      case 403:
+        return new EndpointRefusal(`${said}. ${this.howToGiveKey()}`, { cause: error });
+      case 404:
+        return new EndpointRefusal(`${said}.${await this.modelsThere()}`, { cause: error });
+      default:
+        return new EpisodeFailure('policy', said);
+    }
+  }
+
+  private howToGiveKey(): string {
+    const { origin } = new URL(this.options.address);
+    const given = this.options.key === undefined ? 'gives it one' : 'has another one';
+    return `UIRL_ENDPOINT_KEYS=${origin}=KEY ${given}`;
+  }
+
+  private async modelsThere(): Promise<string> {
+    try {
+      const { data } = await this.client.models.list({ maxRetries: 0, timeout: 10_000 });
+      return ` Its models: ${data.map(({ id }) => id).join(', ') || 'none'}`;
+    } catch {
+      return ' Is the address that of its API, such as http://host:8000/v1?';
+    }
+  }
+}
+
+function chatMessage(
+  { role, content }: ChatMessage,
+  images: readonly Uint8Array[],
+): OpenAI.ChatCompletionMessageParam {
+  const parts = content.map((part): ChatParts[number] =>
+    part.type === 'text'
+      ? { type: 'text', text: part.text ?? '' }
+      : { type: 'image_url', image_url: { url: dataUrl(images[part.image!]) } },
+  );
+  if (role === 'user') return { role, content: parts };
+  // Many servers take a text alone of these.
+  const text = content.map((part) => part.text ?? '').join('');
+  return { role: role as 'system' | 'assistant', content: text };
+}
+
+/** The sha256 of each picture, as often as messages show it. */
+function shownImages({ messages, images }: PolicyActRequest): string[] {
+  const hashes = (images as Uint8Array[]).map((png) => createHash('sha256').update(png).digest('hex'));
+  const parts = messages.flatMap(({ content }) => content);
+  return parts.flatMap(({ image }) => (image === undefined ? [] : hashes[image]));
+}
+
+function dataUrl(png: Uint8Array): string {
+  return `data:image/png;base64,${Buffer.from(png).toString('base64')}`;
+}
+
+/** What `fetch` says lies in the cause of its error. */
+function reasonOf(error: unknown): string {
+  const { cause, code, message } = error as { cause?: unknown; code?: string; message: string };
+  return typeof cause === 'object' && cause !== null ? reasonOf(cause) : (code ?? message);
+}

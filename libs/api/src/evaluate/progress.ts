@@ -1,0 +1,20 @@
+import { bar, clock } from '../report/progress';
+import { percent } from '../report/intervals';
+import type { EvalProgress } from './evaluate';
+
+/** How far an evaluation has come, on one line. */
+export function evaluationProgress(progress: EvalProgress | undefined): string {
+  if (progress === undefined) return 'starting';
+  const { label, done, valid, successes, episodes, candidates, candidatesDone, seconds } = progress;
+  const rate = done / Math.max(0.001, seconds);
+  const parts = [
+    candidates > 1 ? `${label} (${candidatesDone + 1} of ${candidates})` : label,
+    bar(done / episodes),
+    `${done}/${episodes}`,
+    `${rate.toFixed(1)} episodes/s`,
+    ...(valid > 0 ? [`success ${percent(successes / valid)}`] : []),
+    ...(valid < done ? [`${done - valid} invalid`] : []),
+    `${clock((episodes - done) / rate)} left`,
+  ];
+  return parts.join('  ');
+}

@@ -1,0 +1,80 @@
+import type { LoadedTask } from '@ui-rl/plugin-kit';
+import { makeTask } from '@ui-rl/testkit';
+import { candidateResult, compare, type EpisodeScore, type Played } from './report';
+import { evaluationTable } from './table';
+
+const tasks = ['a', 'b'].map((id) =>
+  Object.assign(makeTask({ description: `task ${id}` }), { id }),
+) as LoadedTask[];
+
+/** s: success, f: failure, x: invalid, -: not reached. */
+const played = (...outcomes: string[]): Played =>
+  outcomes.map((each) =>
+    Array.from(each, (outcome, repetition): EpisodeScore | undefined =>
+      outcome === '-'
+        ? undefined
+        : {
+            seed: repetition,
+            status: outcome === 'x' ? 'invalid' : 'completed',
+            success: outcome === 's',
+            reward: 0,
+            turns: 3,
+            rollout_id: 'r',
+          },
+    ),
+  );
+
+const result = (label: string, found: Played) =>
+  candidateResult(tasks, found, { label, checkpoint: label, flags: [], wall_seconds: 61 });
+
+const first = played('sfff', 'fx--');
+const second = played('ssxf', 'sf--');
+
+it('invalid episodes count for nothing, nor do those that were not reached', () => {
+  const { score, successes, invalid, mean_turns, pass_at_k, tasks: byTask } = result('first', first);
+  expect({ score, successes, invalid, mean_turns }).toMatchObject({
+    score: { success_rate: 0.2, n: 5 },
+    successes: 1,
+    invalid: 1,
+    mean_turns: 3,
+  });
+  expect(byTask.map(({ score: of }) => of?.n)).toEqual([4, 1]);
+  // Of the second task there is one valid episode, which says nothing of two tries.
+  expect(pass_at_k).toEqual({ 1: (0.25 + 0) / 2, 2: 0.5, 4: 1 });
+  expect(byTask[1].pass_at_k).toEqual({ 1: 0 });
+});
+
+it('two are compared over the episodes that are valid of both', () => {
+  const found = compare({ label: 'first', played: first }, { label: 'second', played: second });
+  expect(found).toMatchObject({
+    label: 'second',
+    to: 'first',
+    pairs: 4,
+    better: 2,
+    worse: 0,
+    difference: 0.5,
+  });
+  expect(found!.ci[0]).toBeLessThan(0.5);
+  expect(compare({ label: 'a', played: played('x') }, { label: 'b', played: played('s') })).toBeNull();
+});
+
+it('the table shows each task and all of them, side by side', () => {
+  const comparison = compare({ label: 'first', played: first }, { label: 'second', played: second })!;
+  const table = evaluationTable({
+    run: null,
+    seed: 7,
+    episodes_per_task: 4,
+    temperature: 0,
+    ended: null,
+    checkpoints: [result('first', first), result('second', second)],
+    comparisons: [comparison],
+  });
+  expect(table).toMatch(/^success at temperature 0, seed 7 +first +second\n/);
+  expect(table).toMatch(/\n {2}task a +25 % {2}\[\d+–\d+\] {2}1\/4 +67 % {2}\[\d+–\d+\] {2}2\/3\n/);
+  expect(table).toMatch(
+    /\nall \(95 % interval\) +20 % {2}\[\d+–\d+\] {2}1\/5 +60 % {2}\[\d+–\d+\] {2}3\/5\n/,
+  );
+  expect(table).toMatch(/\ndifference to first, in pairs +\+50 points {2}\[−?\d+ to \+\d+\]\n/);
+  expect(table).toMatch(/\n {2}only it succeeds \/ only the other +2 \/ 0 of 4\n/);
+  expect(table).toMatch(/\ninvalid episodes +1 +1\nwall time +1:01 +1:01$/);
+});

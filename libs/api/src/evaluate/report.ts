@@ -1,0 +1,185 @@
+import { wilson, type EvaluationEvent, type Trajectory } from '@ui-rl/contracts';
+import type { LoadedTask } from '@ui-rl/plugin-kit';
+import type { Score } from '../report/quickstart-report';
+import { pairedDifference, passAtK, type Pairs } from './statistics';
+
+/** One episode of a candidate. */
+export interface EpisodeScore {
+  /** Of the environment. */
+  seed: number;
+  status: Trajectory['status'];
+  success: boolean;
+  reward: number;
+  turns: number;
+  rollout_id: string;
+  /** Why it says nothing of the policy. */
+  invalid_reason?: string;
+}
+
+/** What a candidate did, for one task or for all. Invalid episodes say nothing and count for nothing. */
+export interface CandidateScore {
+  /** Null without any valid episode. */
+  score: Score | null;
+  successes: number;
+  invalid: number;
+  /** k → probability that one of k tries at a task succeeds; of all tasks the mean, over those with k valid episodes. */
+  pass_at_k: Record<string, number>;
+}
+
+export interface TaskResult extends CandidateScore {
+  id: string;
+  description: string;
+  episodes: EpisodeScore[];
+}
+
+export interface CandidateResult extends CandidateScore {
+  label: string;
+  checkpoint: string;
+  /** Options that counted for it alone. */
+  flags: string[];
+  mean_turns: number | null;
+  wall_seconds: number;
+  tasks: TaskResult[];
+}
+
+/** Two candidates over the episodes that both have played. */
+export interface Comparison {
+  label: string;
+  to: string;
+  /** Success rate minus that of `to`. */
+  difference: number;
+  /** 95 %, paired. */
+  ci: [number, number];
+  pairs: number;
+  /** Episodes that one alone succeeded in. */
+  better: number;
+  worse: number;
+}
+
+/** What an evaluation found. */
+export interface EvalReport {
+  /** Where it is recorded; null where it is not. */
+  run: string | null;
+  seed: number;
+  episodes_per_task: number;
+  temperature: number;
+  /** Why it ended before all was played; null where all was. */
+  ended: string | null;
+  checkpoints: CandidateResult[];
+  /** Each but the first with the first. */
+  comparisons: Comparison[];
+}
+
+/** The episodes of a candidate by task and repetition; what was not reached is missing. */
+export type Played = (EpisodeScore | undefined)[][];
+
+export function candidateResult(
+  tasks: readonly LoadedTask[],
+  played: Played,
+  facts: Pick<CandidateResult, 'label' | 'checkpoint' | 'flags' | 'wall_seconds'>,
+): CandidateResult {
+  const results = tasks.map(({ id, description }, place): TaskResult => {
+    const episodes = (played[place] ?? []).filter((each) => each !== undefined);
+    return { id, description, ...scoreOf(episodes), pass_at_k: taskPassAtK(episodes), episodes };
+  });
+  const all = results.flatMap(({ episodes }) => episodes);
+  const valid = all.filter(isValid);
+  const turns = valid.reduce((sum, { turns: count }) => sum + count, 0);
+  return {
+    ...facts,
+    ...scoreOf(all),
+    pass_at_k: meanPassAtK(results),
+    mean_turns: valid.length === 0 ? null : turns / valid.length,
+    tasks: results,
+  };
+}
+
+function isValid({ status }: EpisodeScore): boolean {
+  return status !== 'invalid';
+}
+
+function scoreOf(episodes: readonly EpisodeScore[]): Omit<CandidateScore, 'pass_at_k'> {
+  const valid = episodes.filter(isValid);
+  const successes = valid.filter(({ success }) => success).length;
+  const n = valid.length;
+  const score = n === 0 ? null : { success_rate: successes / n, n, ci: wilson(successes, n) };
+  return { score, successes, invalid: episodes.length - n };
+}
+
+function taskPassAtK(episodes: readonly EpisodeScore[]): Record<string, number> {
+  const valid = episodes.filter(isValid);
+  const successes = valid.filter(({ success }) => success).length;
+  return Object.fromEntries(ksUpTo(valid.length).map((k) => [k, passAtK(successes, valid.length, k)!]));
+}
+
+/** 1, 2, 4, 8 … and the number itself. */
+function ksUpTo(n: number): number[] {
+  const ks: number[] = [];
+  for (let k = 1; k < n; k *= 2) ks.push(k);
+  return n === 0 ? [] : [...ks, n];
+}
+
+function meanPassAtK(results: readonly TaskResult[]): Record<string, number> {
+  const most = Math.max(0, ...results.map(({ score }) => score?.n ?? 0));
+  return Object.fromEntries(
+    ksUpTo(most).map((k) => {
+      const known = results.flatMap(({ score, successes }) => passAtK(successes, score?.n ?? 0, k) ?? []);
+      return [k, known.reduce((sum, each) => sum + each, 0) / known.length];
+    }),
+  );
+}
+
+/** Null where they have no episode in common. */
+export function compare(
+  first: { label: string; played: Played },
+  second: { label: string; played: Played },
+): Comparison | null {
+  const pairs: Pairs = { both: 0, onlyFirst: 0, onlySecond: 0, neither: 0 };
+  for (const [task, episodes] of first.played.entries()) {
+    for (const [repetition, a] of episodes.entries()) {
+      const b = second.played[task]?.[repetition];
+      if (a === undefined || b === undefined || !isValid(a) || !isValid(b)) continue;
+      if (a.success) pairs[b.success ? 'both' : 'onlyFirst'] += 1;
+      else pairs[b.success ? 'onlySecond' : 'neither'] += 1;
+    }
+  }
+  const found = pairedDifference(pairs);
+  if (found === null) return null;
+  const { both, onlyFirst, onlySecond, neither } = pairs;
+  return {
+    label: second.label,
+    to: first.label,
+    difference: found.difference,
+    ci: found.interval,
+    pairs: both + onlyFirst + onlySecond + neither,
+    better: onlySecond,
+    worse: onlyFirst,
+  };
+}
+
+/** As the evaluator of a run publishes what it found. */
+export function evaluationEvent(
+  runId: string,
+  evaluationId: string,
+  { label, checkpoint, score, successes, invalid, tasks }: CandidateResult,
+): Omit<EvaluationEvent, 'at'> {
+  return {
+    type: 'evaluation',
+    runId,
+    evaluationId,
+    stage: 'final',
+    set: label,
+    policyVersion: 0,
+    checkpoint,
+    successRate: score?.success_rate ?? null,
+    interval: score?.ci ?? wilson(successes, 0),
+    episodes: score?.n ?? 0,
+    invalid,
+    tasks: tasks.map(({ id: taskId, description, successes: of, score: scored }) => ({
+      taskId,
+      description,
+      successes: of,
+      episodes: scored?.n ?? 0,
+    })),
+  };
+}

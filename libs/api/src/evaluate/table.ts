@@ -1,0 +1,68 @@
+import { clock } from '../report/progress';
+import { percent, percentWithInterval } from '../report/intervals';
+import type { CandidateResult, CandidateScore, EvalReport } from './report';
+
+const NAME_WIDTH = 44;
+const GAP = '  ';
+
+/** What an evaluation found, side by side, as text. */
+export function evaluationTable({ checkpoints, comparisons, seed, temperature }: EvalReport): string {
+  if (checkpoints.length === 0) return 'nothing was played';
+  const widths = checkpoints.map(({ label }) => Math.max(24, label.length));
+  const row = (name: string, cells: readonly string[]) =>
+    `${name.slice(0, NAME_WIDTH).padEnd(NAME_WIDTH)}${cells.map((cell, place) => GAP + cell.padEnd(widths[place])).join('')}`.trimEnd();
+  const each = (name: string, cell: (result: CandidateResult) => string) => row(name, checkpoints.map(cell));
+  const lines = [
+    row(
+      `success at temperature ${temperature}, seed ${seed}`,
+      checkpoints.map(({ label }) => label),
+    ),
+  ];
+  for (const [place, { description }] of checkpoints[0].tasks.entries()) {
+    lines.push(each(`  ${description}`, ({ tasks }) => scoreCell(tasks[place])));
+  }
+  lines.push(each(`all (${percent(0.95)} interval)`, scoreCell));
+  const ks = new Set(checkpoints.flatMap(({ pass_at_k: known }) => Object.keys(known)));
+  for (const k of ks) {
+    if (k === '1') continue;
+    lines.push(
+      each(`pass@${k}`, ({ pass_at_k: known }) =>
+        known[k] === undefined ? '–' : percent(known[k]).padStart(5),
+      ),
+    );
+  }
+  const difference = (label: string) => comparisons.find((comparison) => comparison.label === label);
+  if (comparisons.length > 0) {
+    lines.push(
+      each(`difference to ${comparisons[0].to}, in pairs`, ({ label }) => {
+        const found = difference(label);
+        return found === undefined ? '' : differenceCell(found.difference, found.ci);
+      }),
+      each('  only it succeeds / only the other', ({ label }) => {
+        const found = difference(label);
+        return found === undefined ? '' : `${found.better} / ${found.worse} of ${found.pairs}`;
+      }),
+    );
+  }
+  lines.push(
+    each('turns per episode', ({ mean_turns: mean }) => (mean === null ? '–' : mean.toFixed(1))),
+    each('invalid episodes', ({ invalid }) => String(invalid)),
+    each('wall time', ({ wall_seconds: seconds }) => clock(seconds)),
+  );
+  return lines.join('\n');
+}
+
+function scoreCell({ score, successes }: CandidateScore): string {
+  if (score === null) return '–';
+  return `${percentWithInterval(score.success_rate, score.ci)}  ${successes}/${score.n}`;
+}
+
+/** In percentage points. */
+function differenceCell(difference: number, [low, high]: readonly [number, number]): string {
+  return `${signed(difference).padStart(3)} points  [${signed(low)} to ${signed(high)}]`;
+}
+
+function signed(share: number): string {
+  const points = Math.round(100 * share);
+  return points > 0 ? `+${points}` : points < 0 ? `−${-points}` : '0';
+}

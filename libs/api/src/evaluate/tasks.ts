@@ -1,0 +1,100 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { environmentSeed, samplingSeed, type RolloutRequest } from '@ui-rl/contracts';
+import { loadTasks, type LoadedTask } from '@ui-rl/plugin-kit';
+import type { LoadedRunFile } from '@ui-rl/settings';
+
+/** The flag of the run file that stands for what `--tasks` says: a file, or what a run file says of task sources. */
+export function tasksFlag(tasks: string | undefined, workingDir = process.cwd()): string[] {
+  if (tasks === undefined) return [];
+  const path = resolve(workingDir, tasks);
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  if (isFile) return ['--eval_tasks', JSON.stringify([{ source_type: 'file', path }])];
+  if (/[\\/]|\.(ya?ml|jsonl?|txt|csv)$/i.test(tasks) && !/^\s*[[{]/.test(tasks)) {
+    throw new Error(`--tasks: there is no file ${path}`);
+  }
+  return ['--eval_tasks', tasks];
+}
+
+/** What a run file evaluates: those of its `eval_tasks` whose success can be verified. @throws where there is none */
+export async function tasksOf(
+  { run, registry }: LoadedRunFile,
+  onWarning: (message: string) => void,
+): Promise<LoadedTask[]> {
+  const all = await loadTasks(registry, run.eval_tasks, (level, message) => {
+    if (level === 'warn' || level === 'error') onWarning(message);
+  });
+  const [judged, unchecked] = [all.filter(hasChecks), all.filter((task) => !hasChecks(task))];
+  if (judged.length === 0) {
+    const found =
+      all.length === 0
+        ? 'there is no task'
+        : `none of ${all.length} tasks has checks that say whether it succeeded`;
+    throw new Error(`eval_tasks: ${found}; --tasks names a task file or a task source`);
+  }
+  if (unchecked.length > 0) {
+    const names = unchecked.slice(0, 3).map(({ id }) => id);
+    onWarning(
+      `${unchecked.length} of ${all.length} tasks are left out, since nothing says whether they succeed: ${names.join(', ')}${unchecked.length > 3 ? ' …' : ''}`,
+    );
+  }
+  return judged;
+}
+
+function hasChecks({ checks }: LoadedTask): boolean {
+  return checks !== undefined && checks.length > 0;
+}
+
+/** An episode that every candidate plays: the same start for all, and the same seed of the sampler. */
+export interface PlannedEpisode {
+  /** Place of its task among the tasks. */
+  task: number;
+  /** 0 … episodes of a task - 1. */
+  repetition: number;
+}
+
+/** Every task once, then every task again: what is reached of it is a fair sample. */
+export function plannedEpisodes(tasks: number, perTask: number): PlannedEpisode[] {
+  return Array.from({ length: tasks * perTask }, (_, index) => ({
+    task: index % tasks,
+    repetition: Math.floor(index / tasks),
+  }));
+}
+
+export interface RequestContext {
+  runId: string;
+  /** Of the candidate. */
+  evaluationId: string;
+  checkpoint: string;
+  tasks: readonly LoadedTask[];
+  seed: number;
+  /** Plays tasks that name no environment. */
+  environment: string;
+}
+
+/** An episode of a candidate as it is played, with a seed of the environment that nobody trains on. */
+export function episodeRequest(
+  { runId, evaluationId, checkpoint, tasks, seed, environment }: RequestContext,
+  { task: place, repetition }: PlannedEpisode,
+  attempt: number,
+): RolloutRequest {
+  const task = tasks[place];
+  const index = repetition * tasks.length + place;
+  const groupId = `${evaluationId}-${String(index).padStart(4, '0')}`;
+  const seeds = [seed, 'eval', task.id, repetition];
+  return {
+    rolloutId: attempt === 0 ? `${groupId}-r0` : `${groupId}-r0-a${attempt}`,
+    runId,
+    groupId,
+    groupIndex: index,
+    indexInGroup: 0,
+    groupSize: 1,
+    attempt,
+    purpose: 'eval',
+    task: { ...task, environment: task.environment ?? { kind: environment, options: {} } },
+    seed: environmentSeed('evaluation', ...seeds),
+    samplingSeed: samplingSeed('evaluation', ...seeds),
+    policy: checkpoint,
+    evaluationId,
+  };
+}

@@ -1,0 +1,115 @@
+import type { PolicySpan, Trajectory } from '@ui-rl/contracts';
+import type { TrajectoryPage } from '@ui-rl/records';
+import { type CollectedSpan, eventually, TraceCollector } from '@ui-rl/testkit';
+import { TestFleet } from './support/fleet';
+import type { RunLog } from './support/run-log';
+
+const RUN = 'async';
+const BOUND = 1;
+const STEPS = 5;
+
+let collector: TraceCollector;
+let fleet: TestFleet;
+let log: RunLog;
+/** Episodes of training as the monitor has recorded them, by id. */
+let recorded: Map<string, Trajectory>;
+
+beforeAll(async () => {
+  collector = await TraceCollector.start();
+  fleet = await TestFleet.start({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: '200' },
+  });
+  log = await fleet.createRun(RUN, {
+    async: { max_steps_off_policy: BOUND, in_flight_updates: true },
+    training: { groups_per_batch: 2, max_steps: STEPS },
+    evaluation: { baseline: false },
+  });
+  await fleet.completes(log);
+  recorded = await readRecorded();
+}, 240_000);
+
+afterAll(async () => {
+  await log?.stop();
+  await fleet?.stop();
+  await collector?.stop();
+}, 60_000);
+
+async function readRecorded(): Promise<Map<string, Trajectory>> {
+  const found = new Map<string, Trajectory>();
+  let before = '';
+  for (;;) {
+    const page = await fleet.api<TrajectoryPage>(`/api/runs/${RUN}/trajectories?purpose=train${before}`);
+    for (const each of page.trajectories) found.set(each.request.rolloutId, each);
+    if (page.cursor === null) return found;
+    before = `&before=${encodeURIComponent(page.cursor)}`;
+  }
+}
+
+/** Who sampled each token of an episode. */
+function samplersOf({ turns }: Trajectory): PolicySpan[] {
+  return turns.flatMap(({ tokenIds, policyVersion, adapterDigest, policySpans }) => {
+    const whole = { version: policyVersion, digest: adapterDigest, tokens: tokenIds.length };
+    return (policySpans ?? [whole]).flatMap((span) => new Array<PolicySpan>(span.tokens).fill(span));
+  });
+}
+
+it('trains no token whose policy is further behind than the bound, and some of a policy before', () => {
+  expect(log.steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5]);
+  let older = 0;
+  for (const { step, rolloutIds, metrics } of log.steps) {
+    const ages = rolloutIds.flatMap((id) =>
+      samplersOf(recorded.get(id)!).map(({ version }) => step - 1 - version),
+    );
+    const trained = ages.filter((age) => age <= BOUND);
+    expect(Math.min(...ages)).toBeGreaterThanOrEqual(0);
+    older += trained.filter((age) => age > 0).length;
+    // Every token within the bound is told of by its age, all others are masked.
+    const shares = Object.entries(metrics).filter(([name]) => name.startsWith('async/staleness/'));
+    const expected = [...new Set(trained)].map((age) => [
+      `async/staleness/${age}`,
+      trained.filter((other) => other === age).length / trained.length,
+    ]);
+    expect(Object.fromEntries(shares)).toEqual(Object.fromEntries(expected));
+    if (metrics['async/groups_too_old'] === 0) {
+      expect(metrics['async/tokens_masked']).toBe(ages.length - trained.length);
+    }
+    expect(metrics['optim/tokens']).toBeGreaterThan(0);
+    expect(metrics['optim/tokens']).toBeLessThanOrEqual(trained.length);
+  }
+  expect(older).toBeGreaterThan(0);
+});
+
+it('says of each token truly which weights sampled it', () => {
+  const digests = new Map(log.events('checkpoint').map(({ step, adapterDigest }) => [step, adapterDigest]));
+  for (const episode of recorded.values()) {
+    for (const { version, digest } of samplersOf(episode)) expect(digest).toBe(digests.get(version));
+  }
+});
+
+it('leads from the request of an episode to the step that trained it in one trace through all services', async () => {
+  const trained = log.steps.flatMap(({ rolloutIds }) => rolloutIds);
+  const isTrained = (trace: CollectedSpan[]) => trace.some(({ name }) => name === 'trained');
+  await eventually(
+    'the traces of all trained episodes',
+    () => [...collector.traces.values()].filter(isTrained).length === trained.length,
+  );
+  for (const trace of [...collector.traces.values()].filter(isTrained)) {
+    const [root, ...others] = trace.filter(({ parent }) => parent === '');
+    expect(root).toMatchObject({ service: 'task-loader', name: 'publish rollout.train' });
+    expect(others).toEqual([]);
+    // Every span goes on from one that is there.
+    const ids = new Set(trace.map(({ id }) => id));
+    expect(trace.filter(({ parent }) => parent !== '' && !ids.has(parent))).toEqual([]);
+    const said = new Set(trace.map(({ service, name }) => `${service}: ${name}`));
+    const milestones = [
+      ...['actor: handle rollout.train', 'actor: request policy.act', 'learner: answer policy.act'],
+      ...['actor: publish trajectory.train', 'learner: handle trajectory.train', 'learner: trained'],
+      'monitor: handle trajectory.train',
+    ];
+    expect([...said]).toEqual(expect.arrayContaining(milestones));
+    expect([...said].filter((each) => each.startsWith('env: '))).not.toEqual([]);
+    const steps = trace.filter(({ name }) => name === 'trained').flatMap(({ links }) => links);
+    expect(steps).toHaveLength(1);
+    expect(collector.traces.get(steps[0])?.map(({ name }) => name)).toContain('train step');
+  }
+});
