@@ -1,15 +1,17 @@
 /**
- * Two commits of ui-rl side by side on one machine: each is built in a worktree of its own, then `ui-rl bench` runs in turn with one
- * and the other. Prints how many times as fast the second is, with the 95 % interval over the rounds.
+ * Two commits of ui-rl side by side on one machine: each is built in a worktree of its own, then the parts of `ui-rl bench` run with both.
+ * Prints how many times as fast the second is, with the 95 % interval over the rounds.
  * `node test/bench/compare-commits.mjs --help`
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { Turns } from './compare/turns.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -18,32 +20,38 @@ const HELP = `node test/bench/compare-commits.mjs --before COMMIT [options]
   --before COMMIT   what is compared with
   --after COMMIT    default: HEAD; "." takes the working tree as it is, which must be built
   --rounds N        how often each part runs with each (15)
+  --turns N         how often each thing is measured by each in a round of train and generate (12)
   --parts A,B       train, generate, message (all)
   --json FILE       writes all figures
 `;
 
 /**
- * Figures of a part's report: name → how much is done in a unit of time (more is better). Where a part measures in turn what only
- * the machine decides (matrix products, the same step without the bus), the figure is relative to that: it then says what the
- * code does, not how busy the machine was.
+ * Parts whose things both commits measure by turns: where `alternate` of the bench finds them (call, thing), and whether more is better.
+ * The figure of a round is the median over its turns.
  */
-const FIGURES = {
-  train: ({ details }) => ({
-    'training step, all weights': details.train.full.ratio,
-    'training step, adapter': details.train.lora.ratio,
-  }),
-  generate: ({ details }) => {
-    const rates = details.generate.tokensPerSecond;
-    return {
-      'generation, 1 row': rates['1'],
-      'generation, 64 rows': rates['64'],
-      'generation, 64 rows in groups': rates['64_in_groups'],
-    };
+const IN_TURN = {
+  train: {
+    'training step, all weights': { call: 0, thing: 0, unit: 'milliseconds' },
+    'training step, adapter': { call: 1, thing: 0, unit: 'milliseconds' },
   },
+  generate: {
+    'generation, 1 row': { call: 0, thing: 0, unit: 'rate' },
+    'generation, 64 rows': { call: 0, thing: 2, unit: 'rate' },
+    'generation, 64 rows in groups': { call: 0, thing: 3, unit: 'rate' },
+  },
+};
+
+/**
+ * Parts that run as a whole with one commit and then the other: figures of their reports, more is better. A step over the bus is
+ * relative to the same step without it, measured in turn.
+ */
+const AS_A_WHOLE = {
   message: ({ details }) => ({
     'environment step over the bus': details.message.directMs / details.message.overBusMs,
   }),
 };
+
+const PARTS = [...Object.keys(IN_TURN), ...Object.keys(AS_A_WHOLE)];
 
 /** Fewer have no 95 % interval. */
 const LEAST_ROUNDS = 6;
@@ -55,7 +63,8 @@ function readOptions() {
       before: text,
       after: { ...text, default: 'HEAD' },
       rounds: { ...text, default: '15' },
-      parts: { ...text, default: Object.keys(FIGURES).join() },
+      turns: { ...text, default: '12' },
+      parts: { ...text, default: PARTS.join() },
       json: text,
       help: { type: 'boolean', default: false },
     },
@@ -65,14 +74,15 @@ function readOptions() {
     process.exit(0);
   }
   const parts = values.parts.split(',');
-  const unknown = parts.find((part) => !Object.hasOwn(FIGURES, part));
-  if (unknown !== undefined)
-    throw new Error(`no part is named "${unknown}"; there are ${Object.keys(FIGURES).join(', ')}`);
+  const unknown = parts.find((part) => !PARTS.includes(part));
+  if (unknown !== undefined) throw new Error(`no part is named "${unknown}"; there are ${PARTS.join(', ')}`);
   if (values.before === undefined) throw new Error(`--before COMMIT is missing\n\n${HELP}`);
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < LEAST_ROUNDS)
     throw new Error(`--rounds: expected a whole number of at least ${LEAST_ROUNDS}`);
-  return { ...values, parts, rounds };
+  const turns = Number(values.turns);
+  if (!Number.isInteger(turns) || turns < 1) throw new Error('--turns: expected a whole number of at least 1');
+  return { ...values, parts, rounds, turns };
 }
 
 function run(command, args, cwd) {
@@ -93,13 +103,59 @@ async function treeOf(commit, dir) {
   return dir;
 }
 
-async function measure(tree, part, report) {
-  run(
-    process.execPath,
-    ['services/cli/bin/ui-rl.mjs', 'bench', '--only', part, '--quick', '--json', report],
-    tree,
-  );
-  return FIGURES[part](JSON.parse(await readFile(report, 'utf8')));
+/** Runs a part of the bench of a tree. */
+async function bench(tree, part, report, environment = {}) {
+  const args = ['services/cli/bin/ui-rl.mjs', 'bench', '--only', part, '--quick', '--json', report];
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, args, { cwd: tree, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (text) => (complaint += text));
+  const [status] = await once(child, 'close');
+  if (status !== 0) throw new Error(`the bench of ${tree} ended with ${status}:\n${complaint}`);
+}
+
+/** Both at the same time, by turns. @returns name → how many times as fast the second is */
+async function ratiosInTurn(trees, part, dir, rounds) {
+  const path = join(dir, 'turns');
+  const turns = await Turns.listen(path);
+  try {
+    const sides = trees.map((tree, side) =>
+      bench(tree, part, join(dir, `${side}.json`), {
+        NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require ${join(root, 'test/bench/compare/in-turn.cjs')}`,
+        UI_RL_TURNS: path,
+        UI_RL_TURNS_SIDE: String(side),
+        UI_RL_TURNS_ROUNDS: String(rounds),
+      }),
+    );
+    // One that fails leaves the other waiting: closing tells it.
+    await Promise.all(sides.map((side) => side.catch((error) => (turns.close(), Promise.reject(error)))));
+  } finally {
+    turns.close();
+  }
+  return mapValues(IN_TURN[part], ({ call, thing, unit }) => {
+    const [before, after] = turns.found[call][thing];
+    return median(before.map((value, turn) => (unit === 'rate' ? after[turn] / value : value / after[turn])));
+  });
+}
+
+/** One after the other. @returns name → how many times as fast the second is */
+async function ratiosOfWholes(trees, part, dir, order) {
+  const found = [];
+  for (const side of order) {
+    const report = join(dir, `${side}.json`);
+    await bench(trees[side], part, report);
+    found[side] = AS_A_WHOLE[part](JSON.parse(await readFile(report, 'utf8')));
+  }
+  return mapValues(found[0], (value, name) => found[1][name] / value);
+}
+
+function mapValues(object, map) {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value, name)]));
+}
+
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
 /**
@@ -135,7 +191,7 @@ function criticalRankSum(count, probability) {
   return beyond - 1;
 }
 
-async function compare({ before, after, rounds, parts, json }) {
+async function compare({ before, after, rounds, turns, parts, json }) {
   const dir = await mkdtemp(join(tmpdir(), 'ui-rl-commits-'));
   const trees = [];
   try {
@@ -147,11 +203,10 @@ async function compare({ before, after, rounds, parts, json }) {
     for (let round = 0; round < rounds; round += 1) {
       for (const part of parts) {
         // Every other round the second one begins.
-        const order = round % 2 === 0 ? [0, 1] : [1, 0];
-        const found = [];
-        for (const side of order) found[side] = await measure(trees[side], part, join(dir, `${side}.json`));
-        for (const [name, value] of Object.entries(found[0]))
-          (ratios[name] ??= []).push(found[1][name] / value);
+        const found = Object.hasOwn(IN_TURN, part)
+          ? await ratiosInTurn(trees, part, dir, turns)
+          : await ratiosOfWholes(trees, part, dir, round % 2 === 0 ? [0, 1] : [1, 0]);
+        for (const [name, ratio] of Object.entries(found)) (ratios[name] ??= []).push(ratio);
       }
       console.log(`round ${round + 1} of ${rounds}`);
     }
@@ -160,7 +215,7 @@ async function compare({ before, after, rounds, parts, json }) {
       console.log(`${name}: ${ratio.toFixed(3)} times as fast (${low.toFixed(3)} to ${high.toFixed(3)})`);
     }
     if (json !== undefined)
-      await writeFile(json, `${JSON.stringify({ before, after, rounds, figures, ratios }, null, 2)}\n`);
+      await writeFile(json, `${JSON.stringify({ before, after, rounds, turns, figures, ratios }, null, 2)}\n`);
   } finally {
     for (const tree of trees) if (tree !== root) run('git', ['worktree', 'remove', '--force', tree], root);
     await rm(dir, { recursive: true, force: true });
