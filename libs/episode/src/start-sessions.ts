@@ -23,7 +23,9 @@ export async function startSessions(plan: StartSessions, components: ComponentRe
   const { choice, maxSessions, programs, deadlineMs: closeDeadlineMs, log } = plan;
   const { scripts } = components;
   const pages = components.pagesWith(readVariables(components.pageVariables));
-  const context = { ...pages, scripts, maxSessions, programs, log };
+  const named = components.get('environment', choice.name).environment ?? {};
+  const variables = readVariables(Object.keys(named));
+  const context = { ...pages, scripts, maxSessions, programs, variables, log };
   const environment = await components.create('environment', choice, context);
   return new Sessions(environment, { maxSessions, closeDeadlineMs, log });
 }

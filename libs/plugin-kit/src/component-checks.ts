@@ -36,6 +36,7 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
   ],
   regularizer: [list('inputs', LOSS_INPUTS)],
   tracker: [checkEnvironment],
+  environment: [checkEnvironment],
 };
 
 /** The components a module exports: `components` or `plugins` (a list) or `default` (one, or a list). Throws `PluginError`. */

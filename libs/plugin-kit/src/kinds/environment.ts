@@ -16,6 +16,8 @@ export interface EnvironmentContext {
   maxSessions: number;
   /** Programs of this machine as its owner names them, such as `chromium`; what is not named, an environment finds itself. */
   programs: Programs;
+  /** What the variables of the component's `environment` say on this machine; those that are not set are missing. */
+  variables?: Readonly<Record<string, string>>;
   log: Log;
 }
 
@@ -57,9 +59,15 @@ export interface EnvironmentSession {
 }
 
 /** Makes environments: browsers, desktops, phones. `task.environment.kind` names the component. */
-export type EnvironmentComponent<Options = unknown> = ComponentBase<
+export interface EnvironmentComponent<Options = unknown> extends ComponentBase<
   'environment',
   Options,
   EnvironmentContext,
   Promise<Environment>
->;
+> {
+  /**
+   * Environment variables of the service that it reads, and what each says: keys, and files with what this machine's owner allows,
+   * which no run file may name.
+   */
+  readonly environment?: Readonly<Record<string, string>>;
+}
