@@ -39,6 +39,21 @@ export function NumbersByName(): PropertyDecorator {
   });
 }
 
+/** Name → true or false. */
+export function BooleansByName(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isBooleansByName',
+    validator: {
+      validate: (value: unknown) =>
+        typeof value === 'object' &&
+        value !== null &&
+        !Array.isArray(value) &&
+        Object.values(value).every((part) => typeof part === 'boolean'),
+      defaultMessage: () => '$property must be an object of true or false',
+    },
+  });
+}
+
 /** One loop over the array: thousands of tokens are checked with every turn. */
 function each(name: string, expected: string, isRight: (part: number) => boolean): PropertyDecorator {
   return ValidateBy({

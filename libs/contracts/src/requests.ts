@@ -136,6 +136,11 @@ export class EnvStepReply {
   /** The environment itself ended the episode. */
   @IsBoolean()
   done: boolean;
+
+  /** The state after the action; null or absent where the environment reports none but at the end. */
+  @IsOptional()
+  @IsObject()
+  state?: Record<string, unknown> | null;
 }
 
 export class EnvCloseRequest {

@@ -13,7 +13,7 @@ import {
 } from 'class-validator';
 import { IsId, IsSha256 } from './ids';
 import { RolloutRequest } from './rollout';
-import { Count, FiniteNumbers, NumbersByName, TokenIds } from './limits';
+import { BooleansByName, Count, FiniteNumbers, NumbersByName, TokenIds } from './limits';
 
 export const TRAJECTORY_STATUSES = ['completed', 'truncated', 'invalid'] as const;
 export type TrajectoryStatus = (typeof TRAJECTORY_STATUSES)[number];
@@ -182,6 +182,11 @@ export class Trajectory {
   /** Part of the reward → its sum over the episode. */
   @NumbersByName()
   rewards: Record<string, number>;
+
+  /** Reward that judges by itself → whether it calls the episode a success; absent where none does. */
+  @IsOptional()
+  @BooleansByName()
+  verdicts?: Record<string, boolean>;
 
   @IsArray()
   @ValidateNested({ each: true })

@@ -2,7 +2,7 @@ import { type Action, type ParseResult, readAction, type ScreenSizes } from '@ui
 import type { Screenshot } from '@ui-rl/contracts';
 import type { Deadline } from '@ui-rl/plugin-kit';
 import type { Clock } from './clock';
-import type { EpisodeEnvironment } from './environment';
+import type { EpisodeEnvironment, State } from './environment';
 import { EpisodeFailure } from './failure';
 import { inTime } from './in-time';
 import type { EpisodePlan } from './plan';
@@ -82,6 +82,8 @@ export interface ExecutedActions {
   ended: boolean;
   /** After the last action that went to the environment; none where none did. */
   screenshot?: Screenshot;
+  /** The same of its state; undefined where the environment does not say. */
+  state?: State | undefined;
 }
 
 /**
@@ -104,6 +106,7 @@ export async function executeActions(
     const step = await clock.race(environment.step(`${turnId}.${index}`, action));
     done.outcome = step.outcome;
     done.screenshot = step.screenshot;
+    done.state = step.state;
     done.ended = step.done;
     if (step.done || step.outcome !== 'ok') break;
   }

@@ -18,6 +18,8 @@ export interface PlayedEpisode {
   finalScreenshot: string;
   stateBefore: State;
   stateAfter: State;
+  /** After each turn; undefined for one after which the environment did not say. */
+  states?: readonly (State | undefined)[];
   screenshots: Screenshots;
 }
 
@@ -30,7 +32,7 @@ export async function judge(
   played: PlayedEpisode,
   { verifier, rewards, turnTimeoutMs }: Pick<EpisodePlan, 'verifier' | 'rewards' | 'turnTimeoutMs'>,
   clock: Clock,
-): Promise<Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'turns'>> {
+): Promise<Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'verdicts' | 'turns'>> {
   const episode = episodeOf(played);
   const call = <T>(kind: 'verifier' | 'reward', name: string, work: (deadline: Deadline) => T | Promise<T>) =>
     inTime(kind, `${kind} "${name}"`, work, clock.part(`${kind} "${name}"`, turnTimeoutMs));
@@ -50,7 +52,8 @@ export async function judge(
     const paid = score.turns?.[index];
     return paid === undefined ? turn : Object.assign(turn, { reward: sum(paid), rewards: paid });
   });
-  return { success, reward: score.reward, rewards: score.rewards, turns };
+  const { reward, rewards: parts, verdicts } = score;
+  return { success, reward, rewards: parts, ...(verdicts === undefined ? {} : { verdicts }), turns };
 }
 
 function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpisode): Episode {
@@ -61,6 +64,8 @@ function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpi
     turns: turns.map((turn): EpisodeTurn => {
       const { index, text, parseError, outcome } = turn;
       const actions = turn.actions as unknown as Action[];
+      const before = index === 0 ? played.stateBefore : played.states?.[index - 1];
+      const after = played.states?.[index];
       return {
         index,
         observation: screenshots.observation(turn.screenshot),
@@ -68,6 +73,8 @@ function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpi
         actions,
         parseError,
         outcome,
+        ...(before && played.states !== undefined ? { stateBefore: before } : {}),
+        ...(after ? { stateAfter: after } : {}),
       };
     }),
     finalObservation: screenshots.observation(played.finalScreenshot),

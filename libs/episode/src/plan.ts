@@ -1,6 +1,6 @@
 import type { Dialect, ParseResult, PromptStyle, ScreenSizes } from '@ui-rl/actions';
 import type { ComponentChoice, ComponentRegistry, Deadline, Log, Reward, Verifier } from '@ui-rl/plugin-kit';
-import type { RunFile } from '@ui-rl/settings';
+import { readVariables, type RunFile } from '@ui-rl/settings';
 import { IsolatedComponent } from './isolation/isolated-component';
 import type { IsolatedKind } from './isolation/messages';
 
@@ -66,18 +66,29 @@ export async function planEpisodes(
   const make: Make = async (kind, choice) => {
     const { name } = choice;
     const file = components.moduleOf(kind, name);
-    // All three kinds take this context.
-    if (file === undefined) return { name, instance: components.create(kind as 'reward', choice, { log }) };
-    const component = await IsolatedComponent.start({ file, kind, choice }, log);
+    const environment = kind === 'reward' ? variablesOf(components, name) : {};
+    if (file === undefined) {
+      const context = { log, environment, reward };
+      // All three kinds take this context.
+      return { name, instance: await components.create(kind as 'reward', choice, context) };
+    }
+    const component = await IsolatedComponent.start({ file, kind, choice, environment }, log);
     isolated.push(component);
     return { name, instance: component };
   };
+  const reward = async (choice: ComponentChoice): Promise<Reward> =>
+    (await make('reward', choice)).instance as Reward;
   try {
     return { plan: await planWith(settings, make), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** What a reward reads of the environment of this service. */
+function variablesOf(components: ComponentRegistry, reward: string): Record<string, string> {
+  return readVariables(Object.keys(components.get('reward', reward).environment ?? {}));
 }
 
 type Make = (

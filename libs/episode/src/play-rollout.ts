@@ -114,7 +114,7 @@ class Attempt {
     let closed = false;
     try {
       screenshots.add(environment.firstFrame);
-      const progress: EpisodeProgress = { turns: [], screenshot: environment.firstFrame };
+      const progress: EpisodeProgress = { turns: [], screenshot: environment.firstFrame, states: [] };
       this.progress = progress;
       const playId = delivery === 1 && restart === 0 ? '' : `~${delivery}.${restart}`;
       const status = await playTurns(
@@ -140,13 +140,13 @@ class Attempt {
 
   private async judged(
     status: 'completed' | 'truncated',
-    { turns, screenshot }: EpisodeProgress,
+    { turns, screenshot, states }: EpisodeProgress,
     stateBefore: State,
     stateAfter: State,
   ): Promise<Played> {
     const { request, screenshots, clock } = this;
     const finalScreenshot = screenshot.sha256;
-    const played = { request, status, turns, finalScreenshot, stateBefore, stateAfter, screenshots };
+    const played = { request, status, turns, finalScreenshot, stateBefore, stateAfter, states, screenshots };
     return {
       status,
       ...(await judge(played, this.context.plan, clock)),

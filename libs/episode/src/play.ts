@@ -1,7 +1,7 @@
 import type { RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
 import { answerGrammar, describeActions, executeActions, readAnswer } from './answer';
 import type { Clock } from './clock';
-import type { EpisodeEnvironment } from './environment';
+import type { EpisodeEnvironment, State } from './environment';
 import type { EpisodePlan } from './plan';
 import type { Policy } from './policy';
 import { goalOf } from './goal';
@@ -13,6 +13,8 @@ export interface EpisodeProgress {
   turns: Turn[];
   /** The latest screenshot. */
   screenshot: Screenshot;
+  /** The environment's state after each turn; undefined where it did not say. */
+  states: (State | undefined)[];
 }
 
 export interface EpisodeContext {
@@ -97,6 +99,7 @@ async function playTurn(
   if (!answer.ok) {
     turn.outcome = 'no_action';
     turn.parseError = `${answer.reason}: ${answer.correction}`;
+    progress.states.push(lastState(context, progress));
     progress.turns.push(turn);
     return false;
   }
@@ -109,6 +112,7 @@ async function playTurn(
   );
   turn.actions = done.actions.map((action) => ({ ...action }));
   turn.outcome = done.outcome;
+  progress.states.push(done.screenshot === undefined ? lastState(context, progress) : done.state);
   if (done.screenshot !== undefined) {
     turn.envMs = roundMs(performance.now() - actedAt);
     context.storeScreenshot(done.screenshot);
@@ -116,4 +120,9 @@ async function playTurn(
   }
   progress.turns.push(turn);
   return done.ended;
+}
+
+/** Where nothing was done, the state is what it was. */
+function lastState({ environment }: EpisodeContext, { states }: EpisodeProgress): State | undefined {
+  return states.length === 0 ? environment.initialState : states.at(-1);
 }

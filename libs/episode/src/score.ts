@@ -16,6 +16,8 @@ export interface Score {
   rewards: Record<string, number>;
   /** The parts paid in each turn; none where no reward pays by turns. */
   turns?: Record<string, number>[];
+  /** Who judged → whether the task was done; none where only the verifier did. */
+  verdicts?: Record<string, boolean>;
 }
 
 /**
@@ -27,30 +29,41 @@ export function addUp(scored: readonly Scored[], turnCount: number): Score {
   const rewards: Record<string, number> = {};
   const turns: Record<string, number>[] = Array.from({ length: turnCount }, () => ({}));
   const owners = new Map<string, string>();
+  const verdicts: Record<string, boolean> = {};
+  const judges = new Map<string, string>();
   let paysByTurns = false;
   for (const { name, result } of scored) {
-    const { episode, byTurn } = readResult(name, result, turnCount);
+    const { episode, byTurn, verdicts: own } = readResult(name, result, turnCount);
+    for (const [judge, verdict] of Object.entries(own)) {
+      claim(judges, judge, name, 'give a verdict');
+      verdicts[judge] = verdict;
+    }
     paysByTurns ||= byTurn !== undefined;
     for (const parts of [episode, ...(byTurn ?? [])]) {
       for (const [part, value] of Object.entries(parts)) {
-        claim(owners, part, name);
+        claim(owners, part, name, 'pay a part');
         rewards[part] = (rewards[part] ?? 0) + value;
       }
     }
     byTurn?.forEach((parts, index) => Object.assign(turns[index], parts));
   }
   const reward = sum(rewards);
-  return paysByTurns ? { reward, rewards, turns } : { reward, rewards };
+  return {
+    reward,
+    rewards,
+    ...(paysByTurns ? { turns } : {}),
+    ...(judges.size > 0 ? { verdicts } : {}),
+  };
 }
 
 export function sum(parts: RewardParts): number {
   return Object.values(parts).reduce((total, part) => total + part, 0);
 }
 
-function claim(owners: Map<string, string>, part: string, name: string): void {
+function claim(owners: Map<string, string>, part: string, name: string, what: string): void {
   const owner = owners.get(part) ?? name;
   if (owner !== name) {
-    throw new EpisodeFailure('reward', `rewards "${owner}" and "${name}" both pay a part named "${part}"`);
+    throw new EpisodeFailure('reward', `rewards "${owner}" and "${name}" both ${what} named "${part}"`);
   }
   owners.set(part, name);
 }
@@ -58,17 +71,47 @@ function claim(owners: Map<string, string>, part: string, name: string): void {
 interface Read {
   episode: RewardParts;
   byTurn?: RewardParts[];
+  verdicts: Record<string, boolean>;
 }
 
 function readResult(name: string, result: unknown, turnCount: number): Read {
-  if (!isRecord(result) || !Array.isArray(result.turns)) return { episode: readParts(name, result) };
-  const { episode = {}, turns, ...unknown } = result as { episode?: unknown; turns: unknown[] };
+  if (!isDetailed(result)) return { episode: readParts(name, result), verdicts: {} };
+  const { episode = {}, turns, verdicts = {}, ...unknown } = result;
   const [key] = Object.keys(unknown);
-  if (key !== undefined) throw wrong(name, `gave "${key}" beside "turns", expected "episode" alone`);
+  if (key !== undefined) {
+    throw wrong(name, `gave "${key}" beside "turns", expected "episode" or "verdicts" alone`);
+  }
+  return {
+    episode: readParts(name, episode),
+    ...(turns === undefined ? {} : { byTurn: readTurns(name, turns, turnCount) }),
+    verdicts: readVerdicts(name, verdicts),
+  };
+}
+
+interface Detailed {
+  episode?: unknown;
+  turns?: unknown[];
+  verdicts?: unknown;
+}
+
+/** Parts may bear these names, too, but are numbers. */
+function isDetailed(result: unknown): result is Detailed {
+  if (!isRecord(result)) return false;
+  const { turns, verdicts } = result;
+  return Array.isArray(turns) || (isRecord(verdicts) && (turns === undefined || Array.isArray(turns)));
+}
+
+function readTurns(name: string, turns: unknown[], turnCount: number): RewardParts[] {
   if (turns.length !== turnCount) {
     throw wrong(name, `pays for ${turns.length} turns, the episode has ${turnCount}`);
   }
-  return { episode: readParts(name, episode), byTurn: turns.map((parts) => readParts(name, parts)) };
+  return turns.map((parts) => readParts(name, parts));
+}
+
+function readVerdicts(name: string, verdicts: unknown): Record<string, boolean> {
+  const fits = isRecord(verdicts) && Object.values(verdicts).every((verdict) => typeof verdict === 'boolean');
+  if (fits) return verdicts as Record<string, boolean>;
+  throw wrong(name, `gave verdicts ${show(verdicts)}, expected true or false by name`);
 }
 
 /** A number alone is the part that bears the reward's own name. */

@@ -35,6 +35,7 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
     nameIfAny('defaultAdvantage'),
   ],
   regularizer: [list('inputs', LOSS_INPUTS)],
+  reward: [checkEnvironment, booleanIfAny('judgesWithoutVerifier')],
   tracker: [checkEnvironment],
   environment: [checkEnvironment],
 };
@@ -222,6 +223,12 @@ function countIfAny(key: string): Check {
     Number.isInteger(value) && (value as number) >= 1
       ? null
       : `needs "${key}", a whole number of at least 1, found ${show(value)}`,
+  );
+}
+
+function booleanIfAny(key: string): Check {
+  return ifAny(key, ({ [key]: value }) =>
+    typeof value === 'boolean' ? null : `needs "${key}", true or false, found ${show(value)}`,
   );
 }
 

@@ -18,6 +18,7 @@ export { DEADLINES, RETRIES, retry, type RetryOptions, type RetryPolicy } from '
 export * from './errors';
 export { ComponentRegistry, missingComponent, type LoadedComponent } from './registry';
 export { loadComponents, type LoadComponentsOptions } from './load';
+export { judgesWithoutVerifier } from './judges';
 export { didYouMean, nearest } from './nearest';
 export { isRecord, show } from './show';
 export {

@@ -1,10 +1,16 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { JudgedEpisode, Log } from './kinds';
+import type { JudgedEpisode, RewardContext } from './kinds';
 import { loadComponents } from './load';
 
-const log: Log = () => {};
+const context: RewardContext = {
+  log: () => {},
+  environment: {},
+  reward: async () => {
+    throw new Error('there is no other reward');
+  },
+};
 const REWARD = `{ kind: 'reward', name: 'short', create: () => ({ score: ({ turns }) => 1 / turns.length }) }`;
 const LOSS = `{ kind: 'policy-loss', name: 'mine', inputs: ['advantages'], scope: 'token',
   options: { clip_high: { type: 'number', description: 'upper bound of the ratio', default: 0.28, above: 0 } },
@@ -37,7 +43,8 @@ describe('loadComponents', () => {
   it('loads a reward from one small file outside of the project', async () => {
     const file = write('short.js', `exports.default = ${REWARD};`);
     const registry = await load('./short.js');
-    expect(registry.create('reward', { name: 'short' }, { log }).score(episode, deadline)).toBe(0.5);
+    const short = await registry.create('reward', { name: 'short' }, context);
+    expect(short.score(episode, deadline)).toBe(0.5);
     expect(registry.files).toEqual([file]);
   });
 
@@ -264,7 +271,7 @@ describe('loadComponents', () => {
     expect(() => registry.get('task-source', 'toy')).toThrow(
       'no task-source is named "toy" (known: toys). Did you mean toys?',
     );
-    expect(() => registry.create('reward', { name: 'quick' }, { log })).toThrow(
+    expect(() => registry.create('reward', { name: 'quick' }, context)).toThrow(
       expect.objectContaining({ category: 'unknown', message: 'no reward is named "quick" (known: short).' }),
     );
     expect(() => registry.get('environment', 'x')).toThrow('no environment is named "x" (none is loaded)');

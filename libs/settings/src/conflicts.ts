@@ -209,7 +209,7 @@ const MADE_OF_OPTIONS = [
 ] as const;
 
 function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
-  for (const { path, kind, choice } of choicesOf(run)) {
+  for (const { path, kind, choice } of choicesOf(run, registry)) {
     const component = registry.get(kind, choice.name);
     const made = () => {
       // Made where it is used: here it has the address of its file, not the file.
@@ -239,15 +239,22 @@ interface Choice {
   choice: ComponentChoice;
 }
 
-/** Every component that a run has chosen, task sources aside: those are asked for their tasks before a run begins. */
-function choicesOf(run: RunFile): Choice[] {
+/**
+ * Every component that a run has chosen, and those that options of these choose; task sources aside: those are asked for their tasks
+ * before a run begins.
+ */
+function choicesOf(run: RunFile, registry: ComponentRegistry): Choice[] {
   const visit = (type: OptionsClass, group: Record<string, unknown>, prefix: string): Choice[] =>
     describeOptions(type).flatMap(({ name, group: inner, choice }) => {
       const path = join(prefix, name);
       if (inner !== undefined) return visit(inner, group[name] as Record<string, unknown>, path);
       if (choice === undefined || choice.kind === 'task-source') return [];
-      const chosen = (choice.many ? group[name] : [group[name]]) as ComponentChoice[];
-      return chosen.map((each) => ({ path, kind: choice.kind, choice: each }));
+      const chosen = (choice.many ? (group[name] ?? []) : [group[name]]) as (ComponentChoice | undefined)[];
+      return chosen.flatMap((each) => {
+        if (each === undefined) return [];
+        const own = registry.optionsOf(registry.get(choice.kind, each.name));
+        return [{ path, kind: choice.kind, choice: each }, ...visit(own, each, path)];
+      });
     });
   return visit(RunFile, run as unknown as Record<string, unknown>, '');
 }

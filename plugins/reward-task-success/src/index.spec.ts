@@ -1,11 +1,23 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadComponents, loadTasks, type JudgedEpisode, type Reward } from '@ui-rl/plugin-kit';
+import {
+  loadComponents,
+  loadTasks,
+  type JudgedEpisode,
+  type Reward,
+  type RewardContext,
+} from '@ui-rl/plugin-kit';
 import { components } from './index';
 
 const BUILTIN = join(__dirname, '../..');
-const log = () => {};
+const context: RewardContext = {
+  log: () => {},
+  environment: {},
+  reward: async () => {
+    throw new Error('there is no other reward');
+  },
+};
 const deadline = { deadlineAt: Date.now() + 60_000, signal: new AbortController().signal };
 
 function episode(success: boolean | null, turns = 3): JudgedEpisode {
@@ -38,8 +50,8 @@ function example(file: string): string {
 const exampleReward = () => example('quick-reward.js');
 
 describe('reward task-success', () => {
-  it('is 1 for what the verifier calls a success, else 0', () => {
-    const reward = components[0].create({}, { log });
+  it('is 1 for what the verifier calls a success, else 0', async () => {
+    const reward = await components[0].create({}, context);
     expect([true, false, null].map((success) => scored(reward, episode(success)))).toEqual([1, 0, 0]);
   });
 });
@@ -60,16 +72,17 @@ describe('a plugin from outside of the repository', () => {
       from: folder,
       builtin: BUILTIN,
     });
-    const quick = registry.create('reward', { name: 'quick' }, { log });
+    const quick = await registry.create('reward', { name: 'quick' }, context);
     expect(await scored(quick, episode(true, 2))).toBeCloseTo(1 / 2);
     expect(await scored(quick, episode(true, 4))).toBeCloseTo(1 / 4);
     expect(await scored(quick, episode(false, 2))).toBe(0);
-    const generous = registry.create('reward', { name: 'quick', bonus: 3 }, { log });
+    const generous = await registry.create('reward', { name: 'quick', bonus: 3 }, context);
     expect(await scored(generous, episode(true, 2))).toBeCloseTo(3 / 2);
-    expect(() => registry.create('reward', { name: 'quick', bonus: 'x' }, { log })).toThrow(
+    expect(() => registry.create('reward', { name: 'quick', bonus: 'x' }, context)).toThrow(
       'reward quick: bonus is "x", expected a number above 0',
     );
-    expect(scored(registry.create('reward', { name: 'task-success' }, { log }), episode(true))).toBe(1);
+    const plain = await registry.create('reward', { name: 'task-success' }, context);
+    expect(scored(plain, episode(true))).toBe(1);
   });
 
   it('is the one file that the README shows: a task source', async () => {

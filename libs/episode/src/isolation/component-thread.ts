@@ -7,6 +7,7 @@ import {
   type Dialect,
   type Log,
   type Reward,
+  type RewardContext,
   type Verifier,
 } from '@ui-rl/plugin-kit';
 import { withScreenshots, type FromThread, type Question, type ThreadData, type ToThread } from './messages';
@@ -112,9 +113,15 @@ class ComponentServer {
   }
 }
 
-async function start({ file, kind, choice }: ThreadData): Promise<void> {
+async function start({ file, kind, choice, environment = {} }: ThreadData): Promise<void> {
   const components = await loadComponents({ packages: [file], builtin: null });
-  const instance: unknown = components.create(kind, choice, { log });
+  const context: RewardContext = {
+    log,
+    environment,
+    // Those of its own module: others are in threads of their own.
+    reward: async (other) => components.create('reward', other, context),
+  };
+  const instance: unknown = await components.create(kind as 'reward', choice, context);
   const server = new ComponentServer(instance as Reward & Verifier & Dialect);
   port?.on('message', (message: ToThread) => server.receive(message));
   send({ type: 'ready' });

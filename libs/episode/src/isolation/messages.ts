@@ -16,6 +16,8 @@ export interface ThreadData {
   file: string;
   kind: IsolatedKind;
   choice: ComponentChoice;
+  /** What the variables that it has declared say. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 type Sent<T extends { observation: Observation }> = Omit<T, 'observation'> & { observation: SentObservation };

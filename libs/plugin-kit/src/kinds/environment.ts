@@ -43,6 +43,8 @@ export interface StepOutcome {
   outcome: string;
   /** The environment itself ended the episode. */
   done: boolean;
+  /** The state after the action, for rewards that pay by turns; absent or null where it reports none but at the end. */
+  state?: Record<string, unknown> | null;
 }
 
 /** One episode. The caller asks for one thing at a time. */

@@ -25,6 +25,10 @@ export interface EpisodeTurn {
   parseError?: string;
   /** What the environment said of the last action: `ok`, or what was wrong with it. */
   outcome?: string;
+  /** The environment's state before the turn; absent where it reports none between the first frame and the end. */
+  stateBefore?: Record<string, unknown>;
+  /** And after it. */
+  stateAfter?: Record<string, unknown>;
 }
 
 /** An episode that is over, as verifiers and rewards see it. Episodes whose infrastructure failed never get here. */

@@ -126,6 +126,41 @@ test('rewards pay named parts, for the episode and by turns, and the return is t
   ]);
 });
 
+test('verdicts of rewards are told beside that of the verifier, and pay nothing', async () => {
+  const judge: Reward['score'] = () => ({ episode: { seen: 0.5 }, verdicts: { judge: false } });
+  const played = await play({ rewards: named({ judge, 'task-success': () => 1 }) });
+  expect(played).toMatchObject({ success: true, reward: 1.5, verdicts: { judge: false } });
+  expect(await play({})).not.toHaveProperty('verdicts');
+  const again: Reward['score'] = () => ({ verdicts: { judge: true } });
+  const { invalidReason } = await play({ rewards: named({ judge, again }) });
+  expect(invalidReason).toBe('reward: rewards "judge" and "again" both give a verdict named "judge"');
+});
+
+test('where the environment tells its state, each turn has those before and after it', async () => {
+  const states: unknown[] = [];
+  const looks: Reward['score'] = ({ turns }) => {
+    states.push(turns.map(({ stateBefore, stateAfter }) => [stateBefore, stateAfter]));
+    return 0;
+  };
+  await play({ rewards: named({ looks }) });
+  world.step = () => ({ screenshot: frame('next'), outcome: 'ok', done: false, state: { clicks: 1 } });
+  await play({ rewards: named({ looks }) });
+  const home = { screen: 'home' };
+  const clicked = { clicks: 1 };
+  expect(states).toEqual([
+    [
+      [home, undefined],
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+    [
+      [home, clicked],
+      [clicked, clicked],
+      [clicked, clicked],
+    ],
+  ]);
+});
+
 test('where no reward pays by turns, turns have none', async () => {
   const { turns } = await play({});
   expect(turns.some((turn) => 'reward' in turn || 'rewards' in turn)).toBe(false);
@@ -172,6 +207,11 @@ test.each<[string, unknown, string]>([
   ['more than 32 bits hold', 1e308, 'gave 1e+308, expected a finite number of 32 bits'],
   ['a part that is no number', { near: 'much' }, 'gave "much" as part "near", expected a finite number'],
   ['too few turns', { turns: [1] }, 'pays for 1 turns, the episode has 3'],
+  [
+    'a verdict that is none',
+    { verdicts: { judge: 'yes' } },
+    'gave verdicts {"judge":"yes"}, expected true or false',
+  ],
   ['something else beside turns', { turns: [0, 0, 0], total: 1 }, 'gave "total" beside "turns"'],
 ])('a reward that gives %s makes the episode invalid', async (_what, result, problem) => {
   const { invalidReason } = await play({ rewards: named({ odd: () => result as RewardResult }) });
