@@ -16,6 +16,7 @@ export {
 export { Random } from '@ui-rl/random';
 export { DEADLINES, RETRIES, retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 export * from './errors';
+export * from './outside';
 export { ComponentRegistry, missingComponent, type LoadedComponent } from './registry';
 export { loadComponents, type LoadComponentsOptions } from './load';
 export { judgesWithoutVerifier } from './judges';

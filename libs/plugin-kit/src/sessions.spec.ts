@@ -12,6 +12,7 @@ class Counter implements Environment {
   closed = 0;
   clicks: number[] = [];
   onOpen: () => Promise<void> = async () => {};
+  onInspect: (() => Promise<Reply<Record<string, unknown>>>) | undefined;
   onStep: (action: Action) => Promise<Reply<StepOutcome>> = async () => ({
     ok: true,
     value: { screenshot, outcome: 'ok', done: false },
@@ -21,6 +22,8 @@ class Counter implements Environment {
     await this.onOpen();
     const session: EnvironmentSession = {
       screenshot,
+      state: { clicks: 0 },
+      ...(this.onInspect === undefined ? {} : { inspect: this.onInspect }),
       step: async (action) => {
         if ('x' in action) this.clicks.push(action.x!);
         return this.onStep(action);
@@ -80,6 +83,28 @@ describe('Sessions', () => {
     expect(await sessions.step(step)).toBe(first);
     expect(await sessions.closeSession(sessionId)).toBe(closed);
     expect(environment.clicks).toEqual([7]);
+  });
+
+  it('tells the state while the episode goes on, and that of the first frame where it cannot', async () => {
+    const without = await opened(sessions);
+    expect(await sessions.inspect(without, 1000)).toEqual({ ok: true, value: { clicks: 0 } });
+    environment.onInspect = async () => ({ ok: true, value: { clicks: environment.clicks.length } });
+    const sessionId = await opened(sessions);
+    await sessions.step({ sessionId, stepId: 's1', action: click(1), deadlineMs: 1000 });
+    expect(await sessions.inspect(sessionId, 1000)).toEqual({ ok: true, value: { clicks: 1 } });
+    expect(codeOf(await sessions.step({ sessionId, stepId: 's2', action: click(2), deadlineMs: 1000 }))).toBe(
+      'ok',
+    );
+    await sessions.closeSession(sessionId);
+    expect(codeOf(await sessions.inspect(sessionId, 1000))).toBe('no_session');
+  });
+
+  it('ends a session whose state cannot be read', async () => {
+    environment.onInspect = async () => ({ ok: false, error: { code: 'crashed', message: 'gone' } });
+    const sessionId = await opened(sessions);
+    expect(codeOf(await sessions.inspect(sessionId, 1000))).toBe('crashed');
+    expect(codeOf(await sessions.inspect(sessionId, 1000))).toBe('crashed');
+    expect(environment.discarded).toBe(1);
   });
 
   it('executes steps with different ids', async () => {

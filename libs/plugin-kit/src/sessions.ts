@@ -142,6 +142,20 @@ export class Sessions {
     return result;
   }
 
+  /** The state as it is now, where the environment can read it while the episode goes on; else that of the first frame. */
+  async inspect(sessionId: string, deadlineMs: number): Promise<Reply<State>> {
+    const open = this.active.get(sessionId);
+    if (open === undefined) return this.inspectAfterEnd(sessionId);
+    if (open.busy || open.closing !== null) return failure('busy', 'the session is at another request');
+    const { session } = open;
+    if (session.inspect === undefined) return { ok: true, value: session.state ?? null };
+    const reply = await this.working(open, () =>
+      this.guarded(deadlineMs, 'inspect', (deadline) => session.inspect!(deadline)),
+    );
+    if (!reply.ok) await this.end(open, reply);
+    return reply;
+  }
+
   /** Ends a session and reports its final state. Closing twice gives the same reply. */
   async closeSession(sessionId: string): Promise<CloseReply> {
     const open = this.active.get(sessionId);
@@ -240,6 +254,11 @@ export class Sessions {
     if (open.lease !== null) clearTimeout(open.lease);
     this.ended.set(open.id, { stepId: open.stepId, reply: open.settled, close });
     if (!sessionClosed) await open.session.discard();
+  }
+
+  private inspectAfterEnd(sessionId: string): Reply<State> {
+    const ended = this.ended.get(sessionId);
+    return ended === undefined || ended.close.ok ? noSession(sessionId) : ended.close;
   }
 
   private stepAfterEnd({ sessionId, stepId }: StepSession): Reply<StepOutcome> {

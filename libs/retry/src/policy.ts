@@ -133,6 +133,12 @@ export const RETRIES = {
     attempts: 5,
     then: 'the page has failed: `page_error`',
   },
+  outsideEnvironment: {
+    what: 'environments `ui-verifiers` and `openenv`: a server that failed, with another episode; the episode that was played there is not played on',
+    firstMs: 1_000,
+    maxMs: 60_000,
+    then: 'for as long as the run lasts; meanwhile episodes go to the other servers, and wait where there are none (code `capacity`)',
+  },
   serveRun: {
     what: 'every service: serving a run, where that failed; what it waits for is published as a warning of the run',
     firstMs: 5_000,
@@ -270,6 +276,16 @@ export const DEADLINES = {
     what: 'a page, to close (environment `browser`)',
     ms: 5_000,
     then: 'its browser is ended with it',
+  },
+  outsideReady: {
+    what: 'a server of environments outside of the project, to say that it is there (environments `ui-verifiers`, `openenv`)',
+    ms: 3_000,
+    then: 'it is set aside, and another one is asked',
+  },
+  outsideLeave: {
+    what: 'such a server, to end a session that is given up',
+    ms: 5_000,
+    then: 'nobody waits for it any more',
   },
   taskSource: {
     what: 'a task source, to load its tasks',

@@ -9,7 +9,5 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   max_steps_per_episode: 'use rollout.max_turns',
   task_prompt: 'use tasks: {source_type: custom, custom_tasks: [...]}',
   executable_path: 'a service has its browser from its own configuration: CHROMIUM_BIN',
-  session_type: 'tasks name their environment',
-  ui_env_urls: 'env services are found over NATS',
   num_actors: 'start as many actor services as needed; rollout.concurrency is per actor',
 };

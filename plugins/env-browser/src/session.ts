@@ -33,6 +33,10 @@ export class BrowserSession implements EnvironmentSession {
     return asReply(() => this.tab.during(deadline, () => this.play(action, deadline)));
   }
 
+  async inspect(deadline: Deadline): Promise<Reply<State>> {
+    return asReply(() => this.tab.during(deadline, () => readState(this.tab)));
+  }
+
   async close(deadline: Deadline): Promise<Reply<State>> {
     const reply = await asReply(() => this.tab.during(deadline, () => readState(this.tab)));
     if (reply.ok) await this.end(true);

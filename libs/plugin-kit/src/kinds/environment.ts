@@ -54,6 +54,8 @@ export interface EnvironmentSession {
   /** The state of the first frame; absent or null where the environment has none. */
   readonly state?: Record<string, unknown> | null;
   step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>>;
+  /** Reads the state as it is now; the episode goes on. Absent where an environment can read it at the end only. */
+  inspect?(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;
   /** Reads the state verifiers judge (null where the environment has none) and ends the episode. */
   close(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;
   /** Ends the episode without asking for its state. Never throws. */

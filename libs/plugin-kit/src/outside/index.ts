@@ -1,0 +1,15 @@
+export { isServerAddress, readAddresses, readServerKeys, serverAddress } from './addresses';
+export { connectionsOf, type OutsideChoice } from './connections';
+export { OutsideError, type OutsideErrorCode } from './errors';
+export { screenshotOfPng } from './png';
+export { asOutsideReply, outsideText } from './reply';
+export {
+  OutsideServer,
+  parseJson,
+  refuseLink,
+  shownAnswer,
+  type ServerAnswer,
+  type ServerConnection,
+  type ServerQuestion,
+} from './server';
+export { OutsideServers, type ServerPlace } from './servers';

@@ -1,0 +1,93 @@
+import type { Log } from '../kinds';
+import { pauseAfter, type RetryPolicy } from '@ui-rl/retry';
+import { OutsideError } from './errors';
+import { OutsideServer, type ServerConnection } from './server';
+
+/** A place at a server, for one episode. */
+export interface ServerPlace {
+  readonly server: OutsideServer;
+  /** Gives it back. What it failed with sets the server aside for a while, longer each time in a row. */
+  release(failure?: OutsideError): void;
+}
+
+interface Kept {
+  server: OutsideServer;
+  /** Episodes that are played there. */
+  used: number;
+  /** Episodes so far. */
+  taken: number;
+  /** Failures in a row. */
+  failures: number;
+  /** Of `performance.now()`. */
+  asideUntil: number;
+  reason: string;
+}
+
+/** The servers of an environment: which has a free place, and which are set aside since they failed. */
+export class OutsideServers {
+  private readonly kept: readonly Kept[];
+
+  constructor(
+    connections: readonly ServerConnection[],
+    private readonly places: number,
+    private readonly policy: RetryPolicy,
+    private readonly log: Log,
+  ) {
+    this.kept = connections.map((connection) => ({
+      server: new OutsideServer(connection),
+      used: 0,
+      taken: 0,
+      failures: 0,
+      asideUntil: 0,
+      reason: '',
+    }));
+  }
+
+  /**
+   * A place at the server that has had the fewest episodes.
+   * @param avoided those that this episode has tried already
+   * @throws OutsideError `capacity` that says what each of them is at
+   */
+  take(avoided: ReadonlySet<OutsideServer> = new Set()): ServerPlace {
+    const now = performance.now();
+    const [kept] = this.kept
+      .filter(
+        ({ server, used, asideUntil }) => used < this.places && asideUntil <= now && !avoided.has(server),
+      )
+      .toSorted((a, b) => a.used - b.used || a.taken - b.taken);
+    if (kept === undefined) throw new OutsideError('capacity', `no server is free: ${this.shown(now)}`);
+    kept.used += 1;
+    kept.taken += 1;
+    let isHeld = true;
+    const release = (failure?: OutsideError): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      kept.used -= 1;
+      this.settle(kept, failure);
+    };
+    return { server: kept.server, release };
+  }
+
+  private settle(kept: Kept, failure: OutsideError | undefined): void {
+    if (failure === undefined) {
+      kept.failures = 0;
+      return;
+    }
+    if (failure.code !== 'crashed' && failure.code !== 'deadline') return;
+    kept.failures += 1;
+    const pauseMs = pauseAfter(this.policy, kept.failures);
+    kept.asideUntil = performance.now() + pauseMs;
+    kept.reason = failure.message;
+    this.log('warn', `${kept.server.address} is set aside for ${pauseMs / 1000} s: ${failure.message}`);
+  }
+
+  private shown(now: number): string {
+    return this.kept
+      .map(({ server: { address }, asideUntil, reason }) =>
+        asideUntil > now
+          ? `${address} is set aside for another ${Math.ceil((asideUntil - now) / 1000)} s (${reason})`
+          : `${address} is in use`,
+      )
+      .join('; ');
+  }
+}

@@ -1,0 +1,128 @@
+import {
+  asOutsideReply,
+  connectionsOf,
+  DEADLINES,
+  OutsideError,
+  OutsideServers,
+  RETRIES,
+  type Deadline,
+  type Environment,
+  type EnvironmentContext,
+  type EnvironmentSession,
+  type OpenOptions,
+  type OutsideServer,
+  type Reply,
+  type ServerPlace,
+} from '@ui-rl/plugin-kit';
+import type { UiVerifiersOptions } from './options';
+import { greet, onlySession, openSession, opensSessions, type RemoteSession } from './remote';
+import { UiVerifiersSession } from './session';
+
+/** Variables of the machine: where servers may be, and what is shown to them. */
+export const VARIABLES = { servers: 'UI_VERIFIERS_SERVERS', keys: 'UI_VERIFIERS_KEYS' } as const;
+
+/** Sessions of ui-verifiers servers: a place at a server is one episode. */
+export class UiVerifiersEnvironment implements Environment {
+  private readonly servers: OutsideServers;
+  /** Servers of one session → when the session began that an episode was played in. */
+  private readonly played = new Map<OutsideServer, string>();
+  private readonly playing = new Set<EnvironmentSession>();
+
+  constructor(
+    private readonly options: UiVerifiersOptions,
+    { variables = {}, log }: EnvironmentContext,
+  ) {
+    const connections = connectionsOf(
+      {
+        named: options.ui_env_urls,
+        variables,
+        serversVariable: VARIABLES.servers,
+        keysVariable: VARIABLES.keys,
+        maxBytes: options.max_answer_mb * 2 ** 20,
+      },
+      'ui_env_urls',
+    );
+    const places = options.sessions === 'many' ? options.sessions_per_server : 1;
+    this.servers = new OutsideServers(connections, places, RETRIES.outsideEnvironment, log);
+  }
+
+  open({ task }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
+    return asOutsideReply(async () => {
+      const [unknown] = Object.keys(task.environment?.options ?? {});
+      if (unknown !== undefined) {
+        throw new OutsideError('bad_task', `environment ui-verifiers has no option "${unknown}" for a task`);
+      }
+      return this.openAtOne(deadline);
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.playing].map((session) => session.discard()));
+  }
+
+  /** At the first server that plays along; those that do not are set aside. */
+  private async openAtOne(deadline: Deadline): Promise<EnvironmentSession> {
+    const tried = new Set<OutsideServer>();
+    for (;;) {
+      const place = this.servers.take(tried);
+      tried.add(place.server);
+      try {
+        return await this.openAt(place, deadline.signal);
+      } catch (error) {
+        place.release(error instanceof OutsideError ? error : undefined);
+        if (!(error instanceof OutsideError) || deadline.signal.aborted) throw error;
+        // Where it was the last, the next `take` says what all of them are at.
+      }
+    }
+  }
+
+  private async openAt(place: ServerPlace, signal: AbortSignal): Promise<EnvironmentSession> {
+    const { server } = place;
+    const remote = await this.remoteAt(server, signal);
+    try {
+      const [before, screenshot] = [await remote.progress(signal), await remote.screenshot(signal)];
+      const { delay_seconds: delaySeconds } = this.options;
+      const held: ServerPlace = {
+        server,
+        release: (failure) => {
+          this.playing.delete(session);
+          place.release(failure);
+        },
+      };
+      const session = new UiVerifiersSession(screenshot, { remote, place: held, before, delaySeconds });
+      this.playing.add(session);
+      return session;
+    } catch (error) {
+      await remote.end(AbortSignal.timeout(DEADLINES.outsideLeave.ms)).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  private async remoteAt(server: OutsideServer, signal: AbortSignal): Promise<RemoteSession> {
+    const { sessions, session_type: type } = this.options;
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(DEADLINES.outsideReady.ms)]);
+    const { startedAt } = await greet(server, soon);
+    if (sessions === 'many' || (sessions === 'auto' && (await opensSessions(server, soon)))) {
+      return openSession(server, type, signal);
+    }
+    this.refuseUsed(server, startedAt);
+    return onlySession(server);
+  }
+
+  private refuseUsed(server: OutsideServer, startedAt: string | undefined): void {
+    if (this.options.between_episodes === 'continue') return;
+    if (startedAt === undefined) {
+      throw new OutsideError(
+        'crashed',
+        `${server.address} does not say when it began ("Start time: …"), as between_episodes: restart needs`,
+      );
+    }
+    if (this.played.get(server) === startedAt) {
+      throw new OutsideError(
+        'capacity',
+        `${server.address} has had its episode, and was not started anew since`,
+      );
+    }
+    this.played.set(server, startedAt);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Action } from '@ui-rl/plugin-kit';
+
+/** What a server is asked to do: the query of `/act`. */
+export type ActQuery = Readonly<Record<string, string>>;
+
+/** What an action comes to. */
+export type Asked =
+  /** Questions, one after the other. */
+  | { kind: 'act'; queries: readonly ActQuery[] }
+  | { kind: 'wait'; seconds: number }
+  | { kind: 'finish' }
+  /** Servers of this kind cannot do it: nothing is sent. */
+  | { kind: 'unsupported' };
+
+/** Notches of a wheel that one `scroll` of a server turns. */
+const NOTCHES = 3;
+
+/** Names of keys that pyautogui, which the servers type with, calls otherwise. */
+const KEYS: Readonly<Record<string, string>> = {
+  caps_lock: 'capslock',
+  meta: 'win',
+  page_down: 'pagedown',
+  page_up: 'pageup',
+};
+
+const CLICKS = {
+  click: 'left_click',
+  double_click: 'double_click',
+  triple_click: 'triple_click',
+  right_click: 'right_click',
+  move: 'mouse_move',
+} as const;
+
+/** The questions for an action. A server counts what it does not know as done, or fails at it, so nothing else is sent. */
+export function askedFor(action: Action): Asked {
+  switch (action.action) {
+    case 'click':
+    case 'double_click':
+    case 'triple_click':
+    case 'right_click':
+    case 'move':
+      return act({ action_type: CLICKS[action.action], x: String(action.x), y: String(action.y) });
+    case 'type':
+      return act({ action_type: 'type', text: action.text });
+    case 'key':
+      return keys(action.keys);
+    case 'scroll':
+      return scroll(action);
+    case 'wait':
+      return { kind: 'wait', seconds: action.seconds };
+    case 'finish':
+      return { kind: 'finish' };
+    case 'middle_click':
+    case 'long_press':
+    case 'drag':
+    case 'swipe':
+    case 'button':
+      return { kind: 'unsupported' };
+  }
+}
+
+function act(query: ActQuery): Asked {
+  return { kind: 'act', queries: [query] };
+}
+
+/** Keys are joined by `+`, which is therefore none itself. */
+function keys(names: readonly string[]): Asked {
+  if (names.includes('+')) return { kind: 'unsupported' };
+  return act({ action_type: 'keys', keys: names.map((name) => KEYS[name] ?? name).join('+') });
+}
+
+/** Anything but `up` scrolls down, so that left and right are not sent. */
+function scroll({ direction, amount, x, y }: Extract<Action, { action: 'scroll' }>): Asked {
+  if (direction !== 'up' && direction !== 'down') return { kind: 'unsupported' };
+  const at: ActQuery = x === undefined || y === undefined ? {} : { x: String(x), y: String(y) };
+  const query: ActQuery = { action_type: 'scroll', direction, ...at };
+  const times = Math.max(1, Math.round(amount / NOTCHES));
+  return { kind: 'act', queries: Array.from({ length: times }, () => query) };
+}
+
+/** Whether an action names a place beyond the screen. */
+export function isOutside(action: Action, { width, height }: { width: number; height: number }): boolean {
+  if (!('x' in action) || action.x === undefined || action.y === undefined) return false;
+  return action.x >= width || action.y >= height;
+}

@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  asOutsideReply,
+  DEADLINES,
+  OutsideError,
+  type Action,
+  type Deadline,
+  type EnvironmentSession,
+  type Reply,
+  type Screenshot,
+  type ServerPlace,
+  type StepOutcome,
+} from '@ui-rl/plugin-kit';
+import type { Progress, RemoteSession } from './remote';
+import { askedFor, isOutside, type ActQuery } from './requests';
+
+type State = Record<string, unknown>;
+
+/** Left of the deadline after a wait, for the screenshot. */
+const RESERVE_MS = 2_000;
+
+export interface SessionParts {
+  remote: RemoteSession;
+  place: ServerPlace;
+  /** What the server had counted before the episode. */
+  before: Progress;
+  delaySeconds: number;
+}
+
+/** One episode at a server. */
+export class UiVerifiersSession implements EnvironmentSession {
+  readonly state: State = stateOf({ submittedRows: [], incorrect: 0 });
+  private last: Screenshot;
+  private isOver = false;
+
+  constructor(
+    readonly screenshot: Screenshot,
+    private readonly parts: SessionParts,
+  ) {
+    this.last = screenshot;
+  }
+
+  async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
+    const reply = await asOutsideReply(() => this.play(action, deadline));
+    if (!reply.ok) await this.fail(reply.error);
+    return reply;
+  }
+
+  async inspect({ signal }: Deadline): Promise<Reply<State>> {
+    const reply = await asOutsideReply(() => this.gained(signal));
+    if (!reply.ok) await this.fail(reply.error);
+    return reply;
+  }
+
+  async close({ signal }: Deadline): Promise<Reply<State>> {
+    const reply = await asOutsideReply(() => this.gained(signal));
+    if (!reply.ok) {
+      await this.fail(reply.error);
+      return reply;
+    }
+    await this.leave();
+    return reply;
+  }
+
+  async discard(): Promise<void> {
+    await this.leave();
+  }
+
+  private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
+    const asked = askedFor(action);
+    if (asked.kind === 'finish') return this.outcome('ok', true);
+    if (asked.kind === 'unsupported') return this.outcome('unsupported_action');
+    if (isOutside(action, this.last)) return this.outcome('outside_viewport');
+    if (asked.kind === 'wait') return this.wait(asked.seconds, deadline);
+    return this.act(asked.queries, deadline);
+  }
+
+  /** One after the other; the server waits after the last one only. */
+  private async act(queries: readonly ActQuery[], { signal }: Deadline): Promise<StepOutcome> {
+    for (const [index, query] of queries.entries()) {
+      const isLast = index === queries.length - 1;
+      const delay = String(isLast ? this.parts.delaySeconds : 0);
+      const screenshot = await this.parts.remote.act({ ...query, delay }, signal);
+      if (screenshot === null) return this.outcome('action_refused');
+      this.last = screenshot;
+    }
+    return this.outcome('ok');
+  }
+
+  private async wait(seconds: number, { deadlineAt, signal }: Deadline): Promise<StepOutcome> {
+    const allowedMs = Math.max(0, Math.min(seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
+    await sleep(allowedMs, undefined, { signal }).catch(() => undefined);
+    this.last = await this.parts.remote.screenshot(signal);
+    return this.outcome(allowedMs < seconds * 1000 ? 'wait_cut_short' : 'ok');
+  }
+
+  private outcome(outcome: string, done = false): StepOutcome {
+    return { screenshot: this.last, outcome, done };
+  }
+
+  private async gained(signal: AbortSignal): Promise<State> {
+    return stateOf(since(this.parts.before, await this.parts.remote.progress(signal)));
+  }
+
+  private async fail({ code, message }: { code: string; message: string }): Promise<void> {
+    await this.leave(new OutsideError(code === 'deadline' ? 'deadline' : 'crashed', message));
+  }
+
+  /** Ends the session at the server, whatever it says to that, and gives its place back. */
+  private async leave(failure?: OutsideError): Promise<void> {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { remote, place } = this.parts;
+    const signal = AbortSignal.timeout(DEADLINES.outsideLeave.ms);
+    const ended = remote.end(signal);
+    if (failure !== undefined) {
+      place.release(failure);
+      await ended.catch(() => undefined);
+      return;
+    }
+    await ended.then(
+      () => place.release(),
+      (error: unknown) => place.release(error instanceof OutsideError ? error : undefined),
+    );
+  }
+}
+
+/** What an episode has added to what was there. A server that counts less than before was started anew meanwhile. */
+function since(before: Progress, now: Progress): Progress {
+  if (now.submittedRows.length < before.submittedRows.length || now.incorrect < before.incorrect) {
+    throw new OutsideError('crashed', 'the server has forgotten what was submitted: it was started anew');
+  }
+  return {
+    submittedRows: now.submittedRows.slice(before.submittedRows.length),
+    incorrect: now.incorrect - before.incorrect,
+  };
+}
+
+function stateOf({ submittedRows, incorrect }: Progress): State {
+  return {
+    submitted_row_indices: submittedRows,
+    num_incorrect_submissions: incorrect,
+    num_submissions: submittedRows.length,
+  };
+}
