@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 
 export * from './access';
+export * from './checks';
 export * from './configuration';
 export * from './events';
 export { COMPONENT_NAME } from './ids';

@@ -1,38 +1,24 @@
 import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
   IsArray,
-  IsDefined,
   IsIn,
+  IsInt,
   IsNotEmpty,
   IsObject,
   IsOptional,
   IsString,
   Matches,
+  Max,
   MaxLength,
   Min,
   ValidateNested,
 } from 'class-validator';
+import { AsChecks, type Check } from './checks';
 import { COMPONENT_NAME } from './ids';
-import { Count } from './limits';
 
 export const TASK_CATEGORIES = ['system', 'navigation', 'settings', 'app', 'input'] as const;
 export const TASK_DIFFICULTIES = ['easy', 'medium', 'hard'] as const;
-export const CHECK_OPERATORS = ['equals', 'not_equals', 'contains', 'at_least', 'at_most'] as const;
-
-/** One condition on the state an environment reports when an episode ends. */
-export class StateCheck {
-  /** Dotted path into the state: `settings.wifi`, `notes.0.text`. */
-  @IsString()
-  @IsNotEmpty()
-  path: string;
-
-  @IsIn(CHECK_OPERATORS)
-  operator: (typeof CHECK_OPERATORS)[number];
-
-  @IsDefined()
-  value: unknown;
-}
-
 /** Which environment plugin plays the task, and the options it opens with. */
 export class EnvironmentSpec {
   /** Name of an environment plugin: `browser`. */
@@ -52,6 +38,13 @@ export class Task {
   @IsNotEmpty()
   @MaxLength(200)
   id?: string;
+
+  /** What people call it. */
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(200)
+  name?: string;
 
   /** The goal as the policy reads it. */
   @IsString()
@@ -82,10 +75,29 @@ export class Task {
   @IsIn(TASK_DIFFICULTIES)
   difficulty?: (typeof TASK_DIFFICULTIES)[number];
 
+  /** Words of whoever wrote it, by which tasks are chosen. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @IsString({ each: true })
+  @IsNotEmpty({ each: true })
+  @MaxLength(100, { each: true })
+  tags?: string[];
+
+  /** Ids of tasks that a curriculum trains first. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @IsString({ each: true })
+  @IsNotEmpty({ each: true })
+  @MaxLength(200, { each: true })
+  prerequisites?: string[];
+
   /** Turns after which the episode is truncated. */
   @IsOptional()
-  @Count()
+  @IsInt()
   @Min(1)
+  @Max(2 ** 31 - 1)
   maxSteps?: number;
 
   @IsOptional()
@@ -93,10 +105,15 @@ export class Task {
   @Type(() => EnvironmentSpec)
   environment?: EnvironmentSpec;
 
+  /** Where the environment begins, in its own words: of a page what its `reset` is given, besides what the environment's options say. */
+  @IsOptional()
+  @IsObject()
+  start?: Record<string, unknown>;
+
   /** All must hold at the end of the episode. Without any, success is unknown (`null`). */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => StateCheck)
-  checks?: StateCheck[];
+  @AsChecks()
+  checks?: Check[];
 }

@@ -2,10 +2,20 @@ export * from './kinds';
 export * from './options';
 export * from '@ui-rl/actions';
 export {
+  CHECK_KINDS,
   CHECK_OPERATORS,
+  CHECK_RESULTS,
+  isPageCheck,
   TASK_CATEGORIES,
   TASK_DIFFICULTIES,
+  type Check,
+  type CheckOperator,
+  type CheckResult,
+  type ElementCheck,
   type EnvironmentSpec,
+  type PageCheck,
+  type RequestCheck,
+  type StorageCheck,
   type Reply,
   type RequestFailure,
   type Screenshot,
@@ -34,4 +44,4 @@ export { callPlugin } from './call-plugin';
 export { readTask } from './read-task';
 export { readYaml } from './read-yaml';
 export { loadTasks, type LoadedTask } from './tasks';
-export { valueAt, verify } from './verify';
+export { compare, hasFields, valueAt, verify } from './verify';

@@ -1,16 +1,42 @@
-import type { StateCheck } from '@ui-rl/contracts';
+import {
+  CHECK_RESULTS,
+  isPageCheck,
+  type Check,
+  type CheckOperator,
+  type CheckResult,
+} from '@ui-rl/contracts';
+import { PluginError } from './errors';
+import { isRecord } from './show';
 
 /**
  * Judges the state an environment reports at the end of an episode.
  *
- * True where all checks hold, null where there are none. A path that leads nowhere fails its check, whatever the
- * operator, so that a misspelt path never passes. `equals` and `not_equals` compare whole values; `contains` looks for
- * a part of a string, or for an element of a list (an object matches an element that has all of its fields);
- * `at_least` and `at_most` compare numbers.
+ * True where all checks hold, null where there are none. A path that leads nowhere fails its check, so that a misspelt path never
+ * passes, unless that is what `exists` asks for. Checks of a page were evaluated by the environment, which reports under
+ * `CHECK_RESULTS` what it found.
+ *
+ * @throws PluginError `invalid` where an environment has not evaluated a check: that says nothing of the policy
  */
-export function verify(checks: readonly StateCheck[] | undefined, state: unknown): boolean | null {
+export function verify(checks: readonly Check[] | undefined, state: unknown): boolean | null {
   if (checks === undefined || checks.length === 0) return null;
-  return checks.every((check) => holds(check, valueAt(state, check.path)));
+  // All are looked at: a result that is missing is no verdict, wherever it stands.
+  return checks
+    .map((check, place) =>
+      isPageCheck(check)
+        ? resultOf(check.kind, place, state).holds
+        : compare(check.operator, valueAt(state, check.path), check.value),
+    )
+    .every((holds) => holds);
+}
+
+function resultOf(kind: string, place: number, state: unknown): Pick<CheckResult, 'holds'> {
+  const results = isRecord(state) ? state[CHECK_RESULTS] : undefined;
+  const result: unknown = isRecord(results) ? results[place] : undefined;
+  if (isRecord(result) && typeof result.holds === 'boolean') return result as { holds: boolean };
+  throw new PluginError(
+    'invalid',
+    `checks.${place} is of kind "${kind}", which the environment of the task has not evaluated: that kind is for pages`,
+  );
 }
 
 /** What a dotted path leads to; undefined where it leads nowhere. */
@@ -23,7 +49,13 @@ export function valueAt(state: unknown, path: string): unknown {
   return value;
 }
 
-function holds({ operator, value: wanted }: StateCheck, found: unknown): boolean {
+/**
+ * Whether what was found is as a check wants it. `equals` and `not_equals` compare whole values; `contains` looks for a part of a string,
+ * or for an element of a list (an object matches an element that has all of its fields); `matches` is a text with `*` for anything;
+ * `at_least` and `at_most` compare numbers. What is undefined fits nothing but `exists: false`.
+ */
+export function compare(operator: CheckOperator, found: unknown, wanted: unknown): boolean {
+  if (operator === 'exists') return (found !== undefined) === (wanted ?? true);
   if (found === undefined) return false;
   switch (operator) {
     case 'equals':
@@ -32,6 +64,10 @@ function holds({ operator, value: wanted }: StateCheck, found: unknown): boolean
       return !same(found, wanted);
     case 'contains':
       return contains(found, wanted);
+    case 'not_contains':
+      return !contains(found, wanted);
+    case 'matches':
+      return typeof found === 'string' && typeof wanted === 'string' && matches(found, wanted);
     case 'at_least':
       return typeof found === 'number' && typeof wanted === 'number' && found >= wanted;
     case 'at_most':
@@ -39,17 +75,35 @@ function holds({ operator, value: wanted }: StateCheck, found: unknown): boolean
   }
 }
 
-function contains(found: unknown, wanted: unknown): boolean {
-  if (typeof found === 'string') return typeof wanted === 'string' && found.includes(wanted);
-  if (!Array.isArray(found)) return false;
-  return found.some((element) => same(element, wanted) || hasFields(element, wanted));
-}
-
-function hasFields(element: unknown, wanted: unknown): boolean {
+/** Whether an object has all fields of another one, with the same values. */
+export function hasFields(element: unknown, wanted: unknown): boolean {
   if (!isPlain(element) || !isPlain(wanted)) return false;
   return Object.entries(wanted).every(
     ([key, value]) => Object.hasOwn(element, key) && same(element[key], value),
   );
+}
+
+/** Part by part, so that no pattern takes longer than its text is long; a regular expression might never end. */
+function matches(text: string, pattern: string): boolean {
+  const parts = pattern.split('*');
+  if (parts.length === 1) return text === pattern;
+  const [first, last] = [parts[0], parts.at(-1)!];
+  if (text.length < first.length + last.length) return false;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  const end = text.length - last.length;
+  let from = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const at = text.indexOf(part, from);
+    if (at < 0 || at + part.length > end) return false;
+    from = at + part.length;
+  }
+  return true;
+}
+
+function contains(found: unknown, wanted: unknown): boolean {
+  if (typeof found === 'string') return typeof wanted === 'string' && found.includes(wanted);
+  if (!Array.isArray(found)) return false;
+  return found.some((element) => same(element, wanted) || hasFields(element, wanted));
 }
 
 /** Deep equality of JSON values; the order of keys does not matter. */

@@ -7,6 +7,8 @@ import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { PageNetwork } from './network';
 import type { PageRules, PageSpec } from './page-spec';
 import { pageText } from './page-text';
+import { RequestTally } from './request-tally';
+import { readStorageState } from './storage-state';
 
 /** What a page offers to the environment as functions of `window.uirl`. */
 export interface PageContract {
@@ -38,6 +40,8 @@ export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: strin
 /** One page in a context of its own, watched: outcomes of steps are collected, and its end is a rejected promise. */
 export class BrowserTab {
   contract: PageContract = NO_CONTRACT;
+  /** Requests since the first frame, as far as the task asks for them. */
+  requests = new RequestTally();
   /** Documents the main frame has shown since the last `load`. */
   private navigations = 0;
   /** The browser's own id of its context. */
@@ -68,11 +72,14 @@ export class BrowserTab {
   }
 
   static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
+    const stored = storedOf(spec, rules);
     const network = await PageNetwork.open(spec, rules);
-    const lease = await pool.lease({ ...network.contextOptions, ...lookOf(spec) }).catch((error: unknown) => {
-      network.close();
-      throw error;
-    });
+    const lease = await pool
+      .lease({ ...network.contextOptions, ...lookOf(spec), ...stored })
+      .catch((error: unknown) => {
+        network.close();
+        throw error;
+      });
     try {
       const page = await lease.context.newPage();
       const cdp = await lease.context.newCDPSession(page);
@@ -99,7 +106,8 @@ export class BrowserTab {
   }
 
   private get isLocal(): boolean {
-    return this.spec.page !== null && !this.failed && !this.destroyed;
+    // What a login has stored belongs to one episode.
+    return this.spec.page !== null && this.spec.storageState === null && !this.failed && !this.destroyed;
   }
 
   get isNavigating(): boolean {
@@ -137,9 +145,30 @@ export class BrowserTab {
 
   /** Runs an expression in the page and waits for its promise. Throws `BrowserError` with what the page threw. */
   async evaluate<T = void>(expression: string): Promise<T> {
-    const reply = await this.retryAfterNavigation(() =>
-      this.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }),
-    );
+    return this.evaluateIn<T>(async () => undefined, expression);
+  }
+
+  /** The same where scripts of the page can change nothing: the document is the same, the functions are the browser's own. */
+  async apart<T>(expression: string): Promise<T> {
+    return this.evaluateIn<T>(async () => {
+      const { frameTree } = await this.cdp.send('Page.getFrameTree');
+      const { executionContextId } = await this.cdp.send('Page.createIsolatedWorld', {
+        frameId: frameTree.frame.id,
+      });
+      return executionContextId;
+    }, expression);
+  }
+
+  private async evaluateIn<T>(world: () => Promise<number | undefined>, expression: string): Promise<T> {
+    const reply = await this.retryAfterNavigation(async () => {
+      const contextId = await world();
+      return this.cdp.send('Runtime.evaluate', {
+        expression,
+        awaitPromise: true,
+        returnByValue: true,
+        ...(contextId === undefined ? {} : { contextId }),
+      });
+    });
     if (reply.exceptionDetails !== undefined) {
       const { exception, text } = reply.exceptionDetails;
       throw new BrowserError('page_error', `the page failed: ${exception?.description ?? text}`);
@@ -269,6 +298,7 @@ export class BrowserTab {
     this.watchPage(context);
     this.watchNavigation();
     this.network.onRefused = (what, isNavigation) => this.refused(what, isNavigation);
+    this.network.onRequest = (request) => this.requests.note(request);
     const [{ targetInfo }] = await Promise.all([
       this.cdp.send('Target.getTargetInfo'),
       this.cdp.send('Page.enable'),
@@ -326,6 +356,11 @@ export class BrowserTab {
     if (/^Not allowed to (load local resource|navigate top frame)/.test(text))
       this.note('blocked_navigation');
   }
+}
+
+/** What a login has stored, in the folder of the service. */
+function storedOf({ storageState }: PageSpec, { storageStates }: PageRules): BrowserContextOptions {
+  return storageState === null ? {} : { storageState: readStorageState(storageStates, storageState) };
 }
 
 /** What makes all machines show a page alike. */

@@ -11,6 +11,7 @@ import {
 } from '@ui-rl/plugin-kit';
 import { Admission } from './admission';
 import { BrowserError } from './errors';
+import { refuseBadSelectors } from './checks';
 import { clean } from './clean-tab';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
@@ -18,7 +19,9 @@ import { Launcher } from './launch';
 import type { BrowserOptions } from './options';
 import { pageOrigin, readPageSpec, type PageRules, type PageSpec } from './page-spec';
 import { asReply, BrowserSession, readState } from './session';
+import { RequestTally } from './request-tally';
 import { settle } from './settle';
+import { STORAGE_STATES } from './storage-state';
 import { BrowserTab } from './browser-tab';
 
 /** Processor time of opening a page, in shares: a fresh one needs a context and a process first. */
@@ -48,8 +51,9 @@ export class BrowserEnvironment implements Environment {
     private readonly context: EnvironmentContext,
   ) {
     const privateOrigins = new Set(options.private_origins.map((origin) => new URL(origin).origin));
-    const { pages, absentPages = {}, scripts = {} } = context;
-    this.rules = { pages, absentPages, scripts, privateOrigins };
+    const { pages, absentPages = {}, scripts = {}, variables = {} } = context;
+    const storageStates = variables[STORAGE_STATES];
+    this.rules = { pages, absentPages, scripts, privateOrigins, storageStates };
   }
 
   /** Starts the first browser. Throws `BrowserError` where there is none. */
@@ -133,9 +137,11 @@ export class BrowserEnvironment implements Environment {
         if (needsLoad) await tab.load();
         await tab.reset(seed);
         await settle(tab, true);
+        await refuseBadSelectors(tab);
         // Asked for while the screenshot is made, the state costs no time of its own.
         return Promise.all([tab.capture(), readState(tab)]);
       });
+      tab.requests = new RequestTally(spec.checks);
       return new BrowserSession(screenshot, state, tab, (used, healthy) => this.takeBack(used, healthy));
     } catch (error) {
       await tab.destroy();
@@ -189,6 +195,7 @@ function isShown(tab: BrowserTab, { url }: PageSpec): boolean {
 }
 
 /** What a context and its tab are made for; any page of the same origins can be shown in them. */
-function keyOf({ viewport, scale, origins, script, input }: PageSpec): string {
-  return JSON.stringify([viewport.width, viewport.height, scale, [...origins].toSorted(), script, input]);
+function keyOf({ viewport, scale, origins, script, input, storageState }: PageSpec): string {
+  const look = [viewport.width, viewport.height, scale, input];
+  return JSON.stringify([...look, [...origins].toSorted(), script, storageState]);
 }

@@ -1,6 +1,7 @@
 import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
 import { BrowserOptions } from './options';
 import { BrowserEnvironment } from './environment';
+import { STORAGE_STATES } from './storage-state';
 
 /** Pages in headless Chromium. See `README.md` beside `src` for the options of a task and what a page may offer. */
 const browser: EnvironmentComponent<BrowserOptions> = {
@@ -8,6 +9,10 @@ const browser: EnvironmentComponent<BrowserOptions> = {
   name: 'browser',
   description: 'Pages in headless Chromium.',
   options: BrowserOptions,
+  environment: {
+    [STORAGE_STATES]:
+      'folder with what logins have stored, <name>.json as Playwright writes it, for tasks that name one',
+  },
   create: (options, context) => BrowserEnvironment.create(options, context),
 };
 

@@ -4,6 +4,7 @@ import type { BrowserContext, BrowserContextOptions, Route } from 'playwright';
 import { NOWHERE } from './chromium-arguments';
 import { Gateway } from './gateway';
 import type { PageRules, PageSpec } from './page-spec';
+import type { PageRequest } from './request-tally';
 
 const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -30,6 +31,8 @@ export type Refused = (what: string, isNavigation: boolean) => void;
 /** What one page may reach: folders of this machine, allowed origins through a gateway of its own, and nothing else. */
 export class PageNetwork {
   onRefused: Refused = () => undefined;
+  /** Told of each request that is let through. */
+  onRequest: (request: PageRequest) => void = () => undefined;
   /** Why the gateway refused the last connection that it did. */
   refusal: string | null = null;
 
@@ -85,7 +88,10 @@ export class PageNetwork {
       this.onRefused(`${request.url()} is not allowed`, isNavigation);
       // "aborted" leaves the page where it is; other reasons would show the browser's error page.
       await route.abort(isNavigation ? 'aborted' : 'blockedbyclient');
-    } else if (folder === null) {
+      return;
+    }
+    this.onRequest({ method: request.method(), url: request.url(), body: request.postData() });
+    if (folder === null) {
       await route.continue();
     } else if (url.pathname === EMPTY_DOCUMENT) {
       await route.fulfill({ status: 200, contentType: 'text/html', body: '' });

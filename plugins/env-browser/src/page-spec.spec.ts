@@ -26,6 +26,8 @@ describe('the options of a task', () => {
       scale: 1,
       reset: {},
       input: 'mouse',
+      storageState: null,
+      checks: [],
     });
   });
 
@@ -38,6 +40,7 @@ describe('the options of a task', () => {
       scale: 1.5,
       reset: { start: 'home' },
       input: 'touch',
+      storage_state: 'shop',
     };
     expect(spec(options)).toEqual({
       url: 'https://example.com/a?b',
@@ -49,6 +52,8 @@ describe('the options of a task', () => {
       scale: 1.5,
       reset: { start: 'home' },
       input: 'touch',
+      storageState: 'shop',
+      checks: [],
     });
   });
 
@@ -65,6 +70,10 @@ describe('the options of a task', () => {
         '"path" must lead to a file in the folder of the page',
       ],
     ),
+    ...['../shop', 'a/b', '', '.hidden', 3, null].map((name): [Record<string, unknown>, string] => [
+      { page: 'pocket', storage_state: name },
+      '"storage_state" must be the name of a file in the folder of the env service',
+    ]),
     [{}, '"page" or "url" is needed, and only one of them'],
     [{ page: 'pocket', url: 'http://a' }, '"page" or "url" is needed, and only one of them'],
     [{ page: 'packet' }, '"page" is "packet", known pages: other, pocket'],

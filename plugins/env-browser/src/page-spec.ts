@@ -1,6 +1,7 @@
-import { isRecord, show, type Task } from '@ui-rl/plugin-kit';
+import { isRecord, show, type Check, type Task } from '@ui-rl/plugin-kit';
 import { hostOf, isPrivateHost } from './addresses';
 import { BrowserError } from './errors';
+import { isStorageStateName } from './storage-state';
 
 export interface Viewport {
   /** CSS pixels. */
@@ -27,6 +28,10 @@ export interface PageSpec {
   scale: number;
   /** Whether points are touched by a finger or clicked with a mouse. */
   input: 'mouse' | 'touch';
+  /** Name of what a login has stored, which the profile of the page begins with, or null. */
+  storageState: string | null;
+  /** What the page is asked at the end; those of the state are for others. */
+  checks: readonly Check[];
 }
 
 /** What a machine and its run let tasks show. */
@@ -39,12 +44,17 @@ export interface PageRules {
   scripts: Readonly<Record<string, string>>;
   /** Origins on this machine or in a private network that are not closed. */
   privateOrigins: ReadonlySet<string>;
+  /** Folder of storage states; undefined where the machine has none. */
+  storageStates?: string | undefined;
 }
 
 const DEFAULT_VIEWPORT: Viewport = { width: 1280, height: 800 };
 const MAX_SIDE = 4096;
 const MAX_SCALE = 4;
-const KNOWN = ['page', 'path', 'url', 'viewport', 'scale', 'allowed_origins', 'script', 'reset', 'input'];
+const KNOWN = [
+  ...['page', 'path', 'url', 'viewport', 'scale', 'allowed_origins', 'script', 'reset', 'input'],
+  'storage_state',
+];
 
 type Options = Record<string, unknown>;
 type Refuse = (problem: string) => never;
@@ -75,8 +85,10 @@ export function readPageSpec(task: Task, rules: PageRules): PageSpec {
     networkOrigins,
     script: readScript(options.script, rules.scripts, refuse),
     scale: readScale(options.scale, refuse),
-    reset: readReset(options.reset, refuse),
+    reset: { ...readReset(options.reset, refuse), ...task.start },
     input: readInput(options.input, refuse),
+    storageState: readStorageStateName(options.storage_state, refuse),
+    checks: task.checks ?? [],
   };
 }
 
@@ -183,6 +195,15 @@ function readInput(input: unknown, refuse: Refuse): 'mouse' | 'touch' {
   return input === 'mouse' || input === 'touch'
     ? input
     : refuse(`"input" must be "mouse" or "touch", found ${show(input)}`);
+}
+
+/** A task names a file of the service; it brings none, and no path. */
+function readStorageStateName(name: unknown, refuse: Refuse): string | null {
+  if (name === undefined) return null;
+  if (isStorageStateName(name)) return name;
+  return refuse(
+    `"storage_state" must be the name of a file in the folder of the env service, without ".json", found ${show(name)}`,
+  );
 }
 
 function wholeNumber(value: unknown, min: number, max: number, name: string, refuse: Refuse): number {

@@ -1,4 +1,13 @@
-import type { Action, Deadline, EnvironmentSession, Reply, Screenshot, StepOutcome } from '@ui-rl/plugin-kit';
+import {
+  CHECK_RESULTS,
+  type Action,
+  type Deadline,
+  type EnvironmentSession,
+  type Reply,
+  type Screenshot,
+  type StepOutcome,
+} from '@ui-rl/plugin-kit';
+import { checkResults } from './checks';
 import { BrowserError } from './errors';
 import { pageState, pageText } from './page-text';
 import { isContinuous, perform } from './perform';
@@ -38,13 +47,20 @@ export class BrowserSession implements EnvironmentSession {
   }
 
   async close(deadline: Deadline): Promise<Reply<State>> {
-    const reply = await asReply(() => this.tab.during(deadline, () => readState(this.tab)));
+    const reply = await asReply(() => this.tab.during(deadline, () => this.finalState()));
     if (reply.ok) await this.end(true);
     return reply;
   }
 
   async discard(): Promise<void> {
     await this.end(false);
+  }
+
+  /** With what the page says of the checks of its task; under that key a page itself can say nothing. */
+  private async finalState(): Promise<State> {
+    const state = { ...(await readState(this.tab)) };
+    delete state[CHECK_RESULTS];
+    return { ...state, ...(await checkResults(this.tab)) };
   }
 
   private async end(healthy: boolean): Promise<void> {

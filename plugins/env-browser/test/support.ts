@@ -11,6 +11,7 @@ import { chromium } from 'playwright';
 import { findBrowser } from '../src/find-browser';
 import browser from '../src/index';
 import { BrowserOptions } from '../src/options';
+import { STORAGE_STATES } from '../src/storage-state';
 
 /** The browser that is found where nobody names one. */
 export function browserPath(): string {
@@ -45,6 +46,7 @@ export class Lab {
   readonly log: string[] = [];
   /** As a service is told them. */
   readonly programs: Record<string, string> = {};
+  storageStates: string | undefined;
   environment: Environment;
   sessions: Sessions;
 
@@ -54,6 +56,7 @@ export class Lab {
       pages: this.pages,
       maxSessions,
       programs: this.programs,
+      variables: this.storageStates === undefined ? {} : { [STORAGE_STATES]: this.storageStates },
       log,
     });
     this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 3000 });
@@ -76,10 +79,16 @@ export class Lab {
 
   async open(
     options: Record<string, unknown>,
-    { seed = 1, leaseMs = 60_000, deadlineMs = 20_000 } = {},
+    {
+      seed = 1,
+      leaseMs = 60_000,
+      deadlineMs = 20_000,
+      ...fields
+    }: { seed?: number; leaseMs?: number; deadlineMs?: number } & Partial<Task> = {},
   ): Promise<Player> {
     const task: Task = {
       description: 'test',
+      ...fields,
       environment: { kind: 'browser', options: { viewport: VIEWPORT, ...options } },
     };
     const { sessionId, screenshot } = value(await this.sessions.open({ task, seed, leaseMs, deadlineMs }));

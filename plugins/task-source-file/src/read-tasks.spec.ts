@@ -54,14 +54,14 @@ it.each([
   ['broken.yaml', '- {id: a', /broken\.yaml cannot be read/],
   [
     'misspelt.yaml',
-    '- {id: a, description: b}\n- {id: c, description: d, max_steps: 3}',
-    /misspelt\.yaml, task 2: unknown field "max_steps".*maxSteps/,
+    '- {id: a, description: b}\n- {id: c, description: d, max_step: 3}',
+    /misspelt\.yaml, task 2: unknown field "max_step".*maxSteps/,
   ],
   ['line.jsonl', '{"id": "a", "description": "b"}\n{"id": "c"}', /line\.jsonl, line 2: description/],
   [
     'check.yaml',
     '- {id: a, description: b, checks: [{path: x, operator: is, value: 1}]}',
-    /check\.yaml, task 1: checks\.0\.operator must be one of .*equals/,
+    /check\.yaml, task 1: checks\.0\.operator is "is", expected one of .*equals/,
   ],
   ['text.yaml', '- Open the cart', /text\.yaml, task 1: expected a task, found "Open the cart"/],
 ])('says what is wrong: %s', async (name, text, message) => {

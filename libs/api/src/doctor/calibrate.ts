@@ -1,6 +1,12 @@
 import { COORDINATE_SPACES, type CoordinateSpace, type Dialect, type ScreenSizes } from '@ui-rl/actions';
 import type { Policy } from '@ui-rl/episode';
-import { loadTasks, PluginError, type ComponentChoice, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import {
+  loadTasks,
+  PluginError,
+  type ComponentChoice,
+  type ComponentRegistry,
+  type StateCheck,
+} from '@ui-rl/plugin-kit';
 import { loadRunFile, readCliSettings, type RunFileOptions } from '@ui-rl/settings';
 import type { ImageSize, Task } from '@ui-rl/contracts';
 import { ASSUMED } from '../run/assumed';
@@ -80,8 +86,9 @@ function answerOf(
 
 /** The target of a task of the source `calibration`: the one that its check asks for. */
 function targetOf({ environment, checks }: Task): TargetBox {
+  const [{ value: wanted }] = checks as StateCheck[];
   const { targets } = environment!.options.reset as { targets: TargetBox[] };
-  return targets.find(({ label }) => label === checks![0].value)!;
+  return targets.find(({ label }) => label === wanted)!;
 }
 
 function dialectOf(registry: ComponentRegistry, format: ComponentChoice): Dialect {

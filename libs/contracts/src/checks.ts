@@ -1,0 +1,295 @@
+import { plainToInstance, Transform } from 'class-transformer';
+import {
+  IsDefined,
+  IsIn,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  Matches,
+  MaxLength,
+  ValidateBy,
+  ValidateIf,
+} from 'class-validator';
+import { Count } from './limits';
+
+/**
+ * How a value is compared. `contains` looks for a part of a text or an element of a list, `matches` for a whole text that fits a pattern in which
+ * `*` stands for anything; `at_least` and `at_most` compare numbers; `exists` with `true` or `false` asks only whether there is a value.
+ */
+export const CHECK_OPERATORS = [
+  'equals',
+  'not_equals',
+  'contains',
+  'not_contains',
+  'matches',
+  'at_least',
+  'at_most',
+  'exists',
+] as const;
+export type CheckOperator = (typeof CHECK_OPERATORS)[number];
+
+const TEXT_OPERATORS = ['equals', 'not_equals', 'contains', 'not_contains', 'matches'] as const;
+
+/** What of an element a check looks at. */
+export const ELEMENT_PROPERTIES = [
+  'exists',
+  'visible',
+  'text',
+  'value',
+  'checked',
+  'attribute',
+  'count',
+] as const;
+export type ElementProperty = (typeof ELEMENT_PROPERTIES)[number];
+
+export const STORAGES = ['local', 'session', 'cookie'] as const;
+
+/** One condition on the state an environment reports when an episode ends. */
+export class StateCheck {
+  @IsOptional()
+  @IsIn(['state'])
+  kind?: 'state';
+
+  /** Dotted path into the state: `settings.wifi`, `notes.0.text`. */
+  @IsString()
+  @IsNotEmpty()
+  path: string;
+
+  @IsIn(CHECK_OPERATORS)
+  operator: CheckOperator;
+
+  @IsDefined()
+  value: unknown;
+}
+
+/** The address that a page shows at the end. */
+export class UrlCheck {
+  @IsIn(['url'])
+  kind: 'url';
+
+  @IsOptional()
+  @IsIn(TEXT_OPERATORS)
+  operator?: (typeof TEXT_OPERATORS)[number];
+
+  @IsString()
+  @IsNotEmpty()
+  value: string;
+}
+
+/** The text that a page shows at the end, as a person could select it. */
+export class TextCheck {
+  @IsIn(['text'])
+  kind: 'text';
+
+  /** Default: `contains`. */
+  @IsOptional()
+  @IsIn(TEXT_OPERATORS)
+  operator?: (typeof TEXT_OPERATORS)[number];
+
+  @IsString()
+  @IsNotEmpty()
+  value: string;
+}
+
+/** Elements of a page. The check holds where one of those that the selector finds fits. */
+export class ElementCheck {
+  @IsIn(['element'])
+  kind: 'element';
+
+  /** As Playwright reads it: CSS, `text=…`, `role=…`, `xpath=…`. */
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(2000)
+  selector: string;
+
+  /** Default: `exists`. `text` and `value` are texts, `count` is a number, `exists`, `visible` and `checked` are `true` or `false`. */
+  @IsOptional()
+  @IsIn(ELEMENT_PROPERTIES)
+  property?: ElementProperty;
+
+  /** Its name, for `property: attribute`. */
+  @ValidateIf(({ property, attribute }: ElementCheck) => property === 'attribute' || attribute !== undefined)
+  @IsString()
+  @IsNotEmpty()
+  attribute?: string;
+
+  /** Default: `equals`. */
+  @IsOptional()
+  @IsIn(CHECK_OPERATORS)
+  operator?: CheckOperator;
+
+  /** Default: `true`, where the property is `exists`, `visible` or `checked`. */
+  @FitsProperty()
+  value?: unknown;
+}
+
+/** What a page has stored. Its value is compared in the browser's own service and told nobody. */
+export class StorageCheck {
+  @IsIn(['storage'])
+  kind: 'storage';
+
+  @IsIn(STORAGES)
+  storage: (typeof STORAGES)[number];
+
+  /** Its key, or the name of the cookie. */
+  @IsString()
+  @IsNotEmpty()
+  key: string;
+
+  /** Dotted path into what is stored, which is JSON then. */
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  path?: string;
+
+  /** Default: `exists` where there is no value, else `equals`. */
+  @IsOptional()
+  @IsIn(CHECK_OPERATORS)
+  operator?: CheckOperator;
+
+  @ValidateIf(({ operator = 'exists', value }: StorageCheck) => value !== undefined || operator !== 'exists')
+  @IsDefined()
+  value?: unknown;
+}
+
+/** Requests that a page made since its first frame, and that were let through. */
+export class RequestCheck {
+  @IsIn(['request'])
+  kind: 'request';
+
+  /** `POST`; default: any. */
+  @IsOptional()
+  @Matches(/^[A-Z]+$/, { message: '$property must be a method in capitals, such as POST' })
+  method?: string;
+
+  /** The whole address; `*` stands for anything. */
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(2000)
+  url: string;
+
+  /** A text that the body contains; or fields that it has, where it is JSON or a form. */
+  @IsOptional()
+  @IsBody()
+  body?: string | Record<string, unknown>;
+
+  /** How many there are at least. Default: 1; 0 where `at_most` is given. */
+  @IsOptional()
+  @Count()
+  at_least?: number;
+
+  /** And at most: 0 where there may be none. */
+  @IsOptional()
+  @Count()
+  at_most?: number;
+}
+
+/** What an expression gives in the page's own window. One that throws fails its check. */
+export class ExpressionCheck {
+  @IsIn(['expression'])
+  kind: 'expression';
+
+  /** JavaScript; a promise is waited for: `window.app.cart.length`. */
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(10_000)
+  expression: string;
+
+  /** Default: `equals`. */
+  @IsOptional()
+  @IsIn(CHECK_OPERATORS)
+  operator?: CheckOperator;
+
+  /** As JSON. Default: `true`. */
+  @IsOptional()
+  value?: unknown;
+}
+
+const CHECK_CLASSES = {
+  state: StateCheck,
+  url: UrlCheck,
+  text: TextCheck,
+  element: ElementCheck,
+  storage: StorageCheck,
+  request: RequestCheck,
+  expression: ExpressionCheck,
+} as const;
+
+export const CHECK_KINDS = Object.keys(CHECK_CLASSES) as (keyof typeof CHECK_CLASSES)[];
+
+/** A condition that has to hold when an episode ends. One without `kind` looks into the state. */
+export type Check = InstanceType<(typeof CHECK_CLASSES)[keyof typeof CHECK_CLASSES]>;
+
+/** A condition that the environment itself evaluates, since only it has the page. */
+export type PageCheck = Exclude<Check, StateCheck>;
+
+export function isPageCheck(check: Check): check is PageCheck {
+  return check.kind !== undefined && check.kind !== 'state';
+}
+
+/** What an environment found of a check. */
+export interface CheckResult {
+  holds: boolean;
+  /** In a few words, without anything that may be a secret. */
+  found: string;
+}
+
+/** Key of the final state under which an environment reports what it found of page checks: place among the checks of the task → result. */
+export const CHECK_RESULTS = '$checks';
+
+/** Whoever wrote a check of a kind that there is not. */
+class UnknownCheck {
+  @IsIn(CHECK_KINDS, { message: `kind must be one of ${CHECK_KINDS.join(', ')}` })
+  kind: string;
+}
+
+/** Reads a list of checks, each by the class of its kind; what is none becomes an error of the validation. */
+export function AsChecks(): PropertyDecorator {
+  return Transform(({ value }) => (Array.isArray(value) ? value.map(asCheck) : (value as unknown)), {
+    toClassOnly: true,
+  });
+}
+
+function asCheck(plain: unknown): unknown {
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) return plain;
+  const { kind = 'state' } = plain as { kind?: unknown };
+  const known = typeof kind === 'string' && Object.hasOwn(CHECK_CLASSES, kind);
+  if (!known) return Object.assign(new UnknownCheck(), { kind });
+  return plainToInstance(CHECK_CLASSES[kind as keyof typeof CHECK_CLASSES] as new () => object, plain);
+}
+
+function FitsProperty(): PropertyDecorator {
+  const typeOf = ({ property = 'exists' }: ElementCheck): 'boolean' | 'number' | 'string' => {
+    if (property === 'count') return 'number';
+    return ['text', 'value', 'attribute'].includes(property) ? 'string' : 'boolean';
+  };
+  return ValidateBy({
+    name: 'fitsProperty',
+    validator: {
+      validate: (value: unknown, args) => {
+        const check = args!.object as ElementCheck;
+        if (check.operator === 'exists') return value === undefined || typeof value === 'boolean';
+        const type = typeOf(check);
+        return typeof value === type || (value === undefined && type === 'boolean');
+      },
+      defaultMessage: (args) => {
+        const check = args!.object as ElementCheck;
+        const type = check.operator === 'exists' ? 'boolean' : typeOf(check);
+        const wanted = { boolean: 'true or false', number: 'a number', string: 'a text' }[type];
+        return `$property must be ${wanted} for property ${check.property ?? 'exists'}`;
+      },
+    },
+  });
+}
+
+function IsBody(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isBody',
+    validator: {
+      validate: (value: unknown) =>
+        (typeof value === 'string' && value !== '') ||
+        (typeof value === 'object' && value !== null && !Array.isArray(value)),
+      defaultMessage: () => '$property must be a text, or an object of fields',
+    },
+  });
+}

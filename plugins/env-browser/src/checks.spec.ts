@@ -1,0 +1,223 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CHECK_RESULTS, verify, type Check, type PageCheck } from '@ui-rl/plugin-kit';
+import { codeOf, Lab, VIEWPORT, value, WebServer } from '../test/support';
+
+/** A page as anybody's: it knows nothing of this project. */
+const SHOP = `
+<title>Shop</title>
+<style>body { margin: 0; font: 13px sans-serif } button { position: fixed; left: 0; top: 0; width: 160px; height: 60px }</style>
+<button>Buy</button>
+<div style="margin-top: 80px">
+  <p id="thanks" style="display: none">Thank you, Anna</p>
+  <input id="city" value="Oslo"><input id="gift" type="checkbox">
+  <a class="row" href="/help">Help</a><a class="row" href="/terms" hidden>Terms</a>
+</div>
+<script>
+  window.cart = { items: [] };
+  document.querySelector('button').onclick = async () => {
+    cart.items.push('tea');
+    thanks.style.display = 'block';
+    gift.checked = true;
+    localStorage.setItem('order', JSON.stringify({ id: 7, paid: true }));
+    document.cookie = 'session=hidden-secret; path=/';
+    history.pushState(null, '', '/done?token=hidden-token');
+    await fetch('/api/orders', { method: 'POST', body: JSON.stringify({ item: 'tea', count: 1, note: 'quick' }) }).catch(() => {});
+    window.settledOrder = true;
+  };
+</script>`;
+
+/** One that lies about what it shows. */
+const LIAR = `
+<p id="no" style="display: none">nothing</p>
+<script>
+  const fake = () => [{}];
+  document.querySelectorAll = fake; Document.prototype.querySelectorAll = fake;
+  Object.defineProperty(HTMLElement.prototype, 'innerText', { get: () => 'Thank you' });
+  Storage.prototype.getItem = () => 'paid';
+  window.uirl = { reset() {}, state: () => ({ ${JSON.stringify(CHECK_RESULTS)}: { 0: { holds: true, found: 'a lie' } }, real: 1 }) };
+</script>`;
+
+describe('checks of a page', () => {
+  const lab = new Lab();
+  let web: WebServer;
+
+  beforeAll(async () => {
+    lab.page('shop', SHOP);
+    lab.page('liar', LIAR);
+    lab.storageStates = join(lab.folder, 'states');
+    mkdirSync(lab.storageStates);
+    web = await WebServer.start((request, response) => {
+      response.setHeader('content-type', 'text/html');
+      const isKnown = request.headers.cookie?.includes('login=secret-of-anna') === true;
+      response.end(`<title>Account</title><p>${isKnown ? 'Hello Anna' : 'Log in'}</p>`);
+    });
+    await lab.start({ private_origins: [web.origin] });
+  });
+  afterAll(async () => {
+    await lab.stop();
+    await web.stop();
+  });
+
+  const CASES: [PageCheck, boolean, boolean][] = [
+    // The check, whether it holds before the purchase, and after it.
+    [{ kind: 'url', value: 'http://shop.uirl/' }, true, false],
+    [{ kind: 'url', operator: 'matches', value: 'http://*.uirl/done?*' }, false, true],
+    [{ kind: 'text', value: 'Thank you' }, false, true],
+    [{ kind: 'text', operator: 'not_contains', value: 'Anna' }, true, false],
+    [{ kind: 'element', selector: '#thanks' }, true, true],
+    [{ kind: 'element', selector: '#refund' }, false, false],
+    [{ kind: 'element', selector: '#refund', value: false }, true, true],
+    [{ kind: 'element', selector: '#thanks', property: 'visible' }, false, true],
+    [{ kind: 'element', selector: '.row', property: 'visible' }, true, true],
+    [{ kind: 'element', selector: '#refund', property: 'visible', value: false }, true, true],
+    [
+      { kind: 'element', selector: '#thanks', property: 'text', operator: 'contains', value: 'Anna' },
+      false,
+      true,
+    ],
+    [{ kind: 'element', selector: '#city', property: 'value', value: 'Oslo' }, true, true],
+    [
+      { kind: 'element', selector: 'p', property: 'value', operator: 'not_equals', value: 'Oslo' },
+      false,
+      false,
+    ],
+    [{ kind: 'element', selector: '#gift', property: 'checked' }, false, true],
+    [
+      { kind: 'element', selector: '.row', property: 'attribute', attribute: 'href', value: '/terms' },
+      true,
+      true,
+    ],
+    [
+      { kind: 'element', selector: '.row', property: 'attribute', attribute: 'target', operator: 'exists' },
+      false,
+      false,
+    ],
+    [{ kind: 'element', selector: '.row', property: 'count', operator: 'at_least', value: 2 }, true, true],
+    [{ kind: 'element', selector: 'text=Help' }, true, true],
+    [{ kind: 'storage', storage: 'local', key: 'order' }, false, true],
+    [{ kind: 'storage', storage: 'local', key: 'order', path: 'id', value: 7 }, false, true],
+    [{ kind: 'storage', storage: 'session', key: 'order', operator: 'exists', value: false }, true, true],
+    [{ kind: 'storage', storage: 'cookie', key: 'session', value: 'hidden-secret' }, false, true],
+    [{ kind: 'request', method: 'POST', url: '*/api/orders' }, false, true],
+    [{ kind: 'request', url: '*/api/orders', body: { item: 'tea', count: 1 } }, false, true],
+    [{ kind: 'request', url: '*/api/orders', body: 'quick' }, false, true],
+    [{ kind: 'request', method: 'GET', url: '*/api/orders' }, false, false],
+    [{ kind: 'request', url: '*/api/*', at_most: 0 }, true, false],
+    [{ kind: 'expression', expression: 'window.cart.items.length', value: 1 }, false, true],
+    [
+      { kind: 'expression', expression: 'Promise.resolve(cart.items)', operator: 'contains', value: 'tea' },
+      false,
+      true,
+    ],
+    [{ kind: 'expression', expression: 'cart.refund.total > 0' }, false, false],
+  ];
+
+  async function play(buys: boolean) {
+    const player = await lab.open({ page: 'shop' }, { checks: CASES.map(([check]) => check) });
+    if (buys) {
+      await player.act({ action: 'click', x: 80, y: 30 });
+      // What it asked of its server is answered within the turn or the next.
+      await player.act({ action: 'wait', seconds: 0.2 });
+    }
+    return player.close();
+  }
+
+  it('say what holds, of every kind, before a purchase and after it', async () => {
+    for (const buys of [false, true]) {
+      const state = await play(buys);
+      const results = state![CHECK_RESULTS] as Record<number, { holds: boolean }>;
+      const found = CASES.map(([check], place) => [check, results[place].holds]);
+      expect(found).toEqual(CASES.map(([check, before, after]) => [check, buys ? after : before]));
+      // What the verifier of a run makes of it.
+      for (const [place, [check]] of CASES.entries()) {
+        const alone = { [CHECK_RESULTS]: { 0: results[place] } };
+        expect(verify([check], alone)).toBe(results[place].holds);
+      }
+    }
+  });
+
+  it('tell nobody what is stored, nor what follows a path', async () => {
+    const told = JSON.stringify((await play(true))![CHECK_RESULTS]) + lab.log.join('\n');
+    expect(told).not.toMatch(/hidden-secret|hidden-token/);
+  });
+
+  it('are asked where scripts of the page change nothing', async () => {
+    const checks: Check[] = [
+      { kind: 'element', selector: '#yes' },
+      { kind: 'text', value: 'Thank you' },
+      { kind: 'storage', storage: 'local', key: 'order' },
+      { path: 'real', operator: 'equals', value: 1 },
+    ];
+    const state = await (await lab.open({ page: 'liar' }, { checks })).close();
+    const results = state![CHECK_RESULTS] as Record<number, { holds: boolean }>;
+    expect([0, 1, 2].map((place) => results[place].holds)).toEqual([false, false, false]);
+    expect(verify([checks[3]], state)).toBe(true);
+    const unasked = await (await lab.open({ page: 'liar' })).close();
+    expect(unasked).toEqual({ real: 1 });
+  });
+
+  it('refuse a selector that nobody can read before the episode begins', async () => {
+    const task = {
+      description: 'x',
+      environment: { kind: 'browser', options: { page: 'shop', viewport: VIEWPORT } },
+      checks: [{ kind: 'element' as const, selector: '#a[' }],
+    };
+    const reply = await lab.sessions.open({ task, seed: 1, leaseMs: 1000, deadlineMs: 20_000 });
+    expect(codeOf(reply)).toBe('bad_task');
+    expect(reply).toMatchObject({
+      error: { message: expect.stringContaining('checks.0.selector is "#a["') },
+    });
+  });
+
+  it('end with a deadline where the page never answers', async () => {
+    const checks: Check[] = [{ kind: 'expression', expression: 'new Promise(() => {})' }];
+    const player = await lab.open({ page: 'shop' }, { checks });
+    expect(codeOf(await lab.sessions.closeSession(player.sessionId))).toBe('deadline');
+  });
+
+  it('are asked of pages that somebody is logged in to', async () => {
+    const cookie = {
+      ...{ name: 'login', value: 'secret-of-anna', domain: '127.0.0.1', path: '/', expires: -1 },
+      ...{ httpOnly: true, secure: false, sameSite: 'Lax' },
+    };
+    const write = (name: string, text: string) => writeFileSync(join(lab.storageStates!, name), text);
+    write('anna.json', JSON.stringify({ cookies: [cookie], origins: [] }));
+    write('broken.json', '{"cookies": [{"value": "secret-of-anna"');
+    write('odd.json', JSON.stringify({ cookies: [{ ...cookie, value: 7 }], origins: [] }));
+    const checks: Check[] = [
+      { kind: 'text', value: 'Hello Anna' },
+      { kind: 'storage', storage: 'cookie', key: 'login' },
+    ];
+    const open = (name?: string) =>
+      lab.sessions.open({
+        task: {
+          description: 'x',
+          environment: {
+            kind: 'browser',
+            options: {
+              url: `${web.origin}/account`,
+              viewport: VIEWPORT,
+              ...(name === undefined ? {} : { storage_state: name }),
+            },
+          },
+          checks,
+        },
+        ...{ seed: 1, leaseMs: 60_000, deadlineMs: 20_000 },
+      });
+    for (const [name, knows] of [
+      ['anna', true],
+      [undefined, false],
+    ] as const) {
+      const { sessionId } = value(await open(name));
+      expect(verify(checks, value(await lab.sessions.closeSession(sessionId)).state)).toBe(knows);
+    }
+    const messages = await Promise.all(
+      ['broken', 'odd', 'nobody'].map(async (name) => JSON.stringify(await open(name))),
+    );
+    expect(messages[0]).toContain('holds no JSON object');
+    expect(messages[1]).toContain('cookies.0.value must be a string');
+    expect(messages[2]).toContain('cannot be read (ENOENT)');
+    expect(messages.join() + lab.log.join('\n')).not.toContain('secret-of-anna');
+  });
+});

@@ -1,0 +1,63 @@
+import {
+  compare,
+  hasFields,
+  isRecord,
+  type Check,
+  type CheckResult,
+  type RequestCheck,
+} from '@ui-rl/plugin-kit';
+
+/** A request that a page made. */
+export interface PageRequest {
+  method: string;
+  url: string;
+  body: string | null;
+}
+
+/** Counts the requests that checks ask for; nothing of a request is kept. */
+export class RequestTally {
+  private readonly counts = new Map<number, number>();
+
+  constructor(private readonly checks: readonly Check[] = []) {}
+
+  note(request: PageRequest): void {
+    for (const [place, check] of this.checks.entries()) {
+      if (check.kind === 'request' && fits(check, request)) this.counts.set(place, this.countOf(place) + 1);
+    }
+  }
+
+  /** What was counted for the check at that place. */
+  resultOf(place: number): CheckResult {
+    const { at_most: most = Infinity, at_least: least = most === Infinity ? 1 : 0 } = this.checks[
+      place
+    ] as RequestCheck;
+    const count = this.countOf(place);
+    return {
+      holds: count >= least && count <= most,
+      found: `${count} ${count === 1 ? 'request' : 'requests'}`,
+    };
+  }
+
+  private countOf(place: number): number {
+    return this.counts.get(place) ?? 0;
+  }
+}
+
+function fits({ method, url, body }: RequestCheck, request: PageRequest): boolean {
+  if (method !== undefined && method !== request.method) return false;
+  if (!compare('matches', request.url, url)) return false;
+  if (body === undefined) return true;
+  if (request.body === null) return false;
+  return typeof body === 'string' ? request.body.includes(body) : hasFields(fieldsOf(request.body), body);
+}
+
+/** A body of JSON, else of a form. */
+function fieldsOf(body: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    if (isRecord(parsed)) return parsed;
+  } catch {
+    // No JSON.
+  }
+  return Object.fromEntries(new URLSearchParams(body));
+}
