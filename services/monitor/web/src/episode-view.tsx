@@ -200,6 +200,7 @@ function Final({ episode }: { episode: EpisodeDetail }) {
 function Judged({ episode }: { episode: EpisodeDetail }): ReactNode {
   const checks = episode.request.task.checks ?? [];
   const { initialState, finalState } = episode;
+  const results = (finalState?.$checks ?? {}) as Record<number, CheckResult | undefined>;
   if (checks.length === 0 && initialState === null && finalState === null) return null;
   return (
     <div className="columns judged">
@@ -210,8 +211,7 @@ function Judged({ episode }: { episode: EpisodeDetail }): ReactNode {
           <ul className="checks">
             {checks.map((check, index) => (
               <li key={index}>
-                <code>{check.path}</code> {check.operator.replace('_', ' ')}{' '}
-                <code>{JSON.stringify(check.value)}</code>
+                <CheckLine check={check} result={results[index]} />
               </li>
             ))}
           </ul>
@@ -220,6 +220,32 @@ function Judged({ episode }: { episode: EpisodeDetail }): ReactNode {
       <State title="State at the beginning" state={initialState} />
       <State title="State at the end" state={finalState} />
     </div>
+  );
+}
+
+type Check = NonNullable<EpisodeDetail['request']['task']['checks']>[number];
+
+/** What an environment found of a check of a page. */
+interface CheckResult {
+  holds: boolean;
+  found: string;
+}
+
+function CheckLine({ check, result }: { check: Check; result: CheckResult | undefined }): ReactNode {
+  if (check.kind === undefined || check.kind === 'state') {
+    return (
+      <>
+        <code>{check.path}</code> {check.operator.replaceAll('_', ' ')}{' '}
+        <code>{JSON.stringify(check.value)}</code>
+      </>
+    );
+  }
+  const { kind, ...fields } = check;
+  return (
+    <>
+      {kind} <code>{JSON.stringify(fields)}</code>
+      {result === undefined ? null : ` ${result.holds ? 'held' : 'did not hold'} (${result.found})`}
+    </>
   );
 }
 
