@@ -39,6 +39,13 @@ export function withoutNamespaces(folder: string): string {
 
 export const VIEWPORT = { width: 160, height: 224 };
 
+/** How a session is opened, and fields of its task. */
+interface Opening extends Partial<Task> {
+  seed?: number;
+  leaseMs?: number;
+  deadlineMs?: number;
+}
+
 /** A browser environment with sessions over it and a folder of plugin pages. */
 export class Lab {
   readonly folder = mkdtempSync(join(tmpdir(), 'pages-'));
@@ -84,7 +91,7 @@ export class Lab {
       leaseMs = 60_000,
       deadlineMs = 20_000,
       ...fields
-    }: { seed?: number; leaseMs?: number; deadlineMs?: number } & Partial<Task> = {},
+    }: Opening = {},
   ): Promise<Player> {
     const task: Task = {
       description: 'test',

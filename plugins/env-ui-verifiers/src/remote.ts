@@ -129,7 +129,7 @@ function readProgress(told: unknown): Progress | null {
   if (!isRecord(told)) return null;
   const { submitted_row_indices: submittedRows, num_incorrect_submissions: incorrect } = told;
   const fits = Array.isArray(submittedRows) && submittedRows.every(isCount) && isCount(incorrect);
-  return fits ? { submittedRows: submittedRows as number[], incorrect } : null;
+  return fits ? { submittedRows, incorrect } : null;
 }
 
 function isCount(value: unknown): value is number {

@@ -94,7 +94,7 @@ export class FakeUiVerifiers {
 
   private answer(request: IncomingMessage, response: ServerResponse): void {
     this.authorizations.add(request.headers.authorization);
-    const url = new URL(request.url!, 'http://server');
+    const url = new URL(request.url ?? '/', 'http://server');
     const [session, path] = this.route(url.pathname);
     const fault = this.faults[path];
     if (path !== '/' && path !== '/status') this.asked.push(`${request.method} ${url.pathname}${url.search}`);
