@@ -86,12 +86,7 @@ export class Lab {
 
   async open(
     options: Record<string, unknown>,
-    {
-      seed = 1,
-      leaseMs = 60_000,
-      deadlineMs = 20_000,
-      ...fields
-    }: Opening = {},
+    { seed = 1, leaseMs = 60_000, deadlineMs = 20_000, ...fields }: Opening = {},
   ): Promise<Player> {
     const task: Task = {
       description: 'test',
