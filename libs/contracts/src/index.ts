@@ -9,6 +9,7 @@ export { inheritedKey } from './inherited-key';
 export * from './kept-tokens';
 export * from './limits';
 export * from './metrics';
+export * from './verdicts';
 export * from './names';
 export * from './placement';
 export * from './requests';

@@ -101,6 +101,27 @@ export const METRICS: readonly MetricInfo[] = [
   metric('critic/micro_batches', 'passes', 'passes these were cut into'),
   metric('env/all/reward/total', 'reward', 'mean return of the trained episodes'),
   metric('env/all/reward/<part>', 'reward', 'mean of one part of the reward'),
+  metric(
+    'env/all/verdict/<name>/success',
+    'share',
+    'episodes that a reward which judges by itself calls a success (`judge`)',
+  ),
+  metric(
+    'env/all/verdict/<name>/count',
+    'episodes',
+    'of those it judged, how many the verifier can judge, too',
+  ),
+  metric('env/all/verdict/<name>/agreement', 'share', 'of these, where both say the same'),
+  metric(
+    'env/all/verdict/<name>/false_positives',
+    'share',
+    'where it says success, and the verifier does not',
+  ),
+  metric(
+    'env/all/verdict/<name>/false_negatives',
+    'share',
+    'where the verifier says success, and it does not',
+  ),
   metric('env/all/success', 'share', 'episodes the verifier calls a success, of those it can judge'),
   metric('env/all/episodes', 'episodes', 'trained episodes'),
   metric('env/all/turns_per_episode', 'turns', 'mean'),

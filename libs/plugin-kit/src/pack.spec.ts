@@ -157,7 +157,7 @@ describe('the packed plugin-kit', () => {
     );
     write('run.yaml', `${common}rewards: [outsid]\n`);
     expect(cli('train', '--config', 'run.yaml').stderr).toMatch(
-      /no reward is named "outsid" \(known: .*outside, task-success\)\. Did you mean outside\?/,
+      /no reward is named "outsid" \(known: .*outside, .*task-success\)\. Did you mean outside\?/,
     );
   }, 60_000);
 });

@@ -179,6 +179,7 @@ describe.each(backends)('records on %s', (_name, start) => {
       finalState: { screen: 'settings' },
       reward: 0.75,
       rewards: { near: 0.25, done: 0.5 },
+      verdicts: { judge: true },
     });
     const actions = [
       { action: 'click', x: 1, y: 2 },
@@ -191,13 +192,18 @@ describe.each(backends)('records on %s', (_name, start) => {
       initialState: { screen: 'home' },
       finalState: { screen: 'settings' },
       rewards: { near: 0.25, done: 0.5 },
+      verdicts: { judge: true },
       turns: [{ actions, reward: 0.25, rewards: { near: 0.25 }, policySpans }],
     });
     await database.dataSource.query(`DELETE FROM runs`);
   });
 
   test('an episode is given back as it was published, so that it can be trained', async () => {
-    const published = trajectory('r-whole', { finalScreenshot: 'b'.repeat(64), finalState: { on: true } });
+    const published = trajectory('r-whole', {
+      finalScreenshot: 'b'.repeat(64),
+      finalState: { on: true },
+      verdicts: { judge: true, other: false },
+    });
     Object.assign(published.turns[0], {
       keptTokens: encodeKeptTokens([[3, 4, 9], []]),
       policySpans: [7, 8].map((version) => ({ version, digest: `d${version}`, tokens: 1 })),

@@ -51,6 +51,7 @@ export function trajectoryRow(source: Trajectory): Omit<TrajectoryEntity, 'recor
     success: rest.success ?? null,
     reward: rest.reward,
     rewards: rest.rewards,
+    verdicts: rest.verdicts ?? null,
     turnCount: turns.length,
     tokenCount: turns.reduce((sum, turn) => sum + turn.tokenIds.length, 0),
     policyVersion: turns.at(-1)?.policyVersion ?? null,

@@ -184,6 +184,8 @@ export interface TurnView {
 export interface EpisodeDetail extends EpisodeSummary {
   /** Part of the reward → its sum over the episode. */
   rewards: Record<string, number>;
+  /** Reward that judges by itself → whether it calls the episode a success. */
+  verdicts: Record<string, boolean> | null;
   request: RolloutRequest;
   actor: string;
   finalScreenshot: string | null;

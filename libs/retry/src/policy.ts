@@ -86,6 +86,13 @@ export const RETRIES = {
     attempts: 6,
     then: 'the episode is invalid; where the endpoint cannot be reached, the evaluation ends with what it has reached',
   },
+  judge: {
+    what: 'reward `judge`: an answer of its endpoint that is busy, failed, or cannot be reached, sooner or later where the endpoint says so, and one that is no verdict',
+    firstMs: 500,
+    maxMs: 8_000,
+    attempts: 4,
+    then: 'the episode is invalid, with the name of the reward; at the latest when the time of the reward is over (rollout.turn_timeout_ms)',
+  },
   environmentOpen: {
     what: 'actor: opening an environment that has no room, does not listen yet, is slow or crashed',
     firstMs: 250,

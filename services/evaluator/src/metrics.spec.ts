@@ -9,7 +9,11 @@ const task = (successes: number, episodes: number) => ({
 });
 
 it('says of an evaluation what is said of a step', () => {
-  const solved = makeTrajectory({ reward: 1.5, rewards: { 'task-success': 1, speed: 0.5 } });
+  const solved = makeTrajectory({
+    reward: 1.5,
+    rewards: { 'task-success': 1, speed: 0.5 },
+    verdicts: { judge: false },
+  });
   const failed = makeTrajectory({
     ...{ status: 'truncated', success: false, reward: 0, rewards: { 'task-success': 0 } },
     turns: [makeTurn({ tokenIds: [1, 2, 3] }), makeTurn({ tokenIds: [1], parseError: 'no action' })],
@@ -22,6 +26,11 @@ it('says of an evaluation what is said of a step', () => {
     'env/all/reward/total': 1,
     'env/all/reward/task-success': 2 / 3,
     'env/all/reward/speed': 1 / 3,
+    'env/all/verdict/judge/success': 0,
+    'env/all/verdict/judge/count': 2,
+    'env/all/verdict/judge/agreement': 0,
+    'env/all/verdict/judge/false_positives': 0,
+    'env/all/verdict/judge/false_negatives': 1,
     'env/all/turns_per_episode': 4 / 3,
     'env/all/ac_tokens_per_turn': (2 * tokenIds.length + 4) / 4,
     'env/all/parse_failures': 1 / 4,

@@ -1,4 +1,11 @@
-import type { OpenEvaluation, TaskScore, Trajectory } from '@ui-rl/contracts';
+import {
+  addSums,
+  verdictMetrics,
+  verdictSums,
+  type OpenEvaluation,
+  type TaskScore,
+  type Trajectory,
+} from '@ui-rl/contracts';
 
 type Sums = Readonly<Record<string, number>>;
 
@@ -11,10 +18,8 @@ const TRUNCATED = 'truncated';
 const REWARD = 'reward/total';
 
 /** The sums with one more episode. */
-export function withSums(
-  sums: Sums = {},
-  { status, reward, rewards, turns }: Trajectory,
-): Record<string, number> {
+export function withSums(sums: Sums = {}, episode: Trajectory): Record<string, number> {
+  const { status, reward, rewards, turns } = episode;
   const own: Sums = {
     [EPISODES]: 1,
     [TURNS]: turns.length,
@@ -23,9 +28,9 @@ export function withSums(
     [TRUNCATED]: status === 'truncated' ? 1 : 0,
     ...Object.fromEntries(Object.entries(rewards).map(([part, value]) => [`reward/${part}`, value])),
     [REWARD]: reward,
+    ...verdictSums(episode),
   };
-  const names = [...Object.keys(sums), ...Object.keys(own)];
-  return Object.fromEntries(names.map((name) => [name, (sums[name] ?? 0) + (own[name] ?? 0)]));
+  return addSums([sums, own]);
 }
 
 /** The metrics of an evaluation, by the names that those of a step have. Groups are the episodes of a task. */
@@ -44,6 +49,7 @@ export function evaluationMetrics(
     'env/all/success': groups.reduce((sum, { successes }) => sum + successes, 0) / judged,
     'env/all/episodes': judged,
     ...Object.fromEntries(rewards.map(([name, sum]) => [`env/all/${name}`, sum / episodes])),
+    ...verdictMetrics(sums),
     'env/all/turns_per_episode': turns / episodes,
     ...(turns === 0
       ? {}

@@ -35,7 +35,7 @@ export interface RewardContext {
   /** What the variables of the component's `environment` say on the actor's machine; those that are not set are missing. */
   environment: Readonly<Record<string, string>>;
   /** Makes another reward by name, with its options: for rewards that are made of others. Throws a `PluginError` where that cannot be. */
-  reward(choice: ComponentChoice): Promise<Reward>;
+  reward: (choice: ComponentChoice) => Promise<Reward>;
 }
 
 /** Scores episodes. The parts of all rewards of a run are summed. */

@@ -52,6 +52,10 @@ export class TrajectoryEntity {
   @Column({ type: 'jsonb' })
   rewards: Record<string, number>;
 
+  /** Reward that judges by itself → whether it calls the episode a success; null where none does. */
+  @Column({ type: 'jsonb', nullable: true })
+  verdicts: Record<string, boolean> | null;
+
   @Column({ name: 'turn_count', type: 'integer' })
   turnCount: number;
 

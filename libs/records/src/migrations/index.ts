@@ -4,6 +4,7 @@ import { RunsWithConfiguration1795320000000 } from './1795320000000-runs-with-co
 import { EvaluationsWithoutRate1795330000000 } from './1795330000000-evaluations-without-rate';
 import { TurnsWithPolicySpans1795340000000 } from './1795340000000-turns-with-policy-spans';
 import { TurnsWithKeptTokens1795400000000 } from './1795400000000-turns-with-kept-tokens';
+import { TrajectoriesWithVerdicts1795420000000 } from './1795420000000-trajectories-with-verdicts';
 
 /** In order; a new one goes to the end. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   EvaluationsWithoutRate1795330000000,
   TurnsWithPolicySpans1795340000000,
   TurnsWithKeptTokens1795400000000,
+  TrajectoriesWithVerdicts1795420000000,
 ];

@@ -140,6 +140,7 @@ export async function findStep(
 
 interface DetailRow extends EpisodeRow {
   rewards: Record<string, number>;
+  verdicts: Record<string, boolean> | null;
   request: RolloutRequest;
   actor: string;
   final_screenshot: string | null;
@@ -151,7 +152,7 @@ interface DetailRow extends EpisodeRow {
 /** Null where no such rollout is recorded. */
 export async function findEpisode(dataSource: DataSource, id: string): Promise<EpisodeDetail | null> {
   const [row] = await dataSource.query<DetailRow[]>(
-    `SELECT ${COLUMNS}, t.rewards, t.request, t.actor, t.final_screenshot, t.initial_state, t.final_state,
+    `SELECT ${COLUMNS}, t.rewards, t.verdicts, t.request, t.actor, t.final_screenshot, t.initial_state, t.final_state,
        (SELECT min(s.step) FROM steps s WHERE s.run_id = t.run_id AND t.id = ANY(s.rollout_ids)) AS trained_in_step
      FROM trajectories t WHERE t.id = $1`,
     [id],
@@ -160,6 +161,7 @@ export async function findEpisode(dataSource: DataSource, id: string): Promise<E
   return {
     ...summary(row),
     rewards: row.rewards,
+    verdicts: row.verdicts,
     request: row.request,
     actor: row.actor,
     finalScreenshot: row.final_screenshot,

@@ -13,6 +13,7 @@ interface TrajectoryRow {
   success: boolean | null;
   reward: number;
   rewards: Record<string, number>;
+  verdicts: Record<string, boolean> | null;
   final_screenshot: string | null;
   initial_state: Record<string, unknown> | null;
   final_state: Record<string, unknown> | null;
@@ -31,7 +32,7 @@ export async function listTrajectories(
   const limit = Math.min(Math.max(filter.limit ?? MAX_PAGE, 1), MAX_PAGE);
   const { where, values } = conditions(filter);
   const rows = await dataSource.query<TrajectoryRow[]>(
-    `SELECT t.id, t.request, t.status, t.invalid_reason, t.success, t.reward, t.rewards, t.final_screenshot, t.initial_state,
+    `SELECT t.id, t.request, t.status, t.invalid_reason, t.success, t.reward, t.rewards, t.verdicts, t.final_screenshot, t.initial_state,
        t.final_state, t.actor, t.started_at, t.finished_at
      FROM trajectories t WHERE ${where.join(' AND ')}
      ORDER BY t.finished_at DESC, t.id DESC LIMIT ${limit + 1}`,
@@ -77,6 +78,7 @@ function trajectoryOf(row: TrajectoryRow, turns: Turn[]): Trajectory {
     finishedAt: iso(row.finished_at),
     ...withoutNulls({
       invalidReason: row.invalid_reason,
+      verdicts: row.verdicts,
       finalScreenshot: row.final_screenshot,
       initialState: row.initial_state,
       finalState: row.final_state,

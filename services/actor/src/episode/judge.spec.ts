@@ -1,9 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
-import { type EpisodePlan, IsolatedComponent, playRollout, Screenshots } from '@ui-rl/episode';
-import type { JudgedEpisode, Reward, RewardParts, RewardResult, Verifier } from '@ui-rl/plugin-kit';
+import { type EpisodePlan, IsolatedComponent, planEpisodes, playRollout, Screenshots } from '@ui-rl/episode';
+import {
+  loadComponents,
+  type JudgedEpisode,
+  type Reward,
+  type RewardParts,
+  type RewardResult,
+  type Verifier,
+} from '@ui-rl/plugin-kit';
+import { parseRunFile } from '@ui-rl/settings';
 import { makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
 import { frame, PLAN, World } from '../../test/world';
 import { overBroker } from './over-broker';
@@ -193,6 +203,61 @@ test('a reward from outside that never gives control back makes its episode inva
   });
   expect(goesOn).toMatchObject({ status: 'completed', rewards: { stuck: 2 } });
 });
+
+test('a reward is made of others, of a thread and of a model that judges; a model that never answers makes episodes invalid', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'made-of-'));
+  const file = join(folder, 'stuck.js');
+  writeFileSync(file, STUCK);
+  let answers = true;
+  const shown: (string | undefined)[] = [];
+  const server = createServer((asked, response) => {
+    shown.push(asked.headers.authorization);
+    if (!answers) return;
+    const message = { content: '{"reason": "the screen says so", "success": false}' };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ choices: [{ message }] }));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  process.env.JUDGE_API_KEYS = `${origin}=secret`;
+  const judge = { name: 'judge', base_url: `${origin}/v1`, model: 'any' };
+  const of = ['task-success', 'stuck', judge];
+  const components = await loadComponents({ packages: [file] });
+  const run = parseRunFile(
+    {
+      model: { name: 'small' },
+      tasks: 'demo_training',
+      training: { max_steps: 1 },
+      rewards: [{ name: 'composite', of, weights: { stuck: 0.5 } }],
+    },
+    components,
+    'this test',
+  );
+  const planned = await planEpisodes(run, components, () => undefined);
+  try {
+    const { rewards } = planned.plan;
+    expect(await play({ rewards })).toMatchObject({
+      reward: 4.5,
+      success: true,
+      rewards: { 'task-success': 1, stuck: 3.5, judge: 0 },
+      verdicts: { judge: false },
+    });
+    expect(shown).toEqual(['Bearer secret']);
+    answers = false;
+    world.state = { screen: 'another' };
+    world.step = () => ({ screenshot: frame('elsewhere'), outcome: 'ok', done: false });
+    const { status, invalidReason } = await play({ rewards, turnTimeoutMs: 700 });
+    expect({ status, invalidReason }).toEqual({
+      status: 'invalid',
+      invalidReason: 'deadline: reward "composite" took longer than 700 ms',
+    });
+  } finally {
+    delete process.env.JUDGE_API_KEYS;
+    await planned.close();
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+    rmSync(folder, { recursive: true });
+  }
+}, 30_000);
 
 test('two rewards that pay a part of the same name are refused, both by name', async () => {
   const rewards = named({ one: () => ({ bonus: 1 }), two: () => ({ turns: [0, { bonus: 1 }, 0] }) });

@@ -8,6 +8,7 @@ describe('the metrics of a step', () => {
       rewards.map((reward) => ({
         reward,
         success: reward === 1,
+        verdicts: { judge: index < 2 },
         turns: [turnOf(2)],
         idle: { actorMs: 100, playedMs: 300, sessionMs: 250, sessionIdleMs: reward === 1 ? 50 : 200 },
       })),
@@ -18,6 +19,9 @@ describe('the metrics of a step', () => {
     expect(environmentMetrics(groups)).toMatchObject({
       'env/all/reward/total': 0.5,
       'env/all/success': 0.5,
+      'env/all/verdict/judge/count': 8,
+      'env/all/verdict/judge/agreement': 0.5,
+      'env/all/verdict/judge/false_positives': 0.25,
       'env/all/by_group/frac_mixed': 0.5,
       'env/all/by_group/frac_all_good': 0.25,
       'env/all/by_group/frac_all_bad': 0.25,

@@ -1,5 +1,5 @@
 import { differ, divergenceMetrics, mean, type LogprobPair } from '@ui-rl/algorithms';
-import type { IdleTimes, Trajectory } from '@ui-rl/contracts';
+import { addSums, verdictMetrics, verdictSums, type IdleTimes, type Trajectory } from '@ui-rl/contracts';
 import type { Group } from '../episodes/groups';
 
 /** What the episodes of a batch say, by the names of Tinker's logs. */
@@ -11,6 +11,7 @@ export function environmentMetrics(groups: readonly Group[]): Record<string, num
     'env/all/reward/total': mean(episodes.map(({ reward }) => reward)),
     ...(judged.length > 0 ? { 'env/all/success': mean(judged.map(({ success }) => Number(success))) } : {}),
     ...rewardParts(episodes),
+    ...verdictMetrics(addSums(episodes.map(verdictSums))),
     ...groupFractions(groups),
     'env/all/episodes': episodes.length,
     'env/all/turns_per_episode': mean(episodes.map((episode) => episode.turns.length)),

@@ -49,6 +49,14 @@ function Summary({ episode }: { episode: EpisodeDetail }) {
   return (
     <div className="stats">
       <Stat label="Reward" value={number(episode.reward)} note={partsOf(episode.rewards) || 'not scored'} />
+      {Object.entries(episode.verdicts ?? {}).map(([name, verdict]) => (
+        <Stat
+          key={name}
+          label={`Verdict of ${name}`}
+          value={verdict ? 'success' : 'no success'}
+          note={agreementNote(verdict, episode.success)}
+        />
+      ))}
       <Stat
         label="Turns"
         value={count(episode.turnCount)}
@@ -67,6 +75,11 @@ function Summary({ episode }: { episode: EpisodeDetail }) {
       />
     </div>
   );
+}
+
+function agreementNote(verdict: boolean, success: boolean | null): string {
+  if (success === null) return 'the verifier cannot judge it';
+  return verdict === success ? 'as the verifier' : 'unlike the verifier';
 }
 
 function trainedNote(episode: EpisodeDetail): ReactNode {

@@ -1,0 +1,111 @@
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+} from 'class-validator';
+import { Above, Doc, Fits, type RunView } from '@ui-rl/plugin-kit';
+
+const RUBRIC =
+  'The episode is a success only if the goal of the task is fully reached at the end, and the screen shows it. ' +
+  'Steps towards the goal, good intentions and side effects that undo it are not enough. Where you cannot tell, it is no success.';
+
+export class JudgeOptions {
+  @Doc(
+    "address of the API, OpenAI's or one like it: https://host/v1; its key comes from JUDGE_API_KEYS of the actor",
+  )
+  @Fits('an address such as http://host:8000/v1, without user, password or query', isAddress)
+  base_url: string;
+
+  @Doc('model that judges, as the endpoint calls it; one that sees pictures, unless screenshots is 0')
+  @IsString()
+  @IsNotEmpty()
+  model: string;
+
+  @Doc('when an episode counts as a success; the default asks for the goal itself, shown by the screen')
+  @IsString()
+  @IsNotEmpty()
+  rubric = RUBRIC;
+
+  @Doc('what a success pays')
+  @IsNumber()
+  @Above(0)
+  weight = 1;
+
+  @Doc('name of its part of the reward, and of its verdict')
+  @Fits(
+    'lower-case words joined by - or _',
+    (value) => typeof value === 'string' && /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/.test(value),
+  )
+  part = 'judge';
+
+  @Doc('screenshots it is shown: the last one, the first one, and others evenly between; 0 shows none')
+  @IsInt()
+  @Min(0)
+  @Max(64)
+  screenshots = 4;
+
+  @Doc('whether it is also shown the final state that the environment reports, up to 4,000 characters')
+  @IsBoolean()
+  show_state = false;
+
+  @Doc('times it is asked about each episode')
+  @IsInt()
+  @Min(1)
+  @Max(32)
+  votes = 1;
+
+  @Doc(
+    'what votes make: majority pays all or nothing (a tie is nothing), mean pays the share of votes for success',
+  )
+  @IsIn(['majority', 'mean'])
+  aggregate: 'majority' | 'mean' = 'majority';
+
+  @Doc('softmax temperature; default: the own one of the endpoint')
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(2)
+  temperature?: number;
+
+  @Doc('longest answer in tokens, thoughts included')
+  @IsInt()
+  @Min(16)
+  max_tokens = 2_048;
+
+  @Doc('longest time for one answer, in milliseconds; all of them end with rollout.turn_timeout_ms')
+  @IsInt()
+  @Min(1)
+  request_timeout_ms = 60_000;
+
+  @Doc('verdicts that are remembered, in memory and in the folder JUDGE_CACHE_DIR; 0: none')
+  @IsInt()
+  @Min(0)
+  cache_entries = 10_000;
+}
+
+/** What these options make no sense with. */
+export function problemsOf({ votes, temperature }: JudgeOptions, run?: RunView): string[] {
+  const refused: [boolean, string][] = [
+    [
+      votes > 1 && temperature === 0,
+      `reward judge: votes is ${votes}, but at temperature 0 all votes are the same`,
+    ],
+    [
+      run?.training?.deterministic === true,
+      'reward judge: an endpoint answers otherwise each time, which training.deterministic excludes',
+    ],
+  ];
+  return refused.flatMap(([isRefused, message]) => (isRefused ? [message] : []));
+}
+
+function isAddress(value: unknown): boolean {
+  return (
+    typeof value === 'string' && /^https?:\/\/[^\s/?#@]+(\/[^\s?#@]*)?$/.test(value) && URL.canParse(value)
+  );
+}

@@ -1,0 +1,49 @@
+import { IsNumber, Min } from 'class-validator';
+import { Above, Doc } from '@ui-rl/plugin-kit';
+
+export class ShapedOptions {
+  @Doc('what a success pays; more than all that a failure may be ahead by: twice progress, and max_penalty')
+  @IsNumber()
+  @Above(0)
+  success = 1;
+
+  @Doc(
+    "what all of the task's checks are worth together: each pays its share where it begins to hold, and takes it back where it ceases",
+  )
+  @IsNumber()
+  @Min(0)
+  progress = 0.2;
+
+  @Doc('taken for each turn')
+  @IsNumber()
+  @Min(0)
+  step_cost = 0.005;
+
+  @Doc('taken for a turn that does what was done on the very same screen before, waiting aside')
+  @IsNumber()
+  @Min(0)
+  repeated_action = 0.01;
+
+  @Doc('taken for an answer that is no action')
+  @IsNumber()
+  @Min(0)
+  parse_error = 0.02;
+
+  @Doc('what turns may take from an episode in all; what would exceed it is not taken')
+  @IsNumber()
+  @Min(0)
+  max_penalty = 0.5;
+}
+
+/**
+ * Why some failed episode could earn as much as some successful one; null where none can. A success earns `success` at least, less what it
+ * may lose of its progress and `max_penalty`; a failure earns `progress` at most.
+ */
+export function weightsProblem({ success, progress, max_penalty: penalty }: ShapedOptions): string | null {
+  const ahead = 2 * progress + penalty;
+  if (success > ahead) return null;
+  return (
+    `reward shaped: success is ${success}, but a failed episode may be ahead by 2 × progress + max_penalty = ${Number(ahead.toPrecision(6))}, ` +
+    'and would earn as much as a successful one: raise success, or lower progress or max_penalty'
+  );
+}
