@@ -1,4 +1,4 @@
-import type { JudgedEpisode, Observation } from '@ui-rl/plugin-kit';
+import { CHECK_RESULTS, type JudgedEpisode, type Observation } from '@ui-rl/plugin-kit';
 import type { JudgeOptions } from './options';
 
 /** A part of what the judge is shown. */
@@ -45,11 +45,15 @@ function episodeParts(episode: JudgedEpisode, options: JudgeOptions): Shown[] {
     'BEGIN EPISODE',
     `Task, as a JSON string: ${JSON.stringify(task.description)}`,
     `Actions, as JSON (${status === 'truncated' ? 'the agent ran out of turns' : 'the episode was ended'}):\n${actions.join('\n')}`,
-    ...(options.show_state && stateAfter !== null
-      ? [`Final state, as JSON: ${cut(JSON.stringify(stateAfter), STATE_CHARACTERS)}`]
-      : []),
+    ...(options.show_state && stateAfter !== null ? [stateText(stateAfter)] : []),
   ];
   return [{ text: parts.join('\n\n') }, ...screens(episode, options.screenshots)];
+}
+
+/** Without what the environment found of the task's checks: that is the verifier's verdict. */
+function stateText(state: Record<string, unknown>): string {
+  const { [CHECK_RESULTS]: _, ...shown } = state;
+  return `Final state, as JSON: ${cut(JSON.stringify(shown), STATE_CHARACTERS)}`;
 }
 
 /** The last screen, the first one, and others evenly between. */

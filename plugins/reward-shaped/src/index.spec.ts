@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { EpisodeTurn, JudgedEpisode, RewardContext } from '@ui-rl/plugin-kit';
+import { CHECK_RESULTS, type EpisodeTurn, type JudgedEpisode, type RewardContext } from '@ui-rl/plugin-kit';
 import { components } from './index';
 import { ShapedOptions, weightsProblem } from './options';
 import { shapedReward } from './shaped';
@@ -87,6 +87,23 @@ test('pays progress in the turn that made it where states are told by turns, els
     progress: expect.closeTo(0.1) as number,
   });
   expect(parts(episode(told, { ...ends, stateAfter: null })).episode).toEqual({ success: 0, progress: 0 });
+});
+
+test('checks of a page count from the end on, when they are answered', () => {
+  const checks = [
+    CHECKS[0],
+    { kind: 'url', value: '*/cart' } as const,
+    { kind: 'text', value: 'Paid' } as const,
+  ];
+  const found = { 1: { holds: true, found: '/cart' }, 2: { holds: false, found: 'nothing' } };
+  const played = episode([{ screen: 'a', action: 'click' }], {
+    task: { description: 'Pay', checks },
+    stateBefore: { a: true },
+    stateAfter: { a: true, [CHECK_RESULTS]: found },
+  });
+  expect(parts(played, { progress: 0.3 }).turns).toEqual([
+    expect.objectContaining({ progress: expect.closeTo(0.1) as number }),
+  ]);
 });
 
 test('a turn takes nothing once max_penalty is used up', () => {

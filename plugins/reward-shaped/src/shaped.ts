@@ -1,4 +1,14 @@
-import { verify, type DetailedReward, type EpisodeTurn, type JudgedEpisode } from '@ui-rl/plugin-kit';
+import {
+  CHECK_RESULTS,
+  compare,
+  isPageCheck,
+  valueAt,
+  type Check,
+  type CheckResult,
+  type DetailedReward,
+  type EpisodeTurn,
+  type JudgedEpisode,
+} from '@ui-rl/plugin-kit';
 import type { ShapedOptions } from './options';
 
 type Parts = Record<string, number>;
@@ -50,7 +60,17 @@ type State = Record<string, unknown> | null;
 function shareThatHolds({ task }: JudgedEpisode, state: State): number {
   const checks = task.checks ?? [];
   if (checks.length === 0 || state === null) return 0;
-  return checks.filter((check) => verify([check], state) === true).length / checks.length;
+  return checks.filter((check, place) => holds(check, place, state)).length / checks.length;
+}
+
+/** Checks of a page are only answered at the end: before, they count as open. */
+function holds(check: Check, place: number, state: Record<string, unknown>): boolean {
+  if (!isPageCheck(check)) return compare(check.operator, valueAt(state, check.path), check.value);
+  const { [CHECK_RESULTS]: results } = state as Record<
+    string,
+    Readonly<Record<string, CheckResult>> | undefined
+  >;
+  return results?.[place]?.holds === true;
 }
 
 /** From the first state to the last one, -1 to 1. */
