@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -40,14 +40,7 @@ export class JudgeServer {
     const judge = new JudgeServer(server, models);
     server.on('request', (request, response) => {
       response.on('close', () => (judge.abandoned += Number(!response.writableFinished)));
-      void judge.answer(request).then(([status, body]) => {
-        if (body === undefined) return;
-        response.writeHead(status, {
-          'content-type': 'application/json',
-          ...(status === 429 ? { 'retry-after': '1' } : {}),
-        });
-        response.end(JSON.stringify(body));
-      });
+      void judge.reply(request, response);
     });
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     return judge;
@@ -64,6 +57,14 @@ export class JudgeServer {
   async stop(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((closed) => this.server.close(closed));
+  }
+
+  private async reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [status, body] = await this.answer(request);
+    if (body === undefined) return;
+    const wait = status === 429 ? { 'retry-after': '1' } : {};
+    response.writeHead(status, { 'content-type': 'application/json', ...wait });
+    response.end(JSON.stringify(body));
   }
 
   private async answer(request: IncomingMessage): Promise<[number, object | undefined]> {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { CHECK_RESULTS, type EpisodeTurn, type JudgedEpisode, type RewardContext } from '@ui-rl/plugin-kit';
 import { components } from './index';
 import { ShapedOptions, weightsProblem } from './options';
