@@ -1,5 +1,6 @@
 import type { DetailedReward, EpisodeTurn, JudgedEpisode, RewardContext } from '@ui-rl/plugin-kit';
-import { components, ProgressOptions } from './index';
+import { components } from './index';
+import { ProgressOptions } from './options';
 
 const counts = (rows: number[], incorrect = 0) => ({
   submitted_row_indices: rows,

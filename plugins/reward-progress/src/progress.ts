@@ -6,7 +6,7 @@ import {
   type JudgedEpisode,
   type RewardParts,
 } from '@ui-rl/plugin-kit';
-import type { ProgressOptions } from './index';
+import type { ProgressOptions } from './options';
 
 type State = Record<string, unknown> | null | undefined;
 
