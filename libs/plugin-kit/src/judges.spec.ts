@@ -9,8 +9,12 @@ class OfOthers {
   of: (string | ComponentChoice)[] = ['plain'];
 }
 
-const reward = (name: string, extra: object = {}): Component =>
-  ({ kind: 'reward', name, create: () => ({ score: () => 0 }), ...extra }) as Component;
+const reward = (name: string, extra: object = {}): Component => ({
+  kind: 'reward',
+  name,
+  create: () => ({ score: () => 0 }),
+  ...extra,
+});
 
 const components = new ComponentRegistry(
   [

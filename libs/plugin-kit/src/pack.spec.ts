@@ -1,5 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,9 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { PackageRegistry } from '@ui-rl/testkit';
+import { COMPONENT_KINDS } from './component-kind';
 
 const ROOT = resolve(__dirname, '../../..');
 const MODULES = join(ROOT, 'node_modules');
@@ -145,6 +147,69 @@ describe('the packed plugin-kit', () => {
       /--algorithm\.loss\.share, --algorithm\.share, --share\n +how much entropy counts/,
     );
   }, 180_000);
+
+  it('has the types of every kind: what is written to begin with is compiled strictly, and its tests pass', () => {
+    const kinds = COMPONENT_KINDS.filter((kind) => kind !== 'engine');
+    const wanted = kinds.flatMap((kind) => [
+      ['plugins', 'new', kind, `ts-${kind}`, '--dir', `kit/ts/${kind}`, '--typescript'],
+      ['plugins', 'new', kind, `js-${kind}`, '--dir', `kit/js/${kind}`],
+    ]);
+    // In one process: each start of the command line takes a second.
+    write(
+      'begin.cjs',
+      `const { programWith } = require(${JSON.stringify(join(ROOT, 'dist/services/cli/src/program.js'))});
+      (async () => {
+        for (const words of ${JSON.stringify(wanted)}) {
+          await programWith('plugins').parseAsync(words, { from: 'user' });
+        }
+      })();`,
+    );
+    expect(run('begin.cjs')).toMatchObject({ status: 0, stderr: '' });
+    // As the tsconfig.json of each says, all at once; of JavaScript the components are checked.
+    const { compilerOptions } = JSON.parse(
+      readFileSync(join(folder, 'kit/ts/reward/tsconfig.json'), 'utf8'),
+    ) as {
+      compilerOptions: object;
+    };
+    write(
+      'kit/tsconfig.json',
+      JSON.stringify({
+        compilerOptions: { ...compilerOptions, rootDir: '.', outDir: 'built', allowJs: true, checkJs: true },
+        include: ['ts/*/src/*.ts', 'js/*/src/index.js'],
+      }),
+    );
+    const compiled = run(join(MODULES, 'typescript/bin/tsc'), '-p', 'kit');
+    expect(compiled.stdout).toBe('');
+    cpSync(join(folder, 'kit/ts/task-source/page'), join(folder, 'kit/built/ts/task-source/page'), {
+      recursive: true,
+    });
+    write(
+      'kit/all.test.js',
+      kinds.map((kind) => `require('./built/ts/${kind}/src/index.test.js');`).join('\n'),
+    );
+    const tested = run('--test', 'kit/all.test.js');
+    expect({ status: tested.status, said: tested.status === 0 ? '' : tested.stdout }).toEqual({
+      status: 0,
+      said: '',
+    });
+    const listed = cli('plugins', '--json', ...kinds.map((kind) => `./kit/built/ts/${kind}/src/index.js`));
+    expect(listed.stderr).toBe('');
+    const names = (JSON.parse(listed.stdout) as { name: string }[]).map(({ name }) => name);
+    for (const kind of kinds) expect(names).toContain(`ts-${kind}`);
+  }, 180_000);
+
+  it('compiles and tests one in TypeScript by its own scripts', () => {
+    const dir = join(folder, 'kit/ts/optimizer');
+    const env = { ...process.env, PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH}` };
+    const { status, stdout } = spawnSync('npm', ['test'], { cwd: dir, env, encoding: 'utf8' });
+    expect({ status, stdout: status === 0 ? '' : stdout }).toEqual({ status: 0, stdout: '' });
+    const [listed] = (
+      JSON.parse(cli('plugins', '--json', '--kind', 'optimizer', './kit/ts/optimizer').stdout) as {
+        file: string;
+      }[]
+    ).slice(-1);
+    expect(listed.file).toBe(join(dir, 'dist/index.js'));
+  }, 120_000);
 
   it('has its options checked when a run file chooses it', () => {
     const common =

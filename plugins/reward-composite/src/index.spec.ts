@@ -129,7 +129,7 @@ describe('as a run file chooses it', () => {
 
   it('judges without a verifier where one of its rewards does', () => {
     const judges = (of: string[]) =>
-      judgesWithoutVerifier([{ name: 'composite', ...complete({ of }).options }], registry);
+      judgesWithoutVerifier([{ name: 'composite', of: complete({ of }).options.of }], registry);
     expect(judges(['shaped'])).toBe(false);
     expect(judges(['shaped', 'progress'])).toBe(true);
   });

@@ -33,7 +33,7 @@ const MODELS: Record<string, (earlier: number, asked: Asked) => Answer> = {
   broken: () => ({ status: 500, error: 'out of memory' }),
   rude: () => ({ status: 401, error: `Incorrect API key provided: ${KEY}` }),
   empty: () => ({ choices: [] }),
-  silent: () => 'hang',
+  silent: () => ({ hangs: true }),
   refuses: () => ({
     choices: [{ message: { content: null, refusal: 'no pictures of people' }, finish_reason: 'stop' }],
   }),

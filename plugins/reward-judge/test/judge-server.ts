@@ -19,7 +19,7 @@ export interface Part {
 }
 
 /** An answer of the model, a status with what an error says, or nothing for ever. */
-export type Answer = string | { status: number; error: string } | { choices: unknown } | 'hang';
+export type Answer = string | { status: number; error: string } | { choices: unknown } | { hangs: true };
 
 /** Answers the API as it is documented, with models that are programs: by their name, and how often each was asked before. */
 export class JudgeServer {
@@ -79,8 +79,8 @@ export class JudgeServer {
       status: 404,
       error: `The model ${body.model} does not exist`,
     };
-    if (answer === 'hang') return [200, undefined];
     if (typeof answer !== 'string') {
+      if ('hangs' in answer) return [200, undefined];
       return 'status' in answer ? [answer.status, { error: { message: answer.error } }] : [200, answer];
     }
     const message = { role: 'assistant', content: answer, refusal: null };

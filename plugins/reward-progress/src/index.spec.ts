@@ -31,7 +31,10 @@ function episode(states: (Record<string, unknown> | undefined)[]): JudgedEpisode
 }
 
 async function score(played: JudgedEpisode, options: Partial<ProgressOptions> = {}): Promise<DetailedReward> {
-  const reward = await components[0].create({ ...new ProgressOptions(), ...options }, {} as RewardContext);
+  const reward = await components[0].create(
+    Object.assign(new ProgressOptions(), options),
+    {} as RewardContext,
+  );
   const deadline = { deadlineAt: Date.now() + 1_000, signal: new AbortController().signal };
   return (await reward.score(played, deadline)) as DetailedReward;
 }

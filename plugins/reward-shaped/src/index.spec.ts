@@ -45,7 +45,7 @@ function episode(played: Played[], changes: Partial<JudgedEpisode> = {}): Judged
 }
 
 const parts = (played: JudgedEpisode, options: Partial<ShapedOptions> = {}) =>
-  shapedReward(played, { ...new ShapedOptions(), ...options });
+  shapedReward(played, Object.assign(new ShapedOptions(), options));
 
 function total(played: JudgedEpisode, options = new ShapedOptions()): number {
   const { episode: whole, turns = [] } = shapedReward(played, options);

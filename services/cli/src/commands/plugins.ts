@@ -1,18 +1,25 @@
-import { COMPONENT_KINDS, didYouMean, loadComponents, type ComponentKind } from '@ui-rl/plugin-kit';
+import { relative } from 'node:path';
+import { newPlugin, preparationOf } from '@ui-rl/api';
+import {
+  COMPONENT_KINDS,
+  didYouMean,
+  loadComponents,
+  type ComponentKind,
+  type ComponentRegistry,
+} from '@ui-rl/plugin-kit';
 import { componentsHelp, describeComponents, readCliSettings } from '@ui-rl/settings';
 import { Command, InvalidArgumentError } from 'commander';
 
 export function pluginsCommand(): Command {
   return new Command('plugins')
-    .description('list every component a run file may choose, with its options')
+    .description('list every component a run file may choose, with its options; or begin a new one')
     .argument('[plugins...]', 'further plugins besides those of UIRL_PLUGINS: paths (./…) or npm packages')
     .option('--plugins <list>', 'the same, separated by commas', (text) => text.split(','))
     .option('--kind <kind>', `only one kind: ${COMPONENT_KINDS.join(', ')}`, kindOf)
     .option('--json', 'as JSON')
     .action(
       async (further: string[], options: { plugins?: string[]; kind?: ComponentKind; json?: boolean }) => {
-        const packages = [...readCliSettings().plugins, ...(options.plugins ?? []), ...further];
-        const registry = await loadComponents({ packages });
+        const registry = await loadAll([...(options.plugins ?? []), ...further]);
         if (options.json !== true) console.log(componentsHelp(registry, options.kind));
         else {
           const components = describeComponents(registry);
@@ -20,7 +27,56 @@ export function pluginsCommand(): Command {
           console.log(JSON.stringify(chosen, null, 2));
         }
       },
-    );
+    )
+    .addCommand(newCommand());
+}
+
+interface NewOptions {
+  typescript?: boolean;
+  dir?: string;
+  json?: boolean;
+}
+
+function newCommand(): Command {
+  return new Command('new')
+    .description('write a component to begin with: it works as it stands, and so does its test')
+    .argument('<kind>', COMPONENT_KINDS.join(', '), kindOf)
+    .argument('<name>', 'how run files choose it: lower-case words joined by - or _')
+    .option('--typescript', 'in TypeScript, which is compiled before it is loaded')
+    .option('--dir <folder>', 'where it is written (<kind>-<name>); nothing there is overwritten')
+    .option('--json', 'tell what was written as JSON')
+    .action(async (kind: ComponentKind, name: string, _options: unknown, command: Command) => {
+      // Those of `plugins` are known behind `new`, too.
+      const { typescript = false, dir, json } = command.optsWithGlobals<NewOptions>();
+      const components = await loadAll([]);
+      const made = newPlugin({ kind, name, typescript, components, ...(dir === undefined ? {} : { dir }) });
+      console.log(json === true ? JSON.stringify(made, null, 2) : nextSteps(kind, made, typescript));
+    });
+}
+
+function loadAll(further: readonly string[]): Promise<ComponentRegistry> {
+  return loadComponents({ packages: [...readCliSettings().plugins, ...further] });
+}
+
+function nextSteps(
+  kind: ComponentKind,
+  { folder, files, choice }: ReturnType<typeof newPlugin>,
+  typescript: boolean,
+): string {
+  const path = relative(process.cwd(), folder);
+  const shown = path.startsWith('..') ? folder : `./${path}`;
+  const prepared = preparationOf(typescript ? 'typescript' : 'javascript').map((line) => `${line} && `);
+  return [
+    `written to ${shown}: ${files.join(', ')}`,
+    '',
+    `  cd ${shown} && ${prepared.join('')}npm test`,
+    `  npx ui-rl plugins --kind ${kind} ${shown}`,
+    '',
+    'In a run file:',
+    '',
+    `  plugins: [${shown}]`,
+    `  ${choice}`,
+  ].join('\n');
 }
 
 function kindOf(text: string): ComponentKind {
