@@ -38,6 +38,13 @@ export function componentsPage(registry: ComponentRegistry): Page {
   ]);
 }
 
+/** Who reads the variables that components of a kind name, where that is not the learner. */
+const READERS: Readonly<Record<string, string>> = {
+  'task-source': 'env services',
+  environment: 'env services',
+  reward: 'actors',
+};
+
 function componentText({ kind, name, description, file, options, environment }: DescribedComponent): string {
   const parts = [
     `### ${name}`,
@@ -47,7 +54,7 @@ function componentText({ kind, name, description, file, options, environment }: 
     environment === undefined
       ? ''
       : table(
-          [`variable of ${kind === 'task-source' ? 'env services' : 'the learner'}`, 'what it says'],
+          [`variable of ${READERS[kind] ?? 'the learner'}`, 'what it says'],
           Object.entries(environment).map(([variable, help]) => [code(variable), help]),
         ),
   ];

@@ -1,4 +1,4 @@
-// Finds the programs that only tests need: PostgreSQL and a Vulkan driver in software. Fetches a missing one, or says how to.
+// Finds the programs that only tests need: PostgreSQL, adb and a Vulkan driver in software. Fetches a missing one, or says how to.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { aptUnpack, cache, ensure, isExecutable, onPath, root } from './tools.mjs';
+import { aptInstall, aptUnpack, cache, ensure, isExecutable, onPath, root } from './tools.mjs';
 
 const postgresCache = join(cache, 'postgres');
 const vulkanCache = join(cache, 'vulkan');
@@ -66,6 +66,36 @@ function keepVulkan(folder) {
   return true;
 }
 
+const adbCache = join(cache, 'adb');
+const ADB_PACKAGES = [
+  'adb',
+  'android-libbase',
+  'android-libboringssl',
+  'android-libcutils',
+  'android-liblog',
+  'libusb-1.0-0',
+];
+
+function findAdb() {
+  return onPath('adb') ?? [join(adbCache, 'adb')].find(isExecutable);
+}
+
+/** Debian's adb looks for its libraries in a folder of the system: here it is told where they lie. */
+function keepAdb(folder) {
+  const program = join(folder, 'usr/lib/android-sdk/platform-tools/adb');
+  const libraries = readdirSync(join(folder, 'usr/lib'))
+    .map((name) => join(folder, 'usr/lib', name))
+    .find((path) => existsSync(join(path, 'android')));
+  if (!existsSync(program) || libraries === undefined) return false;
+  mkdirSync(adbCache, { recursive: true });
+  cpSync(libraries, join(adbCache, 'lib'), { recursive: true });
+  copyFileSync(program, join(adbCache, 'adb.bin'));
+  const paths = ['lib/android', 'lib'].map((path) => join(adbCache, path)).join(':');
+  const launcher = `#!/bin/sh\nLD_LIBRARY_PATH='${paths}' exec '${join(adbCache, 'adb.bin')}' "$@"\n`;
+  writeFileSync(join(adbCache, 'adb'), launcher, { mode: 0o755 });
+  return true;
+}
+
 /** Makes sure of everything the tests need, and notes where it is for @ui-rl/testkit. */
 export function ensureTestTools({ natsServer, chromium }) {
   const tools = {
@@ -76,6 +106,12 @@ export function ensureTestTools({ natsServer, chromium }) {
       findPostgres,
       [fetchPostgres],
       'Install it with one of\n  sudo apt-get install postgresql\n  brew install postgresql',
+    ),
+    adb: ensure(
+      'adb',
+      findAdb,
+      [() => aptInstall('adb'), () => aptUnpack(ADB_PACKAGES, keepAdb)],
+      'Install it with one of\n  sudo apt-get install adb\n  brew install android-platform-tools',
     ),
     vulkan: ensure(
       'A Vulkan driver in software',

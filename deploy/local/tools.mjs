@@ -91,7 +91,7 @@ export function run(command, args, options = {}) {
 
 const isRoot = () => process.getuid?.() === 0;
 
-function aptInstall(...packages) {
+export function aptInstall(...packages) {
   if (!isRoot() || !onPath('apt-get')) return false;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const install = () => run('apt-get', ['install', '-y', '--no-install-recommends', ...packages], { env });

@@ -11,6 +11,7 @@ interface Tools {
   chromium: string;
   /** folder of initdb and postgres */
   postgres: string;
+  adb: string;
   /** folder of a Vulkan loader and a driver in software */
   vulkan: string;
 }
@@ -32,6 +33,11 @@ export function findNatsServer(): string {
 /** Path of a Chromium. */
 export function findChromium(): string {
   return process.env.CHROMIUM_BIN || find('chromium');
+}
+
+/** Path of adb. */
+export function findAdb(): string {
+  return find('adb');
 }
 
 /** Folder of PostgreSQL's initdb and postgres. */

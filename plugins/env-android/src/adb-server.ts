@@ -1,0 +1,111 @@
+import type { CommandReply } from '@ui-rl/plugin-kit';
+import { AdbSocket, type AdbAddress } from './adb-socket';
+import { AndroidError } from './errors';
+
+/** A device as an adb server lists it. */
+export interface AdbDevice {
+  serial: string;
+  /** `device` where it can be used; else `offline`, `unauthorized` … */
+  state: string;
+}
+
+/** Packets of adb's shell protocol. */
+const PACKET = { stdout: 1, stderr: 2, exit: 3 };
+const PACKET_HEADER = 5;
+/** More than a screenshot of 8K as PNG; a device that sends on and on is ended. */
+const MAX_OUTPUT = 64 * 2 ** 20;
+
+/**
+ * What an adb server (`adb start-server`) is asked for, by its protocol of smart sockets. Every call is a connection of its own and
+ * ends with its signal. Source: android.googlesource.com/platform/packages/modules/adb, docs/dev/services.md, docs/dev/overview.md,
+ * shell_protocol.h.
+ */
+export class AdbServer {
+  constructor(readonly address: AdbAddress) {}
+
+  async devices(signal: AbortSignal): Promise<AdbDevice[]> {
+    const list = await this.ask('host:devices', 'the list of devices', signal);
+    return list
+      .split('\n')
+      .filter((line) => line.includes('\t'))
+      .map((line) => {
+        const [serial, state] = line.split('\t');
+        return { serial, state };
+      });
+  }
+
+  /** Connects the server to a device in the network, `host:port`; nothing happens where it is connected. */
+  async connect(serial: string, signal: AbortSignal): Promise<void> {
+    const reply = await this.ask(`host:connect:${serial}`, `adb connect ${serial}`, signal);
+    if (/^(already )?connected to/.test(reply)) return;
+    throw new AndroidError('crashed', `adb connect ${serial}: ${reply.trim()}`);
+  }
+
+  /** Runs a command in the device's shell, whose exit code is told apart from its output. */
+  async shell(serial: string, command: string, signal: AbortSignal): Promise<CommandReply> {
+    const { exitCode, stdout, stderr } = await this.shellBytes(serial, command, signal);
+    return { exitCode, stdout: Buffer.concat([stdout, stderr]).toString('utf8') };
+  }
+
+  /** The same with its output as bytes. */
+  async shellBytes(
+    serial: string,
+    command: string,
+    signal: AbortSignal,
+  ): Promise<{ exitCode: number; stdout: Buffer; stderr: Buffer }> {
+    const socket = await this.open(serial, command, signal);
+    try {
+      await socket.request(`shell,v2,raw:${command}`);
+      return await readShell(socket, `${serial}: ${command}`);
+    } finally {
+      socket.close();
+    }
+  }
+
+  private async open(serial: string, command: string, signal: AbortSignal): Promise<AdbSocket> {
+    const socket = await AdbSocket.open(this.address, `${serial}: ${command}`, signal);
+    try {
+      await socket.request(`host:transport:${serial}`);
+      return socket;
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+  }
+
+  private async ask(service: string, what: string, signal: AbortSignal): Promise<string> {
+    const socket = await AdbSocket.open(this.address, what, signal);
+    try {
+      await socket.request(service);
+      return await socket.text();
+    } finally {
+      socket.close();
+    }
+  }
+}
+
+async function readShell(
+  socket: AdbSocket,
+  what: string,
+): Promise<{ exitCode: number; stdout: Buffer; stderr: Buffer }> {
+  const output: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
+  let size = 0;
+  for (;;) {
+    const header = await socket.exactlyOrEnd(PACKET_HEADER);
+    if (header === null) {
+      throw new AndroidError('crashed', `${what}: the device was gone before the command ended`);
+    }
+    const length = header.readUInt32LE(1);
+    size += length;
+    if (size > MAX_OUTPUT) {
+      throw new AndroidError('crashed', `${what}: the device sends more than ${MAX_OUTPUT} bytes`);
+    }
+    const data = await socket.exactly(length);
+    if (header[0] === PACKET.stdout) output.stdout.push(data);
+    else if (header[0] === PACKET.stderr) output.stderr.push(data);
+    else if (header[0] === PACKET.exit) {
+      const { stdout, stderr } = output;
+      return { exitCode: data[0], stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
+    }
+  }
+}

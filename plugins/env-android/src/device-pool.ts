@@ -1,0 +1,183 @@
+import { RETRIES, type Log } from '@ui-rl/plugin-kit';
+import type { AdbServer } from './adb-server';
+import { Device } from './device';
+import { AndroidError } from './errors';
+import { isEmulator, isInNetwork, type Allowed } from './machine';
+
+interface Member {
+  device: Device;
+  busy: boolean;
+  /** In a row. */
+  failures: number;
+  /** Set aside until then; `performance.now()`. */
+  asideUntil: number;
+}
+
+interface Waiting {
+  give: (device: Device) => void;
+}
+
+/** How old a list of devices may be that is looked at for a free one. */
+const LIST_MS = 2_000;
+
+/**
+ * The devices of a run: one episode each, in the order they were asked for. One that fails is set aside and tried again, later each
+ * time; devices that appear are taken in.
+ */
+export class DevicePool {
+  private readonly members = new Map<string, Member>();
+  private readonly queue: Waiting[] = [];
+  /** Listed, allowed, and in a state such as `unauthorized`. */
+  private readonly others = new Map<string, string>();
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private listedAt = -Infinity;
+  private closed = false;
+
+  constructor(
+    private readonly adb: AdbServer,
+    private readonly allowed: Allowed,
+    private readonly log: Log,
+  ) {}
+
+  /** Devices that are there and not set aside. */
+  get usable(): string[] {
+    return [...this.members.values()].filter(isUsable).map(({ device }) => device.serial);
+  }
+
+  /** Devices that are listed and cannot be used, each with its state: `unauthorized`, `offline`. */
+  get unusable(): ReadonlyMap<string, string> {
+    return this.others;
+  }
+
+  /** A device for one episode. Throws `AndroidError` `capacity` where none is free in time. */
+  async acquire(signal: AbortSignal): Promise<Device> {
+    const given = new Promise<Device>((give, reject) => {
+      const waiting: Waiting = { give };
+      this.queue.push(waiting);
+      const leave = () => {
+        const at = this.queue.indexOf(waiting);
+        if (at < 0) return;
+        this.queue.splice(at, 1);
+        reject(new AndroidError('capacity', this.whyNone()));
+      };
+      if (signal.aborted) leave();
+      signal.addEventListener('abort', leave, { once: true });
+      waiting.give = (device) => {
+        signal.removeEventListener('abort', leave);
+        give(device);
+      };
+    });
+    this.handOut();
+    if (this.queue.length > 0) this.lookForMore(signal);
+    return given;
+  }
+
+  /** Takes a device back that another episode may have at once. */
+  release({ serial }: Device): void {
+    const member = this.members.get(serial);
+    if (member === undefined) return;
+    member.busy = false;
+    member.failures = 0;
+    this.handOut();
+  }
+
+  /** Takes a device back that failed. */
+  setAside({ serial }: Device, reason: string): void {
+    const member = this.members.get(serial);
+    if (member === undefined) return;
+    const { firstMs, maxMs } = RETRIES.androidDevice;
+    const pauseMs = Math.min(firstMs * 2 ** member.failures, maxMs);
+    member.busy = false;
+    member.failures++;
+    member.asideUntil = performance.now() + pauseMs;
+    this.log('warn', `device ${serial} is set aside for ${pauseMs} ms: ${reason}`);
+    this.later(pauseMs, () => this.handOut());
+  }
+
+  /** Looks which devices there are. Throws `AndroidError` where the adb server does not say. */
+  async list(signal: AbortSignal): Promise<void> {
+    this.listedAt = performance.now();
+    await this.connectNamed(signal);
+    const listed = await this.adb.devices(signal);
+    this.others.clear();
+    for (const { serial, state } of listed.filter((device) => this.isAllowed(device.serial))) {
+      if (this.members.has(serial)) continue;
+      if (state === 'device') this.admit(serial);
+      else this.others.set(serial, state);
+    }
+    this.handOut();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.timers.forEach(clearTimeout);
+  }
+
+  private admit(serial: string): void {
+    const device = new Device(serial, this.adb);
+    this.members.set(serial, { device, busy: false, failures: 0, asideUntil: 0 });
+    this.log('info', `device ${serial} takes part`);
+  }
+
+  private isAllowed(serial: string): boolean {
+    const { serials } = this.allowed;
+    return serials.length === 0 ? isEmulator(serial) : serials.includes(serial);
+  }
+
+  /** A device in the network whose connection was lost stays lost until somebody connects to it. */
+  private async connectNamed(signal: AbortSignal): Promise<void> {
+    for (const serial of this.allowed.serials.filter(isInNetwork)) {
+      try {
+        await this.adb.connect(serial, signal);
+      } catch (error) {
+        if (!(error instanceof AndroidError)) throw error;
+        this.log('warn', error.message);
+      }
+    }
+  }
+
+  /** As long as somebody waits, the list is looked at again. */
+  private lookForMore(signal: AbortSignal): void {
+    if (this.closed || signal.aborted || this.queue.length === 0) return;
+    const again = () => this.later(LIST_MS, () => this.lookForMore(signal));
+    if (performance.now() - this.listedAt < LIST_MS) return again();
+    void this.list(signal).then(again, (error: unknown) => {
+      this.log('warn', error instanceof Error ? error.message : String(error));
+      again();
+    });
+  }
+
+  private handOut(): void {
+    for (let next = this.queue.at(0); next !== undefined; next = this.queue.at(0)) {
+      const member = [...this.members.values()].find((each) => !each.busy && isUsable(each));
+      if (member === undefined) return;
+      member.busy = true;
+      // To the end: devices take turns.
+      this.members.delete(member.device.serial);
+      this.members.set(member.device.serial, member);
+      this.queue.shift();
+      next.give(member.device);
+    }
+  }
+
+  private later(ms: number, work: () => void): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      work();
+    }, ms);
+    timer.unref();
+    this.timers.add(timer);
+  }
+
+  private whyNone(): string {
+    const all = [...this.members.values()];
+    const aside = all.filter((member) => !isUsable(member)).length;
+    return all.length === 0
+      ? 'the adb server lists no device that this run may use'
+      : `${all.length} devices, of which ${aside} are set aside and the others in use`;
+  }
+}
+
+function isUsable({ asideUntil }: Member): boolean {
+  return performance.now() >= asideUntil;
+}

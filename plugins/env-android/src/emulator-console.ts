@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { AndroidError } from './errors';
+
+export interface EmulatorCommand {
+  host: string;
+  /** `emulator-5554`, whose number is the port of its console. */
+  serial: string;
+  tokenFile: string;
+  command: string;
+}
+
+/**
+ * Tells the console of an emulator something, as `adb emu` does: `avd snapshot load clean`. Throws `AndroidError` `crashed` with its
+ * words where it refuses. Source: developer.android.com/studio/run/emulator-console
+ */
+export async function tellEmulator(
+  { host, serial, tokenFile, command }: EmulatorCommand,
+  signal: AbortSignal,
+): Promise<void> {
+  const port = Number(serial.replace('emulator-', ''));
+  const socket = connect({ host, port, signal });
+  const what = `console of ${serial} at ${host}:${port}`;
+  try {
+    const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
+    const greeting = await answer(lines, what);
+    if (/authentication required/i.test(greeting)) {
+      socket.write(`auth ${await token(tokenFile, what)}\n`);
+      await answer(lines, what);
+    }
+    socket.write(`${command}\n`);
+    await answer(lines, `${what}: ${command}`);
+  } catch (error) {
+    if (error instanceof AndroidError) throw error;
+    const code = signal.aborted ? 'deadline' : 'crashed';
+    throw new AndroidError(code, `${what}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    // Its error was told, or is the one of being destroyed.
+    socket.on('error', () => undefined);
+    socket.destroy();
+  }
+}
+
+/** What was said up to a line `OK`. */
+async function answer(lines: AsyncIterator<string>, what: string): Promise<string> {
+  const said: string[] = [];
+  for (;;) {
+    const { done, value } = await lines.next();
+    if (done === true) throw new AndroidError('crashed', `${what}: the connection ended`);
+    const line = value.trim();
+    if (line === 'OK') return said.join('\n');
+    if (line.startsWith('KO')) throw new AndroidError('crashed', `${what}: ${line}`);
+    said.push(line);
+  }
+}
+
+async function token(file: string, what: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw new AndroidError(
+      'crashed',
+      `${what} asks for a token, which cannot be read: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DeviceCommandError,
+  PluginError,
+  readDeviceStart,
+  startDevice,
+  type Deadline,
+  type DeviceStart,
+  type Environment,
+  type EnvironmentContext,
+  type EnvironmentSession,
+  type OpenOptions,
+  type Reply,
+} from '@ui-rl/plugin-kit';
+import { AdbServer } from './adb-server';
+import type { Device } from './device';
+import { DevicePool } from './device-pool';
+import { tellEmulator } from './emulator-console';
+import { AndroidError, asReply } from './errors';
+import { adbAddress, allowedDevices, consoleTokenFile, isInNetwork } from './machine';
+import type { AndroidOptions } from './options';
+import { AndroidSession, readState } from './session';
+import { readAndroidTask, type AndroidTask } from './task-spec';
+
+/** For the list of devices at the start. */
+const LIST_MS = 10_000;
+/** Until a device that was connected to can be used. */
+const SETTLE_MS = 3_000;
+/** Between two looks at a device that boots. */
+const POLL_MS = 300;
+
+interface Parts {
+  adb: AdbServer;
+  pool: DevicePool;
+  options: AndroidOptions;
+  /** Before what the task says. */
+  reset: DeviceStart;
+  tokenFile: string;
+}
+
+/** Devices and emulators behind one adb server. */
+export class AndroidEnvironment implements Environment {
+  private constructor(private readonly parts: Parts) {}
+
+  /** Throws `PluginError` for options that do not fit this machine, `AndroidError` where there is no adb server or no device. */
+  static async create(
+    options: AndroidOptions,
+    { variables = {}, log }: EnvironmentContext,
+  ): Promise<AndroidEnvironment> {
+    const { reset_settings: settings, reset_stop: stop } = options;
+    const reset = readDeviceStart({ settings, stop }, 'environment android: reset');
+    const adb = new AdbServer(adbAddress(variables));
+    const allowed = allowedDevices(options, variables);
+    const pool = new DevicePool(adb, allowed, log);
+    await firstDevice(pool, AbortSignal.timeout(LIST_MS));
+    if (pool.usable.length === 0) throw noDevice(adb, pool, allowed.serials);
+    return new AndroidEnvironment({ adb, pool, options, reset, tokenFile: consoleTokenFile(variables) });
+  }
+
+  async open({ task }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
+    return asReply(async () => this.begin(readAndroidTask(task), deadline));
+  }
+
+  async close(): Promise<void> {
+    this.parts.pool.close();
+  }
+
+  /** With the next device where one fails: nothing was played yet. */
+  private async begin(task: AndroidTask, { signal, deadlineAt }: Deadline): Promise<EnvironmentSession> {
+    const { pool } = this.parts;
+    // The other half of the time is for the device to get ready.
+    const waiting = AbortSignal.any([
+      signal,
+      AbortSignal.timeout(Math.ceil(Math.max(0, deadlineAt - Date.now()) / 2)),
+    ]);
+    let failed: AndroidError | null = null;
+    for (;;) {
+      const device = await pool.acquire(waiting).catch((error: unknown) => {
+        throw failed ?? error;
+      });
+      try {
+        return await this.start(device, task, signal);
+      } catch (error) {
+        if (error instanceof DeviceCommandError || error instanceof PluginError) {
+          pool.release(device);
+          throw error;
+        }
+        pool.setAside(device, error instanceof Error ? error.message : String(error));
+        if (!(error instanceof AndroidError) || signal.aborted) throw error;
+        failed = error;
+      }
+    }
+  }
+
+  private async start(
+    device: Device,
+    { start, checks }: AndroidTask,
+    signal: AbortSignal,
+  ): Promise<AndroidSession> {
+    const { options, pool } = this.parts;
+    if (isInNetwork(device.serial)) await this.parts.adb.connect(device.serial, signal);
+    await this.reset(device, start, signal);
+    await sleep(options.delay_ms);
+    const screenshot = await device.screenshot(signal);
+    const state = await readState(device, checks, signal);
+    const giveBack = (used: Device, fault: string | null) =>
+      fault === null ? pool.release(used) : pool.setAside(used, fault);
+    return new AndroidSession({ device, checks, screenshot, state, delayMs: options.delay_ms, giveBack });
+  }
+
+  private async reset(device: Device, start: DeviceStart, signal: AbortSignal): Promise<void> {
+    const { adb, options, reset, tokenFile } = this.parts;
+    if (options.snapshot !== undefined) {
+      const command = `avd snapshot load ${options.snapshot}`;
+      const { host } = adb.address;
+      await tellEmulator({ host, serial: device.serial, tokenFile, command }, signal);
+      await untilReady(device, signal);
+    } else {
+      await device.restoreKeyboard(signal);
+    }
+    const settings = { ...reset.settings, ...start.settings };
+    const stop = [...new Set([...reset.stop, ...start.stop])];
+    await startDevice({ ...start, settings, stop }, (command) => device.shell(command, signal));
+  }
+}
+
+/** A snapshot that is loaded takes the connection of adb with it; it comes back by itself. */
+async function untilReady(device: Device, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      if (await device.isReady(signal)) return;
+    } catch (error) {
+      if (!(error instanceof AndroidError) || signal.aborted) throw error;
+    }
+    await sleep(POLL_MS);
+    if (signal.aborted)
+      throw new AndroidError('deadline', `${device.serial} did not come back from its snapshot`);
+  }
+}
+
+/** A device in the network takes a moment from its connection to its first command. */
+async function firstDevice(pool: DevicePool, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + SETTLE_MS;
+  for (;;) {
+    await pool.list(signal);
+    if (pool.usable.length > 0 || pool.unusable.size === 0 || performance.now() >= until) return;
+    await sleep(POLL_MS);
+  }
+}
+
+function noDevice(
+  { address }: AdbServer,
+  { unusable }: DevicePool,
+  serials: readonly string[],
+): AndroidError {
+  const states = [...unusable].map(([serial, state]) => `${serial} as ${state}`).join(', ');
+  const missing = serials.length === 0 ? 'no emulator' : `none of ${serials.join(', ')}`;
+  const hint = [...unusable.values()].includes('unauthorized')
+    ? 'say yes to "Allow USB debugging" on its screen'
+    : 'see "adb devices"; a phone of your own takes part where ANDROID_SERIAL of the env service names it';
+  const listed = unusable.size === 0 ? missing : states;
+  return new AndroidError(
+    'crashed',
+    `the adb server at ${address.host}:${address.port} lists ${listed}: ${hint}`,
+  );
+}

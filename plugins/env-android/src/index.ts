@@ -1,0 +1,25 @@
+import type { EnvironmentComponent, VerifierComponent } from '@ui-rl/plugin-kit';
+import { AndroidEnvironment } from './environment';
+import { VARIABLES } from './machine';
+import { AndroidOptions } from './options';
+import { verifyDevice } from './verifier';
+
+const android: EnvironmentComponent<AndroidOptions> = {
+  kind: 'environment',
+  name: 'android',
+  description: 'Android devices and emulators behind an adb server.',
+  options: AndroidOptions,
+  environment: VARIABLES,
+  create: (options, context) => AndroidEnvironment.create(options, context),
+};
+
+const adb: VerifierComponent = {
+  kind: 'verifier',
+  name: 'adb',
+  description:
+    'What the validators of a task asked the device at the end of the episode must hold, and the checks of the task.',
+  create: () => ({ verify: (episode) => verifyDevice(episode) }),
+};
+
+/** Phones. See `README.md` beside `src` for the options of a task. */
+export const components = [android, adb];

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Action, Deadline, Point } from '@ui-rl/plugin-kit';
+import type { Device } from './device';
+import { isInside, pointsOf, scrollStrokes, swipeStroke, type Screen, type Stroke } from './gestures';
+import { buttonCode, keyCode } from './keycodes';
+import { isPlain, typingCommands } from './typing';
+
+const LONG_PRESS_SECONDS = 0.8;
+const DRAG_MS = 800;
+/** Left of the deadline after a wait, for the screenshot. */
+const RESERVE_MS = 3_000;
+
+/**
+ * Carries out an action on a device, and says `ok` or what was wrong with it; nothing is done then. Throws `AndroidError` where the
+ * device is gone.
+ */
+export async function perform(
+  device: Device,
+  action: Action,
+  screen: Screen,
+  deadline: Deadline,
+): Promise<string> {
+  if (!pointsOf(action).every((point) => isInside(point, screen))) return 'outside_viewport';
+  switch (action.action) {
+    case 'wait':
+      return pause(action.seconds, deadline);
+    case 'finish':
+      return 'ok';
+    case 'long_press':
+      return longPress(device, action, deadline);
+    case 'type':
+      return type(device, action.text, deadline);
+    case 'key':
+      return key(device, action.keys, deadline);
+    default: {
+      const commands = commandsOf(action, screen);
+      if (commands === null) return 'unsupported_action';
+      await runAll(device, commands, deadline);
+      return 'ok';
+    }
+  }
+}
+
+type PlainAction = Exclude<Action, { action: 'wait' | 'finish' | 'long_press' | 'type' | 'key' }>;
+
+/** What `input` is told; null for what a finger cannot do. */
+export function commandsOf(action: PlainAction, screen: Screen): string[] | null {
+  switch (action.action) {
+    case 'click':
+      return [tap([action.x, action.y])];
+    case 'double_click':
+      return [repeated(tap([action.x, action.y]), 2)];
+    case 'triple_click':
+      return [repeated(tap([action.x, action.y]), 3)];
+    case 'scroll':
+      return scrollStrokes(action, screen).map(swipe);
+    case 'swipe':
+      return [swipe(swipeStroke(action, screen))];
+    case 'drag':
+      return [`input draganddrop ${[...action.from, ...action.to].map(pixel).join(' ')} ${DRAG_MS}`];
+    case 'button':
+      return [`input keyevent ${buttonCode(action.button)}`];
+    case 'right_click':
+    case 'middle_click':
+    case 'move':
+      return null;
+  }
+}
+
+/** In one line, since taps that are commands of their own come too late after each other. */
+function repeated(command: string, times: number): string {
+  return Array.from({ length: times }, () => command).join(' && ');
+}
+
+function tap([x, y]: Point): string {
+  return `input tap ${pixel(x)} ${pixel(y)}`;
+}
+
+function swipe({ from, to, ms }: Stroke): string {
+  return `input swipe ${[...from, ...to].map(pixel).join(' ')} ${ms}`;
+}
+
+function pixel(value: number): number {
+  return Math.round(value);
+}
+
+async function longPress(
+  device: Device,
+  { x, y, seconds = LONG_PRESS_SECONDS }: Extract<Action, { action: 'long_press' }>,
+  deadline: Deadline,
+): Promise<string> {
+  const ms = allowed(seconds, deadline);
+  await runAll(device, [swipe({ from: [x, y], to: [x, y], ms })], deadline);
+  return ms < seconds * 1000 ? 'wait_cut_short' : 'ok';
+}
+
+async function pause(seconds: number, deadline: Deadline): Promise<string> {
+  const ms = allowed(seconds, deadline);
+  await sleep(ms);
+  return ms < seconds * 1000 ? 'wait_cut_short' : 'ok';
+}
+
+/** The time an agent asks for, as far as the deadline allows: waiting too long is not the environment's failure. */
+function allowed(seconds: number, { deadlineAt }: Deadline): number {
+  return Math.round(Math.max(0, Math.min(seconds * 1000, deadlineAt - Date.now() - RESERVE_MS)));
+}
+
+async function type(device: Device, text: string, deadline: Deadline): Promise<string> {
+  const keyboard = isPlain(text) ? 'input' : 'adb_keyboard';
+  if (keyboard === 'adb_keyboard' && !(await device.useAdbKeyboard(deadline.signal))) return 'untypable_text';
+  await runAll(device, typingCommands(text, keyboard), deadline);
+  return 'ok';
+}
+
+async function key(device: Device, keys: readonly string[], deadline: Deadline): Promise<string> {
+  const [only] = keys;
+  const codes = keys.map(keyCode);
+  if (keys.length === 1 && only.length === 1) return type(device, only, deadline);
+  if (codes.includes(undefined)) return 'unsupported_action';
+  if (codes.length === 1) {
+    await runAll(device, [`input keyevent ${codes[0]}`], deadline);
+    return 'ok';
+  }
+  // Devices before Android 12 know no keys that are pressed together.
+  const { exitCode, stdout } = await device.shell(`input keycombination ${codes.join(' ')}`, deadline.signal);
+  return exitCode === 0 && !/unknown command|^usage/im.test(stdout) ? 'ok' : 'unsupported_action';
+}
+
+async function runAll(device: Device, commands: readonly string[], { signal }: Deadline): Promise<void> {
+  for (const command of commands) await device.mustRun(command, signal);
+}

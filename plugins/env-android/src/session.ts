@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  validateDevice,
+  type Action,
+  type Deadline,
+  type DeviceCheck,
+  type EnvironmentSession,
+  type Reply,
+  type Screenshot,
+  type StepOutcome,
+} from '@ui-rl/plugin-kit';
+import type { Device } from './device';
+import { AndroidError, asReply } from './errors';
+import { perform } from './perform';
+
+type State = Record<string, unknown>;
+
+/** What has to be given back, and why it failed; null: it did not. */
+export type GiveBack = (device: Device, fault: string | null) => void;
+
+export interface SessionParts {
+  device: Device;
+  checks: readonly DeviceCheck[];
+  /** Of the first frame. */
+  screenshot: Screenshot;
+  state: State;
+  /** Between an action and its screenshot. */
+  delayMs: number;
+  giveBack: GiveBack;
+}
+
+/** One episode on a device. */
+export class AndroidSession implements EnvironmentSession {
+  readonly screenshot: Screenshot;
+  readonly state: State;
+  /** How the screen was held when the agent saw it last. */
+  private screen: { width: number; height: number };
+  private fault: string | null = null;
+  private over = false;
+
+  constructor(private readonly parts: SessionParts) {
+    this.screenshot = parts.screenshot;
+    this.state = parts.state;
+    this.screen = parts.screenshot;
+  }
+
+  async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
+    return this.noting(() => this.play(action, deadline));
+  }
+
+  async close({ signal }: Deadline): Promise<Reply<State>> {
+    const { device, checks } = this.parts;
+    const reply = await this.noting(async () => {
+      const state = await readState(device, checks, signal);
+      await device.restoreKeyboard(signal);
+      return state;
+    });
+    this.end();
+    return reply;
+  }
+
+  async discard(): Promise<void> {
+    this.end();
+  }
+
+  private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
+    const { device, delayMs } = this.parts;
+    const outcome = await perform(device, action, this.screen, deadline);
+    const done = action.action === 'finish';
+    if (!done) await pause(delayMs, deadline.signal);
+    const screenshot = await device.screenshot(deadline.signal);
+    this.screen = screenshot;
+    return { screenshot, outcome, done };
+  }
+
+  private async noting<T>(work: () => Promise<T>): Promise<Reply<T>> {
+    const reply = await asReply(work);
+    if (!reply.ok) this.fault = reply.error.message;
+    return reply;
+  }
+
+  private end(): void {
+    if (this.over) return;
+    this.over = true;
+    this.parts.giveBack(this.parts.device, this.fault);
+  }
+}
+
+/** The state that verifiers judge: what has the focus, and what the device answers to the checks of the task. */
+export async function readState(
+  device: Device,
+  checks: readonly DeviceCheck[],
+  signal: AbortSignal,
+): Promise<State> {
+  const state = { device: device.serial, focus: await device.focus(signal) };
+  if (checks.length === 0) return state;
+  const validations = await validateDevice(checks, (command) => device.shell(command, signal));
+  return { ...state, validations, validated: validations.every(({ success }) => success) };
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    throw new AndroidError('deadline', 'the time was over before the screenshot');
+  }
+}

@@ -1,0 +1,30 @@
+import {
+  PluginError,
+  readDeviceChecks,
+  readDeviceStart,
+  type DeviceCheck,
+  type DeviceStart,
+  type Task,
+} from '@ui-rl/plugin-kit';
+
+/** What a task says of its episode on a device. */
+export interface AndroidTask {
+  start: DeviceStart;
+  checks: readonly DeviceCheck[];
+}
+
+const KNOWN = ['start', 'validators'];
+
+/** Reads `task.environment.options`. Throws `PluginError` `option` that names the task and what is wrong. */
+export function readAndroidTask(task: Task): AndroidTask {
+  const options = task.environment?.options ?? {};
+  const where = `task "${task.id ?? task.description}": environment option`;
+  const unknown = Object.keys(options).find((name) => !KNOWN.includes(name));
+  if (unknown !== undefined) {
+    throw new PluginError('option', `${where} "${unknown}" is unknown (known: ${KNOWN.join(', ')})`);
+  }
+  return {
+    start: readDeviceStart(options.start, `${where} start`),
+    checks: readDeviceChecks(options.validators, `${where} validators`),
+  };
+}

@@ -1,0 +1,51 @@
+import { shellWord } from '@ui-rl/plugin-kit';
+
+/** An input method that types what it is sent; github.com/senzhk/ADBKeyBoard */
+export const ADB_KEYBOARD = 'com.android.adbkeyboard/.AdbIME';
+
+/** How the words of a text are brought into the device. */
+export type Keyboard = 'input' | 'adb_keyboard';
+
+/** What `input text` takes at once; a shell's line is longer. */
+const PIECE = 200;
+
+/** Whether every character stands on the keyboard that `input text` imitates. */
+export function isPlain(text: string): boolean {
+  return /^[\x20-\x7e\n\t]*$/.test(text);
+}
+
+/** Commands that type a text where the focus is; line breaks press Enter, tabs Tab. */
+export function typingCommands(text: string, keyboard: Keyboard): string[] {
+  return text
+    .replaceAll('\r\n', '\n')
+    .split(/([\n\t])/)
+    .filter((part) => part !== '')
+    .flatMap((part) => {
+      if (part === '\n') return ['input keyevent KEYCODE_ENTER'];
+      if (part === '\t') return ['input keyevent KEYCODE_TAB'];
+      return keyboard === 'input' ? piecesOf(part).map(inputText) : [broadcast(part)];
+    });
+}
+
+/**
+ * `input text` reads `%s` as a space, and has no way to write those two characters: they are typed one after the other. What may
+ * mean something to the shell is in quotes, so that a text is never more than a text.
+ */
+function inputText(text: string): string {
+  return `input text ${shellWord(text.replaceAll(' ', '%s'))}`;
+}
+
+function piecesOf(text: string): string[] {
+  return text
+    .split(/(?<=%)(?=s)/)
+    .flatMap((part) =>
+      Array.from({ length: Math.ceil(part.length / PIECE) }, (_, i) =>
+        part.slice(i * PIECE, (i + 1) * PIECE),
+      ),
+    );
+}
+
+/** Any text, in base64: nothing of it is read by a shell. */
+function broadcast(text: string): string {
+  return `am broadcast -a ADB_INPUT_B64 --es msg ${Buffer.from(text).toString('base64')}`;
+}
