@@ -44,9 +44,5 @@ export { callPlugin } from './call-plugin';
 export { readTask } from './read-task';
 export { readYaml } from './read-yaml';
 export { loadTasks, type LoadedTask } from './tasks';
-<<<<<<< HEAD
 export { compare, hasFields, valueAt, verify } from './verify';
-=======
-export { valueAt, verify } from './verify';
 export * from './android';
->>>>>>> a129db8 (feat(env-android): Android devices and emulators behind an adb server, with the validators of their tasks)

@@ -140,19 +140,17 @@ export const RETRIES = {
     attempts: 5,
     then: 'the page has failed: `page_error`',
   },
-<<<<<<< HEAD
   outsideEnvironment: {
     what: 'environments `ui-verifiers` and `openenv`: a server that failed, with another episode; the episode that was played there is not played on',
     firstMs: 1_000,
     maxMs: 60_000,
     then: 'for as long as the run lasts; meanwhile episodes go to the other servers, and wait where there are none (code `capacity`)',
-=======
+  },
   androidDevice: {
     what: 'environment `android`: a device that was gone or did not answer, set aside meanwhile; episodes are played on others',
     firstMs: 1_000,
     maxMs: 60_000,
     then: 'for as long as the env service runs; an episode that finds no other in time is `capacity`',
->>>>>>> a129db8 (feat(env-android): Android devices and emulators behind an adb server, with the validators of their tasks)
   },
   serveRun: {
     what: 'every service: serving a run, where that failed; what it waits for is published as a warning of the run',

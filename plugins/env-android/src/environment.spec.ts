@@ -68,6 +68,7 @@ it('plays a task: the start is made, the screen follows, validators tell what th
   const { screenshot, done } = value(await session.step({ action: 'click', x, y }, within(5_000)));
   expect(screenshot.sha256).not.toBe(session.screenshot.sha256);
   expect(done).toBe(false);
+  expect(value(await session.inspect!(within(5_000)))).toMatchObject({ validated: true });
   expect(value(await session.step({ action: 'finish', success: true }, within(5_000))).done).toBe(true);
   const state = value(await session.close(within(5_000)));
   const millis = expect.any(Number);

@@ -48,6 +48,10 @@ export class AndroidSession implements EnvironmentSession {
     return this.noting(() => this.play(action, deadline));
   }
 
+  async inspect({ signal }: Deadline): Promise<Reply<State>> {
+    return this.noting(() => readState(this.parts.device, this.parts.checks, signal));
+  }
+
   async close({ signal }: Deadline): Promise<Reply<State>> {
     const { device, checks } = this.parts;
     const reply = await this.noting(async () => {

@@ -1,4 +1,5 @@
 import {
+  isRecord,
   PluginError,
   readDeviceChecks,
   readDeviceStart,
@@ -15,7 +16,7 @@ export interface AndroidTask {
 
 const KNOWN = ['start', 'validators'];
 
-/** Reads `task.environment.options`. Throws `PluginError` `option` that names the task and what is wrong. */
+/** Reads `task.start` and `task.environment.options`. Throws `PluginError` `option` that names the task and what is wrong. */
 export function readAndroidTask(task: Task): AndroidTask {
   const options = task.environment?.options ?? {};
   const where = `task "${task.id ?? task.description}": environment option`;
@@ -24,7 +25,12 @@ export function readAndroidTask(task: Task): AndroidTask {
     throw new PluginError('option', `${where} "${unknown}" is unknown (known: ${KNOWN.join(', ')})`);
   }
   return {
-    start: readDeviceStart(options.start, `${where} start`),
+    start: readDeviceStart(startOf(task, options), `${where} start`),
     checks: readDeviceChecks(options.validators, `${where} validators`),
   };
+}
+
+/** How a task begins may stand with the task, or with the options of its environment. */
+function startOf({ start }: Task, options: Record<string, unknown>): unknown {
+  return isRecord(start) && isRecord(options.start) ? { ...options.start, ...start } : (start ?? options.start);
 }

@@ -18,7 +18,7 @@ export interface DeviceCheck {
   /** What must hold, in words. */
   expected: string;
   /** What the device says, and whether that is it. Throws where the command failed. */
-  judge(reply: CommandReply): Pick<DeviceValidation, 'actual' | 'success'>;
+  judge: (reply: CommandReply) => Pick<DeviceValidation, 'actual' | 'success'>;
 }
 
 const FORMS = ['setting', 'focus', 'activity', 'package', 'file'] as const;

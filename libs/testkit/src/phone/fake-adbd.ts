@@ -142,7 +142,7 @@ class Connection {
     this.streams.delete(id);
   }
 
-  private send(command: Command, arg0: number, arg1: number, data = Buffer.alloc(0)): void {
+  private send(command: Command, arg0: number, arg1: number, data: Buffer = Buffer.alloc(0)): void {
     if (this.socket.destroyed) return;
     const header = Buffer.alloc(HEADER);
     const code = Buffer.from(command).readUInt32LE();
