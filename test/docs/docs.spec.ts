@@ -58,7 +58,7 @@ async function problemOf([first, second, ...rest]: string[]): Promise<string | n
   if (first === 'npm' && second === 'run') return scripts.includes(rest[0]) ? null : `no script ${rest[0]}`;
   if (first === 'node')
     return existsSync(join(root, second)) || existsSync(join(folder, second)) ? null : `no file ${second}`;
-  const known = ['npm', 'npx', 'nats', 'nats-server', 'export', 'curl', 'git'];
+  const known = ['npm', 'npx', 'nats', 'nats-server', 'export', 'curl', 'git', 'adb'];
   return known.includes(first) ? null : `nobody knows ${first}`;
 }
 

@@ -73,7 +73,10 @@ export const RULES: readonly Rule[] = [
     matches: /^curl /,
     notRun: 'the curl command is not part of the set-up; the specs of the monitor ask the same',
   },
-  { matches: /^adb /, notRun: 'needs a device; the specs of env-android run the real adb against one of their own' },
+  {
+    matches: /^adb /,
+    notRun: 'needs a device; the specs of env-android run the real adb against one of their own',
+  },
   { matches: /^nats (pub|kv|stream|consumer) /, notRun: 'the nats command is not part of the set-up' },
 
   {

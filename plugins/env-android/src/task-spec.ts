@@ -32,5 +32,7 @@ export function readAndroidTask(task: Task): AndroidTask {
 
 /** How a task begins may stand with the task, or with the options of its environment. */
 function startOf({ start }: Task, options: Record<string, unknown>): unknown {
-  return isRecord(start) && isRecord(options.start) ? { ...options.start, ...start } : (start ?? options.start);
+  return isRecord(start) && isRecord(options.start)
+    ? { ...options.start, ...start }
+    : (start ?? options.start);
 }

@@ -1,6 +1,7 @@
 import { didYouMean } from '../nearest';
 import { isRecord, show } from '../show';
 import { appName, filePath, packageName, refuse, settingName } from './names';
+import { readQuery } from './queries';
 import { shellWord, type CommandReply, type RunCommand } from './shell';
 
 /** What became of one check, as it stands in the state of an episode. */
@@ -21,7 +22,7 @@ export interface DeviceCheck {
   judge: (reply: CommandReply) => Pick<DeviceValidation, 'actual' | 'success'>;
 }
 
-const FORMS = ['setting', 'focus', 'activity', 'package', 'file'] as const;
+const FORMS = ['setting', 'focus', 'activity', 'package', 'file', 'query'] as const;
 type Form = (typeof FORMS)[number];
 type Read = (check: Record<string, unknown>, where: string) => DeviceCheck;
 
@@ -31,16 +32,21 @@ const READERS: Readonly<Record<Form, { fields: readonly string[]; read: Read }>>
   activity: { fields: [], read: readActivity },
   package: { fields: ['installed'], read: readPackage },
   file: { fields: ['exists'], read: readFile },
+  query: {
+    fields: ['expected'],
+    read: ({ query, expected }, where) => readCheck(readQuery(query, expected, where), where),
+  },
 };
 
 /**
  * Reads what a task wants to hold on an Android device, each one of
  *
  * - `{setting: "global wifi_on", expected: 1}`, or a list of values, or `at_least` and `at_most`: `settings get`;
- * - `{focus: "com.android.settings"}`, or an activity of it: `dumpsys window | grep mCurrentFocus`;
- * - `{activity: "WifiSettings"}`: the same, part of the activity's name, whatever its case;
+ * - `{focus: "com.android.settings"}`, an activity of it, or a list of such: `dumpsys window | grep mCurrentFocus`;
+ * - `{activity: "WifiSettings"}`: the same, part of the name of the activity or window, whatever its case;
  * - `{package: "org.example.app", installed: false}` (default true): `pm list packages`;
- * - `{file: "/sdcard/a.txt", exists: false}` (default true): `test -e`.
+ * - `{file: "/sdcard/a.txt", exists: false}` (default true): `test -e`;
+ * - `{query: "wifi_enabled", expected: true}`: one of these by the name recipes give it.
  *
  * No other command gets to a device. Throws `PluginError` `option` that names what is wrong.
  */
@@ -125,9 +131,10 @@ function rangeText({ least, most }: { least?: number; most?: number }): string {
 const FOCUS = 'dumpsys window | grep mCurrentFocus';
 
 function readFocus({ focus }: Record<string, unknown>, where: string): DeviceCheck {
-  const wanted = wholeComponent(appName(focus, `${where}.focus`));
-  return focused(wanted, (component) =>
-    wanted.includes('/') ? component === wanted : component.split('/')[0] === wanted,
+  const all: unknown[] = Array.isArray(focus) && focus.length > 0 ? focus : [focus];
+  const wanted = all.map((each) => wholeComponent(appName(each, `${where}.focus`)));
+  return focused(wanted.join(' or '), (component) =>
+    wanted.some((each) => (each.includes('/') ? component === each : component.split('/')[0] === each)),
   );
 }
 
@@ -135,9 +142,10 @@ function readActivity({ activity }: Record<string, unknown>, where: string): Dev
   if (typeof activity !== 'string' || !/^[A-Za-z0-9_.$]{1,200}$/.test(activity)) {
     return refuse(`${where}.activity`, activity, 'part of the name of an activity');
   }
-  return focused(`an activity with "${activity}" in its name`, (component) =>
-    (component.split('/')[1] ?? '').toLowerCase().includes(activity.toLowerCase()),
-  );
+  return focused(`"${activity}" in the name of the activity or window`, (component) => {
+    const name = component.includes('/') ? component.split('/')[1] : component;
+    return name.toLowerCase().includes(activity.toLowerCase());
+  });
 }
 
 function focused(expected: string, holds: (component: string) => boolean): DeviceCheck {

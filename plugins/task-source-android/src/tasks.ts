@@ -1,0 +1,43 @@
+import { didYouMean, PluginError, Random, type Task } from '@ui-rl/plugin-kit';
+import { EVALUATION, TRAINING, type Goal } from './goals';
+import type { AndroidIdsOptions, AndroidTaskOptions } from './options';
+
+/** The tasks that the options leave, in an order the seed decides. Throws `PluginError` where none is left. */
+export function chosen(goals: readonly Goal[], options: AndroidTaskOptions): Task[] {
+  const { category, difficulty, seed, limit } = options;
+  const kept = goals.filter(
+    (goal) =>
+      (category === undefined || goal.category === category) &&
+      (difficulty === undefined || goal.difficulty === difficulty),
+  );
+  if (kept.length === 0) {
+    throw new PluginError('option', `tasks: no task is left by ${JSON.stringify({ category, difficulty })}`);
+  }
+  const ordered = seed === undefined ? kept : new Random(seed).shuffled(kept);
+  return ordered.slice(0, limit).map((goal) => taskOf(goal, options.environment));
+}
+
+/** Goals by id, in the order the ids are named. Throws `PluginError` for an id nobody has. */
+export function byIds(ids: AndroidIdsOptions['task_ids']): Goal[] {
+  const all = [...TRAINING, ...EVALUATION];
+  return ids.map((id) => {
+    const found = all.find((goal) => goal.id === id);
+    if (found !== undefined) return found;
+    const meant = didYouMean(
+      id,
+      all.map((goal) => goal.id),
+    );
+    throw new PluginError('option', `tasks: task_ids names "${id}", which no task for Android has.${meant}`);
+  });
+}
+
+/** Settings begins at its first page, and nothing is done already. */
+function taskOf({ goal, validators, settings = {}, open, ...rest }: Goal, kind: string): Task {
+  return {
+    ...rest,
+    description: goal,
+    start: { stop: ['com.android.settings'], settings, ...(open === undefined ? {} : { open }) },
+    environment: { kind, options: { validators } },
+    checks: [{ path: 'validated', operator: 'equals', value: true }],
+  };
+}
