@@ -37,7 +37,11 @@ const QUICK = ' in the quick settings';
 
 function turn(
   [id, what, to]: [id: string, what: keyof typeof SWITCHES, to: 'on' | 'off'],
-  { where = '', maxSteps = 10, difficulty = 'medium' as Difficulty } = {},
+  {
+    where = '',
+    maxSteps = 10,
+    difficulty = 'medium',
+  }: { where?: string; maxSteps?: number; difficulty?: Difficulty } = {},
 ): Goal {
   const { name, query, setting, on } = SWITCHES[what];
   const off = what === 'dark' ? 1 : 0;
