@@ -31,6 +31,8 @@ export interface SessionParts {
 export class UiVerifiersSession implements EnvironmentSession {
   readonly state: State = stateOf({ submittedRows: [], incorrect: 0 });
   private last: Screenshot;
+  /** As it was counted last. */
+  private known: State = this.state;
   private isOver = false;
 
   constructor(
@@ -81,21 +83,27 @@ export class UiVerifiersSession implements EnvironmentSession {
       const isLast = index === queries.length - 1;
       const delay = String(isLast ? this.parts.delaySeconds : 0);
       const screenshot = await this.parts.remote.act({ ...query, delay }, signal);
-      if (screenshot === null) return this.outcome('action_refused');
+      if (screenshot === null) return this.counted('action_refused', signal);
       this.last = screenshot;
     }
-    return this.outcome('ok');
+    return this.counted('ok', signal);
   }
 
   private async wait(seconds: number, { deadlineAt, signal }: Deadline): Promise<StepOutcome> {
     const allowedMs = Math.max(0, Math.min(seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
     await sleep(allowedMs, undefined, { signal }).catch(() => undefined);
     this.last = await this.parts.remote.screenshot(signal);
-    return this.outcome(allowedMs < seconds * 1000 ? 'wait_cut_short' : 'ok');
+    return this.counted(allowedMs < seconds * 1000 ? 'wait_cut_short' : 'ok', signal);
+  }
+
+  /** After something was done: rewards pay in the turn that submitted. */
+  private async counted(outcome: string, signal: AbortSignal): Promise<StepOutcome> {
+    this.known = await this.gained(signal);
+    return this.outcome(outcome);
   }
 
   private outcome(outcome: string, done = false): StepOutcome {
-    return { screenshot: this.last, outcome, done };
+    return { screenshot: this.last, outcome, done, state: this.known };
   }
 
   private async gained(signal: AbortSignal): Promise<State> {

@@ -99,7 +99,10 @@ describe('an episode', () => {
     });
     const typed = value(await step(sessions, sessionId, { action: 'type', text: '7' }));
     expect(typed.screenshot.sha256).not.toBe(first.screenshot.sha256);
-    value(await step(sessions, sessionId, { action: 'type', text: 'no row' }));
+    // After each action, so that rewards can pay in the turn that submitted.
+    expect(typed.state).toMatchObject({ submitted_row_indices: [7], num_incorrect_submissions: 0 });
+    const wrong = value(await step(sessions, sessionId, { action: 'type', text: 'no row' }));
+    expect(wrong.state).toMatchObject({ submitted_row_indices: [7], num_incorrect_submissions: 1 });
     expect(value(await sessions.inspect(sessionId, 1_000))).toMatchObject({ submitted_row_indices: [7] });
     expect(value(await step(sessions, sessionId, { action: 'finish', success: true })).done).toBe(true);
     expect(value(await sessions.closeSession(sessionId)).state).toEqual({

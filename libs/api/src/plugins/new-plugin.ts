@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { COMPONENT_NAME } from '@ui-rl/contracts';
 import { PluginError, type ComponentKind, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { packageName, renderPlugin } from './render';
@@ -38,7 +38,12 @@ export function newPlugin({ kind, name, typescript = false, dir, components }: N
   checkName(kind, name, components);
   const folder = resolve(dir ?? packageName({ kind, name }));
   checkFolder(folder);
-  const files = renderPlugin(template, { kind, name, language: typescript ? 'typescript' : 'javascript' });
+  const files = renderPlugin(template, {
+    kind,
+    name,
+    language: typescript ? 'typescript' : 'javascript',
+    folder: basename(folder),
+  });
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });

@@ -5,6 +5,8 @@ export interface Named {
   kind: ComponentKind;
   name: string;
   language: Language;
+  /** Name of the folder it is written to. */
+  folder: string;
 }
 
 /** The files of a plugin, by their path. */
@@ -122,15 +124,14 @@ export function preparationOf(language: Language): string[] {
 }
 
 function readmeOf(template: Template, named: Named): string {
-  const { kind, name, language } = named;
-  const folder = packageName(named);
+  const { kind, name, language, folder } = named;
   const isTyped = language === 'typescript';
   const kit =
     'The types come from `@ui-rl/plugin-kit`, which `npm run pack:plugin-kit` in the folder of ui-rl makes a package of';
   const types = isTyped
     ? `${kit}:\n\n\`\`\`sh\n${preparationOf(language).join('\n')}\nnpm test\n\`\`\`\n\n\`npm run build\` compiles it into \`dist/\`, which ui-rl loads.`
     : `\`\`\`sh\nnpm test\n\`\`\`\n\n${kit}; nothing but editors needs them.`;
-  return `# ${folder}
+  return `# ${packageName(named)}
 
 A component of ui-rl, kind \`${kind}\`, name \`${name}\`. ${template.description}
 
