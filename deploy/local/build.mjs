@@ -1,8 +1,10 @@
-// Compiles services, libs and plugins into dist/, and the monitor's page into dist/monitor-web; skips what is up to date.
+// Compiles services, libs and plugins into dist/, with the packages they need, and the monitor's page into dist/monitor-web; skips what is
+// up to date.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { gatherPackages } from './gather-packages.mjs';
 import { relink } from './relink.mjs';
 import { root } from './tools.mjs';
 
@@ -67,7 +69,7 @@ function relinkTypes() {
   }
 }
 
-export function build() {
+export async function build() {
   removeOrphans();
   buildUnlessCurrent(
     'services',
@@ -76,6 +78,7 @@ export function build() {
     ['@nestjs/cli/bin/nest.js', 'build', 'cli'],
     relinkTypes,
   );
+  await gatherPackages();
   buildUnlessCurrent('monitor-web', ['services/monitor/web'], 'dist/monitor-web/index.html', [
     'vite/bin/vite.js',
     'build',
@@ -88,7 +91,7 @@ export function build() {
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    build();
+    await build();
   } catch (error) {
     console.error(error.message);
     process.exit(1);

@@ -6,7 +6,7 @@ import { root } from './tools.mjs';
 
 const started = Date.now();
 try {
-  const tools = setup();
+  const tools = await setup();
   const child = spawn(
     process.execPath,
     [join(root, 'dist/services/cli/src/main.js'), 'quickstart', ...process.argv.slice(2)],

@@ -29,19 +29,19 @@ function installPackages() {
 }
 
 /** Makes sure of everything a run needs, with `tests` also of what only tests use; prints where the programs are. */
-export function setup({ tests = false } = {}) {
+export async function setup({ tests = false } = {}) {
   checkNode();
   installPackages();
   const tools = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
   const all = tests ? ensureTestTools(tools) : tools;
-  build();
+  await build();
   return all;
 }
 
 if (process.argv[1] === import.meta.filename) {
   try {
     const { values } = parseArgs({ options: { tests: { type: 'boolean' } } });
-    const tools = setup(values);
+    const tools = await setup(values);
     const locations = Object.entries(tools).map(([name, path]) => `${name}: ${path}`);
     console.log(`Ready. ${locations.join('; ')}`);
   } catch (error) {
