@@ -2,6 +2,7 @@
 // would load a thousand small files loads some hundred, and starts in half the time.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { root } from './tools.mjs';
 
@@ -9,8 +10,11 @@ const dist = join(root, 'dist');
 const gathered = join(dist, 'packages');
 const stamp = join(dist, '.packages.stamp');
 
-/** Stay where npm has put them: they find programs, libraries or data beside their own code. */
-const LEFT_ALONE = ['onnxruntime-node', 'sharp', 'playwright', '@electric-sql/pglite', 'pg'];
+/** Find programs, libraries or data beside their own code, and so stay where npm has put them. */
+const AT_HOME = ['onnxruntime-node', 'sharp', 'playwright', '@electric-sql/pglite', 'pg'];
+/** Changes what is there for all: as a package of its own it is loaded before those that count on it. */
+const FIRST = ['reflect-metadata'];
+const LEFT_ALONE = [...AT_HOME, ...FIRST];
 /** As the compiler writes them. What is imported when it is needed (`import()`) stays as it is. */
 const REQUIRED = /\brequire\("([^"]+)"\)/g;
 
@@ -44,22 +48,47 @@ function requiredModules(files) {
   const found = files.flatMap(({ file, text }) =>
     [...text.matchAll(REQUIRED)].map(([, specifier]) => requiredModule(file, specifier)),
   );
-  return [...new Set(found.filter((id) => id !== null))].toSorted((a, b) => a.localeCompare(b));
+  return [...new Set(found.filter((id) => id !== null && isGathered(id)))].toSorted((a, b) =>
+    a.localeCompare(b),
+  );
 }
 
 function link({ file, text }) {
   const linked = text.replaceAll(REQUIRED, (all, specifier) => {
-    if (!isGathered(specifier)) return all;
-    return `require("${relative(dirname(file), fileOf(specifier)).replaceAll(sep, '/')}")`;
+    const id = requiredModule(file, specifier);
+    if (id === null) return all;
+    const place = isGathered(id) ? relative(dirname(file), fileOf(id)).replaceAll(sep, '/') : id;
+    return `require("${place}")`;
   });
   if (linked !== text) writeFileSync(file, linked);
 }
 
+const requireOf = createRequire(join(root, 'package.json'));
+
+function isEcmaScript(file) {
+  if (/\.[cm]js$/.test(file)) return file.endsWith('.mjs');
+  const manifest = findPackageJSON(dirname(file));
+  return JSON.parse(readFileSync(manifest, 'utf8')).type === 'module';
+}
+
+function findPackageJSON(folder) {
+  const manifest = join(folder, 'package.json');
+  return existsSync(manifest) ? manifest : findPackageJSON(dirname(folder));
+}
+
 const ASKED = 'asked:';
 
-/** Modules are had by `require`, so that of a package that comes in two forms the one is taken that Node would take. */
-const asCompiledCodeAsks = {
-  name: 'as-compiled-code-asks',
+/**
+ * Where a bundle begins for a module, by the file that Node would take. That of CommonJS is asked for by a module of ours: to
+ * rolldown 1.2, what begins a bundle is an ECMAScript module to all others that import it.
+ */
+function entryOf(id) {
+  const file = requireOf.resolve(id);
+  return isEcmaScript(file) ? file : `${ASKED}${file}`;
+}
+
+const askingModules = {
+  name: 'asking-modules',
   resolveId: (id) => (id.startsWith(ASKED) ? id : null),
   load: (id) =>
     id.startsWith(ASKED) ? `module.exports = require(${JSON.stringify(id.slice(ASKED.length))});` : null,
@@ -69,8 +98,8 @@ async function gather(modules) {
   // A fresh clone has installed it by now.
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
-    input: Object.fromEntries(modules.map((id) => [id, `${ASKED}${id}`])),
-    plugins: [asCompiledCodeAsks],
+    input: Object.fromEntries(modules.map((id) => [id, entryOf(id)])),
+    plugins: [askingModules],
     cwd: root,
     platform: 'node',
     // What is not installed is optional to who asks for it.
@@ -81,6 +110,8 @@ async function gather(modules) {
   await bundle.write({
     dir: gathered,
     format: 'cjs',
+    // Not `import()`, which Jest does not know.
+    dynamicImportInCjs: false,
     // Nest tells classes apart by their names.
     keepNames: true,
     entryFileNames: '[name].js',
@@ -92,7 +123,8 @@ async function gather(modules) {
 /** Of whatever the files would be made from: this program, the packages, the modules that are asked for. */
 function fingerprint(modules) {
   const hash = createHash('sha256');
-  for (const path of [import.meta.filename, join(root, 'package-lock.json')]) hash.update(readFileSync(path));
+  for (const path of [import.meta.filename, join(root, 'node_modules/.package-lock.json')])
+    hash.update(readFileSync(path));
   return hash.update(modules.join('\n')).digest('hex');
 }
 
@@ -101,11 +133,14 @@ export async function gatherPackages() {
   const modules = requiredModules(files);
   const print = fingerprint(modules);
   const current =
-    existsSync(stamp) && readFileSync(stamp, 'utf8') === print && modules.every((id) => existsSync(fileOf(id)));
+    existsSync(stamp) &&
+    readFileSync(stamp, 'utf8') === print &&
+    modules.every((id) => existsSync(fileOf(id)));
   if (!current) {
     console.log('Gathering packages …');
     await gather(modules);
-    writeFileSync(stamp, print);
   }
+  // Its time says that it is not older than what is installed.
+  writeFileSync(stamp, print);
   for (const file of files) link(file);
 }

@@ -7,6 +7,7 @@ const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs'
 const Module = require('node:module');
 const { dirname, join, relative, resolve } = require('node:path');
 const { threadId } = require('node:worker_threads');
+const gatheredPackage = require('./gathered-packages.cjs');
 
 const root = resolve(__dirname, '../../../..');
 const options = {
@@ -24,7 +25,8 @@ const compiler = `${require('@swc/core/package.json').version} ${JSON.stringify(
 const resolveFilename = Module._resolveFilename;
 Module._resolveFilename = function (request, ...rest) {
   const lib = /^@ui-rl\/([a-z-]+)$/.exec(request)?.[1];
-  return resolveFilename.call(this, lib === undefined ? request : join(root, 'libs', lib, 'src'), ...rest);
+  if (lib !== undefined) return resolveFilename.call(this, join(root, 'libs', lib, 'src'), ...rest);
+  return gatheredPackage(request) ?? resolveFilename.call(this, request, ...rest);
 };
 
 Module._extensions['.ts'] = (module, file) => module._compile(compiled(file), file);
