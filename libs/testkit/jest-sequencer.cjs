@@ -1,0 +1,33 @@
+const { default: Sequencer } = require('@jest/test-sequencer');
+
+/** Take longest, in turn what starts many processes and what keeps to its own. Begun last, they would be waited for. */
+const LONG = [
+  'test/faults/kill.spec.ts',
+  'libs/engine/src/webgpu.spec.ts',
+  'test/docs/commands.spec.ts',
+  'libs/engine/src/passes/layer-by-layer.spec.ts',
+  'test/e2e/train.spec.ts',
+  'services/learner/src/resume.spec.ts',
+  'test/faults/failing-task.spec.ts',
+  'libs/plugin-kit/src/pack.spec.ts',
+  'test/e2e/',
+  'services/learner/src/training/',
+  'test/',
+  'services/cli/',
+  'libs/api/',
+];
+
+/** How long files take is known from the last time; in a fresh clone the long ones have to be named. */
+module.exports = class LongFirst extends Sequencer {
+  sort(tests) {
+    const sorted = super.sort(tests);
+    const isNew = ({ duration }) => duration === undefined;
+    const fresh = sorted.filter(isNew).toSorted((a, b) => rankOf(a) - rankOf(b));
+    return [...fresh, ...sorted.filter((test) => !isNew(test))];
+  }
+};
+
+function rankOf({ path, context }) {
+  const found = LONG.findIndex((name) => path.startsWith(`${context.config.rootDir}/${name}`));
+  return found === -1 ? LONG.length : found;
+}
