@@ -4,13 +4,17 @@ import { join } from 'node:path';
 import { TestFleet } from '../e2e/support/fleet';
 import type { RunLog } from '../e2e/support/run-log';
 
-/** Never says what one of two tasks is worth: its episodes fail, whoever plays them. */
-const GRUMPY = `module.exports.default = {
+/**
+ * Never says what one of two tasks is worth: its episodes fail, whoever plays them. It waits for ever, which takes no processor; what
+ * never ends by working is in the specs of isolation.
+ */
+const GRUMPY = `const asleep = new Int32Array(new SharedArrayBuffer(4));
+module.exports.default = {
   kind: 'reward',
   name: 'grumpy',
   create: () => ({
     score({ task, turns }) {
-      while (task.id === 'train_02_enable_wifi');
+      if (task.id === 'train_02_enable_wifi') Atomics.wait(asleep, 0, 0);
       return 1 / turns.length;
     },
   }),
