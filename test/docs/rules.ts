@@ -59,6 +59,11 @@ export const RULES: readonly Rule[] = [
     append: '--episodes 1 --max_turns 1 --no-records',
     prints: /^all \(95 % interval\)/m,
   },
+  {
+    matches: /^npx ui-rl try .*--by-hand$/,
+    notRun: 'needs a person; the spec of it in api drives a browser as one would',
+  },
+  { matches: /^npx ui-rl try /, append: '--turns 2', prints: /^[12] turns?, /m },
   { matches: /^node clicker\.js &$/, notRun: 'is for the evaluation below it' },
   { matches: /^node world-server\.js &$/, notRun: 'is for the run below it' },
   {

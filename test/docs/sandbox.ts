@@ -110,10 +110,11 @@ export class Sandbox {
 async function writeFiles(folder: string): Promise<void> {
   linkAll(root, folder, (name) => !LEFT_OUT.has(name));
   linkModules(join(folder, 'node_modules'));
-  for (const name of ['home', 'counter']) mkdirSync(join(folder, name));
+  for (const name of ['home', 'counter', 'groceries']) mkdirSync(join(folder, name));
   mkdirSync(join(folder, 'xdg'), { mode: 0o700 });
-  const [page] = examples('html');
-  writeFileSync(join(folder, 'counter/index.html'), page.text);
+  const [counter, groceries] = examples('html');
+  writeFileSync(join(folder, 'counter/index.html'), counter.text);
+  writeFileSync(join(folder, 'groceries/index.html'), groceries.text);
   for (const file of examples('js')) writeFileSync(join(folder, fileName(file)), file.text);
   const first = examples('yaml').find((each) => each.page === 'docs/guides/first-run.md');
   writeFileSync(join(folder, 'my-run.yaml'), first!.text);

@@ -84,4 +84,14 @@ export {
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';
 export type { EpisodeResult } from './task/player';
+export {
+  PROPOSAL_KINDS,
+  tryPage,
+  TryFailure,
+  type ShownProposal,
+  type ShownTurn,
+  type TryOptions,
+  type TryResult,
+  type WrittenTask,
+} from './try';
 export { runTask, runTasks, type TaskOptions, type TasksOptions } from './task/run-tasks';

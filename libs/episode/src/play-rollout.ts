@@ -1,4 +1,4 @@
-import type { IdleTimes, RolloutRequest, Trajectory } from '@ui-rl/contracts';
+import type { IdleTimes, RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
 import { Clock } from './clock';
 import type { EpisodeEnvironment, SessionUse, State } from './environment';
 import { EpisodeFailure } from './failure';
@@ -26,6 +26,8 @@ export interface RolloutContext {
   restarts: number;
   /** How long the place it is played in was free before, in milliseconds; 0 unless given. */
   idleMs?: number;
+  /** Told of each turn as it is over; of an episode that begins again, from the first one again. */
+  onTurn?: ((turn: Turn) => void) | undefined;
 }
 
 /**
@@ -109,7 +111,7 @@ class Attempt {
 
   async play(restart: number): Promise<Played> {
     const { request, clock, screenshots } = this;
-    const { plan, policy, delivery } = this.context;
+    const { plan, policy, delivery, onTurn } = this.context;
     const environment = await this.context.open(request, clock);
     let closed = false;
     try {
@@ -126,6 +128,7 @@ class Attempt {
           environment,
           playId,
           storeScreenshot: (screenshot) => screenshots.add(screenshot),
+          onTurn,
         },
         progress,
       );

@@ -27,6 +27,8 @@ export interface EpisodeContext {
   playId: string;
   /** Begins to store a screenshot. */
   storeScreenshot(screenshot: Screenshot): void;
+  /** Told of each turn as it is over. */
+  onTurn?: ((turn: Turn) => void) | undefined;
 }
 
 /**
@@ -101,6 +103,7 @@ async function playTurn(
     turn.parseError = `${answer.reason}: ${answer.correction}`;
     progress.states.push(lastState(context, progress));
     progress.turns.push(turn);
+    context.onTurn?.(turn);
     return false;
   }
   const actedAt = performance.now();
@@ -119,6 +122,7 @@ async function playTurn(
     progress.screenshot = done.screenshot;
   }
   progress.turns.push(turn);
+  context.onTurn?.(turn);
   return done.ended;
 }
 

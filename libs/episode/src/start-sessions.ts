@@ -15,6 +15,8 @@ export interface StartSessions {
   deadlineMs: number;
   /** Programs of this machine that environments may start. */
   programs: Programs;
+  /** What counts instead of variables of this process that environments read. */
+  variables?: Readonly<Record<string, string>> | undefined;
   log: Log;
 }
 
@@ -24,7 +26,7 @@ export async function startSessions(plan: StartSessions, components: ComponentRe
   const { scripts } = components;
   const pages = components.pagesWith(readVariables(components.pageVariables));
   const named = components.get('environment', choice.name).environment ?? {};
-  const variables = readVariables(Object.keys(named));
+  const variables = { ...readVariables(Object.keys(named)), ...plan.variables };
   const context = { ...pages, scripts, maxSessions, programs, variables, log };
   const environment = await components.create('environment', choice, context);
   return new Sessions(environment, { maxSessions, closeDeadlineMs, log });

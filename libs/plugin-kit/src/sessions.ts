@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { readAction } from '@ui-rl/actions';
+import { readAction, type Point } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
-import type { Deadline, Environment, EnvironmentSession, StepOutcome } from './kinds';
+import type { Deadline, Environment, EnvironmentSession, Survey, StepOutcome } from './kinds';
 
 export interface OpenSession {
   task: Task;
@@ -154,6 +154,38 @@ export class Sessions {
     );
     if (!reply.ok) await this.end(open, reply);
     return reply;
+  }
+
+  /** What could be checked of the environment now; `unsupported` where it cannot tell. A failure does not end the session. */
+  survey(sessionId: string, at: Point | null, deadlineMs: number): Promise<Reply<Survey>> {
+    return this.told(sessionId, 'survey', deadlineMs, (session, deadline) => session.survey?.(at, deadline));
+  }
+
+  /** What a login has stored there: a secret. `unsupported` where the environment has none. */
+  storageState(sessionId: string, deadlineMs: number): Promise<Reply<object>> {
+    return this.told(sessionId, 'storageState', deadlineMs, (session, deadline) =>
+      session.storageState?.(deadline),
+    );
+  }
+
+  /** Asks a session for something that changes nothing, and that not every environment can tell. */
+  private async told<T>(
+    sessionId: string,
+    what: string,
+    deadlineMs: number,
+    ask: (session: EnvironmentSession, deadline: Deadline) => Promise<Reply<T>> | undefined,
+  ): Promise<Reply<T>> {
+    const open = this.active.get(sessionId);
+    if (open === undefined) return noSession(sessionId);
+    if (open.busy || open.closing !== null) return failure('busy', 'the session is at another request');
+    return this.working(open, () =>
+      this.guarded(
+        deadlineMs,
+        what,
+        async (deadline) =>
+          (await ask(open.session, deadline)) ?? failure('unsupported', `the environment has no ${what}`),
+      ),
+    );
   }
 
   /** Ends a session and reports its final state. Closing twice gives the same reply. */

@@ -255,6 +255,11 @@ export const DEADLINES = {
     ms: 8_000,
     then: 'the session is lost',
   },
+  tryByHand: {
+    what: '`ui-rl try --by-hand`: a person who does nothing on the live page',
+    ms: 1_800_000,
+    then: 'the command ends, and nothing is written',
+  },
   environmentClose: {
     what: 'the final state of an environment, where nothing else is said (environment.deadline_ms in services)',
     ms: 10_000,

@@ -3,9 +3,11 @@ import {
   type Action,
   type Deadline,
   type EnvironmentSession,
+  type Point,
   type Reply,
   type Screenshot,
   type StepOutcome,
+  type Survey,
 } from '@ui-rl/plugin-kit';
 import { checkResults } from './checks';
 import { BrowserError } from './errors';
@@ -13,6 +15,7 @@ import { pageState, pageText } from './page-text';
 import { isContinuous, perform } from './perform';
 import { inCssPixels } from './scale';
 import { settle } from './settle';
+import { Surveyor } from './survey';
 import type { BrowserTab } from './browser-tab';
 
 type State = Record<string, unknown> | null;
@@ -29,6 +32,7 @@ const MAX_ERROR = 1_000;
 /** One episode on a page. */
 export class BrowserSession implements EnvironmentSession {
   private over = false;
+  private readonly surveyor: Surveyor;
 
   constructor(
     readonly screenshot: Screenshot,
@@ -36,7 +40,9 @@ export class BrowserSession implements EnvironmentSession {
     private readonly tab: BrowserTab,
     /** Takes the page back: for another episode, or to be closed. */
     private readonly giveBack: (tab: BrowserTab, healthy: boolean) => Promise<void>,
-  ) {}
+  ) {
+    this.surveyor = new Surveyor(tab);
+  }
 
   async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
     return asReply(() => this.tab.during(deadline, () => this.play(action, deadline)));
@@ -44,6 +50,14 @@ export class BrowserSession implements EnvironmentSession {
 
   async inspect(deadline: Deadline): Promise<Reply<State>> {
     return asReply(() => this.tab.during(deadline, () => readState(this.tab)));
+  }
+
+  async survey(at: Point | null, deadline: Deadline): Promise<Reply<Survey>> {
+    return asReply(() => this.tab.during(deadline, () => this.surveyor.survey(at)));
+  }
+
+  async storageState(deadline: Deadline): Promise<Reply<object>> {
+    return asReply(() => this.tab.during(deadline, () => this.tab.page.context().storageState()));
   }
 
   async close(deadline: Deadline): Promise<Reply<State>> {
@@ -66,6 +80,7 @@ export class BrowserSession implements EnvironmentSession {
   private async end(healthy: boolean): Promise<void> {
     if (this.over) return;
     this.over = true;
+    this.surveyor.stop();
     await this.giveBack(this.tab, healthy);
   }
 

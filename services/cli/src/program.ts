@@ -7,6 +7,7 @@ const VERBS: Readonly<Record<string, () => Command>> = {
     (require('./commands/quickstart') as typeof import('./commands/quickstart')).quickstartCommand(),
   up: () => (require('./commands/up') as typeof import('./commands/up')).upCommand(),
   train: () => (require('./commands/train') as typeof import('./commands/train')).trainCommand(),
+  try: () => (require('./commands/try') as typeof import('./commands/try')).tryCommand(),
   eval: () => (require('./commands/eval') as typeof import('./commands/eval')).evalCommand(),
   runs: () => (require('./commands/runs') as typeof import('./commands/runs')).runsCommand(),
   tasks: () => (require('./commands/tasks') as typeof import('./commands/tasks')).tasksCommand(),

@@ -8,6 +8,13 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export default defineConfig({
   root: here('.'),
   plugins: [react()],
-  build: { outDir: here('../../../dist/monitor-web'), emptyOutDir: true, assetsInlineLimit: 0 },
+  // The live page of `ui-rl try` lies below a token.
+  base: './',
+  build: {
+    outDir: here('../../../dist/monitor-web'),
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    rolldownOptions: { input: [here('index.html'), here('try.html')] },
+  },
   server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
 });

@@ -160,6 +160,18 @@ export class VisionLanguageModel implements Policy {
     }
   }
 
+  /** The reply to a turn as if the model had answered this text; nothing is computed, so that all its log-probabilities are 0. */
+  async answered({ messages, images, requestId }: PolicyActRequest, text: string): Promise<PolicyActReply> {
+    const shown = await this.imagesOf({ images: images as Uint8Array[], source: requestId });
+    const prompt = this.renderer.render(messages, shown);
+    const answer = { role: 'assistant' as const, content: [{ type: 'text' as const, text }] };
+    const { tokenIds, assistantMask } = this.renderer.renderConversation([...messages, answer], shown);
+    const first = prompt.tokenIds.length;
+    const tokens = tokenIds.filter((_, place) => place >= first && assistantMask[place] === 1);
+    const result = { tokens, logprobs: tokens.map(() => 0), stopReason: 'stop' as const, digest: '' };
+    return actReply(prompt, result, { text, policyVersion: 0 });
+  }
+
   private async sample(
     { tokenIds, images }: RenderedPrompt,
     {

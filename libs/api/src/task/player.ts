@@ -1,4 +1,4 @@
-import type { PolicyActRequest, RolloutRequest, Trajectory } from '@ui-rl/contracts';
+import type { PolicyActRequest, RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
 import {
   planEpisodes,
   playRollout,
@@ -28,6 +28,12 @@ export interface PlayerOptions {
   signal?: AbortSignal | undefined;
   /** Called with what goes wrong and does not end it. */
   onWarning?: ((message: string) => void) | undefined;
+  /** Called as each turn of an episode is over. */
+  onTurn?: ((turn: Turn) => void) | undefined;
+  /** Called with each screenshot as it is made, before the turn that is decided on it. */
+  onScreenshot?: ((png: Uint8Array, sha256: string) => void) | undefined;
+  /** What counts instead of variables of this process that environments read. */
+  variables?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Plays tasks in environments of this process, as evaluations do: at the temperature of those. */
@@ -60,7 +66,8 @@ export class Player {
    * `invalid` episode with the reason.
    */
   async play(request: RolloutRequest): Promise<EpisodeResult> {
-    const screenshots = new MemoryScreenshots();
+    const { onTurn, onScreenshot } = this.options;
+    const screenshots = new MemoryScreenshots(onScreenshot);
     const { leaseMs, deadlineMs } = this.times;
     const sessions = await this.environment(request.task.environment!.kind);
     const played = await playRollout(request, {
@@ -73,6 +80,7 @@ export class Player {
       delivery: 1,
       stopping: this.signal,
       restarts: RETRIES.episode.attempts - 1,
+      onTurn,
     });
     return Object.assign(played, { screenshot: (sha256: string) => screenshots.png(sha256) });
   }
@@ -101,6 +109,7 @@ export class Player {
         maxSessions: this.options.actors,
         deadlineMs: this.times.deadlineMs,
         programs: { chromium: readCliSettings().chromiumBin },
+        variables: this.options.variables,
         log: this.log,
       },
       this.components,

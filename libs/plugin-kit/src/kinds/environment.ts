@@ -1,4 +1,4 @@
-import type { Action } from '@ui-rl/actions';
+import type { Action, Point } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
 import type { ComponentBase, Deadline, Log } from './component';
 
@@ -47,6 +47,45 @@ export interface StepOutcome {
   state?: Record<string, unknown> | null;
 }
 
+/** An element that somebody may write a check of. */
+export interface SurveyedElement {
+  /** CSS that finds it alone. */
+  selector: string;
+  /** What a person would call it: its label or text. */
+  label: string;
+  visible: boolean;
+  /** Of what has one; never that of a password. */
+  value?: string;
+  /** Of what can be checked, pressed or switched. */
+  checked?: boolean;
+  /** Of an element without others in it. */
+  text?: string;
+  /** Those that tell a state, such as `aria-expanded`. */
+  attributes: Readonly<Record<string, string>>;
+}
+
+/** What an environment tells of itself to a person who writes checks: all of it bounded, none of it judged. */
+export interface Survey {
+  url: string;
+  /** Whether another seed may begin in another way. */
+  isSeeded: boolean;
+  /** What is shown as text, a line each. */
+  lines: readonly string[];
+  elements: readonly SurveyedElement[];
+  /** Storage → key → value. */
+  storage: Readonly<Record<'local' | 'session', Readonly<Record<string, string>>>>;
+  /** What the page calls its state; null where it has none. */
+  state: Readonly<Record<string, unknown>> | null;
+  /** Expression in the page's window → its value, as JSON has it. */
+  globals: Readonly<Record<string, unknown>>;
+  /** Let through since the first survey, without what follows the path. */
+  requests: readonly { method: string; url: string }[];
+  /** Selector of what lies at the point that was asked about. */
+  target: string | null;
+  /** What has the keyboard; `isSecret` where what is typed there is nobody's business. */
+  focus: { selector: string; isSecret: boolean } | null;
+}
+
 /** One episode. The caller asks for one thing at a time. */
 export interface EnvironmentSession {
   /** The first frame. */
@@ -56,6 +95,10 @@ export interface EnvironmentSession {
   step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>>;
   /** Reads the state as it is now; the episode goes on. Absent where an environment can read it at the end only. */
   inspect?(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;
+  /** What could be checked of it, and what lies at a point of the screenshot. Changes nothing. Not every environment can tell. */
+  survey?(at: Point | null, deadline: Deadline): Promise<Reply<Survey>>;
+  /** What a login has stored, as `storage_state` of a task would bring it again. A secret. Not every environment has it. */
+  storageState?(deadline: Deadline): Promise<Reply<object>>;
   /** Reads the state verifiers judge (null where the environment has none) and ends the episode. */
   close(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;
   /** Ends the episode without asking for its state. Never throws. */

@@ -1,0 +1,97 @@
+import type { Action, Dialect } from '@ui-rl/actions';
+import {
+  samplingSeed,
+  type PolicyActReply,
+  type PolicyActRequest,
+  type RolloutRequest,
+  type StoredEpisode,
+} from '@ui-rl/contracts';
+import type { Policy } from '@ui-rl/episode';
+import { imageSize } from '@ui-rl/models';
+import { VisionLanguageModel } from '../model/vision-language-model';
+import { Player } from '../task/player';
+import type { HandTask } from './hand-episode';
+import type { TryOptions } from './options';
+import type { TrySetup } from './setup';
+
+const NAME = 'by-hand';
+
+/**
+ * The episode that a person has played as a model would have answered it, token by token, so that a run can begin with it
+ * (`training.warm_start`): a line of such a file. The model is loaded for its tokenizer and the size in which it sees screenshots.
+ *
+ * @returns null where the actions cannot be said in the model's dialect, or do not succeed when they are said so
+ */
+export async function demonstrate(
+  hand: HandTask,
+  setup: TrySetup,
+  options: TryOptions,
+): Promise<string | null> {
+  const { signal, onWarning } = options;
+  const model = await VisionLanguageModel.load(setup.checkpoint, { device: 'cpu', signal });
+  const { run, registry } = setup.loaded;
+  const dialect = registry.create('action-dialect', run.model.action_format, {});
+  const policy = new Demonstrator(model, dialect, [...hand.actions, { action: 'finish', success: true }]);
+  // As sampled in training.
+  const sampled = structuredClone(run);
+  sampled.evaluation.temperature = 1;
+  const player = await Player.create(
+    { registry, run: sampled },
+    {
+      policy,
+      actors: 1,
+      signal,
+      onWarning,
+      variables: setup.variables,
+    },
+  );
+  try {
+    const { screenshot, ...trajectory } = await player.play(requestOf(hand, setup));
+    if (trajectory.success !== true) return null;
+    const hashes = new Set(trajectory.turns.flatMap(({ promptImages }) => promptImages));
+    const images = Object.fromEntries(
+      [...hashes].map((hash) => [hash, Buffer.from(screenshot(hash)).toString('base64')]),
+    );
+    const line: StoredEpisode = { trajectory, images };
+    return `${JSON.stringify(line)}\n`;
+  } finally {
+    await player.close();
+    await model.stop();
+  }
+}
+
+function requestOf({ task }: HandTask, { seed }: TrySetup): RolloutRequest {
+  return {
+    runId: NAME,
+    rolloutId: `${NAME}-r0`,
+    groupId: NAME,
+    groupIndex: 0,
+    indexInGroup: 0,
+    groupSize: 1,
+    attempt: 0,
+    purpose: 'train',
+    task,
+    seed,
+    samplingSeed: samplingSeed(seed, NAME),
+    policy: 'latest',
+  };
+}
+
+/** Answers what a person has done. */
+class Demonstrator implements Policy {
+  private next = 0;
+
+  constructor(
+    private readonly model: VisionLanguageModel,
+    private readonly dialect: Dialect,
+    private readonly actions: readonly Action[],
+  ) {}
+
+  modelImage: Policy['modelImage'] = (screenshot) => this.model.modelImage(screenshot);
+
+  async act(request: PolicyActRequest): Promise<PolicyActReply> {
+    const screenshot = await imageSize(request.images.at(-1) as Uint8Array);
+    const sizes = { screenshot, modelImage: await this.model.modelImage(screenshot) };
+    return this.model.answered(request, this.dialect.format([this.actions[this.next++]], sizes));
+  }
+}

@@ -1,0 +1,216 @@
+import { readAction, type Action } from '@ui-rl/actions';
+import type { Screenshot } from '@ui-rl/contracts';
+import type { Survey, Point } from '@ui-rl/plugin-kit';
+import sharp from 'sharp';
+import { TryFailure } from './failure';
+import type { Played } from './propose';
+import { MASKED, Secrets } from './secrets';
+import type { StagedEpisode } from './stage';
+import type { LiveView, ShownTurn } from './view';
+
+export interface HandOptions {
+  live: LiveView;
+  /** Ends it where nobody has done anything for so long. */
+  idleMs: number;
+  maxActions: number;
+  signal?: AbortSignal | undefined;
+  onTurn?: ((turn: ShownTurn) => void) | undefined;
+}
+
+/** What a person has done. */
+export interface HandPlayed extends Played {
+  /** With everything that was typed: for replays alone, never to be written or shown. */
+  actions: readonly Action[];
+}
+
+/** How long after an action the page is looked at again: what comes later is waited for in replays, too. */
+const LATER_SECONDS = 0.5;
+/** What a replay waits then. */
+const WAIT: Action = { action: 'wait', seconds: 1 };
+/** Share of the pixels that have to differ: a caret that blinks does not. */
+const CHANGED_SHARE = 0.002;
+const CHANGED_BY = 16;
+
+/** A person plays an episode: what is done on the live page becomes actions of the environment, one after the other. */
+export class HandPlay {
+  private readonly actions: Action[] = [];
+  private readonly touched = new Set<string>();
+  private readonly typed: string[] = [];
+  private readonly secrets = new Secrets();
+  private readonly secretTexts = new Map<string, string>();
+  private queue: Promise<void> = Promise.resolve();
+  private waiting = 0;
+  private turns = 0;
+  private shown: Screenshot;
+  private idle: NodeJS.Timeout | undefined;
+  private isOver = false;
+  private finish: () => void;
+  private fail: (error: Error) => void;
+  private readonly finished = new Promise<void>((resolve, reject) => {
+    this.finish = resolve;
+    this.fail = reject;
+  });
+
+  private constructor(
+    private readonly episode: StagedEpisode,
+    private readonly before: Survey,
+    private readonly options: HandOptions,
+  ) {
+    this.shown = episode.screenshot;
+    this.finished.catch(() => undefined);
+    this.renew();
+  }
+
+  static async begin(episode: StagedEpisode, options: HandOptions): Promise<HandPlay> {
+    const before = await episode.survey(null);
+    const { png, sha256 } = episode.screenshot;
+    options.live.addScreenshot(png, sha256);
+    options.live.update({ phase: 'playing', isSecretFocus: before.focus?.isSecret === true });
+    return new HandPlay(episode, before, options);
+  }
+
+  /** Takes an action that somebody did on the live page. @throws TryFailure that says why it is none */
+  act(given: unknown): void {
+    if (this.isOver) throw new TryFailure('the episode is over');
+    const read = readAction(given);
+    if (!read.ok) throw new TryFailure(read.correction);
+    if (this.actions.length + this.waiting >= this.options.maxActions)
+      throw new TryFailure(`these are ${this.options.maxActions} actions, as many as an episode may have`);
+    this.renew();
+    if (read.action.action === 'finish') {
+      this.done();
+      return;
+    }
+    this.waiting += 1;
+    this.queue = this.queue.then(() => this.perform(read.action)).catch((error: Error) => this.stop(error));
+  }
+
+  /** The person says that it is done, after what is still being carried out. */
+  done(): void {
+    this.isOver = true;
+    this.queue = this.queue.then(() => this.finish());
+  }
+
+  /** Resolves when the person is done. @throws TryFailure where the page fails, or nobody does anything */
+  async played(): Promise<HandPlayed> {
+    const { signal } = this.options;
+    const abort = () => this.fail(new Error(`stopped by ${String(signal?.reason)}`));
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      await this.finished;
+      if (this.actions.length === 0)
+        throw new TryFailure('nothing was done on the page, so there is nothing to check');
+      const { before, touched, typed, secrets, actions } = this;
+      const after = await this.episode.survey(null);
+      return { before, after, touched: [...touched], typed, secrets, actions };
+    } finally {
+      this.isOver = true;
+      clearTimeout(this.idle);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  private async perform(action: Action): Promise<void> {
+    const { live } = this.options;
+    const began = performance.now();
+    const seen = this.shown.sha256;
+    const { focus, target } = await this.episode.survey(pointOf(action));
+    const isTyped = action.action === 'type' || action.action === 'key';
+    const touched = isTyped ? focus?.selector : target;
+    if (touched !== undefined && touched !== null) this.touched.add(touched);
+    const isSecret = action.action === 'type' && focus?.isSecret === true;
+    if (action.action === 'type') this.remember(action.text, isSecret ? focus.selector : null);
+    const { screenshot, outcome, done } = await this.episode.step(action);
+    this.actions.push(action);
+    const shownAction = isSecret ? { ...action, text: MASKED } : this.secrets.mask({ ...action });
+    this.tell({
+      index: this.turns++,
+      screenshot: seen,
+      text: null,
+      actions: [shownAction],
+      outcome,
+      parseError: null,
+      seconds: (performance.now() - began) / 1000,
+    });
+    this.show(screenshot);
+    this.waiting -= 1;
+    if (done) return this.done();
+    await this.lookAgain();
+    live.update({ isSecretFocus: (await this.episode.survey(null)).focus?.isSecret === true });
+  }
+
+  /** @param secretPlace selector of what is typed into, where that is nobody's business */
+  private remember(text: string, secretPlace: string | null): void {
+    if (secretPlace === null) {
+      this.typed.push(text);
+      return;
+    }
+    // In pieces it is as secret as in one.
+    const whole = `${this.secretTexts.get(secretPlace) ?? ''}${text}`;
+    this.secretTexts.set(secretPlace, whole);
+    this.secrets.add(text);
+    this.secrets.add(whole);
+  }
+
+  /** What a page does later on its own, an agent has to wait for; so the recording does. */
+  private async lookAgain(): Promise<void> {
+    if (this.waiting > 0 || this.isOver) return;
+    const { screenshot, done } = await this.episode.step({ action: 'wait', seconds: LATER_SECONDS });
+    const hasChanged = await differ(this.shown.png, screenshot.png);
+    const seen = this.shown.sha256;
+    this.show(screenshot);
+    if (hasChanged && this.actions.at(-1)?.action !== 'wait') {
+      this.actions.push(WAIT);
+      const actions = [{ ...WAIT }];
+      this.tell({
+        index: this.turns++,
+        screenshot: seen,
+        text: null,
+        actions,
+        outcome: 'ok',
+        parseError: null,
+        seconds: LATER_SECONDS,
+      });
+    }
+    if (done) this.done();
+  }
+
+  private tell(turn: ShownTurn): void {
+    this.options.live.addTurn(turn);
+    this.options.onTurn?.(turn);
+  }
+
+  private show(screenshot: Screenshot): void {
+    this.shown = screenshot;
+    this.options.live.addScreenshot(screenshot.png, screenshot.sha256);
+  }
+
+  private stop(error: Error): void {
+    this.isOver = true;
+    this.fail(error);
+  }
+
+  private renew(): void {
+    const { idleMs } = this.options;
+    clearTimeout(this.idle);
+    this.idle = setTimeout(
+      () => this.stop(new TryFailure(`nobody did anything for ${Math.round(idleMs / 60_000)} minutes`)),
+      idleMs,
+    );
+  }
+}
+
+function pointOf(action: Action): Point | null {
+  if ('from' in action) return action.from;
+  return 'x' in action && action.x !== undefined && action.y !== undefined ? [action.x, action.y] : null;
+}
+
+/** Whether two screenshots show something else to a person. */
+async function differ(before: Uint8Array, after: Uint8Array): Promise<boolean> {
+  const [a, b] = await Promise.all([before, after].map((png) => sharp(png).greyscale().raw().toBuffer()));
+  if (a.length !== b.length) return true;
+  let changed = 0;
+  for (let at = 0; at < a.length; at += 1) if (Math.abs(a[at] - b[at]) > CHANGED_BY) changed += 1;
+  return changed / a.length > CHANGED_SHARE;
+}

@@ -1,0 +1,91 @@
+import { existsSync, statSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { ComponentRegistry, type TaskSourceComponent } from '@ui-rl/plugin-kit';
+import { TryFailure } from './failure';
+
+/** The page that somebody has. */
+export type PageTarget =
+  | { kind: 'url'; url: string; origin: string }
+  | { kind: 'folder'; folder: string; page: string; path: string | undefined };
+
+const PAGE_NAME = /[^a-z0-9]+/g;
+
+/**
+ * Reads what somebody named: an address, a folder with an index.html, or an .html file.
+ *
+ * @throws TryFailure
+ */
+export function readPageTarget(given: string, workingDir = process.cwd()): PageTarget {
+  if (/^https?:\/\//i.test(given)) return readUrl(given);
+  const path = resolve(workingDir, given);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new TryFailure(missing(given, path));
+  if (found.isDirectory()) {
+    if (existsSync(`${path}/index.html`)) return folderTarget(path, undefined);
+    throw new TryFailure(
+      `${path} has no index.html: name the .html file that is to be opened, or another folder`,
+    );
+  }
+  if (/\.html?$/i.test(path)) return folderTarget(dirname(path), basename(path));
+  throw new TryFailure(
+    `${path} is no page: expected an http or https address, a folder with index.html, or an .html file`,
+  );
+}
+
+function readUrl(given: string): PageTarget {
+  if (!URL.canParse(given)) throw new TryFailure(`${given} is no address`);
+  const url = new URL(given);
+  if (url.username !== '' || url.password !== '')
+    throw new TryFailure(
+      `the address of a page at ${url.host} holds a password, which would stand in the task: --storage-state brings what a login has stored`,
+    );
+  return { kind: 'url', url: url.href, origin: url.origin };
+}
+
+function missing(given: string, path: string): string {
+  const isHost = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(\/|$)/.test(given) && !/\.html?$/i.test(given);
+  return isHost
+    ? `there is no folder ${path}; as an address it is http://${given}`
+    : `there is no folder ${path}`;
+}
+
+function folderTarget(folder: string, file: string | undefined): PageTarget {
+  const name = basename(folder).toLowerCase().replace(PAGE_NAME, '-').replace(/^-|-$/g, '');
+  const path = file === undefined || file === 'index.html' ? undefined : file;
+  return { kind: 'folder', folder, page: name === '' ? 'page' : name, path };
+}
+
+/** The components with the page, which is brought as all pages are: by a task source. Gives the name it has there. */
+export function withPage(
+  registry: ComponentRegistry,
+  target: PageTarget,
+): { registry: ComponentRegistry; target: PageTarget } {
+  if (target.kind === 'url') return { registry, target };
+  const { folder } = target;
+  // Of the same folder, where a run file brings it already.
+  const [known] = Object.entries(registry.pages).find(([, place]) => place === folder) ?? [];
+  if (known !== undefined) return { registry, target: { ...target, page: known } };
+  const page = Object.hasOwn(registry.pages, target.page) ? `my-${target.page}` : target.page;
+  const component: TaskSourceComponent = {
+    kind: 'task-source',
+    name: `page_${page.replaceAll('-', '_')}`,
+    description: 'the page that is tried',
+    pages: { [page]: folder },
+    create: () => ({ load: () => [] }),
+  };
+  const all = [...registry.all(), { component, file: folder }];
+  return { registry: new ComponentRegistry(all, registry.files), target: { ...target, page } };
+}
+
+/** What a task says of it. */
+export function pageOptions(target: PageTarget): Record<string, unknown> {
+  if (target.kind === 'url') return { url: target.url };
+  return { page: target.page, ...(target.path === undefined ? {} : { path: target.path }) };
+}
+
+/** What a person calls it. */
+export function pageName(target: PageTarget): string {
+  if (target.kind === 'folder') return target.folder;
+  const { origin, pathname } = new URL(target.url);
+  return `${origin}${pathname}`;
+}

@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Task } from '@ui-rl/contracts';
+import { loadRunFile, readCliSettings, type LoadedRunFile } from '@ui-rl/settings';
+import { namedCandidates } from '../evaluate/candidate';
+import { ASSUMED } from '../run/assumed';
+import { slugOf } from './choose';
+import { TryFailure } from './failure';
+import type { TryOptions } from './options';
+import { pageOptions, readPageTarget, withPage, type PageTarget } from './page-target';
+
+/** Everything that is known before anything is opened. */
+export interface TrySetup {
+  loaded: LoadedRunFile;
+  target: PageTarget;
+  /** What is played; without checks. */
+  task: Task & { id: string };
+  checkpoint: string;
+  seed: number;
+  /** For the environment, instead of those of this process. */
+  variables: Readonly<Record<string, string>>;
+}
+
+/** Variable of the browser environment: the folder of what logins have stored. */
+const STORAGE_STATES = 'BROWSER_STORAGE_STATES';
+export const SHIPPED_MODEL = 'small';
+
+/** How the shipped model is asked, which knows its dialect by training, and what it is used to see: a phone of 160 × 224 pixels. */
+const FOR_SHIPPED = {
+  'model.prompt': 'compact',
+  'rollout.max_tokens': 24,
+  'rollout.max_turns': 10,
+  // Elsewhere than on its phone it would say the same of the same screen again and again.
+  'evaluation.temperature': 1,
+};
+const PHONE = { viewport: { width: 320, height: 448 }, scale: 0.5 };
+const DESKTOP = { viewport: { width: 1280, height: 800 }, scale: 1 };
+
+/** @throws TryFailure, SettingsError: what is wrong with what was asked for */
+export async function prepareTry(options: TryOptions): Promise<TrySetup> {
+  const { workingDir = process.cwd(), seed = 0 } = options;
+  const [{ checkpoint, flags }] = namedCandidates([options.checkpoint ?? SHIPPED_MODEL]);
+  const description = options.task.trim();
+  if (description === '') throw new TryFailure('--task is empty: what is to be done on the page?');
+  const found = readPageTarget(options.page, workingDir);
+  const isShipped = isOfShipped(checkpoint, workingDir);
+  const read = await loadRunFile(
+    {
+      ...(options.runFile === undefined ? { options: {} } : { file: options.runFile }),
+      flags: [...(options.flags ?? []), ...flags],
+      assumed: { ...ASSUMED, ...(isShipped ? FOR_SHIPPED : {}) },
+      workingDir,
+    },
+    readCliSettings().plugins,
+  );
+  const { registry, target } = withPage(read.registry, found);
+  const storage = storageOf(options.storageState, workingDir);
+  const look =
+    options.viewport === undefined
+      ? isShipped && read.run.model.name === SHIPPED_MODEL
+        ? PHONE
+        : DESKTOP
+      : { viewport: options.viewport, scale: 1 };
+  const { scale = look.scale, input, allowedOrigins = [] } = options;
+  return {
+    loaded: { run: openTo(target, allowedOrigins, read.run), registry },
+    target,
+    checkpoint,
+    seed,
+    variables: storage === undefined ? {} : { [STORAGE_STATES]: storage.folder },
+    task: {
+      id: slugOf(description),
+      description,
+      environment: {
+        kind: 'browser',
+        options: {
+          ...pageOptions(target),
+          viewport: look.viewport,
+          ...(scale === 1 ? {} : { scale }),
+          ...(input === undefined ? {} : { input }),
+          ...(allowedOrigins.length === 0 ? {} : { allowed_origins: [...allowedOrigins] }),
+          ...(storage === undefined ? {} : { storage_state: storage.name }),
+        },
+      },
+    },
+  };
+}
+
+/** The shipped model, or what may be trained over it: a checkpoint of a run, or a folder that is no whole model. */
+function isOfShipped(checkpoint: string, workingDir: string): boolean {
+  if (checkpoint === SHIPPED_MODEL || checkpoint.startsWith('uirl://')) return true;
+  const folder = resolve(workingDir, checkpoint);
+  return existsSync(folder) && !existsSync(join(folder, 'config.json'));
+}
+
+/** What somebody names on the command line is meant, on this machine too: what a task names alone is not. */
+function openTo(
+  target: PageTarget,
+  allowed: readonly string[],
+  run: LoadedRunFile['run'],
+): LoadedRunFile['run'] {
+  const kind = run.environment.kind.name === 'browser' ? run.environment.kind : { name: 'browser' };
+  const named = [...(target.kind === 'url' ? [target.origin] : []), ...allowed];
+  const before = (kind as { private_origins?: readonly string[] }).private_origins ?? [];
+  run.environment.kind = { ...kind, private_origins: [...new Set([...before, ...named])] };
+  return run;
+}
+
+function storageOf(
+  file: string | undefined,
+  workingDir: string,
+): { folder: string; name: string } | undefined {
+  if (file === undefined) return undefined;
+  const path = resolve(workingDir, file);
+  if (!existsSync(path)) throw new TryFailure(`--storage-state: there is no file ${path}`);
+  if (!path.endsWith('.json'))
+    throw new TryFailure(`--storage-state: ${path} does not end with .json, as Playwright writes it`);
+  return { folder: dirname(path), name: basename(path, '.json') };
+}

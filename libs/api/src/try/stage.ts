@@ -1,0 +1,104 @@
+import type { Action } from '@ui-rl/actions';
+import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
+import { startSessions } from '@ui-rl/episode';
+import type { Survey, Log, Point, Sessions, StepOutcome } from '@ui-rl/plugin-kit';
+import { readCliSettings, type LoadedRunFile } from '@ui-rl/settings';
+import { TryFailure } from './failure';
+
+export interface StageOptions {
+  loaded: LoadedRunFile;
+  /** What counts instead of variables of this process that environments read. */
+  variables: Readonly<Record<string, string>>;
+  /** How long nothing may be asked of an episode. */
+  idleMs: number;
+  log: Log;
+}
+
+type State = Record<string, unknown> | null;
+
+/** Where a page is played without a policy: by a person, and again as the person has played it. */
+export class Stage {
+  private episodes = 0;
+
+  private constructor(
+    private readonly sessions: Sessions,
+    private readonly times: { deadlineMs: number; leaseMs: number },
+  ) {}
+
+  /** @throws TryFailure where there is no browser */
+  static async open({ loaded: { run, registry }, variables, idleMs, log }: StageOptions): Promise<Stage> {
+    const { deadline_ms: deadlineMs } = run.environment;
+    const programs = { chromium: readCliSettings().chromiumBin };
+    const plan = { choice: run.environment.kind, maxSessions: 2, deadlineMs, programs, variables, log };
+    const sessions = await startSessions(plan, registry);
+    return new Stage(sessions, { deadlineMs, leaseMs: idleMs + 60_000 });
+  }
+
+  /** Opens the page. @throws TryFailure */
+  async begin(task: Task, seed: number): Promise<StagedEpisode> {
+    const owner = `try-${this.episodes++}`;
+    const opened = valueOf(
+      await this.sessions.open({ task, seed, owner, ...this.times }),
+      'the page cannot be opened',
+    );
+    return new StagedEpisode(this.sessions, this.times.deadlineMs, opened);
+  }
+
+  close(): Promise<void> {
+    return this.sessions.close();
+  }
+}
+
+/** A page that is open. */
+export class StagedEpisode {
+  readonly screenshot: Screenshot;
+  private readonly sessionId: string;
+  private steps = 0;
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly deadlineMs: number,
+    { sessionId, screenshot }: { sessionId: string; screenshot: Screenshot },
+  ) {
+    this.screenshot = screenshot;
+    this.sessionId = sessionId;
+  }
+
+  /** @throws TryFailure: the episode is over */
+  async step(action: Action): Promise<StepOutcome> {
+    const { sessionId, deadlineMs } = this;
+    const stepId = String(this.steps++);
+    const reply = await this.sessions.step({ sessionId, stepId, action, deadlineMs });
+    return valueOf(reply, `the page did not survive ${action.action}`);
+  }
+
+  /** @throws TryFailure */
+  async survey(at: Point | null): Promise<Survey> {
+    const reply = await this.sessions.survey(this.sessionId, at, this.deadlineMs);
+    return valueOf(reply, 'the page cannot be looked at');
+  }
+
+  /** What a login has stored: a secret. @throws TryFailure */
+  async storageState(): Promise<object> {
+    const reply = await this.sessions.storageState(this.sessionId, this.deadlineMs);
+    return valueOf(reply, 'what the page has stored cannot be read');
+  }
+
+  /** Ends the episode; the state that verifiers judge. @throws TryFailure */
+  async end(): Promise<State> {
+    return valueOf(await this.sessions.closeSession(this.sessionId), 'the state of the page cannot be read')
+      .state;
+  }
+
+  /** Ends it without interest in its state. */
+  async discard(): Promise<void> {
+    await this.sessions.closeSession(this.sessionId);
+  }
+}
+
+function valueOf<T>(reply: Reply<T>, what: string): T {
+  if (reply.ok) return reply.value;
+  const { code, message } = reply.error;
+  const hint = code === 'no_sandbox' ? '. For a page that you trust: --sandbox off' : '';
+  throw new TryFailure(`${what}: ${message} (${code})${hint}`);
+}

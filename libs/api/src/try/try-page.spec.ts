@@ -1,0 +1,470 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Action } from '@ui-rl/actions';
+import type { Trajectory } from '@ui-rl/contracts';
+import { loadTasks, readYaml, type LoadedTask } from '@ui-rl/plugin-kit';
+import { loadRunFile, type LoadedRunFile } from '@ui-rl/settings';
+import { eventually, findChromium } from '@ui-rl/testkit';
+import { chromium, type Browser, type Locator, type Page } from 'playwright';
+import type { CheckedTask } from './choose';
+import type { TryOptions, TryResult } from './options';
+import { Stage } from './stage';
+import { tryPage } from './try-page';
+import { verifyTask, type TaskVerdict } from './verify-task';
+
+const OWN_PAGE = resolve(__dirname, '../../test/own-page');
+const SCALE = 0.5;
+const PIN = 'pin-4711';
+
+let folder: string;
+let browser: Browser;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'uirl-try-'));
+  browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+}, 60_000);
+
+afterAll(async () => {
+  await browser.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Somebody at the live page. */
+class Person {
+  readonly problems: string[] = [];
+  readonly images: Locator;
+
+  private constructor(readonly page: Page) {
+    this.images = page.locator('.hand img');
+    page.on('pageerror', (error) => this.problems.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.problems.push(message.text());
+    });
+  }
+
+  static async at(url: string): Promise<Person> {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(20_000);
+    await page.goto(url);
+    return new Person(page);
+  }
+
+  /** In CSS pixels of the page that is tried. */
+  async click(x: number, y: number, options: { clickCount?: number } = {}): Promise<void> {
+    const { place, scale } = await this.picture();
+    await this.page.mouse.click(place.x + x * scale, place.y + y * scale, options);
+  }
+
+  async drag([x, y]: [number, number], [toX, toY]: [number, number]): Promise<void> {
+    const { place, scale } = await this.picture();
+    const { mouse } = this.page;
+    await mouse.move(place.x + x * scale, place.y + y * scale);
+    await mouse.down();
+    await mouse.move(place.x + toX * scale, place.y + toY * scale);
+    await mouse.up();
+  }
+
+  /** Waits until so many turns are shown. */
+  async sees(turns: number): Promise<void> {
+    await eventually(
+      `${turns} turns`,
+      async () => (await this.page.locator('.played li').count()) === turns,
+      20_000,
+    );
+  }
+
+  async press(name: string): Promise<void> {
+    await this.page.getByRole('button', { name }).click();
+  }
+
+  turns(): Promise<string[]> {
+    return this.page.locator('.played li strong').allInnerTexts();
+  }
+
+  private async picture(): Promise<{ place: { x: number; y: number }; scale: number }> {
+    await this.images.waitFor();
+    const box = (await this.images.boundingBox())!;
+    const pixels = await this.images.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth!);
+    return { place: box, scale: (box.width / pixels) * SCALE };
+  }
+}
+
+interface Tried {
+  ended: Promise<TryResult>;
+  url: Promise<string>;
+  warnings: string[];
+}
+
+function byHand(more: Partial<TryOptions> = {}): Tried {
+  const warnings: string[] = [];
+  let tell: (url: string) => void;
+  const url = new Promise<string>((done) => (tell = done));
+  const ended = tryPage({
+    page: OWN_PAGE,
+    task: 'Save a note',
+    byHand: true,
+    workingDir: folder,
+    idleMs: 40_000,
+    onLive: (address) => tell(address),
+    onWarning: (message) => warnings.push(message),
+    ...more,
+  });
+  ended.catch(() => undefined);
+  return { ended, url, warnings };
+}
+
+/** Everything that was written, as text. */
+function textsOf(place: string): string {
+  const files = readdirSync(place, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  return files.map((file) => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n');
+}
+
+interface Written {
+  loaded: LoadedRunFile;
+  task: LoadedTask & CheckedTask;
+  actions: Action[];
+}
+
+/** As whoever trains on it would read it. */
+async function read(place: string): Promise<Written> {
+  const loaded = await loadRunFile({ file: join(place, 'run.yaml') });
+  const [task] = await loadTasks(loaded.registry, loaded.run.tasks);
+  const { actions } = JSON.parse(readFileSync(join(place, 'episode.json'), 'utf8')) as { actions: Action[] };
+  return { loaded, task: task as Written['task'], actions };
+}
+
+async function tried({ loaded, task }: Written, actions: readonly Action[]): Promise<TaskVerdict> {
+  const stage = await Stage.open({ loaded, variables: {}, idleMs: 10_000, log: () => undefined });
+  try {
+    return await verifyTask(stage, task, actions, 0);
+  } finally {
+    await stage.close();
+  }
+}
+
+describe('by hand', () => {
+  it('what a person does on the live page becomes a task that holds after it, and not without', async () => {
+    const shown: string[] = [];
+    const { ended, url } = byHand({ out: 'saved', onTurn: (turn) => shown.push(JSON.stringify(turn)) });
+    const person = await Person.at(await url);
+    await person.click(100, 40);
+    await person.page.keyboard.type('milk');
+    await person.sees(2);
+    await person.click(100, 100);
+    await person.sees(3);
+    await person.page.getByText('kept out of files and logs').waitFor();
+    await person.page.keyboard.type(PIN);
+    expect(await person.page.locator('.hand .words').innerText()).toMatch(/^•+$/);
+    await person.click(100, 160);
+    await person.sees(5);
+    expect((await person.turns()).toReversed()).toEqual([
+      'click 50, 20',
+      'type “milk”',
+      'click 50, 50',
+      'type “••••”',
+      'click 50, 80',
+    ]);
+    await person.press('I’m done');
+    await person.page.getByText('When is the task done?').waitFor();
+    const offered = (await person.page.locator('.proposals li').allInnerTexts()).map((each) =>
+      each.replaceAll('\n', ' '),
+    );
+    expect(offered).toEqual([
+      'state state: notes contains {"text":"milk","dark":false}',
+      'state state: hasPin equals true',
+      'url the address is http://own-page.uirl/#saved',
+      'element “Note” holds “milk”',
+      'storage local storage: notes, 0.text equals "milk"',
+      'storage local storage: notes, 0.dark equals false',
+      'expression window.latest equals "milk"',
+      'request it sent POST /api/notes',
+    ]);
+    await person.page.locator('summary').click();
+    expect(await person.page.locator('.refused li').allInnerTexts()).toEqual([
+      expect.stringMatching(/^the page shows “number .* when the same is done again/),
+      expect.stringMatching(/^#stamp says “number .* when the same is done again/),
+    ]);
+    for (const words of ['hasPin', 'window.latest', 'it sent POST', 'address']) {
+      await person.page.getByLabel(words).setChecked(true);
+    }
+    expect(await person.page.content()).not.toContain(PIN);
+    expect(person.problems).toEqual([]);
+    await person.press('Write the task');
+    const { task, screenshots } = await ended;
+    expect(task).toMatchObject({ id: 'save-a-note' });
+    expect(task?.next.map(({ command }) => command)).toEqual([
+      'npx ui-rl quickstart --config saved/run.yaml --keep-open',
+      'npx ui-rl up --config saved/run.yaml',
+      'npx ui-rl train --config saved/run.yaml',
+      'npx ui-rl eval --config saved/run.yaml --tasks saved/tasks.yaml --checkpoint small',
+    ]);
+    expect(screenshots.map((file) => file.replace(/^.*\//, ''))).toEqual([
+      '01-click.png',
+      '02-type.png',
+      '03-click.png',
+      '04-type.png',
+      '05-click.png',
+      '06-end.png',
+    ]);
+    expect(textsOf(join(folder, 'saved')) + shown.join('\n')).not.toContain(PIN);
+    // It would hold the password.
+    expect(existsSync(join(folder, 'saved/demonstration.jsonl'))).toBe(false);
+    const written = await read(join(folder, 'saved'));
+    expect(written.task).toMatchObject({ id: 'save-a-note', description: 'Save a note', maxSteps: 11 });
+    expect(written.task.checks.map(({ kind = 'state' }) => kind).toSorted()).toEqual([
+      'element',
+      'expression',
+      'request',
+      'state',
+      'state',
+      'url',
+    ]);
+    const actions = written.actions.map((action) =>
+      action.action === 'type' && action.text === '••••' ? { ...action, text: PIN } : action,
+    );
+    expect(await tried(written, actions)).toMatchObject({ replayed: true, untouched: false });
+    const withoutText = actions.filter(({ action }) => action !== 'type');
+    expect(await tried(written, withoutText)).toMatchObject({ replayed: false, untouched: false });
+    await person.page.close();
+  }, 120_000);
+
+  it('what the page does later is waited for; a check that some start makes true is refused; the demonstration can be learnt from', async () => {
+    const { ended, url, warnings } = byHand({ out: 'later', task: 'Wait for it', checks: 'text' });
+    const person = await Person.at(await url);
+    await person.click(100, 220);
+    await person.sees(2);
+    expect((await person.turns()).toReversed()).toEqual(['click 50, 110', 'wait 1 s']);
+    await person.press('I’m done');
+    const { task } = await ended;
+    expect(task?.checks).toEqual(['the page shows “It is later”']);
+    expect(warnings).toEqual([]);
+    const { trajectory } = JSON.parse(readFileSync(join(folder, 'later/demonstration.jsonl'), 'utf8')) as {
+      trajectory: Pick<Trajectory, 'success' | 'turns'>;
+    };
+    expect(trajectory.success).toBe(true);
+    expect(trajectory.turns.map(({ text }) => (JSON.parse(text) as Action).action)).toEqual([
+      'click',
+      'wait',
+      'finish',
+    ]);
+    expect(
+      trajectory.turns.every(
+        ({ tokenIds, logprobs }) => tokenIds.length > 0 && tokenIds.length === logprobs.length,
+      ),
+    ).toBe(true);
+    await person.page.close();
+
+    const dark = byHand({ out: 'dark', task: 'Turn on dark', checks: 'element' });
+    const other = await Person.at(await dark.url);
+    await other.click(30, 280);
+    await other.sees(1);
+    await other.press('I’m done');
+    await expect(dark.ended).rejects.toThrow(
+      /no check of kind element can be made: .*Dark.*holds without doing anything/,
+    );
+    expect(existsSync(join(folder, 'dark'))).toBe(false);
+    await other.page.getByText('no check of kind element').waitFor();
+    await other.page.close();
+  }, 120_000);
+
+  it('clicks, strokes, keys, the wheel and the right button are actions; what is none is refused', async () => {
+    const { ended, url } = byHand({ task: 'Play' });
+    const address = await url;
+    const person = await Person.at(address);
+    await person.click(100, 40, { clickCount: 2 });
+    await person.sees(1);
+    await person.page.keyboard.press('Control+a');
+    await person.page.keyboard.press('Enter');
+    await person.drag([60, 400], [200, 400]);
+    await person.page.mouse.wheel(0, 300);
+    await person.sees(5);
+    expect((await person.turns()).toReversed()).toEqual([
+      'double click 50, 20',
+      'key ctrl + a',
+      'key enter',
+      'drag 30, 200 → 100, 200',
+      expect.stringMatching(/^scroll down 3 /),
+    ]);
+    const post = (path: string, body: string, type = 'application/json', headers = {}) =>
+      fetch(new URL(path, address), { method: 'POST', body, headers: { 'content-type': type, ...headers } });
+    const saidTo = async (body: string) =>
+      ((await (await post('action', body)).json()) as { message: string }).message;
+    expect(await saidTo('{"action":{"action":"jump"}}')).toMatch(/jump/);
+    expect(await saidTo('{"action":{"action":"click","x":1}}')).toMatch(/y/);
+    expect((await post('action', 'x', 'text/plain')).status).toBe(415);
+    expect((await post('action', 'not json')).status).toBe(400);
+    expect((await post('checks', '{"ids":[0]}')).status).toBe(409);
+    expect((await fetch(new URL('/', address))).status).toBe(404);
+    expect((await fetch(new URL(`/${'x'.repeat(32)}/events`, address))).status).toBe(404);
+    expect((await fetch(new URL('../../package.json', address))).status).toBe(404);
+    expect((await fetch(new URL('assets/..%2f..%2fpackage.json', address))).status).toBe(404);
+    await person.press('I’m done');
+    await expect(ended).rejects.toThrow(/nothing that could be checked has changed|no check can be made/);
+    await person.page.close();
+  }, 60_000);
+
+  it('ends where nobody does anything', async () => {
+    const { ended, url } = byHand({ idleMs: 1_500 });
+    await url;
+    await expect(ended).rejects.toThrow(/nobody did anything/);
+  }, 30_000);
+});
+
+describe('hostile pages', () => {
+  let server: Server;
+  let origin: string;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      const login = /name=(\w+)/.exec(request.headers.cookie ?? '')?.[1];
+      if (request.url === '/never') return;
+      if (request.url === '/login') response.setHeader('Set-Cookie', 'name=Ann; Path=/');
+      response.setHeader('Content-Type', 'text/html');
+      response.end(
+        PAGES[request.url ?? ''] ??
+          `<body onclick="document.body.append(' clicked')">Hello ${login ?? 'stranger'}`,
+      );
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const PAGES: Record<string, string> = {
+    '/memory': '<body onclick="for (const all = []; ; ) all.push(new Array(1e6).fill({}))">x',
+    '/loop': '<body onclick="for (;;);">x',
+    '/dialogs': '<body onclick="for (;;) alert(1)">x',
+    '/dialog': '<body onclick="alert(1); document.body.append(\'after it\')">x',
+  };
+  const TRUSTED = ['--sandbox=off'];
+  const FLAGS = [...TRUSTED, '--environment.deadline_ms=2500'];
+
+  it('one that never loads is a clear error within the deadline', async () => {
+    const began = Date.now();
+    const { ended } = byHand({ page: `${origin}/never`, flags: FLAGS });
+    await expect(ended).rejects.toThrow(/the page cannot be opened: .*in time|did not answer/);
+    expect(Date.now() - began).toBeLessThan(20_000);
+  }, 40_000);
+
+  it.each(['loop', 'dialogs'])(
+    'one that hangs after a click (%s) ends the episode',
+    async (path) => {
+      const { ended, url } = byHand({ page: `${origin}/${path}`, flags: FLAGS });
+      const person = await Person.at(await url);
+      await person.click(100, 100);
+      await expect(ended).rejects.toThrow(/did not survive click|cannot be looked at/);
+      await person.page.getByText('failed', { exact: true }).waitFor();
+      await person.page.close();
+    },
+    40_000,
+  );
+
+  it('a dialog is dismissed, and said so', async () => {
+    const { ended, url } = byHand({
+      page: `${origin}/dialog`,
+      flags: TRUSTED,
+      checks: 'text',
+      out: 'dialog',
+      checkpoint: 'https://127.0.0.1:1/v1#none',
+    });
+    const person = await Person.at(await url);
+    await person.click(100, 100);
+    await person.page.getByText('dialog dismissed').waitFor();
+    await person.press('I’m done');
+    expect((await ended).task?.checks).toEqual(['the page shows “xafter it”']);
+    await person.page.close();
+  }, 60_000);
+
+  it('a login is saved, and another episode begins with it', async () => {
+    const login = byHand({
+      page: `${origin}/login`,
+      flags: TRUSTED,
+      checks: 'text',
+      out: 'login',
+      saveStorageState: 'ann.json',
+      checkpoint: 'https://127.0.0.1:1/v1#none',
+    });
+    const person = await Person.at(await login.url);
+    await person.click(100, 100);
+    await person.sees(1);
+    await person.press('I’m done');
+    await login.ended;
+    const after = byHand({
+      page: `${origin}/`,
+      flags: TRUSTED,
+      checks: 'text',
+      out: 'after',
+      storageState: 'ann.json',
+      checkpoint: 'https://127.0.0.1:1/v1#none',
+    });
+    const other = await Person.at(await after.url);
+    await other.click(100, 100);
+    await other.sees(1);
+    await other.press('I’m done');
+    const { task } = await after.ended;
+    expect(task?.checks).toEqual(['the page shows “Hello Ann clicked”']);
+    expect(task?.next[0].command).toMatch(/^BROWSER_STORAGE_STATES=/);
+    await Promise.all([person.page.close(), other.page.close()]);
+  }, 60_000);
+});
+
+it('the policy plays, each turn is shown as it is over, and screenshots are written', async () => {
+  const turns: number[] = [];
+  let page: Page | undefined;
+  const result = await tryPage({
+    page: join(OWN_PAGE, 'index.html'),
+    task: 'Press Save',
+    out: 'agent',
+    workingDir: folder,
+    flags: ['--rollout.max_turns=2'],
+    device: 'cpu',
+    onLive: (url) => void browser.newPage().then((opened) => (page = opened).goto(url)),
+    onTurn: ({ index }) => turns.push(index),
+    onEnd: async () => {
+      await eventually(
+        'all turns on the page',
+        async () => (await page?.locator('.played li').count()) === turns.length,
+      );
+      await page?.getByText(/The agent (says that it is done|has used up its turns)/).waitFor();
+    },
+  });
+  expect(result).toMatchObject({ status: expect.stringMatching(/completed|truncated/), task: null });
+  expect(turns).toEqual(result.turns.map(({ index }) => index));
+  expect(result.turns.length).toBeGreaterThan(0);
+  expect(result.screenshots).toHaveLength(result.turns.length + 1);
+  await page?.close();
+}, 60_000);
+
+it.each<[string, Partial<TryOptions>, RegExp]>([
+  ['no such folder', { page: './none' }, /there is no folder .*none/],
+  ['a host without http', { page: 'localhost:3000/x' }, /as an address it is http:\/\/localhost:3000/],
+  ['a folder without a page', { page: '.' }, /no index\.html/],
+  [
+    'a password in the address',
+    { page: 'http://ann:secret@shop.example/' },
+    /^(?!.*secret).*holds a password/,
+  ],
+  ['no task', { task: ' ' }, /--task is empty/],
+  ['no such kind of check', { byHand: true, checks: 'txt' }, /no kind of check "txt"/],
+  ['no such storage state', { storageState: 'none.json' }, /no file .*none\.json/],
+  ['no live page', { byHand: true, isShown: false }, /--by-hand needs the live page/],
+  ['an option that there is not', { flags: ['--rollout.max_turnz=2'] }, /max_turnz/],
+])('says what is wrong: %s', async (_, more, message) => {
+  await writeFile(join(folder, 'a.txt'), '');
+  await expect(tryPage({ page: OWN_PAGE, task: 'x', workingDir: folder, ...more })).rejects.toThrow(message);
+});
+
+it('the task file is YAML that a person can read', () => {
+  const text = readFileSync(join(folder, 'saved/tasks.yaml'), 'utf8');
+  expect(text).toMatch(/^# Shown by hand on .*\n#   state: notes contains/);
+  expect(readYaml(text)).toMatchObject([
+    { id: 'save-a-note', name: 'Save a note', max_steps: 11, verifier: expect.any(Array) as unknown },
+  ]);
+});

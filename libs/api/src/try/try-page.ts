@@ -1,0 +1,149 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Log } from '@ui-rl/plugin-kit';
+import { DEADLINES } from '@ui-rl/retry';
+import { playByAgent } from './agent-episode';
+import { demonstrate } from './demonstration';
+import { TryFailure } from './failure';
+import { HandEpisode, type HandTask } from './hand-episode';
+import { LivePage, type LiveHandlers } from './live-page';
+import { writeScreenshots } from './marked-screenshots';
+import type { TryOptions, TryResult } from './options';
+import { pageName } from './page-target';
+import { prepareTry, type TrySetup } from './setup';
+import { Stage } from './stage';
+import { LiveView } from './view';
+import { writeTask } from './write-task';
+
+const NOT_BY_HAND: LiveHandlers = {
+  act: () => refuse(),
+  done: () => refuse(),
+  choose: () => refuse(),
+};
+
+function refuse(): never {
+  throw new TryFailure('the policy plays this episode: --by-hand lets a person play');
+}
+
+/**
+ * Opens a page that somebody has, and has a policy play one episode there, or, by hand, the person: what that changes becomes a task with
+ * checks, which is tried both ways and written with a run file.
+ *
+ * @throws TryFailure, SettingsError: what was found, and what to do
+ */
+export async function tryPage(options: TryOptions): Promise<TryResult> {
+  const setup = await prepareTry(options);
+  const live = new LiveView({
+    mode: options.byHand === true ? 'hand' : 'agent',
+    task: setup.task.description,
+    page: pageName(setup.target),
+    policy: options.byHand === true ? 'by hand' : setup.checkpoint,
+  });
+  const hand = options.byHand === true ? new HandEpisode(setup, options, live, idleOf(options)) : undefined;
+  const page = await openLive(live, hand?.handlers ?? NOT_BY_HAND, options);
+  try {
+    const result = await (hand === undefined
+      ? byAgent(setup, options, live)
+      : byHand(hand, setup, options, live));
+    await options.onEnd?.(result);
+    return result;
+  } catch (error) {
+    live.update({ phase: 'failed', message: error instanceof Error ? error.message : String(error) });
+    throw error;
+  } finally {
+    await page?.close();
+  }
+}
+
+function idleOf({ idleMs }: TryOptions): number {
+  return idleMs ?? DEADLINES.tryByHand.ms;
+}
+
+async function openLive(
+  live: LiveView,
+  handlers: LiveHandlers,
+  options: TryOptions,
+): Promise<LivePage | undefined> {
+  if (options.isShown === false) {
+    if (options.byHand === true)
+      throw new TryFailure('--by-hand needs the live page: --no-live goes without it');
+    return undefined;
+  }
+  const page = await LivePage.open({ live, handlers, webDir: options.webDir });
+  options.onLive?.(page.url);
+  return page;
+}
+
+async function byAgent(setup: TrySetup, options: TryOptions, live: LiveView): Promise<TryResult> {
+  const { status, invalidReason = null } = await playByAgent(setup, options, live);
+  const message = endOf(status, invalidReason);
+  live.update({ phase: status === 'invalid' ? 'failed' : 'ended', message });
+  const { turns } = live.view;
+  return {
+    status,
+    reason: invalidReason,
+    turns,
+    screenshots: await screenshotsOf(options, live),
+    task: null,
+  };
+}
+
+function endOf(status: TryResult['status'], reason: string | null): string {
+  if (status === 'invalid') return `The episode says nothing of the policy: ${reason}`;
+  return status === 'completed' ? 'The agent says that it is done.' : 'The agent has used up its turns.';
+}
+
+async function byHand(
+  hand: HandEpisode,
+  setup: TrySetup,
+  options: TryOptions,
+  live: LiveView,
+): Promise<TryResult> {
+  const { workingDir = process.cwd(), saveStorageState, onWarning } = options;
+  const log: Log = (level, message) => {
+    if (level === 'warn' || level === 'error') onWarning?.(message);
+  };
+  const { loaded, variables } = setup;
+  const stage = await Stage.open({ loaded, variables, idleMs: idleOf(options), log });
+  let shown: HandTask;
+  try {
+    shown = await hand.playOn(stage, async (save) => {
+      if (saveStorageState === undefined) return;
+      const path = resolve(workingDir, saveStorageState);
+      // Whoever has this file is logged in.
+      await writeFile(path, `${JSON.stringify(await save(), null, 2)}\n`, { mode: 0o600 });
+    });
+  } finally {
+    await stage.close();
+  }
+  const folder = resolve(workingDir, options.out ?? shown.task.id);
+  const demonstration = await demonstrationOf(shown, setup, options);
+  const task = await writeTask(shown, setup, { folder, demonstration, workingDir });
+  const screenshots = await screenshotsOf(
+    { ...options, out: options.out === undefined ? undefined : `${folder}/screenshots` },
+    live,
+  );
+  live.update({ phase: 'ended', message: 'The task is written.', written: task });
+  return { status: 'completed', reason: null, turns: live.view.turns, screenshots, task };
+}
+
+/** What was shown as the model would have said it, unless something secret was typed: the file would hold it. */
+async function demonstrationOf(hand: HandTask, setup: TrySetup, options: TryOptions): Promise<string | null> {
+  const { onWarning } = options;
+  if (/^https?:\/\//i.test(setup.checkpoint)) return null;
+  if (hand.played.secrets.isIn(hand.actions)) {
+    onWarning?.('a password was typed, so that no demonstration is written: it would hold it');
+    return null;
+  }
+  const line = await demonstrate(hand, setup, options);
+  if (line === null)
+    onWarning?.('no demonstration is written: the actions do not succeed as the model would say them');
+  return line;
+}
+
+async function screenshotsOf(
+  { out, workingDir = process.cwd() }: TryOptions,
+  live: LiveView,
+): Promise<string[]> {
+  return out === undefined ? [] : writeScreenshots(resolve(workingDir, out), live);
+}

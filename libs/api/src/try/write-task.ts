@@ -1,0 +1,157 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+import { stringify } from 'yaml';
+import { TryFailure } from './failure';
+import type { HandTask } from './hand-episode';
+import type { WrittenTask } from './options';
+import { pageName } from './page-target';
+import type { TrySetup } from './setup';
+import type { NextStep } from './view';
+
+export interface WriteOptions {
+  /** Folder to write to. */
+  folder: string;
+  /** Lines of a file of stored episodes, where the model can learn from what was shown. */
+  demonstration: string | null;
+  workingDir: string;
+}
+
+/** What the run file has to say of the browser where it was said on the command line. */
+interface BrowserChoice {
+  private_origins?: readonly string[];
+  sandbox?: string;
+}
+
+const WIDTH = 120;
+/** Of the warm start: one episode is soon known by heart, and more of it leaves nothing to be found out. */
+const WARM_START = { learning_rate: 3.0e-4, steps: 60 };
+
+/** Writes the task, and what is needed to train on it. Nothing secret is in it. */
+export async function writeTask(
+  hand: HandTask,
+  setup: TrySetup,
+  options: WriteOptions,
+): Promise<WrittenTask> {
+  const { folder, demonstration, workingDir } = options;
+  if (hand.played.secrets.isIn(hand.task))
+    throw new TryFailure('a check holds what was typed into a password field: pick others');
+  await mkdir(folder, { recursive: true });
+  const files: string[] = [];
+  const write = async (name: string, text: string): Promise<void> => {
+    const path = join(folder, name);
+    await writeFile(path, text);
+    files.push(path);
+  };
+  await write('tasks.yaml', taskFile(hand, setup));
+  await write('run.yaml', runFile(hand, setup, demonstration !== null));
+  if (setup.target.kind === 'folder') await write('page.js', pageModule(setup.target, folder));
+  if (demonstration !== null) await write('demonstration.jsonl', demonstration);
+  const actions = hand.played.secrets.mask(hand.actions.map((action) => ({ ...action })));
+  await write(
+    'episode.json',
+    `${JSON.stringify({ task: hand.task.id, seed: setup.seed, actions }, null, 2)}\n`,
+  );
+  return { id: hand.task.id, files, checks: hand.checks, next: nextSteps(folder, setup, workingDir) };
+}
+
+function taskFile({ task, checks }: HandTask, { target }: TrySetup): string {
+  const { id, description, maxSteps, environment, checks: verifier } = task;
+  const written = {
+    id,
+    name: description.slice(0, 200),
+    description,
+    max_steps: maxSteps,
+    environment,
+    verifier,
+  };
+  const said = checks.map((words) => `#   ${words}`).join('\n');
+  return `# Shown by hand on ${pageName(target)}. It succeeds where\n${said}\n${stringify([written], { lineWidth: WIDTH })}`;
+}
+
+function runFile(
+  { task }: HandTask,
+  { loaded: { run }, target, checkpoint }: TrySetup,
+  hasDemonstration: boolean,
+): string {
+  const { private_origins: origins = [], sandbox } = run.environment.kind as BrowserChoice;
+  const environment = {
+    ...(origins.length === 0 ? {} : { private_origins: [...origins] }),
+    ...(sandbox === 'off' ? { sandbox } : {}),
+  };
+  const written = {
+    ...(target.kind === 'folder' ? { plugins: ['./page.js'] } : {}),
+    model: {
+      ...modelOf(checkpoint, run.model.name),
+      prompt: run.model.prompt,
+      lora: { rank: 16, alpha: 32 },
+    },
+    tasks: { source_type: 'file', path: './tasks.yaml' },
+    eval_tasks: [],
+    ...(Object.keys(environment).length === 0 ? {} : { environment }),
+    rollout: { group_size: 8, concurrency: 8, max_tokens: run.rollout.max_tokens, max_turns: task.maxSteps },
+    algorithm: { dynamic_sampling: true, dynamic_sampling_limit: 8 },
+    training: {
+      groups_per_batch: 2,
+      learning_rate: 3.0e-4,
+      max_steps: 200,
+      max_minutes: 8,
+      ...(hasDemonstration ? { warm_start: { episodes: './demonstration.jsonl', ...WARM_START } } : {}),
+    },
+    evaluation: { episodes_per_task: 32, temperature: 1 },
+  };
+  return `# Trains on the task of tasks.yaml.\n${stringify(written, { lineWidth: WIDTH })}`;
+}
+
+/** What is trained: the model that was named, or the weights of a checkpoint; what answers at an endpoint cannot be. */
+function modelOf(checkpoint: string, name: string): { name: string; load_checkpoint?: string } {
+  if (/^https?:\/\//i.test(checkpoint)) return { name };
+  const isCheckpoint = checkpoint.startsWith('uirl://') || existsSync(checkpoint);
+  return isCheckpoint
+    ? { name, load_checkpoint: checkpoint.startsWith('uirl:') ? checkpoint : resolve(checkpoint) }
+    : { name: checkpoint };
+}
+
+/** A task names its page, and never a folder: this brings the folder. */
+function pageModule({ page, folder: pageFolder }: { page: string; folder: string }, folder: string): string {
+  const place = relative(folder, pageFolder).split(sep).join('/');
+  return `// Brings the page "${page}", which tasks name, to environments.
+const { join } = require('node:path');
+
+module.exports.default = {
+  kind: 'task-source',
+  name: 'page_${page.replaceAll('-', '_')}',
+  description: 'the page ${page}',
+  pages: { '${page}': join(__dirname, ${JSON.stringify(place)}) },
+  create: () => ({ load: () => [] }),
+};
+`;
+}
+
+function nextSteps(folder: string, { variables, target }: TrySetup, workingDir: string): NextStep[] {
+  const at = relative(workingDir, folder) || '.';
+  const env = Object.entries(variables)
+    .map(([name, value]) => `${name}=${quoted(value)} `)
+    .join('');
+  const [config, tasks] = [quoted(join(at, 'run.yaml')), quoted(join(at, 'tasks.yaml'))];
+  const allowed = target.kind === 'folder' ? ` --config ${config}` : '';
+  return [
+    {
+      words: 'train on it, with everything that this needs',
+      command: `${env}npx ui-rl quickstart --config ${config} --keep-open`,
+    },
+    {
+      words: 'or start services that stay, in a terminal of their own',
+      command: `${env}npx ui-rl up${allowed}`,
+    },
+    { words: 'and train there', command: `npx ui-rl train --config ${config}` },
+    {
+      words: 'how often it succeeds',
+      command: `${env}npx ui-rl eval --config ${config} --tasks ${tasks} --checkpoint small`,
+    },
+  ];
+}
+
+function quoted(path: string): string {
+  return /^[\w./@-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,110 @@
+/**
+ * Run in a page: a function of a point (CSS pixels of the viewport, or null) that tells what is shown and stored. Selectors prefer what
+ * authors name: ids, test ids, names, labels; else the place in the document.
+ */
+export const PAGE_REPORT = `(at) => {
+  const MAX_ELEMENTS = 400, MAX_LINES = 400, MAX_TEXT = 200, MAX_VALUE = 2000;
+  const STATES = ['aria-expanded', 'aria-selected', 'aria-pressed', 'aria-current', 'aria-invalid', 'open', 'disabled', 'data-state'];
+  const INTERACTIVE = 'input, textarea, select, button, summary, details, dialog, [contenteditable=""], [contenteditable="true"], ' +
+    '[role], [aria-pressed], [aria-checked], [aria-expanded], [aria-selected], [id], [data-testid], [data-test]';
+  const cut = (text) => String(text ?? '').replace(/\\s+/g, ' ').trim().slice(0, MAX_TEXT);
+  const quoted = (text) => '"' + String(text).replace(/["\\\\]/g, '\\\\$&') + '"';
+  const isMade = (id) => /\\d{4,}|^[:_]|[:]r|^radix|^react/.test(id);
+  const alone = (selector) => {
+    try { return document.querySelectorAll(selector).length === 1; } catch { return false; }
+  };
+  const named = (element) => {
+    const tag = element.localName;
+    const found = [];
+    if (element.id && !isMade(element.id)) found.push('#' + CSS.escape(element.id));
+    for (const name of ['data-testid', 'data-test', 'name', 'aria-label', 'placeholder', 'href']) {
+      const value = element.getAttribute(name);
+      if (value && value.length <= 100) found.push(tag + '[' + name + '=' + quoted(value) + ']');
+    }
+    const [type, value] = [element.getAttribute('type'), element.getAttribute('value')];
+    if (element.name && value && type !== 'password') {
+      found.push(tag + '[name=' + quoted(element.name) + '][value=' + quoted(value) + ']');
+    }
+    return found.find(alone);
+  };
+  const selectorOf = (element) => {
+    const steps = [];
+    for (let each = element; each instanceof Element && each !== document.documentElement; each = each.parentElement) {
+      const name = named(each);
+      if (name !== undefined) return [name, ...steps].join(' > ');
+      if (each === document.body) return ['body', ...steps].join(' > ');
+      const alike = [...(each.parentElement?.children ?? [])].filter((other) => other.localName === each.localName);
+      steps.unshift(alike.length > 1 ? each.localName + ':nth-of-type(' + (alike.indexOf(each) + 1) + ')' : each.localName);
+    }
+    return steps.join(' > ');
+  };
+  const isSecret = (element) => {
+    if (!(element instanceof HTMLInputElement)) return false;
+    return element.type === 'password' || /password|one-time-code|^cc-/.test(element.autocomplete ?? '');
+  };
+  const labelOf = (element) => {
+    const labels = element.labels === undefined || element.labels === null ? [] : [...element.labels];
+    return cut(element.getAttribute('aria-label') || labels.map((label) => label.innerText).join(' ') ||
+      element.getAttribute('placeholder') || element.innerText || element.getAttribute('name') || element.localName).slice(0, 60);
+  };
+  const checkedOf = (element) => {
+    if (element instanceof HTMLInputElement && /^(checkbox|radio)$/.test(element.type)) return element.checked;
+    const told = element.getAttribute('aria-checked');
+    return told === 'true' ? true : told === 'false' ? false : undefined;
+  };
+  const isVisible = (element) => {
+    const { width, height } = element.getBoundingClientRect();
+    return width > 0 && height > 0 && getComputedStyle(element).visibility === 'visible';
+  };
+  const tell = (element) => {
+    const told = { selector: selectorOf(element), label: labelOf(element), visible: isVisible(element), attributes: {} };
+    const checked = checkedOf(element);
+    if (checked !== undefined) told.checked = checked;
+    const hasValue = element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement;
+    if (hasValue && !isSecret(element) && checked === undefined && element.type !== 'hidden') told.value = element.value.slice(0, MAX_VALUE);
+    if (!hasValue && element.childElementCount === 0) told.text = cut(element.innerText);
+    for (const name of STATES) if (element.hasAttribute(name)) told.attributes[name] = element.getAttribute(name).slice(0, MAX_TEXT);
+    return told;
+  };
+  const stored = (name) => {
+    try {
+      const storage = window[name];
+      return Object.fromEntries(Object.keys(storage).slice(0, 100).map((key) => [key, String(storage.getItem(key)).slice(0, MAX_VALUE)]));
+    } catch {
+      return {};
+    }
+  };
+  const hit = at === null ? null : document.elementFromPoint(at[0], at[1]);
+  const aimed = hit === null ? null : (hit.closest('label')?.control ?? hit.closest('button, a, summary, [role=button], [role=switch], [role=checkbox], [role=tab]') ?? hit);
+  const active = document.activeElement;
+  const hasFocus = active !== null && active !== document.body && active !== document.documentElement;
+  const elements = [...document.querySelectorAll(INTERACTIVE)].slice(0, MAX_ELEMENTS);
+  if (aimed !== null && !elements.includes(aimed)) elements.push(aimed);
+  const lines = (document.body?.innerText ?? '').split('\\n').map(cut).filter((line) => line !== '').slice(0, MAX_LINES);
+  return {
+    lines,
+    elements: elements.map(tell),
+    storage: { local: stored('localStorage'), session: stored('sessionStorage') },
+    target: aimed === null ? null : selectorOf(aimed),
+    focus: hasFocus ? { selector: selectorOf(active), isSecret: isSecret(active) } : null,
+  };
+}`;
+
+/** Run in a page's own window: the data that its scripts have put there, as expressions and JSON. */
+export const GLOBALS = `(() => {
+  const MAX_GLOBALS = 50, MAX_CHARACTERS = 4000;
+  const found = {};
+  for (const name of Object.keys(window)) {
+    if (Object.keys(found).length >= MAX_GLOBALS) break;
+    if (!/^[A-Za-z_$][\\w$]*$/.test(name) || ['uirl', 'chrome', 'name', 'status', 'event'].includes(name)) continue;
+    const { value, writable } = Object.getOwnPropertyDescriptor(window, name) ?? {};
+    if (!writable || value === undefined || typeof value === 'function' || value instanceof EventTarget) continue;
+    try {
+      const json = JSON.stringify(value);
+      if (json !== undefined && json.length <= MAX_CHARACTERS) found['window.' + name] = JSON.parse(json);
+    } catch {
+      // Not everything is data.
+    }
+  }
+  return found;
+})()`;

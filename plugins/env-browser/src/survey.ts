@@ -1,0 +1,61 @@
+import type { Survey, Point } from '@ui-rl/plugin-kit';
+import type { Response } from 'playwright';
+import type { BrowserTab } from './browser-tab';
+import { GLOBALS, PAGE_REPORT } from './survey-script';
+import { pageState } from './page-text';
+
+/** What the script of a page report gives. */
+type PageReport = Pick<Survey, 'lines' | 'elements' | 'storage' | 'target' | 'focus'>;
+
+const MAX_REQUESTS = 500;
+const ASKED_FOR_BY_SCRIPTS = new Set(['xhr', 'fetch', 'ping', 'other']);
+
+/** Says what of a page could be checked, to a person who writes checks. Nothing of it costs an episode that nobody looks at. */
+export class Surveyor {
+  private requests: { method: string; url: string }[] | undefined;
+
+  constructor(private readonly tab: BrowserTab) {}
+
+  /** @param at in pixels of the screenshot */
+  async survey(at: Point | null): Promise<Survey> {
+    const { tab } = this;
+    this.listen();
+    const { scale } = tab.spec;
+    const point = at === null ? null : [at[0] / scale, at[1] / scale];
+    const report = await tab.apart<PageReport>(`(${PAGE_REPORT})(${JSON.stringify(point)})`);
+    return {
+      ...report,
+      url: tab.page.url(),
+      isSeeded: tab.contract.reset,
+      state: await this.state(),
+      globals: await tab.evaluate<Record<string, unknown>>(GLOBALS),
+      requests: [...this.requests!],
+    };
+  }
+
+  stop(): void {
+    this.tab.page.off('response', this.note);
+  }
+
+  /** From the first question on, which comes before the first action. */
+  private listen(): void {
+    if (this.requests !== undefined) return;
+    this.requests = [];
+    this.tab.page.on('response', this.note);
+  }
+
+  private readonly note = (response: Response): void => {
+    const request = response.request();
+    const isTold = ASKED_FOR_BY_SCRIPTS.has(request.resourceType()) || request.method() !== 'GET';
+    if (!isTold || this.requests!.length >= MAX_REQUESTS) return;
+    this.requests!.push({ method: request.method(), url: request.url().replace(/[?#].*$/, '') });
+  };
+
+  private async state(): Promise<Record<string, unknown> | null> {
+    if (!this.tab.contract.state) return null;
+    const state = await this.tab.evaluate<unknown>('window.uirl?.state?.()');
+    return typeof state === 'object' && state !== null && !Array.isArray(state)
+      ? pageState(state as Record<string, unknown>)
+      : null;
+  }
+}

@@ -1,0 +1,210 @@
+import { createInterface } from 'node:readline/promises';
+import {
+  aborted,
+  PROPOSAL_KINDS,
+  tryPage,
+  withCleanup,
+  type EngineChoice,
+  type ShownProposal,
+  type ShownTurn,
+  type TryOptions,
+  type TryResult,
+} from '@ui-rl/api';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { addEngineFlags } from '../engine-flags';
+import { positiveInteger, positiveNumber, wholeNumber } from '../flags';
+
+interface TryFlags extends EngineChoice {
+  task: string;
+  byHand?: boolean;
+  checkpoint?: string;
+  model?: string;
+  config?: string;
+  viewport?: { width: number; height: number };
+  scale?: number;
+  input?: 'mouse' | 'touch';
+  allowOrigin: string[];
+  seed?: number;
+  turns?: number;
+  storageState?: string;
+  saveStorageState?: string;
+  out?: string;
+  checks?: string;
+  live: boolean;
+  keepOpen?: boolean;
+  json?: boolean;
+}
+
+const SHOW_IT =
+  'Does it not know your page? --by-hand shows it how and makes a task to train on; --checkpoint https://host/v1#model lets a larger one play.';
+
+export function tryCommand(): Command {
+  const command = new Command('try')
+    .description(
+      'open a page of yours and watch what an agent does on it, or show it by hand and get a task to train on',
+    )
+    .argument('<page>', 'http or https address, folder with index.html, or .html file')
+    .argument('[options...]', 'any option of the run file as a flag, such as --sandbox off')
+    .allowUnknownOption()
+    .requiredOption('--task <sentence>', 'what is to be done there')
+    .option('--by-hand', 'play it yourself on the live page: what that changes becomes a task with checks')
+    .option(
+      '--checkpoint <checkpoint>',
+      "who plays: folder, uirl://<run>/sampler_weights/<step>, or endpoint of OpenAI's API (https://host/v1#model)",
+    )
+    .option(
+      '--model <model>',
+      'the same for a model as it is: organisation/name on the hub, or a name of UIRL_MODELS (default: small)',
+    )
+    .option('--config <file>', 'run file: how it is played')
+    .option(
+      '--viewport <size>',
+      'size of the page in CSS pixels (default: 320x448 for the shipped model, else 1280x800)',
+      viewportSize,
+    )
+    .option(
+      '--scale <n>',
+      'pixels of the screenshot per CSS pixel (default: 0.5 for the shipped model, else 1)',
+      positiveNumber,
+    )
+    .addOption(
+      new Option('--input <kind>', 'what points at things (default: mouse)').choices(['mouse', 'touch']),
+    )
+    .option(
+      '--allow-origin <origin>',
+      'a further origin that the page may reach; several times',
+      (each: string, others: string[]) => [...others, each],
+      [],
+    )
+    .option('--turns <n>', 'turns of the episode (default: rollout.max_turns)', positiveInteger)
+    .option('--seed <n>', 'seeds start and sampler (default: 0)', wholeNumber)
+    .option('--storage-state <file>', "file of Playwright's storageState: the page begins logged in")
+    .option(
+      '--save-storage-state <file>',
+      'by hand: write such a file at the end; whoever has it is logged in',
+    )
+    .option(
+      '--out <folder>',
+      'write screenshots with the actions marked; by hand also the task (default then: a folder named by the task)',
+    )
+    .option(
+      '--checks <kinds>',
+      `by hand: which checks are taken, all or some of ${PROPOSAL_KINDS.join(',')} (default: you are asked)`,
+    )
+    .option('--no-live', 'no live page')
+    .option('--keep-open', 'leave the live page up until Ctrl-C')
+    .option('--json', 'print the result as JSON, and everything else to standard error');
+  return addEngineFlags(command).action(async (page: string, options: string[], flags: TryFlags) => {
+    process.exitCode = await tryOut(page, options, flags);
+  });
+}
+
+function tryOut(page: string, options: string[], flags: TryFlags): Promise<number> {
+  if (flags.checkpoint !== undefined && flags.model !== undefined)
+    throw new Error('--checkpoint and --model both say who plays: leave one of them out');
+  if (flags.byHand !== true) {
+    const unused = [
+      flags.checks === undefined ? '' : '--checks',
+      flags.saveStorageState === undefined ? '' : '--save-storage-state',
+    ].filter(Boolean);
+    if (unused.length > 0) throw new Error(`${unused.join(' and ')} needs --by-hand`);
+  }
+  // Results alone go to standard output where a program reads them.
+  const print = flags.json === true ? console.error : console.log;
+  return withCleanup(async (signal) => {
+    const result = await tryPage({
+      ...tryOptions(page, options, flags),
+      signal,
+      onLive: (url) =>
+        print(flags.byHand === true ? `play it here (this machine alone): ${url}` : `live ${url}`),
+      onTurn: (turn) => print(turnText(turn)),
+      onWarning: (message) => print(`warning  ${message}`),
+      choose: process.stdin.isTTY ? (proposals, ends) => askForChecks(proposals, ends) : undefined,
+      onEnd: async (ended) => {
+        print(endText(ended));
+        if (flags.keepOpen !== true) return;
+        print('\nThe live page stays up. Ctrl-C ends it.');
+        await aborted(signal).catch(() => undefined);
+      },
+    });
+    if (flags.json === true) console.log(JSON.stringify(result));
+    return result.status === 'invalid' ? 1 : 0;
+  });
+}
+
+function tryOptions(page: string, options: string[], flags: TryFlags): TryOptions {
+  const { task, byHand, viewport, scale, input, seed, storageState, saveStorageState, out, checks } = flags;
+  const { device, dtype, quantization } = flags;
+  return {
+    ...{ page, task, byHand, viewport, scale, input, seed, storageState, saveStorageState, out, checks },
+    ...{ device, dtype, quantization },
+    checkpoint: flags.checkpoint ?? flags.model,
+    runFile: flags.config,
+    flags: [...(flags.turns === undefined ? [] : [`--rollout.max_turns=${flags.turns}`]), ...options],
+    allowedOrigins: flags.allowOrigin,
+    isShown: flags.live,
+  };
+}
+
+/** Also of a page, which may say anything: without what would move the cursor. */
+function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
+}
+
+function turnText({ index, text, actions, outcome, parseError, seconds }: ShownTurn): string {
+  const done = actions.map((action) => JSON.stringify(action)).join(' ');
+  const head = `${String(index + 1).padStart(3)}  ${plain(done || 'no action')}  ${plain(outcome ?? parseError ?? '')}  ${seconds.toFixed(1)} s`;
+  return text === null || text.trim() === done ? head : `${head}\n     answered: ${plain(text)}`;
+}
+
+function endText({ status, reason, turns, screenshots, task }: TryResult): string {
+  const lines = [
+    `\n${turns.length} ${turns.length === 1 ? 'turn' : 'turns'}, ${status}${reason === null ? '' : `: ${reason}`}`,
+  ];
+  if (screenshots.length > 0) lines.push(`${screenshots.length} screenshots, the first is ${screenshots[0]}`);
+  if (task === null) return [...lines, SHOW_IT].join('\n');
+  return [
+    ...lines,
+    `\ntask ${task.id}: it succeeds where`,
+    ...task.checks.map((words) => `  ${words}`),
+    'tried: true after the same actions on a fresh page, false without any',
+    ...task.files.map((file) => `wrote ${file}`),
+    ...task.next.map(({ words, command }) => `\n${words}:\n  ${command}`),
+  ].join('\n');
+}
+
+async function askForChecks(
+  proposals: readonly ShownProposal[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const usable = proposals.filter(({ refused }) => refused === null);
+  console.log('\nWhen is the task done? Pick here or on the page.');
+  for (const { id, kind, words, isLikely } of usable)
+    console.log(`${isLikely ? '*' : ' '}${String(id).padStart(3)}  ${kind.padEnd(10)} ${plain(words)}`);
+  for (const { kind, words, refused } of proposals)
+    if (refused !== null) console.log(`   –  ${kind.padEnd(10)} ${plain(words)}: ${refused}`);
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    for (;;) {
+      const answer = await terminal.question('numbers, or Enter for those with a star: ', { signal });
+      const ids =
+        answer.trim() === ''
+          ? usable.filter(({ isLikely }) => isLikely).map(({ id }) => id)
+          : answer
+              .trim()
+              .split(/[\s,]+/)
+              .map(Number);
+      if (ids.length > 0 && ids.every((id) => usable.some((each) => each.id === id))) return ids;
+      console.log('expected numbers of the list');
+    }
+  } finally {
+    terminal.close();
+  }
+}
+
+function viewportSize(text: string): { width: number; height: number } {
+  const [, width, height] = /^(\d+)x(\d+)$/.exec(text.trim()) ?? [];
+  if (width === undefined)
+    throw new InvalidArgumentError(`expected a size such as 1280x800, found "${text}"`);
+  return { width: Number(width), height: Number(height) };
+}

@@ -1,0 +1,130 @@
+import { useEffect, useRef, useState } from 'react';
+import type { Action } from './live';
+
+type Point = [number, number];
+
+/** After so long without another key, what was typed is one action. */
+const TYPING_MS = 700;
+/** Clicks at one place within so long are one action. */
+const CLICKS_MS = 300;
+const SCROLL_MS = 200;
+/** A pointer that is down for so long presses long. */
+const LONG_MS = 700;
+/** Pixels of the screenshot from which a press is a drag. */
+const DRAG = 6;
+const CLICKS = ['click', 'double_click', 'triple_click'];
+/** What a wheel gives for a notch, in CSS pixels. */
+const NOTCH = 100;
+const MAX_NOTCHES = 50;
+
+export interface Gestures {
+  /** What is being typed. */
+  text: string;
+  typed(text: string): void;
+  /** Takes the last character back that is not yet sent; false where there is none. */
+  takeBack(): boolean;
+  pressed(at: Point): void;
+  released(at: Point): void;
+  scrolled(at: Point, deltaX: number, deltaY: number): void;
+  /** Sends what is being collected. */
+  flush(): void;
+}
+
+/** Puts together what a person does to actions: characters to texts, clicks to double clicks, turns of the wheel to notches. */
+export function useGestures(act: (action: Action) => void): Gestures {
+  const [text, setText] = useState('');
+  const collected = useRef<Collector>(null);
+  collected.current ??= new Collector(setText);
+  collected.current.act = act;
+  useEffect(() => () => collected.current?.flush(), []);
+  return { text, ...collected.current.gestures };
+}
+
+class Collector {
+  act: (action: Action) => void = () => undefined;
+  private text = '';
+  private down: { at: Point; since: number } | null = null;
+  private clicks: { at: Point; count: number } | null = null;
+  private wheel: { at: Point; x: number; y: number } | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  readonly gestures: Omit<Gestures, 'text'> = {
+    typed: (text) => {
+      if (text === '') return;
+      if (this.text === '') this.flush();
+      this.write(this.text + text);
+      this.flushIn(TYPING_MS);
+    },
+    takeBack: () => {
+      if (this.text === '') return false;
+      this.write(Array.from(this.text).slice(0, -1).join(''));
+      this.flushIn(TYPING_MS);
+      return true;
+    },
+    pressed: (at) => (this.down = { at, since: Date.now() }),
+    released: (at) => this.released(at),
+    scrolled: (at, deltaX, deltaY) => {
+      if (this.wheel === null) this.flush();
+      const { x = 0, y = 0 } = this.wheel ?? {};
+      this.wheel = { at, x: x + deltaX, y: y + deltaY };
+      this.flushIn(SCROLL_MS);
+    },
+    flush: () => this.flush(),
+  };
+
+  constructor(private readonly onText: (text: string) => void) {}
+
+  flush(): void {
+    clearTimeout(this.timer);
+    const { text, clicks, wheel } = this;
+    this.write('');
+    this.clicks = null;
+    this.wheel = null;
+    if (text !== '') this.act({ action: 'type', text });
+    if (clicks !== null) this.act({ action: CLICKS[clicks.count - 1], x: clicks.at[0], y: clicks.at[1] });
+    if (wheel !== null) this.scroll(wheel);
+  }
+
+  private released(at: Point): void {
+    const { down } = this;
+    this.down = null;
+    if (down === null) return;
+    if (distance(down.at, at) > DRAG) {
+      this.flush();
+      this.act({ action: 'drag', from: down.at, to: at });
+    } else if (Date.now() - down.since >= LONG_MS) {
+      this.flush();
+      this.act({ action: 'long_press', x: down.at[0], y: down.at[1] });
+    } else this.clicked(down.at);
+  }
+
+  private clicked(at: Point): void {
+    const before = this.clicks;
+    const isSame = before !== null && before.count < CLICKS.length && distance(before.at, at) <= DRAG;
+    if (!isSame) this.flush();
+    this.clicks = isSame ? { at: before.at, count: before.count + 1 } : { at, count: 1 };
+    this.flushIn(CLICKS_MS);
+  }
+
+  private scroll({ at: [x, y], x: deltaX, y: deltaY }: { at: Point; x: number; y: number }): void {
+    const isDown = Math.abs(deltaY) >= Math.abs(deltaX);
+    const delta = isDown ? deltaY : deltaX;
+    const direction = isDown ? (delta > 0 ? 'down' : 'up') : delta > 0 ? 'right' : 'left';
+    const amount = Math.min(MAX_NOTCHES, Math.max(1, Math.round(Math.abs(delta) / NOTCH)));
+    this.act({ action: 'scroll', direction, amount, x, y });
+  }
+
+  private write(text: string): void {
+    this.text = text;
+    this.onText(text);
+  }
+
+  private flushIn(ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.flush(), ms);
+  }
+}
+
+function distance([ax, ay]: Point, [bx, by]: Point): number {
+  return Math.hypot(ax - bx, ay - by);
+}

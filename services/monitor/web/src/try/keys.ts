@@ -1,0 +1,45 @@
+interface Pressed {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+  shiftKey: boolean;
+}
+
+/** Names of a browser's keys → names of the action vocabulary. */
+const NAMES: Readonly<Record<string, string>> = {
+  ArrowDown: 'down',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  ArrowUp: 'up',
+  Backspace: 'backspace',
+  Delete: 'delete',
+  End: 'end',
+  Enter: 'enter',
+  Escape: 'escape',
+  Home: 'home',
+  Insert: 'insert',
+  PageDown: 'page_down',
+  PageUp: 'page_up',
+  Tab: 'tab',
+};
+
+/** Whether a key writes a character. */
+export function isText({ key, ctrlKey, metaKey, altKey }: Pressed): boolean {
+  return isCharacter(key) && !ctrlKey && !metaKey && !altKey;
+}
+
+/** The keys of an action, modifiers first; null for a modifier alone and for what no action has. */
+export function keysOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Pressed): string[] | null {
+  const name =
+    NAMES[key] ?? (/^F\d+$/.test(key) ? key.toLowerCase() : isCharacter(key) ? key.toLowerCase() : null);
+  if (name === null) return null;
+  const modifiers = { ctrl: ctrlKey, alt: altKey, shift: shiftKey, meta: metaKey };
+  const held = Object.entries(modifiers).flatMap(([modifier, isHeld]) => (isHeld ? [modifier] : []));
+  return [...held, name];
+}
+
+/** One, however many units of UTF-16 it has; names of keys are longer. */
+function isCharacter(key: string): boolean {
+  return Array.from(key).length === 1;
+}

@@ -1,0 +1,16 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import '../styles/base.css';
+import '../styles/parts.css';
+import '../styles/episode.css';
+import '../styles/try.css';
+import { TryApp } from './try-app';
+
+const root = document.getElementById('root');
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <TryApp />
+    </StrictMode>,
+  );
+}
