@@ -190,7 +190,8 @@ describe('a grammar', () => {
         if (!read.ok) throw new Error(`${answer}: ${read.correction}`);
         expect(dialect.parse(dialect.format(read.actions, sizes), sizes)).toEqual(read);
       }),
-      { numRuns: 15 },
+      // To make an answer of a grammar takes a tenth of a second; each sitting makes others.
+      { numRuns: 8 },
     );
   });
 });
