@@ -14,7 +14,11 @@ export default defineConfig({
     outDir: here('../../../dist/monitor-web'),
     emptyOutDir: true,
     assetsInlineLimit: 0,
-    rolldownOptions: { input: [here('index.html'), here('try.html')] },
+    rolldownOptions: {
+      input: [here('index.html'), here('try.html')],
+      // Says that a busy machine is slow.
+      checks: { pluginTimings: false },
+    },
   },
   server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
 });
