@@ -5,6 +5,7 @@ export * from './dialects';
 export { formatOfModelType } from './model-formats';
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
+export { actionMeaning, actionParameters, actionSchema, type JsonSchema } from './json-schema';
 export * from './prompt';
 export type { ScreenSizes, Size } from './sizes';
 export {

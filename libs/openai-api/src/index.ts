@@ -1,6 +1,6 @@
 export { ApiError, invalid, unsupported } from './errors';
 export { Fields } from './fields';
-export { isLoopback } from './http/access';
+export { checkAccess, isLoopback, type Access } from './http/access';
 export { PolicyDirectory } from './http/directory';
 export { ENDPOINT_METRICS, type EndpointMetric } from './http/measures';
 export { openEndpoint, type Endpoint, type EndpointOptions, type EndpointSettings } from './http/server';

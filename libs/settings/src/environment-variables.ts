@@ -40,6 +40,16 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   AGENTS_MAX_REQUESTS:
     'requests of agents that are answered at a time, and WebSockets of theirs that are open (64)',
   AGENTS_MAX_BODY_MB: 'longest request of an agent, images included, in MiB (32)',
+  ENVIRONMENTS_PORT:
+    'port where an env service serves environments to others, as OpenEnv and ui-verifiers do (none); 0 takes a free one, which its log names',
+  ENVIRONMENTS_HOST: 'address of that port (127.0.0.1)',
+  ENVIRONMENTS_API_KEYS:
+    'what callers have to show, one of several separated by commas, at least 16 characters each (none on this machine; beyond it one is generated, kept in <runs>/environments-key)',
+  ENVIRONMENTS_RUN_FILE:
+    'run file whose environment, tasks, verifier and rewards are served (the demo tasks)',
+  ENVIRONMENTS_MODE: "simulation, or production: without OpenEnv's /reset, /step and /state (simulation)",
+  ENVIRONMENTS_MAX_REQUESTS: 'requests of others that are answered at a time (64)',
+  ENVIRONMENTS_MAX_BODY_MB: 'longest request or message of others, in MiB (32)',
   HEALTH_PORT: 'port where any service answers GET /health, /ready and /metrics (none); 0 takes a free one',
   HEALTH_HOST: 'address of that port (127.0.0.1)',
   OTEL_EXPORTER_OTLP_ENDPOINT:

@@ -35,6 +35,7 @@ export {
   readVariables,
   type DatabaseSettings,
   type EndpointSettings,
+  type EnvironmentEndpointSettings,
   type LogLevel,
   type MonitorSettings,
   type NatsSettings,

@@ -55,6 +55,14 @@ export interface EndpointSettings {
   maxBodyBytes: number;
 }
 
+/** Where environments are served to others, and which. */
+export interface EnvironmentEndpointSettings extends EndpointSettings {
+  /** Path of the run file whose tasks are served; absent: the demo tasks. */
+  runFile?: string;
+  /** OpenEnv's word for servers without `/reset`, `/step` and `/state`: `production`. */
+  mode: 'simulation' | 'production';
+}
+
 /** What a service is told by its environment; the run itself is described by its run file. */
 export interface ServiceSettings {
   service: string;
@@ -78,6 +86,8 @@ export interface ServiceSettings {
   policyEndpoint?: EndpointSettings;
   /** Sessions of outside agents (actor); absent = nowhere. */
   agentEndpoint?: EndpointSettings;
+  /** Environments for others (env); absent = nowhere. */
+  environmentEndpoint?: EnvironmentEndpointSettings;
   /** Where supervisors ask whether it lives and is ready; absent = nowhere. */
   health?: { host: string; port: number };
   /** Where traces are sent to; absent = nowhere. */
@@ -118,6 +128,7 @@ export function readServiceSettings(service: string, env: Environment = process.
     },
     policyEndpoint: readEndpoint(reader, 'POLICY', join(runsDir, 'policy')),
     agentEndpoint: readEndpoint(reader, 'AGENTS', join(runsDir, 'agents')),
+    environmentEndpoint: readEnvironmentEndpoint(reader, runsDir),
     health: readHealth(reader),
     tracesUrl: readTracesUrl(reader),
     chromiumBin: reader.text('CHROMIUM_BIN'),
@@ -274,6 +285,17 @@ function readEndpoint(reader: EnvironmentReader, prefix: string, file: string): 
     maxRequests: reader.integer(`${prefix}_MAX_REQUESTS`, 64, 1, 10_000),
     maxBodyBytes: reader.integer(`${prefix}_MAX_BODY_MB`, 32, 1, 1_024) * 2 ** 20,
   };
+}
+
+function readEnvironmentEndpoint(
+  reader: EnvironmentReader,
+  runsDir: string,
+): EnvironmentEndpointSettings | undefined {
+  const endpoint = readEndpoint(reader, 'ENVIRONMENTS', join(runsDir, 'environments'));
+  const mode = reader.choice('ENVIRONMENTS_MODE', ['simulation', 'production'] as const, 'simulation');
+  const runFile = reader.text('ENVIRONMENTS_RUN_FILE');
+  if (endpoint === undefined) return undefined;
+  return { ...endpoint, mode, ...(runFile === undefined ? {} : { runFile: resolve(runFile) }) };
 }
 
 /** As OpenTelemetry's specification says it of OTLP over HTTP. */

@@ -17,7 +17,7 @@ export function options(given: Partial<AndroidOptions> = {}): AndroidOptions {
     { where: 'test' },
   );
   if (problems.length > 0) throw new Error(problems.map(({ message }) => message).join('\n'));
-  return made as AndroidOptions;
+  return made;
 }
 
 export const warnings: string[] = [];

@@ -3,6 +3,7 @@ import { EnvController } from './env.controller';
 import { EnvOptions } from './env.options';
 import { EnvService } from './env.service';
 import { RunEnvironments } from './run-environments';
+import { ServeService } from './serve/serve.service';
 
 @Module({})
 export class EnvModule {
@@ -12,6 +13,7 @@ export class EnvModule {
       controllers: [EnvController],
       providers: [
         EnvService,
+        ServeService,
         { provide: EnvOptions, useValue: options },
         { provide: RunEnvironments, useValue: new RunEnvironments(options) },
       ],

@@ -1,4 +1,5 @@
 import type { ComponentRegistry, Programs } from '@ui-rl/plugin-kit';
+import type { EnvironmentEndpointSettings } from '@ui-rl/settings';
 
 /** Configuration of the service itself; everything else is in the run file. */
 export class EnvOptions {
@@ -12,4 +13,6 @@ export class EnvOptions {
   cacheDir: string;
   /** Programs of this machine that environments may start. */
   programs: Programs;
+  /** Where environments are served to others; undefined: nowhere. */
+  serve?: EnvironmentEndpointSettings | undefined;
 }

@@ -1,4 +1,4 @@
-export { isServerAddress, readAddresses, readServerKeys, serverAddress } from './addresses';
+export { isServerAddress, lookupBeyondLink, readAddresses, readServerKeys, serverAddress } from './addresses';
 export { connectionsOf, type OutsideChoice } from './connections';
 export { OutsideError, type OutsideErrorCode } from './errors';
 export { screenshotOfPng } from './png';

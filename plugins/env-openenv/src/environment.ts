@@ -1,0 +1,177 @@
+import {
+  asOutsideReply,
+  connectionsOf,
+  DEADLINES,
+  isRecord,
+  OutsideError,
+  OutsideServers,
+  RETRIES,
+  type Deadline,
+  type Environment,
+  type EnvironmentContext,
+  type EnvironmentSession,
+  type OpenOptions,
+  type OutsideServer,
+  type Reply,
+  type ServerPlace,
+  type Task,
+} from '@ui-rl/plugin-kit';
+import { browserGymFormat, ownFormat, templateFormat, type ActionFormat } from './action-format';
+import { HttpEnvironment } from './http-environment';
+import { McpEnvironment } from './mcp-environment';
+import type { OpenEnvOptions } from './options';
+import { recordOf, type RemoteEnvironment } from './remote';
+import { OpenEnvSession } from './session';
+import { SocketEnvironment } from './socket-environment';
+
+/** Variables of the machine: where servers may be, and what is shown to them. */
+export const VARIABLES = { servers: 'OPENENV_SERVERS', keys: 'OPENENV_KEYS' } as const;
+
+/** Environments of OpenEnv servers. */
+export class OpenEnvEnvironment implements Environment {
+  private readonly servers: OutsideServers;
+  private readonly formats = new Map<OutsideServer, ActionFormat>();
+  private readonly playing = new Set<EnvironmentSession>();
+
+  constructor(
+    private readonly options: OpenEnvOptions,
+    { variables = {}, log }: EnvironmentContext,
+  ) {
+    const connections = connectionsOf(
+      {
+        named: options.servers,
+        variables,
+        serversVariable: VARIABLES.servers,
+        keysVariable: VARIABLES.keys,
+        maxBytes: options.max_answer_mb * 2 ** 20,
+      },
+      'servers',
+    );
+    this.servers = new OutsideServers(
+      connections,
+      options.sessions_per_server,
+      RETRIES.outsideEnvironment,
+      log,
+    );
+  }
+
+  open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
+    return asOutsideReply(async () => {
+      const reset = resetOf(task);
+      const tried = new Set<OutsideServer>();
+      for (;;) {
+        const place = this.servers.take(tried);
+        tried.add(place.server);
+        try {
+          return await this.openAt(place, reset, seed, deadline.signal);
+        } catch (error) {
+          place.release(error instanceof OutsideError ? error : undefined);
+          const isOver = deadline.signal.aborted || !(error instanceof OutsideError);
+          if (isOver || error.code === 'bad_task') throw error;
+          // Where it was the last, the next `take` says what all of them are at.
+        }
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.playing].map((session) => session.discard()));
+  }
+
+  private async openAt(
+    place: ServerPlace,
+    reset: Record<string, unknown>,
+    seed: number,
+    signal: AbortSignal,
+  ): Promise<EnvironmentSession> {
+    const { server } = place;
+    const format = await this.formatOf(server, signal);
+    const remote = await this.remoteAt(server, signal);
+    try {
+      const first = await remote.reset(seed, reset, signal);
+      const held: ServerPlace = {
+        server,
+        release: (failure) => {
+          this.playing.delete(session);
+          place.release(failure);
+        },
+      };
+      const { picture, text } = this.options;
+      const session = await OpenEnvSession.of(first, {
+        remote,
+        place: held,
+        format,
+        frame: { picture, text },
+      });
+      this.playing.add(session);
+      return session;
+    } catch (error) {
+      await remote.close(AbortSignal.timeout(DEADLINES.outsideLeave.ms)).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  private async remoteAt(server: OutsideServer, signal: AbortSignal): Promise<RemoteEnvironment> {
+    switch (this.options.transport) {
+      case 'websocket':
+        return SocketEnvironment.open(server, soon(signal));
+      case 'http':
+        return new HttpEnvironment(server);
+      case 'mcp':
+        return new McpEnvironment(server, this.options.first_call);
+    }
+  }
+
+  /** How actions are written for a server: asked once, which also says whether it is there. */
+  private async formatOf(server: OutsideServer, signal: AbortSignal): Promise<ActionFormat> {
+    const { actions, templates, transport } = this.options;
+    const health = recordOf(await server.getJson('/health', { signal: soon(signal) }), server.address);
+    if (health.status !== 'healthy') {
+      throw new OutsideError('crashed', `${server.address} says of its health: "${String(health.status)}"`);
+    }
+    const known = this.formats.get(server);
+    if (known !== undefined) return known;
+    const format =
+      actions === 'templates' || (actions === 'auto' && templates !== undefined)
+        ? templateFormat(templates ?? {})
+        : await this.namedFormat(server, signal);
+    this.formats.set(server, transport === 'mcp' && format === ownFormat ? ownTools : format);
+    return this.formats.get(server)!;
+  }
+
+  private async namedFormat(server: OutsideServer, signal: AbortSignal): Promise<ActionFormat> {
+    const { actions } = this.options;
+    if (actions === 'browsergym') return browserGymFormat;
+    if (actions === 'ui-rl') return ownFormat;
+    const schema = recordOf(await server.getJson('/schema', { signal: soon(signal) }), server.address);
+    const properties = isRecord(schema.action) ? schema.action.properties : undefined;
+    if (isRecord(properties) && 'action_str' in properties) return browserGymFormat;
+    if (isRecord(properties) && 'action' in properties) return ownFormat;
+    const names = isRecord(properties) ? Object.keys(properties).join(', ') : 'nothing';
+    throw new OutsideError(
+      'bad_task',
+      `${server.address} takes actions of ${names}: say in the run file what is sent for an action, environment.kind.templates`,
+    );
+  }
+}
+
+/** This project's own server has a tool for each action. */
+const ownTools: ActionFormat = ({ action: name, ...given }) => [{ name, arguments: given }];
+
+function soon(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(DEADLINES.outsideReady.ms)]);
+}
+
+/** What a task gives to the reset, besides the seed. @throws OutsideError */
+function resetOf({ environment }: Task): Record<string, unknown> {
+  const { reset = {}, ...unknown } = environment?.options ?? {};
+  const [key] = Object.keys(unknown);
+  if (key !== undefined) {
+    throw new OutsideError(
+      'bad_task',
+      `environment openenv has no option "${key}" for a task: there is reset`,
+    );
+  }
+  if (isRecord(reset) && !('seed' in reset)) return reset;
+  throw new OutsideError('bad_task', 'reset of a task is an object without "seed", which the rollout has');
+}

@@ -1,0 +1,34 @@
+import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
+import { OpenEnvEnvironment, VARIABLES } from './environment';
+import { OpenEnvOptions } from './options';
+
+/** Environments of OpenEnv servers. See `README.md` beside `src`. */
+const openEnv: EnvironmentComponent<OpenEnvOptions> = {
+  kind: 'environment',
+  name: 'openenv',
+  description: 'Environments of OpenEnv servers, over WebSocket, HTTP or MCP.',
+  environment: {
+    [VARIABLES.servers]:
+      'addresses of OpenEnv servers, separated by commas: where it is set, run files may name no others, and may leave them out',
+    [VARIABLES.keys]:
+      'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
+  },
+  options: OpenEnvOptions,
+  conflicts: ({ actions, templates, transport, first_call: firstCall }) => [
+    ...(actions === 'templates' && templates === undefined
+      ? ['environment openenv: actions: templates needs templates']
+      : []),
+    ...(templates !== undefined && actions !== 'templates' && actions !== 'auto'
+      ? [`environment openenv: templates go with actions: templates, not ${actions}`]
+      : []),
+    ...(firstCall !== undefined && transport !== 'mcp'
+      ? ['environment openenv: first_call needs transport: mcp']
+      : []),
+    ...(transport === 'mcp' && actions === 'browsergym'
+      ? ['environment openenv: transport: mcp calls tools, so that actions: browsergym has no meaning there']
+      : []),
+  ],
+  create: (options, context) => Promise.resolve(new OpenEnvEnvironment(options, context)),
+};
+
+export default openEnv;

@@ -1,0 +1,263 @@
+import { PluginError, Sessions, type Reply, type Task } from '@ui-rl/plugin-kit';
+import { eventually } from '@ui-rl/testkit';
+import sharp from 'sharp';
+import { FakeOpenEnv, pixels, type Fault } from '../test/server';
+import openEnv from './index';
+import { OpenEnvOptions } from './options';
+
+const TIMES = { leaseMs: 60_000, deadlineMs: 1_500 };
+
+let one: FakeOpenEnv;
+let other: FakeOpenEnv;
+let usual: Pick<FakeOpenEnv, 'action' | 'observe'>;
+const running: Sessions[] = [];
+const log: string[] = [];
+
+beforeAll(async () => {
+  [one, other] = await Promise.all([FakeOpenEnv.start(), FakeOpenEnv.start()]);
+  usual = { action: one.action, observe: one.observe };
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((sessions) => sessions.close()));
+  for (const server of [one, other]) {
+    Object.assign(server, usual, { faults: {} });
+    server.actions.length = 0;
+    server.resets.length = 0;
+  }
+  log.length = 0;
+});
+afterAll(() => Promise.all([one, other].map((server) => server.stop())));
+
+async function environment(
+  options: Partial<OpenEnvOptions> = {},
+  variables: Record<string, string> = {},
+): Promise<Sessions> {
+  const made = await openEnv.create(
+    Object.assign(new OpenEnvOptions(), { servers: [one.url], max_answer_mb: 1, ...options }),
+    {
+      pages: {},
+      maxSessions: 8,
+      programs: {},
+      variables,
+      log: (level, message) => void log.push(`${level} ${message}`),
+    },
+  );
+  const sessions = new Sessions(made, { maxSessions: 8 });
+  running.push(sessions);
+  return sessions;
+}
+
+function open(sessions: Sessions, options: Record<string, unknown> = {}) {
+  const task: Task = { description: 'play', environment: { kind: 'openenv', options } };
+  return sessions.open({ task, seed: 5, ...TIMES });
+}
+
+let steps = 0;
+function step(sessions: Sessions, sessionId: string, action: object) {
+  return sessions.step({ sessionId, stepId: `step-${steps++}`, action, deadlineMs: TIMES.deadlineMs });
+}
+
+function value<T>(reply: Reply<T>): T {
+  if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`);
+  return reply.value;
+}
+
+describe('an episode', () => {
+  it('is played with BrowserGym’s actions, pictures and rewards', async () => {
+    const sessions = await environment();
+    const first = value(await open(sessions, { reset: { task_name: 'click-left' } }));
+    expect(one.resets).toEqual([{ task_name: 'click-left', seed: 5 }]);
+    expect(first).toMatchObject({
+      screenshot: { width: 32, height: 24 },
+      state: { reward: 0, done: false, observation: { goal: 'Click the left half' } },
+    });
+    expect(first.state?.observation).not.toHaveProperty('screenshot');
+    const { data } = await sharp(first.screenshot.png).raw().toBuffer({ resolveWithObject: true });
+    expect([...data.subarray(0, 3)]).toEqual([0, 100, 200]);
+    const { sessionId } = first;
+    const clicked = value(await step(sessions, sessionId, { action: 'click', x: 3, y: 4 }));
+    expect(clicked).toMatchObject({ outcome: 'ok', done: false, state: { reward: 0.5 } });
+    expect(clicked.screenshot.sha256).not.toBe(first.screenshot.sha256);
+    value(await step(sessions, sessionId, { action: 'type', text: `it's "1"\n\\` }));
+    const last = value(await step(sessions, sessionId, { action: 'key', keys: ['ctrl', 'page_down'] }));
+    expect(last).toMatchObject({ done: true, state: { reward: 0.5, done: true } });
+    expect(value(await sessions.closeSession(sessionId)).state).toMatchObject({
+      reward: 0.5,
+      state: { step_count: 3, cum_reward: 0.5 },
+    });
+    expect(one.actions).toEqual([
+      { action_str: 'mouse_click(3, 4)' },
+      { action_str: String.raw`keyboard_type("it's \"1\"\n\\")` },
+      { action_str: 'keyboard_press("Control+PageDown")' },
+    ]);
+    await eventually('the end of the socket', () => one.open === 0);
+  });
+
+  it('does nothing for actions that the format has no word for', async () => {
+    const sessions = await environment();
+    const { sessionId } = value(await open(sessions));
+    for (const action of [
+      { action: 'triple_click', x: 1, y: 1 },
+      { action: 'button', button: 'home' },
+    ]) {
+      expect(value(await step(sessions, sessionId, action))).toMatchObject({
+        outcome: 'unsupported_action',
+        done: false,
+      });
+    }
+    expect(value(await step(sessions, sessionId, { action: 'finish', success: true })).done).toBe(true);
+    expect(one.actions).toEqual([]);
+  });
+
+  it('says so where the environment has refused an action, and where it has failed', async () => {
+    const sessions = await environment();
+    const { sessionId } = value(await open(sessions));
+    one.observe = () => ({ screenshot: null, last_action_error: true, error: 'no such place' });
+    const failed = value(await step(sessions, sessionId, { action: 'click', x: 1, y: 1 }));
+    expect(failed).toMatchObject({ outcome: 'action_failed', screenshot: { width: 32, height: 24 } });
+    one.faults = { step: { type: 'error', data: { code: 'VALIDATION_ERROR', message: 'Invalid message' } } };
+    expect(value(await step(sessions, sessionId, { action: 'click', x: 1, y: 1 })).outcome).toBe(
+      'action_refused',
+    );
+  });
+
+  it('is played in words of its own, on a screen of its text, where there is no picture', async () => {
+    one.action = { type: 'object', properties: { message: {} } };
+    one.observe = (at) => ({ echoed: `<${at}> & "more"` });
+    const sessions = await environment({
+      templates: { type: { message: '$text', note: 'typed: $text' } },
+      text: 'echoed',
+    });
+    const first = value(await open(sessions));
+    expect(first.screenshot).toMatchObject({ width: 640, height: 480 });
+    const typed = value(await step(sessions, first.sessionId, { action: 'type', text: 'hi' }));
+    expect(one.actions).toEqual([{ message: 'hi', note: 'typed: hi' }]);
+    expect(typed.screenshot.sha256).not.toBe(first.screenshot.sha256);
+    const { channels } = await sharp(typed.screenshot.png).stats();
+    expect(channels[0].min).toBeLessThan(100);
+    expect(value(await step(sessions, first.sessionId, { action: 'click', x: 1, y: 1 })).outcome).toBe(
+      'unsupported_action',
+    );
+  });
+
+  it.each([
+    [{ url: 'http://elsewhere' }, /no option "url"/],
+    [{ reset: 'now' }, /an object/],
+    [{ reset: { seed: 1 } }, /without "seed"/],
+  ])('of a task with %j is refused', async (options, message) => {
+    const sessions = await environment();
+    expect(await open(sessions, options)).toMatchObject({
+      ok: false,
+      error: { code: 'bad_task', message: expect.stringMatching(message) as string },
+    });
+  });
+
+  it('is refused where nobody says how actions are written', async () => {
+    one.action = { type: 'object', properties: { move: {} } };
+    expect(await open(await environment())).toMatchObject({
+      ok: false,
+      error: { code: 'bad_task', message: expect.stringContaining('move') as string },
+    });
+  });
+
+  it('is refused over HTTP where the server forgets it between requests', async () => {
+    expect(await open(await environment({ transport: 'http' }))).toMatchObject({
+      ok: false,
+      error: { code: 'bad_task', message: expect.stringContaining('transport: websocket') as string },
+    });
+  });
+});
+
+describe('a server that fails', () => {
+  const cases: [string, Fault, string, RegExp][] = [
+    ['dies', 'dies', 'crashed', /closed/],
+    ['hangs', 'hangs', 'deadline', /in time|did not answer/],
+    ['answers nonsense', 'nonsense', 'crashed', /expected \{observation/],
+    ['answers no JSON', 'no JSON', 'crashed', /no JSON/],
+    ['answers too much', 'large', 'crashed', /payload/i],
+    ['answers another question', { type: 'state', data: {} }, 'crashed', /expected "observation"/],
+    [
+      'says so',
+      { type: 'error', data: { code: 'EXECUTION_ERROR', message: 'no\u0007pe' } },
+      'crashed',
+      /EXECUTION_ERROR: no pe/,
+    ],
+    [
+      'shows no rectangle',
+      {
+        type: 'observation',
+        data: { observation: { screenshot: [[[1, 2, 3]], []] }, reward: 0, done: false },
+      },
+      'crashed',
+      /no rectangle/,
+    ],
+    [
+      'shows more than pixels have',
+      {
+        type: 'observation',
+        data: { observation: { screenshot: pixels(1, 1, [256, 0, 0]) }, reward: 0, done: false },
+      },
+      'crashed',
+      /0 to 255/,
+    ],
+    [
+      'pays no number',
+      { type: 'observation', data: { observation: {}, reward: 'much', done: false } },
+      'crashed',
+      /expected \{observation/,
+    ],
+  ];
+  it.each(cases)(
+    'in the middle (%s) ends the episode, which is not played on, and is set aside',
+    async (_, fault, code, message) => {
+      const sessions = await environment({ servers: [one.url, other.url] });
+      const { sessionId } = value(await open(sessions));
+      const [failing, standing] = one.resets.length > 0 ? [one, other] : [other, one];
+      failing.faults = { step: fault };
+      expect(await step(sessions, sessionId, { action: 'click', x: 1, y: 1 })).toMatchObject({
+        ok: false,
+        error: { code, message: expect.stringMatching(message) as string },
+      });
+      expect(failing.actions).toHaveLength(1);
+      failing.resets.length = 0;
+      value(await open(sessions));
+      expect([failing.resets.length, standing.resets.length]).toEqual([0, 1]);
+      expect(await open(sessions)).toMatchObject({ ok: false, error: { code: 'capacity' } });
+      expect(log.join()).toContain(`${failing.url} is set aside`);
+      await eventually('the end of the socket', () => failing.open === 0);
+    },
+  );
+
+  it('before the first frame is passed over', async () => {
+    one.faults = { '/health': 'dies' };
+    const sessions = await environment({ servers: [one.url, other.url] });
+    const task: Task = { description: 'play', environment: { kind: 'openenv', options: {} } };
+    value(await sessions.open({ task, seed: 5, leaseMs: 60_000, deadlineMs: 10_000 }));
+    expect([one.resets.length, other.resets.length]).toEqual([0, 1]);
+  });
+
+  it('is not set aside where it only has no room', async () => {
+    one.faults = { reset: { type: 'error', data: { code: 'CAPACITY_REACHED', message: 'full' } } };
+    const sessions = await environment();
+    expect(await open(sessions)).toMatchObject({ ok: false, error: { code: 'capacity' } });
+    one.faults = {};
+    value(await open(sessions));
+  });
+});
+
+describe('servers', () => {
+  it('are the machine’s to allow, and to name where the run does not', async () => {
+    const variables = { OPENENV_SERVERS: one.url };
+    await expect(environment({ servers: [other.url] }, variables)).rejects.toThrow(/OPENENV_SERVERS/);
+    await expect(environment({ servers: [] })).rejects.toThrow(PluginError);
+    value(await open(await environment({ servers: [] }, variables)));
+  });
+
+  it('at addresses of the link are refused', async () => {
+    const sessions = await environment({ servers: ['http://169.254.169.254'] });
+    expect(await open(sessions)).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining('no run may name') as string },
+    });
+  });
+});

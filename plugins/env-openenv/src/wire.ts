@@ -1,0 +1,92 @@
+import { lookupBeyondLink, OutsideError, refuseLink, type OutsideServer } from '@ui-rl/plugin-kit';
+import { WebSocket, type RawData } from 'ws';
+
+/** A WebSocket at which every question has one answer, which is waited for before the next. */
+export class Wire {
+  private readonly inbox: string[] = [];
+  private failure: OutsideError | undefined;
+  private wake: () => void = () => {};
+
+  private constructor(
+    private readonly socket: WebSocket,
+    readonly address: string,
+  ) {
+    socket.on('message', (data: RawData) => {
+      this.inbox.push(textOf(data));
+      this.wake();
+    });
+    socket.on('error', (cause) => this.end(cause.message, cause));
+    socket.on('close', (code, reason) =>
+      this.end(`it was closed (${code} ${reason.toString()})`.replace(' )', ')')),
+    );
+  }
+
+  /** @throws OutsideError */
+  static async open({ connection }: OutsideServer, path: string, signal: AbortSignal): Promise<Wire> {
+    const { address, key, isTrusted, maxBytes } = connection;
+    refuseLink(new URL(address), connection);
+    const url = address.replace(/^http/, 'ws') + path;
+    const socket = new WebSocket(url, {
+      maxPayload: maxBytes,
+      perMessageDeflate: false,
+      followRedirects: false,
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      ...(isTrusted ? {} : { lookup: lookupBeyondLink }),
+    });
+    const wire = new Wire(socket, url);
+    socket.on('open', () => wire.wake());
+    await wire.until(() => socket.readyState === WebSocket.OPEN, signal);
+    return wire;
+  }
+
+  /** Sends a message once, and gives what comes next. @throws OutsideError */
+  async ask(message: object, signal: AbortSignal): Promise<string> {
+    if (this.failure !== undefined && this.inbox.length === 0) throw this.failure;
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+    await this.until(() => this.inbox.length > 0, signal);
+    return this.inbox.shift()!;
+  }
+
+  /** Says goodbye, as far as anybody listens. */
+  close(goodbye: object): void {
+    if (this.socket.readyState === WebSocket.OPEN) {
+      this.socket.send(JSON.stringify(goodbye));
+      this.socket.close(1000);
+    }
+    // Who does not answer that is cut off; the timer keeps no process alive.
+    setTimeout(() => this.socket.terminate(), 2_000).unref();
+  }
+
+  private async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
+    const wake = () => this.wake();
+    signal.addEventListener('abort', wake, { once: true });
+    try {
+      while (!isSo()) {
+        if (this.failure !== undefined) throw this.failure;
+        if (signal.aborted) {
+          this.socket.terminate();
+          throw new OutsideError('deadline', `${this.address} gave no answer in time`);
+        }
+        await new Promise<void>((resolve) => {
+          this.wake = resolve;
+        });
+      }
+    } finally {
+      signal.removeEventListener('abort', wake);
+    }
+  }
+
+  private end(why: string, cause?: Error): void {
+    this.failure ??= new OutsideError(
+      'crashed',
+      `${this.address}: ${why}`,
+      cause === undefined ? {} : { cause },
+    );
+    this.wake();
+  }
+}
+
+function textOf(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString();
+  return (data instanceof ArrayBuffer ? Buffer.from(data) : data).toString();
+}

@@ -1,0 +1,94 @@
+import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ApiError, checkAccess, type Access } from '@ui-rl/openai-api';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { ServedEpisodes } from './episodes';
+import { RPC, rpcError } from './json-rpc';
+import { OpenEnvSocket, RpcSocket, wsError } from './socket';
+
+/** The server ends; it has no more room; as RFC 6455 numbers it. */
+const CLOSED = { goingAway: 1001, tryAgain: 1013 } as const;
+/** Sockets that may wait to be told that there is no room, and so on, beside those that play. */
+const SPARE = 8;
+
+/** The WebSockets of `/ws` and `/mcp`. */
+export class EnvironmentSockets {
+  private readonly server: WebSocketServer;
+  private playing = 0;
+
+  constructor(
+    private readonly episodes: ServedEpisodes,
+    private readonly access: Access,
+    maxPayload: number,
+  ) {
+    this.server = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
+  }
+
+  attach(http: Server): void {
+    http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', () => socket.destroy());
+      try {
+        this.upgrade(request, socket, head);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        refuse(socket, error);
+      }
+    });
+  }
+
+  close(): void {
+    for (const client of this.server.clients) {
+      client.close(CLOSED.goingAway, 'the server ends');
+      setTimeout(() => client.terminate(), 500).unref();
+    }
+    this.server.close();
+  }
+
+  private upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    checkAccess(request, this.access);
+    const [path] = (request.url ?? '').split('?');
+    if (path !== '/ws' && path !== '/mcp') {
+      throw new ApiError(404, `no WebSockets at ${path.slice(0, 100)}: there are /ws and /mcp`);
+    }
+    const { maxSessions } = this.episodes.world;
+    if (this.server.clients.size >= maxSessions + SPARE) throw new ApiError(503, 'too many WebSockets');
+    this.server.handleUpgrade(request, socket, head, (client) => {
+      if (this.playing >= maxSessions) sendFull(client, path, this.playing, maxSessions);
+      else this.serve(client, path);
+    });
+  }
+
+  private serve(client: WebSocket, path: string): void {
+    this.playing += 1;
+    client.on('close', () => {
+      this.playing -= 1;
+    });
+    const served =
+      path === '/ws' ? new OpenEnvSocket(client, this.episodes) : new RpcSocket(client, this.episodes);
+    served.listen();
+  }
+}
+
+function sendFull(client: WebSocket, path: string, active: number, max: number): void {
+  const message = `Server at capacity: ${active}/${max} sessions active. Cannot accept new connections.`;
+  const counts = { active_sessions: active, max_sessions: max };
+  const told =
+    path === '/ws'
+      ? wsError('CAPACITY_REACHED', message, counts)
+      : rpcError(null, RPC.server, message, counts);
+  client.on('error', () => client.terminate());
+  client.send(JSON.stringify(told));
+  client.close(CLOSED.tryAgain);
+}
+
+function refuse(socket: Duplex, { status, message }: ApiError): void {
+  const text = JSON.stringify({ detail: message });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ];
+  socket.once('finish', () => socket.destroy());
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}

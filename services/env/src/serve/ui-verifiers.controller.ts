@@ -1,0 +1,85 @@
+import { Controller, Delete, Get, Header, Inject, Param, Query, StreamableFile } from '@nestjs/common';
+import { isRecord, verify } from '@ui-rl/plugin-kit';
+import type { ServedEpisode } from './episode';
+import { ServedEpisodes } from './episodes';
+import { actionOf, delayOf, type ActQuery } from './ui-verifiers-action';
+import { readWish, type Wish } from './wish';
+
+/** The session of the server itself. */
+const ONLY = '(ui-verifiers)';
+
+/**
+ * The API of ui-verifiers servers: one session at the root, others below `/proxy/{session}`. A session begins when it is asked for first (`seed`
+ * and `task_id` of that question choose what is played), and ends when it is deleted or was idle for too long.
+ */
+@Controller()
+export class UiVerifiersController {
+  constructor(@Inject(ServedEpisodes) private readonly episodes: ServedEpisodes) {}
+
+  /** Whether it is there, and since when its session is. */
+  @Get(['/', 'proxy/:session'])
+  @Header('Content-Type', 'text/plain; charset=utf-8')
+  async greet(@Param('session') session: string | undefined, @Query() query: ActQuery): Promise<string> {
+    const { startedAt, task } = await this.session(session, query, true);
+    const seconds = ((Date.now() - startedAt.getTime()) / 1000).toFixed(1);
+    return [
+      'UI Verifiers Session Server',
+      `Session Type: ${task.id}`,
+      `Start time: ${startedAt.toISOString()}`,
+      `Duration: ${seconds} s`,
+      '',
+    ].join('\n');
+  }
+
+  /** Carries an action out and shows the screen `delay` seconds later: PNG. */
+  @Get(['act', 'proxy/:session/act'])
+  @Header('Content-Type', 'image/png')
+  async act(
+    @Param('session') session: string | undefined,
+    @Query() query: ActQuery,
+  ): Promise<StreamableFile> {
+    const action = actionOf(query);
+    const delay = delayOf(query);
+    const episode = await this.session(session, query);
+    if (action === null) return new StreamableFile((await episode.look(0)).png);
+    await episode.act(action);
+    const { png } = delay > 0 ? await episode.look(delay) : episode.screenshot;
+    return new StreamableFile(png);
+  }
+
+  /**
+   * What was submitted: `submitted_row_indices` and `num_incorrect_submissions` of the environment's state. A task whose state has
+   * neither is one row, which counts as submitted while its checks hold.
+   */
+  @Get(['progress', 'proxy/:session/progress'])
+  async progress(@Param('session') session: string | undefined, @Query() query: ActQuery): Promise<object> {
+    const episode = await this.session(session, query);
+    const state = await episode.state();
+    if (isRecord(state) && Array.isArray(state.submitted_row_indices)) {
+      const { submitted_row_indices: rows, num_incorrect_submissions: incorrect = 0 } = state;
+      return { submitted_row_indices: rows, num_incorrect_submissions: incorrect };
+    }
+    const isDone = verify(episode.task.checks, state) === true;
+    return { submitted_row_indices: isDone ? [0] : [], num_incorrect_submissions: 0 };
+  }
+
+  /** Ends a session; the next question begins another one. */
+  @Delete(['/', 'proxy/:session'])
+  async end(@Param('session') session: string | undefined): Promise<object> {
+    return { deleted: await this.episodes.end(idOf(session)) };
+  }
+
+  /** @param anew whether one that has failed makes way for another: a caller who is told when it began will know */
+  private session(session: string | undefined, query: ActQuery, anew = false): Promise<ServedEpisode> {
+    return this.episodes.orBegin(idOf(session), wishOf(query), anew);
+  }
+}
+
+function idOf(session: string | undefined): string {
+  return session === undefined ? ONLY : `proxy/${session}`;
+}
+
+/** Queries are texts; a session that names no seed has that of the first task. */
+function wishOf({ seed = '0', task_id: taskId }: ActQuery): Wish {
+  return readWish({ seed: Number(seed), task_id: taskId });
+}

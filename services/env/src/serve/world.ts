@@ -1,0 +1,74 @@
+import { Logger } from '@nestjs/common';
+import { planEpisodes, type PlannedEpisodes } from '@ui-rl/episode';
+import {
+  loadTasks,
+  PluginError,
+  type ComponentRegistry,
+  type LoadedTask,
+  type Log,
+  type Sessions,
+} from '@ui-rl/plugin-kit';
+import { readRunFile, type RunFile } from '@ui-rl/settings';
+import type { RunEnvironments } from '../run-environments';
+import { ServeError } from './serve-error';
+
+/** No run can be called so. */
+const SERVED = '(served)';
+/** A run file of which only the tasks and what they are played in count. */
+const ASSUMED = { 'model.name': 'small', 'training.max_steps': 1 };
+const DEMO = { tasks: { source_type: 'demo_training' } };
+
+/** What is served: tasks, the environments they are played in, and who judges. */
+export class ServedWorld {
+  private constructor(
+    readonly run: RunFile,
+    readonly tasks: readonly LoadedTask[],
+    private readonly planned: PlannedEpisodes,
+    private readonly environments: RunEnvironments,
+  ) {}
+
+  /** Starts the environments. @throws SettingsError, PluginError and what an environment throws */
+  static async open(
+    file: string | undefined,
+    components: ComponentRegistry,
+    environments: RunEnvironments,
+  ): Promise<ServedWorld> {
+    const source = file === undefined ? { options: DEMO } : { file };
+    const run = readRunFile({ ...source, assumed: ASSUMED }, components);
+    const tasks = await loadTasks(components, run.tasks, log);
+    if (tasks.length === 0)
+      throw new PluginError('option', `${file ?? 'the demo tasks'}: there is no task to serve`);
+    const planned = await planEpisodes(run, components, log);
+    try {
+      await environments.start(SERVED, run.environment);
+      return new ServedWorld(run, tasks, planned, environments);
+    } catch (error) {
+      await planned.close();
+      throw error;
+    }
+  }
+
+  get plan(): PlannedEpisodes['plan'] {
+    return this.planned.plan;
+  }
+
+  get maxSessions(): number {
+    return this.run.environment.max_sessions;
+  }
+
+  /** Those of the environment that a task is played in. @throws ServeError */
+  sessionsOf({ environment }: LoadedTask): Sessions {
+    const kind = environment?.kind ?? this.run.environment.kind.name;
+    const sessions = this.environments.of(SERVED, kind);
+    if (sessions !== undefined) return sessions;
+    throw new ServeError('failed', `the task is played in ${kind}, which this service does not offer`);
+  }
+
+  async close(): Promise<void> {
+    await this.environments.release(SERVED);
+    await this.planned.close();
+  }
+}
+
+const logger = new Logger('env:served');
+const log: Log = (level, message) => logger[level === 'info' ? 'log' : level](message);
