@@ -14,9 +14,8 @@ import {
   readSafetensorsHeader,
   Tokenizer,
 } from '@ui-rl/models';
-import { loadComponents, PluginError, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { loadComponents, loadTasks, PluginError, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { parseRunFile, readRunFile, SettingsError } from '@ui-rl/settings';
-import { readTasks } from '../../plugins/task-source-file/src/read-tasks';
 import type { Target } from './target';
 
 const root = join(__dirname, '../..');
@@ -134,7 +133,7 @@ function answersOf(dialect: Dialect): string[] {
 }
 
 const texts: Target[] = [
-  ...['tasks.jsonl', 'tasks.yaml'].map((name): Target => ({
+  ...['tasks.jsonl', 'tasks.yaml', 'tasks.csv', 'tasks.txt'].map((name): Target => ({
     name: `file/${name}`,
     input: (mutator) => {
       const value = mutator.value([TASKS]);
@@ -143,7 +142,8 @@ const texts: Target[] = [
         Buffer.from(name.endsWith('l') && !name.endsWith('yaml') ? lines : (JSON.stringify(value) ?? '')),
       ]);
     },
-    feed: async (input) => (await readTasks(asFile(name, input))).length > 0,
+    feed: async (input) =>
+      (await loadTasks(await registry(), [{ source_type: 'file', path: asFile(name, input) }])).length > 0,
     isRefusal: (error) => error instanceof PluginError,
   })),
   {

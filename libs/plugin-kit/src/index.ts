@@ -41,8 +41,13 @@ export {
 } from './sessions';
 export { startThread } from './threads/start-thread';
 export { callPlugin } from './call-plugin';
-export { readTask } from './read-task';
+export { readTask } from './tasks/read-task';
 export { readYaml } from './read-yaml';
-export { loadTasks, type LoadedTask } from './tasks';
+export { readTaskChoice, TaskChoiceOptions } from './tasks/choice-options';
+export { refuseSharedGoals } from './tasks/goals';
+export { refuseUnjudged } from './tasks/judged';
+export { loadTasks, openTasks } from './tasks/load-tasks';
+export { TaskEntries, TaskDefaults } from './tasks/task-entries';
+export type { LoadedTask, TaskList, TaskPart } from './tasks/task-list';
 export { compare, hasFields, valueAt, verify } from './verify';
 export * from './android';

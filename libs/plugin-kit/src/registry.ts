@@ -10,8 +10,10 @@ import type {
   ComponentsByKind,
   EnvironmentContext,
   PageOfMachine,
+  TaskSourceChoice,
 } from './kinds';
 import { didYouMean } from './nearest';
+import { readTaskChoice, withChoiceOptions, type TaskChoiceOptions } from './tasks/choice-options';
 import { choiceKey, completeOptions, type ComponentCatalogue, type OptionsClass } from './options';
 
 export interface LoadedComponent<K extends ComponentKind = ComponentKind> {
@@ -121,9 +123,15 @@ export class ComponentRegistry implements ComponentCatalogue {
   optionsOf(component: Component): OptionsClass {
     const known = this.optionClasses.get(component);
     if (known !== undefined) return known;
-    const type = optionsClassOf(component);
+    const own = optionsClassOf(component);
+    const type = component.kind === 'task-source' ? withChoiceOptions(own) : own;
     this.optionClasses.set(component, type);
     return type;
+  }
+
+  /** Which tasks of a source a run file takes, by the options that all sources have. Throws as `get` does. */
+  taskChoice(choice: TaskSourceChoice): TaskChoiceOptions {
+    return readTaskChoice(optionsClassOf(this.get('task-source', choice.source_type)), choice);
   }
 
   optionsClass(kind: ComponentKind, name: string): OptionsClass {

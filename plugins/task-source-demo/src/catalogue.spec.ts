@@ -134,14 +134,13 @@ describe('the sources', () => {
     expect(await draw(1)).not.toEqual(await draw(2));
   });
 
-  it('takes ids and sentences', async () => {
+  it('takes ids, and all', async () => {
     const byId = await load({
       source_type: 'ids',
       task_ids: ['eval_01_open_store', 'train_02_enable_wifi'],
     });
     expect(byId.map(({ id }) => id)).toEqual(['eval_01_open_store', 'train_02_enable_wifi']);
-    const custom = await load({ source_type: 'custom', custom_tasks: ['Enable Wi-Fi', 'Play Moon'] });
-    expect(custom.map(({ description }) => description)).toEqual(['Turn on Wi-Fi', 'Play Moon']);
+    expect(await load({ source_type: 'demo_all' })).toEqual([...trainingTasks, ...evaluationTasks]);
   });
 
   it.each([
@@ -151,10 +150,9 @@ describe('the sources', () => {
     [{ source_type: 'demo_eval', seed: 'x' }, /seed is "x"/],
     [{ source_type: 'ids' }, /task_ids is missing, expected a list/],
     [{ source_type: 'ids', task_ids: ['train_99'] }, /task_ids is "train_99"/],
-    [{ source_type: 'custom', custom_tasks: ['Bake a cake'] }, /custom_tasks is "Bake a cake"/],
     [
       { source_type: 'demo' },
-      /no task-source is named "demo" \(known: custom, demo_eval, demo_training, ids\)/,
+      /no task-source is named "demo" \(known: demo_all, demo_eval, demo_training, ids\)/,
     ],
   ])('refuses %j', async (config, message) => {
     await expect(load(config)).rejects.toThrow(message);

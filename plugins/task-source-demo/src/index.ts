@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Action, Task, TaskSourceComponent } from '@ui-rl/plugin-kit';
 import { evaluationTasks, goals, PAGE, resolve, startingFrom, trainingTasks, VIEWPORT } from './catalogue';
-import { CustomOptions, DemoOptions, IdsOptions } from './options';
+import { IdsOptions } from './options';
 import { nextAction, type Observation } from './oracle';
 import { KINDS, sceneText, vocabulary } from './scene';
-import { customTasks, filtered, tasksByIds } from './sources';
+import { tasksByIds } from './sources';
 
 /** The page lies beside the sources; compiled code finds it from `dist/plugins/task-source-demo/src`. */
 function pageFolder(): string {
@@ -26,22 +26,27 @@ const shared = {
   oracle: (task: Task, state: unknown): Action => nextAction(task, state as Observation),
 };
 
-const training: TaskSourceComponent<DemoOptions> = {
+const training: TaskSourceComponent = {
   ...shared,
   name: 'demo_training',
   description: 'Training goals on a simulated phone.',
-  options: DemoOptions,
   pages: { [PAGE]: pageFolder() },
   pretraining,
-  create: (options) => ({ load: () => filtered(trainingTasks, options) }),
+  create: () => ({ load: () => [...trainingTasks] }),
 };
 
-const evaluation: TaskSourceComponent<DemoOptions> = {
+const evaluation: TaskSourceComponent = {
   ...shared,
   name: 'demo_eval',
   description: 'Goals on the same phone that are never trained on nor demonstrated.',
-  options: DemoOptions,
-  create: (options) => ({ load: () => filtered(evaluationTasks, options) }),
+  create: () => ({ load: () => [...evaluationTasks] }),
+};
+
+const all: TaskSourceComponent = {
+  ...shared,
+  name: 'demo_all',
+  description: 'All goals on that phone, those for training and those for evaluation.',
+  create: () => ({ load: () => [...trainingTasks, ...evaluationTasks] }),
 };
 
 const ids: TaskSourceComponent<IdsOptions> = {
@@ -49,19 +54,11 @@ const ids: TaskSourceComponent<IdsOptions> = {
   name: 'ids',
   description: 'Demo tasks by their ids.',
   options: IdsOptions,
-  create: (options) => ({ load: () => filtered(tasksByIds(options), options) }),
-};
-
-const custom: TaskSourceComponent<CustomOptions> = {
-  ...shared,
-  name: 'custom',
-  description: 'Demo tasks by their goals in words.',
-  options: CustomOptions,
-  create: (options) => ({ load: () => filtered(customTasks(options), options) }),
+  create: (options) => ({ load: () => tasksByIds(options) }),
 };
 
 /** The demo tasks: a simulated phone and goals on it. */
-export const components = [training, evaluation, ids, custom];
+export const components = [training, evaluation, all, ids];
 
 export { evaluationTasks, goals, nextAction, resolve, sceneText, startingFrom, trainingTasks, vocabulary };
 export type { GrammarGoal } from './catalogue';

@@ -5,12 +5,30 @@ import type { ComponentBase, Deadline, Log } from './component';
 
 export interface TaskSourceContext {
   log: Log;
+  /** The whole task for a sentence, by whichever source knows one; null where none does. */
+  resolve(sentence: string): Task | null;
 }
 
-/** Tasks for a run. */
+/** Tasks that are read where they are needed, since there may be more of them than memory holds. */
+export interface StoredTasks {
+  /**
+   * All of them, some at a time, in an order that stays the same. Throws a `PluginError` `option` that names what is wrong, and where it
+   * stands.
+   */
+  read(): AsyncIterable<readonly Task[]>;
+  /** The one at a place of that order, which `read` has passed. */
+  at(place: number): Promise<Task>;
+  /** Where that one stands, for people: `tasks.jsonl, line 7`. */
+  where(place: number): string;
+  close(): Promise<void>;
+}
+
+/** Tasks for a run. Which of them are taken, the options say that every source has: category, difficulty, tags, limit … */
 export interface TaskSource {
   /** Tasks with id, environment and checks. Throws a `PluginError` `option` that names what is wrong. */
   load(deadline: Deadline): Promise<Task[]> | Task[];
+  /** The same, in place of `load`, where there may be many. */
+  open?(deadline: Deadline): Promise<StoredTasks>;
 }
 
 /** A task source as a run file chooses it, with its options. */

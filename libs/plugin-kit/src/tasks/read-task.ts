@@ -1,10 +1,10 @@
 import { CHECK_OPERATORS, inheritedKey, Task, TASK_CATEGORIES, TASK_DIFFICULTIES } from '@ui-rl/contracts';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
-import { PluginError } from './errors';
-import { didYouMean } from './nearest';
-import { shapeOf, validatorsOf } from './options/validators';
-import { isRecord, show } from './show';
+import { PluginError } from '../errors';
+import { didYouMean } from '../nearest';
+import { shapeOf, validatorsOf } from '../options/validators';
+import { isRecord, show } from '../show';
 
 /** Names that tasks may be written with, as run files write theirs, → the fields they stand for. */
 const ALIASES: Readonly<Record<string, keyof Task>> = {
@@ -32,6 +32,8 @@ export function readTask(written: unknown, where: string): Task {
 }
 
 function withFieldNames(written: Record<string, unknown>, where: string): Record<string, unknown> {
+  const names = Object.keys(written);
+  if (!names.some((name) => Object.hasOwn(ALIASES, name))) return written;
   const named = Object.entries(written).map(([name, value]): [string, unknown] => {
     const field = Object.hasOwn(ALIASES, name) ? ALIASES[name] : name;
     if (field !== name && Object.hasOwn(written, field)) {

@@ -1,7 +1,7 @@
 import type { Task } from '@ui-rl/contracts';
-import type { TaskSourceComponent } from './kinds';
-import { ComponentRegistry } from './registry';
-import { loadTasks } from './tasks';
+import type { TaskSourceComponent } from '../kinds';
+import { ComponentRegistry } from '../registry';
+import { loadTasks } from './load-tasks';
 
 const task = (id: string | undefined, description: string): Task => ({ id, description });
 

@@ -1,0 +1,77 @@
+import { TASK_CATEGORIES, TASK_DIFFICULTIES } from '@ui-rl/contracts';
+import { IsArray, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Max, Min } from 'class-validator';
+import { Above, Below, describeOptions, Doc, Needs, type OptionsClass } from '../options';
+
+type Decorators = readonly PropertyDecorator[];
+
+/** What every task source has, besides what it says itself of the same name. */
+const OPTIONS: Readonly<Record<keyof TaskChoiceOptions, Decorators>> = {
+  category: [Doc('only tasks of this category'), IsOptional(), IsIn(TASK_CATEGORIES)],
+  difficulty: [Doc('only tasks of this difficulty'), IsOptional(), IsIn(TASK_DIFFICULTIES)],
+  tags: [
+    Doc('only tasks that have one of these tags'),
+    IsOptional(),
+    IsArray(),
+    IsString({ each: true }),
+    IsNotEmpty({ each: true }),
+  ],
+  limit: [Doc('so many tasks at most'), IsOptional(), IsInt(), Min(1)],
+  seed: [Doc('shuffles the tasks; the same seed gives the same order'), IsOptional(), IsInt(), Min(0)],
+  part: [
+    Doc(
+      'train or eval: one side of the tasks, which their goals are divided into; what is on one is never on the other',
+    ),
+    IsOptional(),
+    IsIn(['train', 'eval']),
+  ],
+  eval_share: [
+    Doc('share of the goals that are on the side eval, about; default: 0.1'),
+    IsOptional(),
+    Above(0),
+    Below(1),
+    Needs('part'),
+  ],
+  weight: [
+    Doc(
+      'share of the training groups that are of this source, beside the weights of the others (1, where one of them has one); default: every task alike',
+    ),
+    IsOptional(),
+    Above(0),
+    Max(1e6),
+  ],
+};
+
+/** Which tasks of a source are taken, and how often. */
+export interface TaskChoiceOptions {
+  category?: (typeof TASK_CATEGORIES)[number];
+  difficulty?: (typeof TASK_DIFFICULTIES)[number];
+  tags?: string[];
+  limit?: number;
+  seed?: number;
+  part?: 'train' | 'eval';
+  eval_share?: number;
+  weight?: number;
+}
+
+/** The options of a task source with those that all of them have. */
+export function withChoiceOptions(own: OptionsClass): OptionsClass {
+  class Options extends own {}
+  for (const name of missingIn(own)) {
+    // Applied from the last to the first, as decorators are.
+    for (const decorate of OPTIONS[name].toReversed()) decorate(Options.prototype, name);
+  }
+  return Options;
+}
+
+/** What a run file says of those options; one that the source has itself is the source's business. */
+export function readTaskChoice(
+  own: OptionsClass,
+  choice: Readonly<Record<string, unknown>>,
+): TaskChoiceOptions {
+  return Object.fromEntries(missingIn(own).map((name) => [name, choice[name] ?? undefined]));
+}
+
+function missingIn(own: OptionsClass): (keyof TaskChoiceOptions)[] {
+  const declared = new Set(describeOptions(own).map(({ name }) => name));
+  return (Object.keys(OPTIONS) as (keyof TaskChoiceOptions)[]).filter((name) => !declared.has(name));
+}

@@ -1,0 +1,67 @@
+import type { Task } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
+import { callPlugin } from '../call-plugin';
+import type { Log, StoredTasks, TaskSourceChoice } from '../kinds';
+import type { ComponentRegistry } from '../registry';
+import { OpenTasks } from './open-tasks';
+import type { LoadedTask, TaskList } from './task-list';
+
+/**
+ * The tasks of several sources, in the order they are named; a task that comes in two of them counts once.
+ * Throws `PluginError` for an unknown source, an option it refuses, a task without an id, or two that share one.
+ */
+export async function loadTasks(
+  registry: ComponentRegistry,
+  choices: readonly TaskSourceChoice[],
+  log: Log = () => {},
+): Promise<LoadedTask[]> {
+  const tasks = await openTasks(registry, choices, log);
+  try {
+    const all: LoadedTask[] = [];
+    for (let place = 0; place < tasks.length; place++) all.push(await tasks.at(place));
+    return all;
+  } finally {
+    await tasks.close();
+  }
+}
+
+/** The same, without all of them in memory, where their source can do that. To be closed. */
+export async function openTasks(
+  registry: ComponentRegistry,
+  choices: readonly TaskSourceChoice[],
+  log: Log = () => {},
+): Promise<TaskList> {
+  const list = new OpenTasks();
+  try {
+    for (const choice of choices) {
+      const stored = await open(registry, choice, log);
+      await list.add(stored, choice.source_type, registry.taskChoice(choice));
+    }
+    await list.finish();
+    return list;
+  } catch (error) {
+    await list.close();
+    throw error;
+  }
+}
+
+async function open(registry: ComponentRegistry, choice: TaskSourceChoice, log: Log): Promise<StoredTasks> {
+  const resolve = (sentence: string) => registry.resolveTask(sentence);
+  const source = registry.create('task-source', choice, { log, resolve });
+  return callPlugin(`task source "${choice.source_type}"`, DEADLINES.taskSource.ms, async (deadline) =>
+    source.open === undefined
+      ? inMemory(await source.load(deadline), choice.source_type)
+      : source.open(deadline),
+  );
+}
+
+function inMemory(tasks: readonly Task[], sourceType: string): StoredTasks {
+  return {
+    async *read() {
+      yield tasks;
+    },
+    at: async (place) => tasks[place],
+    where: (place) => `${sourceType}, task ${place + 1}`,
+    close: async () => undefined,
+  };
+}

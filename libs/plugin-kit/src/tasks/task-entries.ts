@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import type { Task } from '@ui-rl/contracts';
+import { IsInt, IsOptional, Min } from 'class-validator';
+import { PluginError } from '../errors';
+import type { TaskSourceContext } from '../kinds';
+import { Doc, Fits } from '../options';
+import { isRecord, show } from '../show';
+import { readTask } from './read-task';
+
+/** What tasks have that do not say it themselves; options of sources whose tasks somebody wrote. */
+export class TaskDefaults {
+  @Doc('what tasks are played in that name no environment: {kind, options}')
+  @IsOptional()
+  @Fits(
+    'an object with kind, the name of an environment, and its options',
+    (value) =>
+      isRecord(value) &&
+      typeof value.kind === 'string' &&
+      (value.options === undefined || isRecord(value.options)) &&
+      Object.keys(value).every((key) => key === 'kind' || key === 'options'),
+    (text) => JSON.parse(text) as unknown,
+  )
+  environment?: { kind: string; options?: Record<string, unknown> };
+
+  @Doc('turns of tasks that do not say how many')
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  max_steps?: number;
+}
+
+/** Names of UI-RL's task lists → what they stand for. */
+const FOREIGN: Readonly<Record<string, string>> = {
+  task_prompt: 'description',
+  max_steps_per_episode: 'maxSteps',
+};
+
+/** Makes tasks of what people write: sentences, and objects with the fields of a task. */
+export class TaskEntries {
+  constructor(
+    private readonly defaults: TaskDefaults,
+    private readonly context: Pick<TaskSourceContext, 'resolve'>,
+  ) {}
+
+  /** @throws PluginError `option` that says where it stands and what is wrong with it */
+  read(entry: unknown, where: string): Task {
+    if (typeof entry === 'string') return this.fromSentence(entry, where);
+    const task = readTask(isRecord(entry) ? withOwnNames(entry) : entry, where);
+    if (task.id === undefined) task.id = idOf(task.description);
+    return this.completed(task);
+  }
+
+  private fromSentence(sentence: string, where: string): Task {
+    const description = sentence.trim();
+    const known = this.context.resolve(description);
+    if (known !== null) return known;
+    if (this.defaults.environment === undefined) {
+      throw new PluginError(
+        'option',
+        `tasks: ${where} is ${show(description)}, which no task source understands, such as "Turn on Bluetooth": name the environment that it is played in ` +
+          '(option environment of the source), or write the whole task',
+      );
+    }
+    return { ...this.completed(readTask({ description }, where)), id: idOf(description) };
+  }
+
+  private completed(task: Task): Task {
+    const { environment, max_steps: maxSteps } = this.defaults;
+    if (environment === undefined && maxSteps === undefined) return task;
+    return {
+      ...(environment === undefined ? {} : { environment: { options: {}, ...environment } }),
+      ...(maxSteps === undefined ? {} : { maxSteps }),
+      ...task,
+    };
+  }
+}
+
+function withOwnNames(entry: Record<string, unknown>): Record<string, unknown> {
+  if (!Object.keys(FOREIGN).some((name) => Object.hasOwn(entry, name))) return entry;
+  return Object.fromEntries(
+    Object.entries(entry).map(([name, value]) => [
+      Object.hasOwn(FOREIGN, name) ? FOREIGN[name] : name,
+      value,
+    ]),
+  );
+}
+
+/** The same for the same words: `open_the_cart`. */
+export function idOf(description: string): string {
+  const words = description
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '');
+  const isWhole = words.length <= 60 && /^[\x20-\x7e]*$/.test(description) && words !== '';
+  if (isWhole) return words;
+  const hash = createHash('sha256').update(description).digest('hex').slice(0, 8);
+  return [words.slice(0, 60), hash].filter((part) => part !== '').join('_');
+}

@@ -1,0 +1,221 @@
+import { parse } from 'csv-parse/sync';
+import { isRecord, PluginError, readYaml, show } from '@ui-rl/plugin-kit';
+
+/** What of a file is one task, and where it lies. */
+export interface RawEntry {
+  /** As it is written: a sentence, or the fields of a task. */
+  value: unknown;
+  /** Bytes in the file; 0 and 0 where the file is held as a whole. */
+  from: number;
+  to: number;
+  /** From 1; of a list the number of the entry. */
+  line: number;
+}
+
+/** How tasks are written in files with one of these endings. */
+export interface Format {
+  endings: readonly string[];
+  /** How messages name an entry: `tasks.jsonl, line 7`. */
+  counted: 'line' | 'task';
+  /** The entries, some at a time, read from the chunks of a file. */
+  read(chunks: AsyncIterable<Buffer>, path: string): AsyncIterable<RawEntry[]>;
+  /** One entry again, of its bytes; absent where the file is held as a whole. */
+  again?(bytes: Buffer, where: string): unknown;
+}
+
+/** A file that is held as a whole may not be larger. */
+const MOST_BYTES = 64 * 2 ** 20;
+/** The longest line of a file, so that one without line ends is not taken in as a whole. */
+const LONGEST_LINE = 2 ** 20;
+
+/** Lines of a file, without holding more than one chunk of it and one line. */
+async function* lines(
+  chunks: AsyncIterable<Buffer>,
+  path: string,
+): AsyncGenerator<{ text: string; from: number; to: number; line: number }[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  let offset = 0;
+  let line = 0;
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const found: { text: string; from: number; to: number; line: number }[] = [];
+    let start = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+      line += 1;
+      found.push({ text: bytes.toString('utf8', start, end), from: offset + start, to: offset + end, line });
+      start = end + 1;
+    }
+    rest = bytes.subarray(start);
+    offset += start;
+    if (rest.length > LONGEST_LINE) {
+      throw new PluginError(
+        'option',
+        `tasks: ${path}, line ${line + 1} is longer than ${LONGEST_LINE} bytes`,
+      );
+    }
+    yield found;
+  }
+  if (rest.length > 0)
+    yield [{ text: rest.toString('utf8'), from: offset, to: offset + rest.length, line: line + 1 }];
+}
+
+/** `{"id": …}` a line; empty lines say nothing. */
+const JSON_LINES: Format = {
+  endings: ['.jsonl', '.ndjson'],
+  counted: 'line',
+  async *read(chunks, path) {
+    for await (const found of lines(chunks, path)) {
+      const entries: RawEntry[] = [];
+      for (const { text, from, to, line } of found) {
+        if (text.trim() === '') continue;
+        entries.push({ value: jsonOf(text, () => `${path}, line ${line}`), from, to, line });
+      }
+      yield entries;
+    }
+  },
+  again: (bytes, where) => jsonOf(bytes.toString('utf8'), () => where),
+};
+
+/** A goal a line, in words; what follows a `#` at the beginning of a line is for people. */
+const TEXT: Format = {
+  endings: ['.txt'],
+  counted: 'line',
+  async *read(chunks, path) {
+    for await (const found of lines(chunks, path)) {
+      yield found.flatMap(({ text, ...place }) => {
+        const value = text.replace(/^\uFEFF/, '').trim();
+        return value === '' || value.startsWith('#') ? [] : [{ ...place, value }];
+      });
+    }
+  },
+  again: (bytes) =>
+    bytes
+      .toString('utf8')
+      .replace(/^\uFEFF/, '')
+      .trim(),
+};
+
+/** A list, of YAML or JSON, or an object with a list called `tasks`. */
+const LIST: Format = {
+  endings: ['.yaml', '.yml', '.json'],
+  counted: 'task',
+  async *read(chunks, path) {
+    yield listOf(yamlOf(await wholly(chunks, path), path), path);
+  },
+};
+
+async function wholly(chunks: AsyncIterable<Buffer>, path: string): Promise<string> {
+  const held: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size > MOST_BYTES) {
+      throw new PluginError(
+        'option',
+        `tasks: ${path} is larger than ${MOST_BYTES / 2 ** 20} MiB, which it is read as a whole to: write it as JSON Lines (.jsonl), which may be of any size`,
+      );
+    }
+  }
+  return Buffer.concat(held).toString('utf8');
+}
+
+function listOf(parsed: unknown, path: string): RawEntry[] {
+  const list = isRecord(parsed) && Array.isArray(parsed.tasks) ? (parsed.tasks as unknown[]) : parsed;
+  if (Array.isArray(list))
+    return list.map((value: unknown, index) => ({ value, from: 0, to: 0, line: index + 1 }));
+  throw new PluginError('option', `tasks: ${path} holds no list of tasks, found ${show(parsed)}`);
+}
+
+/** A table whose first line names the fields. */
+function table(ending: string, delimiter: string): Format {
+  return {
+    endings: [ending],
+    counted: 'line',
+    async *read(chunks, path) {
+      const [head, ...rows] = rowsOf(await wholly(chunks, path), delimiter, path);
+      if (head === undefined) return;
+      const names = head.record.map((name) => name.trim());
+      yield rows.map(({ record, info: { lines: line } }) => ({
+        value: fieldsOf(names, record, `${path}, line ${line}`),
+        from: 0,
+        to: 0,
+        line,
+      }));
+    },
+  };
+}
+
+interface Row {
+  record: string[];
+  info: { lines: number };
+}
+
+function rowsOf(text: string, delimiter: string, path: string): Row[] {
+  try {
+    return parse(text, { delimiter, bom: true, info: true, skip_empty_lines: true }) as unknown as Row[];
+  } catch (cause) {
+    throw new PluginError('option', `tasks: ${path} is no table: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Fields that are texts as they stand; the others are read as JSON, lists also as words separated by semicolons. */
+const TEXTS = [
+  'id',
+  'name',
+  'description',
+  'goalFrom',
+  'goal_from',
+  'source',
+  'category',
+  'difficulty',
+  'task_prompt',
+];
+const LISTS = ['tags', 'prerequisites'];
+
+function fieldsOf(names: readonly string[], row: readonly string[], where: string): Record<string, unknown> {
+  const fields = names.flatMap((name, column): [string, unknown][] => {
+    const text = row[column].trim();
+    return text === '' ? [] : [[name, cellOf(name, text, where)]];
+  });
+  return Object.fromEntries(fields);
+}
+
+function cellOf(name: string, text: string, where: string): unknown {
+  if (TEXTS.includes(name)) return text;
+  if (LISTS.includes(name) && !text.startsWith('[')) return text.split(';').map((part) => part.trim());
+  // A number or an object; what is none of both is refused as a text, by the name of its field.
+  if (!/^[[{\d-]/.test(text)) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new PluginError(
+      'option',
+      `tasks: ${where}: ${name} is ${show(text)}, expected JSON: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}
+
+export const FORMATS: readonly Format[] = [LIST, JSON_LINES, TEXT, table('.csv', ','), table('.tsv', '\t')];
+
+/** The format of a file, by its ending; undefined where it is that of no task file. */
+export function formatOf(path: string): Format | undefined {
+  return FORMATS.find(({ endings }) => endings.some((ending) => path.toLowerCase().endsWith(ending)));
+}
+
+function yamlOf(text: string, where: string): unknown {
+  try {
+    return readYaml(text);
+  } catch (cause) {
+    throw new PluginError('option', `tasks: ${where} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function jsonOf(text: string, where: () => string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new PluginError('option', `tasks: ${where()} is no JSON: ${(cause as Error).message}`, { cause });
+  }
+}
