@@ -112,7 +112,10 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     is: 'asks for episodes, for the tasks of a run and for those that people publish; decides on runs that a host cannot serve',
     publishes: [...SERVICE.publishes, ...rollouts('train', 'eval'), ...events('phase'), BLOBS],
     looksUp: [BLOBS, ...events('phase')],
-    consumes: consuming(STREAMS.tasks, subjects.task(ANY)),
+    consumes: [
+      ...consuming(STREAMS.tasks, subjects.task(ANY)),
+      ...consuming(STREAMS.events, subjects.event(ANY, 'train_step')),
+    ],
     tidies: [STREAMS.tasks, STREAMS.rollouts, STREAMS.trajectories, STREAMS.events],
     answers: [...servingOf('task-loader'), ...unservedBy(...SERVED_BY)],
     asks: [...servingOf(...SERVED_BY), ...unservedBy('task-loader')],

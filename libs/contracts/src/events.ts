@@ -14,6 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { ConfigurationGroup } from './configuration';
+import { GroupResult } from './curriculum';
 import { IsId, IsRunId, IsToken } from './ids';
 import { Count, NumbersByName } from './limits';
 
@@ -100,6 +101,13 @@ export class TrainStepEvent extends EventBase {
   @IsArray()
   @IsString({ each: true })
   rolloutIds: string[];
+
+  /** How each of its groups ended, those that were replaced for want of a signal too. */
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => GroupResult)
+  groups?: GroupResult[];
 
   /** Metric name → value: `optim/loss`, `optim/kl_sample_train_v1`, `env/all/reward/total`, `time/train` … */
   @NumbersByName()

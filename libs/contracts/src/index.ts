@@ -3,6 +3,7 @@ import 'reflect-metadata';
 export * from './access';
 export * from './checks';
 export * from './configuration';
+export * from './curriculum';
 export * from './events';
 export { COMPONENT_NAME } from './ids';
 export { inheritedKey } from './inherited-key';

@@ -141,6 +141,25 @@ export const METRICS: readonly MetricInfo[] = [
     'groups without a signal that others took the place of (algorithm.dynamic_sampling)',
   ),
   metric(
+    'curriculum/tasks_in_band',
+    'tasks',
+    'tasks whose measured success is within the band of rollout.curriculum, when the newest group of the batch was asked for',
+  ),
+  metric('curriculum/tasks_too_hard', 'tasks', 'tasks below it'),
+  metric('curriculum/tasks_too_easy', 'tasks', 'tasks above it'),
+  metric('curriculum/tasks_unmeasured', 'tasks', 'tasks that were not tried often enough to say'),
+  metric('curriculum/tasks_waiting', 'tasks', 'tasks whose prerequisites are not learnt yet'),
+  metric(
+    'curriculum/frac_explored',
+    'share',
+    'groups of the batch whose task is outside of the band, or of another difficulty than the one that is trained now',
+  ),
+  metric(
+    'curriculum/level',
+    '',
+    'difficulty that is trained now: 0 easy, 1 medium, 2 hard (rollout.curriculum.by difficulty)',
+  ),
+  metric(
     'env/all/invalid_share',
     'share',
     'episodes of the run that failed in the infrastructure; above 5 % the run warns (`invalid_share`)',

@@ -1,5 +1,6 @@
 import { Type } from 'class-transformer';
 import { IsDefined, IsIn, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
+import { CurriculumChoice } from './curriculum';
 import { IsId, IsRunId } from './ids';
 import { PURPOSES, type Purpose } from './names';
 import { Task } from './task';
@@ -52,6 +53,12 @@ export class RolloutRequest {
   /** Checkpoint name, or `latest`. */
   @IsString()
   policy: string;
+
+  /** Why a curriculum has chosen its task; absent without one. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => CurriculumChoice)
+  curriculum?: CurriculumChoice;
 
   /** For eval and baseline: the evaluation this rollout belongs to. */
   @IsOptional()

@@ -11,6 +11,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { CurriculumChoice } from './curriculum';
 import { EVALUATION_STAGES, type EvaluationStage } from './events';
 import { Count, NumbersByName } from './limits';
 import { RUN_ID } from './names';
@@ -114,6 +115,24 @@ export class TakenOutTask {
   fromGroup: number;
 }
 
+/** What a curriculum has chosen for a group, before the group is published: the same when it is published again. */
+export class ChosenTask {
+  @Count()
+  group: number;
+
+  /** Its id. */
+  @IsString()
+  task: string;
+
+  /** Where the curriculum goes on in its order. */
+  @Count()
+  cursor: number;
+
+  @ValidateNested()
+  @Type(() => CurriculumChoice)
+  choice: CurriculumChoice;
+}
+
 export class LoaderState {
   @Count()
   groupsReleased: number;
@@ -123,6 +142,12 @@ export class LoaderState {
   @ValidateNested({ each: true })
   @Type(() => TakenOutTask)
   takenOut?: TakenOutTask[];
+
+  /** The last that a curriculum has chosen. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => ChosenTask)
+  chosen?: ChosenTask;
 }
 
 /** One evaluation of one set of goals that is not finished. */

@@ -16,7 +16,7 @@ import {
 import type { SettingsProblem } from './errors';
 import { MAX_OPEN_TRAJECTORIES, openTrajectories } from './open-trajectories';
 import { join } from './option-index';
-import { CriticGroup, RunFile } from './run-file';
+import { CriticGroup, CurriculumGroup, RunFile } from './run-file';
 
 type Refuse = (message: string) => void;
 
@@ -26,6 +26,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   const refuse: Refuse = (message) => problems.push({ category: 'conflict', message });
   checkAlgorithm(run, registry, refuse);
   checkCritic(run, registry, refuse);
+  checkCurriculum(run, refuse);
   checkLength(run, refuse);
   checkBatch(run, refuse);
   checkOpenTrajectories(run, refuse);
@@ -98,6 +99,22 @@ function goesWith(loss: PolicyLossComponent, advantage: AdvantageComponent): boo
   if (loss.trains === 'critic') return false;
   const readsAdvantages = loss.inputs.includes('advantages') || loss.scope === 'pair';
   return readsAdvantages === (advantage.gives !== 'selection');
+}
+
+function checkCurriculum({ rollout: { curriculum } }: RunFile, refuse: Refuse): void {
+  const { by, lowest, highest } = curriculum;
+  if (lowest > highest) {
+    refuse(
+      `rollout.curriculum.lowest is ${lowest}, above rollout.curriculum.highest (${highest}): no task would be trained`,
+    );
+  }
+  const { memory, explore } = new CurriculumGroup();
+  for (const [name, untouched] of Object.entries({ memory, explore })) {
+    if (by !== 'none' || curriculum[name as 'memory'] === untouched) continue;
+    refuse(
+      `rollout.curriculum.${name} would have no effect: it needs rollout.curriculum.by success or difficulty`,
+    );
+  }
 }
 
 function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {

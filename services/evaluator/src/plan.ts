@@ -1,5 +1,12 @@
 import type { RunRecord } from '@ui-rl/contracts';
-import { type ComponentRegistry, loadTasks, type LoadedTask } from '@ui-rl/plugin-kit';
+import {
+  type ComponentRegistry,
+  type LoadedTask,
+  openTasks,
+  Random,
+  refuseSharedGoals,
+  type TaskList,
+} from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
 import type { RunFile } from '@ui-rl/settings';
 
@@ -52,11 +59,30 @@ export async function planRun(record: RunRecord, receiver: RunFileReceiver): Pro
 
 async function loadSets(components: ComponentRegistry, file: RunFile): Promise<GoalSet[]> {
   const sources = { train_goals: file.tasks, eval_goals: file.eval_tasks };
-  const sets = file.evaluation.sets.map(async (name) => ({
-    name,
-    tasks: await loadTasks(components, sources[name]),
-  }));
-  return Promise.all(sets);
+  const opened = new Map<string, TaskList>();
+  try {
+    for (const name of file.evaluation.sets) opened.set(name, await openTasks(components, sources[name]));
+    const [training, evaluation] = [opened.get('train_goals'), opened.get('eval_goals')];
+    if (training !== undefined && evaluation !== undefined) await refuseSharedGoals(training, evaluation);
+    const sets = [...opened].map(async ([name, tasks]) => ({ name, tasks: await sampleOf(tasks, file) }));
+    return await Promise.all(sets);
+  } finally {
+    await Promise.all([...opened.values()].map((tasks) => tasks.close()));
+  }
+}
+
+/** All tasks, or as many as are evaluated at most. */
+function sampleOf(tasks: TaskList, { evaluation, training }: RunFile): Promise<LoadedTask[]> {
+  const places = Array.from({ length: tasks.length }, (_, place) => place);
+  const { max_tasks: most } = evaluation;
+  const kept =
+    most === 0 || places.length <= most
+      ? places
+      : new Random(training.seed)
+          .shuffled(places)
+          .slice(0, most)
+          .toSorted((a, b) => a - b);
+  return Promise.all(kept.map((place) => tasks.at(place)));
 }
 
 function hasChecks({ checks }: LoadedTask): boolean {

@@ -1,16 +1,20 @@
 import { type BusService, FINAL_PHASES } from '@ui-rl/bus';
 import {
+  type ChosenTask,
+  type GroupResult,
   LoaderState,
   type PolicyState,
   runKeys,
   type RunState,
   subjects,
-  type TakenOutTask,
 } from '@ui-rl/contracts';
-import type { LoadedTask } from '@ui-rl/plugin-kit';
 import { groupRollouts } from './groups';
 import type { LoaderPlan } from './plan';
-import { TaskOrder } from './task-order';
+import { type Chosen, chosenBefore, Curriculum } from './curriculum';
+import { orderOf } from './task-order';
+
+/** How long what was announced is ahead of the event that tells its results, at most. */
+const RESULTS_MS = 30_000;
 
 /**
  * Releases training groups, one after the other, as many as the learner requests. A group is published first and counted
@@ -18,7 +22,12 @@ import { TaskOrder } from './task-order';
  * reason a task that the learner takes out is left out from the group after the next one on: that one may be published already.
  */
 export class GroupReleaser {
-  private readonly order: TaskOrder<LoadedTask>;
+  private readonly order: ReturnType<typeof orderOf>;
+  private readonly curriculum: Curriculum | undefined;
+  private version = 0;
+  /** The version whose results were waited for in vain. */
+  private unmeasured = 0;
+  private waiting: NodeJS.Timeout | undefined;
   private phase: RunState['phase'] | null = null;
   private requested = 0;
   private takenOut: readonly string[] = [];
@@ -31,7 +40,10 @@ export class GroupReleaser {
     private readonly bus: BusService,
     private readonly plan: LoaderPlan,
   ) {
-    this.order = new TaskOrder(plan.tasks, plan.seed);
+    const { tasks, seed, curriculum: options } = plan;
+    this.order = orderOf(tasks.parts, seed);
+    this.curriculum =
+      options.by === 'none' ? undefined : new Curriculum({ options, order: this.order, tasks, seed });
   }
 
   /** Follows phase and demand until the run has ended or the signal aborts. */
@@ -48,6 +60,7 @@ export class GroupReleaser {
     const demand = this.follow(runs.watchPolicy(runId, this.signal), (policy: PolicyState) => {
       this.requested = policy.groupsRequested;
       this.takenOut = policy.takenOut ?? [];
+      this.version = policy.version;
     });
     // Neither needs to have changed where the broker comes back without what was released last.
     let unsubscribe: () => void = () => undefined;
@@ -58,8 +71,33 @@ export class GroupReleaser {
       await Promise.race([Promise.all([phases, demand]), returns]);
     } finally {
       unsubscribe();
+      clearTimeout(this.waiting);
       ended.abort();
     }
+  }
+
+  /** Takes in how the groups of a step ended, and releases what had to wait for that. */
+  async learn(step: number, results: readonly GroupResult[]): Promise<void> {
+    await this.curriculum?.learn(step, results);
+    await this.releaseNext();
+  }
+
+  /** Whether the results of the newest step are still to come: what is chosen then depends on them, not on who is faster. */
+  private get mustWait(): boolean {
+    if (this.curriculum === undefined || this.curriculum.step >= this.version) return false;
+    if (this.unmeasured >= this.version) return false;
+    if (this.waiting !== undefined) return true;
+    const { version } = this;
+    this.waiting = setTimeout(() => {
+      this.waiting = undefined;
+      this.unmeasured = version;
+      this.bus.logger.warn(
+        `nothing was heard of step ${version}: its groups do not count for the curriculum`,
+      );
+      void this.releaseNext().catch((error: unknown) => this.bus.logger.error(error));
+    }, RESULTS_MS);
+    this.waiting.unref();
+    return true;
   }
 
   private async follow<T>(
@@ -88,8 +126,14 @@ export class GroupReleaser {
     while (revision !== null && this.phase === 'training' && !this.signal.aborted) {
       const { groupsReleased } = state;
       if (groupsReleased >= this.requested) return;
-      await this.publish(groupsReleased, state.takenOut);
-      state = { groupsReleased: groupsReleased + 1, takenOut: state.takenOut };
+      if (this.curriculum !== undefined && chosenBefore(state.chosen, groupsReleased) === undefined) {
+        if (this.mustWait) return;
+        state = { ...state, chosen: await this.chooseNext(state, this.curriculum) };
+        revision = await this.bus.runsBucket.update(key, state, revision);
+        continue;
+      }
+      await this.publish(state);
+      state = { ...state, groupsReleased: groupsReleased + 1 };
       revision = await this.bus.runsBucket.update(key, state, revision);
       if (revision !== null) this.known = state;
     }
@@ -102,19 +146,36 @@ export class GroupReleaser {
     const known = state.takenOut ?? [];
     const added = this.takenOut.filter((task) => known.every((each) => each.task !== task));
     if (added.length === 0) return state;
-    const { groupsReleased } = state;
-    const fromGroup = groupsReleased + 1;
-    return { groupsReleased, takenOut: [...known, ...added.map((task) => ({ task, fromGroup }))] };
+    const fromGroup = state.groupsReleased + 1;
+    return { ...state, takenOut: [...known, ...added.map((task) => ({ task, fromGroup }))] };
   }
 
-  private async publish(index: number, takenOut: readonly TakenOutTask[] = []): Promise<void> {
-    const left = new Set(takenOut.filter(({ fromGroup }) => fromGroup <= index).map(({ task }) => task));
-    const rollouts = groupRollouts(
-      this.plan,
-      index,
-      this.order.at(index, ({ id }) => left.has(id)),
+  /** What a curriculum wants next; noted before it is published, since it would want something else a step later. */
+  private async chooseNext(state: LoaderState, curriculum: Curriculum): Promise<ChosenTask> {
+    const group = state.groupsReleased;
+    const left = await this.leftOut(state);
+    const { place, cursor, choice }: Chosen = curriculum.choose(group, state.chosen?.cursor ?? 0, (each) =>
+      left.has(each),
     );
-    const subject = subjects.rollout(this.plan.runId, 'train');
+    const { id: task } = await this.plan.tasks.at(place);
+    return { group, task, cursor, choice };
+  }
+
+  private async publish(state: LoaderState): Promise<void> {
+    const { groupsReleased: index } = state;
+    const { tasks, runId } = this.plan;
+    const chosen = this.curriculum === undefined ? undefined : chosenBefore(state.chosen, index);
+    const left = await this.leftOut(state);
+    const known = chosen === undefined ? undefined : await tasks.placeOf(chosen.task);
+    const place = known ?? this.order.at(index, (each) => left.has(each));
+    const rollouts = groupRollouts(this.plan, index, await tasks.at(place), chosen?.choice);
+    const subject = subjects.rollout(runId, 'train');
     await Promise.all(rollouts.map((rollout) => this.bus.publishJson(subject, rollout, rollout.rolloutId)));
+  }
+
+  /** Places of the tasks that the next group is not to be of. */
+  private async leftOut({ groupsReleased, takenOut = [] }: LoaderState): Promise<Set<number | undefined>> {
+    const out = takenOut.filter(({ fromGroup }) => fromGroup <= groupsReleased);
+    return new Set(await Promise.all(out.map(({ task }) => this.plan.tasks.placeOf(task))));
   }
 }

@@ -1,4 +1,4 @@
-import { environmentSeed, type RolloutRequest, samplingSeed } from '@ui-rl/contracts';
+import { type CurriculumChoice, environmentSeed, type RolloutRequest, samplingSeed } from '@ui-rl/contracts';
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import type { LoaderPlan } from './plan';
 
@@ -11,7 +11,12 @@ export function groupId(runId: string, index: number): string {
  * The rollouts of a training group: one task and one environment seed, a sampling seed each. Seeds depend on the seed of
  * the run and the number of the group, not on the run's id, so that a run can be repeated.
  */
-export function groupRollouts(plan: LoaderPlan, index: number, task: LoadedTask): RolloutRequest[] {
+export function groupRollouts(
+  plan: Pick<LoaderPlan, 'runId' | 'groupSize' | 'seed'>,
+  index: number,
+  task: LoadedTask,
+  curriculum?: CurriculumChoice,
+): RolloutRequest[] {
   const id = groupId(plan.runId, index);
   return Array.from({ length: plan.groupSize }, (_, indexInGroup) => ({
     rolloutId: `${id}-r${indexInGroup}`,
@@ -26,5 +31,6 @@ export function groupRollouts(plan: LoaderPlan, index: number, task: LoadedTask)
     seed: environmentSeed('training', plan.seed, index),
     samplingSeed: samplingSeed(plan.seed, 'train', index, indexInGroup),
     policy: 'latest',
+    ...(curriculum === undefined ? {} : { curriculum }),
   }));
 }

@@ -1,12 +1,25 @@
 import type { RunRecord } from '@ui-rl/contracts';
-import { loadTasks, type LoadedTask, PluginError, type TaskSourceComponent } from '@ui-rl/plugin-kit';
+import {
+  type ComponentRegistry,
+  type LoadedTask,
+  type Log,
+  openTasks,
+  PluginError,
+  refuseUnjudged,
+  type TaskList,
+  type TaskSourceComponent,
+} from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
+import type { CurriculumGroup } from '@ui-rl/settings';
 
 /** What the task-loader knows of a run. */
 export interface LoaderPlan {
   runId: string;
   /** Training tasks, at least one. */
-  tasks: LoadedTask[];
+  tasks: TaskList;
+  /** Where tasks are played that name nothing: that of the first one. */
+  environment: LoadedTask['environment'];
+  curriculum: CurriculumGroup;
   groupSize: number;
   /** Orders the tasks and seeds environments and samplers. */
   seed: number;
@@ -19,19 +32,40 @@ export interface LoaderPlan {
  *
  * @throws SettingsError or PluginError that names what is wrong
  */
-export async function planRun(record: RunRecord, receiver: RunFileReceiver): Promise<LoaderPlan> {
+export async function planRun(
+  record: RunRecord,
+  receiver: RunFileReceiver & { log?: Log },
+): Promise<LoaderPlan> {
   const { runId } = record;
   const { components } = receiver;
   const file = await receiveRunFile(record, ['tasks'], receiver);
   const configs = [...file.tasks, ...file.eval_tasks];
   const sources = new Set(configs.map(({ source_type }) => components.get('task-source', source_type)));
-  const tasks = await loadTasks(components, file.tasks);
-  if (tasks.length === 0) throw new PluginError('option', 'tasks: the sources gave no task to train on');
+  const tasks = await openTasks(components, file.tasks, receiver.log);
+  try {
+    if (tasks.length === 0) throw new PluginError('option', 'tasks: the sources gave no task to train on');
+    refuseUnjudged(tasks, file, components, receiver.log);
+  } catch (error) {
+    await tasks.close();
+    throw error;
+  }
   return {
     runId,
     tasks,
+    environment: (await tasks.at(0)).environment,
+    curriculum: file.rollout.curriculum,
     groupSize: file.rollout.group_size,
     seed: file.training.seed,
-    sources: [...sources],
+    sources: withGrammars([...sources], components),
   };
+}
+
+/** Sources without words of their own (files, lists of a run file) leave sentences to all that have such. */
+function withGrammars(
+  sources: readonly TaskSourceComponent[],
+  components: ComponentRegistry,
+): TaskSourceComponent[] {
+  if (sources.every(({ resolve }) => resolve !== undefined)) return [...sources];
+  const all = components.all('task-source').map(({ component }) => component);
+  return [...new Set([...sources, ...all])];
 }

@@ -18,7 +18,7 @@ export function completeTask(task: Task, plan: LoaderPlan): Task {
     const resolved = source.resolve?.(description) ?? null;
     if (resolved !== null) return merge(resolved, task, { description: resolved.description });
   }
-  const { environment } = plan.tasks[0];
+  const { environment } = plan;
   if (environment !== undefined) return merge(task, { environment });
   throw new UnacceptableMessage(
     'no task source knows the description, and the training tasks name no environment: publish the task with its environment',

@@ -1,5 +1,5 @@
 import { type BusService, FINAL_PHASES, type JetStreamContext, UnacceptableMessage } from '@ui-rl/bus';
-import { STREAMS, subjects, Task } from '@ui-rl/contracts';
+import { STREAMS, subjects, Task, TrainStepEvent } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { GroupReleaser } from './group-releaser';
@@ -25,9 +25,33 @@ export class RunLoader implements ServedRun {
       handle: (task, context) => this.takeTask(task, context),
     });
     try {
-      await new GroupReleaser(this.bus, this.plan).run(signal);
+      await this.releaseGroups(signal);
     } finally {
       await consumption.stop();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.plan.tasks.close();
+  }
+
+  /** With a curriculum, after every step by what came of its groups: its events tell all of them, also to a process that begins later. */
+  private async releaseGroups(signal: AbortSignal): Promise<void> {
+    const { runId, curriculum } = this.plan;
+    const releaser = new GroupReleaser(this.bus, this.plan);
+    if (curriculum.by === 'none') return releaser.run(signal);
+    const results = await this.bus.consume<TrainStepEvent>({
+      stream: STREAMS.events,
+      durable: `task-loader-${runId}-${this.bus.instance}`,
+      temporary: true,
+      subject: subjects.event(runId, 'train_step'),
+      schema: TrainStepEvent,
+      handle: ({ step, groups = [] }) => releaser.learn(step, groups),
+    });
+    try {
+      await releaser.run(signal);
+    } finally {
+      await results.stop();
     }
   }
 

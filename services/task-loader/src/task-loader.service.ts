@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Log } from '@ui-rl/plugin-kit';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
 import { decideOnUnservedRuns, type RunFileReceiver, RunService, type ServedRun } from '@ui-rl/service';
 import { planRun } from './plan';
@@ -29,6 +30,7 @@ export class TaskLoaderService extends RunService {
   }
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
-    return new RunLoader(this.bus, await planRun(record, this.receiver));
+    const log: Log = (level, message) => this.bus.logger[level === 'info' ? 'log' : level](message);
+    return new RunLoader(this.bus, await planRun(record, { ...this.receiver, log }));
   }
 }

@@ -202,6 +202,65 @@ describe('task-loader', () => {
     expect(taskOf(groupsOf(seen)[13])).not.toBe(out);
   });
 
+  it('chooses tasks by what came of their groups, and the same again after it was killed', async () => {
+    const curriculum = { by: 'success', least_episodes: GROUP_SIZE, explore: 0 };
+    const changes = { rollout: { group_size: GROUP_SIZE, curriculum } };
+    const runs = await Promise.all([
+      world.createRun('training', changes),
+      world.createRun('training', changes),
+    ]);
+    const released: string[][] = [];
+    for (const [run, runId] of runs.entries()) {
+      const seen = await world.collect(runId);
+      await world.startLoader(runId);
+      const learnable = new Set<string>();
+      for (let step = 0; step < 4; step += 1) {
+        const wanted = 4 * (step + 1);
+        await world.request(runId, wanted, [], step);
+        if (step > 0) {
+          // What is chosen waits for the results, which come after the demand.
+          const groups = groupsOf(seen)
+            .slice(-4)
+            .map(([{ groupIndex, task }], index) => {
+              const score = step === 1 && index < 2 ? 0.5 : step === 1 ? 0 : 0.5;
+              if (score > 0) learnable.add(task.id!);
+              return { group: groupIndex, task: task.id!, episodes: GROUP_SIZE, score };
+            });
+          const event = { type: 'train_step' as const, runId, step, rolloutIds: [], groups, metrics: {} };
+          await world.bus.event(event, String(step));
+        }
+        await eventually(`${wanted} groups`, () => seen.length >= wanted * GROUP_SIZE);
+        // The second time the process ends between two steps.
+        if (run === 1 && step === 1) {
+          await world.ends.pop()?.();
+          await world.startLoader(runId);
+        }
+      }
+      const groups = groupsOf(seen);
+      expect(new Set(groups.slice(0, 4).map(([{ task }]) => task.id)).size).toBe(4);
+      expect(new Set(groups.slice(4).map(([{ task }]) => task.id))).toEqual(learnable);
+      expect(groups[4][0].curriculum).toEqual({
+        ...{ reason: 'measured', inBand: 2, tooHard: 2, tooEasy: 0, unmeasured: 0, waiting: 0 },
+      });
+      expect(groups.every((group) => new Set(group.map(({ task }) => task.id)).size === 1)).toBe(true);
+      released.push(groups.map(([{ task }]) => task.id!));
+    }
+    expect(released[1]).toEqual(released[0]);
+  });
+
+  it('refuses tasks that nothing can judge, unless a reward does', async () => {
+    const tasks = [{ source_type: 'custom', custom_tasks: [{ id: 'book', description: 'Book a flight' }] }];
+    const runId = await world.createRun('training', { tasks });
+    await world.startLoader(runId);
+    const state = await eventually('the end', async () => {
+      const found = await world.bus.runs.state(runId);
+      return found?.phase === 'failed' ? found : null;
+    });
+    expect(state.reason).toMatch(
+      /1 of 1 tasks have no checks that say whether they succeeded?: "book"|no checks/,
+    );
+  });
+
   it('shares a run with another task-loader', async () => {
     const runId = await world.createRun();
     const seen = await world.collect(runId);
@@ -242,7 +301,10 @@ describe('task-loader', () => {
 
   it('reads tasks from a file that somebody uploaded from a machine that is gone', async () => {
     const path = join(world.folder, 'tasks.jsonl');
-    writeFileSync(path, '{"id":"a","description":"Open A"}\n{"id":"b","description":"Open B"}\n');
+    const checks = [{ path: 'open', operator: 'equals', value: true }];
+    const line = (id: string) =>
+      `${JSON.stringify({ id, description: `Open ${id.toUpperCase()}`, checks })}\n`;
+    writeFileSync(path, line('a') + line('b'));
     const address = await world.bus.files.share(path);
     rmSync(path);
     const runId = await world.createRun('training', { tasks: [{ source_type: 'file', path: address }] });

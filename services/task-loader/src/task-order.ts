@@ -1,40 +1,131 @@
 import { createHash } from 'node:crypto';
+import type { TaskPart } from '@ui-rl/plugin-kit';
+
+/** Up to so many tasks are sorted for each epoch; of more each place is computed by itself. */
+const MOST_SORTED = 10_000;
 
 /**
  * In which order tasks are released: all of them in each epoch, every epoch in an order of its own. The same seed gives
  * the same order, so nothing but the number of the group has to be remembered.
  */
-export class TaskOrder<T> {
+export class TaskOrder {
   private epoch = -1;
-  private shuffled: T[] = [];
+  private shuffled: number[] = [];
 
-  /** `tasks` must not be empty. */
+  /** `length`: how many tasks there are, at least one. */
   constructor(
-    private readonly tasks: readonly T[],
+    private readonly length: number,
     private readonly seed: number,
   ) {}
 
   /**
-   * The task of a group, by the group's number from 0.
+   * The place of the task of a group, by the group's number from 0.
    * @param isLeftOut the next task of the epoch takes the place of one that is; where all are, none is
    */
-  at(index: number, isLeftOut: (task: T) => boolean = () => false): T {
-    const epoch = Math.floor(index / this.tasks.length);
+  at(index: number, isLeftOut: (place: number) => boolean = () => false): number {
+    const epoch = Math.floor(index / this.length);
+    const start = index % this.length;
+    for (let step = 0; step < this.length; step++) {
+      const place = this.inEpoch(epoch, (start + step) % this.length);
+      if (!isLeftOut(place)) return place;
+    }
+    return this.inEpoch(epoch, start);
+  }
+
+  private inEpoch(epoch: number, position: number): number {
+    const key = `order/${this.seed}/${epoch}`;
+    if (this.length > MOST_SORTED) return permuted(position, this.length, key);
     if (epoch !== this.epoch) {
-      this.shuffled = shuffle(this.tasks, `${this.seed}/${epoch}`);
+      this.shuffled = shuffled(this.length, key);
       this.epoch = epoch;
     }
-    const place = index % this.tasks.length;
-    const following = [...this.shuffled.slice(place), ...this.shuffled.slice(0, place)];
-    return following.find((task) => !isLeftOut(task)) ?? following[0];
+    return this.shuffled[position];
   }
 }
 
+/** The order of tasks of which some sources have weights: each source has its share of the groups, and an order of its own. */
+export class WeightedOrder {
+  private readonly orders: TaskOrder[];
+  /** Share of the sources up to each one. */
+  private readonly bounds: number[];
+  /** How many groups before `counted` were of each source. */
+  private counts: number[];
+  private counted = 0;
+  private readonly offset: number;
+
+  constructor(
+    private readonly parts: readonly TaskPart[],
+    seed: number,
+  ) {
+    this.orders = parts.map(({ length }, index) => new TaskOrder(length, seed + index));
+    const weights = parts.map(({ weight = 1 }) => weight);
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    this.bounds = weights.map(
+      (_, index) => weights.slice(0, index + 1).reduce((sum, each) => sum + each, 0) / total,
+    );
+    this.counts = parts.map(() => 0);
+    this.offset = numberOf(`weights/${seed}`) / 2 ** 32;
+  }
+
+  at(index: number, isLeftOut: (place: number) => boolean = () => false): number {
+    if (index < this.counted) {
+      this.counts = this.parts.map(() => 0);
+      this.counted = 0;
+    }
+    for (; this.counted < index; this.counted++) this.counts[this.partAt(this.counted)] += 1;
+    const part = this.partAt(index);
+    const { first } = this.parts[part];
+    return first + this.orders[part].at(this.counts[part], (place) => isLeftOut(first + place));
+  }
+
+  /** Multiples of the golden ratio are spread evenly, so that every stretch of groups has about the shares of the whole. */
+  private partAt(index: number): number {
+    const at = (this.offset + (index + 1) * ((Math.sqrt(5) - 1) / 2)) % 1;
+    return Math.min(
+      this.bounds.length - 1,
+      this.bounds.findIndex((bound) => at < bound),
+    );
+  }
+}
+
+/** The order of the tasks of some sources. */
+export function orderOf(parts: readonly TaskPart[], seed: number): TaskOrder | WeightedOrder {
+  const filled = parts.filter(({ length }) => length > 0);
+  if (filled.some(({ weight }) => weight !== undefined)) return new WeightedOrder(filled, seed);
+  return new TaskOrder(
+    filled.reduce((sum, { length }) => sum + length, 0),
+    seed,
+  );
+}
+
 /** Sorts by a hash of key and place: the order depends on nothing else. */
-function shuffle<T>(items: readonly T[], key: string): T[] {
-  const rank = (place: number) => createHash('sha256').update(`order/${key}/${place}`).digest('hex');
-  return items
-    .map((item, place) => ({ item, rank: rank(place) }))
+function shuffled(length: number, key: string): number[] {
+  const rank = (place: number) => createHash('sha256').update(`${key}/${place}`).digest('hex');
+  return Array.from({ length }, (_, place) => ({ place, rank: rank(place) }))
     .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
-    .map(({ item }) => item);
+    .map(({ place }) => place);
+}
+
+const ROUNDS = 4;
+
+/**
+ * Where a position goes in a shuffle that nobody has to write down: a Feistel network permutes the next larger square of a power of two, and
+ * is applied again to what lies beyond the end.
+ */
+function permuted(position: number, length: number, key: string): number {
+  const half = 2 ** Math.ceil(Math.log2(length) / 2);
+  let at = position;
+  do {
+    let [left, right] = [Math.floor(at / half), at % half];
+    for (let round = 0; round < ROUNDS; round++) {
+      [left, right] = [right, (left + numberOf(`${key}/${round}/${right}`)) % half];
+    }
+    at = left * half + right;
+  } while (at >= length);
+  return at;
+}
+
+/** 32 bits of a hash. */
+export function numberOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
 }

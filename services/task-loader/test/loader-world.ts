@@ -83,10 +83,10 @@ export class LoaderWorld {
     return runId;
   }
 
-  async request(runId: string, groupsRequested: number, takenOut: string[] = []): Promise<void> {
+  async request(runId: string, groupsRequested: number, takenOut: string[] = [], version = 0): Promise<void> {
     const policy: PolicyState = {
       epoch: 0,
-      version: 0,
+      version,
       adapterDigest: 'base',
       checkpoint: 'latest',
       groupsRequested,

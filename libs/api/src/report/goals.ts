@@ -1,5 +1,6 @@
-import { filesOfRun, type RunFile } from '@ui-rl/settings';
-import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import type { RunFile } from '@ui-rl/settings';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { countTasks } from '../run/run-tasks';
 import type { RunObserver } from './run-observer';
 import type { PhaseGoal } from './progress';
 
@@ -8,12 +9,15 @@ import type { PhaseGoal } from './progress';
  * be told here, since files of theirs are at the broker.
  */
 export async function evaluationEpisodes(run: RunFile, registry: ComponentRegistry): Promise<number> {
-  const files = filesOfRun(run, registry).filter(({ option }) => /^(eval_)?tasks\b/.test(option));
-  if (files.some(({ isAddress }) => isAddress)) return 0;
-  const count = async (sources: RunFile['tasks']) => (await loadTasks(registry, sources)).length;
-  const sets = run.evaluation.sets;
-  const training = sets.includes('train_goals') ? await count(run.tasks) : 0;
-  const unseen = sets.includes('eval_goals') ? await count(run.eval_tasks) : 0;
+  const counts = await countTasks(run, registry);
+  if (counts === null) return 0;
+  const { sets, max_tasks: most } = run.evaluation;
+  const evaluated = (set: 'train_goals' | 'eval_goals', count: number): number =>
+    sets.includes(set) ? Math.min(count, most === 0 ? Infinity : most) : 0;
+  const [training, unseen] = [
+    evaluated('train_goals', counts.training),
+    evaluated('eval_goals', counts.evaluation),
+  ];
   return (training + unseen) * run.evaluation.episodes_per_task;
 }
 

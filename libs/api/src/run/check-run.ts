@@ -8,9 +8,7 @@ import {
   planLora,
   type Family,
 } from '@ui-rl/models';
-import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
-  filesOfRun,
   isModelName,
   loadRunFile,
   readCliSettings,
@@ -20,13 +18,14 @@ import {
 } from '@ui-rl/settings';
 import { placeRun } from './log-path';
 import { refuseModelFolder } from './model-name';
+import { countTasks, naming, type TaskCounts } from './run-tasks';
 import type { RunOptions } from './start-run';
 
 /** What a run would be. */
 export interface RunCheck {
   run: RunFile;
   /** Tasks of `tasks` and `eval_tasks`; null where their files are at a broker. */
-  tasks: { training: number; evaluation: number } | null;
+  tasks: TaskCounts | null;
   /** Null for a model of which nothing is known here: one of the hub, or a name that only the services know. */
   model: { family: string; trainedParameters: number } | null;
 }
@@ -52,16 +51,6 @@ export async function checkRun(
     tasks: await countTasks(run, loaded.registry),
     model: await checkModel(run, settings.models, services),
   };
-}
-
-async function countTasks(run: RunFile, registry: ComponentRegistry): Promise<RunCheck['tasks']> {
-  const files = filesOfRun(run, registry).filter(({ option }) => /^(eval_)?tasks\b/.test(option));
-  if (files.some(({ isAddress }) => isAddress)) return null;
-  const count = async (option: 'tasks' | 'eval_tasks'): Promise<number> =>
-    (await naming(option, () => loadTasks(registry, run[option]))).length;
-  const counted = { training: await count('tasks'), evaluation: await count('eval_tasks') };
-  if (counted.training === 0) throw new Error('tasks: its sources give no task');
-  return counted;
 }
 
 async function checkModel(
@@ -102,13 +91,4 @@ async function familyOfModel(
     return config === undefined ? undefined : familyOf(config, name);
   }
   throw new Error(`there is no folder ${folder}, and UIRL_MODELS names no such model`);
-}
-
-/** Says which option it is about that fails. */
-async function naming<T>(option: string, work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    throw new Error(`${option}: ${(cause as Error).message}`, { cause });
-  }
 }

@@ -9,6 +9,13 @@ export class EvaluationGroup {
   @Min(1)
   episodes_per_task = 4;
 
+  @Doc(
+    'tasks of a set that are evaluated at most: of more, a sample that the seed of the run decides; 0 = all',
+  )
+  @IsInt()
+  @Min(0)
+  max_tasks = 1000;
+
   @Doc('sampling temperature of evaluation episodes; 0 = greedy')
   @IsNumber()
   @Min(0)

@@ -1,5 +1,6 @@
 export { AlgorithmGroup } from './algorithm';
 export { CriticGroup } from './critic';
+export { CurriculumGroup } from './curriculum';
 export { EnvironmentGroup } from './environment';
 export { EvaluationGroup } from './evaluation';
 export { LoraGroup } from './lora';

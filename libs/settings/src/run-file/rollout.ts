@@ -1,5 +1,6 @@
 import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
-import { Above, Doc } from '@ui-rl/plugin-kit';
+import { Above, Doc, Group } from '@ui-rl/plugin-kit';
+import { CurriculumGroup } from './curriculum';
 
 export class RolloutGroup {
   @Doc(
@@ -64,6 +65,10 @@ export class RolloutGroup {
   @IsInt()
   @Min(1)
   turn_timeout_ms = 120_000;
+
+  @Doc('which tasks are trained when')
+  @Group(() => CurriculumGroup)
+  curriculum: CurriculumGroup;
 
   @Doc('tries at an episode that fails by no fault of the policy')
   @IsInt()

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findDamage, syncFolder, syncTree } from '@ui-rl/bus';
-import { stepFolder, type BaseModel } from '@ui-rl/contracts';
+import { stepFolder, type BaseModel, type GroupResult } from '@ui-rl/contracts';
 
 /** What a checkpoint says about the run (`state.json`), besides weights and optimizer. */
 export interface LearnerState {
@@ -27,7 +27,12 @@ export interface LearnerState {
   /** ISO 8601. */
   savedAt: string;
   /** The last step, so that it can be reported again; without the times of the checkpoint that holds this. */
-  lastStep: { epoch?: number; rolloutIds: string[]; metrics: Record<string, number> } | null;
+  lastStep: {
+    epoch?: number;
+    rolloutIds: string[];
+    groups?: GroupResult[];
+    metrics: Record<string, number>;
+  } | null;
 }
 
 const NAME = /^\d{6,}$/;

@@ -1,4 +1,5 @@
 import type { Lease } from '@ui-rl/bus';
+import type { GroupResult } from '@ui-rl/contracts';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import type { RunModels } from '../checkpoints/run-models';
 import { IndexSet } from '../episodes/index-set';
@@ -55,12 +56,23 @@ export class DurableSteps {
    * Saves and serves what a step has reached, and asks for what the next one needs.
    * @param digest of the weights now
    * @param metrics get the times of all this
+   * @param groups how the groups of the step ended
    * @returns ms it took
    */
-  async commit(digest: string, rolloutIds: string[], metrics: Record<string, number>): Promise<number> {
+  async commit(
+    digest: string,
+    rolloutIds: string[],
+    metrics: Record<string, number>,
+    groups?: GroupResult[],
+  ): Promise<number> {
     const { progress, weights, demand, lease } = this.parts;
     const began = performance.now();
-    progress.lastStep = { epoch: lease.epoch, rolloutIds, metrics };
+    progress.lastStep = {
+      epoch: lease.epoch,
+      rolloutIds,
+      ...(groups === undefined ? {} : { groups }),
+      metrics,
+    };
     await weights.publish(progress.step);
     const { uploadMs } = await this.save();
     await lease.confirm();

@@ -12,6 +12,7 @@ import type { RunWarnings } from '../warnings';
 import type { Algorithm } from './algorithm';
 import type { BatchResult, BatchTrainer } from './batch-trainer';
 import type { DurableSteps } from './durable-steps';
+import { curriculumMetrics, groupResults } from './curriculum';
 import { experienceOf } from './experience';
 import type { GroupDemand } from './group-demand';
 import { hasLearningSignal } from './learning-signal';
@@ -273,7 +274,12 @@ export class TrainingLoop {
     );
     const waitedMs = began - this.idleSince;
     metrics['time/waiting_for_episodes'] = waitedMs / 1000;
-    const checkpointMs = await this.parts.durable.commit(trained.digest, rolloutIds, metrics);
+    const checkpointMs = await this.parts.durable.commit(
+      trained.digest,
+      rolloutIds,
+      metrics,
+      groupResults([...plan.kept, ...plan.replaced]),
+    );
     metrics['idle_ratio/learner'] = waitedMs / 1000 / metrics['time/total'];
     await this.conclude(plan, checkpointMs);
     this.idleSince = performance.now();
@@ -346,6 +352,7 @@ export class TrainingLoop {
     const { trajectories, invalid } = progress.counts;
     return {
       ...environmentMetrics(plan.kept),
+      ...curriculumMetrics([...plan.kept, ...plan.replaced]),
       'env/all/groups_replaced': plan.replaced.length,
       'async/stragglers': stragglers.takeReplaced(),
       'env/all/invalid_share': trajectories === 0 ? 0 : invalid / trajectories,

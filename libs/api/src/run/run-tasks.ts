@@ -1,0 +1,47 @@
+import {
+  openTasks,
+  refuseSharedGoals,
+  refuseUnjudged,
+  type ComponentRegistry,
+  type TaskList,
+} from '@ui-rl/plugin-kit';
+import { filesOfRun, type RunFile } from '@ui-rl/settings';
+
+/** How many tasks a run has. */
+export interface TaskCounts {
+  training: number;
+  evaluation: number;
+}
+
+/**
+ * Reads the task sources of a run, so that what is wrong with them is told before anything is started: tasks that nothing can judge, goals that
+ * are both trained and evaluated. Null where files of theirs are at a broker.
+ *
+ * @throws an error that names the option
+ */
+export async function countTasks(run: RunFile, registry: ComponentRegistry): Promise<TaskCounts | null> {
+  const files = filesOfRun(run, registry).filter(({ option }) => /^(eval_)?tasks\b/.test(option));
+  if (files.some(({ isAddress }) => isAddress)) return null;
+  const opened: TaskList[] = [];
+  try {
+    for (const option of ['tasks', 'eval_tasks'] as const) {
+      opened.push(await naming(option, () => openTasks(registry, run[option])));
+    }
+    const [training, evaluation] = opened;
+    if (training.length === 0) throw new Error('tasks: its sources give no task');
+    refuseUnjudged(training, run, registry);
+    await refuseSharedGoals(training, evaluation);
+    return { training: training.length, evaluation: evaluation.length };
+  } finally {
+    await Promise.all(opened.map((tasks) => tasks.close()));
+  }
+}
+
+/** Says which option it is about that fails. */
+export async function naming<T>(option: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new Error(`${option}: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,150 @@
+import type { GroupResult } from '@ui-rl/contracts';
+import type { TaskList } from '@ui-rl/plugin-kit';
+import { CurriculumGroup } from '@ui-rl/settings';
+import { Curriculum } from './curriculum';
+import { TaskOrder } from './task-order';
+
+type Tasks = Pick<TaskList, 'length' | 'placeOf' | 'difficultyAt' | 'prerequisites'>;
+
+function tasksOf(
+  length: number,
+  {
+    difficulties = [],
+    prerequisites = [],
+  }: { difficulties?: ('easy' | 'medium' | 'hard')[]; prerequisites?: [number, number[]][] } = {},
+): Tasks {
+  return {
+    length,
+    placeOf: async (id) => Number(id),
+    difficultyAt: (place) => difficulties[place],
+    prerequisites: new Map(prerequisites),
+  };
+}
+
+function curriculumOf(tasks: Tasks, options: Partial<CurriculumGroup>, seed = 1): Curriculum {
+  const group = Object.assign(new CurriculumGroup(), { by: 'success' }, options);
+  return new Curriculum({ options: group, order: new TaskOrder(tasks.length, seed), tasks, seed });
+}
+
+const none = () => false;
+const result = (group: number, place: number, score: number, episodes = 4): GroupResult => ({
+  group,
+  task: String(place),
+  episodes,
+  score,
+});
+
+/** Chooses so many groups in steps of four, each of which ends as `success` says of its task. */
+async function play(
+  curriculum: Curriculum,
+  groups: number,
+  success: (place: number, group: number) => number,
+) {
+  const chosen: { place: number; reason: string }[] = [];
+  let cursor = 0;
+  let results: GroupResult[] = [];
+  for (let group = 0; group < groups; group++) {
+    const next = curriculum.choose(group, cursor, none);
+    cursor = next.cursor;
+    chosen.push({ place: next.place, reason: next.choice.reason });
+    results.push(result(group, next.place, success(next.place, group)));
+    if (results.length < 4) continue;
+    await curriculum.learn((group + 1) / 4, results);
+    results = [];
+  }
+  return chosen;
+}
+
+describe('a curriculum by success', () => {
+  // Of ten tasks three are never done, three always, and four can be learnt from.
+  const success = (place: number) => (place < 3 ? 0 : place < 6 ? 1 : 0.5);
+
+  it('keeps to tasks within the band, and tries the others again in a share of the groups', async () => {
+    const chosen = await play(curriculumOf(tasksOf(10), { explore: 0.2 }), 400, success);
+    const late = chosen.slice(100);
+    const inBand = late.filter(({ place }) => place >= 6);
+    expect(inBand.length / late.length).toBeGreaterThan(0.7);
+    expect(late.filter(({ reason }) => reason === 'explored').length / late.length).toBeCloseTo(0.2, 1);
+    expect(late.every(({ place, reason }) => (reason === 'measured') === place >= 6)).toBe(true);
+    // Each of the others in its turn, so that what has become possible is found.
+    const explored = late.filter(({ reason }) => reason === 'explored').map(({ place }) => place);
+    expect(new Set(explored).size).toBe(6);
+    // And each within the band as often as the others.
+    const counts = [6, 7, 8, 9].map((place) => inBand.filter((each) => each.place === place).length);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+  });
+
+  it('takes a task back that has become possible', async () => {
+    const chosen = await play(curriculumOf(tasksOf(10), { explore: 0.2 }), 800, (place, group) =>
+      place === 0 && group > 200 ? 0.5 : success(place),
+    );
+    const regular = (from: number, to: number) =>
+      chosen.slice(from, to).filter(({ place, reason }) => place === 0 && reason === 'measured').length;
+    expect(regular(100, 200)).toBe(0);
+    expect(regular(600, 800)).toBeGreaterThan(10);
+  });
+
+  it('says nothing of a task before it was measured often enough', async () => {
+    const curriculum = curriculumOf(tasksOf(2), { explore: 0, least_episodes: 8 });
+    await curriculum.learn(1, [result(0, 0, 0)]);
+    expect(curriculum.choose(1, 0, none).choice).toMatchObject({ unmeasured: 2, tooHard: 0 });
+    await curriculum.learn(2, [result(1, 0, 0), result(2, 1, 1, 8)]);
+    expect(curriculum.choose(3, 0, none).choice).toMatchObject({
+      ...{ reason: 'nothing_else', unmeasured: 0, tooHard: 1, tooEasy: 1, inBand: 0 },
+    });
+  });
+
+  it('is the same for the same seed and results, also where they are told again', async () => {
+    const whole = await play(curriculumOf(tasksOf(10), {}), 60, success);
+    expect(await play(curriculumOf(tasksOf(10), {}), 60, success)).toEqual(whole);
+    expect(await play(curriculumOf(tasksOf(10), {}, 2), 60, success)).not.toEqual(whole);
+    const curriculum = curriculumOf(tasksOf(2), { explore: 0, least_episodes: 4 });
+    await curriculum.learn(1, [result(0, 0, 0.5)]);
+    await curriculum.learn(1, [result(0, 0, 0), result(1, 0, 0)]);
+    expect(curriculum.choose(2, 0, none).choice.inBand).toBe(1);
+    expect(curriculum.step).toBe(1);
+  });
+
+  it('leaves out what is taken out, and what waits for another task', async () => {
+    const tasks = tasksOf(3, { prerequisites: [[2, [0]]] });
+    const curriculum = curriculumOf(tasks, { explore: 0, least_episodes: 4 });
+    const places = () => {
+      let cursor = 0;
+      return Array.from({ length: 6 }, (_, group) => {
+        const next = curriculum.choose(group, cursor, (place) => place === 1);
+        cursor = next.cursor;
+        return next.place;
+      });
+    };
+    expect(new Set(places())).toEqual(new Set([0]));
+    expect(curriculum.choose(0, 0, none).choice.waiting).toBe(1);
+    await curriculum.learn(1, [result(0, 0, 0.6)]);
+    expect(new Set(places())).toEqual(new Set([0, 2]));
+  });
+});
+
+describe('a curriculum by difficulty', () => {
+  const difficulties = ['easy', 'easy', 'hard', 'hard'] as ('easy' | 'hard')[];
+
+  it('goes on when the easier tasks succeed, past a difficulty that no task has, and never back', async () => {
+    const curriculum = curriculumOf(tasksOf(4, { difficulties }), {
+      by: 'difficulty',
+      explore: 0,
+      least_groups: 6,
+    });
+    const chosen = await play(curriculum, 40, (place, group) => (place < 2 ? Math.min(1, group / 8) : 0));
+    const first = chosen.findIndex(({ place }) => place >= 2);
+    expect(first).toBeGreaterThanOrEqual(8);
+    expect(chosen.slice(0, first).every(({ place }) => place < 2)).toBe(true);
+    expect(chosen.slice(first).every(({ place }) => place >= 2)).toBe(true);
+    expect(curriculum.choose(40, 0, none).choice).toMatchObject({ reason: 'level', level: 2 });
+  });
+
+  it('stays where they do not, and tries others in a share of the groups', async () => {
+    const curriculum = curriculumOf(tasksOf(4, { difficulties }), { by: 'difficulty', explore: 0.25 });
+    const chosen = await play(curriculum, 200, () => 0.3);
+    const others = chosen.filter(({ place }) => place >= 2);
+    expect(others.every(({ reason }) => reason === 'explored')).toBe(true);
+    expect(others.length / chosen.length).toBeCloseTo(0.25, 1);
+  });
+});
