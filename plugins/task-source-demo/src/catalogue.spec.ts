@@ -3,7 +3,6 @@ import {
   loadTasks,
   TASK_CATEGORIES,
   TASK_DIFFICULTIES,
-  type TaskSourceComponent,
   type TaskSourceChoice,
 } from '@ui-rl/plugin-kit';
 import {
@@ -113,9 +112,7 @@ describe('resolve()', () => {
   );
 });
 
-const registry = new ComponentRegistry(
-  components.map((component) => ({ component: component as TaskSourceComponent, file: 'here' })),
-);
+const registry = new ComponentRegistry(components.map((component) => ({ component, file: 'here' })));
 const load = (choice: TaskSourceChoice) => loadTasks(registry, [choice]);
 
 describe('the sources', () => {

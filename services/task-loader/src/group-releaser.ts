@@ -128,12 +128,12 @@ export class GroupReleaser {
       if (groupsReleased >= this.requested) return;
       if (this.curriculum !== undefined && chosenBefore(state.chosen, groupsReleased) === undefined) {
         if (this.mustWait) return;
-        state = { ...state, chosen: await this.chooseNext(state, this.curriculum) };
+        state = changed(state, { chosen: await this.chooseNext(state, this.curriculum) });
         revision = await this.bus.runsBucket.update(key, state, revision);
         continue;
       }
       await this.publish(state);
-      state = { ...state, groupsReleased: groupsReleased + 1 };
+      state = changed(state, { groupsReleased: groupsReleased + 1 });
       revision = await this.bus.runsBucket.update(key, state, revision);
       if (revision !== null) this.known = state;
     }
@@ -147,7 +147,7 @@ export class GroupReleaser {
     const added = this.takenOut.filter((task) => known.every((each) => each.task !== task));
     if (added.length === 0) return state;
     const fromGroup = state.groupsReleased + 1;
-    return { ...state, takenOut: [...known, ...added.map((task) => ({ task, fromGroup }))] };
+    return changed(state, { takenOut: [...known, ...added.map((task) => ({ task, fromGroup }))] });
   }
 
   /** What a curriculum wants next; noted before it is published, since it would want something else a step later. */
@@ -178,4 +178,8 @@ export class GroupReleaser {
     const out = takenOut.filter(({ fromGroup }) => fromGroup <= groupsReleased);
     return new Set(await Promise.all(out.map(({ task }) => this.plan.tasks.placeOf(task))));
   }
+}
+
+function changed(state: LoaderState, changes: Partial<LoaderState>): LoaderState {
+  return Object.assign(new LoaderState(), state, changes);
 }

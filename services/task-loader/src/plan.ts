@@ -65,7 +65,7 @@ function withGrammars(
   sources: readonly TaskSourceComponent[],
   components: ComponentRegistry,
 ): TaskSourceComponent[] {
-  if (sources.every(({ resolve }) => resolve !== undefined)) return [...sources];
+  if (sources.every((source) => source.resolve !== undefined)) return [...sources];
   const all = components.all('task-source').map(({ component }) => component);
   return [...new Set([...sources, ...all])];
 }
