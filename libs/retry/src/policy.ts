@@ -152,6 +152,13 @@ export const RETRIES = {
     maxMs: 60_000,
     then: 'for as long as the env service runs; an episode that finds no other in time is `capacity`',
   },
+  gbox: {
+    what: 'environment `gbox`: a request that reads or ends something, while GBox is busy or fails; an action only where nothing of it was done (429, or no connection)',
+    firstMs: 500,
+    maxMs: 8_000,
+    attempts: 5,
+    then: 'the episode is invalid, and its box is ended',
+  },
   serveRun: {
     what: 'every service: serving a run, where that failed; what it waits for is published as a warning of the run',
     firstMs: 5_000,

@@ -2,8 +2,8 @@
 export const UNSUPPORTED: Readonly<Record<string, string>> = {
   kl_penalty_coef: 'a KL penalty is not supported yet',
   compute_post_kl: 'KL after a step is not computed; optim/kl_sample_train_v1 and _v2 are logged each step',
-  box_type: 'boxes are not supported yet; environment.kind names an environment plugin',
-  gbox_api_key: 'GBox is not supported yet',
+  box_type: 'boxes are of the environment gbox: environment: {kind: {name: gbox, box_type: android}}',
+  gbox_api_key: 'an env service has its key from its own environment: GBOX_API_KEY',
   tinker_api_key: "training runs on this project's own engine, no key is needed",
   base_url: "training runs on this project's own engine; NATS_URL names the broker",
   max_steps_per_episode: 'use rollout.max_turns',

@@ -1,0 +1,146 @@
+import type { Action, Button, Direction, KeyAction, Point, SwipeAction } from '@ui-rl/plugin-kit';
+
+/** A call of `POST /boxes/{id}/actions/…`. */
+export interface BoxRequest {
+  action: string;
+  body: Record<string, unknown>;
+}
+
+type BoxType = 'android' | 'linux';
+interface Screen {
+  width: number;
+  height: number;
+}
+
+const LONG_PRESS_SECONDS = 0.8;
+/** Pixels of a notch of a mouse wheel. */
+const NOTCH = 100;
+const TOWARDS: Readonly<Record<Direction, Point>> = {
+  up: [0, -1],
+  down: [0, 1],
+  left: [-1, 0],
+  right: [1, 0],
+};
+
+const BUTTONS: Readonly<Record<Button, string>> = {
+  back: 'back',
+  home: 'home',
+  menu: 'menu',
+  recents: 'appSwitch',
+  power: 'power',
+  volume_up: 'volumeUp',
+  volume_down: 'volumeDown',
+};
+
+/** Names of the vocabulary that GBox writes differently. */
+const KEYS: Readonly<Record<string, string>> = {
+  caps_lock: 'capsLock',
+  ctrl: 'control',
+  down: 'arrowDown',
+  left: 'arrowLeft',
+  page_down: 'pageDown',
+  page_up: 'pageUp',
+  right: 'arrowRight',
+  up: 'arrowUp',
+};
+const NAMED = /^(alt|backspace|delete|end|enter|escape|home|insert|meta|shift|space|tab|f([1-9]|1[0-2]))$/;
+const CHARACTER = /^[a-z0-9;=,\-./`[\]\\']$/;
+
+/** What GBox is asked for an action, in this order; null for what a box of that type cannot do. `wait` and `finish` ask for nothing. */
+export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRequest[] | null {
+  switch (action.action) {
+    case 'click':
+      return [{ action: type === 'android' ? 'tap' : 'click', body: { x: action.x, y: action.y } }];
+    case 'double_click':
+      return [{ action: 'click', body: { x: action.x, y: action.y, double: true } }];
+    case 'right_click':
+    case 'middle_click':
+      return type === 'android'
+        ? null
+        : [{ action: 'click', body: { x: action.x, y: action.y, button: action.action.split('_')[0] } }];
+    case 'triple_click':
+      return null;
+    case 'move':
+      return type === 'android' ? null : [{ action: 'move', body: { x: action.x, y: action.y } }];
+    case 'long_press':
+      return [
+        {
+          action: 'long-press',
+          body: { x: action.x, y: action.y, duration: ms(action.seconds ?? LONG_PRESS_SECONDS) },
+        },
+      ];
+    case 'type':
+      return typing(action.text);
+    case 'key':
+      return pressing(action);
+    case 'scroll': {
+      const [x, y] = action.x === undefined || action.y === undefined ? middle(screen) : [action.x, action.y];
+      const [towardsX, towardsY] = TOWARDS[action.direction];
+      const distance = action.amount * NOTCH;
+      return [
+        { action: 'scroll', body: { x, y, scrollX: towardsX * distance, scrollY: towardsY * distance } },
+      ];
+    }
+    case 'drag':
+      return [{ action: 'drag', body: { start: place(action.from), end: place(action.to) } }];
+    case 'swipe':
+      return [{ action: 'swipe', body: endsOf(action, screen) }];
+    case 'button':
+      return type === 'android'
+        ? [{ action: 'press-button', body: { buttons: [BUTTONS[action.button]] } }]
+        : null;
+    case 'wait':
+    case 'finish':
+      return [];
+  }
+}
+
+/** Places that the agent named itself; the end of a swipe by direction may lie outside. */
+export function pointsOf(action: Action): Point[] {
+  if ('from' in action) return [action.from, action.to];
+  return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
+}
+
+/** A line break presses Enter. */
+function typing(text: string): BoxRequest[] {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  return lines.flatMap((line, index): BoxRequest[] => {
+    const pressEnter = index < lines.length - 1;
+    if (line === '') return pressEnter ? [{ action: 'press-key', body: { keys: ['enter'] } }] : [];
+    return [{ action: 'type', body: { text: line, mode: 'append', pressEnter } }];
+  });
+}
+
+function pressing({ keys }: KeyAction): BoxRequest[] | null {
+  const [only] = keys;
+  const names = keys.map((key): string | undefined =>
+    KEYS[key] ?? (NAMED.test(key) || CHARACTER.test(key) ? key : undefined));
+  if (!names.includes(undefined))
+    return [{ action: 'press-key', body: { keys: names, combination: names.length > 1 } }];
+  return keys.length === 1 && [...only].length === 1 ? typing(only) : null;
+}
+
+function endsOf(swipe: SwipeAction, screen: Screen): Record<string, unknown> {
+  if ('from' in swipe) return { start: place(swipe.from), end: place(swipe.to) };
+  const start: Point = swipe.x === undefined || swipe.y === undefined ? middle(screen) : [swipe.x, swipe.y];
+  const [towardsX, towardsY] = TOWARDS[swipe.direction];
+  const distance = swipe.distance ?? Math.floor((towardsX === 0 ? screen.height : screen.width) / 2);
+  const within = (value: number, size: number) => Math.min(Math.max(value, 0), size - 1);
+  const end: Point = [
+    within(start[0] + towardsX * distance, screen.width),
+    within(start[1] + towardsY * distance, screen.height),
+  ];
+  return { start: place(start), end: place(end) };
+}
+
+function middle({ width, height }: Screen): Point {
+  return [Math.floor(width / 2), Math.floor(height / 2)];
+}
+
+function place([x, y]: Point): { x: number; y: number } {
+  return { x, y };
+}
+
+function ms(seconds: number): string {
+  return `${Math.round(seconds * 1000)}ms`;
+}

@@ -1,0 +1,129 @@
+import { isRecord, RETRIES, retry, show } from '@ui-rl/plugin-kit';
+import { GboxError, type GboxErrorCode } from './errors';
+import type { Account } from './machine';
+
+type Json = Record<string, unknown>;
+
+interface Request {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: Json;
+}
+
+/** More than any screenshot in base64. */
+const MAX_BYTES = 64 * 2 ** 20;
+/** Failures in which no byte of the request got to a server. */
+const NOT_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/** A failure, and what is known of the request that failed. */
+class Attempt extends GboxError {
+  constructor(
+    code: GboxErrorCode,
+    message: string,
+    /** Nothing of it was done: it may be sent again, whatever it is. */
+    readonly refused: boolean,
+    /** The same request may succeed later. */
+    readonly passes: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(code, message, options);
+  }
+}
+
+/** Requests to GBox. Messages never hold the key, whatever a server says. */
+export class GboxApi {
+  constructor(private readonly account: Account) {}
+
+  /** Reads something, or does what may be done twice: tried again while GBox is busy or fails. */
+  repeat(request: Request, signal: AbortSignal): Promise<Json> {
+    return this.attempts(request, signal, ({ passes }) => passes);
+  }
+
+  /** Does something once: sent again only where nothing of it was done. */
+  once(request: Request, signal: AbortSignal): Promise<Json> {
+    return this.attempts(request, signal, ({ passes, refused }) => passes && refused);
+  }
+
+  private attempts(
+    request: Request,
+    signal: AbortSignal,
+    again: (failed: Attempt) => boolean,
+  ): Promise<Json> {
+    return retry(RETRIES.gbox, () => this.send(request, signal), {
+      signal,
+      isTransient: (error) => error instanceof Attempt && again(error),
+    });
+  }
+
+  private async send({ method, path, body }: Request, signal: AbortSignal): Promise<Json> {
+    const what = `GBox: ${method} ${path}`;
+    try {
+      const response = await fetch(new URL(path, this.account.baseUrl), {
+        method,
+        headers: { authorization: `Bearer ${this.account.key}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        // The key goes to no other address.
+        redirect: 'error',
+        signal,
+      });
+      const text = await textOf(response, what);
+      if (!response.ok) throw this.refusal(what, response.status, text);
+      return this.read(text, what);
+    } catch (error) {
+      if (error instanceof GboxError) throw error;
+      if (signal.aborted) throw new GboxError('deadline', `${what}: no answer in time`, { cause: error });
+      throw this.lost(what, error);
+    }
+  }
+
+  private read(text: string, what: string): Json {
+    if (text === '') return {};
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      value = undefined;
+    }
+    if (isRecord(value)) return value;
+    throw new GboxError('crashed', this.masked(`${what}: expected a JSON object, found ${show(text)}`));
+  }
+
+  private refusal(what: string, status: number, text: string): Attempt {
+    const message = this.masked(`${what}: ${status} ${show(text)}`);
+    const hint = status === 401 || status === 403 ? '. Is GBOX_API_KEY of the env service right?' : '';
+    const busy = status === 429;
+    const code = busy || status === 402 ? 'capacity' : 'crashed';
+    return new Attempt(code, message + hint, busy, busy || status === 408 || status >= 500);
+  }
+
+  private lost(what: string, error: unknown): Attempt {
+    const cause = error instanceof Error ? error.cause : undefined;
+    const { code = '', message = String(error) } = (cause ?? error) as { code?: string; message?: string };
+    return new Attempt('crashed', this.masked(`${what}: ${message}`), NOT_SENT.has(code), true, {
+      cause: error,
+    });
+  }
+
+  private masked(text: string): string {
+    return text.replaceAll(this.account.key, '[hidden]');
+  }
+}
+
+async function textOf(response: Response, what: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > MAX_BYTES)
+      throw new GboxError('crashed', `${what}: an answer of more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

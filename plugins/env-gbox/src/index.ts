@@ -1,0 +1,16 @@
+import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
+import { GboxEnvironment } from './environment';
+import { VARIABLES } from './machine';
+import { GboxOptions } from './options';
+
+/** Boxes of GBox. See `README.md` beside `src` for the options of a task. */
+const gbox: EnvironmentComponent<GboxOptions> = {
+  kind: 'environment',
+  name: 'gbox',
+  description: "Android and Linux in GBox's cloud, a box for each episode.",
+  options: GboxOptions,
+  environment: VARIABLES,
+  create: (options, context) => GboxEnvironment.create(options, context),
+};
+
+export default gbox;

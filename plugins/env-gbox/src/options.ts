@@ -1,0 +1,40 @@
+import { Doc } from '@ui-rl/plugin-kit';
+import { IsIn, IsInt, Matches, Max, Min } from 'class-validator';
+
+/** Durations as GBox writes them. */
+const DURATION = /^(\d{1,6})(ms|s|m|h)$/;
+
+/** Options of the environment; what a task says of its episode is a `GboxTask`. */
+export class GboxOptions {
+  @Doc('what the boxes are')
+  @IsIn(['android', 'linux'])
+  box_type: 'android' | 'linux' = 'android';
+
+  @Doc('whether Android boxes are emulators or devices')
+  @IsIn(['virtual', 'physical'])
+  device_type: 'virtual' | 'physical' = 'virtual';
+
+  @Doc('a box ends by itself after so long, whatever became of us: 60m, 2h; longer than any episode')
+  @Matches(DURATION, { message: 'must be a duration such as 60m' })
+  expires_in = '60m';
+
+  @Doc(
+    'what becomes of a box after its episode: terminate, keep (the next episode gets it as it is), or stop (the same, stopped meanwhile)',
+  )
+  @IsIn(['terminate', 'keep', 'stop'])
+  after_episode: 'terminate' | 'keep' | 'stop' = 'terminate';
+
+  @Doc('time between an action and its screenshot, in milliseconds')
+  @IsInt()
+  @Min(0)
+  @Max(10_000)
+  delay_ms = 1_000;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** In milliseconds. */
+export function durationMs(text: string): number {
+  const [, count = '0', unit = 'ms'] = DURATION.exec(text) ?? [];
+  return Number(count) * UNITS[unit];
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  focusOf,
+  FOCUS_COMMAND,
+  validateDevice,
+  type Action,
+  type Deadline,
+  type DeviceCheck,
+  type EnvironmentSession,
+  type Reply,
+  type Screenshot,
+  type StepOutcome,
+} from '@ui-rl/plugin-kit';
+import { pointsOf, requestsOf } from './actions';
+import type { Box } from './box';
+import { asReply, GboxError } from './errors';
+
+type State = Record<string, unknown>;
+
+export interface SessionParts {
+  box: Box;
+  type: 'android' | 'linux';
+  checks: readonly DeviceCheck[];
+  /** Of the first frame. */
+  screenshot: Screenshot;
+  state: State;
+  /** Between an action and its screenshot. */
+  delayMs: number;
+  giveBack: (box: Box, healthy: boolean) => Promise<void>;
+}
+
+/** Left of the deadline after a wait, for the screenshot. */
+const RESERVE_MS = 5_000;
+
+/** One episode in a box. */
+export class GboxSession implements EnvironmentSession {
+  readonly screenshot: Screenshot;
+  readonly state: State;
+  private screen: { width: number; height: number };
+  private over = false;
+
+  constructor(private readonly parts: SessionParts) {
+    this.screenshot = parts.screenshot;
+    this.state = parts.state;
+    this.screen = parts.screenshot;
+  }
+
+  async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
+    return asReply(() => this.play(action, deadline));
+  }
+
+  async inspect({ signal }: Deadline): Promise<Reply<State>> {
+    return asReply(() => readState(this.parts, signal));
+  }
+
+  async close({ signal }: Deadline): Promise<Reply<State>> {
+    const reply = await asReply(() => readState(this.parts, signal));
+    await this.end(reply.ok);
+    return reply;
+  }
+
+  async discard(): Promise<void> {
+    await this.end(false);
+  }
+
+  private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
+    const { box, delayMs } = this.parts;
+    const outcome = await this.perform(action, deadline);
+    const done = action.action === 'finish';
+    if (!done) await pause(delayMs, deadline.signal);
+    const screenshot = await box.screenshot(deadline.signal);
+    this.screen = screenshot;
+    return { screenshot, outcome, done };
+  }
+
+  /** What was wrong with the action, or `ok`; nothing is done then. */
+  private async perform(action: Action, { signal, deadlineAt }: Deadline): Promise<string> {
+    const { box, type } = this.parts;
+    const { width, height } = this.screen;
+    const isOutside = pointsOf(action).some(([x, y]) => x < 0 || y < 0 || x >= width || y >= height);
+    if (isOutside) return 'outside_viewport';
+    if (action.action === 'wait') {
+      const ms = Math.max(0, Math.min(action.seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
+      await pause(ms, signal);
+      return ms < action.seconds * 1000 ? 'wait_cut_short' : 'ok';
+    }
+    const requests = requestsOf(action, type, this.screen);
+    if (requests === null) return 'unsupported_action';
+    for (const request of requests) await box.act(request, signal);
+    return 'ok';
+  }
+
+  private async end(healthy: boolean): Promise<void> {
+    if (this.over) return;
+    this.over = true;
+    await this.parts.giveBack(this.parts.box, healthy);
+  }
+}
+
+/** The state that verifiers judge: what has the focus on Android, and what the box answers to the checks of the task. */
+export async function readState(
+  { box, type, checks }: Pick<SessionParts, 'box' | 'type' | 'checks'>,
+  signal: AbortSignal,
+): Promise<State> {
+  const focus =
+    type === 'android' ? { focus: focusOf((await box.command(FOCUS_COMMAND, signal)).stdout) } : {};
+  const state = { box: box.id, ...focus };
+  if (checks.length === 0) return state;
+  const validations = await validateDevice(checks, (command) => box.command(command, signal));
+  return { ...state, validations, validated: validations.every(({ success }) => success) };
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    throw new GboxError('deadline', 'the time was over before the screenshot');
+  }
+}
