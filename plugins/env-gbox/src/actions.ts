@@ -113,11 +113,12 @@ function typing(text: string): BoxRequest[] {
 
 function pressing({ keys }: KeyAction): BoxRequest[] | null {
   const [only] = keys;
-  const names = keys.map((key): string | undefined =>
-    KEYS[key] ?? (NAMED.test(key) || CHARACTER.test(key) ? key : undefined));
+  const names = keys.map(
+    (key): string | undefined => KEYS[key] ?? (NAMED.test(key) || CHARACTER.test(key) ? key : undefined),
+  );
   if (!names.includes(undefined))
     return [{ action: 'press-key', body: { keys: names, combination: names.length > 1 } }];
-  return keys.length === 1 && [...only].length === 1 ? typing(only) : null;
+  return keys.length === 1 && /^.$/u.test(only) ? typing(only) : null;
 }
 
 function endsOf(swipe: SwipeAction, screen: Screen): Record<string, unknown> {

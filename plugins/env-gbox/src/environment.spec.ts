@@ -40,7 +40,7 @@ async function environment(
     variables,
     log: (_: string, message: string) => void log.push(message),
   };
-  const environment = await GboxEnvironment.create(options as GboxOptions, context);
+  const environment = await GboxEnvironment.create(options, context);
   made.push(environment);
   return environment;
 }
