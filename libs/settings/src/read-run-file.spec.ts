@@ -231,7 +231,7 @@ plugins: [./reward.js, uirl-toys]
     [
       'tasks: {source_type: demo_training, task_ids: [a]}',
       'unknown',
-      /unknown option "tasks.task_ids" of task-source demo_training. It is one of ids/,
+      /unknown option "tasks.task_ids" of task-source demo_training. It is one of .*\bids/,
     ],
     ['plugins: [1]', 'type', /plugins is \[1\], expected a list, each entry a text/],
     [
