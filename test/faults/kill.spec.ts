@@ -14,7 +14,7 @@ const GROUPS = SIZE.steps * SIZE.groupsPerBatch;
 const TRAINED_PER_STEP = SIZE.groupsPerBatch * SIZE.groupSize;
 
 /** Kills of this file: those at chosen moments, and others at random. */
-const KILLS = 24;
+const KILLS = 60;
 /** Before each at random, ms: shorter than most services need to come back. */
 const PAUSE_MS = [200, 1_800] as const;
 
