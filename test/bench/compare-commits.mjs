@@ -81,7 +81,8 @@ function readOptions() {
   if (!Number.isInteger(rounds) || rounds < LEAST_ROUNDS)
     throw new Error(`--rounds: expected a whole number of at least ${LEAST_ROUNDS}`);
   const turns = Number(values.turns);
-  if (!Number.isInteger(turns) || turns < 1) throw new Error('--turns: expected a whole number of at least 1');
+  if (!Number.isInteger(turns) || turns < 1)
+    throw new Error('--turns: expected a whole number of at least 1');
   return { ...values, parts, rounds, turns };
 }
 
@@ -215,7 +216,10 @@ async function compare({ before, after, rounds, turns, parts, json }) {
       console.log(`${name}: ${ratio.toFixed(3)} times as fast (${low.toFixed(3)} to ${high.toFixed(3)})`);
     }
     if (json !== undefined)
-      await writeFile(json, `${JSON.stringify({ before, after, rounds, turns, figures, ratios }, null, 2)}\n`);
+      await writeFile(
+        json,
+        `${JSON.stringify({ before, after, rounds, turns, figures, ratios }, null, 2)}\n`,
+      );
   } finally {
     for (const tree of trees) if (tree !== root) run('git', ['worktree', 'remove', '--force', tree], root);
     await rm(dir, { recursive: true, force: true });
