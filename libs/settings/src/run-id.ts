@@ -1,10 +1,17 @@
+import { randomInt } from 'node:crypto';
 import { isRunId } from '@ui-rl/contracts';
 import { settingsError } from './errors';
 
-/** `<name>-<yyyymmdd-hhmmss>` in UTC. Throws `SettingsError` where the name cannot be part of a run id. */
+/** Letters and digits at the end of an id: runs that begin in one second have folders of their own. */
+const RANDOM_LENGTH = 3;
+
+/** `<name>-<yyyymmdd-hhmmss>-<random>`, the time in UTC. Throws `SettingsError` where the name cannot be part of a run id. */
 export function newRunId(name: string, now = new Date()): string {
   const stamp = now.toISOString().slice(0, 19).replaceAll('-', '').replaceAll(':', '').replace('T', '-');
-  const id = `${name}-${stamp}`;
+  const random = randomInt(36 ** RANDOM_LENGTH)
+    .toString(36)
+    .padStart(RANDOM_LENGTH, '0');
+  const id = `${name}-${stamp}-${random}`;
   if (!isRunId(id)) {
     throw settingsError(
       'type',

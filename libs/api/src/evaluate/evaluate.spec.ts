@@ -167,7 +167,7 @@ it('is recorded as a run that no service takes for its own', async () => {
       for await (const { record } of bus.runs.watchOpen(undefined, watched.signal)) opened.push(record.runId);
     })();
     const { run, checkpoints } = await play([`${address}#idle`]);
-    expect(run).toMatch(/^eval-\d{8}-\d{6}$/);
+    expect(run).toMatch(/^eval-\d{8}-\d{6}-[a-z0-9]{3}$/);
     const stored: Trajectory[] = [];
     for await (const each of bus.stored(STREAMS.trajectories, subjects.trajectory(run!, 'eval'), Trajectory))
       stored.push(each);
