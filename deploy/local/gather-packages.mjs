@@ -22,7 +22,9 @@ const WATCHED = [
   '@nats-io/kv',
   '@nats-io/obj',
 ];
-const LEFT_ALONE = [...AT_HOME, ...FIRST, ...WATCHED];
+/** Are imported when they are needed as well: of two copies, what one is told the other does not know. */
+const IMPORTED = ['@opentelemetry/api'];
+const LEFT_ALONE = [...AT_HOME, ...FIRST, ...WATCHED, ...IMPORTED];
 /** As the compiler writes them. What is imported when it is needed (`import()`) stays as it is. */
 const REQUIRED = /\brequire\("([^"]+)"\)/g;
 

@@ -14,7 +14,7 @@ import {
   readSafetensorsHeader,
   Tokenizer,
 } from '@ui-rl/models';
-import { loadComponents, loadTasks, PluginError, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { isRecord, loadComponents, loadTasks, PluginError, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { parseRunFile, readRunFile, SettingsError } from '@ui-rl/settings';
 import type { Target } from './target';
 
@@ -132,15 +132,31 @@ function answersOf(dialect: Dialect): string[] {
   return [...ANSWERS, ...written, `I think so.\n${written[0]}`];
 }
 
+/** Tasks as files of each format have them. */
+const TASK_FILES: Readonly<Record<string, (tasks: readonly unknown[]) => string>> = {
+  'tasks.jsonl': (tasks) => tasks.map((task) => JSON.stringify(task)).join('\n'),
+  'tasks.yaml': (tasks) => JSON.stringify(tasks),
+  'tasks.csv': tableOf,
+  'tasks.txt': (tasks) => tasks.map((task) => String(isRecord(task) ? task.description : task)).join('\n'),
+};
+
+function tableOf(tasks: readonly unknown[]): string {
+  const records = tasks.filter(isRecord);
+  const columns = [...new Set(records.flatMap((task) => Object.keys(task)))];
+  const cellOf = (value: unknown): string => {
+    const cell = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+    return `"${cell.replaceAll('"', '""')}"`;
+  };
+  const rows = records.map((task) => columns.map((column) => cellOf(task[column])));
+  return [columns.map(cellOf), ...rows].map((row) => row.join(',')).join('\n');
+}
+
 const texts: Target[] = [
-  ...['tasks.jsonl', 'tasks.yaml', 'tasks.csv', 'tasks.txt'].map((name): Target => ({
+  ...Object.entries(TASK_FILES).map(([name, written]): Target => ({
     name: `file/${name}`,
     input: (mutator) => {
       const value = mutator.value([TASKS]);
-      const lines = Array.isArray(value) ? value.map((each) => JSON.stringify(each)).join('\n') : 'x';
-      return mutator.bytes([
-        Buffer.from(name.endsWith('l') && !name.endsWith('yaml') ? lines : (JSON.stringify(value) ?? '')),
-      ]);
+      return mutator.bytes([Buffer.from(Array.isArray(value) ? written(value) : 'x')]);
     },
     feed: async (input) =>
       (await loadTasks(await registry(), [{ source_type: 'file', path: asFile(name, input) }])).length > 0,

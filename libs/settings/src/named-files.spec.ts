@@ -59,7 +59,7 @@ it.each<[string, RunFileSource['flags'], RegExp]>([
   [
     'tasks: {source_type: file, path: none.yaml}',
     [],
-    /run\.yaml: tasks\[0\]\.path is .*\/run\/none\.yaml, but there is no such file \(a list of tasks/,
+    /run\.yaml: tasks\[0\]\.path is .*\/run\/none\.yaml, but there is no such file \(tasks: a list/,
   ],
   [
     TASKS,
@@ -121,5 +121,5 @@ it('names of models are no folders, whatever lies in the working directory', () 
 });
 
 it('help says which options are files', () => {
-  expect(optionsHelp(registry)).toMatch(/ path\n +a list of tasks.*\n +the path of a file; required/);
+  expect(optionsHelp(registry)).toMatch(/ path\n +tasks: a list.*\n +the path of a file; required/);
 });

@@ -45,7 +45,7 @@ export const taskSource: Template = {
       })),
   }),`,
   test: `
-const context = { log: () => undefined };
+const context = { log: () => undefined, resolve: () => null };
 const deadline = { deadlineAt: Date.now() + 10_000, signal: new AbortController().signal };
 
 test('has as many tasks as were asked for, each with an id of its own and a check', async () => {
