@@ -1,4 +1,4 @@
-// Finds the programs that only tests need: PostgreSQL, adb and a Vulkan driver in software. Fetches a missing one, or says how to.
+// Finds the programs that only tests need: PostgreSQL, adb, a Vulkan driver in software, what desktops are made of. Fetches a missing one, or says how to.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -96,6 +96,12 @@ function keepAdb(folder) {
   return true;
 }
 
+/** X server, window manager and a small program of the environment `desktop`; where they are, it finds out itself. */
+function findDesktop() {
+  const found = ['Xvfb', 'openbox', 'xterm', 'xkbcomp', 'setpriv'].map((name) => onPath(name));
+  return found.includes(undefined) ? undefined : dirname(found[0]);
+}
+
 /** Makes sure of everything the tests need, and notes where it is for @ui-rl/testkit. */
 export function ensureTestTools({ natsServer, chromium }) {
   const tools = {
@@ -118,6 +124,13 @@ export function ensureTestTools({ natsServer, chromium }) {
       () => findVulkan(chromium),
       [() => aptUnpack(['chromium', 'chromium-common'], keepVulkan)],
       'It comes with most builds of Chromium: npx playwright install chromium',
+    ),
+    desktop: ensure(
+      'What desktops are made of (Xvfb, openbox, xterm)',
+      findDesktop,
+      [() => aptInstall('xvfb', 'openbox', 'xterm')],
+      'They are packages of Linux, and the tests of desktops run there only. Install them with\n' +
+        '  sudo apt-get install xvfb openbox xterm',
     ),
   };
   mkdirSync(cache, { recursive: true });

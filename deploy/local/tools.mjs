@@ -91,6 +91,7 @@ export function run(command, args, options = {}) {
 
 const isRoot = () => process.getuid?.() === 0;
 
+/** Installs the distribution's packages; false where this is not Debian, or not root. */
 export function aptInstall(...packages) {
   if (!isRoot() || !onPath('apt-get')) return false;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

@@ -1,0 +1,187 @@
+import { Lab, pixelOf, value, type Player } from '../test/support';
+
+/** Keeps what reaches it, as a page sees it. */
+const PAGE = `<title>events</title>
+<style>body { margin: 0; overflow: hidden; background: #fff } textarea { position: absolute; left: 10px; top: 100px; width: 280px; height: 60px }</style>
+<div id="colour" style="position:absolute;left:200px;top:10px;width:80px;height:40px"></div><textarea></textarea>
+<script>
+  let events = [];
+  const area = document.querySelector('textarea');
+  const at = ({ clientX, clientY }) => [clientX, clientY];
+  const note = (name, what) => addEventListener(name, (event) => { events.push([name, ...what(event)]); });
+  note('click', (event) => [event.detail, ...at(event)]);
+  note('auxclick', (event) => [event.button, ...at(event)]);
+  note('contextmenu', (event) => { event.preventDefault(); return at(event); });
+  note('wheel', (event) => [Math.sign(event.deltaX), Math.sign(event.deltaY), ...at(event)]);
+  note('mousedown', (event) => at(event));
+  note('mouseup', (event) => at(event));
+  window.uirl = {
+    reset({ seed, colour = '#000' }) {
+      events = []; area.value = '';
+      document.getElementById('colour').style.background = colour;
+      document.title = 'events ' + seed;
+    },
+    state: () => ({ events, text: area.value, marked: area.value.slice(area.selectionStart, area.selectionEnd), title: document.title, width: innerWidth, height: innerHeight }),
+  };
+</script>`;
+
+describe('actions on a desktop', () => {
+  const lab = new Lab();
+  let player: Player;
+  beforeAll(async () => {
+    lab.addPage('events', PAGE);
+    await lab.start({}, { quiet_ms: 40 });
+    player = await lab.play({ page: 'events', reset: { colour: '#c81e32' } }, { seed: 7 });
+  }, 120_000);
+  afterAll(() => lab.stop(), 60_000);
+
+  let seen = 0;
+  /** Events that an action caused, and what came of it. */
+  async function act(action: Record<string, unknown>) {
+    const { outcome, state, done } = await player.act(action);
+    const all = state!.events as unknown[][];
+    const events = all.slice(seen);
+    seen = all.length;
+    return { outcome, events, done, text: state!.text, marked: state!.marked };
+  }
+  const clicks = ({ events }: { events: unknown[][] }) =>
+    events.filter(([name]) => ['click', 'auxclick', 'contextmenu', 'wheel'].includes(name as string));
+
+  it('begins with a page that fills the screen, in the state that the task and the seed say', async () => {
+    expect(player.first).toMatchObject({ width: 320, height: 240 });
+    expect(await pixelOf(player.first, 240, 30)).toEqual([0xc8, 0x1e, 0x32]);
+    const { state } = await player.act({ action: 'wait', seconds: 0 });
+    expect(state).toEqual({ events: [], text: '', marked: '', title: 'events 7', width: 320, height: 240 });
+  });
+
+  it.each([
+    ['click', [['click', 1, 30, 40]]],
+    [
+      'double_click',
+      [
+        ['click', 1, 30, 40],
+        ['click', 2, 30, 40],
+      ],
+    ],
+    [
+      'triple_click',
+      [
+        ['click', 1, 30, 40],
+        ['click', 2, 30, 40],
+        ['click', 3, 30, 40],
+      ],
+    ],
+    [
+      'right_click',
+      [
+        ['contextmenu', 30, 40],
+        ['auxclick', 2, 30, 40],
+      ],
+    ],
+    ['middle_click', [['auxclick', 1, 30, 40]]],
+  ])('%s', async (action, expected) => {
+    const acted = await act({ action, x: 30, y: 40 });
+    expect(acted.outcome).toBe('ok');
+    expect(clicks(acted)).toEqual(expected);
+  });
+
+  it('two clicks at the same place are no double click', async () => {
+    const first = await act({ action: 'click', x: 60, y: 40 });
+    const second = await act({ action: 'click', x: 60, y: 40 });
+    expect([...clicks(first), ...clicks(second)]).toEqual([
+      ['click', 1, 60, 40],
+      ['click', 1, 60, 40],
+    ]);
+  });
+
+  it.each([
+    ['down', 0, 1],
+    ['up', 0, -1],
+    ['left', -1, 0],
+    ['right', 1, 0],
+  ])('scroll %s', async (direction, x, y) => {
+    const acted = await act({ action: 'scroll', direction, amount: 2, x: 50, y: 60 });
+    expect(clicks(acted)[0]).toEqual(['wheel', x, y, 50, 60]);
+  });
+
+  it.each([
+    [{ action: 'drag', from: [20, 20], to: [120, 80] }, [20, 20], [120, 80]],
+    [{ action: 'swipe', direction: 'up', distance: 500, x: 100, y: 50 }, [100, 50], [100, 0]],
+    [{ action: 'long_press', x: 70, y: 20, seconds: 0.1 }, [70, 20], [70, 20]],
+  ])('%j presses at one place and releases at the other', async (action, from, to) => {
+    const { events } = await act(action);
+    expect(events.filter(([name]) => String(name).startsWith('mouse'))).toEqual([
+      ['mousedown', ...from],
+      ['mouseup', ...to],
+    ]);
+  });
+
+  const TEXT = 'Grüße, "ñ" & <tag> 100% {x}\n漢字 привет 😀 — Ελλάδα שלום ✓';
+
+  it('types any character, more of them than a keyboard has free keys for', async () => {
+    await act({ action: 'click', x: 100, y: 130 });
+    const { text, outcome } = await act({ action: 'type', text: TEXT });
+    expect({ text, outcome }).toEqual({ text: TEXT, outcome: 'ok' });
+  });
+
+  it('presses keys together', async () => {
+    expect(await act({ action: 'key', keys: ['ctrl', 'a'] })).toMatchObject({ marked: TEXT });
+    await act({ action: 'key', keys: ['backspace'] });
+    await act({ action: 'key', keys: ['A'] });
+    await act({ action: 'key', keys: ['é'] });
+    await act({ action: 'key', keys: ['enter'] });
+    expect(await act({ action: 'key', keys: ['shift', 'home'] })).toMatchObject({ text: 'Aé\n' });
+  });
+
+  it('types what is asked for while caps lock is on', async () => {
+    await act({ action: 'key', keys: ['ctrl', 'a'] });
+    await act({ action: 'key', keys: ['caps_lock'] });
+    expect(await act({ action: 'type', text: 'aB1!' })).toMatchObject({ text: 'aB1!' });
+    await act({ action: 'key', keys: ['caps_lock'] });
+  });
+
+  it.each([
+    [{ action: 'click', x: 320, y: 10 }, 'outside_viewport'],
+    [{ action: 'drag', from: [1, 1], to: [1, 240] }, 'outside_viewport'],
+    [{ action: 'button', button: 'back' }, 'unsupported_action'],
+    [{ action: 'type', text: 'a\u0007b' }, 'unsupported_character'],
+  ])('%j is answered with %s', async (action, outcome) => {
+    const acted = await act(action);
+    expect({ outcome: acted.outcome, events: acted.events }).toEqual({ outcome, events: [] });
+  });
+
+  it('waits no longer than its deadline allows', async () => {
+    const { outcome } = await player.act({ action: 'wait', seconds: 60 }, 3_000);
+    expect(outcome).toBe('wait_cut_short');
+  });
+
+  it('ends with the agent, and with what the page says of itself', async () => {
+    expect((await act({ action: 'finish', success: true })).done).toBe(true);
+    expect(await player.end()).toMatchObject({ title: 'events 7' });
+    expect(lab.traces()).toEqual([]);
+  });
+
+  it('shows the same first frame for the same seed, after whatever came before', async () => {
+    const again = await lab.play({ page: 'events', reset: { colour: '#c81e32' } }, { seed: 7 });
+    expect(again.first.sha256).toBe(player.first.sha256);
+    await again.end();
+  }, 60_000);
+
+  it('goes on to judge a page that the agent has closed', async () => {
+    const closed = await lab.play({ page: 'events' }, { seed: 3 });
+    await closed.act({ action: 'click', x: 30, y: 40 });
+    const reply = await closed.act({ action: 'key', keys: ['ctrl', 'w'] });
+    expect(reply).toMatchObject({ outcome: 'application_closed', done: true });
+    expect(await closed.end()).toMatchObject({ title: 'events 3', events: expect.anything() as unknown });
+  }, 60_000);
+
+  it('a page that never ends what it does is told as too slow, and leaves nothing', async () => {
+    const stuck = await lab.play({ page: 'events' });
+    lab.addPage('stuck', '<script>window.uirl = { reset() { for (;;); } }</script>');
+    expect(await lab.open({ page: 'stuck' }, { deadlineMs: 6_000 })).toMatchObject({
+      error: { code: 'deadline' },
+    });
+    value(await stuck.close());
+    expect(lab.traces()).toEqual([]);
+  }, 90_000);
+});

@@ -1,0 +1,152 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Readable, Writable } from 'node:stream';
+import type { Application } from './applications';
+import { chromiumCommand } from './chromium-command';
+import type { DesktopSpec } from './desktop-spec';
+import { DesktopError } from './errors';
+import { PagePipe } from './page-pipe';
+import { plainState } from './plain';
+import type { Program } from './program';
+import type { Seat } from './seat';
+import type { XConnection } from './x-connection';
+
+export type State = Record<string, unknown> | null;
+
+/** What runs on a desktop. */
+export interface Shown {
+  program: Program;
+  /** Part of the title of its window. */
+  window?: string;
+  /** After its window is there: into the state that the episode begins with. */
+  begin(): Promise<void>;
+  /** Reads its state. */
+  state(): Promise<State>;
+  /** Whether that costs next to nothing, so that it is read after every action. */
+  tellsState: boolean;
+  /** When it shows what the last action did, as far as it knows. */
+  settled(): Promise<void>;
+  /** Whether somebody has closed what is shown, while its program may go on. */
+  isClosed(): boolean;
+}
+
+export interface ShowOptions {
+  seat: Seat;
+  x: XConnection;
+  spec: DesktopSpec;
+  seed: number;
+  /** By which programs find the display. */
+  environment: Readonly<Record<string, string>>;
+  memoryMb: number;
+  chromium: string | undefined;
+  /** What the kernel gives programs: a network of their own, namespaces. */
+  kernel: { network: boolean; namespaces: boolean };
+}
+
+const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
+/** Behind another window a page draws no frames. */
+const NO_FRAME_MS = 250;
+const MAX_OUTPUT = 2 ** 21;
+
+/** Starts what a task shows. */
+export function show(options: ShowOptions): Shown {
+  const { shown } = options.spec;
+  return 'page' in shown ? showPage(shown, options) : showApplication(shown.application, options);
+}
+
+function showApplication(application: Application, options: ShowOptions): Shown {
+  const { seat, x, spec, seed, memoryMb, kernel } = options;
+  if (!application.network && !kernel.network) {
+    throw new DesktopError(
+      'no_confinement',
+      `the kernel gives ${spec.name} no network of its own (user namespaces); allow them, or where it may reach the network ` +
+        `say so in UIRL_APPLICATIONS: ${spec.name}: { network: true }`,
+    );
+  }
+  if (application.home !== undefined) cpSync(application.home, seat.home, { recursive: true });
+  seat.own(seat.home);
+  const episode = seat.write('episode.json', JSON.stringify({ seed, reset: spec.reset }));
+  seat.own(episode);
+  const environment = { ...options.environment, ...application.environment, UIRL_EPISODE: episode };
+  const starting = { environment, network: application.network, memoryMb };
+  const { state } = application;
+  return {
+    program: seat.start(application.command, starting),
+    window: application.window,
+    begin: async () => {},
+    state: async () => (state === undefined ? windowsOf(x) : stateOf(seat.start(state, starting), spec.name)),
+    tellsState: false,
+    settled: async () => {},
+    isClosed: () => false,
+  };
+}
+
+/** For want of anything better: what is open. */
+async function windowsOf(x: XConnection): Promise<State> {
+  const windows = await x.windows();
+  return { windows: await Promise.all(windows.map((window) => x.title(window))) };
+}
+
+async function stateOf(program: Program, name: string): Promise<State> {
+  let output = '';
+  program.child.stdout?.on('data', (data: Buffer) => {
+    if (output.length < MAX_OUTPUT) output += data.toString();
+  });
+  const closed = new Promise((resolve) => program.child.once('close', resolve));
+  const { code } = await program.ended;
+  await closed;
+  if (code === 0) return plainState(output, name);
+  throw new DesktopError('application_error', `the state of ${name} cannot be read: ${program.howEnded}`);
+}
+
+function showPage({ folder }: { folder: string }, options: ShowOptions): Shown {
+  const { seat, spec, seed, environment, memoryMb, chromium, kernel } = options;
+  if (chromium === undefined) {
+    throw new DesktopError(
+      'no_desktop',
+      'pages need Chromium. Install it with\n  sudo apt-get install chromium\nor set CHROMIUM_BIN to the path of an installed one',
+    );
+  }
+  const files = join(seat.folder, 'page');
+  cpSync(folder, files, { recursive: true });
+  seat.own(files);
+  const address = pathToFileURL(join(files, 'index.html')).href;
+  const profile = join(seat.home, '.profile');
+  const sandbox = kernel.namespaces;
+  const command = chromiumCommand({ chromium, address, profile, screen: spec.screen, sandbox });
+  const program = seat.start(command, {
+    environment,
+    network: !kernel.network,
+    memoryMb,
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const [, , , output, input] = program.child.stdio as unknown as [null, null, null, Writable, Readable];
+  const pipe = new PagePipe(output, input);
+  const reset = JSON.stringify({ ...spec.reset, seed });
+  return {
+    program,
+    begin: async () => {
+      await pipe.attach(address);
+      await pipe.evaluate(
+        "document.readyState === 'complete' || new Promise((done) => addEventListener('load', () => done()))",
+      );
+      await pipe.evaluate(`window.uirl?.reset?.(${reset})`);
+    },
+    state: () => pageState(pipe, spec.name),
+    tellsState: true,
+    settled: async () => {
+      await pipe.evaluate(
+        `window.uirl?.settled?.() ?? Promise.race([${TWO_FRAMES}, new Promise((done) => setTimeout(done, ${NO_FRAME_MS}))])`,
+      );
+    },
+    isClosed: () => pipe.isClosed,
+  };
+}
+
+async function pageState(pipe: PagePipe, name: string): Promise<State> {
+  const text = await pipe.evaluate(
+    '(async () => JSON.stringify((await window.uirl?.state?.()) ?? { title: document.title }))()',
+  );
+  return plainState(String(text), name);
+}

@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { isRecord, readYaml, show } from '@ui-rl/plugin-kit';
+import { DesktopError } from './errors';
+
+/** A program that the owner of this machine lets tasks show. */
+export interface Application {
+  /** Program and arguments; started in the home folder of the session. */
+  command: readonly string[];
+  /** Folder whose content every home begins with. */
+  home?: string;
+  /** Program and arguments that print the state as a JSON object; started in the home folder. */
+  state?: readonly string[];
+  /** Part of the title of the window that shows that it has started; else any window does. */
+  window?: string;
+  /** Further environment variables. */
+  environment: Readonly<Record<string, string>>;
+  /** Whether it may reach the network. */
+  network: boolean;
+}
+
+export const APPLICATIONS = 'UIRL_APPLICATIONS';
+const KNOWN = ['command', 'home', 'state', 'window', 'environment', 'network'];
+
+/** Reads the list of applications in YAML. Throws a `DesktopError` `no_desktop` that says what is wrong with it. */
+export function readApplications(file: string | undefined): ReadonlyMap<string, Application> {
+  if (file === undefined) return new Map();
+  const content = contentOf(file);
+  if (!isRecord(content)) throw wrong(file, 'must map names of applications to what they are');
+  return new Map(Object.entries(content).map(([name, given]) => [name, readApplication(name, given, file)]));
+}
+
+function contentOf(file: string): unknown {
+  try {
+    return readYaml(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw wrong(file, cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
+function readApplication(name: string, given: unknown, file: string): Application {
+  const refuse = (problem: string): never => {
+    throw wrong(file, `${name}: ${problem}`);
+  };
+  if (!isRecord(given)) return refuse(`must have "command", found ${show(given)}`);
+  const unknown = Object.keys(given).find((key) => !KNOWN.includes(key));
+  if (unknown !== undefined) refuse(`"${unknown}" is unknown, known: ${KNOWN.join(', ')}`);
+  const { command, home, state, window, environment = {}, network = false } = given;
+  if (!isCommand(command)) refuse(`"command" must be a list, program first, found ${show(command)}`);
+  if (state !== undefined && !isCommand(state))
+    refuse(`"state" must be a list, program first, found ${show(state)}`);
+  if (window !== undefined && typeof window !== 'string')
+    refuse(`"window" must be part of a title, found ${show(window)}`);
+  if (!isRecord(environment) || Object.values(environment).some((value) => typeof value !== 'string'))
+    refuse(`"environment" must map variables to texts, found ${show(environment)}`);
+  if (typeof network !== 'boolean') refuse(`"network" must be true or false, found ${show(network)}`);
+  return {
+    command: command as string[],
+    home: home === undefined ? undefined : folderOf(home, file, refuse),
+    state: state as string[] | undefined,
+    window: window as string | undefined,
+    environment: environment as Record<string, string>,
+    network: network as boolean,
+  };
+}
+
+function folderOf(home: unknown, file: string, refuse: (problem: string) => never): string {
+  const folder = typeof home === 'string' ? resolve(dirname(file), home) : '';
+  return existsSync(folder) ? folder : refuse(`"home" must be a folder, found ${show(home)}`);
+}
+
+function isCommand(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'string' && part !== '')
+  );
+}
+
+function wrong(file: string, problem: string): DesktopError {
+  return new DesktopError('no_desktop', `${APPLICATIONS}=${file}: ${problem}`);
+}

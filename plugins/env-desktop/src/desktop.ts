@@ -1,0 +1,297 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Deadline, Screenshot } from '@ui-rl/plugin-kit';
+import { show, type Shown, type ShowOptions, type State } from './application';
+import type { DesktopSpec } from './desktop-spec';
+import { startDisplay, type Display } from './display';
+import { DesktopError } from './errors';
+import type { DesktopPrograms } from './find-programs';
+import { Keyboard } from './keyboard';
+import type { MemoryWatch } from './memory-watch';
+import type { DesktopOptions } from './options';
+import type { Hands } from './perform';
+import { Pointer } from './pointer';
+import { Camera } from './screenshot';
+import { Seat } from './seat';
+import type { XConnection } from './x-connection';
+
+/** What all desktops of an environment have in common. */
+export interface DesktopContext {
+  programs: DesktopPrograms;
+  options: DesktopOptions;
+  kernel: ShowOptions['kernel'];
+  memory: MemoryWatch;
+}
+
+/** Between two looks at the windows of a program that starts. */
+const POLL_MS = 20;
+/** The loss of a connection is noticed before it is known why. */
+const CAUSE_WITHIN_MS = 500;
+/** After which a program that does not answer at the end of an episode is taken to hang. */
+const HUNG_MS = 5_000;
+/** In which a program that cannot be asked is taken to have dealt with what was typed. */
+const UNASKED_MS = 300;
+const MIB = 2 ** 20;
+
+/** A desktop with a program on it, from its start to its end. */
+export class Desktop {
+  private readonly failed: Promise<never>;
+  private fail: (error: DesktopError) => void = () => undefined;
+  private readonly camera: Camera;
+  /** The answer to a ping that did not come in time. */
+  private unanswered: Promise<void> | null = null;
+  private readonly unwatch: () => void;
+  readonly hands: Hands;
+
+  private constructor(
+    private readonly seat: Seat,
+    private readonly display: Display,
+    private readonly shown: Shown,
+    keyboard: Keyboard,
+    spec: DesktopSpec,
+    private readonly context: DesktopContext,
+  ) {
+    const { x, server, manager } = display;
+    this.failed = new Promise<never>((_, reject) => {
+      this.fail = reject;
+    });
+    this.failed.catch(() => undefined);
+    for (const part of [server, manager]) void part.ended.then(() => this.fail(crashed(part.howEnded)));
+    void shown.program.ended.then(({ code }) =>
+      code === 0 ? undefined : this.fail(crashed(shown.program.howEnded)),
+    );
+    this.unwatch = this.watchMemory();
+    this.camera = new Camera(x, spec.screen);
+    this.hands = { screen: spec.screen, pointer: new Pointer(x), keyboard };
+  }
+
+  /** Throws `DesktopError` where anything does not start. */
+  static async open(
+    spec: DesktopSpec,
+    seed: number,
+    context: DesktopContext,
+    deadline: Deadline,
+  ): Promise<Desktop> {
+    const seat = Seat.take();
+    const starting = Desktop.start(seat, spec, seed, context);
+    try {
+      return await before(deadline, async () => {
+        const desktop = await starting;
+        await desktop.begin();
+        return desktop;
+      });
+    } catch (error) {
+      await seat.end();
+      starting.then(
+        (desktop) => desktop.disconnect(),
+        () => undefined,
+      );
+      throw error;
+    }
+  }
+
+  private static async start(
+    seat: Seat,
+    spec: DesktopSpec,
+    seed: number,
+    context: DesktopContext,
+  ): Promise<Desktop> {
+    const { programs, options, kernel } = context;
+    const memoryMb = options.memory_mb;
+    const display = await startDisplay(seat, { programs, screen: spec.screen, memoryMb });
+    const { x, environment } = display;
+    const { chromium } = programs;
+    const keyboard = await Keyboard.of(x, () => dealtWith(x));
+    const shown = show({ seat, x, spec, seed, environment, memoryMb, chromium, kernel });
+    return new Desktop(seat, display, shown, keyboard, spec, context);
+  }
+
+  /** Whether somebody has closed what is shown: its page, or the program, which has ended as such programs do. */
+  async isClosed(): Promise<boolean> {
+    if (this.shown.isClosed()) return true;
+    return this.shown.program.ending?.code === 0 && (await this.display.x.windows()).length === 0;
+  }
+
+  /** Does something with the desktop. Throws a `DesktopError` when the deadline passes, or part of the desktop ends. */
+  async during<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
+    return before(deadline, async () => {
+      try {
+        return await Promise.race([work(), this.failed]);
+      } catch (error) {
+        if (!(error instanceof DesktopError) || error.code !== 'crashed') throw error;
+        await Promise.race([this.failed, sleep(CAUSE_WITHIN_MS)]);
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Waits until the screen shows the effect of the last action: the program has taken all events, as far as it can be asked, and
+   * nothing has been drawn for a while. False where it does not answer.
+   */
+  async settle(): Promise<boolean> {
+    const { x } = this.display;
+    const { quiet_ms: quietMs, settle_ms: settleMs } = this.context.options;
+    const until = performance.now() + settleMs;
+    const answers = await this.answers(settleMs);
+    if (answers && this.isThere) await this.unlessClosed(() => this.shown.settled());
+    const from = performance.now();
+    for (;;) {
+      const now = performance.now();
+      const left = Math.min(Math.max(from, x.drawnAt) + quietMs, until) - now;
+      if (left <= 0) return answers;
+      await sleep(left);
+    }
+  }
+
+  async capture(): Promise<Screenshot> {
+    return this.camera.take();
+  }
+
+  /** The state after an action, where it costs next to nothing; else undefined. */
+  async stateInBetween(): Promise<State | undefined> {
+    return this.shown.tellsState && this.isThere ? this.unlessClosed(() => this.shown.state()) : undefined;
+  }
+
+  /** The state that is judged; undefined where the program has ended and took it along. Throws where it hangs. */
+  async state(): Promise<State | undefined> {
+    if (this.shown.tellsState && !this.isThere) return undefined;
+    if (this.unanswered !== null && !(await within(HUNG_MS, this.unanswered))) {
+      throw new DesktopError(
+        'hung',
+        `${this.shown.program.name} takes no events any more${this.shown.program.said}`,
+      );
+    }
+    return this.shown.state();
+  }
+
+  private get isThere(): boolean {
+    return this.shown.program.ending === null && !this.shown.isClosed();
+  }
+
+  /** What was asked of a program that somebody was closing has no answer, which is no failure. */
+  private async unlessClosed<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!this.shown.isClosed()) throw error;
+      // One that has crashed is told apart by how it ends.
+      await Promise.race([this.shown.program.ended, sleep(CAUSE_WITHIN_MS)]);
+      return undefined;
+    }
+  }
+
+  /** Ends everything. Never throws. */
+  async end(): Promise<void> {
+    this.disconnect();
+    await this.seat.end();
+  }
+
+  private disconnect(): void {
+    this.unwatch();
+    this.display.x.close();
+  }
+
+  /** Waits for its window, and brings what is shown into its first state. */
+  private async begin(): Promise<void> {
+    await Promise.race([this.failed, this.untilShown()]);
+    await Promise.race([this.failed, this.shown.begin()]);
+    await Promise.race([this.failed, this.settle()]);
+  }
+
+  private async untilShown(): Promise<void> {
+    const { program, window: wanted } = this.shown;
+    const { window_ms: windowMs } = this.context.options;
+    const until = performance.now() + windowMs;
+    while (!(await this.isShown(wanted))) {
+      if (program.ending !== null) throw crashed(`${program.howEnded}, and has shown no window`);
+      if (performance.now() > until) {
+        const which = wanted === undefined ? 'no window' : `no window with "${wanted}" in its title`;
+        throw new DesktopError(
+          'no_window',
+          `${program.name} has shown ${which} in ${windowMs} ms${program.said}`,
+        );
+      }
+      await sleep(POLL_MS);
+    }
+  }
+
+  private async isShown(wanted: string | undefined): Promise<boolean> {
+    const { x } = this.display;
+    for (const window of await x.windows()) {
+      if (!(await x.isShown(window))) continue;
+      if (wanted === undefined || (await x.title(window)).includes(wanted)) return true;
+    }
+    return false;
+  }
+
+  private async answers(timeoutMs: number): Promise<boolean> {
+    const { x } = this.display;
+    const active = await x.activeWindow();
+    const ping = active === null ? null : await x.ping(active);
+    this.unanswered = null;
+    if (ping === null || (await within(timeoutMs, ping.answered))) return true;
+    // A window that was closed in between answers no more.
+    if (active !== null && !(await x.isShown(active))) return true;
+    this.unanswered = ping.answered;
+    return false;
+  }
+
+  private watchMemory(): () => void {
+    const { memory, options } = this.context;
+    const watched = {
+      owner: this.seat.owner,
+      limitBytes: options.memory_mb * MIB,
+      exceeded: (largestPid: number, totalBytes: number) => {
+        const used = Math.round(totalBytes / MIB);
+        this.fail(crashed(`the desktop uses ${used} MiB, more than the ${options.memory_mb} of memory_mb`));
+        try {
+          process.kill(largestPid, 'SIGKILL');
+        } catch {
+          // It was faster.
+        }
+      },
+    };
+    memory.add(watched);
+    return () => memory.remove(watched);
+  }
+}
+
+/** Programs that cannot be asked are given time. */
+async function dealtWith(x: XConnection): Promise<void> {
+  const active = await x.activeWindow();
+  const ping = active === null ? null : await x.ping(active);
+  await (ping === null ? sleep(UNASKED_MS) : within(HUNG_MS, ping.answered));
+}
+
+function crashed(what: string): DesktopError {
+  return new DesktopError('crashed', what);
+}
+
+/** Rejects with `deadline` when it passes, or whoever asked has given up. */
+async function before<T>({ deadlineAt, signal }: Deadline, work: () => Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = new Promise<never>((_, reject) => {
+    const refuse = () => reject(new DesktopError('deadline', 'the desktop was too slow for the deadline'));
+    if (signal.aborted) refuse();
+    signal.addEventListener('abort', refuse, { signal: timer.signal });
+    const wait = setTimeout(refuse, Math.max(0, deadlineAt - Date.now()));
+    timer.signal.addEventListener('abort', () => clearTimeout(wait));
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** Whether something happens within a time. */
+async function within(milliseconds: number, happens: Promise<void>): Promise<boolean> {
+  const timer = new AbortController();
+  const passed = sleep(milliseconds, false, { signal: timer.signal }).catch(() => false);
+  try {
+    return await Promise.race([happens.then(() => true), passed]);
+  } finally {
+    timer.abort();
+  }
+}

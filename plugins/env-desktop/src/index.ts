@@ -1,0 +1,20 @@
+import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
+import { DesktopEnvironment } from './environment';
+import { PROGRAM_VARIABLES } from './find-programs';
+import { DesktopOptions } from './options';
+
+/** Programs on desktops of this machine. See `README.md` beside `src` for the options of a task and the list of applications. */
+const desktop: EnvironmentComponent<DesktopOptions> = {
+  kind: 'environment',
+  name: 'desktop',
+  description: 'Programs on desktops of Linux, by mouse and keyboard.',
+  options: DesktopOptions,
+  environment: {
+    UIRL_APPLICATIONS:
+      'file that lists the programs which tasks of the environment `desktop` may show (none); see docs/guides/desktop.md',
+    ...PROGRAM_VARIABLES,
+  },
+  create: (options, context) => DesktopEnvironment.create(options, context),
+};
+
+export default desktop;

@@ -1,0 +1,127 @@
+import { keysymOf, keysymOfKey, SHIFT } from './keysyms';
+import { FAKE, type XConnection } from './x-connection';
+
+/** A key, and whether shift is held for what is wanted of it. */
+interface Key {
+  keycode: number;
+  shift: boolean;
+}
+
+/** Bit of the mask of modifiers. */
+const CAPS_LOCK = 2;
+/** Characters that are typed before looking whether there is still time. */
+const AT_ONCE = 128;
+
+/**
+ * The keyboard of a display. What it has no key for is bound to one of the keys that mean nothing, the one bound longest ago, and
+ * stays there: programs look a key up later than it is pressed.
+ */
+export class Keyboard {
+  private readonly keys = new Map<number, Key>();
+  /** Keys that may be bound, the one to be bound next first. */
+  private readonly free: number[] = [];
+  private readonly bound = new Map<number, number>();
+
+  private constructor(
+    private readonly x: XConnection,
+    /** Waits until programs have dealt with what was typed so far, as far as they can be asked. */
+    private readonly dealtWith: () => Promise<unknown>,
+    rows: readonly number[][],
+  ) {
+    rows.forEach((keysyms, index) => {
+      const keycode = x.display.min_keycode + index;
+      if (keysyms.every((keysym) => keysym === 0)) this.free.push(keycode);
+      keysyms.slice(0, 2).forEach((keysym, level) => this.know(keysym, { keycode, shift: level === 1 }));
+    });
+  }
+
+  static async of(x: XConnection, dealtWith: () => Promise<unknown>): Promise<Keyboard> {
+    return new Keyboard(x, dealtWith, await x.keyboard());
+  }
+
+  /** Types a text; how many of its characters no key can have. Stops where `isLate` says so. */
+  async type(text: string, isLate: () => boolean): Promise<number> {
+    const keysyms = Array.from(text.replaceAll('\r\n', '\n'), keysymOf);
+    const known = keysyms.filter((keysym) => keysym !== null);
+    const isCapsLocked = ((await this.x.pointerMask()) & CAPS_LOCK) !== 0;
+    for (let begin = 0; begin < known.length && !isLate();) {
+      const end = await this.prepare(known, begin);
+      for (const keysym of known.slice(begin, end)) this.stroke(keysym, isCapsLocked && isLetter(keysym));
+      await this.x.sync();
+      begin = end;
+    }
+    return keysyms.length - known.length;
+  }
+
+  /** Presses keys together, the first one longest; false where one of them is on no keyboard. */
+  async chord(names: readonly string[]): Promise<boolean> {
+    const keysyms = names.map(keysymOfKey).filter((keysym) => keysym !== null);
+    if (keysyms.length < names.length) return false;
+    if ((await this.prepare(keysyms, 0)) < keysyms.length) return false;
+    const keys = keysyms.map((keysym) => this.keys.get(keysym)!);
+    const needsShift = keys.some(({ shift }) => shift) && !keysyms.includes(SHIFT);
+    const codes = [...(needsShift ? [this.keys.get(SHIFT)!] : []), ...keys].map(({ keycode }) => keycode);
+    for (const code of codes) this.x.fake(FAKE.keyPress, code);
+    for (const code of codes.toReversed()) this.x.fake(FAKE.keyRelease, code);
+    await this.x.sync();
+    return true;
+  }
+
+  /** Binds what has no key; up to where the keysyms can be typed then. */
+  private async prepare(keysyms: readonly number[], begin: number): Promise<number> {
+    const needed = new Set<number>();
+    let end = begin;
+    for (; end < keysyms.length && end < begin + AT_ONCE; end++) {
+      const keysym = keysyms[end];
+      if (this.keys.has(keysym) && !this.bound.has(keysym)) continue;
+      if (!needed.has(keysym) && needed.size === this.free.length) break;
+      needed.add(keysym);
+    }
+    const missing = [...needed].filter((keysym) => !this.keys.has(keysym));
+    // What is needed now goes to the end of the queue, so that nothing of it is bound to something else.
+    for (const keysym of needed) this.refresh(keysym);
+    // What a key meant before may still be looked up.
+    if (missing.length + this.bound.size > this.free.length) await this.dealtWith();
+    for (const keysym of missing) this.bind(keysym);
+    if (missing.length > 0) await this.x.sync();
+    return end;
+  }
+
+  private refresh(keysym: number): void {
+    const keycode = this.bound.get(keysym);
+    if (keycode === undefined) return;
+    this.free.splice(this.free.indexOf(keycode), 1);
+    this.free.push(keycode);
+  }
+
+  private bind(keysym: number): void {
+    const keycode = this.free.shift()!;
+    this.free.push(keycode);
+    const former = [...this.bound].find(([, code]) => code === keycode)?.[0];
+    if (former !== undefined) {
+      this.bound.delete(former);
+      this.keys.delete(former);
+    }
+    this.bound.set(keysym, keycode);
+    this.keys.set(keysym, { keycode, shift: false });
+    this.x.bindKey(keycode, keysym);
+  }
+
+  private stroke(keysym: number, invertsShift: boolean): void {
+    const { keycode, shift } = this.keys.get(keysym)!;
+    const held = shift !== invertsShift ? this.keys.get(SHIFT)!.keycode : null;
+    if (held !== null) this.x.fake(FAKE.keyPress, held);
+    this.x.fake(FAKE.keyPress, keycode);
+    this.x.fake(FAKE.keyRelease, keycode);
+    if (held !== null) this.x.fake(FAKE.keyRelease, held);
+  }
+
+  private know(keysym: number, key: Key): void {
+    if (keysym !== 0 && !this.keys.has(keysym)) this.keys.set(keysym, key);
+  }
+}
+
+/** Letters on a key of their own; caps lock changes no others. */
+function isLetter(keysym: number): boolean {
+  return (keysym >= 0x41 && keysym <= 0x5a) || (keysym >= 0x61 && keysym <= 0x7a);
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Action, Deadline, Direction, Point, SwipeAction } from '@ui-rl/plugin-kit';
+import type { ScreenSize } from './desktop-spec';
+import type { Keyboard } from './keyboard';
+import { MOUSE, type Pointer } from './pointer';
+
+/** What actions are carried out with. */
+export interface Hands {
+  screen: ScreenSize;
+  pointer: Pointer;
+  keyboard: Keyboard;
+}
+
+const LONG_PRESS_SECONDS = 0.8;
+/** Left of the deadline after a wait, for settling and the screenshot. */
+const RESERVE_MS = 2_000;
+const TOWARDS: Record<Direction, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
+
+/**
+ * Carries an action out by mouse and keyboard. Gives what was wrong with it, nothing where all was well; where it names a place
+ * outside of the screen, nothing is done.
+ */
+export async function perform(hands: Hands, action: Action, deadline: Deadline): Promise<string | null> {
+  const { pointer, keyboard, screen } = hands;
+  if (pointsOf(action, screen).some((point) => !isInside(point, screen))) return 'outside_viewport';
+  switch (action.action) {
+    case 'click':
+      await pointer.click([action.x, action.y], MOUSE.left, 1);
+      return null;
+    case 'double_click':
+      await pointer.click([action.x, action.y], MOUSE.left, 2);
+      return null;
+    case 'triple_click':
+      await pointer.click([action.x, action.y], MOUSE.left, 3);
+      return null;
+    case 'right_click':
+      await pointer.click([action.x, action.y], MOUSE.right, 1);
+      return null;
+    case 'middle_click':
+      await pointer.click([action.x, action.y], MOUSE.middle, 1);
+      return null;
+    case 'move':
+      await pointer.move([action.x, action.y]);
+      return null;
+    case 'long_press':
+      return cut(action.seconds ?? LONG_PRESS_SECONDS, deadline, (ms) =>
+        pointer.hold([action.x, action.y], ms),
+      );
+    case 'type':
+      return type(keyboard, action.text, deadline);
+    case 'key':
+      return (await keyboard.chord(action.keys)) ? null : 'unsupported_action';
+    case 'scroll':
+      await pointer.scroll(placeOf(action, screen), action.direction, action.amount);
+      return null;
+    case 'drag':
+      await pointer.drag(action.from, action.to);
+      return null;
+    case 'swipe':
+      await pointer.drag(...endsOf(action, screen));
+      return null;
+    case 'button':
+      return 'unsupported_action';
+    case 'wait':
+      return cut(action.seconds, deadline, (ms) => sleep(ms));
+    case 'finish':
+      return null;
+  }
+}
+
+async function type(keyboard: Keyboard, text: string, { deadlineAt }: Deadline): Promise<string | null> {
+  const isLate = () => Date.now() > deadlineAt - RESERVE_MS;
+  const untypable = await keyboard.type(text, isLate);
+  if (isLate()) return 'cut_short';
+  return untypable > 0 ? 'unsupported_character' : null;
+}
+
+/** For the time an agent asks for, as far as the deadline allows: waiting too long is not the environment's failure. */
+async function cut(
+  seconds: number,
+  { deadlineAt }: Deadline,
+  work: (milliseconds: number) => Promise<unknown>,
+): Promise<string | null> {
+  const milliseconds = Math.max(0, Math.min(seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
+  await work(milliseconds);
+  return milliseconds < seconds * 1000 ? 'wait_cut_short' : null;
+}
+
+/** Places the agent named itself; the end of a swipe by direction may lie outside. */
+function pointsOf(action: Action, screen: ScreenSize): Point[] {
+  if (action.action === 'swipe' && 'direction' in action) return [placeOf(action, screen)];
+  if ('from' in action) return [action.from, action.to];
+  return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
+}
+
+function isInside([x, y]: Point, { width, height }: ScreenSize): boolean {
+  return x >= 0 && y >= 0 && x < width && y < height;
+}
+
+function placeOf({ x, y }: { x?: number; y?: number }, { width, height }: ScreenSize): Point {
+  return x === undefined || y === undefined ? [Math.floor(width / 2), Math.floor(height / 2)] : [x, y];
+}
+
+/** A swipe by direction goes half of the screen unless it says how far, and ends at the edge. */
+function endsOf(swipe: SwipeAction, screen: ScreenSize): [Point, Point] {
+  if ('from' in swipe) return [swipe.from, swipe.to];
+  const [fromX, fromY] = placeOf(swipe, screen);
+  const [towardsX, towardsY] = TOWARDS[swipe.direction];
+  const distance = swipe.distance ?? Math.floor((towardsX === 0 ? screen.height : screen.width) / 2);
+  const clamp = (value: number, size: number) => Math.min(Math.max(value, 0), size - 1);
+  return [
+    [fromX, fromY],
+    [clamp(fromX + towardsX * distance, screen.width), clamp(fromY + towardsY * distance, screen.height)],
+  ];
+}

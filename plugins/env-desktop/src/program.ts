@@ -1,0 +1,58 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { plainLine } from './plain';
+
+const KEPT_OUTPUT = 4_000;
+const OUTPUT_SHOWN = 300;
+
+/** How a program ended. */
+export interface Ending {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A program of a desktop. */
+export class Program {
+  /** When it has ended, for whatever reason; it never rejects. */
+  readonly ended: Promise<Ending>;
+  ending: Ending | null = null;
+  private output = '';
+
+  constructor(
+    readonly name: string,
+    readonly child: ChildProcess,
+  ) {
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => this.hear(data));
+    this.ended = new Promise((resolve) => {
+      const end = (ending: Ending) => {
+        this.ending ??= ending;
+        resolve(this.ending);
+      };
+      child.once('error', (error) => {
+        this.output += error.message;
+        end({ code: 127, signal: null });
+      });
+      child.once('exit', (code, signal) => end({ code, signal }));
+    });
+  }
+
+  get stdio(): readonly (Readable | null)[] {
+    return this.child.stdio as (Readable | null)[];
+  }
+
+  /** What it has said last. */
+  get said(): string {
+    const line = plainLine(this.output, OUTPUT_SHOWN);
+    return line === '' ? '' : `; it said: ${line}`;
+  }
+
+  /** How it has ended, in words. */
+  get howEnded(): string {
+    const { code, signal } = this.ending ?? { code: null, signal: null };
+    return `${this.name} ended ${signal === null ? `with code ${code}` : `by ${signal}`}${this.said}`;
+  }
+
+  private hear(data: Buffer): void {
+    this.output = (this.output + data.toString()).slice(-KEPT_OUTPUT);
+  }
+}

@@ -1,0 +1,268 @@
+import { spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DesktopError } from './errors';
+import { PATH } from './find-programs';
+import { KEEPER_SCRIPT } from './keeper-script';
+import { FIRST_USER, MARK, USERS, type Owner } from './owner';
+import { Program } from './program';
+
+/** X servers keep their locks and sockets there, wherever temporary files lie otherwise. */
+const TEMPORARY = '/tmp';
+const FOLDER = 'uirl-desktop-';
+const FIRST_NUMBER = 100;
+/** So that processes begin their search in different places, and meet each other rarely. */
+const STRIDE = 37;
+/** What a single process may have beyond the limit, virtual memory that it never touches included. */
+const UNTOUCHED_MB = 2_048;
+const MOST_THREADS = 4_096;
+/** The keeper kills, waits and removes for at most three seconds; more on a machine that is busy. */
+const ENDS_WITHIN_MS = 20_000;
+/** A folder whose keeper has not been noted by then belongs to a service that ended in between. */
+const STARTS_WITHIN_MS = 60_000;
+
+/** Displays that this process has asked for. */
+let taken = 0;
+
+export interface StartOptions {
+  /** Further environment variables. */
+  environment?: Readonly<Record<string, string>>;
+  stdio?: StdioOptions;
+  /** False: in a network of its own that leads nowhere. */
+  network: boolean;
+  memoryMb: number;
+}
+
+/**
+ * A display number, a folder and, where this process is root, a user that no other desktop of this machine has. Whatever is started
+ * in it ends with it, and what it wrote is removed, even where this process is killed.
+ */
+export class Seat {
+  private readonly programs: Program[] = [];
+  private readonly mark = randomUUID();
+  private readonly keeper: ChildProcess;
+  private readonly keeperGone: Promise<void>;
+
+  private isOver = false;
+
+  private constructor(
+    readonly number: number,
+    readonly folder: string,
+    /** Null: that of this process. */
+    readonly user: number | null,
+  ) {
+    this.keeper = startKeeper(this.mark, user, number, folder);
+    this.keeperGone = new Promise((resolve) => {
+      this.keeper.once('error', () => resolve());
+      this.keeper.once('exit', () => resolve());
+    });
+    this.keeper.unref();
+    writeFileSync(join(folder, 'keeper'), identityOf(this.keeper.pid ?? 0) ?? '');
+    for (const name of ['home', 'tmp', 'run']) this.makeFolder(name);
+  }
+
+  /** Throws a `DesktopError` `no_desktop` where all are taken. */
+  static take(): Seat {
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) makeSocketFolder();
+    for (let tries = 0; tries < USERS; tries++) {
+      const number = FIRST_NUMBER + ((process.pid * STRIDE + taken++) % USERS);
+      const folder = reserve(number);
+      if (folder === null) continue;
+      return new Seat(number, folder, isRoot ? FIRST_USER + number - FIRST_NUMBER : null);
+    }
+    throw new DesktopError('no_desktop', `all ${USERS} displays from :${FIRST_NUMBER} on are taken`);
+  }
+
+  get home(): string {
+    return join(this.folder, 'home');
+  }
+
+  /** A file that the programs of the desktop can read. */
+  write(name: string, content: string | Uint8Array): string {
+    const path = join(this.folder, name);
+    writeFileSync(path, content, { mode: 0o600 });
+    this.own(path);
+    return path;
+  }
+
+  /** Gives a file, or a folder with all that is in it, to the user of the desktop. */
+  own(path: string): void {
+    if (this.user === null) return;
+    lchownSync(path, this.user, this.user);
+    if (!lstatSync(path).isDirectory()) return;
+    for (const name of readdirSync(path)) this.own(join(path, name));
+  }
+
+  start(command: readonly string[], { environment, stdio, network, memoryMb }: StartOptions): Program {
+    if (this.isOver) throw new DesktopError('crashed', 'the desktop has ended');
+    const [file, ...args] = [
+      ...confined(this.user, network),
+      'prlimit',
+      '--core=0',
+      `--data=${(memoryMb + UNTOUCHED_MB) * 2 ** 20}`,
+      // Counted by user.
+      ...(this.user === null ? [] : [`--nproc=${MOST_THREADS}`]),
+      '--',
+      ...command,
+    ];
+    const child = spawn(file, args, {
+      cwd: this.home,
+      detached: true,
+      env: { ...this.environment(), ...environment, [MARK]: this.mark },
+      stdio: stdio ?? ['ignore', 'pipe', 'pipe'],
+    });
+    const program = new Program(command[0], child);
+    this.programs.push(program);
+    return program;
+  }
+
+  /** Whose the processes of this desktop are. */
+  get owner(): Owner {
+    return this.user === null ? `mark ${this.mark}` : `user ${this.user}`;
+  }
+
+  /** Ends everything that was started, and removes everything that was written. Never throws. */
+  async end(): Promise<void> {
+    this.isOver = true;
+    this.keeper.ref();
+    this.keeper.stdin?.end();
+    const limit = AbortSignal.timeout(ENDS_WITHIN_MS);
+    const late = new Promise<void>((resolve) =>
+      limit.addEventListener('abort', () => resolve(), { once: true }),
+    );
+    await Promise.race([this.keeperGone, late]);
+    // Where somebody has ended the keeper itself before it could do anything.
+    if (existsSync(this.folder)) sweep(this.mark, this.user, this.number, this.folder);
+    await Promise.race([Promise.all(this.programs.map(({ ended }) => ended)), late]);
+  }
+
+  private environment(): Record<string, string> {
+    return {
+      PATH,
+      HOME: this.home,
+      TMPDIR: join(this.folder, 'tmp'),
+      XDG_RUNTIME_DIR: join(this.folder, 'run'),
+      USER: 'desktop',
+      LOGNAME: 'desktop',
+      LANG: 'C.UTF-8',
+      // Programs that find no bus start one of their own otherwise, which nobody needs.
+      DBUS_SESSION_BUS_ADDRESS: 'disabled:',
+      NO_AT_BRIDGE: '1',
+    };
+  }
+
+  private makeFolder(name: string): void {
+    const path = join(this.folder, name);
+    mkdirSync(path, { mode: 0o700 });
+    this.own(path);
+  }
+}
+
+/** Removes what services have left that were killed together with their keepers. */
+export function sweepLeftOvers(): void {
+  for (const name of readdirSync(TEMPORARY).filter((each) => each.startsWith(FOLDER))) {
+    const folder = join(TEMPORARY, name);
+    const number = Number(name.slice(FOLDER.length));
+    if (!isAbandoned(folder)) continue;
+    const isRoot = process.getuid?.() === 0;
+    sweep('nobody', isRoot ? FIRST_USER + number - FIRST_NUMBER : null, number, folder);
+  }
+}
+
+function isAbandoned(folder: string): boolean {
+  try {
+    const note = join(folder, 'keeper');
+    const { uid, birthtimeMs } = statSync(folder);
+    if (uid !== process.getuid?.()) return false;
+    if (!existsSync(note)) return Date.now() - birthtimeMs > STARTS_WITHIN_MS;
+    const noted = readFileSync(note, 'utf8');
+    return identityOf(Number.parseInt(noted)) !== noted;
+  } catch {
+    return false;
+  }
+}
+
+function sweep(mark: string, user: number | null, number: number, folder: string): void {
+  spawnSync('/bin/sh', keeperArguments(mark, user, number, folder), {
+    input: '',
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: { PATH },
+    timeout: ENDS_WITHIN_MS,
+  });
+}
+
+/** The folder is the reservation: only one process can create it. Null where the number is taken. */
+function reserve(number: number): string | null {
+  if (existsSync(`${TEMPORARY}/.X${number}-lock`) || existsSync(`${TEMPORARY}/.X11-unix/X${number}`))
+    return null;
+  const folder = join(TEMPORARY, `${FOLDER}${number}`);
+  try {
+    mkdirSync(folder, { mode: 0o755 });
+    return folder;
+  } catch {
+    return null;
+  }
+}
+
+function startKeeper(mark: string, user: number | null, number: number, folder: string): ChildProcess {
+  return spawn('/bin/sh', keeperArguments(mark, user, number, folder), {
+    // Not in a group with this process, whose signals it must outlive.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+    env: { PATH },
+  });
+}
+
+function keeperArguments(mark: string, user: number | null, number: number, folder: string): string[] {
+  return ['-c', KEEPER_SCRIPT, 'ui-rl-desktop-keeper', mark, String(user ?? ''), String(number), folder];
+}
+
+/** As the user of the desktop, and in a network of its own where it is to reach none. */
+function confined(user: number | null, network: boolean): string[] {
+  if (user === null) return network ? [] : ['unshare', '--user', '--map-current-user', '--net', '--'];
+  const lent = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--no-new-privs', '--'];
+  return network ? lent : ['unshare', '--net', '--', ...lent];
+}
+
+/** Whether the kernel gives the programs of a desktop a network of their own, and namespaces to be confined in. */
+export function whatKernelAllows(): { network: boolean; namespaces: boolean } {
+  const works = ([file, ...args]: string[]) =>
+    spawnSync(file, args, { stdio: 'ignore', env: { PATH } }).status === 0;
+  const user = process.getuid?.() === 0 ? FIRST_USER : null;
+  return {
+    network: works([...confined(user, false), 'true']),
+    namespaces: works([...confined(user, true), 'unshare', '--user', 'true']),
+  };
+}
+
+/** The folder of the sockets of X servers, as the first X server that root starts makes it. */
+function makeSocketFolder(): void {
+  const folder = `${TEMPORARY}/.X11-unix`;
+  if (existsSync(folder)) return;
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o1777);
+}
+
+/** A process, told apart from another one that gets its number later. Null where there is none. */
+function identityOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // Behind the name, which may have anything in it; the 20th of what follows is when it was started.
+    return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
+  } catch {
+    return null;
+  }
+}

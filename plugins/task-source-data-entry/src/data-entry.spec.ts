@@ -1,0 +1,84 @@
+import { loadComponents, loadTasks, type ComponentRegistry, type Task } from '@ui-rl/plugin-kit';
+import { playByOracle } from '../test/play';
+import { nextAction, type Progress } from './oracle';
+import { sheetOf } from './sheet';
+
+let registry: ComponentRegistry;
+beforeAll(async () => (registry = await loadComponents()));
+
+const load = (options: Record<string, unknown>) =>
+  loadTasks(registry, [{ source_type: 'simple_data_entry', ...options }]);
+
+describe('the tasks', () => {
+  it('are one for each row, or for as many rows as are asked for', async () => {
+    expect(await load({})).toHaveLength(100);
+    expect(await load({ rows: 10, rows_per_task: 3 })).toHaveLength(3);
+    const [all] = await load({ rows_per_task: 100, on: 'desktop' });
+    expect(all).toMatchObject({
+      id: 'data_entry.desktop.0.100.1-100',
+      description:
+        'Type rows 1 to 100 from the spreadsheet at the left into the form at the right, one after the other, and submit each',
+      environment: { kind: 'desktop', options: { page: 'data-entry', screen: { width: 1280, height: 800 } } },
+    });
+    expect(all.checks).toHaveLength(101);
+  });
+
+  it('have the same rows for the same seed, no two alike', () => {
+    expect(sheetOf(4, 50)).toEqual(sheetOf(4, 50));
+    expect(sheetOf(5, 50)).not.toEqual(sheetOf(4, 50));
+    expect(new Set(sheetOf(4, 1_000).map((row) => row.join())).size).toBe(1_000);
+  });
+
+  it.each([
+    [{ rows: 5, rows_per_task: 6 }, /rows_per_task is 6, expected at most 5/],
+    [{ on: 'phone' }, /on is "phone", expected one of browser, desktop/],
+    [{ rows: 0 }, /rows is 0/],
+  ])('%j is refused', async (options, message) => {
+    await expect(load(options)).rejects.toThrow(message);
+  });
+});
+
+describe('the oracle', () => {
+  const box = [10, 10, 100, 30] as const;
+  const state = (values: string[], focused = -1, marked = false): Progress => ({
+    submitted_row_indices: [],
+    num_incorrect_submissions: 0,
+    form: values.map((value, index) => ({ label: '', value, focused: index === focused, marked, box })),
+    submit: { box: [10, 200, 80, 40] },
+  });
+  let task: Task;
+  let row: string[];
+  beforeAll(async () => {
+    [task] = await load({ rows: 2, limit: 1 });
+    [row] = (task.environment!.options.reset as { rows: string[][] }).rows;
+  });
+
+  it('mends what somebody has typed wrong', () => {
+    const wrong = ['nonsense', '', '', '', ''];
+    expect(nextAction(task, state(wrong))).toEqual({ action: 'click', x: 60, y: 25 });
+    expect(nextAction(task, state(wrong, 0))).toEqual({ action: 'key', keys: ['ctrl', 'a'] });
+    expect(nextAction(task, state(wrong, 0, true))).toEqual({ action: 'type', text: row[0] });
+  });
+
+  it('goes from field to field, submits, and finishes', () => {
+    expect(nextAction(task, state([row[0], '', '', '', ''], 0))).toEqual({ action: 'key', keys: ['tab'] });
+    expect(nextAction(task, state(row))).toEqual({ action: 'click', x: 50, y: 220 });
+    expect(nextAction(task, { ...state(row), submitted_row_indices: [0] })).toEqual({
+      action: 'finish',
+      success: true,
+    });
+  });
+
+  it.each(['desktop', 'browser'])(
+    'types rows on the page, %s, by actions alone',
+    async (on) => {
+      const [, second] = await load({ on, rows: 60, rows_per_task: 2, limit: 2 });
+      const { success, state: end, actions } = await playByOracle(registry, second);
+      expect(end).toMatchObject({ submitted_row_indices: [2, 3], num_incorrect_submissions: 0 });
+      expect(success).toBe(true);
+      // A click, five texts, four tabs and a click for each row.
+      expect(actions).toBe(22);
+    },
+    180_000,
+  );
+});

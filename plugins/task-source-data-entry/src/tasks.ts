@@ -1,0 +1,63 @@
+import { PluginError, type Task } from '@ui-rl/plugin-kit';
+import type { DataEntryOptions } from './options';
+import { COLUMNS, sheetOf } from './sheet';
+
+export const PAGE = 'data-entry';
+/** Actions for one row by a hand that uses the mouse for each field, with a mistake here and there. */
+const STEPS_PER_ROW = 16;
+
+/** Throws a `PluginError` `option` where a task asks for more rows than there are. */
+export function tasksOf(options: DataEntryOptions): Task[] {
+  const { rows, rows_per_task: perTask, seed, limit } = options;
+  if (perTask > rows) {
+    throw new PluginError(
+      'option',
+      `tasks: rows_per_task is ${perTask}, expected at most ${rows}, the rows of the spreadsheet`,
+    );
+  }
+  const sheet = sheetOf(seed, rows);
+  const begins = Array.from({ length: Math.floor(rows / perTask) }, (_, index) => index * perTask);
+  return begins.slice(0, limit).map((begin) => taskOf({ begin, end: begin + perTask }, sheet, options));
+}
+
+/** @param asked rows from 0, the end not among them */
+function taskOf(asked: { begin: number; end: number }, sheet: string[][], options: DataEntryOptions): Task {
+  const { rows, seed, on, width, height } = options;
+  const { begin, end } = asked;
+  const indices = Array.from({ length: end - begin }, (_, index) => begin + index);
+  return {
+    id: `data_entry.${on}.${seed}.${rows}.${begin + 1}-${end}`,
+    description: descriptionOf(asked),
+    category: 'input',
+    difficulty: difficultyOf(indices.length),
+    maxSteps: STEPS_PER_ROW * indices.length,
+    environment: {
+      kind: on,
+      options: {
+        page: PAGE,
+        ...(on === 'browser' ? { viewport: { width, height } } : { screen: { width, height } }),
+        reset: { columns: COLUMNS, rows: sheet },
+      },
+    },
+    checks: [
+      ...indices.map((value) => ({
+        path: 'submitted_row_indices',
+        operator: 'contains' as const,
+        value,
+      })),
+      { path: 'num_incorrect_submissions', operator: 'equals', value: 0 },
+    ],
+  };
+}
+
+function descriptionOf({ begin, end }: { begin: number; end: number }): string {
+  const form = 'from the spreadsheet at the left into the form at the right';
+  return end - begin === 1
+    ? `Type row ${end} ${form}, and submit it`
+    : `Type rows ${begin + 1} to ${end} ${form}, one after the other, and submit each`;
+}
+
+function difficultyOf(rows: number): Task['difficulty'] {
+  if (rows === 1) return 'easy';
+  return rows <= 5 ? 'medium' : 'hard';
+}
