@@ -46,7 +46,7 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl bench /, notRun: 'measures for minutes' },
   { matches: /^npx ui-rl models random --like Qwen\/Qwen2-VL-2B/, notRun: 'writes 4.4 GB' },
   {
-    matches: /^UIRL_APPLICATIONS=applications\.yaml npx ui-rl (doctor|quickstart) /,
+    matches: /^DESKTOP_APPLICATIONS=applications\.yaml npx ui-rl (doctor|quickstart) /,
     notRun: 'starts a model for a program it cannot operate; the specs of env-desktop open such programs',
   },
   { matches: /^npx ui-rl quickstart --config (?!my-run)/, notRun: 'takes minutes; the first run is run' },

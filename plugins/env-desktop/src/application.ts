@@ -61,7 +61,7 @@ function showApplication(application: Application, options: ShowOptions): Shown 
     throw new DesktopError(
       'no_confinement',
       `the kernel gives ${spec.name} no network of its own (user namespaces); allow them, or where it may reach the network ` +
-        `say so in UIRL_APPLICATIONS: ${spec.name}: { network: true }`,
+        `say so in DESKTOP_APPLICATIONS: ${spec.name}: { network: true }`,
     );
   }
   if (application.home !== undefined) cpSync(application.home, seat.home, { recursive: true });

@@ -19,7 +19,7 @@ export interface Application {
   network: boolean;
 }
 
-export const APPLICATIONS = 'UIRL_APPLICATIONS';
+export const APPLICATIONS = 'DESKTOP_APPLICATIONS';
 const KNOWN = ['command', 'home', 'state', 'window', 'environment', 'network'];
 
 /** Reads the list of applications in YAML. Throws a `DesktopError` `no_desktop` that says what is wrong with it. */

@@ -63,10 +63,10 @@ function readApplication(
   const known = [...applications.keys()].toSorted();
   if (known.length === 0)
     return refuse(
-      `"application" is ${show(name)}, but this machine allows none: UIRL_APPLICATIONS names a file that lists them`,
+      `"application" is ${show(name)}, but this machine allows none: DESKTOP_APPLICATIONS names a file that lists them`,
     );
   return refuse(
-    `"application" is ${show(name)}, allowed by UIRL_APPLICATIONS of this machine: ${known.join(', ')}.${didYouMean(String(name), known)}`,
+    `"application" is ${show(name)}, allowed by DESKTOP_APPLICATIONS of this machine: ${known.join(', ')}.${didYouMean(String(name), known)}`,
   );
 }
 

@@ -24,8 +24,10 @@ export interface DesktopContext {
 
 /** Between two looks at the windows of a program that starts. */
 const POLL_MS = 20;
-/** The loss of a connection is noticed before it is known why. */
+/** A page is gone before its browser is. */
 const CAUSE_WITHIN_MS = 500;
+/** Within which programs end that cannot be without each other. */
+const ENDS_TOGETHER_MS = 200;
 /** After which a program that does not answer at the end of an episode is taken to hang. */
 const HUNG_MS = 5_000;
 /** In which a program that cannot be asked is taken to have dealt with what was typed. */
@@ -39,6 +41,8 @@ export class Desktop {
   private readonly camera: Camera;
   /** The answer to a ping that did not come in time. */
   private unanswered: Promise<void> | null = null;
+  /** That it has used too much memory. */
+  private exceeded: DesktopError | null = null;
   private readonly unwatch: () => void;
   readonly hands: Hands;
 
@@ -55,10 +59,9 @@ export class Desktop {
       this.fail = reject;
     });
     this.failed.catch(() => undefined);
-    for (const part of [server, manager]) void part.ended.then(() => this.fail(crashed(part.howEnded)));
-    void shown.program.ended.then(({ code }) =>
-      code === 0 ? undefined : this.fail(crashed(shown.program.howEnded)),
-    );
+    for (const part of [server, manager, shown.program]) {
+      void part.ended.then(() => this.fails());
+    }
     this.unwatch = this.watchMemory();
     this.camera = new Camera(x, spec.screen);
     this.hands = { screen: spec.screen, pointer: new Pointer(x), keyboard };
@@ -118,8 +121,9 @@ export class Desktop {
         return await Promise.race([work(), this.failed]);
       } catch (error) {
         if (!(error instanceof DesktopError) || error.code !== 'crashed') throw error;
-        await Promise.race([this.failed, sleep(CAUSE_WITHIN_MS)]);
-        throw error;
+        // Programs that cannot be without each other end in any order, and a lost connection is noticed first.
+        await sleep(ENDS_TOGETHER_MS);
+        throw this.cause() ?? error;
       }
     });
   }
@@ -236,6 +240,23 @@ export class Desktop {
     return false;
   }
 
+  private fails(): void {
+    const cause = this.cause();
+    if (cause !== null) this.fail(cause);
+  }
+
+  /** What has ended that should not have: the display first, since without it everything else ends as well. */
+  private cause(): DesktopError | null {
+    if (this.exceeded !== null) return this.exceeded;
+    const { server, manager } = this.display;
+    const part = [server, manager].find(({ ending }) => ending !== null);
+    if (part !== undefined) return crashed(part.howEnded);
+    const { program } = this.shown;
+    return (program.ending?.code ?? 0) === 0 && program.ending?.signal == null
+      ? null
+      : crashed(program.howEnded);
+  }
+
   private watchMemory(): () => void {
     const { memory, options } = this.context;
     const watched = {
@@ -243,7 +264,10 @@ export class Desktop {
       limitBytes: options.memory_mb * MIB,
       exceeded: (largestPid: number, totalBytes: number) => {
         const used = Math.round(totalBytes / MIB);
-        this.fail(crashed(`the desktop uses ${used} MiB, more than the ${options.memory_mb} of memory_mb`));
+        this.exceeded ??= crashed(
+          `the desktop uses ${used} MiB, more than the ${options.memory_mb} of memory_mb`,
+        );
+        this.fail(this.exceeded);
         try {
           process.kill(largestPid, 'SIGKILL');
         } catch {

@@ -10,7 +10,7 @@ const desktop: EnvironmentComponent<DesktopOptions> = {
   description: 'Programs on desktops of Linux, by mouse and keyboard.',
   options: DesktopOptions,
   environment: {
-    UIRL_APPLICATIONS:
+    DESKTOP_APPLICATIONS:
       'file that lists the programs which tasks of the environment `desktop` may show (none); see docs/guides/desktop.md',
     ...PROGRAM_VARIABLES,
   },

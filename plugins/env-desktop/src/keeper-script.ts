@@ -26,13 +26,16 @@ while [ $tries -lt 60 ]; do
   [ -z "$user" ] || setpriv --reuid="$user" --regid="$user" --clear-groups -- /bin/sh -c 'kill -KILL -1' 2>/dev/null
   for file in $found; do
     pid=\${file#/proc/}
-    kill -KILL "\${pid%%/*}" 2>/dev/null
+    pid=\${pid%%/*}
+    # With its group, where it has one: not all of a browser's processes keep their environment.
+    kill -KILL -- "-$pid" 2>/dev/null
+    kill -KILL "$pid" 2>/dev/null
   done
   sleep 0.05
 done
 
 if [ -n "$user" ]; then
-  find /tmp /tmp/.X11-unix /var/tmp /dev/shm -mindepth 1 -maxdepth 1 -user "$user" ! -name ".X$number-lock" -exec rm -rf {} + 2>/dev/null
+  find /tmp /tmp/.X11-unix /var/tmp /dev/shm -mindepth 1 -maxdepth 1 -user "$user" -exec rm -rf {} + 2>/dev/null
 fi
 # Only where the server that wrote it has ended: it may be another one's by now.
 lock=/tmp/.X$number-lock

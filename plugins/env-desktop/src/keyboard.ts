@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { keysymOf, keysymOfKey, SHIFT } from './keysyms';
 import { FAKE, type XConnection } from './x-connection';
 
@@ -9,6 +10,8 @@ interface Key {
 
 /** Bit of the mask of modifiers. */
 const CAPS_LOCK = 2;
+/** Programs that hear of a new key ask for the whole keyboard, some of them a little later. */
+const BINDING_MS = 60;
 /** Characters that are typed before looking whether there is still time. */
 const AT_ONCE = 128;
 
@@ -83,7 +86,10 @@ export class Keyboard {
     // What a key meant before may still be looked up.
     if (missing.length + this.bound.size > this.free.length) await this.dealtWith();
     for (const keysym of missing) this.bind(keysym);
-    if (missing.length > 0) await this.x.sync();
+    if (missing.length > 0) {
+      await this.x.sync();
+      await sleep(BINDING_MS);
+    }
     return end;
   }
 

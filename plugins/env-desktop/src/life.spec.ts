@@ -178,7 +178,7 @@ describe('a desktop', () => {
   it.each([
     [
       { application: 'sh -c id' },
-      /"application" is "sh -c id", allowed by UIRL_APPLICATIONS of this machine: daemon/,
+      /"application" is "sh -c id", allowed by DESKTOP_APPLICATIONS of this machine: daemon/,
     ],
     [{ application: 'shell', command: ['id'] }, /"command" is unknown/],
     [
@@ -234,7 +234,7 @@ describe('what a machine lacks or has wrong', () => {
     const lab = new Lab();
     const file = join(lab.folder, 'list.yaml');
     writeFileSync(file, text);
-    await expect(create({ UIRL_APPLICATIONS: file })).rejects.toThrow(message);
+    await expect(create({ DESKTOP_APPLICATIONS: file })).rejects.toThrow(message);
     await lab.stop();
   });
 
@@ -242,8 +242,8 @@ describe('what a machine lacks or has wrong', () => {
     await expect(create({ XVFB_BIN: '/no/Xvfb' })).rejects.toThrow(
       /XVFB_BIN=\/no\/Xvfb is no program; .*sudo apt-get install xvfb openbox/,
     );
-    await expect(create({ UIRL_APPLICATIONS: '/no/list.yaml' })).rejects.toThrow(
-      /UIRL_APPLICATIONS=\/no\/list.yaml/,
+    await expect(create({ DESKTOP_APPLICATIONS: '/no/list.yaml' })).rejects.toThrow(
+      /DESKTOP_APPLICATIONS=\/no\/list.yaml/,
     );
     const elsewhere = Object.getOwnPropertyDescriptor(process, 'platform')!;
     Object.defineProperty(process, 'platform', { value: 'darwin' });

@@ -11,7 +11,7 @@ const PATH_STEPS = 10;
 /** Between the movements of a drag: programs take several at once for one. */
 const PATH_MS = 8;
 /** So long after a click toolkits take the next one at the same place for the second of a double click. */
-const DOUBLE_CLICK_MS = 500;
+const DOUBLE_CLICK_MS = 600;
 /** Two clicks in the same millisecond are one to some programs. */
 const BETWEEN_CLICKS_MS = 20;
 const SAME_PLACE = 8;

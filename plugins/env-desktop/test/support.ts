@@ -66,7 +66,7 @@ export class Lab {
       pages: this.pages,
       maxSessions,
       programs: { chromium: findChromium() },
-      variables: { UIRL_APPLICATIONS: file, ...this.variables },
+      variables: { DESKTOP_APPLICATIONS: file, ...this.variables },
       log,
     });
     this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 20_000 });
