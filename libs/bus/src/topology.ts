@@ -20,7 +20,8 @@ setSha256Backend('native');
 export const DUPLICATE_WINDOW_MS = 3_600_000;
 
 const STORE_TOO_SMALL = new Set([10023, 10047]);
-const STREAM_EXISTS = 10058;
+/** Somebody else has made it meanwhile; nats-server 2.9 may say then that its subjects overlap. */
+const STREAM_EXISTS = new Set([10058, 10065]);
 const STREAM_NOT_FOUND = 10059;
 
 export interface Stores {
@@ -114,7 +115,8 @@ async function ensureStream(jsm: JetStreamManager, kept: KeptStream, maxBytes: n
       duplicate_window: nanos(Math.min(DUPLICATE_WINDOW_MS, kept.maxAgeMs ?? Infinity)),
     });
   } catch (error) {
-    if (!(error instanceof JetStreamApiError) || error.code !== STREAM_EXISTS) throw error;
+    if (!(error instanceof JetStreamApiError) || !STREAM_EXISTS.has(error.code)) throw error;
+    if (!(await bringUpToDate(jsm, name, behaviour))) throw error;
   }
 }
 
