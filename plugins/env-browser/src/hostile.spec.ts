@@ -63,7 +63,7 @@ describe('beside a hostile page', () => {
     ],
     [
       'a flood of requests',
-      floodOf("fetch('/x' + Math.random()).catch(() => {});", '', 100),
+      floodOf("fetch('/x' + Math.random()).catch(() => {});"),
       ['ok', 'deadline', 'page_error'],
     ],
     ['a flood of windows', floodOf("window.open('/');"), ['popup_blocked', 'deadline', 'page_error']],
@@ -104,8 +104,8 @@ describe('beside a hostile page', () => {
 });
 
 /** Something over and over, between which the page answers. */
-function floodOf(code: string, before = '', each = 500): string {
-  return `${before} setInterval(() => { for (let i = 0; i < ${each}; i++) { ${code} } });`;
+function floodOf(code: string, before = ''): string {
+  return `${before} setInterval(() => { for (let i = 0; i < 500; i++) { ${code} } });`;
 }
 
 describe('text of a page', () => {
