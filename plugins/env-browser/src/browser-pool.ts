@@ -4,6 +4,7 @@ import type { ChromiumProcess } from './chromium-process';
 import { BrowserError } from './errors';
 import type { Launcher } from './launch';
 import { watchMemory } from './memory-watch';
+import type { TrafficWatch } from './traffic';
 
 type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
@@ -23,6 +24,8 @@ export interface Lease {
   context: BrowserContext;
   /** Has `onFlood` called where the pages of the context tell more than can be listened to. `id` is the browser's own. */
   watchTraffic(id: string, onFlood: () => void): void;
+  /** Whether the pages of the context tell no more now than pages do between two steps. */
+  isCalm(): boolean;
   /** Closes the context and frees its slot. Never throws. */
   release(): Promise<void>;
 }
@@ -50,13 +53,14 @@ export class BrowserPool {
     try {
       const context = await pooled.browser.newContext(options);
       const { traffic } = pooled.process.pipe;
-      const unwatch: (() => void)[] = [];
+      let watch: TrafficWatch | null = null;
       return {
         context,
-        watchTraffic: (id, onFlood) => void unwatch.push(traffic.watch(id, onFlood)),
+        watchTraffic: (id, onFlood) => void (watch = traffic.watch(id, onFlood)),
+        isCalm: () => watch?.isCalm() ?? true,
         release: async () => {
           await this.release(pooled, context);
-          unwatch.forEach((end) => end());
+          watch?.end();
         },
       };
     } catch (cause) {

@@ -37,6 +37,9 @@ function lostByNavigation(error: unknown): typeof LOST {
 
 export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
+/** How many requests may wait for their answers between two steps: what a browser itself sends at once, and some. */
+const CALM_REQUESTS = 16;
+
 /** One page in a context of its own, watched: outcomes of steps are collected, and its end is a rejected promise. */
 export class BrowserTab {
   contract: PageContract = NO_CONTRACT;
@@ -49,6 +52,8 @@ export class BrowserTab {
   private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
   private readonly onNavigation = new Set<() => void>();
+  /** Settles where the page has failed. */
+  readonly broken: Promise<void>;
   private readonly failure: Promise<never>;
   private fail: (error: BrowserError) => void;
   private failed = false;
@@ -68,7 +73,7 @@ export class BrowserTab {
         reject(error);
       };
     });
-    this.failure.catch(() => undefined);
+    this.broken = this.failure.catch(() => undefined);
   }
 
   static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
@@ -108,6 +113,11 @@ export class BrowserTab {
   private get isLocal(): boolean {
     // What a login has stored belongs to one episode.
     return this.spec.page !== null && this.spec.storageState === null && !this.failed && !this.destroyed;
+  }
+
+  /** Whether it keeps the browser no busier than a page does between two steps. */
+  get isCalm(): boolean {
+    return this.lease.isCalm() && this.network.answering <= CALM_REQUESTS;
   }
 
   get isNavigating(): boolean {
@@ -305,9 +315,10 @@ export class BrowserTab {
       this.network.guard(context),
     ]);
     this.contextId = targetInfo.browserContextId!;
-    this.lease.watchTraffic(this.contextId, () =>
-      this.fail(new BrowserError('page_error', 'the page floods the browser with messages or requests')),
-    );
+    const onFlood = () =>
+      this.fail(new BrowserError('page_error', 'the page floods the browser with messages or requests'));
+    this.network.onFlood = onFlood;
+    this.lease.watchTraffic(this.contextId, onFlood);
   }
 
   private watchPage(context: BrowserContext): void {

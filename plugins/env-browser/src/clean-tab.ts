@@ -5,6 +5,9 @@ import { EMPTY_DOCUMENT } from './network';
 /** What stays in a window, whatever document it shows. */
 const FORGET = `sessionStorage.clear(); localStorage.clear(); window.name = ''`;
 
+/** What the process of a kept page may hold when the page is gone; a page has a few MB. */
+const MOST_HEAP_BYTES = 64 * 2 ** 20;
+
 /**
  * Leaves the page of an episode and forgets what it left behind: its document with timers, workers and globals, storage of
  * every kind, cookies, caches, history, the name of the window. False where something of it may still be there: then the
@@ -34,11 +37,17 @@ async function forget(tab: BrowserTab): Promise<boolean> {
     cdp.send('Network.clearBrowserCookies'),
     cdp.send('Page.resetNavigationHistory'),
   ]);
+  if (!(await isLight(tab))) return false;
   // Workers of the page that was left end a moment after it.
   return retry(RETRIES.browserLeft, () => isAlone(tab), {
     isTransient: () => false,
     isTransientResult: (alone) => !alone,
   });
+}
+
+async function isLight({ cdp }: BrowserTab): Promise<boolean> {
+  const { usedSize, embedderHeapUsedSize, backingStorageSize } = await cdp.send('Runtime.getHeapUsage');
+  return usedSize + embedderHeapUsedSize + backingStorageSize < MOST_HEAP_BYTES;
 }
 
 /** Whether nothing else runs in the page's context: neither a worker that outlives its page nor a window. */

@@ -177,14 +177,26 @@ export class BrowserEnvironment implements Environment {
     while (this.idle.length > 0 && this.idle.length + this.playing > this.context.maxSessions) {
       await this.idle.shift()?.tab.destroy();
     }
-    return BrowserTab.create(this.pool, spec, this.rules, this.context.log);
+    const tab = await BrowserTab.create(this.pool, spec, this.rules, this.context.log);
+    void tab.broken.then(() => this.discard(tab));
+    return tab;
+  }
+
+  /** Closes a tab that failed while nobody played on it. */
+  private async discard(tab: BrowserTab): Promise<void> {
+    const index = this.idle.findIndex((idle) => idle.tab === tab);
+    if (index < 0) return;
+    this.idle.splice(index, 1);
+    await tab.destroy();
   }
 
   /** What the last episode has left is cleaned away at once, so that none of it runs on until somebody needs the tab. */
   private async takeBack(tab: BrowserTab, healthy: boolean): Promise<void> {
     this.playing--;
-    if (healthy && tab.resettable) this.idle.push({ tab, ready: Promise.resolve(true) });
-    else if (healthy && tab.cleanable) this.idle.push({ tab, ready: clean(tab) });
+    // What floods the browser would go on while it is cleaned, at the cost of all others.
+    const keep = healthy && tab.isCalm;
+    if (keep && tab.resettable) this.idle.push({ tab, ready: Promise.resolve(true) });
+    else if (keep && tab.cleanable) this.idle.push({ tab, ready: clean(tab) });
     else await tab.destroy();
   }
 }

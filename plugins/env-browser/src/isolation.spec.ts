@@ -1,5 +1,4 @@
 import { Lab } from '../test/support';
-import type { BrowserTab } from './browser-tab';
 
 /** Leaves something behind wherever a page can, on its last moment, too. */
 const LITTER = `<title>litter</title><script>
@@ -99,10 +98,6 @@ describe('a tab that is kept for another page', () => {
   });
   afterAll(() => lab.stop());
 
-  /** Profiles of the tabs between two episodes. */
-  const kept = () =>
-    (lab.environment as unknown as { idle: { tab: BrowserTab }[] }).idle.map(({ tab }) => tab.contextId);
-
   async function litter(html = LITTER): Promise<void> {
     lab.page('p', '', { 'litter.html': html });
     const player = await lab.open({ page: 'p', path: 'litter.html' });
@@ -122,12 +117,12 @@ describe('a tab that is kept for another page', () => {
     const player = await lab.open({ page: 'p', path: 'litter.html' });
     const { planted } = (await player.close()) as { planted: string[] };
     expect(planted).toHaveLength(12);
-    const tabs = kept();
+    const tabs = lab.kept();
     expect(tabs).toHaveLength(1);
     expect(await seek()).toEqual(NOTHING);
     await litter();
     expect(await seek('deep/seeker.html')).toEqual(NOTHING);
-    expect(kept()).toEqual(tabs);
+    expect(lab.kept()).toEqual(tabs);
   });
 
   it.each([
@@ -163,6 +158,14 @@ describe('a tab that is kept for another page', () => {
     expect(Date.now() - begin).toBeLessThan(15_000);
   });
 
+  it('is another one where the process of the page has grown', async () => {
+    const before = lab.kept();
+    await litter('<script>onclick = () => { window.large = new Uint8Array(2e8).fill(1); }</script>');
+    expect(await seek()).toEqual(NOTHING);
+    expect(lab.kept()).toHaveLength(1);
+    expect(lab.kept()).not.toEqual(before);
+  });
+
   it('looks like a fresh one, also at another place of another size', async () => {
     const open = (path: string) => lab.open({ page: 'p', path });
     lab.page('p', '', { 'litter.html': '<body style="background: red; zoom: 3"><a href="#">x</a>' });
@@ -178,10 +181,10 @@ describe('a tab that is kept for another page', () => {
 
   it('is not kept with more origins than one, whose storage nobody could clean', async () => {
     lab.page('q', SEEKER);
-    const before = kept();
+    const before = lab.kept();
     const both = { page: 'p', path: 'seeker.html', allowed_origins: ['http://q.uirl'] };
     await (await lab.open(both)).close();
-    expect(kept()).toEqual(before);
+    expect(lab.kept()).toEqual(before);
   });
 });
 

@@ -25,16 +25,23 @@ const CONTENT_TYPES: Record<string, string> = {
 /** An empty document of each local origin: a tab that is left there keeps the process and the compiled code of its last page. */
 export const EMPTY_DOCUMENT = '/.uirl-empty';
 
+/** Requests of one context at a time; a page of a thousand modules that are not bundled is still within it. */
+const MOST_REQUESTS = 1_000;
+
 /** What was refused, and whether the page itself would have gone there. */
 export type Refused = (what: string, isNavigation: boolean) => void;
 
 /** What one page may reach: folders of this machine, allowed origins through a gateway of its own, and nothing else. */
 export class PageNetwork {
   onRefused: Refused = () => undefined;
+  /** Told where there are more requests at a time than a browser can answer beside its other pages. */
+  onFlood: () => void = () => undefined;
   /** Told of each request that is let through. */
   onRequest: (request: PageRequest) => void = () => undefined;
   /** Why the gateway refused the last connection that it did. */
   refusal: string | null = null;
+  /** Requests that were asked for and that the browser has not taken the answer of. */
+  answering = 0;
 
   private constructor(
     private readonly spec: PageSpec,
@@ -67,10 +74,14 @@ export class PageNetwork {
   /** Serves plugin pages from disk, lets allowed origins pass, and refuses everything else. */
   async guard(context: BrowserContext): Promise<void> {
     await context.route('**/*', async (route) => {
+      this.answering++;
+      if (this.answering > MOST_REQUESTS) this.onFlood();
       try {
         await this.answer(route);
       } catch {
         // The page was closed while its request was answered.
+      } finally {
+        this.answering--;
       }
     });
   }

@@ -1,8 +1,17 @@
 /** What a page may tell at once, and how quickly it may go on: far above what a page needs to load. */
 const BURST = { cost: 5_000, bytes: 64 * 2 ** 20 };
 const PER_SECOND = { cost: 1_000, bytes: 16 * 2 ** 20 };
+/** Share of a burst below which a page is calm. */
+const CALM = 0.1;
 /** Work for an event that nobody hears, in events that somebody hears. */
 const UNHEARD_COST = 0.5;
+
+/** The traffic of one context. */
+export interface TrafficWatch {
+  /** Whether its pages tell no more now than pages do between two steps. */
+  isCalm(): boolean;
+  end(): void;
+}
 
 /**
  * What the pages of a browser make it tell: every message of a console, every request and frame is an event. All pages
@@ -13,10 +22,11 @@ export class Traffic {
   private readonly contexts = new Map<string, string>();
   private readonly meters = new Map<string, Meter>();
 
-  /** Has `onFlood` called once where the pages of a context tell too much. Returns how to end it. */
-  watch(contextId: string, onFlood: () => void): () => void {
-    this.meters.set(contextId, new Meter(onFlood));
-    return () => void this.meters.delete(contextId);
+  /** Has `onFlood` called once where the pages of a context tell too much. */
+  watch(contextId: string, onFlood: () => void): TrafficWatch {
+    const meter = new Meter(onFlood);
+    this.meters.set(contextId, meter);
+    return { isCalm: () => meter.isCalm(), end: () => void this.meters.delete(contextId) };
   }
 
   attached(sessionId: string, contextId: string): void {
@@ -53,13 +63,24 @@ class Meter {
   constructor(private readonly onFlood: () => void) {}
 
   admits(bytes: number, cost: number): boolean {
+    this.drain();
+    this.cost += cost;
+    this.bytes += bytes;
+    if (this.cost > BURST.cost || this.bytes > BURST.bytes) this.flood();
+    return !this.flooded;
+  }
+
+  isCalm(): boolean {
+    this.drain();
+    return !this.flooded && this.cost < BURST.cost * CALM && this.bytes < BURST.bytes * CALM;
+  }
+
+  private drain(): void {
     const now = performance.now();
     const seconds = (now - this.at) / 1000;
     this.at = now;
-    this.cost = Math.max(0, this.cost - seconds * PER_SECOND.cost) + cost;
-    this.bytes = Math.max(0, this.bytes - seconds * PER_SECOND.bytes) + bytes;
-    if (this.cost > BURST.cost || this.bytes > BURST.bytes) this.flood();
-    return !this.flooded;
+    this.cost = Math.max(0, this.cost - seconds * PER_SECOND.cost);
+    this.bytes = Math.max(0, this.bytes - seconds * PER_SECOND.bytes);
   }
 
   flood(): void {

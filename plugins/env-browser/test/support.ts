@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Sessions, type Environment, type Reply, type Screenshot, type Task } from '@ui-rl/plugin-kit';
 import { descendants, type ProcessInfo } from '@ui-rl/testkit';
 import { chromium } from 'playwright';
+import type { BrowserTab } from '../src/browser-tab';
 import { findBrowser } from '../src/find-browser';
 import browser from '../src/index';
 import { BrowserOptions } from '../src/options';
@@ -73,6 +74,12 @@ export class Lab {
   async stop(): Promise<void> {
     await this.sessions?.close();
     rmSync(this.folder, { recursive: true });
+  }
+
+  /** Profiles of the tabs between two episodes. */
+  kept(): string[] {
+    const { idle } = this.environment as unknown as { idle: { tab: BrowserTab }[] };
+    return idle.map(({ tab }) => tab.contextId);
   }
 
   /** Makes a plugin page of a piece of HTML, with further files beside it. */

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { fetchJson, useApi, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
 import { number, percent, smooth } from './format';
-import { links } from './route';
+import { goTo, links } from './route';
 import { Card, Empty, Problem } from './ui';
 
 const SMOOTHING = 5;
@@ -92,7 +92,7 @@ function Chooser({ runs }: { runs: string[] }) {
                 type="checkbox"
                 checked={index >= 0}
                 disabled={index < 0 && runs.length >= MAX_RUNS}
-                onChange={() => (window.location.hash = links.compare(next))}
+                onChange={() => goTo(links.compare(next))}
               />
               <i style={index < 0 ? {} : { background: `var(${colorOf(index)})` }} />
               {id}

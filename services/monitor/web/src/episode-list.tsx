@@ -2,7 +2,7 @@ import type { EpisodePage, EpisodeSummary } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
 import { fetchJson, screenshotUrl, useApi } from './api';
 import { clock, count, number } from './format';
-import { links } from './route';
+import { goTo, links } from './route';
 import { Badge, Card, Empty, Problem, Result } from './ui';
 
 interface Filter {
@@ -136,7 +136,7 @@ function EpisodeTable({ episodes }: { episodes: EpisodeSummary[] }) {
 
 function EpisodeRow({ episode }: { episode: EpisodeSummary }) {
   const open = () => {
-    window.location.hash = links.episode(episode.id);
+    goTo(links.episode(episode.id));
   };
   return (
     <tr className="link" onClick={open}>

@@ -45,6 +45,15 @@ function subscribe(changed: () => void): () => void {
   return () => window.removeEventListener('hashchange', changed);
 }
 
+/**
+ * Goes there within the event that asked for it: the browser's own event of a changed address comes later, and until then
+ * a box that was just ticked would be drawn as it was before.
+ */
+export function goTo(hash: string): void {
+  window.history.pushState(null, '', hash);
+  window.dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
 export function useRoute(): Route {
   return parseRoute(useSyncExternalStore(subscribe, () => window.location.hash));
 }

@@ -2,7 +2,7 @@ import type { Curves } from '@ui-rl/records';
 import { useState } from 'react';
 import { useApi } from './api';
 import { count, duration, number, percent } from './format';
-import { links } from './route';
+import { goTo, links } from './route';
 import { Card, Empty, Problem } from './ui';
 
 const PAGE = 100;
@@ -53,11 +53,7 @@ export function StepList({ run, version }: { run: string; version: number }) {
             </thead>
             <tbody>
               {rows.slice(0, shown).map(({ step, index }) => (
-                <tr
-                  key={step}
-                  className="link"
-                  onClick={() => (window.location.hash = links.step(run, step))}
-                >
+                <tr key={step} className="link" onClick={() => goTo(links.step(run, step))}>
                   <td className="num">
                     <a href={links.step(run, step)}>{step}</a>
                   </td>
