@@ -2,7 +2,7 @@ export * from './action';
 export { COORDINATE_SPACES, type CoordinateSpace } from './coordinates';
 export * from './dialect';
 export * from './dialects';
-export { formatOfModelType } from './model-formats';
+export { formatOfModelName, formatOfModelType, type ActionFormat } from './model-formats';
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
 export { actionMeaning, actionParameters, actionSchema, type JsonSchema } from './json-schema';

@@ -37,7 +37,7 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
   regularizer: [list('inputs', LOSS_INPUTS)],
   reward: [checkEnvironment, booleanIfAny('judgesWithoutVerifier')],
   tracker: [checkEnvironment],
-  environment: [checkEnvironment],
+  environment: [checkEnvironment, functionIfAny('isPhone')],
 };
 
 /** The components a module exports: `components` or `plugins` (a list) or `default` (one, or a list). Throws `PluginError`. */

@@ -23,10 +23,16 @@ type Given = Readonly<Record<string, unknown>>;
  * The configuration of a run, group by group: every option with its help, its value and its default, options of the chosen
  * components behind their choice, secrets hidden. What is left out is completed where the run file is valid here; elsewhere, as
  * where the module of a component is missing, what nobody describes shows with name and value.
+ *
+ * @param usual defaults of this run, by path, that no class can say; undefined ones count as not there
  */
-export function describeRun(config: object, registry: ComponentRegistry): ConfigurationGroup[] {
+export function describeRun(
+  config: object,
+  registry: ComponentRegistry,
+  usual: Readonly<Record<string, unknown>> = {},
+): ConfigurationGroup[] {
   const given = { ...config };
-  return new RunDescription(registry).describe(completed(given, registry));
+  return new RunDescription(registry).describe(completed(given, registry), usual);
 }
 
 function completed(given: Given, registry: ComponentRegistry): Given {
@@ -55,7 +61,7 @@ class RunDescription {
 
   constructor(private readonly registry: ComponentRegistry) {}
 
-  describe(config: Given): ConfigurationGroup[] {
+  describe(config: Given, usual: Readonly<Record<string, unknown>>): ConfigurationGroup[] {
     const { algorithm } = config;
     const advantage = isRecord(algorithm) ? algorithm.advantage : undefined;
     this.addGroup(
@@ -63,7 +69,7 @@ class RunDescription {
       config,
       '',
       { path: '' },
-      { 'algorithm.loss': usualLoss(advantage, this.registry) },
+      { ...usual, 'algorithm.loss': usualLoss(advantage, this.registry) },
     );
     return this.groups;
   }

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { parseCheckpointName } from '@ui-rl/contracts';
 import type { Policy } from '@ui-rl/episode';
 import { parseHubName } from '@ui-rl/models';
@@ -109,6 +109,19 @@ async function openEndpoint(
   const { max_tokens: maxTokens, top_p: topP } = rollout;
   await policy.check({ maxTokens, topP, temperature: evaluation.temperature, seed: training.seed }, signal);
   return { policy, close: async () => undefined };
+}
+
+/** The name of the model that plays: of an adapter, or of a checkpoint of a run, that of the run file. */
+export function modelOfCandidate(
+  checkpoint: string,
+  { model }: RunFile,
+  workingDir = process.cwd(),
+): string | undefined {
+  if (isEndpoint(checkpoint)) return checkpoint.split('#')[1];
+  if (checkpoint.startsWith('uirl://')) return model.name;
+  const folder = resolve(workingDir, checkpoint);
+  const isAdapter = existsSync(folder) && !existsSync(join(folder, 'config.json'));
+  return isAdapter ? model.name : checkpoint;
 }
 
 function readEndpoint(checkpoint: string): { address: string; model: string; origin: string } {

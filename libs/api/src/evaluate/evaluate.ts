@@ -1,6 +1,5 @@
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import {
-  loadRunFile,
   newRunId,
   readCliSettings,
   type LoadedRunFile,
@@ -10,7 +9,14 @@ import {
 import type { EngineChoice } from '../model/engine-choice';
 import { ASSUMED } from '../run/assumed';
 import { brokerHost, ownHost, type RunHost } from '../run/run-host';
-import { namedCandidates, openCandidate, type NamedCandidate, type OpenCandidate } from './candidate';
+import { loadForModel } from '../model/action-format';
+import {
+  modelOfCandidate,
+  namedCandidates,
+  openCandidate,
+  type NamedCandidate,
+  type OpenCandidate,
+} from './candidate';
 import { playEpisodes, type PlayProgress } from './play-episodes';
 import { EvaluationRecords } from './records';
 import {
@@ -215,15 +221,9 @@ async function loadRunFiles(
   const loaded: LoadedRunFile[] = [];
   for (const { flags: own, checkpoint } of named) {
     const all = [...flags, ...tasksFlag(tasks, workingDir), ...own];
-    const read = await loadRunFile(
-      {
-        ...source,
-        flags: all,
-        assumed: ASSUMED,
-        models: Object.keys(settings.models),
-        workingDir,
-      },
-      settings.plugins,
+    const read = await loadForModel(
+      { ...source, flags: all, assumed: ASSUMED, models: Object.keys(settings.models), workingDir },
+      (run) => modelOfCandidate(checkpoint, run, workingDir),
     );
     loaded.push(read);
     if (JSON.stringify(sharedOf(read.run)) !== JSON.stringify(sharedOf(loaded[0].run))) {

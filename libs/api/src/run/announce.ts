@@ -1,6 +1,6 @@
 import { FINAL_PHASES, type BusService } from '@ui-rl/bus';
 import type { PhaseEvent, RunEvent, RunState } from '@ui-rl/contracts';
-import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import type { ComponentChoice, ComponentRegistry } from '@ui-rl/plugin-kit';
 import { DEADLINES, sleep } from '@ui-rl/retry';
 import { describeRun, redactRunFile, type RunFile } from '@ui-rl/settings';
 import { followRun } from '../report/follow-run';
@@ -12,12 +12,14 @@ import { shareFiles } from './share-files';
  * Announces a run to the services of a broker: those that wait for one begin with it. Files that it names on this machine are
  * uploaded before. Rejects where the run file names what other machines cannot have.
  * @param registry the components that the run file was read with
+ * @param usualFormat what the model is asked in where the run file does not say
  */
 export async function announceRun(
   bus: BusService,
   runId: string,
   run: RunFile,
   registry: ComponentRegistry,
+  usualFormat?: ComponentChoice,
 ): Promise<void> {
   refuseModelFolder(run);
   const shared = await shareFiles(bus, run, registry);
@@ -25,7 +27,7 @@ export async function announceRun(
   const { plugins: _plugins, ...config } = shared;
   await bus.runs.create({ runId, createdAt: new Date().toISOString(), config }, 'baseline', {
     config: redactRunFile(config, registry),
-    configuration: describeRun(shared, registry),
+    configuration: describeRun(shared, registry, { 'model.action_format': usualFormat }),
   });
 }
 

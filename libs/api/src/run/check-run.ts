@@ -10,12 +10,12 @@ import {
 } from '@ui-rl/models';
 import {
   isModelName,
-  loadRunFile,
   readCliSettings,
   type ModelNames,
   type RunFile,
   type RunFileOptions,
 } from '@ui-rl/settings';
+import { actionFormatText, loadForModel } from '../model/action-format';
 import { placeRun } from './log-path';
 import { refuseModelFolder } from './model-name';
 import { countTasks, naming, type TaskCounts } from './run-tasks';
@@ -28,6 +28,8 @@ export interface RunCheck {
   tasks: TaskCounts | null;
   /** Null for a model of which nothing is known here: one of the hub, or a name that only the services know. */
   model: { family: string; trainedParameters: number } | null;
+  /** How the model is asked for actions, and why so. */
+  actionFormat: string;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function checkRun(
   const settings = readCliSettings();
   const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
   const models = Object.keys(settings.models);
-  const loaded = await loadRunFile({ ...source, flags, workingDir, models }, settings.plugins);
+  const loaded = await loadForModel({ ...source, flags, workingDir, models });
   const services = asked ?? (settings.hasBroker ? 'broker' : 'own');
   const { run } = placeRun(loaded.run, settings.runsDir, services);
   if (services === 'broker') refuseModelFolder(run);
@@ -50,6 +52,7 @@ export async function checkRun(
     run,
     tasks: await countTasks(run, loaded.registry),
     model: await checkModel(run, settings.models, services),
+    actionFormat: actionFormatText(run, loaded.usualFormat),
   };
 }
 

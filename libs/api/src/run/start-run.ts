@@ -1,7 +1,8 @@
-import { loadRunFile, newRunId, readCliSettings, type RunFile, type RunFileOptions } from '@ui-rl/settings';
+import { newRunId, readCliSettings, type RunFile, type RunFileOptions } from '@ui-rl/settings';
 import type { RunEvent } from '@ui-rl/contracts';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { aborted } from '../local/cleanup';
+import { loadForModel } from '../model/action-format';
 import { evaluationEpisodes, phaseGoal } from '../report/goals';
 import { progressLine } from '../report/progress';
 import { quickstartReport, type QuickstartReport } from '../report/quickstart-report';
@@ -76,8 +77,8 @@ export async function startRun(
   const { flags = [], workingDir, signal, onEvent = () => undefined, onWarning = () => undefined } = options;
   const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
   const models = Object.keys(settings.models);
-  const loaded = await loadRunFile({ ...source, flags, workingDir, models }, settings.plugins);
-  const { registry } = loaded;
+  const loaded = await loadForModel({ ...source, flags, workingDir, models });
+  const { registry, usualFormat } = loaded;
   const evaluation = await evaluationEpisodes(loaded.run, registry);
   const { services = settings.hasBroker ? 'broker' : 'own' } = options;
   const placed = placeRun(loaded.run, settings.runsDir, services);
@@ -100,7 +101,7 @@ export async function startRun(
       if (hint !== undefined) onWarning(hint);
     });
     ended.catch(() => undefined);
-    await announceRun(bus, runId, run, registry);
+    await announceRun(bus, runId, run, registry, usualFormat?.format);
     const end = async (): Promise<TrainResult> => {
       await (signal === undefined ? ended : Promise.race([ended, aborted(signal)]));
       if (observer.failure !== undefined) throw new Error(failureText(observer.failure, registry));

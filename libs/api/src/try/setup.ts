@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Task } from '@ui-rl/contracts';
-import { loadRunFile, readCliSettings, type LoadedRunFile } from '@ui-rl/settings';
-import { namedCandidates } from '../evaluate/candidate';
+import type { LoadedRunFile } from '@ui-rl/settings';
+import { modelOfCandidate, namedCandidates } from '../evaluate/candidate';
+import { loadForModel } from '../model/action-format';
 import { ASSUMED } from '../run/assumed';
 import { slugOf } from './choose';
 import { TryFailure } from './failure';
@@ -44,14 +45,14 @@ export async function prepareTry(options: TryOptions): Promise<TrySetup> {
   if (description === '') throw new TryFailure('--task is empty: what is to be done on the page?');
   const found = readPageTarget(options.page, workingDir);
   const isShipped = isOfShipped(checkpoint, workingDir);
-  const read = await loadRunFile(
+  const read = await loadForModel(
     {
       ...(options.runFile === undefined ? { options: {} } : { file: options.runFile }),
       flags: [...(options.flags ?? []), ...flags],
       assumed: { ...ASSUMED, ...(isShipped ? FOR_SHIPPED : {}) },
       workingDir,
     },
-    readCliSettings().plugins,
+    (run) => modelOfCandidate(checkpoint, run, workingDir),
   );
   const { registry, target } = withPage(read.registry, found);
   const storage = storageOf(options.storageState, workingDir);

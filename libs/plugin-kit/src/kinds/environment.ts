@@ -117,4 +117,6 @@ export interface EnvironmentComponent<Options = unknown> extends ComponentBase<
    * which no run file may name.
    */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether it is phones that these options bring: what a model has words of its own for. Absent: it is not. */
+  isPhone?(options: Options): boolean;
 }
