@@ -1,6 +1,12 @@
-import { choiceKey, isRecord, type ComponentKind, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import {
+  choiceKey,
+  describeOptions,
+  isRecord,
+  type ComponentKind,
+  type ComponentRegistry,
+} from '@ui-rl/plugin-kit';
 import type { GivenOptions } from './given-options';
-import { AlgorithmGroup } from './run-file';
+import { AlgorithmGroup, EnvironmentGroup } from './run-file';
 
 /** Chooses the advantage that goes with the loss, or the loss that goes with the advantage, where only one is named. */
 export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry): void {
@@ -16,6 +22,25 @@ export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry)
   const usual = usualLoss(chosen, registry);
   if (usual !== undefined)
     given.set('algorithm.loss', usual, `advantage ${String(nameOf('advantage', chosen))}`);
+}
+
+/** Chooses the environment of which an option stands beside the choice, where none is chosen and only one has it. */
+export function chooseEnvironment(given: GivenOptions, registry: ComponentRegistry): void {
+  const group = given.get('environment');
+  if (!isRecord(group) || (group.kind ?? null) !== null) return;
+  const usual = new EnvironmentGroup().kind.name;
+  const own = describeOptions(EnvironmentGroup).map(({ name }) => name);
+  for (const option of Object.keys(group)) {
+    if (own.includes(option)) continue;
+    const having = registry
+      .names('environment')
+      .filter((name) =>
+        describeOptions(registry.optionsClass('environment', name)).some((each) => each.name === option),
+      );
+    if (having.length !== 1 || having[0] === usual) continue;
+    given.set('environment.kind', having[0], `${given.where(`environment.${option}`)} (${option})`);
+    return;
+  }
 }
 
 /** `algorithm: ppo` names an advantage that makes this algorithm with its loss. */

@@ -59,6 +59,14 @@ export class GivenOptions {
     else this.setOption(option, value, origin);
   }
 
+  /** Takes an option away; undefined where it is not there. */
+  take(path: string): unknown {
+    const value = this.get(path);
+    const outer = parentOf(path) === '' ? this.tree : this.get(parentOf(path));
+    if (value !== undefined) delete (outer as Record<string, unknown>)[lastName(path)];
+    return value;
+  }
+
   /** Takes away a group in which nothing stands. */
   dropEmpty(path: string): void {
     const group = this.get(path);

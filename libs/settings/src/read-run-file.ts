@@ -12,7 +12,8 @@ import {
 } from '@ui-rl/plugin-kit';
 import { conflictsOf } from './conflicts';
 import { filesOfRun, isModelName, refusePaths, resolveFiles } from './named-files';
-import { chooseByOthers } from './dependent-choices';
+import { refuseActorGroup, setTaskPrompt, takeTaskPrompt } from './actor-group';
+import { chooseByOthers, chooseEnvironment } from './dependent-choices';
 import { SettingsError, settingsError } from './errors';
 import { applyFlags, applyShortNames, splitFlags } from './flags';
 import { GivenOptions } from './given-options';
@@ -143,9 +144,13 @@ interface Completed {
 
 function complete(given: GivenOptions, registry: ComponentRegistry, source: RunFileSource): Completed {
   const index = new OptionIndex(registry);
+  const { prompt, flags } = takeTaskPrompt(given, splitFlags(source.flags ?? []));
   applyShortNames(given, index);
   moveOldPlaces(given, index);
-  applyFlags(given, index, splitFlags(source.flags ?? []));
+  refuseActorGroup(given, index);
+  applyFlags(given, index, flags);
+  chooseEnvironment(given, registry);
+  setTaskPrompt(given, prompt, registry);
   for (const [path, value] of Object.entries(source.assumed ?? {})) {
     if (given.get(path) === undefined) given.set(path, value, 'what is assumed');
   }

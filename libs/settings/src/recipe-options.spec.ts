@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
-import { parseRunFile, readRunFile, SettingsError, type RunFile } from './index';
+import { parseRunFile, readRunFile, SettingsError, type RunFile, type RunFileOptions } from './index';
 
 /** Options as projects that train such agents in Python write them. */
 describe('options of other recipes', () => {
@@ -68,6 +68,84 @@ describe('options of other recipes', () => {
       use_rslora: true,
     });
     expect(refusal({ lora_config: { r: 16, bias: 'all' } })).toMatch(/unknown option "lora_config"/);
+  });
+
+  describe('the group actor of UI-RL', () => {
+    const ACTOR = {
+      session_type: 'shop',
+      task_prompt: 'Complete the data entry form',
+      max_steps_per_episode: 50,
+    };
+    const FORM = { source_type: 'custom', custom_tasks: [{ description: ACTOR.task_prompt }] };
+    /** As its documentation has it. */
+    const WHOLE = {
+      model: { name: 'Qwen/Qwen2-VL-2B-Instruct', use_lora: true, action_format: 'json' },
+      environment: { ui_env_urls: ['http://ui-verifier-vm-1:8000', 'http://ui-verifier-vm-2:8000'] },
+      actor: ACTOR,
+      training: { batch_size: 32, num_iterations: 1000 },
+    };
+    const readWhole = (changes: object = {}, ...flags: string[]): RunFile =>
+      readRunFile({ options: { ...WHOLE, ...changes } as RunFileOptions, flags }, registry);
+
+    it('is understood in a whole run file', () => {
+      const run = readWhole();
+      expect(run.environment.kind).toMatchObject({
+        ...{ name: 'ui-verifiers', session_type: 'shop' },
+        ui_env_urls: WHOLE.environment.ui_env_urls,
+      });
+      expect(run.tasks).toMatchObject([FORM]);
+      expect(run.rollout.max_turns).toBe(50);
+      expect(run.training).toMatchObject({ groups_per_batch: 8, max_steps: 1000 });
+      expect(parseRunFile(structuredClone(run), registry)).toEqual(run);
+    });
+
+    it('is understood at the top, and by flags, which win', () => {
+      const { actor: _actor, ...rest } = WHOLE;
+      const top = readRunFile({ options: { ...rest, ...ACTOR } as RunFileOptions }, registry);
+      expect(top).toEqual(readWhole());
+      const flags = ['--task_prompt', 'Buy tea', '--max_steps_per_episode=7', '--session_type', 'tea'];
+      const run = readWhole({}, ...flags);
+      expect(run.tasks).toMatchObject([{ custom_tasks: [{ description: 'Buy tea' }] }]);
+      expect(run.rollout.max_turns).toBe(7);
+      expect(run.environment.kind.session_type).toBe('tea');
+      expect(readWhole({}, '--tasks', 'demo_eval').tasks).toMatchObject([{ source_type: 'demo_eval' }]);
+    });
+
+    it('a goal that a task source knows is in its words, unless it is to be played elsewhere', () => {
+      const { tasks: _tasks, ...rest } = MINIMAL;
+      const tasks = (options: object) =>
+        readRunFile({ options: { ...rest, task_prompt: 'please enable the wifi', ...options } }, registry)
+          .tasks;
+      const words = [{ custom_tasks: ['please enable the wifi'] }];
+      expect(tasks({})).toMatchObject(words);
+      expect(tasks({ environment: { kind: 'browser' } })).toMatchObject(words);
+      expect(tasks({ environment: { kind: 'ui-verifiers' } })).toMatchObject([
+        { custom_tasks: [{ description: 'please enable the wifi' }] },
+      ]);
+    });
+
+    it.each([
+      [{ tasks: 'demo_training' }, /actor\.task_prompt\): task_prompt and tasks both say what is trained on/],
+      [{ task_prompt: 'Buy tea' }, /task_prompt is given twice, at last by .*actor\.task_prompt/],
+      [{ actor: { task_prompt: 7 } }, /task_prompt is 7, expected a text: the goal in words/],
+      [{ actor: { ...ACTOR, num_actors: 4 } }, /option "actor\.num_actors": start as many actor services/],
+      [
+        { actor: { ...ACTOR, temperature: 1 } },
+        /unknown option "actor\.temperature": of group actor, .* are understood\. Write rollout\.temperature/,
+      ],
+      [{ actor: { ...ACTOR, colour: 1 } }, /unknown option "actor\.colour": of group actor/],
+      [
+        { rollout: { max_turns: 3 } },
+        /rollout\.max_turns is given twice, once as actor\.max_steps_per_episode/,
+      ],
+      [
+        { environment: { kind: 'browser' } },
+        /environment\.session_type would have no effect: it needs environment\.kind ui-verifiers/,
+      ],
+      [{ actor: { ...ACTOR, session_type: 'a b' } }, /session_type is "a b"/],
+    ])('%j is refused', (changes, message) => {
+      expect(() => readWhole(changes)).toThrow(message);
+    });
   });
 
   it('log_path is a path from where it is written, and belongs to no stored run file', () => {

@@ -6,8 +6,6 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   gbox_api_key: 'an env service has its key from its own environment: GBOX_API_KEY',
   tinker_api_key: "training runs on this project's own engine, no key is needed",
   base_url: "training runs on this project's own engine; NATS_URL names the broker",
-  max_steps_per_episode: 'use rollout.max_turns',
-  task_prompt: 'use tasks: {source_type: custom, custom_tasks: [...]}',
   executable_path: 'a service has its browser from its own configuration: CHROMIUM_BIN',
   num_actors: 'start as many actor services as needed; rollout.concurrency is per actor',
 };

@@ -13,9 +13,10 @@ import {
   type OutsideServer,
   type Reply,
   type ServerPlace,
+  type Task,
 } from '@ui-rl/plugin-kit';
 import type { UiVerifiersOptions } from './options';
-import { greet, onlySession, openSession, opensSessions, type RemoteSession } from './remote';
+import { greet, isSessionType, onlySession, openSession, opensSessions, type RemoteSession } from './remote';
 import { UiVerifiersSession } from './session';
 
 /** Variables of the machine: where servers may be, and what is shown to them. */
@@ -48,11 +49,7 @@ export class UiVerifiersEnvironment implements Environment {
 
   open({ task }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
     return asOutsideReply(async () => {
-      const [unknown] = Object.keys(task.environment?.options ?? {});
-      if (unknown !== undefined) {
-        throw new OutsideError('bad_task', `environment ui-verifiers has no option "${unknown}" for a task`);
-      }
-      return this.openAtOne(deadline);
+      return this.openAtOne(sessionTypeOf(task), deadline);
     });
   }
 
@@ -61,24 +58,29 @@ export class UiVerifiersEnvironment implements Environment {
   }
 
   /** At the first server that plays along; those that do not are set aside. */
-  private async openAtOne(deadline: Deadline): Promise<EnvironmentSession> {
+  private async openAtOne(type: string | undefined, deadline: Deadline): Promise<EnvironmentSession> {
     const tried = new Set<OutsideServer>();
     for (;;) {
       const place = this.servers.take(tried);
       tried.add(place.server);
       try {
-        return await this.openAt(place, deadline.signal);
+        return await this.openAt(place, type, deadline.signal);
       } catch (error) {
         place.release(error instanceof OutsideError ? error : undefined);
-        if (!(error instanceof OutsideError) || deadline.signal.aborted) throw error;
+        const isOver = deadline.signal.aborted || !(error instanceof OutsideError);
+        if (isOver || error.code === 'bad_task') throw error;
         // Where it was the last, the next `take` says what all of them are at.
       }
     }
   }
 
-  private async openAt(place: ServerPlace, signal: AbortSignal): Promise<EnvironmentSession> {
+  private async openAt(
+    place: ServerPlace,
+    type: string | undefined,
+    signal: AbortSignal,
+  ): Promise<EnvironmentSession> {
     const { server } = place;
-    const remote = await this.remoteAt(server, signal);
+    const remote = await this.remoteAt(server, type, signal);
     try {
       const [before, screenshot] = [await remote.progress(signal), await remote.screenshot(signal)];
       const { delay_seconds: delaySeconds } = this.options;
@@ -98,12 +100,22 @@ export class UiVerifiersEnvironment implements Environment {
     }
   }
 
-  private async remoteAt(server: OutsideServer, signal: AbortSignal): Promise<RemoteSession> {
-    const { sessions, session_type: type } = this.options;
+  private async remoteAt(
+    server: OutsideServer,
+    type: string | undefined,
+    signal: AbortSignal,
+  ): Promise<RemoteSession> {
+    const { sessions, session_type: usual } = this.options;
     const soon = AbortSignal.any([signal, AbortSignal.timeout(DEADLINES.outsideReady.ms)]);
-    const { startedAt } = await greet(server, soon);
+    const { startedAt, type: own } = await greet(server, soon);
     if (sessions === 'many' || (sessions === 'auto' && (await opensSessions(server, soon)))) {
-      return openSession(server, type, signal);
+      return openSession(server, type ?? usual, signal);
+    }
+    if (type !== undefined && own !== undefined && own !== type) {
+      throw new OutsideError(
+        'bad_task',
+        `the task is for a session of type ${type}, but ${server.address} has one of type ${own}`,
+      );
     }
     this.refuseUsed(server, startedAt);
     return onlySession(server);
@@ -125,4 +137,17 @@ export class UiVerifiersEnvironment implements Environment {
     }
     this.played.set(server, startedAt);
   }
+}
+
+/** The type of session that a task is for; undefined where it does not say. @throws OutsideError */
+function sessionTypeOf({ environment }: Task): string | undefined {
+  const { session_type: type, ...others } = environment?.options ?? {};
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    throw new OutsideError(
+      'bad_task',
+      `environment ui-verifiers has no option "${unknown}" for a task: there is session_type`,
+    );
+  if (type === undefined || isSessionType(type)) return type;
+  throw new OutsideError('bad_task', 'session_type of a task is a name such as simple_data_entry');
 }

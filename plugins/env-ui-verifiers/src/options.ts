@@ -1,7 +1,7 @@
 import { Doc, Fits, isServerAddress } from '@ui-rl/plugin-kit';
 import { IsIn, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 
-/** Options of the environment; a task has none. */
+/** Options of the environment; of a task there is `session_type` alone. */
 export class UiVerifiersOptions {
   @Doc(
     'addresses of the servers, http://host:8000, or http://host:8000/proxy/SESSION each behind a proxy; default: those of UI_VERIFIERS_SERVERS',
@@ -19,7 +19,9 @@ export class UiVerifiersOptions {
   @IsIn(['auto', 'one', 'many'])
   sessions: 'auto' | 'one' | 'many' = 'auto';
 
-  @Doc('type of the sessions that a server of many opens')
+  @Doc('type of the sessions that a server of many opens, for tasks that do not say theirs', {
+    aliases: ['actor.session_type'],
+  })
   @Matches(/^[\w-]{1,100}$/, { message: 'must be a name such as simple_data_entry' })
   session_type = 'simple_data_entry';
 

@@ -30,13 +30,23 @@ export interface RemoteSession {
 export interface Greeting {
   /** When its session began, as it writes that; undefined where it does not say. */
   startedAt: string | undefined;
+  /** Of what type its only session is; undefined where it does not say. */
+  type: string | undefined;
+}
+
+export function isSessionType(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w-]{1,100}$/.test(value);
 }
 
 /** Asks whether a server is there. */
 export async function greet(server: OutsideServer, signal: AbortSignal): Promise<Greeting> {
   const { bytes } = await server.get('/', { signal });
-  const [, startedAt] = /^Start time: *(.{1,100})$/m.exec(bytes.toString('utf8', 0, 10_000)) ?? [];
-  return { startedAt: startedAt?.trim() };
+  const text = bytes.toString('utf8', 0, 10_000);
+  const [, startedAt] = /^Start time: *(.{1,100})$/m.exec(text) ?? [];
+  const [, title] = /^Session type: *(.{1,100})$/im.exec(text) ?? [];
+  // `Simple Data Entry` is what is asked for as `simple_data_entry`.
+  const type = title?.trim().toLowerCase().replaceAll(/\W+/g, '_');
+  return { startedAt: startedAt?.trim(), type };
 }
 
 /** Whether a server opens sessions: one of the older kind tells them all. */

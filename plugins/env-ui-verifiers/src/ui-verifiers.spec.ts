@@ -155,6 +155,24 @@ describe('an episode', () => {
     });
     expect(other.asked).toEqual([]);
   });
+
+  it('is of the type of session that its task says', async () => {
+    const play = async (address: string, type: unknown) => {
+      const sessions = await environment({ ui_env_urls: [address], session_type: 'from_the_run_file' });
+      const task = { ...TASK, environment: { kind: 'ui-verifiers', options: { session_type: type } } };
+      return sessions.open({ task, seed: 1, ...TIMES });
+    };
+    value(await play(many.url, 'simple_data_entry'));
+    value(await play(one.url, 'simple_data_entry'));
+    const refused = (message: string) => ({
+      ok: false,
+      error: { code: 'bad_task', message: expect.stringContaining(message) as string },
+    });
+    expect(await play(one.url, 'shop')).toMatchObject(
+      refused(`the task is for a session of type shop, but ${one.url} has one of type simple_data_entry`),
+    );
+    expect(await play(one.url, '../x')).toMatchObject(refused('session_type of a task is a name'));
+  });
 });
 
 describe('actions', () => {

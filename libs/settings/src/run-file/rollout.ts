@@ -46,7 +46,9 @@ export class RolloutGroup {
   @Min(1)
   max_tokens = 2048;
 
-  @Doc('turns of an episode, unless the task allows fewer', { aliases: ['max_turns'] })
+  @Doc('turns of an episode, unless the task allows fewer', {
+    aliases: ['max_turns', 'max_steps_per_episode', 'actor.max_steps_per_episode'],
+  })
   @IsInt()
   @Min(1)
   max_turns = 20;
