@@ -17,6 +17,7 @@ export { evaluationProgress } from './evaluate/progress';
 export type { CandidateResult, Comparison, EpisodeScore, EvalReport, TaskResult } from './evaluate/report';
 export { evaluationTable } from './evaluate/table';
 export type { Finding } from './doctor/finding';
+export { ask, type Terminal } from './local/ask';
 export { aborted, withCleanup, type OnEnd } from './local/cleanup';
 export { Fleet, SERVICES, type FleetOptions } from './local/fleet';
 export { ManagedProcess, type ProcessSpec } from './local/managed-process';
@@ -85,10 +86,11 @@ export { startRun, type RunOptions, type StartedRun, type TrainResult } from './
 export { train } from './run/train';
 export type { EpisodeResult } from './task/player';
 export {
+  askForChecks,
+  plain,
   PROPOSAL_KINDS,
   tryPage,
   TryFailure,
-  type ShownProposal,
   type ShownTurn,
   type TryOptions,
   type TryResult,

@@ -1,3 +1,4 @@
+export { askForChecks, plain } from './ask-for-checks';
 export { TryFailure } from './failure';
 export type { TryOptions, TryResult, WrittenTask } from './options';
 export { PROPOSAL_KINDS } from './propose';

@@ -1,4 +1,5 @@
 import {
+  ask,
   beforeAfterTable,
   checkRun,
   countText,
@@ -10,7 +11,6 @@ import {
   type RunOptions,
   type StartedRun,
 } from '@ui-rl/api';
-import { createInterface } from 'node:readline/promises';
 import type { RunEvent } from '@ui-rl/contracts';
 import { loadRunFileComponents, optionsHelp, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
@@ -66,7 +66,7 @@ export function trainCommand(): Command {
 }
 
 /** What a run would be, a line each. */
-function checkedRunText({ run, tasks, model }: RunCheck): string {
+function checkedRunText({ run, tasks, model, actionFormat }: RunCheck): string {
   const { algorithm, training, rollout } = run;
   const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes } = training;
   const ends = [...(steps > 0 ? [`${steps} steps`] : []), ...(minutes > 0 ? [`${minutes} minutes`] : [])];
@@ -75,6 +75,7 @@ function checkedRunText({ run, tasks, model }: RunCheck): string {
   const lines = [
     ['model', run.model.name],
     ['trains', `${trained}${of}`],
+    ['actions', actionFormat],
     [
       'tasks',
       tasks === null
@@ -92,8 +93,9 @@ function checkedRunText({ run, tasks, model }: RunCheck): string {
 function asker(signal: AbortSignal): RunOptions['ask'] {
   if (!process.stdin.isTTY) return undefined;
   return async (question) => {
-    const terminal = createInterface({ input: process.stdin, output: process.stderr });
-    return terminal.question(question, { signal }).finally(() => terminal.close());
+    const answer = await ask(question, { input: process.stdin, output: process.stderr }, signal);
+    if (answer === undefined) throw new Error(`nobody has answered: ${question}`);
+    return answer;
   };
 }
 

@@ -1,11 +1,11 @@
-import { createInterface } from 'node:readline/promises';
 import {
   aborted,
+  askForChecks,
+  plain,
   PROPOSAL_KINDS,
   tryPage,
   withCleanup,
   type EngineChoice,
-  type ShownProposal,
   type ShownTurn,
   type TryOptions,
   type TryResult,
@@ -111,6 +111,7 @@ function tryOut(page: string, options: string[], flags: TryFlags): Promise<numbe
   }
   // Results alone go to standard output where a program reads them.
   const print = flags.json === true ? console.error : console.log;
+  const terminal = { input: process.stdin, output: flags.json === true ? process.stderr : process.stdout };
   return withCleanup(async (signal) => {
     const result = await tryPage({
       ...tryOptions(page, options, flags),
@@ -119,7 +120,7 @@ function tryOut(page: string, options: string[], flags: TryFlags): Promise<numbe
         print(flags.byHand === true ? `play it here (this machine alone): ${url}` : `live ${url}`),
       onTurn: (turn) => print(turnText(turn)),
       onWarning: (message) => print(`warning  ${message}`),
-      choose: process.stdin.isTTY ? (proposals, ends) => askForChecks(proposals, ends) : undefined,
+      choose: process.stdin.isTTY ? (proposals, ends) => askForChecks(proposals, ends, terminal) : undefined,
       onEnd: async (ended) => {
         print(endText(ended));
         if (flags.keepOpen !== true) return;
@@ -146,11 +147,6 @@ function tryOptions(page: string, options: string[], flags: TryFlags): TryOption
   };
 }
 
-/** Also of a page, which may say anything: without what would move the cursor. */
-function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
-}
-
 function turnText({ index, text, actions, outcome, parseError, seconds }: ShownTurn): string {
   const done = actions.map((action) => JSON.stringify(action)).join(' ');
   const head = `${String(index + 1).padStart(3)}  ${plain(done || 'no action')}  ${plain(outcome ?? parseError ?? '')}  ${seconds.toFixed(1)} s`;
@@ -171,35 +167,6 @@ function endText({ status, reason, turns, screenshots, task }: TryResult): strin
     ...task.files.map((file) => `wrote ${file}`),
     ...task.next.map(({ words, command }) => `\n${words}:\n  ${command}`),
   ].join('\n');
-}
-
-async function askForChecks(
-  proposals: readonly ShownProposal[],
-  signal: AbortSignal,
-): Promise<readonly number[]> {
-  const usable = proposals.filter(({ refused }) => refused === null);
-  console.log('\nWhen is the task done? Pick here or on the page.');
-  for (const { id, kind, words, isLikely } of usable)
-    console.log(`${isLikely ? '*' : ' '}${String(id).padStart(3)}  ${kind.padEnd(10)} ${plain(words)}`);
-  for (const { kind, words, refused } of proposals)
-    if (refused !== null) console.log(`   –  ${kind.padEnd(10)} ${plain(words)}: ${refused}`);
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    for (;;) {
-      const answer = await terminal.question('numbers, or Enter for those with a star: ', { signal });
-      const ids =
-        answer.trim() === ''
-          ? usable.filter(({ isLikely }) => isLikely).map(({ id }) => id)
-          : answer
-              .trim()
-              .split(/[\s,]+/)
-              .map(Number);
-      if (ids.length > 0 && ids.every((id) => usable.some((each) => each.id === id))) return ids;
-      console.log('expected numbers of the list');
-    }
-  } finally {
-    terminal.close();
-  }
 }
 
 function viewportSize(text: string): { width: number; height: number } {
