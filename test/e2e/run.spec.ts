@@ -14,7 +14,7 @@ const GARBAGE = new Uint8Array([0xc1, 0xff, 0x00, 0x7b]);
 /** What is published raw, as with `nats pub`, and which services must make it a dead letter. */
 const MALFORMED: { subject: string; payload: string | Uint8Array; services: string[]; reason: RegExp }[] = [
   { subject: subjects.task(RUN), payload: '{"description":', services: ['task-loader'], reason: /not JSON/ },
-  { subject: subjects.task(RUN), payload: '{}', services: ['task-loader'], reason: /description: .*nothing/ },
+  { subject: subjects.task(RUN), payload: '{}', services: ['task-loader'], reason: /description is nothing/ },
   {
     subject: subjects.task(RUN),
     payload: '{"description":" "}',

@@ -199,6 +199,13 @@ export const RETRIES = {
     steadyMs: 60_000,
     then: 'for as long as the command runs',
   },
+  taskServer: {
+    what: 'task source `http`: a page of a list that cannot be reached, breaks off, or is answered with 408, 429 or 5xx; and a list that was changed while it was read, from its first page on',
+    firstMs: 500,
+    maxMs: 8_000,
+    attempts: 6,
+    then: 'the start ends with what the server said; a service begins again as with any run that it cannot serve yet',
+  },
   trackerServer: {
     what: 'a tracker that sends metrics to a server (learner): what the server did not take',
     firstMs: 500,
@@ -316,6 +323,11 @@ export const DEADLINES = {
     what: 'a task source, to load its tasks',
     ms: 60_000,
     then: 'it has failed, and is asked again where a service serves a run',
+  },
+  taskServer: {
+    what: 'bytes of a task server, the first or the next ones (task source `http`)',
+    ms: 30_000,
+    then: 'the page is asked for again',
   },
   pluginThread: {
     what: 'a component in a thread of its own (actor), to end a call whose time is over',

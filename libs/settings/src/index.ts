@@ -43,3 +43,4 @@ export {
 } from './service-settings';
 export { readCliSettings, type CliSettings } from './cli-settings';
 export { UNSUPPORTED } from './unsupported';
+export { taskMachine } from './task-machine';

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { isRecord, PluginError, readYaml, show } from '@ui-rl/plugin-kit';
+import { isRecord, PluginError, readLines, readYaml, show } from '@ui-rl/plugin-kit';
 
 /** What of a file is one task, and where it lies. */
 export interface RawEntry {
@@ -25,46 +25,13 @@ export interface Format {
 
 /** A file that is held as a whole may not be larger. */
 const MOST_BYTES = 64 * 2 ** 20;
-/** The longest line of a file, so that one without line ends is not taken in as a whole. */
-const LONGEST_LINE = 2 ** 20;
-
-/** Lines of a file, without holding more than one chunk of it and one line. */
-async function* lines(
-  chunks: AsyncIterable<Buffer>,
-  path: string,
-): AsyncGenerator<{ text: string; from: number; to: number; line: number }[]> {
-  let rest: Buffer = Buffer.alloc(0);
-  let offset = 0;
-  let line = 0;
-  for await (const chunk of chunks) {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const found: { text: string; from: number; to: number; line: number }[] = [];
-    let start = 0;
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
-      line += 1;
-      found.push({ text: bytes.toString('utf8', start, end), from: offset + start, to: offset + end, line });
-      start = end + 1;
-    }
-    rest = bytes.subarray(start);
-    offset += start;
-    if (rest.length > LONGEST_LINE) {
-      throw new PluginError(
-        'option',
-        `tasks: ${path}, line ${line + 1} is longer than ${LONGEST_LINE} bytes`,
-      );
-    }
-    yield found;
-  }
-  if (rest.length > 0)
-    yield [{ text: rest.toString('utf8'), from: offset, to: offset + rest.length, line: line + 1 }];
-}
 
 /** `{"id": …}` a line; empty lines say nothing. */
 const JSON_LINES: Format = {
   endings: ['.jsonl', '.ndjson'],
   counted: 'line',
   async *read(chunks, path) {
-    for await (const found of lines(chunks, path)) {
+    for await (const found of readLines(chunks, path)) {
       const entries: RawEntry[] = [];
       for (const { text, from, to, line } of found) {
         if (text.trim() === '') continue;
@@ -81,7 +48,7 @@ const TEXT: Format = {
   endings: ['.txt'],
   counted: 'line',
   async *read(chunks, path) {
-    for await (const found of lines(chunks, path)) {
+    for await (const found of readLines(chunks, path)) {
       yield found.flatMap(({ text, ...place }) => {
         const value = text.replace(/^\uFEFF/, '').trim();
         return value === '' || value.startsWith('#') ? [] : [{ ...place, value }];
@@ -170,6 +137,7 @@ const TEXTS = [
   'category',
   'difficulty',
   'task_prompt',
+  'session_type',
 ];
 const LISTS = ['tags', 'prerequisites'];
 

@@ -1,10 +1,4 @@
-import {
-  TaskEntries,
-  type StoredTasks,
-  type Task,
-  type TaskSource,
-  type TaskSourceComponent,
-} from '@ui-rl/plugin-kit';
+import { storedSource, TaskEntries, type TaskSourceComponent } from '@ui-rl/plugin-kit';
 import { CustomOptions, DirectoryOptions, FileOptions } from './options';
 import { TaskFile } from './task-file';
 import { TaskFolder } from './task-folder';
@@ -15,7 +9,7 @@ const file: TaskSourceComponent<FileOptions> = {
   description: 'Tasks from a file: whole ones, or goals in words.',
   options: FileOptions,
   create: ({ path, ...defaults }, context) =>
-    stored(() => TaskFile.open(path, new TaskEntries(defaults, context))),
+    storedSource(() => TaskFile.open(path, new TaskEntries(defaults, context))),
 };
 
 const directory: TaskSourceComponent<DirectoryOptions> = {
@@ -24,7 +18,7 @@ const directory: TaskSourceComponent<DirectoryOptions> = {
   description: 'Tasks from all task files of a folder.',
   options: DirectoryOptions,
   create: ({ path, ...defaults }, context) =>
-    stored(() => TaskFolder.open(path, new TaskEntries(defaults, context))),
+    storedSource(() => TaskFolder.open(path, new TaskEntries(defaults, context))),
 };
 
 const custom: TaskSourceComponent<CustomOptions> = {
@@ -39,19 +33,5 @@ const custom: TaskSourceComponent<CustomOptions> = {
     },
   }),
 };
-
-function stored(open: () => Promise<StoredTasks>): TaskSource {
-  return { open, load: async () => loadAll(await open()) };
-}
-
-async function loadAll(tasks: StoredTasks): Promise<Task[]> {
-  const all: Task[] = [];
-  try {
-    for await (const some of tasks.read()) for (const task of some) all.push(task);
-    return all;
-  } finally {
-    await tasks.close();
-  }
-}
 
 export const components = [file, directory, custom];

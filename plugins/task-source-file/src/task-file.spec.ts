@@ -81,6 +81,17 @@ it('reads a list as UI-RL writes it, and sentences of the run file itself', asyn
   const prompt = { task_prompt: 'Complete the form', max_steps_per_episode: 50 };
   const complete = { id: 'complete_the_form', description: 'Complete the form', maxSteps: 50 };
   expect(await load(write('eval_tasks.json', JSON.stringify([prompt])))).toEqual([complete]);
+  const typed = write('typed.json', JSON.stringify([{ ...prompt, session_type: 'shop' }]));
+  const kind = 'ui-verifiers';
+  expect(await load(typed, { environment: { kind } })).toEqual([
+    { ...complete, environment: { kind, options: { session_type: 'shop' } } },
+  ]);
+  await expect(load(typed)).rejects.toThrow(
+    /typed\.json, task 1: session_type is "shop", an option of the environment, but none is named: write environment: \{kind: ui-verifiers\}/,
+  );
+  await expect(load(typed, { environment: { kind, options: { session_type: 'a' } } })).rejects.toThrow(
+    /session_type is "shop", but environment\.options is \{"session_type":"a"\}/,
+  );
   const custom = { source_type: 'custom', custom_tasks: ['Play Moon', prompt, TASKS[1]] };
   const tasks = await loadTasks(registry, [custom]);
   expect(tasks.map(({ description }) => description)).toEqual([

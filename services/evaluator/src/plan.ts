@@ -8,7 +8,7 @@ import {
   type TaskList,
 } from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
-import type { RunFile } from '@ui-rl/settings';
+import { taskMachine, type RunFile } from '@ui-rl/settings';
 
 /** Goals that are scored together. */
 export interface GoalSet {
@@ -60,8 +60,10 @@ export async function planRun(record: RunRecord, receiver: RunFileReceiver): Pro
 async function loadSets(components: ComponentRegistry, file: RunFile): Promise<GoalSet[]> {
   const sources = { train_goals: file.tasks, eval_goals: file.eval_tasks };
   const opened = new Map<string, TaskList>();
+  const machine = taskMachine(components);
   try {
-    for (const name of file.evaluation.sets) opened.set(name, await openTasks(components, sources[name]));
+    for (const name of file.evaluation.sets)
+      opened.set(name, await openTasks(components, sources[name], machine));
     const [training, evaluation] = [opened.get('train_goals'), opened.get('eval_goals')];
     if (training !== undefined && evaluation !== undefined) await refuseSharedGoals(training, evaluation);
     const sets = [...opened].map(async ([name, tasks]) => ({ name, tasks: await sampleOf(tasks, file) }));

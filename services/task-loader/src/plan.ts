@@ -10,7 +10,7 @@ import {
   type TaskSourceComponent,
 } from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
-import type { CurriculumGroup } from '@ui-rl/settings';
+import { taskMachine, type CurriculumGroup } from '@ui-rl/settings';
 
 /** What the task-loader knows of a run. */
 export interface LoaderPlan {
@@ -41,7 +41,7 @@ export async function planRun(
   const file = await receiveRunFile(record, ['tasks'], receiver);
   const configs = [...file.tasks, ...file.eval_tasks];
   const sources = new Set(configs.map(({ source_type }) => components.get('task-source', source_type)));
-  const tasks = await openTasks(components, file.tasks, receiver.log);
+  const tasks = await openTasks(components, file.tasks, taskMachine(components, receiver.log));
   try {
     if (tasks.length === 0) throw new PluginError('option', 'tasks: the sources gave no task to train on');
     refuseUnjudged(tasks, file, components, receiver.log);

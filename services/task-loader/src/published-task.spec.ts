@@ -61,20 +61,33 @@ describe('a task that somebody publishes', () => {
     expect(seen[0].task).toEqual({ ...task, source: 'published' });
   });
 
+  it('takes the names of task files', async () => {
+    publish(
+      '{"task_prompt":"Turn on Bluetooth","max_steps":3,"verifier":[{"path":"a","operator":"equals","value":1}]}',
+    );
+    await eventually('the rollout', () => seen.length > 0);
+    expect(seen[0].task).toMatchObject({
+      ...{ description: 'Turn on Bluetooth', source: 'demo', maxSteps: 3 },
+      checks: [{ path: 'a', operator: 'equals', value: 1 }],
+    });
+  });
+
   it('makes a dead letter of what is no task and goes on', async () => {
     publish('{"description":');
     publish('{}');
+    publish('{"description":"Go home","max_step":3}');
     publish('{"description":"   "}');
     publish('[1,2]');
     publish('{"description":"Go home"}');
     await eventually('the good one', () => seen.length > 0);
-    const records = await eventually('4 records', async () => {
+    const records = await eventually('5 records', async () => {
       const found = await deadLetters();
-      return found.length >= 4 ? found : null;
+      return found.length >= 5 ? found : null;
     });
     expect(records.map(({ reason }) => reason).toSorted()).toEqual([
+      expect.stringMatching(/^a published task: description is nothing, expected a text/),
+      expect.stringMatching(/^a published task: unknown field "max_step"\..*maxSteps/),
       'description: holds nothing but white space',
-      expect.stringContaining('description: '),
       expect.stringContaining('expected an object'),
       expect.stringContaining('not JSON'),
     ]);

@@ -1,7 +1,22 @@
 import { createHash } from 'node:crypto';
 import { type JetStreamContext, UnacceptableMessage } from '@ui-rl/bus';
 import { environmentSeed, type RolloutRequest, samplingSeed, Task } from '@ui-rl/contracts';
+import { PluginError, readTask } from '@ui-rl/plugin-kit';
 import type { LoaderPlan } from './plan';
+
+/**
+ * A task as somebody has published it, with the names that task files may use.
+ *
+ * @throws UnacceptableMessage that says what is wrong with it
+ */
+export function readPublished(written: object): Task {
+  try {
+    return readTask(written, 'a published task');
+  } catch (error) {
+    if (!(error instanceof PluginError)) throw error;
+    throw new UnacceptableMessage(error.message.replace(/^tasks: /, ''));
+  }
+}
 
 /**
  * A task somebody published, with all an actor needs: a task with an environment is taken as it is; else a source that

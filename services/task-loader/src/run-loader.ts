@@ -1,10 +1,10 @@
 import { type BusService, FINAL_PHASES, type JetStreamContext, UnacceptableMessage } from '@ui-rl/bus';
-import { STREAMS, subjects, Task, TrainStepEvent } from '@ui-rl/contracts';
+import { STREAMS, subjects, type Task, TrainStepEvent } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { GroupReleaser } from './group-releaser';
 import type { LoaderPlan } from './plan';
-import { publishedRollout } from './published-task';
+import { publishedRollout, readPublished } from './published-task';
 
 /** Feeds one run: groups for training as the learner requests them, and tasks that people publish. */
 export class RunLoader implements ServedRun {
@@ -16,13 +16,12 @@ export class RunLoader implements ServedRun {
   /** Works until the run has ended or the signal aborts. */
   async work(signal: AbortSignal): Promise<void> {
     const { runId } = this.plan;
-    const consumption = await this.bus.consume<Task>({
+    const consumption = await this.bus.consume<object>({
       stream: STREAMS.tasks,
       durable: `task-loader-${runId}`,
       subject: subjects.task(runId),
-      schema: Task,
       ackWaitMs: DEADLINES.shortMessage.ms,
-      handle: (task, context) => this.takeTask(task, context),
+      handle: (written, context) => this.takeTask(readPublished(written), context),
     });
     try {
       await this.releaseGroups(signal);

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { environmentSeed, samplingSeed, type RolloutRequest } from '@ui-rl/contracts';
-import { loadTasks, type LoadedTask } from '@ui-rl/plugin-kit';
-import type { LoadedRunFile } from '@ui-rl/settings';
+import { loadTasks, type LoadedTask, type Log } from '@ui-rl/plugin-kit';
+import { taskMachine, type LoadedRunFile } from '@ui-rl/settings';
 
 /** The flag of the run file that stands for what `--tasks` says: a file, or what a run file says of task sources. */
 export function tasksFlag(tasks: string | undefined, workingDir = process.cwd()): string[] {
@@ -21,9 +21,10 @@ export async function tasksOf(
   { run, registry }: LoadedRunFile,
   onWarning: (message: string) => void,
 ): Promise<LoadedTask[]> {
-  const all = await loadTasks(registry, run.eval_tasks, (level, message) => {
+  const log: Log = (level, message) => {
     if (level === 'warn' || level === 'error') onWarning(message);
-  });
+  };
+  const all = await loadTasks(registry, run.eval_tasks, taskMachine(registry, log));
   const [judged, unchecked] = [all.filter(hasChecks), all.filter((task) => !hasChecks(task))];
   if (judged.length === 0) {
     const found =

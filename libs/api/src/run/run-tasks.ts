@@ -5,7 +5,7 @@ import {
   type ComponentRegistry,
   type TaskList,
 } from '@ui-rl/plugin-kit';
-import { filesOfRun, type RunFile } from '@ui-rl/settings';
+import { filesOfRun, taskMachine, type RunFile } from '@ui-rl/settings';
 
 /** How many tasks a run has. */
 export interface TaskCounts {
@@ -22,10 +22,11 @@ export interface TaskCounts {
 export async function countTasks(run: RunFile, registry: ComponentRegistry): Promise<TaskCounts | null> {
   const files = filesOfRun(run, registry).filter(({ option }) => /^(eval_)?tasks\b/.test(option));
   if (files.some(({ isAddress }) => isAddress)) return null;
+  const machine = taskMachine(registry);
   const opened: TaskList[] = [];
   try {
     for (const option of ['tasks', 'eval_tasks'] as const) {
-      opened.push(await naming(option, () => openTasks(registry, run[option])));
+      opened.push(await naming(option, () => openTasks(registry, run[option], machine)));
     }
     const [training, evaluation] = opened;
     if (training.length === 0) throw new Error('tasks: its sources give no task');

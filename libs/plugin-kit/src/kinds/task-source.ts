@@ -7,6 +7,8 @@ export interface TaskSourceContext {
   log: Log;
   /** The whole task for a sentence, by whichever source knows one; null where none does. */
   resolve(sentence: string): Task | null;
+  /** What the variables of the component's `environment` say on this machine; those that are not set are missing. */
+  variables?: Readonly<Record<string, string>>;
 }
 
 /** Tasks that are read where they are needed, since there may be more of them than memory holds. */
@@ -56,7 +58,7 @@ export interface TaskSourceComponent<Options = unknown> extends ComponentBase<
   resolve?(description: string): Task | null;
   /** Page name → folder with its `index.html`, or where a machine says its files are; environments show it under the name. */
   pages?: Readonly<Record<string, string | PageOfMachine>>;
-  /** Variables that say where such files are → what each says. */
+  /** Variables of the machine that it reads → what each says: where such files are, which servers may be asked, keys. */
   environment?: Readonly<Record<string, string>>;
   /** Script name → file that an environment runs in a page before the page's own scripts, where the task names it. */
   scripts?: Readonly<Record<string, string>>;

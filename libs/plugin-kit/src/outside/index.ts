@@ -11,5 +11,6 @@ export {
   type ServerAnswer,
   type ServerConnection,
   type ServerQuestion,
+  type ServerStream,
 } from './server';
 export { OutsideServers, type ServerPlace } from './servers';

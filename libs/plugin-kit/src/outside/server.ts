@@ -21,6 +21,7 @@ export interface ServerQuestion {
   query?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   body?: unknown;
+  headers?: Readonly<Record<string, string>>;
   signal: AbortSignal;
 }
 
@@ -28,6 +29,14 @@ export interface ServerAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
+}
+
+/**
+ * An answer while it arrives. Its body throws as {@link OutsideServer.ask} does, and is cut off where somebody stops reading it; where nobody
+ * begins to, the signal of its question ends it.
+ */
+export interface ServerStream extends Omit<ServerAnswer, 'bytes'> {
+  body: AsyncIterable<Buffer>;
 }
 
 /**
@@ -43,18 +52,23 @@ export class OutsideServer {
 
   /** @throws OutsideError `crashed` where no whole answer came, `deadline` where the signal ended it */
   async ask(path: string, question: ServerQuestion): Promise<ServerAnswer> {
+    const { status, headers, body } = await this.stream(path, question);
+    return { status, headers, bytes: await whole(body) };
+  }
+
+  /** {@link ask}, for an answer that is not held as a whole. */
+  async stream(path: string, question: ServerQuestion): Promise<ServerStream> {
     const url = new URL(this.address + path);
     for (const [name, value] of Object.entries(question.query ?? {})) url.searchParams.set(name, value);
     refuseLink(url, this.connection);
+    const where = this.address + path;
     try {
-      return await exchange(url, question, this.connection);
+      const response = await begin(url, question, this.connection);
+      const { statusCode: status = 0, headers } = response;
+      const body = bodyOf(response, this.connection.maxBytes, (cause) => failureOf(where, question, cause));
+      return { status, headers, body };
     } catch (cause) {
-      if (cause instanceof OutsideError) throw cause;
-      const where = this.address + path;
-      if (question.signal.aborted) {
-        throw new OutsideError('deadline', `${where} gave no answer in time`, { cause });
-      }
-      throw new OutsideError('crashed', `${where} cannot be reached: ${reasonOf(cause)}`, { cause });
+      throw failureOf(where, question, cause);
     }
   }
 
@@ -93,8 +107,8 @@ export function refuseLink({ hostname, origin }: URL, { isTrusted }: ServerConne
   throw new OutsideError('crashed', `${origin} is an address of the link itself, which no run may name`);
 }
 
-function exchange(url: URL, question: ServerQuestion, connection: ServerConnection): Promise<ServerAnswer> {
-  const { method = 'GET', body, signal } = question;
+function begin(url: URL, question: ServerQuestion, connection: ServerConnection): Promise<IncomingMessage> {
+  const { method = 'GET', body, headers = {}, signal } = question;
   const text = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? tlsRequest : plainRequest)(url, {
@@ -103,6 +117,7 @@ function exchange(url: URL, question: ServerQuestion, connection: ServerConnecti
       signal,
       lookup: connection.isTrusted ? undefined : lookupBeyondLink,
       headers: {
+        ...headers,
         ...(text === undefined
           ? {}
           : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
@@ -110,27 +125,40 @@ function exchange(url: URL, question: ServerQuestion, connection: ServerConnecti
       },
     });
     request.on('error', reject);
-    request.on('response', (response) => {
-      const { statusCode: status = 0, headers } = response;
-      const answer = collect(response, connection.maxBytes).then((bytes) => ({ status, headers, bytes }));
-      answer.then(resolve, reject);
-    });
+    request.on('response', resolve);
     request.end(text);
   });
 }
 
-async function collect(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
+async function* bodyOf(
+  response: IncomingMessage,
+  maxBytes: number,
+  failure: (cause: unknown) => OutsideError,
+): AsyncGenerator<Buffer> {
   let length = 0;
-  for await (const part of response as AsyncIterable<Buffer>) {
-    length += part.length;
-    if (length > maxBytes) {
-      response.destroy();
-      throw new OutsideError('crashed', `its answer is longer than ${maxBytes} bytes`);
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      length += part.length;
+      if (length > maxBytes) throw new OutsideError('crashed', `its answer is longer than ${maxBytes} bytes`);
+      yield part;
     }
-    parts.push(part);
+  } catch (cause) {
+    throw failure(cause);
+  } finally {
+    response.destroy();
   }
+}
+
+async function whole(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(part);
   return Buffer.concat(parts);
+}
+
+function failureOf(where: string, { signal }: ServerQuestion, cause: unknown): OutsideError {
+  if (cause instanceof OutsideError) return cause;
+  if (signal.aborted) return new OutsideError('deadline', `${where} gave no answer in time`, { cause });
+  return new OutsideError('crashed', `${where} cannot be reached: ${reasonOf(cause)}`, { cause });
 }
 
 function reasonOf(error: unknown): string {

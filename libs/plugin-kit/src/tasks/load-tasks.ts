@@ -6,6 +6,13 @@ import type { ComponentRegistry } from '../registry';
 import { OpenTasks } from './open-tasks';
 import type { LoadedTask, TaskList } from './task-list';
 
+/** What the machine that tasks are loaded on has to say. */
+export interface TaskMachine {
+  log?: Log | undefined;
+  /** Values of the variables that task sources name under `environment`; each source gets its own. */
+  variables?: Readonly<Record<string, string>>;
+}
+
 /**
  * The tasks of several sources, in the order they are named; a task that comes in two of them counts once.
  * Throws `PluginError` for an unknown source, an option it refuses, a task without an id, or two that share one.
@@ -13,9 +20,9 @@ import type { LoadedTask, TaskList } from './task-list';
 export async function loadTasks(
   registry: ComponentRegistry,
   choices: readonly TaskSourceChoice[],
-  log: Log = () => {},
+  machine: TaskMachine = {},
 ): Promise<LoadedTask[]> {
-  const tasks = await openTasks(registry, choices, log);
+  const tasks = await openTasks(registry, choices, machine);
   try {
     const all: LoadedTask[] = [];
     for (let place = 0; place < tasks.length; place++) all.push(await tasks.at(place));
@@ -29,12 +36,12 @@ export async function loadTasks(
 export async function openTasks(
   registry: ComponentRegistry,
   choices: readonly TaskSourceChoice[],
-  log: Log = () => {},
+  machine: TaskMachine = {},
 ): Promise<TaskList> {
   const list = new OpenTasks();
   try {
     for (const choice of choices) {
-      const stored = await open(registry, choice, log);
+      const stored = await open(registry, choice, machine);
       await list.add(stored, choice.source_type, registry.taskChoice(choice));
     }
     await list.finish();
@@ -45,9 +52,17 @@ export async function openTasks(
   }
 }
 
-async function open(registry: ComponentRegistry, choice: TaskSourceChoice, log: Log): Promise<StoredTasks> {
+async function open(
+  registry: ComponentRegistry,
+  choice: TaskSourceChoice,
+  { log = () => {}, variables = {} }: TaskMachine,
+): Promise<StoredTasks> {
   const resolve = (sentence: string) => registry.resolveTask(sentence);
-  const source = registry.create('task-source', choice, { log, resolve });
+  const { environment = {} } = registry.get('task-source', choice.source_type);
+  const own = Object.fromEntries(
+    Object.entries(variables).filter(([name]) => Object.hasOwn(environment, name)),
+  );
+  const source = registry.create('task-source', choice, { log, resolve, variables: own });
   return callPlugin(`task source "${choice.source_type}"`, DEADLINES.taskSource.ms, async (deadline) =>
     source.open === undefined
       ? inMemory(await source.load(deadline), choice.source_type)

@@ -6,11 +6,13 @@ import { didYouMean } from '../nearest';
 import { shapeOf, validatorsOf } from '../options/validators';
 import { isRecord, show } from '../show';
 
-/** Names that tasks may be written with, as run files write theirs, → the fields they stand for. */
+/** Names that tasks may be written with, as run files write theirs and as UI-RL does, → the fields they stand for. */
 const ALIASES: Readonly<Record<string, keyof Task>> = {
   max_steps: 'maxSteps',
   goal_from: 'goalFrom',
   verifier: 'checks',
+  task_prompt: 'description',
+  max_steps_per_episode: 'maxSteps',
 };
 
 /**

@@ -29,11 +29,7 @@ export class TaskDefaults {
   max_steps?: number;
 }
 
-/** Names of UI-RL's task lists → what they stand for. */
-const FOREIGN: Readonly<Record<string, string>> = {
-  task_prompt: 'description',
-  max_steps_per_episode: 'maxSteps',
-};
+const SESSION = 'session_type';
 
 /** Makes tasks of what people write: sentences, and objects with the fields of a task. */
 export class TaskEntries {
@@ -45,7 +41,7 @@ export class TaskEntries {
   /** @throws PluginError `option` that says where it stands and what is wrong with it */
   read(entry: unknown, where: string): Task {
     if (typeof entry === 'string') return this.fromSentence(entry, where);
-    const task = readTask(isRecord(entry) ? withOwnNames(entry) : entry, where);
+    const task = readTask(isRecord(entry) ? this.withSession(entry, where) : entry, where);
     if (task.id === undefined) task.id = idOf(task.description);
     return this.completed(task);
   }
@@ -64,6 +60,22 @@ export class TaskEntries {
     return { ...this.completed(readTask({ description }, where)), id: idOf(description) };
   }
 
+  /** UI-RL's tasks say the type of the session that they are played in, which is an option of their environment. */
+  private withSession(entry: Record<string, unknown>, where: string): Record<string, unknown> {
+    if (!Object.hasOwn(entry, SESSION)) return entry;
+    const { [SESSION]: type, ...rest } = entry;
+    const environment = entry.environment ?? this.defaults.environment;
+    const options = isRecord(environment) ? (environment.options ?? {}) : undefined;
+    if (isRecord(environment) && isRecord(options) && !Object.hasOwn(options, SESSION))
+      return { ...rest, environment: { ...environment, options: { ...options, [SESSION]: type } } };
+    throw new PluginError(
+      'option',
+      options === undefined
+        ? `tasks: ${where}: ${SESSION} is ${show(type)}, an option of the environment, but none is named: write environment: {kind: ui-verifiers} beside the source, or into the task`
+        : `tasks: ${where}: ${SESSION} is ${show(type)}, but environment.options is ${show(options)}`,
+    );
+  }
+
   private completed(task: Task): Task {
     const { environment, max_steps: maxSteps } = this.defaults;
     if (environment === undefined && maxSteps === undefined) return task;
@@ -73,16 +85,6 @@ export class TaskEntries {
       ...task,
     };
   }
-}
-
-function withOwnNames(entry: Record<string, unknown>): Record<string, unknown> {
-  if (!Object.keys(FOREIGN).some((name) => Object.hasOwn(entry, name))) return entry;
-  return Object.fromEntries(
-    Object.entries(entry).map(([name, value]) => [
-      Object.hasOwn(FOREIGN, name) ? FOREIGN[name] : name,
-      value,
-    ]),
-  );
 }
 
 /** The same for the same words: `open_the_cart`. */

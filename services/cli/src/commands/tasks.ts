@@ -1,7 +1,7 @@
 import { publishTask, withCleanup } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
-import { readCliSettings } from '@ui-rl/settings';
+import { readCliSettings, taskMachine } from '@ui-rl/settings';
 import { Command } from 'commander';
 
 export function tasksCommand(): Command {
@@ -13,7 +13,7 @@ export function tasksCommand(): Command {
     .option('--json', 'whole tasks as JSON')
     .action(async (options: { source: string; json?: boolean }) => {
       const registry = await loadComponents({ packages: readCliSettings().plugins });
-      const found = await loadTasks(registry, [{ source_type: options.source }]);
+      const found = await loadTasks(registry, [{ source_type: options.source }], taskMachine(registry));
       if (options.json) console.log(JSON.stringify(found, null, 2));
       else for (const task of found) console.log(`${(task.id ?? '').padEnd(36)} ${task.description}`);
     });

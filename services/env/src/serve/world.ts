@@ -8,7 +8,7 @@ import {
   type Log,
   type Sessions,
 } from '@ui-rl/plugin-kit';
-import { readRunFile, type RunFile } from '@ui-rl/settings';
+import { readRunFile, taskMachine, type RunFile } from '@ui-rl/settings';
 import type { RunEnvironments } from '../run-environments';
 import { ServeError } from './serve-error';
 
@@ -35,7 +35,7 @@ export class ServedWorld {
   ): Promise<ServedWorld> {
     const source = file === undefined ? { options: DEMO } : { file };
     const run = readRunFile({ ...source, assumed: ASSUMED }, components);
-    const tasks = await loadTasks(components, run.tasks, log);
+    const tasks = await loadTasks(components, run.tasks, taskMachine(components, log));
     if (tasks.length === 0)
       throw new PluginError('option', `${file ?? 'the demo tasks'}: there is no task to serve`);
     const planned = await planEpisodes(run, components, log);

@@ -1,6 +1,7 @@
 import { sha256 } from '@ui-rl/bus';
 import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import type { PromptFolder } from '@ui-rl/models';
+import { taskMachine } from '@ui-rl/settings';
 import type { LearnerState } from '../../checkpoints/checkpoint-folder';
 import type { LearnerOptions } from '../../options';
 import type { RunWarnings } from '../../warnings';
@@ -22,7 +23,7 @@ export async function openStored(
     tokens: family.shape,
     maxSequence,
     textOf: (tokenIds) => tokenizer.decode(tokenIds, { skipSpecialTokens: true }),
-    evaluationTasks: await loadTasks(components, warmStart.evaluationTasks),
+    evaluationTasks: await loadTasks(components, warmStart.evaluationTasks, taskMachine(components)),
   });
   for (const [reason, count] of stored.leftOut) {
     await warnings.send(

@@ -1,0 +1,47 @@
+import { PluginError } from '../errors';
+
+/** The longest line, so that bytes without line ends are not taken in as a whole. */
+const LONGEST_LINE = 2 ** 20;
+
+/** A line without its end, and where it lies. */
+export interface TextLine {
+  text: string;
+  /** Bytes from the beginning. */
+  from: number;
+  to: number;
+  /** From 1. */
+  line: number;
+}
+
+/**
+ * Lines of a file, some at a time, without holding more than one chunk of it and one line.
+ *
+ * @param path of the file, for people
+ * @throws PluginError `option` for a line of more than 1 MiB
+ */
+export async function* readLines(chunks: AsyncIterable<Buffer>, path: string): AsyncGenerator<TextLine[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  let offset = 0;
+  let line = 0;
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const found: TextLine[] = [];
+    let start = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+      line += 1;
+      found.push({ text: bytes.toString('utf8', start, end), from: offset + start, to: offset + end, line });
+      start = end + 1;
+    }
+    rest = bytes.subarray(start);
+    offset += start;
+    if (rest.length > LONGEST_LINE) {
+      throw new PluginError(
+        'option',
+        `tasks: ${path}, line ${line + 1} is longer than ${LONGEST_LINE} bytes`,
+      );
+    }
+    yield found;
+  }
+  if (rest.length > 0)
+    yield [{ text: rest.toString('utf8'), from: offset, to: offset + rest.length, line: line + 1 }];
+}

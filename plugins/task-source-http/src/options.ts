@@ -1,0 +1,31 @@
+import { Doc, Fits, TaskDefaults } from '@ui-rl/plugin-kit';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+
+export class HttpOptions extends TaskDefaults {
+  @Doc(
+    'address of the list, http://host:port/tasks?split=train: one that TASK_SERVERS allows, or of this machine itself where that is not set',
+  )
+  @Fits('an address such as http://host:8000/tasks, without user, password and fragment', isListAddress)
+  url: string;
+
+  @Doc('version that the list has to be of, as the server says it in its ETag; default: whichever it has')
+  @IsOptional()
+  @Fits('an ETag such as "v7", with or without its quotes', isVersion)
+  etag?: string;
+
+  @Doc('longest list, in MiB')
+  @IsInt()
+  @Min(1)
+  @Max(65_536)
+  max_mb = 1024;
+}
+
+function isListAddress(value: unknown): boolean {
+  return (
+    typeof value === 'string' && /^https?:\/\/[^\s/?#@]+([/?][^\s#]*)?$/.test(value) && URL.canParse(value)
+  );
+}
+
+function isVersion(value: unknown): boolean {
+  return typeof value === 'string' && /^(W\/)?("[\x21\x23-\x7e]+"|[\x21\x23-\x7e]+)$/.test(value);
+}
