@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
-import { parseRunFile, readRunFile, SettingsError, type RunFile, type RunFileOptions } from './index';
+import { parseRunFile, readRunFile, SettingsError, type RunFile } from './index';
 
 /** Options as projects that train such agents in Python write them. */
 describe('options of other recipes', () => {
@@ -85,7 +85,7 @@ describe('options of other recipes', () => {
       training: { batch_size: 32, num_iterations: 1000 },
     };
     const readWhole = (changes: object = {}, ...flags: string[]): RunFile =>
-      readRunFile({ options: { ...WHOLE, ...changes } as RunFileOptions, flags }, registry);
+      readRunFile({ options: { ...WHOLE, ...changes }, flags }, registry);
 
     it('is understood in a whole run file', () => {
       const run = readWhole();
@@ -101,7 +101,7 @@ describe('options of other recipes', () => {
 
     it('is understood at the top, and by flags, which win', () => {
       const { actor: _actor, ...rest } = WHOLE;
-      const top = readRunFile({ options: { ...rest, ...ACTOR } as RunFileOptions }, registry);
+      const top = readRunFile({ options: { ...rest, ...ACTOR } }, registry);
       expect(top).toEqual(readWhole());
       const flags = ['--task_prompt', 'Buy tea', '--max_steps_per_episode=7', '--session_type', 'tea'];
       const run = readWhole({}, ...flags);

@@ -153,7 +153,7 @@ describe('who may be asked', () => {
       /TASK_SERVER_KEYS: expected http:\/\/host:port=key/,
     ],
   ])('%s with %j is refused', async (url, variables, message) => {
-    const refusal = load({ url }, variables as Record<string, string>);
+    const refusal = load({ url }, variables);
     await expect(refusal).rejects.toThrow(message);
     await expect(refusal).rejects.not.toThrow('hush');
     expect(server.asked).toEqual([]);
@@ -221,7 +221,7 @@ describe('a server that fails', () => {
       _request: unknown,
       response: { writeHead(status: number): { end(text: string): unknown } },
     ) => void response.writeHead(500).end('out of order\u0007');
-    server.next.push(busy as never, busy as never, busy as never);
+    server.next.push(busy, busy, busy);
     await expect(loadFast({ attempts: 2 })).rejects.toThrow(/\/tasks answered 500: out of order$/);
     expect(server.asked).toHaveLength(2);
   });

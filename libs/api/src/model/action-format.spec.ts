@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const REST = { tasks: 'demo_training', training: { max_steps: 1 } };
 const load = (name: string, more: RunFileOptions = {}, model: object = {}) =>
-  loadForModel({ options: { ...REST, ...more, model: { name, ...model } } as RunFileOptions });
+  loadForModel({ options: { ...REST, ...more, model: { name, ...model } } });
 
 /** A folder with the shape of a family, whose tokenizer knows calls of tools where it is said to. */
 function modelFolder(name: string, modelType: string, hasToolCalls: boolean): string {
