@@ -130,6 +130,11 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl runs list$/, needs: 'an open run', prints: /^\S+ +(baseline|training) /m },
   { matches: /^npx ui-rl runs profile /, needs: 'a trained run', prints: /^trained episodes +\d/m },
   { matches: /^npx ui-rl runs delete .*--dry-run$/, prints: /there is none/ },
+  {
+    matches: /^npx ui-rl serve tinker /,
+    append: '--port 0 --dir tinker',
+    staysAfter: /Tinker's API at http:\S+/,
+  },
   { matches: /^npx ui-rl plugins / },
   {
     matches: /^npx ui-rl doctor --model /,

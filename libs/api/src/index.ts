@@ -84,6 +84,7 @@ export {
 } from './run/runs';
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';
+export { serveTinker, type ServedTinker, type ServeTinkerOptions } from './serve/tinker';
 export type { EpisodeResult } from './task/player';
 export {
   askForChecks,

@@ -1,5 +1,6 @@
 import { initializeLora } from '@ui-rl/models';
 import type {
+  TrainedModel as Description,
   EngineInfo,
   ForwardBackwardResult,
   ForwardResult,
@@ -43,7 +44,7 @@ interface Running {
   options: WorkerOptions;
   algorithms: Algorithms;
   trainer: Trainer;
-  models: ReadonlyMap<ModelName, TrainedModel>;
+  models: Map<ModelName, TrainedModel>;
   base: NamedWeights;
 }
 
@@ -81,6 +82,8 @@ export class DeviceWorker {
     exportWeights: (request: { name: ModelName; dir: string }) =>
       this.inTurn(() => this.exportWeights(request)),
     releaseWeights: (name: ModelName) => this.inTurn(() => this.releaseWeights(name)),
+    addModel: (model: Description & { seed: number }) => this.inTurn(() => this.addModel(model)),
+    removeModel: (name: ModelName) => this.inTurn(() => this.removeModel(name)),
     discardGradients: (model: ModelName) => this.inTurn(() => this.trained(model).discardGradients()),
     info: () => this.info(),
     stop: () => this.stop(),
@@ -258,6 +261,28 @@ export class DeviceWorker {
     const released = this.kept.get(name);
     this.kept.delete(name);
     if (released !== undefined) await this.replace(released.weights);
+  }
+
+  private async addModel({ seed, ...description }: Description & { seed: number }): Promise<WeightsInfo> {
+    const { device, models } = this.running;
+    const { name } = description;
+    checkName(name, models);
+    if (this.kept.has(name))
+      throw new EngineError('request', `"${name}" is the name of weights that were kept`);
+    const model = await TrainedModel.create(description, device, seed);
+    models.set(name, model);
+    return infoOf(model.weights);
+  }
+
+  private async removeModel(name: ModelName): Promise<void> {
+    const { models, options } = this.running;
+    const model = models.get(name);
+    if (model === undefined || options.models.some((first) => first.name === name)) {
+      throw new EngineError('request', `no model "${name}" was added`);
+    }
+    models.delete(name);
+    await model.release();
+    await this.replace(model.weights);
   }
 
   /** Frees the device's memory of weights that nothing can ask for any more, now or when they are no longer sampled from. */

@@ -131,6 +131,7 @@ it('is what a run file chooses as engine local, and the sampler engine samples f
     deterministic: false,
     seed: 1,
     componentFiles: [],
+    environment: {},
     fetchImage: model.fetchImage,
     log: (_level, line) => log.push(line),
     onProgress: () => undefined,

@@ -157,13 +157,15 @@ export class LocalEngine implements Engine {
   }
 
   releaseWeights(name: string): Promise<void> {
-    // What was asked for before is still sampled, though its images take longer to be ready.
-    const samples = [...this.preparing].filter(({ model }) => model === name);
-    const posted = Promise.allSettled(samples.map((sample) => sample.posted));
-    return this.inOrder(
-      'releaseWeights',
-      posted.then(() => name),
-    );
+    return this.inOrder('releaseWeights', this.afterSamplesOf(name));
+  }
+
+  addModel(model: Parameters<NonNullable<Engine['addModel']>>[0]): Promise<WeightsInfo> {
+    return this.inOrder('addModel', model);
+  }
+
+  removeModel(name: ModelName): Promise<void> {
+    return this.inOrder('removeModel', this.afterSamplesOf(name));
   }
 
   discardGradients(model: string): Promise<void> {
@@ -178,6 +180,13 @@ export class LocalEngine implements Engine {
   /** Ends the thread; calls in progress are rejected. */
   stop(): Promise<void> {
     return this.worker.stop();
+  }
+
+  /** The name of weights when what was asked of them is posted, though its images take longer to be ready: that is still sampled. */
+  private async afterSamplesOf(name: ModelName): Promise<ModelName> {
+    const samples = [...this.preparing].filter(({ model }) => model === name);
+    await Promise.allSettled(samples.map((sample) => sample.posted));
+    return name;
   }
 
   /** Posts a call after those made before it, though their images may take longer to be ready. */
@@ -246,7 +255,7 @@ export async function startFromRunFile(
     gradient_checkpointing,
     cache_memory_mb,
   }: LocalEngineOptions,
-  { log, device: begunOn, ...context }: EngineContext,
+  { log, device: begunOn, environment: _none, ...context }: EngineContext,
 ): Promise<LocalEngine> {
   const { device, reason } = await chooseDevice(asked, { begunOn });
   const isAnother = begunOn !== undefined && begunOn !== device;

@@ -1,10 +1,11 @@
-export { ApiError, invalid, unsupported } from './errors';
+export { ApiError, invalid, toApiError, unsupported } from './errors';
 export { Fields } from './fields';
 export { checkAccess, isLoopback, type Access } from './http/access';
+export { BodyBudget } from './http/body-budget';
 export { PolicyDirectory } from './http/directory';
 export { ENDPOINT_METRICS, type EndpointMetric } from './http/measures';
 export { openEndpoint, type Endpoint, type EndpointOptions, type EndpointSettings } from './http/server';
-export { sizeOf } from './images';
+export { readImage, sizeOf } from './images';
 export type {
   AnswerHead,
   AnswerListener,

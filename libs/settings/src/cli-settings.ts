@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { EnvironmentReader, type Environment } from './environment-reader';
 import { LOCAL_CONTEXT } from './nats-context';
 import { projectRoot } from './project-root';
-import { readKeys, readServiceSettings, type ServiceSettings } from './service-settings';
+import { readKeys, readServerKeys, readServiceSettings, type ServiceSettings } from './service-settings';
 
 /** What the command line is told by its environment, besides what every service is. */
 export interface CliSettings extends ServiceSettings {
@@ -17,6 +17,8 @@ export interface CliSettings extends ServiceSettings {
   setupSeconds: number;
   /** Keys of endpoints that are evaluated, by address. */
   endpointKeys: Readonly<Record<string, string>>;
+  /** What clients of `ui-rl serve tinker` have to show, one of them. */
+  tinkerServerKeys: string[];
   /** The environment of services that the command line starts: its own, with changes. */
   environmentWith: (changes: Record<string, string | undefined>) => Record<string, string | undefined>;
 }
@@ -33,6 +35,7 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
     reachesBroker: hasBroker || existsSync(join(service.runsDir, LOCAL_CONTEXT)),
     setupSeconds: Number(reader.text('UIRL_SETUP_SECONDS') ?? 0),
     endpointKeys: readKeys(reader, 'UIRL_ENDPOINT_KEYS'),
+    tinkerServerKeys: readServerKeys(reader, 'TINKER_SERVER_KEYS'),
     environmentWith: (changes) => ({ ...env, ...changes }),
   };
   reader.check();

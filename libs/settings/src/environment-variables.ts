@@ -72,6 +72,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
   UIRL_ENDPOINT_KEYS:
     "keys of endpoints of OpenAI's API that ui-rl eval asks, https://host=key, several separated by commas; each is sent to its own host only",
+  TINKER_SERVER_KEYS:
+    "what clients of ui-rl serve tinker have to show, one of several separated by commas, at least 16 characters each (none on this machine; needed beyond it); Tinker's official client sends those that begin with tml-",
   UIRL_RUN: 'the only run this process serves; without it whichever there is',
   UIRL_PGLITE_DIR: "folder of the monitor's own database (<runs>/monitor-db)",
   UIRL_ENVIRONMENTS:

@@ -272,10 +272,7 @@ function readHealth(reader: EnvironmentReader): ServiceSettings['health'] {
  */
 function readEndpoint(reader: EnvironmentReader, prefix: string, file: string): EndpointSettings | undefined {
   if (reader.text(`${prefix}_PORT`) === undefined) return undefined;
-  const keys = reader.list(`${prefix}_API_KEYS`);
-  if (!keys.every((key) => /^[\x21-\x7e]{16,}$/.test(key))) {
-    reader.refuse(`${prefix}_API_KEYS`, '[hidden]', 'at least 16 characters without spaces each', null);
-  }
+  const keys = readServerKeys(reader, `${prefix}_API_KEYS`);
   return {
     host: reader.text(`${prefix}_HOST`) ?? '127.0.0.1',
     port: reader.integer(`${prefix}_PORT`, 0, 0, 65_535),
@@ -285,6 +282,15 @@ function readEndpoint(reader: EnvironmentReader, prefix: string, file: string): 
     maxRequests: reader.integer(`${prefix}_MAX_REQUESTS`, 64, 1, 10_000),
     maxBodyBytes: reader.integer(`${prefix}_MAX_BODY_MB`, 32, 1, 1_024) * 2 ** 20,
   };
+}
+
+/** What callers of a server of this project have to show, one of them. */
+export function readServerKeys(reader: EnvironmentReader, variable: string): string[] {
+  const keys = reader.list(variable);
+  if (!keys.every((key) => /^[\x21-\x7e]{16,}$/.test(key))) {
+    reader.refuse(variable, '[hidden]', 'at least 16 characters without spaces each', null);
+  }
+  return keys;
 }
 
 function readEnvironmentEndpoint(

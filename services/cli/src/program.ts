@@ -16,6 +16,7 @@ const VERBS: Readonly<Record<string, () => Command>> = {
   db: () => (require('./commands/db') as typeof import('./commands/db')).dbCommand(),
   score: () => (require('./commands/score') as typeof import('./commands/score')).scoreCommand(),
   generate: () => (require('./commands/generate') as typeof import('./commands/generate')).generateCommand(),
+  serve: () => (require('./commands/serve') as typeof import('./commands/serve')).serveCommand(),
   export: () => (require('./commands/export') as typeof import('./commands/export')).exportCommand(),
   models: () => (require('./commands/models') as typeof import('./commands/models')).modelsCommand(),
   bench: () => (require('./commands/bench') as typeof import('./commands/bench')).benchCommand(),

@@ -101,6 +101,40 @@ describe('models over one base', () => {
     expect(await scores(engine, data, 'second')).toEqual(policy);
   });
 
+  it('may be added, each with a seed of its own, and removed, while others stay what they are', async () => {
+    const data = model.lessons();
+    const [engine, alone] = [
+      await model.start({ models: [], deterministic: true }),
+      await model.start({ models: [adapter()], deterministic: true, seed: 1 }),
+    ];
+    expect((await engine.info()).models).toEqual(['base']);
+    const begin = await engine.addModel({ ...adapter({}, 'first'), seed: 1 });
+    const other = await engine.addModel({ ...adapter({ rank: 2 }, 'second'), seed: 2 });
+    expect(other.digest).not.toBe(begin.digest);
+    await expect(engine.addModel({ ...adapter({}, 'first'), seed: 1 })).rejects.toThrow('cannot be the name');
+    const { digest } = await train(engine, data, { model: 'first' });
+    expect(digest).toBe((await train(alone, data)).digest);
+    const request = { ...model.request(model.prompt(1)), model: 'first' };
+    const sampling = engine.sample({ ...request, maxTokens: 40 });
+    await engine.removeModel('first');
+    expect((await sampling).digest).toBe(digest);
+    await expect(engine.sample(request)).rejects.toThrow('no model "first"');
+    await expect(engine.removeModel('first')).rejects.toThrow('was added');
+    await expect(alone.removeModel('policy')).rejects.toThrow('was added');
+    expect((await engine.info()).models).toEqual(['second', 'base']);
+    // From a folder, as it was saved.
+    const dir = join(scratch, 'added');
+    await engine.saveState({ model: 'second', dir });
+    const { trainable } = adapter({ rank: 2 });
+    const again = {
+      name: 'third',
+      role: 'policy' as const,
+      trainable: { ...trainable, adapterDir: dir },
+      seed: 3,
+    };
+    expect(await engine.addModel(again as Parameters<typeof engine.addModel>[0])).toEqual(other);
+  });
+
   it('weights kept for sampling stay what they were, under names that mean nothing else', async () => {
     const data = model.lessons();
     const engine = await model.start({ models: [adapter()], deterministic: true });

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError } from '../errors';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
@@ -14,13 +14,15 @@ export interface Access {
   keys: readonly string[];
   /** Answers to loopback names alone, so that no site in a browser reaches it through a name of its own that means 127.0.0.1. */
   loopbackOnly: boolean;
+  /** Which header has the key as it is; default: `Authorization: Bearer …`. */
+  header?: string;
 }
 
 /**
  * Which of the keys was shown, by its place: `1`, `2` …; `none` where none is asked for.
  * @throws ApiError where a request may not be answered
  */
-export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly }: Access): string {
+export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly, header }: Access): string {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
   if (loopbackOnly && !isLoopback(host)) {
     throw new ApiError(
@@ -31,13 +33,17 @@ export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly }
   }
   if (loopbackOnly) refuseForeignPages(headers.origin);
   if (keys.length === 0) return 'none';
-  const [, shown] = /^Bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
-  if (shown === undefined) {
-    throw new ApiError(401, 'show an API key: Authorization: Bearer …', 'missing_api_key');
+  const shown = header === undefined ? bearerOf(headers) : headers[header];
+  if (typeof shown !== 'string') {
+    throw new ApiError(401, `show an API key: ${header ?? 'Authorization: Bearer'} …`, 'missing_api_key');
   }
   const place = keys.map((key) => isSame(shown, key)).indexOf(true);
   if (place < 0) throw new ApiError(401, 'the API key is none of those known here', 'invalid_api_key');
   return String(place + 1);
+}
+
+function bearerOf({ authorization = '' }: IncomingHttpHeaders): string | undefined {
+  return /^Bearer (.+)$/i.exec(authorization)?.[1];
 }
 
 /** Any page in a browser of this machine may open a WebSocket here, or send what needs no leave; it has to say where it comes from. */

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors';
-import type { HttpRequest, HttpResponse } from './messages';
+import type { IncomingMessage } from 'node:http';
+import type { HttpResponse } from './messages';
 
 /** What a request may ask for of the bytes of all: so many of the longest ones fit at a time. */
 const SHARE = 8;
@@ -17,7 +18,7 @@ export class BodyBudget {
   }
 
   /** Takes what a request may need, until it is answered. @throws ApiError 429 */
-  takeFor(request: HttpRequest, response: HttpResponse): void {
+  takeFor(request: Pick<IncomingMessage, 'headers'>, response: HttpResponse): void {
     response.once('close', this.take(this.needOf(request)));
   }
 
@@ -35,7 +36,7 @@ export class BodyBudget {
   }
 
   /** As many bytes as it says; as many as it may have where that is not known, or is less than it becomes. */
-  private needOf({ headers }: HttpRequest): number {
+  private needOf({ headers }: Pick<IncomingMessage, 'headers'>): number {
     const isPlain = headers['transfer-encoding'] === undefined && headers['content-encoding'] === undefined;
     const said = Number(headers['content-length'] ?? 0);
     // What is longer than it may be is not read at all.

@@ -207,6 +207,13 @@ export interface Engine {
   exportWeights(request: { name: string; dir: string }): Promise<WeightsInfo & { isBase: boolean }>;
   /** Lets go of such weights; what is being sampled with them ends normally. */
   releaseWeights(name: string): Promise<void>;
+  /**
+   * Trains one more model over the base, from fresh weights of a seed of its own or from those of a folder. Engines that cannot do that
+   * do not have it.
+   */
+  addModel?(model: TrainedModel & { seed: number }): Promise<WeightsInfo>;
+  /** Lets go of a model that `addModel` added, with its gradients; what is being sampled with it ends normally. */
+  removeModel?(name: ModelName): Promise<void>;
   /** Forgets accumulated gradients. */
   discardGradients(model: ModelName): Promise<void>;
   info(): Promise<EngineInfo>;
@@ -235,6 +242,8 @@ export interface EngineContext {
   device?: string | undefined;
   /** Modules with further components, so that threads and processes of the engine can load losses and optimizers by name. */
   componentFiles: readonly string[];
+  /** What the variables of the component's `environment` say on this machine; those that are not set are missing. */
+  environment: Readonly<Record<string, string>>;
   /** A screenshot's bytes by hash; null where nobody has them any more. */
   fetchImage(sha256: string): Promise<Uint8Array | null>;
   log: Log;
@@ -264,9 +273,12 @@ export interface LoraOptions {
   rslora: boolean;
 }
 
-export type EngineComponent<Options = unknown> = ComponentBase<
+export interface EngineComponent<Options = unknown> extends ComponentBase<
   'engine',
   Options,
   EngineContext,
   Promise<Engine>
->;
+> {
+  /** Environment variables of the learner that it reads, and what each says: secrets, and addresses that are sent secrets. */
+  readonly environment?: Readonly<Record<string, string>>;
+}

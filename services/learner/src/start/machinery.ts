@@ -2,6 +2,7 @@ import { describeError } from '@ui-rl/bus';
 import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
 import type { Engine, Sampler } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
+import { readVariables } from '@ui-rl/settings';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
 import type { LearnerOptions } from '../options';
@@ -62,6 +63,7 @@ export async function startMachinery(
     seed,
     device: state?.device,
     componentFiles: components.files,
+    environment: readVariables(Object.keys(components.get('engine', options.engine.name).environment ?? {})),
     fetchImage: (sha256) => screenshots.bytesOf(sha256),
     log,
     onProgress: (line) => logger.log(line),

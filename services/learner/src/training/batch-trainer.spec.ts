@@ -87,6 +87,7 @@ beforeEach(async () => {
       deterministic: true,
       seed: 1,
       componentFiles: components.files,
+      environment: {},
       fetchImage: () => Promise.resolve(null),
       log: () => undefined,
       onProgress: () => undefined,

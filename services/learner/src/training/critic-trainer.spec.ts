@@ -34,6 +34,7 @@ beforeEach(async () => {
       deterministic: true,
       seed: 1,
       componentFiles: [],
+      environment: {},
       fetchImage: () => Promise.resolve(null),
       log: () => undefined,
       onProgress: () => undefined,

@@ -131,6 +131,7 @@ class Machine {
         deterministic: true,
         seed: 1,
         componentFiles: [],
+        environment: {},
         fetchImage: () => Promise.resolve(null),
         log: () => undefined,
         onProgress: () => undefined,

@@ -1,0 +1,458 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { loadPromptFolder } from '@ui-rl/models';
+import { PlainClient, TrainingClient, type Reply } from '../../test/tinker-client';
+import { serveTinker, type ServedTinker, type ServeTinkerOptions } from './tinker';
+
+const png = readFileSync(
+  join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/images/0.png'),
+).toString('base64');
+const dir = mkdtempSync(join(tmpdir(), 'serve-tinker-'));
+const KEY = 'tml-sixteen-letters';
+const usual: ServeTinkerOptions = {
+  model: 'small',
+  dir,
+  device: 'cpu',
+  threads: 2,
+  rows: 4,
+  maxSequence: 256,
+  deterministic: true,
+};
+
+let served: ServedTinker;
+let client: TrainingClient;
+beforeAll(async () => {
+  served = await serveTinker({ ...usual, maxModels: 6, maxSamplers: 2 });
+  client = await TrainingClient.begin(served.url);
+});
+afterAll(async () => {
+  await served?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const text = (...tokens: number[]) => ({ type: 'encoded_text', tokens });
+const image = { type: 'image', data: png, format: 'png' };
+const tensor = (data: number[], dtype = 'float32') => ({ data, dtype, shape: [data.length] });
+
+/** Text alone: the places of an image are the server's to know. */
+const words = [10, 20, 30, 40, 50, 60];
+const targets = [...words.slice(1), 70];
+const weights = [0, 0, 1, 1, 0.5, 1];
+const supervised = {
+  model_input: { chunks: [text(...words)] },
+  loss_fn_inputs: { target_tokens: tensor(targets, 'int64'), weights: tensor(weights) },
+};
+
+function training(
+  model_id: string,
+  seq_id: number,
+  data: object[] = [supervised],
+  loss_fn = 'cross_entropy',
+) {
+  return { model_id, seq_id, forward_backward_input: { data, loss_fn } };
+}
+
+function step(model_id: string, seq_id: number, learning_rate = 1e-2) {
+  return { model_id, seq_id, adam_params: { learning_rate, grad_clip_norm: 1 } };
+}
+
+async function trainedOnce(model: string): Promise<string> {
+  await client.run('forward_backward', training(model, 1));
+  return (await client.run('optim_step', step(model, 2))).weights.digest;
+}
+
+function unload(model_id: string): Promise<object> {
+  return client.run('unload_model', { model_id });
+}
+
+describe('a server', () => {
+  it('says what it offers', async () => {
+    expect(await client.get('healthz')).toEqual({ status: 'ok' });
+    const { supported_models } = await client.get('get_server_capabilities');
+    expect(supported_models).toEqual([{ model_name: 'small', max_context_length: 256 }]);
+    expect(await client.post('session_heartbeat', { session_id: client.session })).toMatchObject({});
+  });
+
+  it('refuses by name what it has not', async () => {
+    const create = (change: object) =>
+      client.post('create_model', {
+        session_id: client.session,
+        base_model: 'small',
+        lora_config: { rank: 4 },
+        ...change,
+      });
+    await expect(create({ base_model: 'Qwen/Qwen3-8B' })).rejects.toThrow(
+      '400: base_model: "Qwen/Qwen3-8B" is not served here; "small" is',
+    );
+    await expect(create({ model_role: 'critic' })).rejects.toThrow('model_role');
+    await expect(create({ session_id: 'gone' })).rejects.toThrow('404: there is no session "gone"');
+    await expect(create({ colour: 'red' })).rejects.toThrow('colour: is not known here');
+    await expect(client.post('fly', {})).rejects.toThrow('404: there is no verb "fly"');
+    await expect(client.post('retrieve_future', { request_id: 'req-0' })).rejects.toThrow('404');
+    await expect(client.sampler({ model_path: 'tinker://../weights/x' })).rejects.toThrow(
+      'is no address of weights',
+    );
+    await expect(client.sampler({ model_path: 'tinker://a/weights/none' })).rejects.toThrow('404');
+  });
+});
+
+describe('training', () => {
+  it('adds up gradients, steps, and says what it has seen of text and images', async () => {
+    const model = await client.createModel();
+    const info = await client.post('get_info', { model_id: model });
+    expect(info).toMatchObject({ is_lora: true, lora_rank: 4, model_data: { model_name: 'small' } });
+    const losses: number[] = [];
+    for (const round of [0, 1, 2]) {
+      const passed = await client.run('forward_backward', training(model, 1 + 2 * round));
+      losses.push(passed.metrics['loss:sum']);
+      const [{ logprobs, elementwise_loss }] = passed.loss_fn_outputs;
+      expect(logprobs.data.every((each) => each < 0)).toBe(true);
+      const sum = elementwise_loss.data.reduce((a, b) => a + b, 0);
+      expect(sum).toBeCloseTo(losses[round], 3);
+      const stepped = await client.run('optim_step', step(model, 2 + 2 * round, 1e-3));
+      expect(stepped.metrics.grad_norm).toBeGreaterThan(0);
+      expect(stepped.weights.version).toBe(round + 1);
+    }
+    expect(losses[2]).toBeLessThan(losses[0] * 0.95);
+    // An image as long as the server says it is.
+    const shown = (count: number) => ({
+      model_input: { chunks: [text(5), image, text(6)] },
+      loss_fn_inputs: { target_tokens: tensor(new Array<number>(count).fill(9), 'int64') },
+    });
+    const forward = (data: object[]) =>
+      client.run('forward', { model_id: model, forward_input: { data, loss_fn: 'cross_entropy' } });
+    const failure = await forward([shown(1)]).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    const positions = Number(/each of the (\d+) positions/.exec(failure)?.[1]);
+    expect(positions).toBeGreaterThan(3);
+    const [withImage] = (await forward([shown(positions)])).loss_fn_outputs;
+    expect(withImage.logprobs.data).toHaveLength(positions);
+    await unload(model);
+    await expect(forward([supervised])).rejects.toThrow('404: there is no model');
+  });
+
+  it('applies nothing twice that is sent again, and takes numbers in their order', async () => {
+    const [once, again, mixed] = [
+      await client.createModel(),
+      await client.createModel(),
+      await client.createModel(),
+    ];
+    const expected = await trainedOnce(once);
+    const first = await client.post('forward_backward', training(again, 1));
+    expect((await client.post('forward_backward', training(again, 1))).request_id).toBe(first.request_id);
+    const stepped = await client.post('optim_step', step(again, 2));
+    await client.result(stepped);
+    const repeated = await client.post('optim_step', step(again, 2));
+    expect(repeated.request_id).toBe(stepped.request_id);
+    expect((await client.result(repeated)).weights).toEqual({ version: 1, digest: expected });
+    await expect(client.post('optim_step', step(again, 2, 1))).rejects.toThrow(
+      'seq_id 2 was another request',
+    );
+    // The step arrives before the gradients it is numbered after.
+    const early = await client.post('optim_step', step(mixed, 2));
+    await client.run('forward_backward', training(mixed, 1));
+    expect((await client.result(early)).weights.digest).toBe(expected);
+    for (const model of [once, again, mixed]) await unload(model);
+  });
+
+  it('takes every loss that the engine has, and refuses others, options and arrays by name', async () => {
+    const model = await client.createModel();
+    const datum = (inputs: object) => ({
+      model_input: supervised.model_input,
+      loss_fn_inputs: { target_tokens: tensor(targets, 'int64'), ...inputs },
+    });
+    const sampled = { logprobs: tensor(words.map(() => -5)), advantages: tensor([0, 0, 1, -1, 1, 1]) };
+    let seq = 0;
+    const pass = (loss_fn: string, inputs: object, loss_fn_config?: object) =>
+      client.run('forward_backward', {
+        model_id: model,
+        seq_id: (seq += 1),
+        forward_backward_input: { data: [datum(inputs)], loss_fn, ...(loss_fn_config && { loss_fn_config }) },
+      });
+    for (const loss of ['importance_sampling', 'ppo', 'cispo', 'gspo', 'dro', 'dppo']) {
+      const { metrics } = await pass(loss, sampled);
+      expect(metrics['loss:sum']).toEqual(expect.any(Number));
+    }
+    const clipped = await pass('ppo', sampled, { clip_low_threshold: 0.9, clip_high_threshold: 1.1 });
+    expect(clipped.metrics['loss/clip_fraction:mean']).toBeGreaterThan(0);
+    await expect(pass('dpo', sampled)).rejects.toThrow('loss_fn: "dpo" is not known here');
+    seq -= 1;
+    await expect(pass('ppo', sampled, { value_clip: 1 })).rejects.toThrow('loss_fn_config.value_clip');
+    seq -= 1;
+    await expect(pass('importance_sampling', { logprobs: sampled.logprobs })).rejects.toThrow(
+      'user: data[0].loss_fn_inputs.advantages: is missing',
+    );
+    await expect(pass('cross_entropy', { weights: tensor([1]) })).rejects.toThrow(
+      'expected one for each of the 6',
+    );
+    await expect(pass('cross_entropy', sampled)).rejects.toThrow('is nothing the loss reads here');
+    // Failures have added nothing, and weights of nothing but 0 add nothing.
+    const { metrics } = await pass('cross_entropy', { weights: tensor(words.map(() => 0)) });
+    expect(metrics['loss:sum']).toBe(0);
+    await unload(model);
+  });
+
+  it('reads and writes protobuf as the official client does', async () => {
+    const model = await client.createModel();
+    const plain = await client.run('forward', {
+      model_id: model,
+      forward_input: { data: [supervised], loss_fn: 'cross_entropy' },
+    });
+    const response = await client.request('forward_backward', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-protobuf' },
+      body: Buffer.from(protobufRequest(model, 1)),
+    });
+    const begun = (await response.json()) as { request_id: string };
+    await client.result(begun);
+    const retrieved = await client.request('retrieve_future', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'application/x-protobuf' },
+      body: JSON.stringify({ request_id: begun.request_id, allow_metadata_only: true }),
+    });
+    expect(retrieved.headers.get('content-type')).toBe('application/x-protobuf');
+    const bytes = Buffer.from(await retrieved.arrayBuffer());
+    const logprobs = Buffer.from(Float32Array.from(plain.loss_fn_outputs[0].logprobs.data).buffer);
+    expect(bytes.includes(logprobs)).toBe(true);
+    await unload(model);
+  });
+
+  /** ForwardBackwardRequest of `supervised`. */
+  function protobufRequest(model: string, seq: number): Uint8Array {
+    const bytes = (field: number, value: Uint8Array, writer = new BinaryWriter()) =>
+      writer.uint32(field * 8 + 2).bytes(value);
+    const tensorBytes = (data: ArrayBufferView, type: number) =>
+      bytes(1, new Uint8Array(data.buffer))
+        .uint32(3 * 8)
+        .int32(type)
+        .finish();
+    const input = (name: string, value: Uint8Array) =>
+      bytes(2, value, new BinaryWriter().uint32(10).string(name)).finish();
+    const chunk = bytes(1, bytes(1, new Uint8Array(Int32Array.from(words).buffer)).finish()).finish();
+    const datum = bytes(1, chunk);
+    bytes(2, input('target_tokens', tensorBytes(BigInt64Array.from(targets, BigInt), 2)), datum);
+    bytes(2, input('weights', tensorBytes(Float32Array.from(weights), 1)), datum);
+    const head = new BinaryWriter()
+      .uint32(10)
+      .string(model)
+      .uint32(2 * 8)
+      .int32(seq);
+    return bytes(3, datum.finish(), head)
+      .uint32(4 * 8 + 2)
+      .string('cross_entropy')
+      .finish();
+  }
+});
+
+describe('weights', () => {
+  it('are saved, read by another model, listed and deleted', async () => {
+    const [model, other] = [await client.createModel(), await client.createModel({ rank: 4, seed: 8 })];
+    const digest = await trainedOnce(model);
+    const { path } = await client.run('save_weights', { model_id: model, path: '0001', seq_id: 3 });
+    expect(path).toBe(`tinker://${model}/weights/0001`);
+    const save = { model_id: model, path: '0001', seq_id: 4 };
+    await expect(client.run('save_weights', save)).rejects.toThrow('is there already');
+    await expect(client.post('save_weights', { model_id: model, path: '../up' })).rejects.toThrow('path');
+    const loaded = await client.run('load_weights', { model_id: other, path, optimizer: true, seq_id: 1 });
+    expect(loaded.weights).toEqual({ version: 1, digest });
+    // With the state of the optimizer, so that both go on alike.
+    const next: string[] = [];
+    for (const [id, seq] of [
+      [model, 5],
+      [other, 2],
+    ] as const) {
+      await client.run('forward_backward', training(id, seq));
+      next.push((await client.run('optim_step', step(id, seq + 1))).weights.digest);
+    }
+    expect(next[0]).toBe(next[1]);
+    expect(await client.post('weights_info', { tinker_path: path })).toMatchObject({
+      base_model: 'small',
+      lora_rank: 4,
+    });
+    const { checkpoints } = await client.get(`training_runs/${model}/checkpoints`);
+    expect(checkpoints).toMatchObject([
+      { checkpoint_id: 'weights/0001', checkpoint_type: 'training', tinker_path: path },
+    ]);
+    expect((await client.get('training_runs')).training_runs).toContainEqual(
+      expect.objectContaining({ training_run_id: model, base_model: 'small' }),
+    );
+    const gone = await client.request(`training_runs/${model}/checkpoints/weights/0001`, {
+      method: 'DELETE',
+    });
+    expect(gone.status).toBe(204);
+    await expect(client.post('weights_info', { tinker_path: path })).rejects.toThrow('404');
+    for (const id of [model, other]) await unload(id);
+  });
+
+  it('are sampled from under a name, or for one session, also when the engine has let go of them', async () => {
+    const model = await client.createModel();
+    await trainedOnce(model);
+    const greedy = {
+      prompt: { chunks: [text(...words)] },
+      sampling_params: { max_tokens: 4, temperature: 0 },
+    };
+    const held = await client.run('save_weights_for_sampler', {
+      model_id: model,
+      sampling_session_seq_id: 0,
+      seq_id: 3,
+    });
+    const { path } = await client.run('save_weights_for_sampler', {
+      model_id: model,
+      path: 'first',
+      seq_id: 4,
+    });
+    const session = held.sampling_session_id;
+    const bySession = await client.run('asample', { ...greedy, sampling_session_id: session, seq_id: 0 });
+    const byPath = await client.run('asample', { ...greedy, model_path: path });
+    expect(byPath.sequences).toEqual(bySession.sequences);
+    // Two others: the engine holds no more.
+    for (const [index, name] of ['second', 'third'].entries()) {
+      await client.run('save_weights_for_sampler', { model_id: model, path: name, seq_id: 5 + index });
+    }
+    expect((await client.run('asample', { ...greedy, model_path: path })).sequences).toEqual(
+      byPath.sequences,
+    );
+    await expect(
+      client.run('asample', { ...greedy, sampling_session_id: session, seq_id: 1 }),
+    ).rejects.toThrow('user: the weights of this sampling session were let go');
+    const named = await client.sampler({ sampling_session_seq_id: 1, model_path: path });
+    expect(await client.get(`samplers/${named}`)).toEqual({
+      sampler_id: named,
+      base_model: 'small',
+      model_path: path,
+    });
+    await unload(model);
+    // The model is gone, its weights are not.
+    expect((await client.run('asample', { ...greedy, model_path: path })).sequences).toEqual(
+      byPath.sequences,
+    );
+  });
+});
+
+describe('sampling', () => {
+  const prompt = { chunks: [text(...words), image, text(7)] };
+  let session: string;
+  let next = 0;
+  beforeAll(async () => (session = await client.sampler({ base_model: 'small' })));
+
+  function sample(sampling_params: object, changes: object = {}): Promise<Reply> {
+    const request = {
+      sampling_session_id: session,
+      seq_id: (next += 1),
+      prompt,
+      sampling_params,
+      ...changes,
+    };
+    return client.run('asample', request);
+  }
+
+  it('is the same for the same seed, and differs between samples', async () => {
+    const params = { max_tokens: 6, seed: 5, temperature: 1.5 };
+    const { sequences } = await sample(params, { num_samples: 3 });
+    expect(sequences).toHaveLength(3);
+    expect(new Set(sequences.map(({ tokens }) => tokens.join())).size).toBeGreaterThan(1);
+    expect((await sample(params, { num_samples: 3 })).sequences).toEqual(sequences);
+    expect((await sample({ ...params, seed: 6 }, { num_samples: 3 })).sequences).not.toEqual(sequences);
+    expect((await sample({ ...params, top_k: 1 })).sequences[0].tokens).toEqual(
+      (await sample({ ...params, temperature: 0 })).sequences[0].tokens,
+    );
+  });
+
+  it('ends at stop tokens and at stop texts', async () => {
+    const params = { max_tokens: 12, seed: 3, temperature: 1.5 };
+    const [{ tokens }] = (await sample(params)).sequences;
+    const at = tokens.indexOf(tokens[3]);
+    const stopped = await sample({ ...params, stop: [tokens[3]] });
+    expect(stopped.sequences[0]).toMatchObject({ tokens: tokens.slice(0, at + 1), stop_reason: 'stop' });
+    const { tokenizer } = await loadPromptFolder(join(__dirname, '../../../../deploy/local/model'));
+    const said = tokenizer.decode(tokens.slice(0, 5));
+    const untilText = await sample({ ...params, stop: said.slice(-2) });
+    const [ended] = untilText.sequences;
+    expect(ended).toMatchObject({ stop_reason: 'stop', tokens: tokens.slice(0, ended.tokens.length) });
+    expect(ended.tokens.length).toBeLessThanOrEqual(5);
+    expect(ended.logprobs).toHaveLength(ended.tokens.length);
+    expect(tokenizer.decode(ended.tokens)).toContain(said.slice(-2));
+  });
+
+  it('says how likely the prompt was, as a forward pass does', async () => {
+    const model = await client.createModel();
+    const forward = { data: [supervised], loss_fn: 'cross_entropy' };
+    const { loss_fn_outputs } = await client.run('forward', { model_id: model, forward_input: forward });
+    const asked = { prompt: { chunks: [text(...words)] }, prompt_logprobs: true };
+    const { prompt_logprobs } = await sample({ max_tokens: 1 }, asked);
+    expect(prompt_logprobs).toEqual([null, ...loss_fn_outputs[0].logprobs.data.slice(0, -1)]);
+    expect((await sample({ max_tokens: 1 })).prompt_logprobs).toBeNull();
+    const withImage = (await sample({ max_tokens: 1 }, { prompt_logprobs: true })).prompt_logprobs;
+    expect(withImage?.filter((each) => each === null).length).toBeGreaterThan(2);
+    await unload(model);
+  });
+
+  it('refuses what has no room, no such tokens, or is not known', async () => {
+    await expect(sample({ max_tokens: 1000 })).rejects.toThrow('a sequence here has at most 256');
+    const wrong = (tokens: number[]) => sample({ max_tokens: 1 }, { prompt: { chunks: [text(...tokens)] } });
+    await expect(wrong([5000])).rejects.toThrow('token 5000 is none of the model');
+    await expect(wrong([856])).rejects.toThrow('stands for an image');
+    await expect(sample({ max_tokens: 1 }, { topk_prompt_logprobs: 3 })).rejects.toThrow(
+      'topk_prompt_logprobs',
+    );
+    await expect(sample({ max_tokens: 1, best_of: 3 })).rejects.toThrow('best_of');
+    const pointer = { type: 'image_asset_pointer', location: 'http://a/b.png', format: 'png' };
+    await expect(sample({ max_tokens: 1 }, { prompt: { chunks: [pointer] } })).rejects.toThrow(
+      'nothing is fetched',
+    );
+    const expecting = { chunks: [{ ...image, expected_tokens: 1 }] };
+    await expect(sample({ max_tokens: 1 }, { prompt: expecting })).rejects.toThrow('but the image takes');
+  });
+});
+
+describe('access, limits and ends', () => {
+  let guarded: ServedTinker;
+  beforeAll(async () => {
+    const limits = { maxModels: 1, sessionTimeoutMs: 1000, gapMs: 200, pollMs: 100 };
+    guarded = await serveTinker({ ...usual, ...limits, dir: join(dir, 'guarded'), keys: [KEY] });
+  });
+  afterAll(() => guarded?.stop());
+
+  it('asks for a key, and does not listen beyond this machine without one', async () => {
+    for (const key of [undefined, 'tml-another-one-here']) {
+      await expect(new PlainClient(guarded.url, key).get('healthz')).rejects.toThrow('401');
+    }
+    expect(await new PlainClient(guarded.url, KEY).get('healthz')).toEqual({ status: 'ok' });
+    await expect(serveTinker({ ...usual, host: '0.0.0.0' })).rejects.toThrow('TINKER_SERVER_KEYS');
+  });
+
+  it('ends sessions nobody is heard of, with their models, and requests that were numbered after a gap', async () => {
+    const known = new PlainClient(guarded.url, KEY);
+    const begin = async () => (await known.post('create_session', { tags: [], sdk_version: '1' })).session_id;
+    const create = (session_id: string) =>
+      known.run('create_model', {
+        session_id,
+        model_seq_id: 0,
+        base_model: 'small',
+        lora_config: { rank: 2 },
+      });
+    const { model_id } = await create(await begin());
+    const other = await begin();
+    await expect(create(other)).rejects.toThrow('1 models are trained here, no more at a time');
+    await expect(known.run('optim_step', step(model_id, 3))).rejects.toThrow(
+      'waited 0.2 s for request 1, which never came',
+    );
+    const until = Date.now() + 20_000;
+    for (;;) {
+      const isThere = await known
+        .post('session_heartbeat', { session_id: other })
+        .then(() => create(other))
+        .then(
+          () => true,
+          () => false,
+        );
+      if (isThere) break;
+      expect(Date.now()).toBeLessThan(until);
+    }
+    await expect(known.post('get_info', { model_id })).rejects.toThrow('404: there is no model');
+  });
+});

@@ -1,0 +1,88 @@
+/** Fields of all answers; each has some of them. */
+export interface Reply {
+  type: string;
+  request_id: string;
+  session_id: string;
+  sampling_session_id: string;
+  model_id: string;
+  path: string;
+  error: string;
+  category: string;
+  detail: string;
+  metrics: Record<string, number>;
+  loss_fn_outputs: Record<'logprobs' | 'elementwise_loss', { data: number[] }>[];
+  weights: { version: number; digest: string };
+  sequences: { tokens: number[]; logprobs: number[]; stop_reason: string }[];
+  prompt_logprobs: (number | null)[] | null;
+  supported_models: object[];
+  training_runs: object[];
+  checkpoints: object[];
+}
+
+/** Tinker's API as any client speaks it, for tests: JSON over fetch, futures asked for until they are there. */
+export class PlainClient {
+  constructor(
+    private readonly url: string,
+    private readonly key?: string,
+  ) {}
+
+  request(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (this.key !== undefined) headers.set('X-API-Key', this.key);
+    return fetch(`${this.url}/api/v1/${path}`, { ...init, headers });
+  }
+
+  get(path: string): Promise<Reply> {
+    return this.request(path).then(jsonOf);
+  }
+
+  post(verb: string, body: object): Promise<Reply> {
+    const headers = { 'Content-Type': 'application/json' };
+    return this.request(verb, { method: 'POST', headers, body: JSON.stringify(body) }).then(jsonOf);
+  }
+
+  /** The result of what a request has begun; throws what it failed with. */
+  async result({ request_id }: Pick<Reply, 'request_id'>): Promise<Reply> {
+    for (;;) {
+      const found = await this.post('retrieve_future', { request_id });
+      if (found.type === 'try_again') continue;
+      if ('error' in found) throw new Error(`${found.category}: ${found.error}`);
+      return found;
+    }
+  }
+
+  async run(verb: string, body: object): Promise<Reply> {
+    return this.result(await this.post(verb, body));
+  }
+}
+
+async function jsonOf(response: Response): Promise<Reply> {
+  const body = (await response.json()) as Reply;
+  if (response.ok) return body;
+  throw new Error(`${response.status}: ${body.detail}`);
+}
+
+/** A client in a session of its own. */
+export class TrainingClient extends PlainClient {
+  private constructor(
+    url: string,
+    readonly session: string,
+  ) {
+    super(url);
+  }
+
+  static async begin(url: string): Promise<TrainingClient> {
+    const { session_id } = await new PlainClient(url).post('create_session', { tags: [], sdk_version: '1' });
+    return new TrainingClient(url, session_id);
+  }
+
+  async createModel(lora: object = { rank: 4, seed: 7 }): Promise<string> {
+    const request = { session_id: this.session, base_model: 'small', lora_config: lora };
+    return (await this.run('create_model', request)).model_id;
+  }
+
+  async sampler(source: object): Promise<string> {
+    const body = { session_id: this.session, ...source };
+    return (await this.post('create_sampling_session', body)).sampling_session_id;
+  }
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { BodyBudget, checkAccess, isLoopback } from '@ui-rl/openai-api';
+import type { ServedModel, ServingLimits } from '../served-model';
+import type { RequestImages } from '../serving/images';
+import { TinkerService } from '../serving/tinker-service';
+import { ErrorFilter } from './error.filter';
+import { TinkerController } from './tinker.controller';
+
+export interface TinkerServerOptions {
+  model: ServedModel;
+  /** Those that the engine was started with. */
+  images: RequestImages;
+  /** Where checkpoints are kept. */
+  dir: string;
+  limits: ServingLimits;
+  /** Anything but a loopback address lets other machines in. */
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** One of these has to be shown (`X-API-Key`); none: whoever reaches the address. */
+  keys: readonly string[];
+  /** Of one request: its images are most of it. */
+  maxBodyBytes: number;
+}
+
+export interface TinkerServer {
+  /** `http://127.0.0.1:40123`. */
+  url: string;
+  service: TinkerService;
+  close(): Promise<void>;
+}
+
+@Module({})
+class TinkerRoot {}
+
+/** Bodies that are read at a time have the memory of so many of the longest. */
+const BODIES = 64;
+
+/** Serves Tinker's API. @throws the system's error where the port is taken */
+export async function openTinkerServer(options: TinkerServerOptions): Promise<TinkerServer> {
+  const { model, images, dir, limits, host, port, keys, maxBodyBytes } = options;
+  const service = new TinkerService(model, dir, images, limits);
+  const app = await NestFactory.create<NestExpressApplication>(
+    {
+      module: TinkerRoot,
+      controllers: [TinkerController],
+      providers: [{ provide: TinkerService, useValue: service }],
+    },
+    { abortOnError: false, bodyParser: false, forceCloseConnections: true },
+  );
+  app.disable('x-powered-by');
+  const access = { keys, loopbackOnly: isLoopback(host), header: 'x-api-key' };
+  const budget = new BodyBudget(maxBodyBytes, BODIES);
+  // Before the body is read.
+  app.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
+    checkAccess(request, access);
+    budget.takeFor(request, response);
+    next();
+  });
+  app.useBodyParser('json', { limit: maxBodyBytes });
+  app.useBodyParser('raw', { limit: maxBodyBytes, type: 'application/x-protobuf' });
+  app.useGlobalFilters(new ErrorFilter());
+  await app.listen(port, host);
+  const address = app.getHttpServer().address() as AddressInfo;
+  return {
+    url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
+    service,
+    close: async () => {
+      service.close();
+      await app.close();
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiError } from '@ui-rl/openai-api';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { TinkerService } from '../serving/tinker-service';
+
+interface Request extends IncomingMessage {
+  body?: unknown;
+}
+
+const PROTOBUF = 'application/x-protobuf';
+
+/** Tinker's API: verbs by POST, and what there is by GET. */
+@Controller('api/v1')
+export class TinkerController {
+  constructor(@Inject(TinkerService) private readonly service: TinkerService) {}
+
+  @Get('healthz')
+  health(): object {
+    return { status: 'ok' };
+  }
+
+  @Get('get_server_capabilities')
+  capabilities(): object {
+    return this.service.capabilities();
+  }
+
+  /** Waits for the answer of a request; one that takes longer has to be asked for again. */
+  @Post('retrieve_future')
+  async retrieve(@Req() request: Request, @Res() response: ServerResponse): Promise<void> {
+    const outcome = await this.service.retrieve(request.body);
+    const { request_id } = request.body as { request_id: string };
+    if (outcome === undefined)
+      return send(response, { type: 'try_again', request_id, queue_state: 'active' });
+    if ('error' in outcome) return send(response, outcome);
+    const asked = request.headers.accept?.includes(PROTOBUF) === true ? outcome.protobuf?.() : undefined;
+    if (asked === undefined) return send(response, outcome.json());
+    response.writeHead(200, { 'Content-Type': PROTOBUF, 'Content-Length': asked.length }).end(asked);
+  }
+
+  @Get('samplers/:id')
+  sampler(@Param('id') id: string): object {
+    return this.service.sampling.getSampler(id);
+  }
+
+  @Get('training_runs')
+  trainingRuns(@Query() query: Record<string, unknown>): Promise<object> {
+    return this.service.listing.trainingRuns(query);
+  }
+
+  @Get('training_runs/:run')
+  trainingRun(@Param('run') run: string): Promise<object> {
+    return this.service.listing.trainingRun(run);
+  }
+
+  @Get('training_runs/:run/checkpoints')
+  checkpoints(@Param('run') run: string): Promise<object> {
+    return this.service.listing.checkpoints(run);
+  }
+
+  @Get('training_runs/:run/checkpoints/:kind/:name/archive')
+  archive(): never {
+    throw new ApiError(
+      404,
+      'archives are not made here: a checkpoint is a folder of the server, in PEFT format (--dir)',
+      'unsupported',
+    );
+  }
+
+  @Delete('training_runs/:run/checkpoints/:kind/:name')
+  @HttpCode(204)
+  async delete(
+    @Param('run') run: string,
+    @Param('kind') kind: string,
+    @Param('name') name: string,
+  ): Promise<void> {
+    await this.service.listing.deleteCheckpoint(run, kind, name);
+  }
+
+  @Post('*verb')
+  @HttpCode(200)
+  verb(@Param('verb') verb: string | string[], @Req() request: Request): Promise<object> {
+    return this.service.call(Array.isArray(verb) ? verb.join('/') : verb, request.body);
+  }
+}
+
+function send(response: ServerResponse, body: object): void {
+  if (response.destroyed) return;
+  response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
+}

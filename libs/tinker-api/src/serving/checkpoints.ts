@@ -1,0 +1,172 @@
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError, invalid } from '@ui-rl/openai-api';
+import type { LoraRequest } from './lora';
+
+export type CheckpointKind = 'weights' | 'sampler_weights';
+const KINDS: readonly CheckpointKind[] = ['weights', 'sampler_weights'];
+
+/** `tinker://<run>/weights/<name>`, or `…/sampler_weights/<name>`. */
+export interface CheckpointAddress {
+  run: string;
+  kind: CheckpointKind;
+  name: string;
+}
+
+/** Of a model that was created here. */
+export interface RunRecord {
+  baseModel: string;
+  lora: LoraRequest;
+  createdAt: string;
+  userMetadata?: object;
+}
+
+export interface CheckpointRecord {
+  createdAt: string;
+  /** When it is deleted; absent: never. */
+  expiresAt?: string;
+}
+
+export interface Checkpoint extends CheckpointRecord {
+  address: CheckpointAddress;
+}
+
+/** Begins with a letter or digit: no name leads out of the folder. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+const RUN_FILE = 'run.json';
+const CHECKPOINT_FILE = 'tinker.json';
+
+export function addressText({ run, kind, name }: CheckpointAddress): string {
+  return `tinker://${run}/${kind}/${name}`;
+}
+
+/** @throws ApiError that says what an address looks like */
+export function parseAddress(text: string, param: string): CheckpointAddress {
+  const [, run, kind, name] = /^tinker:\/\/([^/]+)\/(weights|sampler_weights)\/([^/]+)$/.exec(text) ?? [];
+  if (run !== undefined && NAME.test(run) && NAME.test(name))
+    return { run, kind: kind as CheckpointKind, name };
+  throw invalid(
+    param,
+    `"${text.slice(0, 200)}" is no address of weights, such as tinker://<run>/weights/<name> or tinker://<run>/sampler_weights/<name>`,
+  );
+}
+
+/** @throws ApiError where a name could not be one of a folder */
+export function checkpointNamed(name: string, param: string): string {
+  if (NAME.test(name)) return name;
+  throw invalid(
+    param,
+    'expected letters, digits, ".", "_" and "-", at most 128, with a letter or digit first',
+  );
+}
+
+/** The folder of checkpoints: `<run>/run.json`, `<run>/weights/<name>/`, `<run>/sampler_weights/<name>/`. */
+export class CheckpointStore {
+  constructor(private readonly dir: string) {}
+
+  folderOf({ run, kind, name }: CheckpointAddress): string {
+    return join(this.dir, run, kind, name);
+  }
+
+  async keepRun(run: string, record: RunRecord): Promise<void> {
+    const folder = join(this.dir, run);
+    await mkdir(folder, { recursive: true });
+    await writeWhole(join(folder, RUN_FILE), record);
+  }
+
+  /** Makes a written folder a checkpoint. */
+  async complete(address: CheckpointAddress, ttlSeconds: number | undefined): Promise<void> {
+    const now = Date.now();
+    const record: CheckpointRecord = {
+      createdAt: new Date(now).toISOString(),
+      ...(ttlSeconds === undefined ? {} : { expiresAt: new Date(now + ttlSeconds * 1000).toISOString() }),
+    };
+    await writeWhole(join(this.folderOf(address), CHECKPOINT_FILE), record);
+  }
+
+  async has(address: CheckpointAddress): Promise<boolean> {
+    return (await this.find(address)) !== undefined;
+  }
+
+  /** The folder of a checkpoint and whose it is. @throws ApiError 404 */
+  async open(address: CheckpointAddress): Promise<{ dir: string; run: RunRecord }> {
+    const run = await this.run(address.run);
+    if (run !== undefined && (await this.has(address))) return { dir: this.folderOf(address), run };
+    throw new ApiError(
+      404,
+      `there are no weights ${addressText(address)} here: they were never saved, were deleted or have expired`,
+      'checkpoint_not_found',
+    );
+  }
+
+  run(run: string): Promise<RunRecord | undefined> {
+    return readRecord<RunRecord>(join(this.dir, run, RUN_FILE));
+  }
+
+  /** Runs that have saved something. */
+  async runs(): Promise<string[]> {
+    const found = await namesIn(this.dir);
+    const known = await Promise.all(found.map((run) => this.run(run)));
+    return found.filter((_, index) => known[index] !== undefined);
+  }
+
+  async list(run: string): Promise<Checkpoint[]> {
+    const found: Checkpoint[] = [];
+    for (const kind of KINDS) {
+      for (const name of await namesIn(join(this.dir, run, kind))) {
+        const address = { run, kind, name };
+        const record = await this.find(address);
+        if (record !== undefined) found.push({ ...record, address });
+      }
+    }
+    return found;
+  }
+
+  async delete(address: CheckpointAddress): Promise<void> {
+    const folder = this.folderOf(address);
+    // Not a checkpoint any more before it is gone in parts.
+    await rm(join(folder, CHECKPOINT_FILE), { force: true });
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  /** Deletes what has expired. */
+  async sweep(now = Date.now()): Promise<void> {
+    for (const run of await this.runs()) {
+      for (const kind of KINDS) {
+        for (const name of await namesIn(join(this.dir, run, kind))) {
+          const address = { run, kind, name };
+          const record = await readRecord<CheckpointRecord>(join(this.folderOf(address), CHECKPOINT_FILE));
+          if (record !== undefined && isExpired(record, now)) await this.delete(address);
+        }
+      }
+    }
+  }
+
+  private async find(address: CheckpointAddress): Promise<CheckpointRecord | undefined> {
+    const record = await readRecord<CheckpointRecord>(join(this.folderOf(address), CHECKPOINT_FILE));
+    return record === undefined || isExpired(record, Date.now()) ? undefined : record;
+  }
+}
+
+function isExpired({ expiresAt }: CheckpointRecord, now: number): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now;
+}
+
+/** Names that could be one of ours; none where there is no such folder. */
+async function namesIn(dir: string): Promise<string[]> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((each) => each.isDirectory() && NAME.test(each.name))
+    .map(({ name }) => name)
+    .toSorted();
+}
+
+async function readRecord<T>(file: string): Promise<T | undefined> {
+  const isThere = (await stat(file).catch(() => undefined))?.isFile() === true;
+  return isThere ? (JSON.parse(await readFile(file, 'utf8')) as T) : undefined;
+}
+
+async function writeWhole(file: string, record: object): Promise<void> {
+  await writeFile(`${file}.writing`, `${JSON.stringify(record, null, 2)}\n`);
+  await rename(`${file}.writing`, file);
+}

@@ -1,0 +1,19 @@
+import type { ServedModel, ServingLimits } from '../served-model';
+import type { CheckpointStore } from './checkpoints';
+import type { Futures } from './futures';
+import type { RequestImages } from './images';
+import type { TokenRange } from './model-inputs';
+import type { Samplers } from './samplers';
+import type { Sessions } from './sessions';
+
+/** What all verbs work with. */
+export interface Context {
+  model: ServedModel;
+  limits: ServingLimits;
+  range: TokenRange;
+  sessions: Sessions;
+  futures: Futures;
+  store: CheckpointStore;
+  samplers: Samplers;
+  images: RequestImages;
+}

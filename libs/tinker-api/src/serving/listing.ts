@@ -1,0 +1,103 @@
+import { ApiError, Fields, invalid } from '@ui-rl/openai-api';
+import { fieldsOf } from './bodies';
+import {
+  addressText,
+  checkpointNamed,
+  parseAddress,
+  type Checkpoint,
+  type CheckpointKind,
+  type RunRecord,
+} from './checkpoints';
+import type { Context } from './context';
+
+/** What is there: runs and their checkpoints. */
+export class Listing {
+  constructor(private readonly context: Context) {}
+
+  async trainingRuns(query: Readonly<Record<string, unknown>>): Promise<object> {
+    const fields = Fields.of(query);
+    const whole = (name: string, usual: number): number => {
+      const value = Number(fields.raw(name) ?? usual);
+      if (Number.isInteger(value) && value >= 0) return value;
+      throw invalid(name, 'expected a whole number');
+    };
+    const [offset, limit] = [whole('offset', 0), whole('limit', 100)];
+    const live = this.context.sessions.models().map(({ id }) => id);
+    const all = [...new Set([...live, ...(await this.context.store.runs())])];
+    const shown = all.slice(offset, offset + limit);
+    return {
+      training_runs: await Promise.all(shown.map((run) => this.trainingRun(run))),
+      cursor: { offset, limit, total_count: all.length },
+    };
+  }
+
+  async trainingRun(id: string): Promise<object> {
+    const { record, lastRequestAt } = await this.recordOf(id);
+    const checkpoints = await this.context.store.list(id);
+    const newest = (kind: CheckpointKind): object | null => {
+      const found = checkpoints
+        .filter(({ address }) => address.kind === kind)
+        .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt))
+        .at(-1);
+      return found === undefined ? null : checkpointJson(found);
+    };
+    return {
+      training_run_id: id,
+      base_model: record.baseModel,
+      model_owner: 'local',
+      is_lora: true,
+      lora_rank: record.lora.rank,
+      corrupted: false,
+      last_request_time: new Date(lastRequestAt).toISOString(),
+      last_checkpoint: newest('weights'),
+      last_sampler_checkpoint: newest('sampler_weights'),
+      user_metadata: record.userMetadata ?? null,
+    };
+  }
+
+  async checkpoints(run: string): Promise<object> {
+    await this.recordOf(run);
+    return { checkpoints: (await this.context.store.list(run)).map(checkpointJson), cursor: null };
+  }
+
+  /** @param kind of a bare name it is not known which one is meant */
+  async deleteCheckpoint(run: string, kind: string, name: string): Promise<void> {
+    const address = parseAddress(`tinker://${run}/${kind}/${name}`, 'checkpoint');
+    await this.context.store.open(address);
+    await this.context.samplers.release(addressText(address));
+    await this.context.store.delete(address);
+  }
+
+  async weightsInfo(body: unknown): Promise<object> {
+    const fields = fieldsOf(body);
+    const address = parseAddress(fields.requiredText('tinker_path'), 'tinker_path');
+    fields.end();
+    const { run } = await this.context.store.open(address);
+    return {
+      base_model: run.baseModel,
+      is_lora: true,
+      lora_rank: run.lora.rank,
+      train_mlp: run.lora.trainMlp,
+      train_attn: run.lora.trainAttn,
+    };
+  }
+
+  private async recordOf(run: string): Promise<{ record: RunRecord; lastRequestAt: number }> {
+    const live = this.context.sessions.models().find(({ id }) => id === run);
+    if (live !== undefined) return live;
+    const record = await this.context.store.run(checkpointNamed(run, 'run'));
+    if (record !== undefined) return { record, lastRequestAt: Date.parse(record.createdAt) };
+    throw new ApiError(404, `there is no training run "${run}" here`, 'run_not_found');
+  }
+}
+
+function checkpointJson({ address, createdAt, expiresAt }: Checkpoint): object {
+  return {
+    checkpoint_id: `${address.kind}/${address.name}`,
+    checkpoint_type: address.kind === 'weights' ? 'training' : 'sampler',
+    time: createdAt,
+    tinker_path: addressText(address),
+    public: false,
+    expires_at: expiresAt ?? null,
+  };
+}

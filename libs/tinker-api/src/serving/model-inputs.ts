@@ -1,0 +1,73 @@
+import { invalid } from '@ui-rl/openai-api';
+import type { ModelInput, ModelInputChunk } from '@ui-rl/plugin-kit';
+import type { WireChunk } from '../wire/training-request';
+import type { RequestImages } from './images';
+
+export interface TokenRange {
+  /** Largest token id plus one. */
+  vocabSize: number;
+  /** Stands in the places of images: no text may hold it. */
+  imageTokenId: number;
+  /** Longest sequence, in tokens. */
+  maxSequence: number;
+}
+
+/** A model input, and the images that it holds until it is done with. */
+export interface ReadInput {
+  input: ModelInput;
+  /** In tokens, places of images included. */
+  length: number;
+  hashes: string[];
+}
+
+/** The tokens of a request as the engine takes them. @throws ApiError that names the chunk which is wrong */
+export async function readInput(
+  chunks: readonly WireChunk[],
+  path: string,
+  images: RequestImages,
+  range: TokenRange,
+): Promise<ReadInput> {
+  const hashes: string[] = [];
+  try {
+    const read: ModelInputChunk[] = [];
+    const many = chunks.filter(({ type }) => type === 'image').length > 1;
+    for (const [index, chunk] of chunks.entries()) {
+      const at = `${path}.chunks[${index}]`;
+      if (chunk.type === 'text') {
+        checkTokens(chunk.tokens, `${at}.tokens`, range);
+        if (chunk.tokens.length > 0) read.push({ type: 'text', tokens: chunk.tokens });
+        continue;
+      }
+      const image = await images.take(chunk.base64, at);
+      hashes.push(image.sha256);
+      const { tokens } = many ? (image.amongOthers ?? image) : image;
+      checkExpected(tokens, chunk.expectedTokens, at);
+      read.push({ type: 'image', sha256: image.sha256, tokens });
+    }
+    const length = read.reduce(
+      (sum, each) => sum + (each.type === 'image' ? each.tokens : each.tokens.length),
+      0,
+    );
+    if (length === 0) throw invalid(path, 'has no tokens');
+    if (length > range.maxSequence) {
+      throw invalid(path, `has ${length} tokens; a sequence here has at most ${range.maxSequence}`);
+    }
+    return { input: { chunks: read }, length, hashes };
+  } catch (error) {
+    images.release(hashes);
+    throw error;
+  }
+}
+
+function checkTokens(tokens: readonly number[], path: string, { vocabSize, imageTokenId }: TokenRange): void {
+  const at = tokens.findIndex((id) => id < 0 || id >= vocabSize || id === imageTokenId);
+  if (at < 0) return;
+  const why =
+    tokens[at] === imageTokenId ? 'stands for an image, which is a chunk of its own' : 'is none of the model';
+  throw invalid(`${path}[${at}]`, `token ${tokens[at]} ${why}`);
+}
+
+function checkExpected(tokens: number, expected: number | undefined, path: string): void {
+  if (expected === undefined || expected === tokens) return;
+  throw invalid(`${path}.expected_tokens`, `is ${expected}, but the image takes ${tokens} tokens`);
+}

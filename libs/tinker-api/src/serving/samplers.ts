@@ -1,0 +1,92 @@
+import { ApiError } from '@ui-rl/openai-api';
+import type { Engine, ModelName } from '@ui-rl/plugin-kit';
+import { addressText, type CheckpointAddress, type CheckpointStore } from './checkpoints';
+import { loraOptions } from './lora';
+
+/** Weights that are sampled from, and how the engine lets go of them. */
+interface Open {
+  ready: Promise<void>;
+  isModel: boolean;
+}
+
+/**
+ * Weights to sample from, by name. The engine holds the newest of them in memory; those that lie in a folder come back from there when
+ * they are asked for again.
+ */
+export class Samplers {
+  /** In the order in which they were last asked for. */
+  private readonly open = new Map<ModelName, Open>();
+
+  /** @param most that are held at a time */
+  constructor(
+    private readonly engine: Engine,
+    private readonly store: CheckpointStore,
+    private readonly most: number,
+  ) {}
+
+  /** Keeps the newest weights of a model under a name. */
+  async keep(model: ModelName, name: string): Promise<void> {
+    const saved = this.engine.saveWeightsForSampler({ model, name });
+    await this.add(name, { ready: saved.then(() => undefined), isModel: false });
+  }
+
+  /** The name of weights that are held. @throws ApiError 410 where they were let go */
+  held(name: string): ModelName {
+    const found = this.open.get(name);
+    if (found === undefined) {
+      throw new ApiError(
+        410,
+        `the weights of this sampling session were let go: the newest ${this.most} are held; give those that are sampled from for longer a name (save_weights_for_sampler)`,
+        'sampler_expired',
+      );
+    }
+    this.use(name, found);
+    return name;
+  }
+
+  /** The name under which saved weights can be sampled from. @throws ApiError 404 where there are none */
+  async at(address: CheckpointAddress): Promise<ModelName> {
+    const name = addressText(address);
+    const known = this.open.get(name);
+    if (known !== undefined) {
+      this.use(name, known);
+      await known.ready;
+      return name;
+    }
+    const { dir, run } = await this.store.open(address);
+    const lora = loraOptions(run.lora);
+    const raced = this.open.get(name);
+    if (raced === undefined) {
+      const trainable = { mode: 'lora' as const, lora, adapterDir: dir };
+      const added = this.engine.addModel!({ name, role: 'policy', trainable, seed: 0 });
+      await this.add(name, { ready: added.then(() => undefined), isModel: true });
+    } else await raced.ready;
+    return name;
+  }
+
+  /** Forgets weights, where they are held. */
+  async release(name: string): Promise<void> {
+    const found = this.open.get(name);
+    if (found === undefined) return;
+    this.open.delete(name);
+    await found.ready.catch(() => undefined);
+    await (found.isModel ? this.engine.removeModel!(name) : this.engine.releaseWeights(name));
+  }
+
+  private use(name: string, found: Open): void {
+    this.open.delete(name);
+    this.open.set(name, found);
+  }
+
+  private async add(name: string, added: Open): Promise<void> {
+    // Under its name already: the engine has replaced what it meant.
+    this.use(name, added);
+    try {
+      await added.ready;
+    } catch (error) {
+      if (this.open.get(name) === added) this.open.delete(name);
+      throw error;
+    }
+    while (this.open.size > this.most) await this.release(this.open.keys().next().value!);
+  }
+}

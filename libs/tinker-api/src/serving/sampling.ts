@@ -1,0 +1,257 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { Fields, invalid, unsupported } from '@ui-rl/openai-api';
+import type { ModelName, SampleRequest, SampleResult } from '@ui-rl/plugin-kit';
+import { readModelInput, sampleJson } from '../wire/json';
+import { writeSampleOutput, type SampleOutput } from '../wire/protobuf';
+import type { WireChunk } from '../wire/training-request';
+import { bodyDigest, fieldsOf, pending } from './bodies';
+import { addressText, parseAddress } from './checkpoints';
+import type { Context } from './context';
+import type { Answer } from './futures';
+import { readInput, type ReadInput } from './model-inputs';
+import type { SamplingSession, SamplingSource } from './sessions';
+import { mustServe } from './training';
+import { Numbers } from './turns';
+
+const MAX_SEED = 2 ** 31 - 1;
+const MAX_SAMPLES = 1024;
+const BASE: ModelName = 'base';
+
+interface Sampling {
+  count: number;
+  maxTokens: number | undefined;
+  temperature: number;
+  topP: number;
+  topK: number;
+  seed: number;
+  stopTokens: number[];
+  stopTexts: string[];
+}
+
+/** Verbs that sample. */
+export class SamplingVerbs {
+  constructor(private readonly context: Context) {}
+
+  createSamplingSession(body: unknown): Promise<object> | object {
+    const fields = fieldsOf(body);
+    const session = this.context.sessions.get(fields.requiredText('session_id'));
+    const seq = fields.number('sampling_session_seq_id', { min: 0, integer: true });
+    const source = this.sourceOf(fields);
+    fields.end();
+    const digest = bodyDigest('create_sampling_session', body);
+    const known = seq === undefined ? undefined : session.samplingNumbers.get(seq);
+    if (known !== undefined && known.digest !== digest) {
+      throw invalid('sampling_session_seq_id', `${seq} was another sampling session`);
+    }
+    if (known !== undefined) return created(known.id);
+    const id = randomUUID();
+    session.sampling.set(id, { id, session: session.id, source, numbers: new Numbers() });
+    if (seq !== undefined) session.samplingNumbers.set(seq, { digest, id });
+    // Missing weights are told at once.
+    if (source.kind !== 'saved') return created(id);
+    return this.context.store.open(source.address).then(
+      () => created(id),
+      (error: unknown) => {
+        session.sampling.delete(id);
+        if (seq !== undefined) session.samplingNumbers.delete(seq);
+        throw error;
+      },
+    );
+  }
+
+  getSampler(id: string): object {
+    const { source } = this.context.sessions.samplingSession(id);
+    const path = source.kind === 'saved' ? { model_path: addressText(source.address) } : {};
+    return { sampler_id: id, base_model: this.context.model.name, ...path };
+  }
+
+  asample(body: unknown): object {
+    const { sessions, futures } = this.context;
+    const fields = fieldsOf(body);
+    const sessionId = fields.text('sampling_session_id');
+    const seq = fields.number('seq_id', { min: 0, integer: true });
+    const sampling = sessionId === undefined ? undefined : sessions.samplingSession(sessionId);
+    const digest = bodyDigest('asample', body);
+    const known = seq === undefined ? undefined : sampling?.numbers.find(seq, digest);
+    if (known !== undefined) return pending(known);
+    const source = sampling === undefined ? this.sourceOf(fields) : sourceIn(sampling, fields);
+    const chunks = readModelInput(fields.raw('prompt'), 'prompt');
+    const count = fields.number('num_samples', { min: 1, max: MAX_SAMPLES, integer: true }) ?? 1;
+    const asked = readSampling(Fields.of(fields.raw('sampling_params') ?? {}, 'sampling_params'), count);
+    const withPrompt = fields.boolean('prompt_logprobs') ?? false;
+    refuseTopk(fields);
+    fields.end();
+    const requestId = futures.begin(sampling?.session ?? '', () =>
+      this.sample(source, chunks, asked, withPrompt),
+    );
+    if (seq !== undefined) sampling?.numbers.keep(seq, digest, requestId);
+    return pending(requestId);
+  }
+
+  private sourceOf(fields: Fields): SamplingSource {
+    const path = fields.text('model_path');
+    const base = fields.text('base_model');
+    if (base !== undefined) mustServe(this.context.model.name, base, 'base_model');
+    if (path !== undefined) return { kind: 'saved', address: parseAddress(path, 'model_path') };
+    if (base === undefined)
+      throw invalid('model_path', 'is missing; expected model_path, base_model or sampling_session_id');
+    return { kind: 'base' };
+  }
+
+  private async sample(
+    source: SamplingSource,
+    chunks: readonly WireChunk[],
+    asked: Sampling,
+    withPrompt: boolean,
+  ): Promise<Answer> {
+    const { images, range } = this.context;
+    const prompt = await readInput(chunks, 'prompt', images, range);
+    try {
+      const maxTokens = roomFor(asked.maxTokens, prompt.length, range.maxSequence);
+      // From here to the engine without a pause: weights that were found may be let go after one.
+      const model = await this.nameOf(source);
+      const sequences = Array.from({ length: asked.count }, (_, index) =>
+        this.sampleOne(asked, {
+          model,
+          prompt: prompt.input,
+          maxTokens,
+          temperature: asked.temperature,
+          topP: asked.topP,
+          topK: asked.topK,
+          seed: (asked.seed + index) % (MAX_SEED + 1),
+          stop: asked.stopTokens,
+        }),
+      );
+      const scored = withPrompt ? this.promptLogprobs(model, prompt) : undefined;
+      const [promptLogprobs, sampled] = await Promise.all([scored, Promise.all(sequences)]);
+      return sampleAnswer({
+        sequences: sampled,
+        ...(promptLogprobs === undefined ? {} : { promptLogprobs }),
+      });
+    } finally {
+      images.release(prompt.hashes);
+    }
+  }
+
+  private nameOf(source: SamplingSource): Promise<ModelName> | ModelName {
+    const { samplers } = this.context;
+    switch (source.kind) {
+      case 'base':
+        return BASE;
+      case 'held':
+        return samplers.held(source.name);
+      case 'saved':
+        return samplers.at(source.address);
+    }
+  }
+
+  /** Ends with the token that completes a stop text, too. */
+  private async sampleOne(
+    { stopTexts }: Sampling,
+    request: SampleRequest,
+  ): Promise<Pick<SampleResult, 'tokens' | 'logprobs' | 'stopReason'>> {
+    const { engine, tokenizer } = this.context.model;
+    if (stopTexts.length === 0) return engine.sample(request);
+    const decoder = tokenizer.incremental();
+    const found = new AbortController();
+    const said: Pick<SampleResult, 'tokens' | 'logprobs'> = { tokens: [], logprobs: [] };
+    let text = '';
+    const onToken = (token: number, logprob: number): void => {
+      if (found.signal.aborted) return;
+      said.tokens.push(token);
+      said.logprobs.push(logprob);
+      text += decoder.push(token);
+      if (stopTexts.some((stop) => text.includes(stop))) found.abort();
+    };
+    try {
+      const whole = await engine.sample({ ...request, onToken, signal: found.signal });
+      return found.signal.aborted ? { ...said, stopReason: 'stop' } : whole;
+    } catch (error) {
+      if (found.signal.aborted) return { ...said, stopReason: 'stop' };
+      throw error;
+    }
+  }
+
+  /** Of each token given those before it; NaN for the first, and in the places of images. */
+  private async promptLogprobs(model: ModelName, { input, length }: ReadInput): Promise<Float32Array> {
+    const tokens = input.chunks.flatMap((chunk) =>
+      chunk.type === 'text' ? Array.from(chunk.tokens) : new Array<undefined>(chunk.tokens).fill(undefined),
+    );
+    const next = [...tokens.slice(1), undefined];
+    const datum = {
+      modelInput: input,
+      targetTokens: next.map((each) => each ?? 0),
+      weights: next.map((each) => (each === undefined ? 0 : 1)),
+    };
+    const found = new Float32Array(length).fill(Number.NaN);
+    if (!datum.weights.includes(1)) return found;
+    const { logprobs } = await this.context.model.engine.forward({ model, data: [datum] });
+    found.set(logprobs[0].subarray(0, length - 1), 1);
+    return found;
+  }
+}
+
+function created(id: string): object {
+  return { type: 'create_sampling_session', sampling_session_id: id };
+}
+
+function sourceIn({ source }: SamplingSession, fields: Fields): SamplingSource {
+  for (const name of ['model_path', 'base_model']) fields.only(name);
+  return source;
+}
+
+function readSampling(fields: Fields, count: number): Sampling {
+  const topK = fields.number('top_k', { min: -1, integer: true }) ?? -1;
+  const read = {
+    count,
+    maxTokens: fields.number('max_tokens', { min: 1, integer: true }),
+    temperature: fields.number('temperature', { min: 0 }) ?? 1,
+    topP: fields.number('top_p', { min: 1e-6, max: 1 }) ?? 1,
+    topK: Math.max(0, topK),
+    seed: fields.number('seed', { min: 0, max: MAX_SEED, integer: true }) ?? randomInt(MAX_SEED),
+    ...readStop(fields),
+  };
+  fields.end();
+  return read;
+}
+
+/** A text, texts or token ids. */
+function readStop(fields: Fields): Pick<Sampling, 'stopTokens' | 'stopTexts'> {
+  const value = fields.raw('stop') ?? [];
+  const stops: unknown[] = Array.isArray(value) ? value : [value];
+  if (stops.every((each) => Number.isSafeInteger(each)))
+    return { stopTokens: stops as number[], stopTexts: [] };
+  if (stops.every((each) => typeof each === 'string' && each !== '')) {
+    return { stopTokens: [], stopTexts: stops as string[] };
+  }
+  throw invalid(fields.at('stop'), 'expected a text, a list of texts, or a list of token ids');
+}
+
+function refuseTopk(fields: Fields): void {
+  const most = fields.number('topk_prompt_logprobs', { min: 0, integer: true }) ?? 0;
+  if (most > 0) {
+    throw unsupported(
+      'topk_prompt_logprobs',
+      'is not supported here: of a prompt only the log-probabilities of its own tokens are known (prompt_logprobs)',
+    );
+  }
+}
+
+function roomFor(asked: number | undefined, promptTokens: number, maxSequence: number): number {
+  const room = maxSequence - promptTokens;
+  const maxTokens = asked ?? room;
+  if (room >= 1 && maxTokens <= room) return maxTokens;
+  throw invalid(
+    'sampling_params.max_tokens',
+    `is ${maxTokens} after a prompt of ${promptTokens} tokens; a sequence here has at most ${maxSequence} (--max-sequence)`,
+  );
+}
+
+function sampleAnswer(output: SampleOutput): Answer {
+  const tokens = output.sequences.reduce((sum, each) => sum + each.tokens.length, 0);
+  return {
+    json: () => sampleJson(output),
+    protobuf: () => writeSampleOutput(output),
+    sizeBytes: 1024 + 16 * tokens + (output.promptLogprobs?.byteLength ?? 0),
+  };
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '@ui-rl/openai-api';
+import type { CheckpointAddress } from './checkpoints';
+import type { ModelRun } from './model-run';
+import { Numbers } from './turns';
+
+/** What a sampling session samples from. */
+export type SamplingSource =
+  | { kind: 'base' }
+  /** Weights that are held in memory only. */
+  | { kind: 'held'; name: string }
+  | { kind: 'saved'; address: CheckpointAddress };
+
+export interface SamplingSession {
+  id: string;
+  session: string;
+  source: SamplingSource;
+  numbers: Numbers;
+}
+
+/** A client, as long as its heart beats. */
+export class Session {
+  readonly id = randomUUID();
+  readonly creations = new Numbers();
+  /** Models by the request that creates them: the same answer where that is sent again. */
+  readonly created = new Map<string, string>();
+  readonly samplingNumbers = new Map<number, { digest: string; id: string }>();
+  readonly models = new Map<string, ModelRun>();
+  readonly sampling = new Map<string, SamplingSession>();
+  lastSeenAt = Date.now();
+}
+
+/** Clients and what belongs to them. */
+export class Sessions {
+  private readonly all = new Map<string, Session>();
+
+  constructor(private readonly most: number) {}
+
+  begin(): Session {
+    if (this.all.size >= this.most) {
+      throw new ApiError(429, `${this.most} sessions are open, no more at a time`, 'rate_limit_exceeded');
+    }
+    const session = new Session();
+    this.all.set(session.id, session);
+    return session;
+  }
+
+  /** @throws ApiError 404 */
+  get(id: string): Session {
+    const found = this.all.get(id);
+    if (found === undefined) {
+      throw new ApiError(
+        404,
+        `there is no session "${id.slice(0, 100)}": it has ended without heartbeats, or the server was started anew; begin another one`,
+        'session_not_found',
+        'session_id',
+      );
+    }
+    found.lastSeenAt = Date.now();
+    return found;
+  }
+
+  list(): Session[] {
+    return [...this.all.values()];
+  }
+
+  models(): ModelRun[] {
+    return this.list().flatMap(({ models }) => [...models.values()]);
+  }
+
+  /** @throws ApiError 404 */
+  model(id: string): ModelRun {
+    for (const session of this.all.values()) {
+      const found = session.models.get(id);
+      if (found === undefined) continue;
+      session.lastSeenAt = Date.now();
+      return found;
+    }
+    throw new ApiError(
+      404,
+      `there is no model "${id.slice(0, 100)}": it was unloaded, or its session has ended`,
+      'model_not_found',
+      'model_id',
+    );
+  }
+
+  /** @throws ApiError 404 */
+  samplingSession(id: string): SamplingSession {
+    for (const session of this.all.values()) {
+      const found = session.sampling.get(id);
+      if (found === undefined) continue;
+      session.lastSeenAt = Date.now();
+      return found;
+    }
+    throw new ApiError(
+      404,
+      `there is no sampling session "${id.slice(0, 100)}": the session it belongs to has ended`,
+      'sampling_session_not_found',
+      'sampling_session_id',
+    );
+  }
+
+  /** Sessions nobody has been heard of for so long; they are no longer among the others. */
+  takeSilent(silentMs: number, now = Date.now()): Session[] {
+    const silent = this.list().filter(({ lastSeenAt }) => now - lastSeenAt > silentMs);
+    for (const { id } of silent) this.all.delete(id);
+    return silent;
+  }
+}

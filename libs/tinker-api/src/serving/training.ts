@@ -1,0 +1,269 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { ApiError, Fields, invalid } from '@ui-rl/openai-api';
+import type { Datum, ForwardBackwardResult } from '@ui-rl/plugin-kit';
+import { chooseLoss, type ChosenLoss } from '../losses';
+import { readTrainingJson, seqIdOf, trainingJson } from '../wire/json';
+import { readTrainingRequest, writeTrainingOutput, type TrainingOutput } from '../wire/protobuf';
+import { digestOf, type TrainingRequest } from '../wire/training-request';
+import { answer, bodyDigest, fieldsOf, pending } from './bodies';
+import type { Context } from './context';
+import { readData } from './data';
+import type { Answer } from './futures';
+import { loraOptions, readLora } from './lora';
+import { ModelRun } from './model-run';
+
+const MAX_SEED = 2 ** 31 - 1;
+
+/** Verbs that make, train and unload models. */
+export class TrainingVerbs {
+  constructor(private readonly context: Context) {}
+
+  createModel(body: unknown): object {
+    const { sessions, futures, limits, model } = this.context;
+    const fields = fieldsOf(body);
+    const session = sessions.get(fields.requiredText('session_id'));
+    const seq = fields.number('model_seq_id', { min: 0, integer: true });
+    const digest = bodyDigest('create_model', body);
+    const known = seq === undefined ? undefined : session.creations.find(seq, digest);
+    if (known !== undefined) return pending(known, session.created.get(known));
+    mustServe(model.name, fields.requiredText('base_model'), 'base_model');
+    const role = fields.text('model_role') ?? 'policy';
+    if (role !== 'policy')
+      throw invalid('model_role', `is "${role}"; only policies are trained over this API`);
+    const metadata = fields.raw('user_metadata');
+    const config = fields.raw('lora_config');
+    if (config === undefined) throw fields.missing('lora_config');
+    const { seed = randomInt(MAX_SEED), ...lora } = readLora(Fields.of(config, 'lora_config'));
+    fields.end();
+    if (sessions.models().length >= limits.maxModels) {
+      throw new ApiError(
+        400,
+        `${limits.maxModels} models are trained here, no more at a time: unload one, or start the server with more (--max-models)`,
+        'too_many_models',
+      );
+    }
+    const id = randomUUID();
+    const trainable = { mode: 'lora' as const, lora: loraOptions(lora) };
+    const record = {
+      baseModel: model.name,
+      lora,
+      createdAt: new Date().toISOString(),
+      ...(typeof metadata === 'object' && metadata !== null ? { userMetadata: metadata } : {}),
+    };
+    const created = model.engine.addModel!({ name: id, role: 'policy', trainable, seed });
+    const run = new ModelRun(id, session.id, record, created, limits.gapMs);
+    session.models.set(id, run);
+    const requestId = futures.begin(session.id, async () => {
+      try {
+        return answer({ model_id: id, type: 'create_model', weights: await created });
+      } catch (error) {
+        session.models.delete(id);
+        throw error;
+      }
+    });
+    session.created.set(requestId, id);
+    if (seq !== undefined) session.creations.keep(seq, digest, requestId);
+    return pending(requestId, id);
+  }
+
+  unloadModel(body: unknown): object {
+    const { sessions, futures, model } = this.context;
+    const fields = fieldsOf(body);
+    const run = sessions.model(fields.requiredText('model_id'));
+    fields.end();
+    const { models } = sessions.get(run.session);
+    const requestId = futures.begin(run.session, async () => {
+      await run.unload(model.engine);
+      models.delete(run.id);
+      return answer({ model_id: run.id, type: 'unload_model' });
+    });
+    return pending(requestId, run.id);
+  }
+
+  getInfo(body: unknown): object {
+    const fields = fieldsOf(body);
+    const run = this.context.sessions.model(fields.requiredText('model_id'));
+    fields.end();
+    const { name, tokenizerId } = this.context.model;
+    return {
+      type: 'get_info',
+      model_id: run.id,
+      model_name: name,
+      is_lora: true,
+      lora_rank: run.record.lora.rank,
+      status: 'created',
+      model_data: { arch: null, model_name: name, base_model: name, tokenizer_id: tokenizerId },
+    };
+  }
+
+  /** From JSON, or from protobuf as the official client sends it. */
+  forwardBackward(body: unknown, forwardOnly = false): object {
+    const request = Buffer.isBuffer(body) ? readTrainingRequest(body) : readTrainingJson(body, forwardOnly);
+    const loss = chooseLoss(request.lossFn, request.lossConfig);
+    if (request.data.length === 0) throw invalid('data', 'is empty');
+    return this.numbered(request.modelId, request.seqId, digestOf(request), (run) =>
+      this.train(run, request, loss),
+    );
+  }
+
+  optimStep(body: unknown): object {
+    const fields = fieldsOf(body);
+    const modelId = fields.requiredText('model_id');
+    const { seqId } = seqIdOf(fields);
+    const { learningRate, maxGradNorm, optimizer } = readAdam(
+      Fields.of(fields.raw('adam_params') ?? {}, 'adam_params'),
+    );
+    fields.end();
+    return this.numbered(modelId, seqId, bodyDigest('optim_step', body), async ({ id }) => {
+      const { engine } = this.context.model;
+      const { metrics, weights } = await engine
+        .optimStep({ model: id, optimizer, learningRate, maxGradNorm })
+        .catch(async (error: unknown) => {
+          // Or the next step would begin with them.
+          await engine.discardGradients(id).catch(() => undefined);
+          throw error;
+        });
+      return answer({ type: 'optim_step', metrics, weights });
+    });
+  }
+
+  /** Begins what a client numbered, in its turn; what was begun under the number already is not begun again. */
+  numbered(
+    modelId: string,
+    seqId: number | undefined,
+    digest: string,
+    work: (run: ModelRun) => Promise<Answer>,
+  ): object {
+    const { sessions, futures } = this.context;
+    const run = sessions.model(modelId);
+    const known = seqId === undefined ? undefined : run.numbers.find(seqId, digest);
+    if (known !== undefined) return pending(known, run.id);
+    if (seqId !== undefined && !run.turns.isAhead(seqId)) {
+      throw invalid('seq_id', `is ${seqId}, which has passed; requests of a model count from 1 on`);
+    }
+    const requestId = futures.begin(run.session, () => run.run(seqId, () => work(run)));
+    if (seqId !== undefined) run.numbers.keep(seqId, digest, requestId);
+    return pending(requestId, run.id);
+  }
+
+  private async train(run: ModelRun, request: TrainingRequest, loss: ChosenLoss): Promise<Answer> {
+    const { images, range } = this.context;
+    const { data, hashes } = await readData(request, loss, images, range);
+    try {
+      const output = request.forwardOnly
+        ? await this.score(run, data, request.lossFn)
+        : await this.gradients(run, data, request, loss);
+      return {
+        json: () => trainingJson(output),
+        protobuf: () => writeTrainingOutput(output),
+        sizeBytes: sizeOf(output),
+      };
+    } finally {
+      images.release(hashes);
+    }
+  }
+
+  /** Log-probabilities of all targets, whatever their weights. */
+  private async score({ id }: ModelRun, data: readonly Datum[], lossFn: string): Promise<TrainingOutput> {
+    const logprobs = await this.scores(id, data, () => true);
+    const outputs = data.map((datum, index) => outputOf(datum, logprobs[index], lossFn));
+    const losses = outputs.flatMap(({ elementwise_loss }) => Array.from(elementwise_loss ?? []));
+    const loss = losses.reduce((sum, each) => sum + each, 0);
+    return { outputs, metrics: lossFn === 'cross_entropy' ? { 'loss:sum': loss } : {} };
+  }
+
+  private async gradients(
+    { id }: ModelRun,
+    data: readonly Datum[],
+    { lossFn, scoresAll }: TrainingRequest,
+    { choice }: ChosenLoss,
+  ): Promise<TrainingOutput> {
+    const { engine } = this.context.model;
+    const isTrained = data.some(({ weights }) =>
+      Array.prototype.some.call(weights, (each: number) => each !== 0),
+    );
+    const trained: Pick<ForwardBackwardResult, 'logprobs' | 'metrics'> = isTrained
+      ? await engine.forwardBackward({ model: id, data, loss: choice })
+      : {
+          logprobs: data.map(({ weights }) => new Float32Array(weights.length).fill(Number.NaN)),
+          metrics: { loss: 0 },
+        };
+    const others = scoresAll ? await this.scores(id, data, (weight) => weight === 0) : undefined;
+    const outputs = data.map((datum, index) => {
+      const own = trained.logprobs[index];
+      // Positions without weight are not computed where nobody asks for them.
+      const filled = own.map((each, place) =>
+        datum.weights[place] === 0 ? (others?.[index][place] ?? 0) : each,
+      );
+      return outputOf(datum, filled, lossFn);
+    });
+    return { outputs, metrics: reduced(trained.metrics) };
+  }
+
+  /** Log-probabilities of the targets that are chosen by their weights. */
+  private async scores(
+    model: string,
+    data: readonly Datum[],
+    isWanted: (weight: number) => boolean,
+  ): Promise<Float32Array[]> {
+    const scored = data.map(({ modelInput, targetTokens, weights }) => ({
+      modelInput,
+      targetTokens,
+      weights: Array.from(weights, (weight) => (isWanted(weight) ? 1 : 0)),
+    }));
+    const isEmpty = scored.every(({ weights }) => !weights.includes(1));
+    if (isEmpty) return scored.map(({ weights }) => new Float32Array(weights.length));
+    return (await this.context.model.engine.forward({ model, data: scored })).logprobs;
+  }
+}
+
+function sizeOf({ outputs }: TrainingOutput): number {
+  const arrays = outputs.flatMap((each) => Object.values(each));
+  return arrays.reduce((sum, { byteLength }) => sum + byteLength, 1024);
+}
+
+/** @throws ApiError where another model is meant than the one that is served */
+export function mustServe(served: string, asked: string, param: string): void {
+  if (asked === served) return;
+  throw invalid(param, `"${asked.slice(0, 200)}" is not served here; "${served}" is`, 'model_not_found');
+}
+
+function readAdam(fields: Fields): {
+  learningRate: number;
+  maxGradNorm: number;
+  optimizer: { name: string; [option: string]: unknown };
+} {
+  const share = (name: string, usual: number): number =>
+    fields.number(name, { min: 0, max: 1 - 1e-12 }) ?? usual;
+  const positive = (name: string, usual: number): number => fields.number(name, { min: 0 }) ?? usual;
+  const read = {
+    learningRate: positive('learning_rate', 1e-4),
+    maxGradNorm: positive('grad_clip_norm', 0),
+    optimizer: {
+      name: 'adamw',
+      beta1: share('beta1', 0.9),
+      beta2: share('beta2', 0.95),
+      epsilon: fields.number('eps', { min: Number.MIN_VALUE }) ?? 1e-12,
+      weight_decay: positive('weight_decay', 0),
+    },
+  };
+  fields.end();
+  return read;
+}
+
+function outputOf({ weights }: Datum, logprobs: Float32Array, lossFn: string): Record<string, Float32Array> {
+  if (lossFn !== 'cross_entropy') return { logprobs };
+  return {
+    logprobs,
+    elementwise_loss: logprobs.map((each, place) => (weights[place] === 0 ? 0 : -each * weights[place])),
+  };
+}
+
+/** Clients that send a batch in parts put metrics together by what stands behind the colon. */
+const SUMS = new Set(['loss', 'tokens', 'passes']);
+
+function reduced(metrics: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(metrics).map(([name, value]) => [`${name}:${SUMS.has(name) ? 'sum' : 'mean'}`, value]),
+  );
+}

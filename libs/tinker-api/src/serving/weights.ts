@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError, invalid, type Fields } from '@ui-rl/openai-api';
+import { rm } from 'node:fs/promises';
+import { seqIdOf } from '../wire/json';
+import { answer, bodyDigest, fieldsOf } from './bodies';
+import { addressText, checkpointNamed, parseAddress, type CheckpointAddress } from './checkpoints';
+import type { Context } from './context';
+import type { Answer } from './futures';
+import type { ModelRun } from './model-run';
+import { Numbers } from './turns';
+import type { TrainingVerbs } from './training';
+
+/** Verbs that write weights and read them. */
+export class WeightsVerbs {
+  constructor(
+    private readonly context: Context,
+    private readonly training: TrainingVerbs,
+  ) {}
+
+  saveWeights(body: unknown): object {
+    const fields = fieldsOf(body);
+    const modelId = fields.requiredText('model_id');
+    const { seqId } = seqIdOf(fields);
+    const path = fields.text('path');
+    const ttl = ttlOf(fields);
+    const overwrite = fields.boolean('overwrite') ?? false;
+    fields.end();
+    const name = checkpointNamed(path ?? `seq-${seqId ?? randomUUID()}`, 'path');
+    return this.training.numbered(modelId, seqId, bodyDigest('save_weights', body), async (run) => {
+      const { store, model } = this.context;
+      const address: CheckpointAddress = { run: run.id, kind: 'weights', name };
+      if (!overwrite && (await store.has(address))) {
+        throw new ApiError(
+          400,
+          `${addressText(address)} is there already; overwrite: true replaces it`,
+          'checkpoint_exists',
+        );
+      }
+      await this.context.samplers.release(addressText(address));
+      const dir = store.folderOf(address);
+      const weights = await model.engine.saveState({ model: run.id, dir });
+      await this.complete(run, address, ttl);
+      return answer({ type: 'save_weights', path: addressText(address), weights });
+    });
+  }
+
+  loadWeights(body: unknown): object {
+    const fields = fieldsOf(body);
+    if (fields.raw('session_id') !== undefined) {
+      throw invalid('session_id', 'models are made by create_model; then load_weights names their model_id');
+    }
+    const modelId = fields.requiredText('model_id');
+    const { seqId } = seqIdOf(fields);
+    const address = parseAddress(fields.requiredText('path'), 'path');
+    const optimizer = fields.boolean('optimizer') ?? false;
+    for (const name of ['weights_access_token', 'base_model', 'model_seq_id', 'user_metadata'])
+      fields.only(name);
+    fields.end();
+    if (optimizer && address.kind !== 'weights') {
+      throw invalid(
+        'path',
+        'holds weights to sample from, without the state of an optimizer; optimizer has to be false',
+      );
+    }
+    return this.training.numbered(modelId, seqId, bodyDigest('load_weights', body), async (run) => {
+      const { dir } = await this.context.store.open(address);
+      const weights = await this.context.model.engine.loadState({ model: run.id, dir, optimizer });
+      return answer({ type: 'load_weights', path: addressText(address), model_id: run.id, weights });
+    });
+  }
+
+  /** Under a path, or for one sampling session that is held in memory only. */
+  saveWeightsForSampler(body: unknown): object {
+    const fields = fieldsOf(body);
+    const modelId = fields.requiredText('model_id');
+    const { seqId } = seqIdOf(fields);
+    const path = fields.text('path');
+    const samplingSeq = fields.number('sampling_session_seq_id', { min: 0, integer: true });
+    const ttl = ttlOf(fields);
+    fields.end();
+    const name = path === undefined ? undefined : checkpointNamed(path, 'path');
+    if (name === undefined && samplingSeq === undefined) {
+      throw invalid(
+        'path',
+        'is missing; name the weights, or the sampling session they are for (sampling_session_seq_id)',
+      );
+    }
+    const digest = bodyDigest('save_weights_for_sampler', body);
+    return this.training.numbered(modelId, seqId, digest, (run) =>
+      name === undefined ? this.hold(run) : this.save(run, name, ttl),
+    );
+  }
+
+  private async hold(run: ModelRun): Promise<Answer> {
+    const { samplers, sessions } = this.context;
+    const id = randomUUID();
+    await samplers.keep(run.id, id);
+    const session = sessions.get(run.session);
+    const source = { kind: 'held' as const, name: id };
+    session.sampling.set(id, { id, session: session.id, source, numbers: new Numbers() });
+    return answer({ type: 'save_weights_for_sampler', sampling_session_id: id });
+  }
+
+  private async save(run: ModelRun, name: string, ttl: number | undefined): Promise<Answer> {
+    const { samplers, store, model } = this.context;
+    const address: CheckpointAddress = { run: run.id, kind: 'sampler_weights', name };
+    const text = addressText(address);
+    const dir = store.folderOf(address);
+    await samplers.release(text);
+    await store.delete(address);
+    await samplers.keep(run.id, text);
+    const { version, digest } = await model.engine.exportWeights({ name: text, dir });
+    await this.complete(run, address, ttl);
+    return answer({ type: 'save_weights_for_sampler', path: text, weights: { version, digest } });
+  }
+
+  private async complete(run: ModelRun, address: CheckpointAddress, ttl: number | undefined): Promise<void> {
+    const { store } = this.context;
+    try {
+      await store.keepRun(run.id, run.record);
+      await store.complete(address, ttl);
+    } catch (error) {
+      await rm(store.folderOf(address), { recursive: true, force: true }).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+function ttlOf(fields: Fields): number | undefined {
+  return fields.number('ttl_seconds', { min: 1, integer: true });
+}

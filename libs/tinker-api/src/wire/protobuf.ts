@@ -1,0 +1,221 @@
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { invalid } from '@ui-rl/openai-api';
+import type { TrainingRequest, WireChunk, WireDatum, WireTensor } from './training-request';
+
+/*
+ * The messages of Tinker's package `tinker_public`, of which the official client sends ForwardBackwardRequest and reads
+ * ForwardBackwardOutput and SampleResponse. Numbers of fields: src/tinker/proto/tinker_public_pb2.pyi of thinking-machines-lab/tinker.
+ */
+
+const FLOAT32 = 1;
+const INT64 = 2;
+const STOP_REASONS = { stop: 0, length: 1 } as const;
+
+/** Calls `read` with each field, which has to read it or to answer false. */
+function eachField(bytes: Uint8Array, read: (field: number, reader: BinaryReader) => unknown): void {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (read(field, reader) === false) reader.skip(type, field);
+  }
+}
+
+/** @throws ApiError where the bytes are no such message */
+export function readTrainingRequest(bytes: Uint8Array): TrainingRequest {
+  try {
+    return trainingRequest(bytes);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ApiError') throw error;
+    throw invalid('body', 'is no message tinker_public.ForwardBackwardRequest');
+  }
+}
+
+function trainingRequest(bytes: Uint8Array): TrainingRequest {
+  const data: WireDatum[] = [];
+  const lossConfig: Record<string, number> = {};
+  const request = { modelId: '', seqId: 0, lossFn: '', forwardOnly: false };
+  eachField(bytes, (field, reader) => {
+    if (field === 1) request.modelId = reader.string();
+    else if (field === 2) request.seqId = reader.int32();
+    else if (field === 3) data.push(datum(reader.bytes(), `data[${data.length}]`));
+    else if (field === 4) request.lossFn = reader.string();
+    else if (field === 5) {
+      const [name, value] = entry(reader.bytes(), (each) => each.double());
+      lossConfig[name] = value ?? 0;
+    } else if (field === 6) request.forwardOnly = reader.bool();
+    else return false;
+    return true;
+  });
+  const { seqId, ...others } = request;
+  // An absent number is 0 on this wire; the client counts from 1.
+  return { ...others, ...(seqId === 0 ? {} : { seqId }), data, lossConfig, scoresAll: true };
+}
+
+function datum(bytes: Uint8Array, path: string): WireDatum {
+  const chunks: WireChunk[] = [];
+  const inputs = new Map<string, WireTensor>();
+  eachField(bytes, (field, reader) => {
+    if (field === 1) chunks.push(chunk(reader.bytes(), `${path}.model_input[${chunks.length}]`));
+    else if (field === 2) {
+      const [name, value] = entry(reader.bytes(), (each) => each.bytes());
+      inputs.set(name, tensor(value ?? new Uint8Array(), `${path}.loss_fn_inputs.${name}`));
+    } else return false;
+    return true;
+  });
+  return { chunks, inputs };
+}
+
+function entry<T>(
+  bytes: Uint8Array,
+  read: (reader: BinaryReader) => T,
+): [name: string, value: T | undefined] {
+  let [name, value]: [string, T | undefined] = ['', undefined];
+  eachField(bytes, (field, reader) => {
+    if (field === 1) name = reader.string();
+    else if (field === 2) value = read(reader);
+    else return false;
+    return true;
+  });
+  return [name, value];
+}
+
+function chunk(bytes: Uint8Array, path: string): WireChunk {
+  let found: WireChunk | undefined;
+  eachField(bytes, (field, reader) => {
+    if (field === 1) found = { type: 'text', tokens: encodedText(reader.bytes()) };
+    else if (field === 2) found = image(reader.bytes());
+    else if (field === 3)
+      throw invalid(path, 'is a chunk of sound (dmel), which the models here do not hear');
+    else return false;
+    return true;
+  });
+  if (found === undefined) throw invalid(path, 'is no chunk of text or image');
+  return found;
+}
+
+function encodedText(bytes: Uint8Array): number[] {
+  let tokens: number[] = [];
+  eachField(bytes, (field, reader) => {
+    if (field !== 1) return false;
+    tokens = Array.from(new Int32Array(aligned(reader.bytes(), 4)));
+    return true;
+  });
+  return tokens;
+}
+
+function image(bytes: Uint8Array): WireChunk {
+  const found: { base64: string; expectedTokens?: number } = { base64: '' };
+  eachField(bytes, (field, reader) => {
+    if (field === 1) found.base64 = Buffer.from(reader.bytes()).toString('base64');
+    else if (field === 3) found.expectedTokens = reader.int32();
+    else return false;
+    return true;
+  });
+  return { type: 'image', ...found };
+}
+
+function tensor(bytes: Uint8Array, path: string): WireTensor {
+  let [dense, type]: [Uint8Array, number] = [new Uint8Array(), 0];
+  const shape: number[] = [];
+  eachField(bytes, (field, reader) => {
+    if (field === 1) dense = reader.bytes();
+    else if (field === 2) throw invalid(path, 'is sparse; expected one number for each position');
+    else if (field === 3) type = reader.int32();
+    else if (field === 4) shape.push(...packedNumbers(reader.bytes()));
+    else return false;
+    return true;
+  });
+  if (type === FLOAT32) return { data: Array.from(new Float32Array(aligned(dense, 4))), shape };
+  if (type === INT64) return { data: Array.from(new BigInt64Array(aligned(dense, 8)), Number), shape };
+  throw invalid(path, `has the type ${type}; expected float32 or int64`);
+}
+
+function packedNumbers(bytes: Uint8Array): number[] {
+  const reader = new BinaryReader(bytes);
+  const numbers: number[] = [];
+  while (reader.pos < reader.len) numbers.push(Number(reader.int64()));
+  return numbers;
+}
+
+/** A copy that typed arrays can lie over. */
+function aligned(bytes: Uint8Array, size: number): ArrayBuffer {
+  if (bytes.length % size !== 0) throw new Error(`${bytes.length} bytes are no array of ${size} bytes each`);
+  return Uint8Array.from(bytes).buffer;
+}
+
+/** What `forward_backward` answers: arrays by name, for each datum one of as many numbers as it has positions. */
+export interface TrainingOutput {
+  outputs: readonly Readonly<Record<string, Float32Array>>[];
+  metrics: Readonly<Record<string, number>>;
+}
+
+export const OUTPUT_TYPE = 'scalar';
+
+export function writeTrainingOutput({ outputs, metrics }: TrainingOutput): Uint8Array {
+  const writer = new BinaryWriter().uint32(tag(1)).string(OUTPUT_TYPE);
+  if (outputs.length > 0) writer.uint32(tag(2)).bytes(arrayRecord(outputs));
+  for (const [name, value] of Object.entries(metrics)) {
+    const pair = new BinaryWriter().uint32(tag(1)).string(name).uint32(tag(2, 1)).double(value);
+    writer.uint32(tag(3)).bytes(pair.finish());
+  }
+  return writer.finish();
+}
+
+function arrayRecord(outputs: TrainingOutput['outputs']): Uint8Array {
+  const writer = new BinaryWriter().uint32(tag(1)).string(OUTPUT_TYPE);
+  for (const name of Object.keys(outputs[0])) {
+    const field = new BinaryWriter().uint32(tag(1)).string(name);
+    field.uint32(tag(2)).bytes(batchedTensor(outputs.map((each) => each[name])));
+    writer.uint32(tag(2)).bytes(field.finish());
+  }
+  return writer.uint32(tag(3, 0)).int64(outputs.length).finish();
+}
+
+function batchedTensor(arrays: readonly Float32Array[]): Uint8Array {
+  const offsets = [0];
+  for (const { byteLength } of arrays) offsets.push(offsets[offsets.length - 1] + byteLength);
+  const data = Buffer.concat(arrays.map(bytesOf));
+  return new BinaryWriter()
+    .uint32(tag(1))
+    .bytes(data)
+    .uint32(tag(2))
+    .bytes(bytesOf(BigInt64Array.from(offsets, BigInt)))
+    .uint32(tag(3, 0))
+    .int32(FLOAT32)
+    .finish();
+}
+
+export interface SampleOutput {
+  sequences: readonly {
+    tokens: readonly number[];
+    logprobs: readonly number[];
+    stopReason: 'stop' | 'length';
+  }[];
+  /** One for each token of the prompt; NaN where nothing is said of it. */
+  promptLogprobs?: Float32Array;
+}
+
+export function writeSampleOutput({ sequences, promptLogprobs }: SampleOutput): Uint8Array {
+  const writer = new BinaryWriter();
+  for (const { tokens, logprobs, stopReason } of sequences) {
+    const sequence = new BinaryWriter()
+      .uint32(tag(1, 0))
+      .int32(STOP_REASONS[stopReason])
+      .uint32(tag(2))
+      .bytes(bytesOf(Int32Array.from(tokens)))
+      .uint32(tag(3))
+      .bytes(bytesOf(Float32Array.from(logprobs)));
+    writer.uint32(tag(1)).bytes(sequence.finish());
+  }
+  if (promptLogprobs !== undefined) writer.uint32(tag(2)).bytes(bytesOf(promptLogprobs));
+  return writer.finish();
+}
+
+/** Of a field with a length unless another wire type is named: 0 whole numbers, 1 doubles. */
+function tag(field: number, wireType = 2): number {
+  return field * 8 + wireType;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}

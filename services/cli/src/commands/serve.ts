@@ -1,0 +1,80 @@
+import { aborted, serveTinker, withCleanup, type EngineChoice } from '@ui-rl/api';
+import { readCliSettings } from '@ui-rl/settings';
+import { Command } from 'commander';
+import { join } from 'node:path';
+import { addEngineFlags, MODEL_HELP, printProgress } from '../engine-flags';
+import { positiveInteger, positiveNumber, wholeNumber } from '../flags';
+
+interface ServeFlags extends EngineChoice {
+  model: string;
+  dir?: string;
+  host: string;
+  port: number;
+  maxSequence: number;
+  rows: number;
+  threads?: number;
+  deterministic?: boolean;
+  maxModels: number;
+  maxSamplers: number;
+  maxRequests: number;
+  maxBodyMb: number;
+  sessionTimeout: number;
+}
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('offers a model of this machine to programs that speak a protocol of others')
+    .addCommand(tinkerCommand());
+}
+
+function tinkerCommand(): Command {
+  const command = new Command('tinker')
+    .description("Tinker's API: clients train adapters over the model, and sample from them")
+    .requiredOption('--model <model>', `${MODEL_HELP}; clients name it in the same way`)
+    .option('--dir <dir>', 'folder for checkpoints (default: <runs>/tinker)')
+    .option(
+      '--host <host>',
+      'address to listen on; beyond loopback TINKER_SERVER_KEYS is needed',
+      '127.0.0.1',
+    )
+    .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber, 8123)
+    .option(
+      '--max-sequence <n>',
+      'longest sequence, prompt and answer together, in tokens',
+      positiveInteger,
+      4096,
+    )
+    .option('--rows <n>', 'sequences that are sampled at the same time', positiveInteger, 16)
+    .option('--threads <n>', 'threads of the device (default: one per core)', positiveInteger)
+    .option('--deterministic', 'results do not depend on what is computed beside them')
+    .option('--max-models <n>', 'models that are trained at a time', positiveInteger, 4)
+    .option('--max-samplers <n>', 'weights that are held to sample from', positiveInteger, 16)
+    .option('--max-requests <n>', 'requests that are worked at, at a time', positiveInteger, 1024)
+    .option('--max-body-mb <n>', 'longest request, images included, in MiB', positiveInteger, 64)
+    .option(
+      '--session-timeout <s>',
+      'seconds without a heartbeat after which a session ends',
+      positiveNumber,
+      300,
+    );
+  return addEngineFlags(command).action(async (flags: ServeFlags) => {
+    process.exitCode = await withCleanup(async (signal, onEnd) => {
+      const { runsDir, tinkerServerKeys: keys } = readCliSettings();
+      const { maxBodyMb, sessionTimeout, dir = join(runsDir, 'tinker'), ...options } = flags;
+      const served = await serveTinker({
+        ...options,
+        dir,
+        keys,
+        maxBodyBytes: maxBodyMb * 2 ** 20,
+        sessionTimeoutMs: sessionTimeout * 1000,
+        signal,
+        onProgress: printProgress,
+      });
+      onEnd(() => served.stop());
+      console.log(`Tinker's API at ${served.url}, model ${flags.model}, checkpoints in ${dir}`);
+      console.log(keys.length === 0 ? 'no key is asked for' : 'one of TINKER_SERVER_KEYS is asked for');
+      const failed = served.ended.then((error) => Promise.reject(error));
+      return Promise.race([aborted(signal), failed]);
+    });
+  });
+}
