@@ -10,6 +10,17 @@ export interface PromptTurn {
   maxTurns: number;
   /** What was wrong with the last answer, told to the policy in this turn (not in the `compact` style). */
   correction?: string;
+  /** The screen as text, where it is told so; an empty one is told, too. */
+  screen?: ScreenAsText;
+}
+
+export interface ScreenAsText {
+  text: string;
+  /** No screenshot is shown with it. */
+  alone: boolean;
+  /** Of the screenshot, in whose pixels the text names places. */
+  width: number;
+  height: number;
 }
 
 /**
@@ -22,10 +33,21 @@ export function systemText(style: PromptStyle, describeActions: () => string): s
 }
 
 /** The text of a user turn. `compact` is the goal alone: a small model has no words for what was wrong with its last answer. */
-export function turnText(style: PromptStyle, { goal, turn, maxTurns, correction }: PromptTurn): string {
-  if (style === 'compact') return goal;
+export function turnText(
+  style: PromptStyle,
+  { goal, turn, maxTurns, correction, screen }: PromptTurn,
+): string {
+  if (style === 'compact') return screen === undefined ? goal : `${goal}\n${screen.text}`;
   const notice = correction === undefined ? '' : `${correction}\n`;
-  return `${notice}Task: ${goal}\nTurn ${turn}/${maxTurns}. Analyze the screenshot and take the next action to complete the task.`;
+  const what =
+    screen === undefined ? 'the screenshot' : screen.alone ? 'the screen' : 'the screenshot and its text';
+  return `${notice}Task: ${goal}\n${screenText(screen)}Turn ${turn}/${maxTurns}. Analyze ${what} and take the next action to complete the task.`;
+}
+
+function screenText(screen: ScreenAsText | undefined): string {
+  if (screen === undefined) return '';
+  const { text, width, height } = screen;
+  return `The screen as text, ${width} by ${height} pixels, with places as (x,y) in pixels:\n${text}\n`;
 }
 
 /**

@@ -3,6 +3,9 @@ import { IsInt, Max, Min, ValidateBy } from 'class-validator';
 /** The largest whole number that fits into 32 bits with a sign, in which counts are stored and tokens computed with. */
 const MAX_INT32 = 2 ** 31 - 1;
 
+/** Longest text of a screen, in characters. */
+export const MAX_SCREEN_TEXT = 200_000;
+
 /** A whole number from 0 on that fits into 32 bits. */
 export function Count(): PropertyDecorator {
   return (target, property) => {

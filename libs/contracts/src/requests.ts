@@ -25,7 +25,7 @@ import { IsId, IsRequestId, IsRunId, IsSha256, IsToken } from './ids';
 import { PURPOSES, type Purpose } from './names';
 import { Task } from './task';
 import { PolicySpan } from './trajectory';
-import { Count, FiniteNumbers, TokenIds } from './limits';
+import { Count, FiniteNumbers, MAX_SCREEN_TEXT, TokenIds } from './limits';
 
 /** Of one prompt: a history of hundreds of turns. */
 const MAX_MESSAGES = 1_024;
@@ -59,6 +59,17 @@ export class Screenshot {
   @Count()
   @IsPositive()
   height: number;
+
+  /** The screen as text, where the environment tells it: policies read it with the picture. Places in it are pixels of the screenshot. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_SCREEN_TEXT)
+  text?: string;
+
+  /** Policies read the text alone; the picture is for people, and for those who judge. */
+  @IsOptional()
+  @IsBoolean()
+  textOnly?: boolean;
 }
 
 export class EnvOpenRequest {

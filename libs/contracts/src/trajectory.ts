@@ -8,12 +8,13 @@ import {
   IsObject,
   IsOptional,
   IsString,
+  MaxLength,
   Min,
   ValidateNested,
 } from 'class-validator';
 import { IsId, IsSha256 } from './ids';
 import { RolloutRequest } from './rollout';
-import { BooleansByName, Count, FiniteNumbers, NumbersByName, TokenIds } from './limits';
+import { BooleansByName, Count, FiniteNumbers, MAX_SCREEN_TEXT, NumbersByName, TokenIds } from './limits';
 
 export const TRAJECTORY_STATUSES = ['completed', 'truncated', 'invalid'] as const;
 export type TrajectoryStatus = (typeof TRAJECTORY_STATUSES)[number];
@@ -109,9 +110,15 @@ export class Turn {
   @IsString()
   outcome?: string;
 
-  /** sha256 of the screenshot the policy saw in this turn. */
+  /** sha256 of the screenshot the policy saw in this turn; where it read the screen as text alone, of what it would have seen. */
   @IsSha256()
   screenshot: string;
+
+  /** The screen as text, as the policy read it in this turn; absent where it saw the screenshot alone. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_SCREEN_TEXT)
+  screenText?: string;
 
   @IsNumber()
   policyMs: number;

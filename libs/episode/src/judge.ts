@@ -16,6 +16,8 @@ export interface PlayedEpisode {
   turns: readonly Turn[];
   /** sha256 of the screenshot after the last action. */
   finalScreenshot: string;
+  /** The last screen as text, where the environment told it. */
+  finalText?: string | undefined;
   stateBefore: State;
   stateAfter: State;
   /** After each turn; undefined for one after which the environment did not say. */
@@ -68,7 +70,7 @@ function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpi
       const after = played.states?.[index];
       return {
         index,
-        observation: screenshots.observation(turn.screenshot),
+        observation: screenshots.observation(turn.screenshot, turn.screenText),
         text,
         actions,
         parseError,
@@ -77,7 +79,7 @@ function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpi
         ...(after ? { stateAfter: after } : {}),
       };
     }),
-    finalObservation: screenshots.observation(played.finalScreenshot),
+    finalObservation: screenshots.observation(played.finalScreenshot, played.finalText),
     stateBefore: played.stateBefore,
     stateAfter: played.stateAfter,
   };

@@ -149,7 +149,11 @@ class Attempt {
   ): Promise<Played> {
     const { request, screenshots, clock } = this;
     const finalScreenshot = screenshot.sha256;
-    const played = { request, status, turns, finalScreenshot, stateBefore, stateAfter, states, screenshots };
+    const finalText = screenshot.text;
+    const played = {
+      ...{ request, status, turns, finalScreenshot, finalText },
+      ...{ stateBefore, stateAfter, states, screenshots },
+    };
     return {
       status,
       ...(await judge(played, this.context.plan, clock)),

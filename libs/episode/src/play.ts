@@ -1,3 +1,4 @@
+import type { ScreenSizes } from '@ui-rl/actions';
 import type { RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
 import { answerGrammar, describeActions, executeActions, readAnswer } from './answer';
 import type { Clock } from './clock';
@@ -5,7 +6,7 @@ import type { EpisodeEnvironment, State } from './environment';
 import type { EpisodePlan } from './plan';
 import type { Policy } from './policy';
 import { goalOf } from './goal';
-import { buildPrompt, type PastTurn } from './prompt';
+import { buildPrompt, type PastTurn, shownImage } from './prompt';
 import { beginTurn, policyRequest, roundMs } from './turn';
 
 /** Where an episode stands; the caller sees what was played even when it fails. */
@@ -68,8 +69,7 @@ async function playTurn(
   const { request, plan, policy } = context;
   const { screenshot } = progress;
   const clock = context.clock.part(`turn ${index}`, plan.turnTimeoutMs);
-  const modelImage = await policy.modelImage({ width: screenshot.width, height: screenshot.height }, clock);
-  const sizes = { screenshot: { width: screenshot.width, height: screenshot.height }, modelImage };
+  const sizes = await sizesOf(screenshot, policy, clock);
   const described = plan.promptStyle === 'compact' ? '' : await describeActions(plan.dialect, sizes, clock);
   const prompt = buildPrompt({
     ...history,
@@ -95,7 +95,7 @@ async function playTurn(
     performance.now() - requestedAt,
     saysTokens,
   );
-  history.past.push({ screenshot: screenshot.sha256, text: prompt.text, answer: reply.text });
+  history.past.push({ screenshot: shownImage(screenshot), text: prompt.text, answer: reply.text });
   const answer = await readAnswer(plan.dialect, reply.text, sizes, clock);
   history.correction = answer.ok ? undefined : answer.correction;
   if (!answer.ok) {
@@ -124,6 +124,13 @@ async function playTurn(
   progress.turns.push(turn);
   context.onTurn?.(turn);
   return done.ended;
+}
+
+/** Of a screen that is told as text alone no image is made for the model: what it names are pixels of the screenshot. */
+async function sizesOf(screenshot: Screenshot, policy: Policy, clock: Clock): Promise<ScreenSizes> {
+  const size = { width: screenshot.width, height: screenshot.height };
+  const isShown = shownImage(screenshot) !== null;
+  return { screenshot: size, modelImage: isShown ? await policy.modelImage(size, clock) : size };
 }
 
 /** Where nothing was done, the state is what it was. */

@@ -69,4 +69,46 @@ describe('buildPrompt', () => {
     expect(messages[1].content[0]).toEqual({ type: 'image', image: 0 });
     expect(messages[1].content[1].text).toMatch(/No such action\.[^]*Enable Wi-Fi[^]*4\/8/);
   });
+
+  describe('of a screen that is told as text', () => {
+    const both: Screenshot = { ...screen('d'), text: 'page "Settings"\n button "Wi-Fi" (3,4)' };
+    const alone: Screenshot = { ...both, textOnly: true };
+
+    it('has the text beside the picture, or alone and then no picture', () => {
+      const shown = buildPrompt({ ...input, screenshot: both, historyTurns: 1 });
+      expect(shown.messages[0].content).toEqual([
+        { type: 'text', text: `Enable Wi-Fi\n${both.text}` },
+        { type: 'image', image: 0 },
+      ]);
+      const told = buildPrompt({ ...input, screenshot: alone, historyTurns: 1 });
+      expect(told.messages[0].content).toEqual([{ type: 'text', text: `Enable Wi-Fi\n${both.text}` }]);
+      expect(told.images).toEqual([]);
+    });
+
+    it('keeps the texts of earlier turns as they were read, so that a prompt continues the one before', () => {
+      const textPast = [past('a'), past('b')].map((turn) => ({ ...turn, screenshot: null }));
+      const { messages, images } = buildPrompt({
+        ...input,
+        past: textPast,
+        screenshot: alone,
+        historyTurns: 2,
+      });
+      expect(images).toEqual([]);
+      expect(messages.map(({ content }) => content)).toEqual([
+        [{ type: 'text', text: 'text of b' }],
+        [{ type: 'text', text: 'answer to b' }],
+        [{ type: 'text', text: expect.stringContaining(both.text!) }],
+      ]);
+    });
+
+    it('says in the full style what the text is, and whose pixels its places are', () => {
+      const { messages } = buildPrompt({ ...input, style: 'full', screenshot: alone, historyTurns: 1 });
+      expect(messages[1].content).toHaveLength(1);
+      expect(messages[1].content[0].text).toMatch(
+        /Enable Wi-Fi\nThe screen as text, 1 by 1 pixels, .*:\npage "Settings"\n button "Wi-Fi" \(3,4\)\nTurn 4\/8\. Analyze the screen and/,
+      );
+      const { messages: shown } = buildPrompt({ ...input, style: 'full', screenshot: both, historyTurns: 1 });
+      expect(shown[1].content[1].text).toContain('Analyze the screenshot and its text and');
+    });
+  });
 });

@@ -1,10 +1,10 @@
-import { type PromptStyle, systemText, turnContent, turnText } from '@ui-rl/actions';
+import { type PromptStyle, type ScreenAsText, systemText, turnContent, turnText } from '@ui-rl/actions';
 import type { ChatMessage, Screenshot } from '@ui-rl/contracts';
 
 /** What the policy saw and said in a turn that is over. */
 export interface PastTurn {
-  /** sha256. */
-  screenshot: string;
+  /** sha256; null where the policy read the screen as text alone. */
+  screenshot: string | null;
   /** What the user's message said besides the screenshot. */
   text: string;
   answer: string;
@@ -39,11 +39,13 @@ export function buildPrompt(input: PromptInput): Prompt {
     turn: input.past.length + 1,
     maxTurns: input.maxTurns,
     correction: input.correction,
+    screen: screenOf(input.screenshot),
   });
   const kept = input.past.slice(Math.max(0, input.past.length - (input.historyTurns - 1)));
   const images: (Uint8Array | string)[] = [];
   const indexes = new Map<string, number>();
-  const user = (sha256: string, words: string, png?: Uint8Array): ChatMessage => {
+  const user = (sha256: string | null, words: string, png?: Uint8Array): ChatMessage => {
+    if (sha256 === null) return textMessage('user', words);
     const image = indexes.get(sha256) ?? images.push(png ?? sha256) - 1;
     indexes.set(sha256, image);
     return {
@@ -59,11 +61,20 @@ export function buildPrompt(input: PromptInput): Prompt {
   const messages: ChatMessage[] = [
     ...(system === null ? [] : [textMessage('system', system)]),
     ...kept.flatMap((turn) => [user(turn.screenshot, turn.text), textMessage('assistant', turn.answer)]),
-    user(input.screenshot.sha256, text, input.screenshot.png),
+    user(shownImage(input.screenshot), text, input.screenshot.png),
   ];
   return { messages, images, text };
 }
 
-function textMessage(role: 'system' | 'assistant', text: string): ChatMessage {
+/** Of a screenshot what a policy sees as a picture: its sha256, or null. */
+export function shownImage({ sha256, textOnly }: Screenshot): string | null {
+  return textOnly === true ? null : sha256;
+}
+
+function screenOf({ text, textOnly = false, width, height }: Screenshot): ScreenAsText | undefined {
+  return text === undefined && !textOnly ? undefined : { text: text ?? '', alone: textOnly, width, height };
+}
+
+function textMessage(role: 'system' | 'user' | 'assistant', text: string): ChatMessage {
   return { role, content: [{ type: 'text', text }] };
 }

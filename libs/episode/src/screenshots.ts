@@ -38,11 +38,11 @@ export class Screenshots {
     await Promise.all(this.uploads.values());
   }
 
-  /** One that was added, as rewards see it. */
-  observation(sha256: string): Observation {
+  /** One that was added, as rewards see it. @param text the same as text, which may differ where the picture does not */
+  observation(sha256: string, text?: string): Observation {
     const size = this.sizes.get(sha256);
     if (size === undefined) throw new Error(`the episode has no screenshot ${sha256}`);
-    return { sha256, ...size, png: () => this.read(sha256) };
+    return { sha256, ...size, ...(text === undefined ? {} : { text }), png: () => this.read(sha256) };
   }
 
   private async read(sha256: string): Promise<Uint8Array> {

@@ -2,7 +2,7 @@ import type { PolicyActReply, PolicyActRequest, RolloutRequest, Screenshot, Turn
 import { mix32 } from '@ui-rl/random';
 import { EpisodeFailure } from './failure';
 import type { EpisodePlan } from './plan';
-import type { Prompt } from './prompt';
+import { shownImage, type Prompt } from './prompt';
 
 /** @param playId part of the id; differs when the rollout is played again */
 export function policyRequest(
@@ -56,14 +56,16 @@ export function beginTurn(
       `the policy answered turn ${index} with ${tokenIds.length} tokens and ${logprobs.length} log-probabilities`,
     );
   }
-  const seen = reply.promptImages.at(-1);
-  if (seen !== screenshot.sha256) {
+  const seen = reply.promptImages.at(-1) ?? null;
+  const asked = shownImage(screenshot);
+  if (seen !== asked) {
     throw new EpisodeFailure(
       'bad_reply',
-      `the policy answered for screenshot ${seen}, but was asked about ${screenshot.sha256}`,
+      `the policy answered for screenshot ${seen ?? 'none'}, but was asked about ${asked ?? 'none, a screen told as text'}`,
     );
   }
-  return turnOf(index, reply, screenshot.sha256, temperature, policyMs);
+  const turn = turnOf(index, reply, screenshot.sha256, temperature, policyMs);
+  return screenshot.text === undefined ? turn : { ...turn, screenText: screenshot.text };
 }
 
 /** @param screenshot sha256 of what the policy decided about */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { readAction, type Point } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
-import type { Deadline, Environment, EnvironmentSession, Survey, StepOutcome } from './kinds';
+import type { Deadline, Environment, EnvironmentSession, OpenOptions, Survey, StepOutcome } from './kinds';
 
 export interface OpenSession {
   task: Task;
@@ -114,7 +114,7 @@ export class Sessions {
       const reply = await this.guarded(
         request.deadlineMs,
         'open',
-        (deadline) => this.environment.open({ task: request.task, seed: request.seed }, deadline),
+        (deadline) => this.environment.open(openOptionsOf(request), deadline),
         (session) => void session.discard(),
       );
       return reply.ok ? this.opened(reply.value, request) : reply;
@@ -335,6 +335,10 @@ export class Sessions {
       return failure('internal', detail.message);
     }
   }
+}
+
+function openOptionsOf({ task, seed, owner }: OpenSession): OpenOptions {
+  return { task, seed, ...(owner === undefined ? {} : { episode: owner }) };
 }
 
 /** To a tenth of a millisecond. */

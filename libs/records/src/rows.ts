@@ -80,6 +80,7 @@ export function turnRows(source: Trajectory): TurnEntity[] {
     adapterDigest: turn.adapterDigest,
     policySpans: storable(turn.policySpans ?? null),
     screenshot: turn.screenshot,
+    screenText: storable(turn.screenText ?? null),
     policyMs: turn.policyMs,
     envMs: turn.envMs,
     text: storable(turn.text),

@@ -164,6 +164,8 @@ export interface TurnView {
   outcome: string | null;
   /** sha256 of the screenshot the policy saw. */
   screenshot: string;
+  /** The screen as text, as the policy read it; null where it saw the screenshot alone. */
+  screenText: string | null;
   promptTokens: number;
   imageTokens: number;
   tokenIds: number[];

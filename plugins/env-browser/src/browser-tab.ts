@@ -206,11 +206,17 @@ export class BrowserTab {
   private async requestScreenshot(): Promise<{ data: string }> {
     const options = { format: 'png', optimizeForSpeed: true } as const;
     const { viewport, scale } = this.spec;
+    // In pixels of CSS, whatever a device has of its own.
     if (scale === 1) return this.cdp.send('Page.captureScreenshot', options);
     // A clip is where it is in the document, which may be scrolled.
     const { cssVisualViewport: shown } = await this.cdp.send('Page.getLayoutMetrics');
     const clip = { ...viewport, x: shown.pageX, y: shown.pageY, scale };
     return this.cdp.send('Page.captureScreenshot', { ...options, clip });
+  }
+
+  /** Asks the page for something, and again where a navigation lost the answer. */
+  afterNavigation<T>(call: () => Promise<T>): Promise<T> {
+    return this.retryAfterNavigation(call);
   }
 
   /** Repeats the call where a navigation lost its answer. */
@@ -375,10 +381,13 @@ function storedOf({ storageState }: PageSpec, { storageStates }: PageRules): Bro
 }
 
 /** What makes all machines show a page alike. */
-function lookOf({ viewport, input }: PageSpec): BrowserContextOptions {
+function lookOf({ viewport, input, device }: PageSpec): BrowserContextOptions {
   return {
     viewport,
-    deviceScaleFactor: 1,
+    deviceScaleFactor: device?.deviceScaleFactor ?? 1,
+    // Not as a phone lays pages out (`isMobile`): one that is shown smaller than it is laid out has coordinates that are not its pixels.
+    ...(device === null ? {} : { userAgent: device.userAgent }),
+    ...(device?.screen === undefined ? {} : { screen: device.screen }),
     hasTouch: input === 'touch',
     locale: 'en-US',
     timezoneId: 'UTC',

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import {
+  PluginError,
   retry,
   RETRIES,
   type Deadline,
@@ -13,12 +14,16 @@ import { Admission } from './admission';
 import { BrowserError } from './errors';
 import { refuseBadSelectors } from './checks';
 import { clean } from './clean-tab';
+import { deviceProblem, type Devices } from './device';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
 import { Launcher } from './launch';
+import { observe } from './observe';
 import type { BrowserOptions } from './options';
 import { pageOrigin, readPageSpec, type PageRules, type PageSpec } from './page-spec';
 import { asReply, BrowserSession, readState } from './session';
+import { Recorder, type Called } from './recorder';
+import { RECORDINGS } from './recording';
 import { RequestTally } from './request-tally';
 import { settle } from './settle';
 import { STORAGE_STATES } from './storage-state';
@@ -43,23 +48,31 @@ export class BrowserEnvironment implements Environment {
   private readonly admission = new Admission(COSTS.fresh * availableParallelism());
   private playing = 0;
   private readonly rules: PageRules;
+  private readonly recorder: Recorder;
 
   private constructor(
     private readonly pool: BrowserPool,
     private readonly launcher: Launcher,
     private readonly options: BrowserOptions,
     private readonly context: EnvironmentContext,
+    devices: Devices,
   ) {
     const privateOrigins = new Set(options.private_origins.map((origin) => new URL(origin).origin));
     const { pages, absentPages = {}, scripts = {}, variables = {} } = context;
     const storageStates = variables[STORAGE_STATES];
-    this.rules = { pages, absentPages, scripts, privateOrigins, storageStates };
+    this.recorder = new Recorder(options, variables[RECORDINGS], context.log);
+    this.rules = {
+      ...{ pages, absentPages, scripts, privateOrigins, storageStates },
+      ...{ devices, device: options.device },
+    };
   }
 
   /** Starts the first browser. Throws `BrowserError` where there is none. */
   static async create(options: BrowserOptions, context: EnvironmentContext): Promise<BrowserEnvironment> {
     // Loaded here: processes that only list plugins need no Playwright.
-    const { chromium } = await import('playwright');
+    const { chromium, devices } = await import('playwright');
+    refuseBadDevice(options.device, devices);
+    Recorder.refuseWithoutFolder(options, context.variables?.[RECORDINGS]);
     const { sandbox, pages_per_browser: contextsPerBrowser } = options;
     const executablePath = findBrowser(context.programs.chromium, chromium.executablePath());
     const memoryBytes = options.memory_mb * 2 ** 20;
@@ -74,16 +87,17 @@ export class BrowserEnvironment implements Environment {
     const launcher = new Launcher(chromium, launch, context.log);
     const pool = new BrowserPool(launcher, { contextsPerBrowser, memoryBytes }, context.log);
     await pool.start();
-    return new BrowserEnvironment(pool, launcher, options, context);
+    return new BrowserEnvironment(pool, launcher, options, context, devices);
   }
 
-  async open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
+  async open({ task, seed, episode }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
     return asReply(async () => {
       const spec = readPageSpec(task, this.rules);
       this.refuseUnconfined(spec);
       this.playing++;
       try {
-        return await retry(RETRIES.browserPage, () => this.start(spec, seed, deadline), {
+        const called = { name: episode ?? task.id ?? 'episode', title: task.description };
+        return await retry(RETRIES.browserPage, () => this.start(spec, seed, called, deadline), {
           signal: deadline.signal,
           isTransient: (error) => error instanceof BrowserError && error.code === 'crashed',
         });
@@ -109,13 +123,18 @@ export class BrowserEnvironment implements Environment {
     );
   }
 
-  private async start(spec: PageSpec, seed: number, deadline: Deadline): Promise<EnvironmentSession> {
+  private async start(
+    spec: PageSpec,
+    seed: number,
+    called: Called,
+    deadline: Deadline,
+  ): Promise<EnvironmentSession> {
     const kept = await this.takeIdle(spec);
     try {
-      if (kept !== null && isShown(kept, spec)) return await this.begin(kept, spec, seed, deadline);
+      if (kept !== null && isShown(kept, spec)) return await this.begin(kept, spec, seed, called, deadline);
       return await this.admission.run(kept === null ? COSTS.fresh : COSTS.kept, deadline.signal, async () => {
         const tab = (await this.emptied(kept)) ?? (await this.fresh(spec));
-        return this.begin(tab, spec, seed, deadline);
+        return this.begin(tab, spec, seed, called, deadline);
       });
     } catch (error) {
       await kept?.destroy();
@@ -128,6 +147,7 @@ export class BrowserEnvironment implements Environment {
     tab: BrowserTab,
     spec: PageSpec,
     seed: number,
+    called: Called,
     deadline: Deadline,
   ): Promise<EnvironmentSession> {
     const needsLoad = !isShown(tab, spec);
@@ -139,10 +159,12 @@ export class BrowserEnvironment implements Environment {
         await settle(tab, true);
         await refuseBadSelectors(tab);
         // Asked for while the screenshot is made, the state costs no time of its own.
-        return Promise.all([tab.capture(), readState(tab)]);
+        return Promise.all([observe(tab, this.options), readState(tab)]);
       });
       tab.requests = new RequestTally(spec.checks);
-      return new BrowserSession(screenshot, state, tab, (used, healthy) => this.takeBack(used, healthy));
+      const recording = await tab.during(deadline, () => this.recorder.begin(tab, screenshot, called));
+      const giveBack = (used: BrowserTab, healthy: boolean) => this.takeBack(used, healthy);
+      return new BrowserSession(screenshot, state, tab, this.options, recording, giveBack);
     } catch (error) {
       await tab.destroy();
       throw error;
@@ -201,13 +223,18 @@ export class BrowserEnvironment implements Environment {
   }
 }
 
+function refuseBadDevice(device: string | undefined, devices: Devices): void {
+  const problem = device === undefined ? undefined : deviceProblem(device, devices);
+  if (problem !== undefined) throw new PluginError('option', `environment.device ${problem}`);
+}
+
 /** Whether a tab shows the page already, so that a reset is all it needs. */
 function isShown(tab: BrowserTab, { url }: PageSpec): boolean {
   return tab.resettable && tab.spec.url === url;
 }
 
 /** What a context and its tab are made for; any page of the same origins can be shown in them. */
-function keyOf({ viewport, scale, origins, script, input, storageState }: PageSpec): string {
+function keyOf({ viewport, scale, device, origins, script, input, storageState }: PageSpec): string {
   const look = [viewport.width, viewport.height, scale, input];
-  return JSON.stringify([...look, [...origins].toSorted(), script, storageState]);
+  return JSON.stringify([...look, [...origins].toSorted(), script, storageState, device]);
 }

@@ -1,6 +1,7 @@
 import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
 import { BrowserOptions } from './options';
 import { BrowserEnvironment } from './environment';
+import { RECORDINGS } from './recording';
 import { STORAGE_STATES } from './storage-state';
 
 /** Pages in headless Chromium. See `README.md` beside `src` for the options of a task and what a page may offer. */
@@ -12,6 +13,7 @@ const browser: EnvironmentComponent<BrowserOptions> = {
   environment: {
     [STORAGE_STATES]:
       'folder with what logins have stored, <name>.json as Playwright writes it, for tasks that name one',
+    [RECORDINGS]: 'folder that recordings of episodes are written to, where a run records any',
   },
   create: (options, context) => BrowserEnvironment.create(options, context),
 };

@@ -1,5 +1,7 @@
 import { Doc } from '@ui-rl/plugin-kit';
-import { IsArray, IsIn, IsInt, IsString, Matches, Max, Min } from 'class-validator';
+import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
+
+export const OBSERVATIONS = ['screenshot', 'text', 'both'] as const;
 
 /** Options of the environment; what a task says of its page is a `PageSpec`. */
 export class BrowserOptions {
@@ -8,6 +10,43 @@ export class BrowserOptions {
   @Min(1)
   @Max(64)
   pages_per_browser = 8;
+
+  @Doc(
+    'what policies read of a page: screenshot; text, its accessibility tree with places in pixels of the screenshot; both',
+  )
+  @IsIn(OBSERVATIONS)
+  observation: (typeof OBSERVATIONS)[number] = 'screenshot';
+
+  @Doc('longest text of a page, in characters; beyond, its last line says how much was left out')
+  @IsInt()
+  @Min(200)
+  @Max(100_000)
+  text_length = 8_000;
+
+  @Doc(
+    "device that pages are shown on where a task names none, as Playwright calls it, such as Pixel 7: viewport, scale, touch, user agent; a task's own viewport, scale and input win",
+  )
+  @IsOptional()
+  @IsString()
+  device?: string;
+
+  @Doc(
+    'one episode of so many is recorded, every screen with what was done, as a page in the folder that the machine names (BROWSER_RECORDINGS); 0: none',
+  )
+  @IsInt()
+  @Min(0)
+  record_every = 0;
+
+  @Doc('largest recording of an episode, in MiB; what would come later is left out')
+  @IsInt()
+  @Min(1)
+  @Max(1_024)
+  record_mb = 32;
+
+  @Doc('all recordings in the folder, in MiB; beyond, the oldest are removed')
+  @IsInt()
+  @Min(1)
+  record_total_mb = 2_048;
 
   @Doc(
     "on: Chromium's sandbox, and pages of the web only where there is one; off: none, whatever pages are shown",

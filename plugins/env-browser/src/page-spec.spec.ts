@@ -24,6 +24,7 @@ describe('the options of a task', () => {
       networkOrigins: [],
       script: null,
       scale: 1,
+      device: null,
       reset: {},
       input: 'mouse',
       storageState: null,
@@ -50,6 +51,7 @@ describe('the options of a task', () => {
       networkOrigins: ['https://example.com', 'http://127.0.0.1:8080'],
       script: 'helper',
       scale: 1.5,
+      device: null,
       reset: { start: 'home' },
       input: 'touch',
       storageState: 'shop',
@@ -122,7 +124,11 @@ describe('the options of the environment', () => {
   const read = (given: Record<string, unknown>) => completeOptions(BrowserOptions, given, 'here');
 
   it('have defaults and are read', () => {
-    const defaults = { pages_per_browser: 8, sandbox: 'on', memory_mb: 4096, private_origins: [] };
+    const defaults = {
+      ...{ pages_per_browser: 8, sandbox: 'on', memory_mb: 4096, private_origins: [] },
+      ...{ observation: 'screenshot', text_length: 8_000 },
+      ...{ record_every: 0, record_mb: 32, record_total_mb: 2_048 },
+    };
     expect(read({})).toEqual({ options: defaults, problems: [] });
     const given = {
       pages_per_browser: 3,
@@ -130,7 +136,7 @@ describe('the options of the environment', () => {
       memory_mb: 512,
       private_origins: ['http://localhost:3000', 'https://intranet'],
     };
-    expect(read(given)).toEqual({ options: given, problems: [] });
+    expect(read(given)).toEqual({ options: { ...defaults, ...given }, problems: [] });
   });
 
   it.each([

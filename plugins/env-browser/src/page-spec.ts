@@ -1,5 +1,6 @@
 import { isRecord, show, type Check, type Task } from '@ui-rl/plugin-kit';
 import { hostOf, isPrivateHost } from './addresses';
+import { deviceProblem, type Device, type Devices } from './device';
 import { BrowserError } from './errors';
 import { isStorageStateName } from './storage-state';
 
@@ -26,6 +27,8 @@ export interface PageSpec {
   script: string | null;
   /** Pixels of the screenshot per CSS pixel. */
   scale: number;
+  /** What the page is shown on; null for a window on a desktop. */
+  device: Device | null;
   /** Whether points are touched by a finger or clicked with a mouse. */
   input: 'mouse' | 'touch';
   /** Name of what a login has stored, which the profile of the page begins with, or null. */
@@ -46,6 +49,10 @@ export interface PageRules {
   privateOrigins: ReadonlySet<string>;
   /** Folder of storage states; undefined where the machine has none. */
   storageStates?: string | undefined;
+  /** Devices by name. */
+  devices?: Devices;
+  /** Where a task names none. */
+  device?: string | undefined;
 }
 
 const DEFAULT_VIEWPORT: Viewport = { width: 1280, height: 800 };
@@ -53,7 +60,7 @@ const MAX_SIDE = 4096;
 const MAX_SCALE = 4;
 const KNOWN = [
   ...['page', 'path', 'url', 'viewport', 'scale', 'allowed_origins', 'script', 'reset', 'input'],
-  'storage_state',
+  ...['storage_state', 'device'],
 ];
 
 type Options = Record<string, unknown>;
@@ -61,7 +68,8 @@ type Refuse = (problem: string) => never;
 
 /**
  * Reads `task.environment.options`: `page` (name of a plugin page) with `path` in its folder, or `url`, `viewport {width, height}`,
- * `allowed_origins`, `reset`, `input` (`mouse` or `touch`). Throws `BrowserError` that names what is wrong.
+ * `allowed_origins`, `reset`, `input` (`mouse` or `touch`), `device`, whose viewport, scale and input are those of the page where the task does not
+ * say others. Throws `BrowserError` that names what is wrong.
  */
 export function readPageSpec(task: Task, rules: PageRules): PageSpec {
   const { pages, privateOrigins } = rules;
@@ -78,15 +86,17 @@ export function readPageSpec(task: Task, rules: PageRules): PageSpec {
   const local = new Set(Object.keys(pages).map(pageOrigin));
   const networkOrigins = origins.filter((origin) => !local.has(origin));
   refusePrivate(networkOrigins, privateOrigins, refuse);
+  const device = readDevice(options.device, rules, refuse);
   return {
     ...start,
-    viewport: readViewport(options.viewport, refuse),
+    viewport: readViewport(options.viewport, device?.viewport ?? DEFAULT_VIEWPORT, refuse),
     origins: new Set(origins),
     networkOrigins,
     script: readScript(options.script, rules.scripts, refuse),
-    scale: readScale(options.scale, refuse),
+    scale: readScale(options.scale, device?.deviceScaleFactor ?? 1, refuse),
+    device,
     reset: { ...readReset(options.reset, refuse), ...task.start },
-    input: readInput(options.input, refuse),
+    input: readInput(options.input, device?.hasTouch === true ? 'touch' : 'mouse', refuse),
     storageState: readStorageStateName(options.storage_state, refuse),
     checks: task.checks ?? [],
   };
@@ -134,8 +144,19 @@ function readUrl(url: unknown, refuse: Refuse): string {
   return parsed.href;
 }
 
-function readViewport(viewport: unknown, refuse: Refuse): Viewport {
-  if (viewport === undefined) return DEFAULT_VIEWPORT;
+function readDevice(
+  name: unknown,
+  { devices = {}, device: usual }: PageRules,
+  refuse: Refuse,
+): Device | null {
+  const named = name ?? usual;
+  if (named === undefined) return null;
+  const problem = deviceProblem(named, devices);
+  return problem === undefined ? devices[named as string] : refuse(`"device" ${problem}`);
+}
+
+function readViewport(viewport: unknown, usual: Viewport, refuse: Refuse): Viewport {
+  if (viewport === undefined) return usual;
   if (!isRecord(viewport))
     return refuse(`"viewport" must have "width" and "height", found ${show(viewport)}`);
   refuseUnknown(viewport, ['width', 'height'], refuse);
@@ -184,14 +205,14 @@ function readScript(
   return refuse(`"script" is ${show(script)}, known scripts: ${known}`);
 }
 
-function readScale(scale: unknown, refuse: Refuse): number {
-  if (scale === undefined) return 1;
+function readScale(scale: unknown, usual: number, refuse: Refuse): number {
+  if (scale === undefined) return usual;
   if (typeof scale === 'number' && scale >= 1 / MAX_SCALE && scale <= MAX_SCALE) return scale;
   return refuse(`"scale" must be a number from ${1 / MAX_SCALE} to ${MAX_SCALE}, found ${show(scale)}`);
 }
 
-function readInput(input: unknown, refuse: Refuse): 'mouse' | 'touch' {
-  if (input === undefined) return 'mouse';
+function readInput(input: unknown, usual: 'mouse' | 'touch', refuse: Refuse): 'mouse' | 'touch' {
+  if (input === undefined) return usual;
   return input === 'mouse' || input === 'touch'
     ? input
     : refuse(`"input" must be "mouse" or "touch", found ${show(input)}`);

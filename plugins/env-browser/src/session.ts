@@ -12,7 +12,9 @@ import {
 import { checkResults } from './checks';
 import { BrowserError } from './errors';
 import { pageState, pageText } from './page-text';
+import { observe, type Observing } from './observe';
 import { isContinuous, perform } from './perform';
+import type { Recording } from './recording';
 import { inCssPixels } from './scale';
 import { settle } from './settle';
 import { Surveyor } from './survey';
@@ -38,6 +40,8 @@ export class BrowserSession implements EnvironmentSession {
     readonly screenshot: Screenshot,
     readonly state: State,
     private readonly tab: BrowserTab,
+    private readonly observing: Observing,
+    private readonly recording: Recording | null,
     /** Takes the page back: for another episode, or to be closed. */
     private readonly giveBack: (tab: BrowserTab, healthy: boolean) => Promise<void>,
   ) {
@@ -81,16 +85,20 @@ export class BrowserSession implements EnvironmentSession {
     if (this.over) return;
     this.over = true;
     this.surveyor.stop();
+    await this.recording?.end(healthy ? 'the end' : 'the episode was given up, or has failed');
     await this.giveBack(this.tab, healthy);
   }
 
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
-    const { tab } = this;
+    const { tab, recording } = this;
+    recording?.acts(action);
     await perform(tab, inCssPixels(action, tab.spec.scale), deadline);
     await settle(tab, isContinuous(action));
-    const screenshot = await tab.capture();
+    const screenshot = await observe(tab, this.observing);
     const ended = tab.contract.done && (await tab.evaluate<unknown>('window.uirl?.done?.()')) === true;
-    return { screenshot, outcome: tab.takeOutcome(), done: ended || action.action === 'finish' };
+    const outcome = tab.takeOutcome();
+    recording?.shown(screenshot, outcome);
+    return { screenshot, outcome, done: ended || action.action === 'finish' };
   }
 }
 

@@ -43,6 +43,7 @@ export const VIEWPORT = { width: 160, height: 224 };
 /** How a session is opened, and fields of its task. */
 interface Opening extends Partial<Task> {
   seed?: number;
+  owner?: string;
   leaseMs?: number;
   deadlineMs?: number;
 }
@@ -55,6 +56,8 @@ export class Lab {
   /** As a service is told them. */
   readonly programs: Record<string, string> = {};
   storageStates: string | undefined;
+  /** Further variables that it is told. */
+  readonly variables: Record<string, string> = {};
   environment: Environment;
   sessions: Sessions;
 
@@ -64,7 +67,10 @@ export class Lab {
       pages: this.pages,
       maxSessions,
       programs: this.programs,
-      variables: this.storageStates === undefined ? {} : { [STORAGE_STATES]: this.storageStates },
+      variables: {
+        ...this.variables,
+        ...(this.storageStates === undefined ? {} : { [STORAGE_STATES]: this.storageStates }),
+      },
       log,
     });
     this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 3000 });
@@ -93,14 +99,22 @@ export class Lab {
 
   async open(
     options: Record<string, unknown>,
-    { seed = 1, leaseMs = 60_000, deadlineMs = 20_000, ...fields }: Opening = {},
+    { seed = 1, owner, leaseMs = 60_000, deadlineMs = 20_000, ...fields }: Opening = {},
   ): Promise<Player> {
     const task: Task = {
       description: 'test',
       ...fields,
       environment: { kind: 'browser', options: { viewport: VIEWPORT, ...options } },
     };
-    const { sessionId, screenshot } = value(await this.sessions.open({ task, seed, leaseMs, deadlineMs }));
+    const { sessionId, screenshot } = value(
+      await this.sessions.open({
+        task,
+        seed,
+        leaseMs,
+        deadlineMs,
+        ...(owner === undefined ? {} : { owner }),
+      }),
+    );
     return new Player(this.sessions, sessionId, screenshot);
   }
 }

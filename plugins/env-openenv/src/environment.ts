@@ -96,12 +96,12 @@ export class OpenEnvEnvironment implements Environment {
           place.release(failure);
         },
       };
-      const { picture, text } = this.options;
+      const { picture, text, observation } = this.options;
       const session = await OpenEnvSession.of(first, {
         remote,
         place: held,
         format,
-        frame: { picture, text },
+        frame: { picture, text, observation },
       });
       this.playing.add(session);
       return session;

@@ -4,18 +4,45 @@ export interface FrameOptions {
   /** Dotted paths in an observation. */
   picture: string;
   text?: string | undefined;
+  /** What policies read of them. */
+  observation: 'screenshot' | 'text' | 'both';
 }
+
+/** Longest text that is told, in characters. */
+const MAX_TOLD = 100_000;
 
 /** What is drawn where there is no picture: letters of 16 pixels on a screen of this size. */
 const PAGE = { width: 640, height: 480, line: 20, columns: 76, rows: 23 };
 const MAX_SIDE = 8_192;
 
-/** The screen of an observation: its picture, or its text as a page. @throws OutsideError */
+/** What an observation shows, and what it tells where policies read that. @throws OutsideError */
 export async function frameOf(
   observation: Record<string, unknown>,
-  { picture, text }: FrameOptions,
+  options: FrameOptions,
   from: string,
 ): Promise<Screenshot> {
+  const screenshot = await pictureOf(observation, options, from);
+  if (options.observation === 'screenshot') return screenshot;
+  const text = cleaned(textOf(observation, options)).slice(0, MAX_TOLD);
+  return { ...screenshot, text, ...(options.observation === 'text' ? { textOnly: true } : {}) };
+}
+
+function textOf(observation: Record<string, unknown>, { text, picture }: FrameOptions): string {
+  const told = text === undefined ? withoutPicture(observation, picture) : valueAt(observation, text);
+  return typeof told === 'string' ? told : JSON.stringify(told ?? {}, null, 1);
+}
+
+function cleaned(text: string): string {
+  return text.replace(/[^\P{C}\n\t]/gu, '');
+}
+
+/** The screen of an observation: its picture, or its text as a page. @throws OutsideError */
+async function pictureOf(
+  observation: Record<string, unknown>,
+  options: FrameOptions,
+  from: string,
+): Promise<Screenshot> {
+  const { picture } = options;
   const found = valueAt(observation, picture) ?? null;
   if (typeof found === 'string' && found !== '') {
     return screenshotOfPng(Buffer.from(found.replace(/^data:image\/png;base64,/, ''), 'base64'), from);
@@ -27,8 +54,7 @@ export async function frameOf(
       `${from} has a "${picture}" that is neither pixels nor a PNG in base64`,
     );
   }
-  const told = text === undefined ? observation : valueAt(observation, text);
-  return drawn(typeof told === 'string' ? told : JSON.stringify(told ?? {}, null, 1), from);
+  return drawn(textOf(observation, options), from);
 }
 
 /** Rows of pixels of one, three or four numbers of 0 to 255, as numpy tells an image. */
@@ -70,8 +96,7 @@ function copied(
 /** Text as a screen shows it: black on white, wrapped, what is too long cut off. */
 async function drawn(text: string, from: string): Promise<Screenshot> {
   const { default: sharp } = await import('sharp');
-  const lines = text
-    .replace(/[^\P{C}\n\t]/gu, '')
+  const lines = cleaned(text)
     .split('\n')
     .flatMap((line) => line.match(new RegExp(`.{1,${PAGE.columns}}`, 'gu')) ?? [''])
     .slice(0, PAGE.rows)

@@ -93,6 +93,23 @@ describe('an episode', () => {
     await eventually('the end of the socket', () => one.open === 0);
   });
 
+  it('tells policies the text of an observation, beside its picture or instead of it', async () => {
+    one.observe = () => ({
+      screenshot: pixels(32, 24, [0, 100, 200]),
+      axtree_txt: "RootWebArea 'Page'\n\t[1] button 'Go'\u0007",
+    });
+    const text = "RootWebArea 'Page'\n\t[1] button 'Go'";
+    const both = await environment({ observation: 'both', text: 'axtree_txt' });
+    const { sessionId, screenshot } = value(await open(both));
+    expect(screenshot).toMatchObject({ width: 32, height: 24, text });
+    expect(screenshot.textOnly).toBeUndefined();
+    const clicked = value(await step(both, sessionId, { action: 'click', x: 3, y: 4 }));
+    expect(clicked.screenshot.text).toBe(text);
+    const alone = await environment({ observation: 'text', text: 'axtree_txt' });
+    expect(value(await open(alone)).screenshot).toMatchObject({ width: 32, text, textOnly: true });
+    expect(value(await open(await environment())).screenshot.text).toBeUndefined();
+  });
+
   it('does nothing for actions that the format has no word for', async () => {
     const sessions = await environment();
     const { sessionId } = value(await open(sessions));

@@ -5,6 +5,8 @@ import { IsIn, IsInt, IsObject, IsOptional, IsString, Matches, Max, Min } from '
 export const TRANSPORTS = ['websocket', 'http', 'mcp'] as const;
 export const FORMATS = ['auto', 'ui-rl', 'browsergym', 'templates'] as const;
 
+export const OBSERVATIONS = ['screenshot', 'text', 'both'] as const;
+
 /** Options of the environment; what a task says of its episode is a `TaskSpec`. */
 export class OpenEnvOptions {
   @Doc('addresses of the servers, http://host:8000; default: those of OPENENV_SERVERS')
@@ -61,6 +63,12 @@ export class OpenEnvOptions {
   @IsString()
   @Matches(/^[\w.]{1,200}$/)
   text?: string;
+
+  @Doc(
+    'what policies read: screenshot; text, that at the path above; both. Places in a text should be pixels of the picture',
+  )
+  @IsIn(OBSERVATIONS)
+  observation: (typeof OBSERVATIONS)[number] = 'screenshot';
 
   @Doc('longest answer of a server, in MiB')
   @IsInt()

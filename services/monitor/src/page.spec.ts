@@ -194,6 +194,9 @@ test('an episode shows its screenshots with the actions drawn where they happene
   expect(await text('.card h2')).toEqual(['What had to hold', 'State at the beginning', 'State at the end']);
   expect(await page.locator('.turn').first().locator('.bars i').count()).toBe(14);
   expect(await page.locator('.turn').nth(1).innerText()).toMatch(/outside viewport/);
+  const told = third.locator('.screen-text');
+  await told.locator('summary').click();
+  expect(await told.locator('pre').innerText()).toBe('page "Phone"\n button "Turn 2 <b>" (40,48)');
   await shot('episode');
 });
 

@@ -55,6 +55,7 @@ function turns(hashes: string[], version: number): Turn[] {
       policyVersion: version,
       policyMs: 41.5,
       envMs: 18.2,
+      screenText: `page "Phone"\n button "Turn ${index} <b>" (40,48)`,
       outcome: index === 1 ? 'outside_viewport' : 'ok',
       ...(index === 0 ? {} : { reward: index === 1 ? -0.1 : 0.3, rewards: PAID[index - 1] }),
     });

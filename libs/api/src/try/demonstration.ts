@@ -43,6 +43,7 @@ export async function demonstrate(
       signal,
       onWarning,
       variables: setup.variables,
+      onScreenshot: (png) => policy.see(png),
     },
   );
   try {
@@ -80,6 +81,7 @@ function requestOf({ task }: HandTask, { seed }: TrySetup): RolloutRequest {
 /** Answers what a person has done. */
 class Demonstrator implements Policy {
   private next = 0;
+  private shown: Uint8Array = new Uint8Array(0);
 
   constructor(
     private readonly model: VisionLanguageModel,
@@ -89,9 +91,14 @@ class Demonstrator implements Policy {
 
   modelImage: Policy['modelImage'] = (screenshot) => this.model.modelImage(screenshot);
 
+  see(png: Uint8Array): void {
+    this.shown = png;
+  }
+
   async act(request: PolicyActRequest): Promise<PolicyActReply> {
-    const screenshot = await imageSize(request.images.at(-1) as Uint8Array);
-    const sizes = { screenshot, modelImage: await this.model.modelImage(screenshot) };
+    const screenshot = await imageSize(this.shown);
+    const isTold = request.images.length === 0;
+    const sizes = { screenshot, modelImage: isTold ? screenshot : await this.model.modelImage(screenshot) };
     return this.model.answered(request, this.dialect.format([this.actions[this.next++]], sizes));
   }
 }

@@ -57,8 +57,8 @@ export function withoutScreenshots(episode: Episode | JudgedEpisode): SentEpisod
   };
 }
 
-function sent({ sha256, width, height }: Observation): SentObservation {
-  return { sha256, width, height };
+function sent({ png: _, ...observation }: Observation): SentObservation {
+  return observation;
 }
 
 /** @param png fetches a screenshot by its hash */

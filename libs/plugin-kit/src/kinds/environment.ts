@@ -25,6 +25,8 @@ export interface OpenOptions {
   task: Task;
   /** Seeds the environment's initial state: the same seed gives the same first frame. */
   seed: number;
+  /** What the episode is called where it is recorded; absent where nobody said. */
+  episode?: string;
 }
 
 /**

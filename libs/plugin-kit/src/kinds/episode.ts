@@ -8,6 +8,8 @@ export interface Observation {
   /** Pixels. */
   width: number;
   height: number;
+  /** The screen as text, where the environment told it. */
+  text?: string;
   /** The PNG. Rejects where it cannot be had any more. */
   png(): Promise<Uint8Array>;
 }

@@ -61,6 +61,10 @@ export class TurnEntity {
   @Column({ type: 'text' })
   screenshot: string;
 
+  /** The screen as text, as the policy read it; null where it saw the screenshot alone. */
+  @Column({ name: 'screen_text', type: 'text', nullable: true })
+  screenText: string | null;
+
   @Column({ name: 'policy_ms', type: 'double precision' })
   policyMs: number;
 

@@ -5,6 +5,7 @@ import { EvaluationsWithoutRate1795330000000 } from './1795330000000-evaluations
 import { TurnsWithPolicySpans1795340000000 } from './1795340000000-turns-with-policy-spans';
 import { TurnsWithKeptTokens1795400000000 } from './1795400000000-turns-with-kept-tokens';
 import { TrajectoriesWithVerdicts1795420000000 } from './1795420000000-trajectories-with-verdicts';
+import { TurnsWithScreenText1795430000000 } from './1795430000000-turns-with-screen-text';
 
 /** In order; a new one goes to the end. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   TurnsWithPolicySpans1795340000000,
   TurnsWithKeptTokens1795400000000,
   TrajectoriesWithVerdicts1795420000000,
+  TurnsWithScreenText1795430000000,
 ];

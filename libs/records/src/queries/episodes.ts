@@ -179,6 +179,7 @@ interface TurnRow {
   parse_error: string | null;
   outcome: string | null;
   screenshot: string;
+  screen_text: string | null;
   prompt_tokens: number;
   image_tokens: number;
   token_ids: number[];
@@ -195,7 +196,7 @@ interface TurnRow {
 
 async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> {
   const rows = await dataSource.query<TurnRow[]>(
-    `SELECT index, text, actions, parse_error, outcome, screenshot, cardinality(prompt_token_ids) AS prompt_tokens,
+    `SELECT index, text, actions, parse_error, outcome, screenshot, screen_text, cardinality(prompt_token_ids) AS prompt_tokens,
        image_tokens, token_ids, logprobs, temperature, policy_version, adapter_digest, policy_spans,
        policy_ms, env_ms, reward, rewards
      FROM turns WHERE trajectory_id = $1 ORDER BY index`,
@@ -208,6 +209,7 @@ async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> 
     parseError: row.parse_error,
     outcome: row.outcome,
     screenshot: row.screenshot,
+    screenText: row.screen_text,
     promptTokens: row.prompt_tokens,
     imageTokens: row.image_tokens,
     tokenIds: row.token_ids,

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { readAction, type Action } from '@ui-rl/actions';
 import { describeError } from '@ui-rl/bus';
-import type { RolloutRequest, Task, Trajectory } from '@ui-rl/contracts';
+import type { RolloutRequest, Screenshot, Task, Trajectory } from '@ui-rl/contracts';
 import {
   Clock,
   EpisodeFailure,
@@ -111,7 +111,7 @@ export class AgentSession implements ServedPolicy {
   }
 
   /** What the agent sees of its environment now; undefined where it brings its own. */
-  get screenshot(): { png: Uint8Array; sha256: string } | undefined {
+  get screenshot(): Pick<Screenshot, 'png' | 'sha256' | 'text'> | undefined {
     return this.environment === undefined ? undefined : this.turns.screen;
   }
 

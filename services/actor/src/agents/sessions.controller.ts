@@ -75,7 +75,7 @@ export class SessionsController {
     if (actions === undefined || actions.length === 0) throw fields.missing('actions');
     fields.end();
     const session = this.sessions.sessionOf(id);
-    return { ...(await session.act(actions)), screenshot: dataUrl(session) };
+    return { ...(await session.act(actions)), ...screenOf(session) };
   }
 
   /** Ends the episode and judges it: `{state?}`, which an agent with an environment of its own says. Answers when the trajectory is stored. */
@@ -115,8 +115,14 @@ function described(session: AgentSession, { headers }: IncomingMessage): object 
     seed,
     max_turns: maxTurns,
     calls,
-    screenshot: dataUrl(session),
+    ...screenOf(session),
   };
+}
+
+/** What the agent sees of its environment, with its text where the environment tells it. */
+function screenOf(session: AgentSession): { screenshot: string | null; screen_text?: string } {
+  const text = session.screenshot?.text;
+  return { screenshot: dataUrl(session), ...(text === undefined ? {} : { screen_text: text }) };
 }
 
 function dataUrl({ screenshot }: AgentSession): string | null {

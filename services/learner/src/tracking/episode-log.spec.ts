@@ -27,7 +27,7 @@ function group(id: string): Group {
   const made = new Group(0, id, 2, task);
   const turn = makeTurn({
     ...{ screenshot: SEEN, text: '<script>alert(1)</script>', actions: [{ kind: 'click', x: 3 }] },
-    ...{ outcome: 'ok', tokenIds: [1, 2], logprobs: [-0.5, -0.25] },
+    ...{ outcome: 'ok', tokenIds: [1, 2], logprobs: [-0.5, -0.25], screenText: 'page "<i>"' },
   });
   const unread = makeTurn({ screenshot: GONE, text: 'what?', actions: [], parseError: 'no action' });
   for (const indexInGroup of [0, 1]) {
@@ -57,6 +57,7 @@ it('writes as many groups of a step as it is asked to, with their screenshots', 
   const page = await readFile(join(dir, '000012/g4.html'), 'utf8');
   for (const part of [
     'Turn on &lt;b&gt;Wi-Fi&lt;/b&gt; &amp; &quot;more&quot;',
+    '<summary>the screen as text</summary><pre>page &quot;&lt;i&gt;&quot;</pre>',
     'rewards 1, 0',
     'g4-r0 <span class="good">success',
     'g4-r1 <span class="bad">failure',

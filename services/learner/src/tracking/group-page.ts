@@ -50,6 +50,7 @@ function turnItem(turn: Turn, pathOf: ScreenshotPath): string {
     tokenIds,
     logprobs,
     policyVersion,
+    screenText,
   } = turn;
   const total = logprobs.reduce((sum, logprob) => sum + logprob, 0);
   const notes = [
@@ -61,7 +62,11 @@ function turnItem(turn: Turn, pathOf: ScreenshotPath): string {
     `${tokenIds.length} tokens, log-probability ${number(total)}, policy ${policyVersion}`,
   ];
   const lines = notes.filter((note) => note !== '').map((note) => `<p class="muted">${text(note)}</p>`);
-  return `<li>${image(screenshot, pathOf)}<pre>${text(answer)}</pre>${lines.join('')}</li>`;
+  const read =
+    screenText === undefined
+      ? ''
+      : `<details><summary>the screen as text</summary><pre>${text(screenText)}</pre></details>`;
+  return `<li>${image(screenshot, pathOf)}${read}<pre>${text(answer)}</pre>${lines.join('')}</li>`;
 }
 
 function image(sha256: string, pathOf: ScreenshotPath): string {

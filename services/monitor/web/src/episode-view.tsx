@@ -100,6 +100,7 @@ function Turn({ turn, run }: { turn: TurnView; run: string }) {
           <Actions turn={turn} />
         </p>
         {turn.parseError !== null && <p className="problem">{turn.parseError}</p>}
+        <ScreenText text={turn.screenText} />
         <code className="sampled">{turn.text}</code>
         <Logprobs turn={turn} />
         <Paid turn={turn} />
@@ -108,6 +109,17 @@ function Turn({ turn, run }: { turn: TurnView; run: string }) {
         </p>
       </figcaption>
     </figure>
+  );
+}
+
+/** What the policy read of the screen, beside the screenshot or instead of it. */
+function ScreenText({ text }: { text: string | null }) {
+  if (text === null) return null;
+  return (
+    <details className="screen-text">
+      <summary>Screen as text ({count(text.length)} characters)</summary>
+      <pre>{text}</pre>
+    </details>
   );
 }
 

@@ -1,0 +1,48 @@
+import { PluginError, type Log, type Screenshot } from '@ui-rl/plugin-kit';
+import { messageOf } from './browser-pool';
+import type { BrowserTab } from './browser-tab';
+import type { BrowserOptions } from './options';
+import { Recording, RECORDINGS } from './recording';
+
+/** How an episode is called by people. */
+export interface Called {
+  name: string;
+  title: string;
+}
+
+/** Records one episode of so many. */
+export class Recorder {
+  private episodes = 0;
+
+  constructor(
+    private readonly options: Pick<BrowserOptions, 'record_every' | 'record_mb' | 'record_total_mb'>,
+    private readonly folder: string | undefined,
+    private readonly log: Log,
+  ) {}
+
+  /** @throws PluginError where episodes are to be recorded, and the machine has not said where */
+  static refuseWithoutFolder(
+    { record_every: every }: Pick<BrowserOptions, 'record_every'>,
+    folder: string | undefined,
+  ): void {
+    if (every === 0 || folder !== undefined) return;
+    throw new PluginError(
+      'option',
+      `environment.record_every is ${every}, but this env service has no folder for recordings: ${RECORDINGS} names it`,
+    );
+  }
+
+  /** Begins with the first screen; null where this episode is not recorded. An episode is played also where it cannot be. */
+  async begin(tab: BrowserTab, first: Screenshot, called: Called): Promise<Recording | null> {
+    const { record_every: every, record_mb: mb, record_total_mb: total } = this.options;
+    const { folder } = this;
+    if (every === 0 || folder === undefined || this.episodes++ % every !== 0) return null;
+    const limits = { maxBytes: mb * 2 ** 20, totalBytes: Math.max(mb, total) * 2 ** 20 };
+    try {
+      return await Recording.begin({ folder, ...called }, limits, tab.cdp, first, this.log);
+    } catch (error) {
+      this.log('warn', `an episode is not recorded in ${folder}: ${messageOf(error)}`);
+      return null;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import type { Point } from '@ui-rl/plugin-kit';
+import { leaveFrames, linesOfPage, type DocumentLine } from './ax-frames';
+import { placesOf } from './ax-places';
+import type { BrowserTab } from './browser-tab';
+
+/** Elements that are asked where they are. */
+const MAX_PLACES = 1_500;
+/** Of a page with more of them, those that are asked first, evenly from all over it. */
+const PROBES = 500;
+/** So few lines are asked one by one. */
+const FEW = 60;
+/** For the line that says what was left out. */
+const NOTICE = 80;
+
+/** A line with its place in CSS pixels of the screen; null where no action would reach it now. */
+interface PlacedLine {
+  depth: number;
+  text: string;
+  place: Point | null;
+}
+
+/**
+ * The screen of a page as text: its accessibility tree, an element a line, indented by a space a level. `(x,y)` is where an action reaches the
+ * element, in pixels of the screenshot; what has none is scrolled away, hidden or covered. Elements have no ids: actions name pixels.
+ *
+ * @param maxLength in characters; beyond, what has no place is left out first, and the last line says how much was
+ */
+export async function screenText(tab: BrowserTab, maxLength: number): Promise<string> {
+  const lines = await linesOfPage(tab);
+  if (lines === null) return 'page (larger than can be told as text)';
+  try {
+    const placed = await withPlaces(lines, tab);
+    return boundedText(
+      placed.map(({ depth, text, place }) => ' '.repeat(depth) + text + shownPlace(place, tab)),
+      placed.map(({ place }) => place !== null),
+      maxLength,
+    );
+  } finally {
+    await leaveFrames(lines, tab);
+  }
+}
+
+async function withPlaces(lines: readonly DocumentLine[], tab: BrowserTab): Promise<PlacedLine[]> {
+  const drawn = await drawnNear(lines, tab);
+  const asked = drawn.length <= MAX_PLACES ? drawn : await nearScreen(drawn, lines);
+  const places = await placesOf(asked.map((index) => lines[index]));
+  const placed = lines.map(({ depth, text }): PlacedLine => ({ depth, text, place: null }));
+  asked.forEach((index, at) => (placed[index].place = places[at]));
+  return placed;
+}
+
+/**
+ * Of the lines those that may be on the screen, by the boxes that the browser has drawn: one question about all of them, where each place is two.
+ * Of frames, and on devices, whose boxes are in other pixels, all are.
+ */
+async function drawnNear(lines: readonly DocumentLine[], { cdp, spec }: BrowserTab): Promise<number[]> {
+  const all = [...lines.keys()];
+  if (lines.length <= FEW || spec.device !== null) return all;
+  const { documents } = await cdp.send('DOMSnapshot.captureSnapshot', { computedStyles: [] });
+  const [{ nodes, layout, scrollOffsetX = 0, scrollOffsetY = 0 }] = documents;
+  const { width, height } = spec.viewport;
+  const near = new Set<number>();
+  for (const [index, [left, top, wide, high]] of layout.bounds.entries()) {
+    const [x, y] = [left - scrollOffsetX, top - scrollOffsetY];
+    if (x < width && y < height && x + wide > 0 && y + high > 0)
+      near.add(nodes.backendNodeId![layout.nodeIndex[index]]);
+  }
+  return all.filter((index) => {
+    const { document, backendNodeId } = lines[index];
+    return document.owner !== null || (backendNodeId !== undefined && near.has(backendNodeId));
+  });
+}
+
+/** Of very many lines those whose neighbours are on the screen. */
+async function nearScreen(asked: readonly number[], lines: readonly DocumentLine[]): Promise<number[]> {
+  const stride = Math.ceil(asked.length / PROBES);
+  const probes = [...asked.keys()].filter((at) => at % stride === 0);
+  const places = await placesOf(probes.map((at) => lines[asked[at]]));
+  const near = new Set<number>();
+  for (const [index, at] of probes.entries()) {
+    if (places[index] === null) continue;
+    for (let each = at - stride; each <= at + stride; each += 1) near.add(each);
+  }
+  return [...near]
+    .filter((at) => at >= 0 && at < asked.length)
+    .toSorted((a, b) => a - b)
+    .slice(0, MAX_PLACES)
+    .map((at) => asked[at]);
+}
+
+function shownPlace(place: Point | null, { spec: { viewport, scale } }: BrowserTab): string {
+  if (place === null) return '';
+  const pixel = (at: number, size: number) =>
+    Math.max(0, Math.min(Math.floor(at * scale), Math.floor(size * scale) - 1));
+  return ` (${pixel(place[0], viewport.width)},${pixel(place[1], viewport.height)})`;
+}
+
+/** @param isPlaced of each line @param maxLength in characters, the notice included */
+export function boundedText(
+  lines: readonly string[],
+  isPlaced: readonly boolean[],
+  maxLength: number,
+): string {
+  const length = lines.reduce((sum, line) => sum + line.length + 1, -1);
+  if (length <= maxLength) return lines.join('\n');
+  const first = [...lines.keys()].filter((index) => isPlaced[index]);
+  const second = [...lines.keys()].filter((index) => !isPlaced[index]);
+  const kept = new Set<number>();
+  let room = maxLength - NOTICE;
+  for (const index of [...first, ...second]) {
+    room -= lines[index].length + 1;
+    if (room < 0) break;
+    kept.add(index);
+  }
+  const onScreen = first.filter((index) => !kept.has(index)).length;
+  const told = lines.filter((_, index) => kept.has(index));
+  const notice = `… ${lines.length - kept.size} more lines are left out, ${onScreen} of them on the screen`;
+  return [...told, notice].join('\n');
+}
