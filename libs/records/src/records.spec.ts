@@ -208,6 +208,7 @@ describe.each(backends)('records on %s', (_name, start) => {
       keptTokens: encodeKeptTokens([[3, 4, 9], []]),
       policySpans: [7, 8].map((version) => ({ version, digest: `d${version}`, tokens: 1 })),
       parseError: 'half an action',
+      screenText: 'page "Settings"',
       reward: 0.25,
       rewards: { near: 0.25 },
     });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page, Request } from 'playwright';
+import type { Device } from './device';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { PageNetwork } from './network';
@@ -90,6 +91,7 @@ export class BrowserTab {
       const cdp = await lease.context.newCDPSession(page);
       const tab = new BrowserTab(spec, page, cdp, lease, network, log);
       await tab.watch(lease.context);
+      if (spec.device !== null) await tab.emulate(spec.device);
       if (spec.script !== null) await tab.addScript(rules.scripts[spec.script]);
       return tab;
     } catch (cause) {
@@ -205,12 +207,12 @@ export class BrowserTab {
 
   private async requestScreenshot(): Promise<{ data: string }> {
     const options = { format: 'png', optimizeForSpeed: true } as const;
-    const { viewport, scale } = this.spec;
-    // In pixels of CSS, whatever a device has of its own.
-    if (scale === 1) return this.cdp.send('Page.captureScreenshot', options);
+    const { viewport, scale, device } = this.spec;
+    const own = device?.deviceScaleFactor ?? 1;
+    if (scale === own) return this.cdp.send('Page.captureScreenshot', options);
     // A clip is where it is in the document, which may be scrolled.
     const { cssVisualViewport: shown } = await this.cdp.send('Page.getLayoutMetrics');
-    const clip = { ...viewport, x: shown.pageX, y: shown.pageY, scale };
+    const clip = { ...viewport, x: shown.pageX, y: shown.pageY, scale: scale / own };
     return this.cdp.send('Page.captureScreenshot', { ...options, clip });
   }
 
@@ -302,6 +304,13 @@ export class BrowserTab {
       }
       throw new BrowserError('page_error', message, { cause });
     }
+  }
+
+  /** In this session, too: a screenshot goes back to what its own session has said of the screen. */
+  private async emulate({ deviceScaleFactor }: Device): Promise<void> {
+    const { viewport } = this.spec;
+    const metrics = { ...viewport, deviceScaleFactor, mobile: false };
+    await this.cdp.send('Emulation.setDeviceMetricsOverride', metrics);
   }
 
   /** Runs a script in every document that the tab shows, before its own ones. */
