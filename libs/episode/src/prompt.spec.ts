@@ -71,8 +71,9 @@ describe('buildPrompt', () => {
   });
 
   describe('of a screen that is told as text', () => {
-    const both: Screenshot = { ...screen('d'), text: 'page "Settings"\n button "Wi-Fi" (3,4)' };
-    const alone: Screenshot = { ...both, textOnly: true };
+    const text = 'page "Settings"\n button "Wi-Fi" (3,4)';
+    const both: Screenshot = Object.assign(screen('d'), { text });
+    const alone: Screenshot = Object.assign(screen('d'), { text, textOnly: true });
 
     it('has the text beside the picture, or alone and then no picture', () => {
       const shown = buildPrompt({ ...input, screenshot: both, historyTurns: 1 });

@@ -65,7 +65,8 @@ export function beginTurn(
     );
   }
   const turn = turnOf(index, reply, screenshot.sha256, temperature, policyMs);
-  return screenshot.text === undefined ? turn : { ...turn, screenText: screenshot.text };
+  if (screenshot.text !== undefined) turn.screenText = screenshot.text;
+  return turn;
 }
 
 /** @param screenshot sha256 of what the policy decided about */

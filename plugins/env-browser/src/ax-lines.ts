@@ -115,7 +115,7 @@ function isSaid(text: string, around: Visit['around']): boolean {
 }
 
 function lineOf({ node, depth, around }: Visit): AxLine | null {
-  const role = String(node.role?.value ?? '');
+  const role = typeof node.role?.value === 'string' ? node.role.value : '';
   const name = wordOf(node.name);
   const isText = role === 'StaticText';
   const isTold = isText ? name !== '' && !isSaid(name, around) : role !== '' && !TRANSPARENT.has(role);

@@ -29,7 +29,7 @@ async function placesIn(document: AxDocument, ids: readonly (number | undefined)
   const world = await worldOf(document);
   try {
     const objects = await Promise.all(
-      ids.map((id) => (id === undefined ? null : resolve(session, id, world))),
+      ids.map(async (id) => (id === undefined ? null : resolve(session, id, world))),
     );
     const known = objects.filter((object) => object !== null);
     const answer = await session.send('Runtime.callFunctionOn', {

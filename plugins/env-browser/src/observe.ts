@@ -13,5 +13,5 @@ export async function observe(tab: BrowserTab, options: Observing): Promise<Scre
     tab.capture(),
     tab.afterNavigation(() => screenText(tab, options.text_length)),
   ]);
-  return { ...screenshot, text, ...(options.observation === 'text' ? { textOnly: true } : {}) };
+  return Object.assign(screenshot, { text }, options.observation === 'text' ? { textOnly: true } : {});
 }

@@ -82,7 +82,7 @@ function pointOf(action: Action): Point | null {
 
 function wordsOf(action: Action): string {
   if (action.action === 'type') return `type ${action.text.length} characters`;
-  const typed = (key: string) => ([...key].length === 1 ? '□' : key);
+  const typed = (key: string) => (/^.$/u.test(key) ? '□' : key);
   // A character alone is typed; with others it is a command.
   if (action.action === 'key')
     return `key ${(action.keys.length === 1 ? action.keys.map(typed) : action.keys).join(' + ')}`;

@@ -24,7 +24,7 @@ export async function frameOf(
   const screenshot = await pictureOf(observation, options, from);
   if (options.observation === 'screenshot') return screenshot;
   const text = cleaned(textOf(observation, options)).slice(0, MAX_TOLD);
-  return { ...screenshot, text, ...(options.observation === 'text' ? { textOnly: true } : {}) };
+  return Object.assign(screenshot, { text }, options.observation === 'text' ? { textOnly: true } : {});
 }
 
 function textOf(observation: Record<string, unknown>, { text, picture }: FrameOptions): string {

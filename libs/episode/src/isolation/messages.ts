@@ -57,8 +57,8 @@ export function withoutScreenshots(episode: Episode | JudgedEpisode): SentEpisod
   };
 }
 
-function sent({ png: _, ...observation }: Observation): SentObservation {
-  return observation;
+function sent({ sha256, width, height, text }: Observation): SentObservation {
+  return { sha256, width, height, ...(text === undefined ? {} : { text }) };
 }
 
 /** @param png fetches a screenshot by its hash */
