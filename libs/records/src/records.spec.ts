@@ -1,9 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { getMetadataStorage } from 'class-validator';
 import { encodeKeptTokens, Turn, type RunEvent, type RunPhase, type Trajectory } from '@ui-rl/contracts';
-import { startPostgres } from '@ui-rl/testkit';
+import { backends, RUN, trajectory, type Bed } from '../test/bed';
 import {
   type Database,
   findConfiguration,
@@ -13,18 +10,11 @@ import {
   listRuns,
   listTrajectories,
   migrate,
-  openDatabase,
-  pendingMigrations,
   readCurves,
   readTaskScores,
   record,
-  RecordsError,
-  revertLast,
-  schemaDifference,
 } from '.';
-import { lockFolder } from './folder-lock';
 
-const RUN = 'demo-20261120-101500';
 const CONFIGURATION = [
   {
     path: 'training',
@@ -32,52 +22,6 @@ const CONFIGURATION = [
     options: [{ path: 'training.max_steps', doc: 'at most', expected: 'a number', value: 3, differs: true }],
   },
 ];
-
-function trajectory(id: string, changes: Partial<Trajectory> = {}, version = 3): Trajectory {
-  return {
-    request: {
-      rolloutId: id,
-      runId: RUN,
-      groupId: 'g0',
-      groupIndex: 0,
-      indexInGroup: 0,
-      groupSize: 4,
-      attempt: 0,
-      purpose: 'train',
-      task: { id: 'train_02_enable_wifi', description: 'Enable Wi-Fi', source: 'demo' },
-      seed: 7,
-      samplingSeed: 8,
-      policy: 'latest',
-    },
-    status: 'completed',
-    success: true,
-    reward: 1,
-    rewards: { 'task-success': 1 },
-    turns: [
-      {
-        index: 0,
-        promptTokenIds: [1, 2, 3],
-        promptImages: ['a'.repeat(64)],
-        imageTokens: 1,
-        tokenIds: [4, 5],
-        logprobs: [-0.25, -0.5],
-        temperature: 1,
-        policyVersion: version,
-        adapterDigest: 'digest',
-        text: '{"action":"click","x":1,"y":2}',
-        actions: [{ action: 'click', x: 1, y: 2 }],
-        outcome: 'ok',
-        screenshot: 'a'.repeat(64),
-        policyMs: 12.5,
-        envMs: 3,
-      },
-    ],
-    actor: 'actor-1',
-    startedAt: '2026-11-20T10:15:00.000Z',
-    finishedAt: '2026-11-20T10:15:02.000Z',
-    ...changes,
-  };
-}
 
 /** Those that its messages are checked for. */
 function fieldsOf(type: new () => object): string[] {
@@ -89,89 +33,20 @@ function keyed(event: Omit<RunEvent, 'runId' | 'at'> & { at?: string }, key: str
   return { key, event: { runId: RUN, at: '2026-11-20T10:16:00.000Z', ...event } as RunEvent };
 }
 
-const backends: [string, () => Promise<{ database: Database; stop: () => Promise<void> }>][] = [
-  [
-    'embedded',
-    async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
-      const database = await openDatabase({ kind: 'pglite', dataDir: join(folder, 'database') });
-      return { database, stop: () => rm(folder, { recursive: true, force: true }) };
-    },
-  ],
-  [
-    'PostgreSQL server',
-    async () => {
-      const server = await startPostgres();
-      const database = await openDatabase({ kind: 'postgres', url: server.url });
-      return { database, stop: () => server.stop() };
-    },
-  ],
-];
-
 describe.each(backends)('records on %s', (_name, start) => {
+  let bed: Bed;
   let database: Database;
-  let stop: () => Promise<void>;
 
   beforeAll(async () => {
-    ({ database, stop } = await start());
+    bed = await start();
+    ({ database } = bed);
+    await migrate(database.dataSource);
   });
 
-  afterAll(async () => {
-    await database.close();
-    await stop();
-  });
+  afterAll(() => bed.stop());
 
   const recordAll = (trajectories: Trajectory[], events: ReturnType<typeof keyed>[] = []) =>
     record(database.dataSource, { trajectories, events });
-
-  test('migrations go up, down and up again, and leave no difference from the entities', async () => {
-    expect(await pendingMigrations(database.dataSource)).not.toHaveLength(0);
-    expect(await migrate(database.dataSource)).toEqual(await namesOf(database));
-    expect(await schemaDifference(database.dataSource)).toEqual({ up: [], down: [] });
-    for (const _ of await namesOf(database)) await revertLast(database.dataSource);
-    const left = await database.dataSource.query<unknown[]>(
-      `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_name <> 'migrations'`,
-    );
-    expect(left).toEqual([]);
-    await migrate(database.dataSource);
-    expect(await migrate(database.dataSource)).toEqual([]);
-    expect(await pendingMigrations(database.dataSource)).toEqual([]);
-  });
-
-  test('turns recorded before an answer could hold several actions are read like the others', async () => {
-    const { dataSource } = database;
-    const hasOneAction = async () => {
-      const columns = await dataSource.query<{ column_name: string }[]>(
-        `SELECT column_name FROM information_schema.columns WHERE table_name = 'turns'`,
-      );
-      return columns.some(({ column_name: name }) => name === 'action');
-    };
-    while (!(await hasOneAction())) await revertLast(dataSource);
-    const { runId, task } = trajectory('r-old').request;
-    await dataSource.query(`INSERT INTO runs (id) VALUES ($1)`, [runId]);
-    await dataSource.query(
-      `INSERT INTO trajectories (id, run_id, purpose, group_id, group_index, task_id, description, status, reward,
-         rewards, turn_count, token_count, request, actor, started_at, finished_at)
-       VALUES ('r-old', $1, 'train', 'g', 0, $2, $3, 'completed', 1, '{"task-success":1}', 3, 0, '{}', 'a', now(), now())`,
-      [runId, task.id, task.description],
-    );
-    for (const [index, action] of [`'{"action":"wait","seconds":1}'`, 'NULL', `'null'`].entries()) {
-      await dataSource.query(
-        `INSERT INTO turns (trajectory_id, index, prompt_token_ids, prompt_images, image_tokens, token_ids, logprobs,
-           temperature, policy_version, adapter_digest, text, action, screenshot, policy_ms, env_ms)
-         VALUES ('r-old', ${index}, '{}', '{}', 0, '{}', '{}', 1, 0, 'd', '', ${action}, 's', 1, 1)`,
-      );
-    }
-    await migrate(dataSource);
-    const turns = (await findEpisode(dataSource, 'r-old'))?.turns;
-    expect(turns?.map(({ actions }) => actions)).toEqual([[{ action: 'wait', seconds: 1 }], [], []]);
-    expect(turns?.[0]).toMatchObject({ reward: null, rewards: null });
-    while (!(await hasOneAction())) await revertLast(dataSource);
-    const rows = await dataSource.query<unknown[]>(`SELECT action FROM turns ORDER BY index`);
-    expect(rows).toEqual([{ action: { action: 'wait', seconds: 1 } }, { action: null }, { action: null }]);
-    await migrate(dataSource);
-    await dataSource.query(`DELETE FROM runs`);
-  });
 
   test('a turn keeps its actions in order, what it was paid and who sampled it, an episode the state it began in', async () => {
     const paid = trajectory('r-paid', {
@@ -417,61 +292,4 @@ describe.each(backends)('records on %s', (_name, start) => {
     await expect(recordAll([trajectory('r-fine'), broken])).rejects.toThrow(/double precision/);
     expect(await findEpisode(database.dataSource, 'r-fine')).toBeNull();
   });
-});
-
-async function namesOf(database: Database): Promise<string[]> {
-  return database.dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
-}
-
-test('what was recorded before the process closed the embedded database is there again', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
-  const options = { kind: 'pglite', dataDir: join(folder, 'database') } as const;
-  const first = await openDatabase(options);
-  await migrate(first.dataSource);
-  await record(first.dataSource, { trajectories: [trajectory('r-kept')], events: [] });
-  await first.close();
-  const second = await openDatabase(options);
-  await expect(openDatabase(options)).rejects.toMatchObject({
-    category: 'in_use',
-    message: expect.stringMatching(/process \d+ has it open/),
-  });
-  expect(await migrate(second.dataSource)).toEqual([]);
-  expect((await findEpisode(second.dataSource, 'r-kept'))?.id).toBe('r-kept');
-  await second.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-test('two services that migrate at the same time do not collide', async () => {
-  const server = await startPostgres();
-  const both = await Promise.all([1, 2].map(() => openDatabase({ kind: 'postgres', url: server.url })));
-  const done = await Promise.all(both.map(({ dataSource }) => migrate(dataSource)));
-  expect(done.flat()).toEqual(await namesOf(both[0]));
-  await Promise.all(both.map((database) => database.close()));
-  await server.stop();
-});
-
-test('the lock of a process that is gone is taken over', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
-  const lock = `${join(folder, 'database')}.lock`;
-  await writeFile(lock, String(2 ** 22 + 1));
-  const unlock = await lockFolder(join(folder, 'database'));
-  expect(await readFile(lock, 'utf8')).toBe(String(process.pid));
-  await unlock();
-  expect(await readdir(folder)).toEqual([]);
-  await rm(folder, { recursive: true, force: true });
-});
-
-test('a folder that holds something else than a database is refused by name', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
-  await writeFile(join(folder, 'letter.txt'), 'dear');
-  await expect(openDatabase({ kind: 'pglite', dataDir: folder })).rejects.toThrow(folder);
-  expect(await readdir(folder)).toEqual(['letter.txt']);
-  await rm(folder, { recursive: true, force: true });
-});
-
-test('an unreachable server is named without its password', async () => {
-  const attempt = openDatabase({ kind: 'postgres', url: 'postgres://me:secret@127.0.0.1:1/db' });
-  await expect(attempt).rejects.toThrow(RecordsError);
-  await expect(attempt).rejects.toThrow(/127\.0\.0\.1:1\/db/);
-  await expect(attempt).rejects.not.toThrow(/secret/);
 });

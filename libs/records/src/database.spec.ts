@@ -1,0 +1,135 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '@ui-rl/testkit';
+import { backends, trajectory, type Bed } from '../test/bed';
+import {
+  type Database,
+  findEpisode,
+  migrate,
+  openDatabase,
+  pendingMigrations,
+  record,
+  RecordsError,
+  revertLast,
+  schemaDifference,
+} from '.';
+import { lockFolder } from './folder-lock';
+
+describe.each(backends)('migrations on %s', (_name, start) => {
+  let bed: Bed;
+  let database: Database;
+
+  beforeAll(async () => {
+    bed = await start();
+    ({ database } = bed);
+  });
+
+  afterAll(() => bed.stop());
+
+  test('go up, down and up again, and leave no difference from the entities', async () => {
+    expect(await pendingMigrations(database.dataSource)).not.toHaveLength(0);
+    expect(await migrate(database.dataSource)).toEqual(await namesOf(database));
+    expect(await schemaDifference(database.dataSource)).toEqual({ up: [], down: [] });
+    for (const _ of await namesOf(database)) await revertLast(database.dataSource);
+    const left = await database.dataSource.query<unknown[]>(
+      `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_name <> 'migrations'`,
+    );
+    expect(left).toEqual([]);
+    await migrate(database.dataSource);
+    expect(await migrate(database.dataSource)).toEqual([]);
+    expect(await pendingMigrations(database.dataSource)).toEqual([]);
+  });
+
+  test('turns recorded before an answer could hold several actions are read like the others', async () => {
+    const { dataSource } = database;
+    const hasOneAction = async () => {
+      const columns = await dataSource.query<{ column_name: string }[]>(
+        `SELECT column_name FROM information_schema.columns WHERE table_name = 'turns'`,
+      );
+      return columns.some(({ column_name: name }) => name === 'action');
+    };
+    while (!(await hasOneAction())) await revertLast(dataSource);
+    const { runId, task } = trajectory('r-old').request;
+    await dataSource.query(`INSERT INTO runs (id) VALUES ($1)`, [runId]);
+    await dataSource.query(
+      `INSERT INTO trajectories (id, run_id, purpose, group_id, group_index, task_id, description, status, reward,
+         rewards, turn_count, token_count, request, actor, started_at, finished_at)
+       VALUES ('r-old', $1, 'train', 'g', 0, $2, $3, 'completed', 1, '{"task-success":1}', 3, 0, '{}', 'a', now(), now())`,
+      [runId, task.id, task.description],
+    );
+    for (const [index, action] of [`'{"action":"wait","seconds":1}'`, 'NULL', `'null'`].entries()) {
+      await dataSource.query(
+        `INSERT INTO turns (trajectory_id, index, prompt_token_ids, prompt_images, image_tokens, token_ids, logprobs,
+           temperature, policy_version, adapter_digest, text, action, screenshot, policy_ms, env_ms)
+         VALUES ('r-old', ${index}, '{}', '{}', 0, '{}', '{}', 1, 0, 'd', '', ${action}, 's', 1, 1)`,
+      );
+    }
+    await migrate(dataSource);
+    const turns = (await findEpisode(dataSource, 'r-old'))?.turns;
+    expect(turns?.map(({ actions }) => actions)).toEqual([[{ action: 'wait', seconds: 1 }], [], []]);
+    expect(turns?.[0]).toMatchObject({ reward: null, rewards: null });
+    while (!(await hasOneAction())) await revertLast(dataSource);
+    const rows = await dataSource.query<unknown[]>(`SELECT action FROM turns ORDER BY index`);
+    expect(rows).toEqual([{ action: { action: 'wait', seconds: 1 } }, { action: null }, { action: null }]);
+    await migrate(dataSource);
+    await dataSource.query(`DELETE FROM runs`);
+  });
+});
+
+test('two services that migrate at the same time do not collide', async () => {
+  const server = await startPostgres();
+  const both = await Promise.all([1, 2].map(() => openDatabase({ kind: 'postgres', url: server.url })));
+  const done = await Promise.all(both.map(({ dataSource }) => migrate(dataSource)));
+  expect(done.flat()).toEqual(await namesOf(both[0]));
+  await Promise.all(both.map((database) => database.close()));
+  await server.stop();
+});
+
+test('what was recorded before the process closed the embedded database is there again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
+  const options = { kind: 'pglite', dataDir: join(folder, 'database') } as const;
+  const first = await openDatabase(options);
+  await migrate(first.dataSource);
+  await record(first.dataSource, { trajectories: [trajectory('r-kept')], events: [] });
+  await first.close();
+  const second = await openDatabase(options);
+  await expect(openDatabase(options)).rejects.toMatchObject({
+    category: 'in_use',
+    message: expect.stringMatching(/process \d+ has it open/),
+  });
+  expect(await migrate(second.dataSource)).toEqual([]);
+  expect((await findEpisode(second.dataSource, 'r-kept'))?.id).toBe('r-kept');
+  await second.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('the lock of a process that is gone is taken over', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
+  const lock = `${join(folder, 'database')}.lock`;
+  await writeFile(lock, String(2 ** 22 + 1));
+  const unlock = await lockFolder(join(folder, 'database'));
+  expect(await readFile(lock, 'utf8')).toBe(String(process.pid));
+  await unlock();
+  expect(await readdir(folder)).toEqual([]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('a folder that holds something else than a database is refused by name', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
+  await writeFile(join(folder, 'letter.txt'), 'dear');
+  await expect(openDatabase({ kind: 'pglite', dataDir: folder })).rejects.toThrow(folder);
+  expect(await readdir(folder)).toEqual(['letter.txt']);
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('an unreachable server is named without its password', async () => {
+  const attempt = openDatabase({ kind: 'postgres', url: 'postgres://me:secret@127.0.0.1:1/db' });
+  await expect(attempt).rejects.toThrow(RecordsError);
+  await expect(attempt).rejects.toThrow(/127\.0\.0\.1:1\/db/);
+  await expect(attempt).rejects.not.toThrow(/secret/);
+});
+
+async function namesOf(database: Database): Promise<string[]> {
+  return database.dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
+}
