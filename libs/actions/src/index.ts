@@ -6,6 +6,7 @@ export { formatOfModelName, formatOfModelType, type ActionFormat } from './model
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
 export { actionMeaning, actionParameters, actionSchema, type JsonSchema } from './json-schema';
+export { playwrightKey } from './playwright-keys';
 export * from './prompt';
 export type { ScreenSizes, Size } from './sizes';
 export {

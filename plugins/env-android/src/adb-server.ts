@@ -1,6 +1,5 @@
-import type { CommandReply } from '@ui-rl/plugin-kit';
+import { DeviceError, type CommandReply } from '@ui-rl/plugin-kit';
 import { AdbSocket, type AdbAddress } from './adb-socket';
-import { AndroidError } from './errors';
 
 /** A device as an adb server lists it. */
 export interface AdbDevice {
@@ -38,7 +37,7 @@ export class AdbServer {
   async connect(serial: string, signal: AbortSignal): Promise<void> {
     const reply = await this.ask(`host:connect:${serial}`, `adb connect ${serial}`, signal);
     if (/^(already )?connected to/.test(reply)) return;
-    throw new AndroidError('crashed', `adb connect ${serial}: ${reply.trim()}`);
+    throw new DeviceError('crashed', `adb connect ${serial}: ${reply.trim()}`);
   }
 
   /** Runs a command in the device's shell, whose exit code is told apart from its output. */
@@ -93,12 +92,12 @@ async function readShell(
   for (;;) {
     const header = await socket.exactlyOrEnd(PACKET_HEADER);
     if (header === null) {
-      throw new AndroidError('crashed', `${what}: the device was gone before the command ended`);
+      throw new DeviceError('crashed', `${what}: the device was gone before the command ended`);
     }
     const length = header.readUInt32LE(1);
     size += length;
     if (size > MAX_OUTPUT) {
-      throw new AndroidError('crashed', `${what}: the device sends more than ${MAX_OUTPUT} bytes`);
+      throw new DeviceError('crashed', `${what}: the device sends more than ${MAX_OUTPUT} bytes`);
     }
     const data = await socket.exactly(length);
     if (header[0] === PACKET.stdout) output.stdout.push(data);

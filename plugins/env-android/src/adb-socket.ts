@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { AndroidError } from './errors';
+import { DeviceError } from '@ui-rl/plugin-kit';
 
 /** Where an adb server listens. */
 export interface AdbAddress {
@@ -15,7 +15,7 @@ export class AdbSocket {
   private readonly chunks: Buffer[] = [];
   private size = 0;
   private ended = false;
-  private failure: AndroidError | null = null;
+  private failure: DeviceError | null = null;
   private wake: () => void = () => {};
 
   private constructor(
@@ -47,34 +47,34 @@ export class AdbSocket {
     if (adb.failure === null && !adb.ended) return adb;
     adb.close();
     if (adb.failure?.code === 'deadline') throw adb.failure;
-    throw new AndroidError(
+    throw new DeviceError(
       'crashed',
       `there is no adb server at ${host}:${port}. Start one there: adb -P ${port} start-server`,
       { cause: adb.failure },
     );
   }
 
-  /** Asks the server for something. Throws `AndroidError` `crashed` with its words where it refuses. */
+  /** Asks the server for something. Throws `DeviceError` `crashed` with its words where it refuses. */
   async request(service: string): Promise<void> {
     const bytes = Buffer.from(service);
     this.socket.write(Buffer.concat([Buffer.from(bytes.length.toString(16).padStart(4, '0')), bytes]));
     const status = (await this.exactly(4)).toString('latin1');
     if (status === 'OKAY') return;
     const reason = status === 'FAIL' ? (await this.text()).trim() : `it answers ${JSON.stringify(status)}`;
-    throw new AndroidError('crashed', `${this.what}: adb says: ${reason}`);
+    throw new DeviceError('crashed', `${this.what}: adb says: ${reason}`);
   }
 
   /** A text behind its length. */
   async text(): Promise<string> {
     const length = Number.parseInt((await this.exactly(4)).toString('latin1'), 16);
-    if (Number.isNaN(length)) throw new AndroidError('crashed', `${this.what}: no adb server answers there`);
+    if (Number.isNaN(length)) throw new DeviceError('crashed', `${this.what}: no adb server answers there`);
     return (await this.exactly(length)).toString('utf8');
   }
 
   async exactly(length: number): Promise<Buffer> {
     const bytes = await this.exactlyOrEnd(length);
     if (bytes !== null) return bytes;
-    throw new AndroidError('crashed', `${this.what}: the connection to the device ended`);
+    throw new DeviceError('crashed', `${this.what}: the connection to the device ended`);
   }
 
   /** Null where the other side has ended before the first of these bytes. */
@@ -83,7 +83,7 @@ export class AdbSocket {
       if (this.failure !== null) throw this.failure;
       if (this.ended) {
         if (this.size === 0) return null;
-        throw new AndroidError('crashed', `${this.what}: the connection to the device ended`);
+        throw new DeviceError('crashed', `${this.what}: the connection to the device ended`);
       }
       await new Promise<void>((resolve) => (this.wake = resolve));
     }
@@ -104,19 +104,19 @@ export class AdbSocket {
   }
 
   private readonly abort = (): void => {
-    this.finish(new AndroidError('deadline', `${this.what}: the device did not answer in time`));
+    this.finish(new DeviceError('deadline', `${this.what}: the device did not answer in time`));
     this.socket.destroy();
   };
 
-  private finish(failure: AndroidError | null): void {
+  private finish(failure: DeviceError | null): void {
     this.failure ??= failure;
     this.ended = true;
     this.wake();
   }
 }
 
-function gone(what: string, error: Error): AndroidError {
-  return new AndroidError('crashed', `${what}: the connection to adb was lost (${error.message})`, {
+function gone(what: string, error: Error): DeviceError {
+  return new DeviceError('crashed', `${what}: the connection to adb was lost (${error.message})`, {
     cause: error,
   });
 }

@@ -1,7 +1,6 @@
-import { RETRIES, type Log } from '@ui-rl/plugin-kit';
+import { DeviceError, RETRIES, type Log } from '@ui-rl/plugin-kit';
 import type { AdbServer } from './adb-server';
 import { Device } from './device';
-import { AndroidError } from './errors';
 import { isEmulator, isInNetwork, type Allowed } from './machine';
 
 interface Member {
@@ -49,7 +48,7 @@ export class DevicePool {
     return this.others;
   }
 
-  /** A device for one episode. Throws `AndroidError` `capacity` where none is free in time. */
+  /** A device for one episode. Throws `DeviceError` `capacity` where none is free in time. */
   async acquire(signal: AbortSignal): Promise<Device> {
     const given = new Promise<Device>((give, reject) => {
       const waiting: Waiting = { give };
@@ -58,7 +57,7 @@ export class DevicePool {
         const at = this.queue.indexOf(waiting);
         if (at < 0) return;
         this.queue.splice(at, 1);
-        reject(new AndroidError('capacity', this.whyNone()));
+        reject(new DeviceError('capacity', this.whyNone()));
       };
       if (signal.aborted) leave();
       signal.addEventListener('abort', leave, { once: true });
@@ -94,7 +93,7 @@ export class DevicePool {
     this.later(pauseMs, () => this.handOut());
   }
 
-  /** Looks which devices there are. Throws `AndroidError` where the adb server does not say. */
+  /** Looks which devices there are. Throws `DeviceError` where the adb server does not say. */
   async list(signal: AbortSignal): Promise<void> {
     this.listedAt = performance.now();
     await this.connectNamed(signal);
@@ -130,7 +129,7 @@ export class DevicePool {
       try {
         await this.adb.connect(serial, signal);
       } catch (error) {
-        if (!(error instanceof AndroidError)) throw error;
+        if (!(error instanceof DeviceError)) throw error;
         this.log('warn', error.message);
       }
     }

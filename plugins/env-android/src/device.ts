@@ -1,10 +1,9 @@
-import { FOCUS_COMMAND, focusOf, type CommandReply, type Screenshot } from '@ui-rl/plugin-kit';
+import { DeviceError, FOCUS_COMMAND, focusOf, type CommandReply, type Screenshot } from '@ui-rl/plugin-kit';
 import type { AdbServer } from './adb-server';
-import { AndroidError } from './errors';
 import { screenshotOf } from './screenshot';
 import { ADB_KEYBOARD } from './typing';
 
-/** One device that an adb server reaches. Everything throws `AndroidError` where it is gone or too slow. */
+/** One device that an adb server reaches. Everything throws `DeviceError` where it is gone or too slow. */
 export class Device {
   private adbKeyboard: boolean | null = null;
   private keyboardChanged = false;
@@ -23,7 +22,7 @@ export class Device {
     const { exitCode, stdout } = await this.shell(command, signal);
     if (exitCode === 0) return stdout;
     const said = stdout.trim().split('\n').at(-1);
-    throw new AndroidError(
+    throw new DeviceError(
       'crashed',
       `${this.serial}: ${command.slice(0, 80)} ended with ${exitCode}: ${said}`,
     );

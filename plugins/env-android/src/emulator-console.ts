@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import { AndroidError } from './errors';
+import { DeviceError } from '@ui-rl/plugin-kit';
 
 export interface EmulatorCommand {
   host: string;
@@ -12,7 +12,7 @@ export interface EmulatorCommand {
 }
 
 /**
- * Tells the console of an emulator something, as `adb emu` does: `avd snapshot load clean`. Throws `AndroidError` `crashed` with its
+ * Tells the console of an emulator something, as `adb emu` does: `avd snapshot load clean`. Throws `DeviceError` `crashed` with its
  * words where it refuses. Source: developer.android.com/studio/run/emulator-console
  */
 export async function tellEmulator(
@@ -32,9 +32,9 @@ export async function tellEmulator(
     socket.write(`${command}\n`);
     await answer(lines, `${what}: ${command}`);
   } catch (error) {
-    if (error instanceof AndroidError) throw error;
+    if (error instanceof DeviceError) throw error;
     const code = signal.aborted ? 'deadline' : 'crashed';
-    throw new AndroidError(code, `${what}: ${(error as Error).message}`, { cause: error });
+    throw new DeviceError(code, `${what}: ${(error as Error).message}`, { cause: error });
   } finally {
     // Its error was told, or is the one of being destroyed.
     socket.on('error', () => undefined);
@@ -47,10 +47,10 @@ async function answer(lines: AsyncIterator<string>, what: string): Promise<strin
   const said: string[] = [];
   for (;;) {
     const { done, value } = await lines.next();
-    if (done === true) throw new AndroidError('crashed', `${what}: the connection ended`);
+    if (done === true) throw new DeviceError('crashed', `${what}: the connection ended`);
     const line = value.trim();
     if (line === 'OK') return said.join('\n');
-    if (line.startsWith('KO')) throw new AndroidError('crashed', `${what}: ${line}`);
+    if (line.startsWith('KO')) throw new DeviceError('crashed', `${what}: ${line}`);
     said.push(line);
   }
 }
@@ -59,7 +59,7 @@ async function token(file: string, what: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    throw new AndroidError(
+    throw new DeviceError(
       'crashed',
       `${what} asks for a token, which cannot be read: ${(error as Error).message}`,
       {

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  asDeviceReply,
   DeviceCommandError,
+  DeviceError,
   PluginError,
   readDeviceStart,
   startDevice,
@@ -16,7 +18,6 @@ import { AdbServer } from './adb-server';
 import type { Device } from './device';
 import { DevicePool } from './device-pool';
 import { tellEmulator } from './emulator-console';
-import { AndroidError, asReply } from './errors';
 import { adbAddress, allowedDevices, consoleTokenFile, isInNetwork } from './machine';
 import type { AndroidOptions } from './options';
 import { AndroidSession, readState } from './session';
@@ -42,7 +43,7 @@ interface Parts {
 export class AndroidEnvironment implements Environment {
   private constructor(private readonly parts: Parts) {}
 
-  /** Throws `PluginError` for options that do not fit this machine, `AndroidError` where there is no adb server or no device. */
+  /** Throws `PluginError` for options that do not fit this machine, `DeviceError` where there is no adb server or no device. */
   static async create(
     options: AndroidOptions,
     { variables = {}, log }: EnvironmentContext,
@@ -58,7 +59,7 @@ export class AndroidEnvironment implements Environment {
   }
 
   async open({ task }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
-    return asReply(async () => this.begin(readAndroidTask(task), deadline));
+    return asDeviceReply(async () => this.begin(readAndroidTask(task), deadline));
   }
 
   async close(): Promise<void> {
@@ -73,7 +74,7 @@ export class AndroidEnvironment implements Environment {
       signal,
       AbortSignal.timeout(Math.ceil(Math.max(0, deadlineAt - Date.now()) / 2)),
     ]);
-    let failed: AndroidError | null = null;
+    let failed: DeviceError | null = null;
     for (;;) {
       const device = await pool.acquire(waiting).catch((error: unknown) => {
         throw failed ?? error;
@@ -86,7 +87,7 @@ export class AndroidEnvironment implements Environment {
           throw error;
         }
         pool.setAside(device, error instanceof Error ? error.message : String(error));
-        if (!(error instanceof AndroidError) || signal.aborted) throw error;
+        if (!(error instanceof DeviceError) || signal.aborted) throw error;
         failed = error;
       }
     }
@@ -130,11 +131,11 @@ async function untilReady(device: Device, signal: AbortSignal): Promise<void> {
     try {
       if (await device.isReady(signal)) return;
     } catch (error) {
-      if (!(error instanceof AndroidError) || signal.aborted) throw error;
+      if (!(error instanceof DeviceError) || signal.aborted) throw error;
     }
     await sleep(POLL_MS);
     if (signal.aborted)
-      throw new AndroidError('deadline', `${device.serial} did not come back from its snapshot`);
+      throw new DeviceError('deadline', `${device.serial} did not come back from its snapshot`);
   }
 }
 
@@ -148,18 +149,14 @@ async function firstDevice(pool: DevicePool, signal: AbortSignal): Promise<void>
   }
 }
 
-function noDevice(
-  { address }: AdbServer,
-  { unusable }: DevicePool,
-  serials: readonly string[],
-): AndroidError {
+function noDevice({ address }: AdbServer, { unusable }: DevicePool, serials: readonly string[]): DeviceError {
   const states = [...unusable].map(([serial, state]) => `${serial} as ${state}`).join(', ');
   const missing = serials.length === 0 ? 'no emulator' : `none of ${serials.join(', ')}`;
   const hint = [...unusable.values()].includes('unauthorized')
     ? 'say yes to "Allow USB debugging" on its screen'
     : 'see "adb devices"; a phone of your own takes part where ANDROID_SERIAL of the env service names it';
   const listed = unusable.size === 0 ? missing : states;
-  return new AndroidError(
+  return new DeviceError(
     'crashed',
     `the adb server at ${address.host}:${address.port} lists ${listed}: ${hint}`,
   );

@@ -11,7 +11,7 @@ const DRAG_MS = 800;
 const RESERVE_MS = 3_000;
 
 /**
- * Carries out an action on a device, and says `ok` or what was wrong with it; nothing is done then. Throws `AndroidError` where the
+ * Carries out an action on a device, and says `ok` or what was wrong with it; nothing is done then. Throws `DeviceError` where the
  * device is gone.
  */
 export async function perform(

@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  validateDevice,
+  asDeviceReply,
+  pauseForDevice,
+  validatedState,
   type Action,
   type Deadline,
   type DeviceCheck,
@@ -10,7 +11,6 @@ import {
   type StepOutcome,
 } from '@ui-rl/plugin-kit';
 import type { Device } from './device';
-import { AndroidError, asReply } from './errors';
 import { perform } from './perform';
 
 type State = Record<string, unknown>;
@@ -71,14 +71,14 @@ export class AndroidSession implements EnvironmentSession {
     const { device, delayMs } = this.parts;
     const outcome = await perform(device, action, this.screen, deadline);
     const done = action.action === 'finish';
-    if (!done) await pause(delayMs, deadline.signal);
+    if (!done) await pauseForDevice(delayMs, deadline.signal);
     const screenshot = await device.screenshot(deadline.signal);
     this.screen = screenshot;
     return { screenshot, outcome, done };
   }
 
   private async noting<T>(work: () => Promise<T>): Promise<Reply<T>> {
-    const reply = await asReply(work);
+    const reply = await asDeviceReply(work);
     if (!reply.ok) this.fault = reply.error.message;
     return reply;
   }
@@ -96,16 +96,6 @@ export async function readState(
   checks: readonly DeviceCheck[],
   signal: AbortSignal,
 ): Promise<State> {
-  const state = { device: device.serial, focus: await device.focus(signal) };
-  if (checks.length === 0) return state;
-  const validations = await validateDevice(checks, (command) => device.shell(command, signal));
-  return { ...state, validations, validated: validations.every(({ success }) => success) };
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch {
-    throw new AndroidError('deadline', 'the time was over before the screenshot');
-  }
+  const known = { device: device.serial, focus: await device.focus(signal) };
+  return validatedState(known, checks, (command) => device.shell(command, signal));
 }

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type {
-  Action,
-  Button,
-  Deadline,
-  Direction,
-  Point,
-  ScrollAction,
-  SwipeAction,
+import {
+  playwrightKey,
+  type Action,
+  type Button,
+  type Deadline,
+  type Direction,
+  type Point,
+  type ScrollAction,
+  type SwipeAction,
 } from '@ui-rl/plugin-kit';
-import { isOnKeyboard, playwrightKey } from './keys';
+import { isOnKeyboard } from './keys';
 import { click, drag, hold, line, move, tap, touch, wheel } from './pointer';
 import type { BrowserTab } from './browser-tab';
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { show, type CommandReply, type Screenshot } from '@ui-rl/plugin-kit';
+import { DeviceError, show, type CommandReply, type Screenshot } from '@ui-rl/plugin-kit';
 import type { BoxRequest } from './actions';
-import { GboxError } from './errors';
 import type { GboxApi } from './gbox-api';
 
 type Json = Record<string, unknown>;
@@ -11,7 +10,7 @@ const [WIDTH_AT, HEIGHT_AT, HEADER_END] = [16, 20, 24];
 /** What a command on a box may take, as GBox writes it. */
 const COMMAND_TIMEOUT = '30s';
 
-/** One box of GBox. Everything throws `GboxError`. */
+/** One box of GBox. Everything throws `DeviceError`. */
 export class Box {
   readonly id: string;
   /** Milliseconds since the epoch, as GBox told it last. */
@@ -24,7 +23,7 @@ export class Box {
     expiresAt: number,
   ) {
     if (typeof made.id !== 'string' || made.id === '') {
-      throw new GboxError('crashed', `GBox made a box without an id: ${show(made)}`);
+      throw new DeviceError('crashed', `GBox made a box without an id: ${show(made)}`);
     }
     this.id = made.id;
     this.expiresAt = expiryOf(made) ?? expiresAt;
@@ -56,7 +55,7 @@ export class Box {
     const reply = await this.api.once({ method: 'POST', path: this.path('/commands'), body }, signal);
     const { exitCode, stdout, stderr = '' } = reply;
     if (typeof exitCode !== 'number' || typeof stdout !== 'string') {
-      throw new GboxError(
+      throw new DeviceError(
         'crashed',
         `box ${this.id}: ${command}: expected {exitCode, stdout, stderr}, found ${show(reply)}`,
       );
@@ -74,7 +73,7 @@ export class Box {
     const png = new Uint8Array(Buffer.from(base64 ?? '', 'base64'));
     const header = Buffer.from(png.buffer);
     if (header.length < HEADER_END || !header.subarray(0, PNG.length).equals(PNG)) {
-      throw new GboxError(
+      throw new DeviceError(
         'crashed',
         `box ${this.id}: expected a screenshot as data:image/png, found ${show(uri)}`,
       );

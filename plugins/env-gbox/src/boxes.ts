@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRecord, type Log } from '@ui-rl/plugin-kit';
+import { DeviceError, isRecord, type Log } from '@ui-rl/plugin-kit';
 import { Box } from './box';
-import { GboxError } from './errors';
 import type { GboxApi } from './gbox-api';
 import { hostLabels, isOwn, isStale, ownLabels, type Labels } from './labels';
 import { durationMs, type GboxOptions } from './options';
@@ -73,7 +72,7 @@ export class Boxes {
 
   /**
    * Ends boxes of ours that nobody uses: of processes on this host that died, and those that this one never heard of. Throws
-   * `GboxError` where GBox does not list them.
+   * `DeviceError` where GBox does not list them.
    */
   async sweep(): Promise<void> {
     const listed = await this.list(AbortSignal.timeout(END_MS));
@@ -107,7 +106,7 @@ export class Boxes {
 
   /** What was asked for and never answered may be there all the same. */
   private later(error: unknown): void {
-    if (!(error instanceof GboxError) || error.code === 'capacity') return;
+    if (!(error instanceof DeviceError) || error.code === 'capacity') return;
     const sweep = this.swept().finally(() => this.sweeps.delete(sweep));
     this.sweeps.add(sweep);
   }
@@ -123,9 +122,9 @@ export class Boxes {
       for (;;) {
         const status = await box.status(signal);
         if (status === 'running') return;
-        if (status !== 'pending') throw new GboxError('crashed', `box ${box.id} is ${status}`);
+        if (status !== 'pending') throw new DeviceError('crashed', `box ${box.id} is ${status}`);
         await sleep(POLL_MS);
-        if (signal.aborted) throw new GboxError('deadline', `box ${box.id} was not running in time`);
+        if (signal.aborted) throw new DeviceError('deadline', `box ${box.id} was not running in time`);
       }
     } catch (error) {
       await this.end(box);
@@ -138,7 +137,7 @@ export class Boxes {
       if (this.options.after_episode === 'stop') await box.start(signal);
       return (await box.status(signal)) === 'running' && this.hasTimeLeft(box);
     } catch (error) {
-      if (!(error instanceof GboxError) || signal.aborted) throw error;
+      if (!(error instanceof DeviceError) || signal.aborted) throw error;
       this.log('warn', error.message);
       return false;
     }

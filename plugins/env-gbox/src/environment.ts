@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  asDeviceReply,
   startDevice,
   type Deadline,
   type Environment,
@@ -10,7 +11,6 @@ import {
 } from '@ui-rl/plugin-kit';
 import type { Box } from './box';
 import { Boxes } from './boxes';
-import { asReply } from './errors';
 import { GboxApi } from './gbox-api';
 import { accountOf } from './machine';
 import type { GboxOptions } from './options';
@@ -25,7 +25,7 @@ export class GboxEnvironment implements Environment {
   ) {}
 
   /**
-   * Ends what processes of this host left behind. Throws `PluginError` where there is no key, `GboxError` where GBox does not take
+   * Ends what processes of this host left behind. Throws `PluginError` where there is no key, `DeviceError` where GBox does not take
    * it or is not there.
    */
   static async create(
@@ -38,7 +38,7 @@ export class GboxEnvironment implements Environment {
   }
 
   async open({ task }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
-    return asReply(async () => {
+    return asDeviceReply(async () => {
       const spec = readGboxTask(task, this.options.box_type);
       const box = await this.boxes.take(deadline.signal);
       try {

@@ -1,5 +1,4 @@
-import { isRecord, RETRIES, retry, show } from '@ui-rl/plugin-kit';
-import { GboxError, type GboxErrorCode } from './errors';
+import { DeviceError, isRecord, RETRIES, retry, show, type DeviceErrorCode } from '@ui-rl/plugin-kit';
 import type { Account } from './machine';
 
 type Json = Record<string, unknown>;
@@ -23,9 +22,9 @@ const NOT_SENT = new Set([
 ]);
 
 /** A failure, and what is known of the request that failed. */
-class Attempt extends GboxError {
+class Attempt extends DeviceError {
   constructor(
-    code: GboxErrorCode,
+    code: DeviceErrorCode,
     message: string,
     /** Nothing of it was done: it may be sent again, whatever it is. */
     readonly refused: boolean,
@@ -77,8 +76,8 @@ export class GboxApi {
       if (!response.ok) throw this.refusal(what, response.status, text);
       return this.read(text, what);
     } catch (error) {
-      if (error instanceof GboxError) throw error;
-      if (signal.aborted) throw new GboxError('deadline', `${what}: no answer in time`, { cause: error });
+      if (error instanceof DeviceError) throw error;
+      if (signal.aborted) throw new DeviceError('deadline', `${what}: no answer in time`, { cause: error });
       throw this.lost(what, error);
     }
   }
@@ -92,7 +91,7 @@ export class GboxApi {
       value = undefined;
     }
     if (isRecord(value)) return value;
-    throw new GboxError('crashed', this.masked(`${what}: expected a JSON object, found ${show(text)}`));
+    throw new DeviceError('crashed', this.masked(`${what}: expected a JSON object, found ${show(text)}`));
   }
 
   private refusal(what: string, status: number, text: string): Attempt {
@@ -122,7 +121,7 @@ async function textOf(response: Response, what: string): Promise<string> {
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > MAX_BYTES)
-      throw new GboxError('crashed', `${what}: an answer of more than ${MAX_BYTES} bytes`);
+      throw new DeviceError('crashed', `${what}: an answer of more than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  focusOf,
+  asDeviceReply,
   FOCUS_COMMAND,
-  validateDevice,
+  focusOf,
+  pauseForDevice,
+  validatedState,
   type Action,
   type Deadline,
   type DeviceCheck,
@@ -13,7 +14,6 @@ import {
 } from '@ui-rl/plugin-kit';
 import { pointsOf, requestsOf } from './actions';
 import type { Box } from './box';
-import { asReply, GboxError } from './errors';
 
 type State = Record<string, unknown>;
 
@@ -46,15 +46,15 @@ export class GboxSession implements EnvironmentSession {
   }
 
   async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
-    return asReply(() => this.play(action, deadline));
+    return asDeviceReply(() => this.play(action, deadline));
   }
 
   async inspect({ signal }: Deadline): Promise<Reply<State>> {
-    return asReply(() => readState(this.parts, signal));
+    return asDeviceReply(() => readState(this.parts, signal));
   }
 
   async close({ signal }: Deadline): Promise<Reply<State>> {
-    const reply = await asReply(() => readState(this.parts, signal));
+    const reply = await asDeviceReply(() => readState(this.parts, signal));
     await this.end(reply.ok);
     return reply;
   }
@@ -67,7 +67,7 @@ export class GboxSession implements EnvironmentSession {
     const { box, delayMs } = this.parts;
     const outcome = await this.perform(action, deadline);
     const done = action.action === 'finish';
-    if (!done) await pause(delayMs, deadline.signal);
+    if (!done) await pauseForDevice(delayMs, deadline.signal);
     const screenshot = await box.screenshot(deadline.signal);
     this.screen = screenshot;
     return { screenshot, outcome, done };
@@ -81,7 +81,7 @@ export class GboxSession implements EnvironmentSession {
     if (isOutside) return 'outside_viewport';
     if (action.action === 'wait') {
       const ms = Math.max(0, Math.min(action.seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
-      await pause(ms, signal);
+      await pauseForDevice(ms, signal);
       return ms < action.seconds * 1000 ? 'wait_cut_short' : 'ok';
     }
     const requests = requestsOf(action, type, this.screen);
@@ -104,16 +104,5 @@ export async function readState(
 ): Promise<State> {
   const focus =
     type === 'android' ? { focus: focusOf((await box.command(FOCUS_COMMAND, signal)).stdout) } : {};
-  const state = { box: box.id, ...focus };
-  if (checks.length === 0) return state;
-  const validations = await validateDevice(checks, (command) => box.command(command, signal));
-  return { ...state, validations, validated: validations.every(({ success }) => success) };
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch {
-    throw new GboxError('deadline', 'the time was over before the screenshot');
-  }
+  return validatedState({ box: box.id, ...focus }, checks, (command) => box.command(command, signal));
 }

@@ -1,4 +1,4 @@
-import type { Action, Direction } from '@ui-rl/plugin-kit';
+import { playwrightKey, type Action, type Direction } from '@ui-rl/plugin-kit';
 
 /** What is sent for an action: several, one after the other; null where the format has no word for it. */
 export type ActionFormat = (action: Action) => readonly Record<string, unknown>[] | null;
@@ -10,30 +10,6 @@ const TOWARDS: Record<Direction, readonly [number, number]> = {
   down: [0, 1],
   left: [-1, 0],
   right: [1, 0],
-};
-
-/** Names of Playwright, which BrowserGym presses keys with. */
-const KEYS: Readonly<Record<string, string>> = {
-  alt: 'Alt',
-  backspace: 'Backspace',
-  caps_lock: 'CapsLock',
-  ctrl: 'Control',
-  delete: 'Delete',
-  down: 'ArrowDown',
-  end: 'End',
-  enter: 'Enter',
-  escape: 'Escape',
-  home: 'Home',
-  insert: 'Insert',
-  left: 'ArrowLeft',
-  meta: 'Meta',
-  page_down: 'PageDown',
-  page_up: 'PageUp',
-  right: 'ArrowRight',
-  shift: 'Shift',
-  space: 'Space',
-  tab: 'Tab',
-  up: 'ArrowUp',
 };
 
 /** As a server of this project takes them. */
@@ -62,7 +38,7 @@ function browserGymCalls(action: Action): string[] | null {
     case 'type':
       return [call('keyboard_type', action.text)];
     case 'key':
-      return [call('keyboard_press', action.keys.map(keyName).join('+'))];
+      return [call('keyboard_press', action.keys.map(playwrightKey).join('+'))];
     case 'scroll':
       return scroll(action);
     case 'wait':
@@ -82,10 +58,6 @@ function scroll({ direction, amount, x, y }: Extract<Action, { action: 'scroll' 
   const [deltaX, deltaY] = TOWARDS[direction].map((towards) => towards * amount * NOTCH);
   const wheel = call('scroll', deltaX, deltaY);
   return x === undefined || y === undefined ? [wheel] : [call('mouse_move', x, y), wheel];
-}
-
-function keyName(key: string): string {
-  return KEYS[key] ?? (/^f\d+$/.test(key) ? key.toUpperCase() : key);
 }
 
 /** A call as Python reads it: numbers and strings of JSON are literals there, too. */

@@ -3,9 +3,8 @@ import {
   connectionsOf,
   DEADLINES,
   isRecord,
+  OutsideEpisodes,
   OutsideError,
-  OutsideServers,
-  RETRIES,
   type Deadline,
   type Environment,
   type EnvironmentContext,
@@ -29,9 +28,8 @@ export const VARIABLES = { servers: 'OPENENV_SERVERS', keys: 'OPENENV_KEYS' } as
 
 /** Environments of OpenEnv servers. */
 export class OpenEnvEnvironment implements Environment {
-  private readonly servers: OutsideServers;
+  private readonly episodes: OutsideEpisodes;
   private readonly formats = new Map<OutsideServer, ActionFormat>();
-  private readonly playing = new Set<EnvironmentSession>();
 
   constructor(
     private readonly options: OpenEnvOptions,
@@ -47,35 +45,18 @@ export class OpenEnvEnvironment implements Environment {
       },
       'servers',
     );
-    this.servers = new OutsideServers(
-      connections,
-      options.sessions_per_server,
-      RETRIES.outsideEnvironment,
-      log,
-    );
+    this.episodes = new OutsideEpisodes(connections, options.sessions_per_server, log);
   }
 
-  open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
+  open({ task, seed }: OpenOptions, { signal }: Deadline): Promise<Reply<EnvironmentSession>> {
     return asOutsideReply(async () => {
       const reset = resetOf(task);
-      const tried = new Set<OutsideServer>();
-      for (;;) {
-        const place = this.servers.take(tried);
-        tried.add(place.server);
-        try {
-          return await this.openAt(place, reset, seed, deadline.signal);
-        } catch (error) {
-          place.release(error instanceof OutsideError ? error : undefined);
-          const isOver = deadline.signal.aborted || !(error instanceof OutsideError);
-          if (isOver || error.code === 'bad_task') throw error;
-          // Where it was the last, the next `take` says what all of them are at.
-        }
-      }
+      return this.episodes.begin((place) => this.openAt(place, reset, seed, signal), signal);
     });
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.playing].map((session) => session.discard()));
+  close(): Promise<void> {
+    return this.episodes.close();
   }
 
   private async openAt(
@@ -89,22 +70,13 @@ export class OpenEnvEnvironment implements Environment {
     const remote = await this.remoteAt(server, signal);
     try {
       const first = await remote.reset(seed, reset, signal);
-      const held: ServerPlace = {
-        server,
-        release: (failure) => {
-          this.playing.delete(session);
-          place.release(failure);
-        },
-      };
       const { picture, text, observation } = this.options;
-      const session = await OpenEnvSession.of(first, {
+      return await OpenEnvSession.of(first, {
         remote,
-        place: held,
+        place,
         format,
         frame: { picture, text, observation },
       });
-      this.playing.add(session);
-      return session;
     } catch (error) {
       await remote.close(AbortSignal.timeout(DEADLINES.outsideLeave.ms)).catch(() => undefined);
       throw error;

@@ -1,11 +1,7 @@
 import {
-  asOutsideReply,
-  DEADLINES,
-  OutsideError,
+  OutsideSession,
   type Action,
   type Deadline,
-  type EnvironmentSession,
-  type Reply,
   type Screenshot,
   type ServerPlace,
   type StepOutcome,
@@ -24,18 +20,18 @@ export interface SessionParts {
 }
 
 /** One episode in an environment of a server. */
-export class OpenEnvSession implements EnvironmentSession {
+export class OpenEnvSession extends OutsideSession {
   readonly state: State;
   private last: Screenshot;
   private observed: Observed;
   private reward = 0;
-  private isOver = false;
 
   private constructor(
     readonly screenshot: Screenshot,
     first: Observed,
     private readonly parts: SessionParts,
   ) {
+    super(parts.place);
     this.last = screenshot;
     this.observed = first;
     this.state = this.told();
@@ -47,29 +43,7 @@ export class OpenEnvSession implements EnvironmentSession {
     return new OpenEnvSession(screenshot, first, parts);
   }
 
-  async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
-    const reply = await asOutsideReply(() => this.play(action, deadline.signal));
-    if (!reply.ok) await this.fail(reply.error);
-    return reply;
-  }
-
-  async inspect({ signal }: Deadline): Promise<Reply<State>> {
-    const reply = await asOutsideReply(async () => this.told(await this.parts.remote.state(signal)));
-    if (!reply.ok) await this.fail(reply.error);
-    return reply;
-  }
-
-  async close(deadline: Deadline): Promise<Reply<State>> {
-    const reply = await this.inspect(deadline);
-    if (reply.ok) await this.leave();
-    return reply;
-  }
-
-  async discard(): Promise<void> {
-    await this.leave();
-  }
-
-  private async play(action: Action, signal: AbortSignal): Promise<StepOutcome> {
+  protected async play(action: Action, { signal }: Deadline): Promise<StepOutcome> {
     const sent = this.parts.format(action);
     const isFinish = action.action === 'finish';
     if (sent === null) return this.outcome('unsupported_action', false);
@@ -81,6 +55,15 @@ export class OpenEnvSession implements EnvironmentSession {
     }
     const outcome = sent.length === 0 ? 'ok' : outcomeOf(this.observed.observation);
     return this.outcome(outcome, isFinish || this.observed.done);
+  }
+
+  protected async askState(signal: AbortSignal): Promise<State> {
+    return this.told(await this.parts.remote.state(signal));
+  }
+
+  /** A server that has ended the session by itself has not failed. */
+  protected async end(signal: AbortSignal): Promise<void> {
+    await this.parts.remote.close(signal).catch(() => undefined);
   }
 
   /** An error in BrowserGym comes without a picture: the last one stays. */
@@ -106,19 +89,6 @@ export class OpenEnvSession implements EnvironmentSession {
       observation: withoutPicture(observation, this.parts.frame.picture),
       ...(state === undefined ? {} : { state: withoutPicture(state, '') }),
     };
-  }
-
-  private async fail({ code, message }: { code: string; message: string }): Promise<void> {
-    await this.leave(new OutsideError(code === 'deadline' ? 'deadline' : 'crashed', message));
-  }
-
-  private async leave(failure?: OutsideError): Promise<void> {
-    if (this.isOver) return;
-    this.isOver = true;
-    const { remote, place } = this.parts;
-    const closed = remote.close(AbortSignal.timeout(DEADLINES.outsideLeave.ms));
-    await closed.catch(() => undefined);
-    place.release(failure);
   }
 }
 

@@ -2,9 +2,8 @@ import {
   asOutsideReply,
   connectionsOf,
   DEADLINES,
+  OutsideEpisodes,
   OutsideError,
-  OutsideServers,
-  RETRIES,
   type Deadline,
   type Environment,
   type EnvironmentContext,
@@ -24,10 +23,9 @@ export const VARIABLES = { servers: 'UI_VERIFIERS_SERVERS', keys: 'UI_VERIFIERS_
 
 /** Sessions of ui-verifiers servers: a place at a server is one episode. */
 export class UiVerifiersEnvironment implements Environment {
-  private readonly servers: OutsideServers;
+  private readonly episodes: OutsideEpisodes;
   /** Servers of one session → when the session began that an episode was played in. */
   private readonly played = new Map<OutsideServer, string>();
-  private readonly playing = new Set<EnvironmentSession>();
 
   constructor(
     private readonly options: UiVerifiersOptions,
@@ -44,34 +42,18 @@ export class UiVerifiersEnvironment implements Environment {
       'ui_env_urls',
     );
     const places = options.sessions === 'many' ? options.sessions_per_server : 1;
-    this.servers = new OutsideServers(connections, places, RETRIES.outsideEnvironment, log);
+    this.episodes = new OutsideEpisodes(connections, places, log);
   }
 
-  open({ task }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
+  open({ task }: OpenOptions, { signal }: Deadline): Promise<Reply<EnvironmentSession>> {
     return asOutsideReply(async () => {
-      return this.openAtOne(sessionTypeOf(task), deadline);
+      const type = sessionTypeOf(task);
+      return this.episodes.begin((place) => this.openAt(place, type, signal), signal);
     });
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.playing].map((session) => session.discard()));
-  }
-
-  /** At the first server that plays along; those that do not are set aside. */
-  private async openAtOne(type: string | undefined, deadline: Deadline): Promise<EnvironmentSession> {
-    const tried = new Set<OutsideServer>();
-    for (;;) {
-      const place = this.servers.take(tried);
-      tried.add(place.server);
-      try {
-        return await this.openAt(place, type, deadline.signal);
-      } catch (error) {
-        place.release(error instanceof OutsideError ? error : undefined);
-        const isOver = deadline.signal.aborted || !(error instanceof OutsideError);
-        if (isOver || error.code === 'bad_task') throw error;
-        // Where it was the last, the next `take` says what all of them are at.
-      }
-    }
+  close(): Promise<void> {
+    return this.episodes.close();
   }
 
   private async openAt(
@@ -84,16 +66,7 @@ export class UiVerifiersEnvironment implements Environment {
     try {
       const [before, screenshot] = [await remote.progress(signal), await remote.screenshot(signal)];
       const { delay_seconds: delaySeconds } = this.options;
-      const held: ServerPlace = {
-        server,
-        release: (failure) => {
-          this.playing.delete(session);
-          place.release(failure);
-        },
-      };
-      const session = new UiVerifiersSession(screenshot, { remote, place: held, before, delaySeconds });
-      this.playing.add(session);
-      return session;
+      return new UiVerifiersSession(screenshot, { remote, place, before, delaySeconds });
     } catch (error) {
       await remote.end(AbortSignal.timeout(DEADLINES.outsideLeave.ms)).catch(() => undefined);
       throw error;

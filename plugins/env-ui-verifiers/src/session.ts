@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  asOutsideReply,
-  DEADLINES,
   OutsideError,
+  OutsideSession,
   type Action,
   type Deadline,
-  type EnvironmentSession,
-  type Reply,
   type Screenshot,
   type ServerPlace,
   type StepOutcome,
@@ -28,47 +25,21 @@ export interface SessionParts {
 }
 
 /** One episode at a server. */
-export class UiVerifiersSession implements EnvironmentSession {
+export class UiVerifiersSession extends OutsideSession {
   readonly state: State = stateOf({ submittedRows: [], incorrect: 0 });
   private last: Screenshot;
   /** As it was counted last. */
   private known: State = this.state;
-  private isOver = false;
 
   constructor(
     readonly screenshot: Screenshot,
     private readonly parts: SessionParts,
   ) {
+    super(parts.place);
     this.last = screenshot;
   }
 
-  async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
-    const reply = await asOutsideReply(() => this.play(action, deadline));
-    if (!reply.ok) await this.fail(reply.error);
-    return reply;
-  }
-
-  async inspect({ signal }: Deadline): Promise<Reply<State>> {
-    const reply = await asOutsideReply(() => this.gained(signal));
-    if (!reply.ok) await this.fail(reply.error);
-    return reply;
-  }
-
-  async close({ signal }: Deadline): Promise<Reply<State>> {
-    const reply = await asOutsideReply(() => this.gained(signal));
-    if (!reply.ok) {
-      await this.fail(reply.error);
-      return reply;
-    }
-    await this.leave();
-    return reply;
-  }
-
-  async discard(): Promise<void> {
-    await this.leave();
-  }
-
-  private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
+  protected async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
     const asked = askedFor(action);
     if (asked.kind === 'finish') return this.outcome('ok', true);
     if (asked.kind === 'unsupported') return this.outcome('unsupported_action');
@@ -98,7 +69,7 @@ export class UiVerifiersSession implements EnvironmentSession {
 
   /** After something was done: rewards pay in the turn that submitted. */
   private async counted(outcome: string, signal: AbortSignal): Promise<StepOutcome> {
-    this.known = await this.gained(signal);
+    this.known = await this.askState(signal);
     return this.outcome(outcome);
   }
 
@@ -106,30 +77,12 @@ export class UiVerifiersSession implements EnvironmentSession {
     return { screenshot: this.last, outcome, done, state: this.known };
   }
 
-  private async gained(signal: AbortSignal): Promise<State> {
+  protected async askState(signal: AbortSignal): Promise<State> {
     return stateOf(since(this.parts.before, await this.parts.remote.progress(signal)));
   }
 
-  private async fail({ code, message }: { code: string; message: string }): Promise<void> {
-    await this.leave(new OutsideError(code === 'deadline' ? 'deadline' : 'crashed', message));
-  }
-
-  /** Ends the session at the server, whatever it says to that, and gives its place back. */
-  private async leave(failure?: OutsideError): Promise<void> {
-    if (this.isOver) return;
-    this.isOver = true;
-    const { remote, place } = this.parts;
-    const signal = AbortSignal.timeout(DEADLINES.outsideLeave.ms);
-    const ended = remote.end(signal);
-    if (failure !== undefined) {
-      place.release(failure);
-      await ended.catch(() => undefined);
-      return;
-    }
-    await ended.then(
-      () => place.release(),
-      (error: unknown) => place.release(error instanceof OutsideError ? error : undefined),
-    );
+  protected end(signal: AbortSignal): Promise<void> {
+    return this.parts.remote.end(signal);
   }
 }
 

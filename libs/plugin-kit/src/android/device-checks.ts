@@ -1,5 +1,6 @@
 import { didYouMean } from '../nearest';
 import { isRecord, show } from '../show';
+import { DeviceCommandError } from './errors';
 import { appName, filePath, packageName, refuse, settingName } from './names';
 import { readQuery } from './queries';
 import { shellWord, type CommandReply, type RunCommand } from './shell';
@@ -54,6 +55,20 @@ export function readDeviceChecks(validators: unknown, where = 'validators'): Dev
   if (validators === undefined) return [];
   if (!Array.isArray(validators)) return refuse(where, validators, 'a list');
   return validators.map((check: unknown, index) => readCheck(check, `${where}.${index}`));
+}
+
+/**
+ * The state of a device that verifiers judge: what is known of it, and what it answers to the checks of the task where there are any.
+ * Throws what `run` throws.
+ */
+export async function validatedState(
+  known: Readonly<Record<string, unknown>>,
+  checks: readonly DeviceCheck[],
+  run: RunCommand,
+): Promise<Record<string, unknown>> {
+  if (checks.length === 0) return { ...known };
+  const validations = await validateDevice(checks, run);
+  return { ...known, validations, validated: validations.every(({ success }) => success) };
 }
 
 /** Asks a device all of them, one after the other. Throws what `run` throws. */
@@ -232,9 +247,4 @@ function succeeded(command: string, { exitCode, stdout }: CommandReply): string 
   throw new DeviceCommandError(
     `${command} ended with ${exitCode} on the device, and said ${show(stdout.trim())}`,
   );
-}
-
-/** The device is there, but a command that always works there did not. */
-export class DeviceCommandError extends Error {
-  override readonly name = 'DeviceCommandError';
 }

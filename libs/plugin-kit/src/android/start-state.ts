@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRecord } from '../show';
-import { DeviceCommandError, settingValue } from './device-checks';
+import { settingValue } from './device-checks';
+import { DeviceCommandError } from './errors';
 import { appName, packageName, refuse, settingName } from './names';
 import { shellWord, type RunCommand } from './shell';
 

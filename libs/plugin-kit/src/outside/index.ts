@@ -1,5 +1,6 @@
 export { isServerAddress, lookupBeyondLink, readAddresses, readServerKeys, serverAddress } from './addresses';
 export { connectionsOf, type OutsideChoice } from './connections';
+export { OutsideEpisodes } from './episodes';
 export { OutsideError, type OutsideErrorCode } from './errors';
 export { screenshotOfPng } from './png';
 export { asOutsideReply, outsideText } from './reply';
@@ -14,3 +15,4 @@ export {
   type ServerStream,
 } from './server';
 export { OutsideServers, type ServerPlace } from './servers';
+export { OutsideSession } from './session';

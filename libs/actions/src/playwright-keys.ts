@@ -1,0 +1,28 @@
+/** Keys of the vocabulary that Playwright names otherwise; letters, digits and signs stand for themselves. */
+const NAMES: Readonly<Record<string, string>> = {
+  alt: 'Alt',
+  backspace: 'Backspace',
+  caps_lock: 'CapsLock',
+  ctrl: 'Control',
+  delete: 'Delete',
+  down: 'ArrowDown',
+  end: 'End',
+  enter: 'Enter',
+  escape: 'Escape',
+  home: 'Home',
+  insert: 'Insert',
+  left: 'ArrowLeft',
+  meta: 'Meta',
+  page_down: 'PageDown',
+  page_up: 'PageUp',
+  right: 'ArrowRight',
+  shift: 'Shift',
+  space: 'Space',
+  tab: 'Tab',
+  up: 'ArrowUp',
+};
+
+/** A key as Playwright calls it, and what presses keys with it, such as BrowserGym: `Control`, `F5`, `a`. */
+export function playwrightKey(key: string): string {
+  return NAMES[key] ?? (/^f\d+$/.test(key) ? key.toUpperCase() : key);
+}

@@ -1,0 +1,59 @@
+import { RETRIES } from '@ui-rl/retry';
+import type { EnvironmentSession, Log } from '../kinds';
+import { OutsideError } from './errors';
+import type { OutsideServer, ServerConnection } from './server';
+import { OutsideServers, type ServerPlace } from './servers';
+
+/** Episodes at servers outside of the project, each at the first one that plays along. */
+export class OutsideEpisodes {
+  private readonly servers: OutsideServers;
+  private readonly playing = new Set<EnvironmentSession>();
+
+  /** @param places episodes at a time at each server */
+  constructor(connections: readonly ServerConnection[], places: number, log: Log) {
+    this.servers = new OutsideServers(connections, places, RETRIES.outsideEnvironment, log);
+  }
+
+  /**
+   * Begins an episode. A server where that fails is set aside, and the next one is tried, unless the task itself is wrong.
+   *
+   * @param openAt the session gives the place back at its end
+   * @throws OutsideError
+   */
+  async begin(
+    openAt: (place: ServerPlace) => Promise<EnvironmentSession>,
+    signal: AbortSignal,
+  ): Promise<EnvironmentSession> {
+    const tried = new Set<OutsideServer>();
+    for (;;) {
+      const place = this.servers.take(tried);
+      tried.add(place.server);
+      try {
+        return await this.playAt(place, openAt);
+      } catch (error) {
+        place.release(error instanceof OutsideError ? error : undefined);
+        if (signal.aborted || !(error instanceof OutsideError) || error.code === 'bad_task') throw error;
+        // Where it was the last, the next `take` says what all of them are at.
+      }
+    }
+  }
+
+  /** Ends them all. */
+  async close(): Promise<void> {
+    await Promise.all([...this.playing].map((session) => session.discard()));
+  }
+
+  private async playAt(
+    place: ServerPlace,
+    openAt: (place: ServerPlace) => Promise<EnvironmentSession>,
+  ): Promise<EnvironmentSession> {
+    const { server } = place;
+    const release = (failure?: OutsideError): void => {
+      this.playing.delete(session);
+      place.release(failure);
+    };
+    const session = await openAt({ server, release });
+    this.playing.add(session);
+    return session;
+  }
+}
