@@ -12,6 +12,7 @@ export * from './limits';
 export * from './metrics';
 export * from './verdicts';
 export * from './names';
+export * from './paired-difference';
 export * from './placement';
 export * from './requests';
 export * from './rollout';

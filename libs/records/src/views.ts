@@ -85,6 +85,40 @@ export interface TaskScoreView {
   after: { successes: number; episodes: number } | null;
 }
 
+/** Success rate minus that of the evaluation compared with, over the episodes that both have played with the same seeds. */
+export interface RateDifference {
+  value: number;
+  /** 95 %, paired. */
+  interval: [number, number];
+  pairs: number;
+}
+
+export interface ComparedScore {
+  successes: number;
+  /** Valid ones. */
+  episodes: number;
+  /** Wilson interval, 95 %. */
+  interval: [number, number];
+  /** Null where there is nothing to compare with: for the evaluation itself, and where no pair of episodes is recorded. */
+  difference: RateDifference | null;
+}
+
+export interface ComparedEvaluation extends EvaluationView {
+  difference: RateDifference | null;
+}
+
+/** Evaluations of the same tasks, side by side. */
+export interface EvaluationComparison {
+  /** A set of goals, evaluated as the run went on; null: checkpoints that were evaluated one after the other. */
+  set: string | null;
+  /** Id of the evaluation that the others are compared with. */
+  to: string;
+  /** In order of time. */
+  evaluations: ComparedEvaluation[];
+  /** By task, a score for each evaluation; null where it has not played the task. */
+  tasks: { taskId: string; description: string; scores: (ComparedScore | null)[] }[];
+}
+
 /** The episodes of a group that were trained. */
 export interface StepGroup {
   groupId: string;
@@ -113,6 +147,10 @@ export interface EpisodeFilter {
   success?: 'yes' | 'no' | 'unknown';
   /** Part of the task's id or description, case-insensitive. */
   task?: string;
+  /** The whole id. */
+  taskId?: string;
+  /** Id of the evaluation that they were played for. */
+  evaluation?: string;
   /** `cursor` of the last page. */
   before?: string;
   /** At most 200. */

@@ -18,7 +18,7 @@ import {
   startNats,
 } from '@ui-rl/testkit';
 import { type Browser, chromium, type Page } from 'playwright';
-import { PLUGIN, publish, publishRun, RUN } from '../test/shown-run';
+import { COMPARED, PLUGIN, publish, publishCompared, publishRun, RUN } from '../test/shown-run';
 import { type Monitor, startMonitor } from './server';
 
 const ROOT = resolve(__dirname, '../../..');
@@ -338,12 +338,49 @@ test('runs are laid over one another, and can be taken out and in', async () => 
   await eventually('both again', async () => (await lines()).length === 3);
 });
 
+test('evaluations stand side by side: task by task, what differs beyond chance is marked, and leads to its episodes', async () => {
+  await page.goto(`${monitor.url}/#/runs/${RUN}`);
+  await page.getByRole('link', { name: 'All 2 side by side' }).first().click();
+  await eventually('both sets of goals', async () => (await page.locator('table.compared').count()) === 2);
+  expect((await text('.compared thead th')).map((cell) => cell.split('\n')[0])).toEqual([
+    ...['Task', 'Before training', 'After training'],
+    ...['Task', 'Before training', 'After training'],
+  ]);
+  await publishCompared(bus);
+  await page.goto(`${monitor.url}/#/runs/${COMPARED}/evaluations`);
+  const rows = async () =>
+    (await text('.compared tbody tr')).map((row) => row.replaceAll(/\s+/g, ' ').replaceAll(/\d+ %–/g, ''));
+  await eventually('three checkpoints', async () => (await page.locator('.compared thead th').count()) === 4);
+  expect(await rows()).toEqual([
+    'All 2 tasks 31 % 56 % of 16 75 % ▲ +44 90 % of 16 31 % 0 56 % of 16',
+    'Enable Wi-Fi notes/goal_0 13 % 47 % of 8 88 % ▲ +75 98 % of 8 25 % +13 59 % of 8',
+    'Open the notes notes/goal_1 50 % 78 % of 8 63 % +13 86 % of 8 38 % −13 69 % of 8',
+  ]);
+  expect(await text('.compared .up, .compared .down')).toEqual(['▲ +44', '▲ +75']);
+  await shot('evaluations');
+  await page.getByLabel('Only tasks that differ').check();
+  expect(await page.locator('.compared tbody tr').count()).toBe(2);
+  await page.getByLabel('compare with it').nth(1).check();
+  await eventually('the other way round', async () =>
+    (await text('.compared .down')).join(' ').startsWith('▼ −44'),
+  );
+  await shot('evaluations-other');
+  await page.locator('.compared tbody tr').nth(1).getByRole('link', { name: '88 %' }).click();
+  await eventually('its episodes', async () => (await page.locator('.episodes tbody tr').count()) === 8);
+  expect(await text('p.note code')).toEqual([`${COMPARED}-c1`, 'notes/goal_0']);
+  await page.getByLabel('Result').selectOption('no');
+  await eventually('its failure', async () => (await page.locator('.episodes tbody tr').count()) === 1);
+  await page.getByRole('link', { name: 'Show all episodes' }).click();
+  await eventually('all episodes', async () => (await page.locator('.episodes tbody tr').count()) === 48);
+});
+
 test('the page works without a complaint of the browser, also on a phone', async () => {
   await page.setViewportSize({ width: 390, height: 800 });
   for (const [tab, ready] of [
     ['', '.chart canvas'],
     ['/configuration', '.option'],
     ['/steps/20', '.tile'],
+    ['/evaluations', '.compared'],
   ]) {
     await page.goto(`${monitor.url}/#/runs/${RUN}${tab}`);
     await page.locator(ready).first().waitFor();

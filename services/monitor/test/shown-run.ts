@@ -1,6 +1,6 @@
 import { announceRun } from '@ui-rl/api';
 import type { BusService } from '@ui-rl/bus';
-import { subjects, type Trajectory, type Turn } from '@ui-rl/contracts';
+import { subjects, wilson, type Trajectory, type Turn } from '@ui-rl/contracts';
 import { loadRunFile } from '@ui-rl/settings';
 import { makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
 
@@ -153,6 +153,57 @@ async function evaluation(
         tasks,
       },
       `${stage}-${set}`,
+    );
+  }
+}
+
+/** Three checkpoints that were evaluated together on two tasks, 8 episodes each: the second succeeds more often at one of them. */
+export const COMPARED = 'eval-20261120-120000';
+
+const SUCCESSES: Record<string, readonly [number, number]> = {
+  small: [1, 4],
+  '000040': [7, 5],
+  '000080': [2, 3],
+};
+const EPISODES = 8;
+
+export async function publishCompared(bus: BusService): Promise<void> {
+  await bus.event({ type: 'run_created', runId: COMPARED, config: { name: 'eval' } }, 'created');
+  await bus.event({ type: 'phase', runId: COMPARED, phase: 'finished' }, 'finished');
+  const goals = ['Enable Wi-Fi', 'Open the notes'];
+  for (const [place, [set, successes]] of Object.entries(SUCCESSES).entries()) {
+    const evaluationId = `${COMPARED}-c${place}`;
+    const tasks = goals.map((description, task) => ({
+      taskId: `notes/goal_${task}`,
+      description,
+      successes: successes[task],
+      episodes: EPISODES,
+    }));
+    await Promise.all(
+      tasks.flatMap(({ taskId: id, description }, task) =>
+        Array.from({ length: EPISODES }, (_, index) => {
+          const rolloutId = `${evaluationId}-t${task}-${index}`;
+          const success = index < successes[task];
+          const request = makeRollout({
+            ...{ rolloutId, evaluationId, groupId: rolloutId, runId: COMPARED, purpose: 'eval', seed: index },
+            task: makeTask({ id, description }),
+          });
+          return publish(bus, makeTrajectory({ request, success, reward: Number(success), turns: [] }));
+        }),
+      ),
+    );
+    const sum = successes[0] + successes[1];
+    await bus.event(
+      {
+        ...{ type: 'evaluation', runId: COMPARED, evaluationId, stage: 'final', set, policyVersion: 0 },
+        checkpoint: `uirl://${RUN}/sampler_weights/${set}`,
+        successRate: sum / (2 * EPISODES),
+        interval: wilson(sum, 2 * EPISODES),
+        episodes: 2 * EPISODES,
+        invalid: 0,
+        tasks,
+      },
+      evaluationId,
     );
   }
 }

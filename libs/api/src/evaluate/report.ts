@@ -1,7 +1,13 @@
-import { wilson, type EvaluationEvent, type Trajectory } from '@ui-rl/contracts';
+import {
+  pairedDifference,
+  wilson,
+  type EvaluationEvent,
+  type Pairs,
+  type Trajectory,
+} from '@ui-rl/contracts';
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import type { Score } from '../report/quickstart-report';
-import { pairedDifference, passAtK, type Pairs } from './statistics';
+import { passAtK } from './statistics';
 
 /** One episode of a candidate. */
 export interface EpisodeScore {

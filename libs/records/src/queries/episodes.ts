@@ -68,6 +68,9 @@ export function conditions(filter: EpisodeFilter): { where: string[]; values: un
   if (filter.success === 'unknown') where.push(`t.success IS NULL AND t.status <> 'invalid'`);
   else if (filter.success !== undefined)
     add((placeholder) => `t.success = ${placeholder}`, filter.success === 'yes');
+  if (filter.taskId !== undefined) add((placeholder) => `t.task_id = ${placeholder}`, filter.taskId);
+  if (filter.evaluation !== undefined)
+    add((placeholder) => `t.evaluation_id = ${placeholder}`, filter.evaluation);
   if (filter.task !== undefined && filter.task !== '') {
     const pattern = `%${filter.task.replace(/[\\%_]/g, '\\$&')}%`;
     add((placeholder) => `(t.task_id ILIKE ${placeholder} OR t.description ILIKE ${placeholder})`, pattern);

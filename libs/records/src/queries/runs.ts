@@ -94,7 +94,8 @@ interface EvaluationRow {
   at: Date;
 }
 
-async function evaluationsOf(
+/** By run, in order of time. */
+export async function evaluationsOf(
   dataSource: DataSource,
   runIds: string[],
 ): Promise<Map<string, EvaluationView[]>> {

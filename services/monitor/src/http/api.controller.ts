@@ -2,9 +2,11 @@ import { Controller, Get, Inject, Param, ParseIntPipe, Query, UseInterceptors } 
 import type { ConfigurationGroup } from '@ui-rl/contracts';
 import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
+  compareEvaluations,
   type Curves,
   type EpisodeDetail,
   type EpisodePage,
+  type EvaluationComparison,
   findConfiguration,
   findEpisode,
   findRun,
@@ -75,6 +77,12 @@ export class ApiController {
   @Get('runs/:run/tasks')
   tasks(@Param('run') id: string): Promise<TaskScoreView[]> {
     return readTaskScores(this.dataSource, id);
+  }
+
+  /** The evaluations of a run side by side, compared with the first one or with the one whose id is given as `to`. */
+  @Get('runs/:run/evaluations')
+  evaluations(@Param('run') id: string, @Query('to') to?: string): Promise<EvaluationComparison[]> {
+    return compareEvaluations(this.dataSource, id, to);
   }
 
   /** A page of episodes; its parameters stand below. */

@@ -23,6 +23,18 @@ export class EpisodeQuery {
   @MaxLength(200)
   task?: string;
 
+  /** The whole id of the task. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  taskId?: string;
+
+  /** Id of the evaluation that they were played for. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  evaluation?: string;
+
   /** `cursor` of the page before. */
   @IsOptional()
   @IsString()
@@ -37,7 +49,7 @@ export class EpisodeQuery {
   limit?: number;
 
   filter(): Omit<EpisodeFilter, 'runId'> {
-    const { purpose, status, success, task, before, limit } = this;
-    return { purpose, status, success, task, before, limit };
+    const { purpose, status, success, task, taskId, evaluation, before, limit } = this;
+    return { purpose, status, success, task, taskId, evaluation, before, limit };
   }
 }

@@ -36,7 +36,9 @@ export function App() {
 }
 
 function View({ route }: { route: Route }) {
-  if (route.view === 'run') return <RunView key={route.run} id={route.run} tab={route.tab} />;
+  if (route.view === 'run') {
+    return <RunView key={route.run} id={route.run} tab={route.tab} playedFor={route.playedFor} />;
+  }
   if (route.view === 'step') return <StepView key={route.run} run={route.run} step={route.step} />;
   if (route.view === 'compare') return <CompareView runs={route.runs} />;
   if (route.view === 'episode') return <EpisodeView key={route.episode} id={route.episode} />;

@@ -2,13 +2,14 @@ import type { EpisodePage, EpisodeSummary } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
 import { fetchJson, screenshotUrl, useApi } from './api';
 import { clock, count, number } from './format';
-import { goTo, links } from './route';
+import { goTo, links, type PlayedFor } from './route';
 import { Badge, Card, Empty, Problem, Result } from './ui';
 
 interface Filter {
   purpose: string;
   result: string;
   task: string;
+  playedFor?: PlayedFor | undefined;
 }
 
 const NO_FILTER: Filter = { purpose: '', result: '', task: '' };
@@ -20,12 +21,21 @@ function pathOf(run: string, filter: Filter, before?: string): string {
   if (filter.result === 'invalid') query.set('status', 'invalid');
   else if (filter.result !== '') query.set('success', filter.result);
   if (filter.task !== '') query.set('task', filter.task);
+  if (filter.playedFor !== undefined) query.set('evaluation', filter.playedFor.evaluation);
+  if (filter.playedFor?.taskId !== undefined) query.set('taskId', filter.playedFor.taskId);
   if (before !== undefined) query.set('before', before);
   return `/api/runs/${encodeURIComponent(run)}/episodes?${query.toString()}`;
 }
 
-export function EpisodeList({ run, version }: { run: string; version: number }) {
-  const [filter, setFilter] = useState(NO_FILTER);
+export interface EpisodeListProps {
+  run: string;
+  version: number;
+  /** Only these. */
+  playedFor?: PlayedFor | undefined;
+}
+
+export function EpisodeList({ run, version, playedFor }: EpisodeListProps) {
+  const [filter, setFilter] = useState<Filter>({ ...NO_FILTER, playedFor });
   const path = pathOf(run, filter);
   const { data: first, error } = useApi<EpisodePage>(path, version);
   const older = useOlder(run, filter, path);
@@ -35,6 +45,7 @@ export function EpisodeList({ run, version }: { run: string; version: number }) 
   const filtered = filter.purpose !== '' || filter.result !== '' || filter.task !== '';
   return (
     <Card title="Episodes" aside={<Filters filter={filter} change={setFilter} />}>
+      {playedFor !== undefined && <PlayedForNote run={run} playedFor={playedFor} />}
       <Problem error={error ?? older.error} />
       {first !== null && episodes.length === 0 && (
         <Empty>{filtered ? 'No episode passes this filter.' : 'No episode has ended yet.'}</Empty>
@@ -46,6 +57,20 @@ export function EpisodeList({ run, version }: { run: string; version: number }) 
         </button>
       )}
     </Card>
+  );
+}
+
+function PlayedForNote({ run, playedFor: { evaluation, taskId } }: { run: string; playedFor: PlayedFor }) {
+  return (
+    <p className="note">
+      Of the evaluation <code>{evaluation}</code>
+      {taskId !== undefined && (
+        <>
+          , task <code>{taskId}</code>
+        </>
+      )}
+      . <a href={links.run(run, 'episodes')}>Show all episodes</a>
+    </p>
   );
 }
 

@@ -1,6 +1,8 @@
 import type { RunDetail, TaskScoreView } from '@ui-rl/records';
 import { useApi } from './api';
+import { EvaluationComparisons } from './evaluation-comparison';
 import { goalSet, percent } from './format';
+import { links } from './route';
 import { beforeAfter, RateBar } from './runs-view';
 import { Card, Empty, Problem } from './ui';
 
@@ -9,12 +11,14 @@ const SETS = ['train_goals', 'eval_goals'];
 export function EvaluationTable({ run, version }: { run: RunDetail; version: number }) {
   const path = `/api/runs/${encodeURIComponent(run.id)}/tasks`;
   const { data: scores, error } = useApi<TaskScoreView[]>(path, version);
-  const sets = [...new Set([...SETS, ...(scores ?? []).map(({ set }) => set)])];
+  // An evaluation of checkpoints has one set each, and says nothing of before and after.
+  if (run.evaluations.some(({ set }) => !SETS.includes(set)))
+    return <EvaluationComparisons run={run.id} version={version} />;
   return (
     <>
       <Problem error={error} />
       <div className="evaluations">
-        {sets.map((set) => (
+        {SETS.map((set) => (
           <SetScores
             key={set}
             set={set}
@@ -29,8 +33,12 @@ export function EvaluationTable({ run, version }: { run: RunDetail; version: num
 
 function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: TaskScoreView[] }) {
   const { before, after } = beforeAfter(run.evaluations, set);
+  const { length } = run.evaluations.filter((evaluation) => evaluation.set === set);
   return (
-    <Card title={goalSet(set)}>
+    <Card
+      title={goalSet(set)}
+      aside={length > 1 && <a href={links.run(run.id, 'evaluations')}>All {length} side by side</a>}
+    >
       {before === null && after === null ? (
         <Empty>Not evaluated yet.</Empty>
       ) : (

@@ -2,6 +2,12 @@ export function percent(share: number | null | undefined, digits = 0): string {
   return share === null || share === undefined ? '–' : `${(share * 100).toFixed(digits)} %`;
 }
 
+/** A difference of shares in percentage points, with its sign. */
+export function points(difference: number): string {
+  const rounded = Math.round(Math.abs(difference) * 100);
+  return rounded === 0 ? '0' : `${difference > 0 ? '+' : '−'}${rounded}`;
+}
+
 export function number(value: number | null | undefined, digits = 2): string {
   if (value === null || value === undefined) return '–';
   if (value !== 0 && Math.abs(value) < 10 ** -digits) return value.toExponential(1);

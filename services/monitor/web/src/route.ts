@@ -1,23 +1,32 @@
 import { useSyncExternalStore } from 'react';
 
-const TABS = ['overview', 'steps', 'episodes', 'configuration', 'details'] as const;
+const TABS = ['overview', 'steps', 'evaluations', 'episodes', 'configuration', 'details'] as const;
 export type RunTab = (typeof TABS)[number];
+
+/** Episodes of an evaluation, of one task or of all. */
+export interface PlayedFor {
+  evaluation: string;
+  taskId?: string;
+}
 
 export type Route =
   | { view: 'runs' }
-  | { view: 'run'; run: string; tab: RunTab }
+  | { view: 'run'; run: string; tab: RunTab; playedFor?: PlayedFor }
   | { view: 'step'; run: string; step: number }
   | { view: 'compare'; runs: string[] }
   | { view: 'episode'; episode: string }
   | { view: 'dead-letters' };
 
 export function parseRoute(hash: string): Route {
-  const [view, id, tab, part] = hash
+  const [view, id, tab, part, task] = hash
     .replace(/^#?\/?/, '')
     .split('/')
     .map(decodeURIComponent);
   if (view === 'runs' && id && tab === 'steps' && /^\d+$/.test(part ?? '')) {
     return { view: 'step', run: id, step: Number(part) };
+  }
+  if (view === 'runs' && id && tab === 'episodes' && part) {
+    return { view: 'run', run: id, tab, playedFor: { evaluation: part, ...(task ? { taskId: task } : {}) } };
   }
   if (view === 'runs' && id) return { view: 'run', run: id, tab: isTab(tab) ? tab : 'overview' };
   if (view === 'episodes' && id) return { view: 'episode', episode: id };
@@ -35,6 +44,8 @@ export const links = {
   deadLetters: '#/dead-letters',
   run: (id: string, tab: RunTab = 'overview') =>
     `#/runs/${encodeURIComponent(id)}${tab === 'overview' ? '' : `/${tab}`}`,
+  episodesOf: (run: string, { evaluation, taskId }: PlayedFor) =>
+    `#/runs/${[run, 'episodes', evaluation, ...(taskId === undefined ? [] : [taskId])].map(encodeURIComponent).join('/')}`,
   step: (run: string, step: number) => `#/runs/${encodeURIComponent(run)}/steps/${step}`,
   compare: (runs: readonly string[]) => `#/compare/${runs.map(encodeURIComponent).join(',')}`,
   episode: (id: string) => `#/episodes/${encodeURIComponent(id)}`,

@@ -4,15 +4,17 @@ import { ConfigurationView } from './configuration-view';
 import { RunCharts } from './run-charts';
 import { RunDetails } from './run-details';
 import { EpisodeList } from './episode-list';
+import { EvaluationComparisons } from './evaluation-comparison';
 import { EvaluationTable } from './evaluation-table';
 import { count, day, duration, percent } from './format';
-import { links, type RunTab } from './route';
+import { links, type PlayedFor, type RunTab } from './route';
 import { StepList } from './step-list';
 import { Phase, Problem, Stat } from './ui';
 
 const TABS: { tab: RunTab; label: string }[] = [
   { tab: 'overview', label: 'Overview' },
   { tab: 'steps', label: 'Steps' },
+  { tab: 'evaluations', label: 'Evaluations' },
   { tab: 'episodes', label: 'Episodes' },
   { tab: 'configuration', label: 'Configuration' },
   { tab: 'details', label: 'Details' },
@@ -21,7 +23,14 @@ const TABS: { tab: RunTab; label: string }[] = [
 /** Above this share of invalid episodes something is wrong with the infrastructure. */
 const INVALID_ALARM = 0.05;
 
-export function RunView({ id, tab }: { id: string; tab: RunTab }) {
+export interface RunViewProps {
+  id: string;
+  tab: RunTab;
+  /** Which episodes alone are listed. */
+  playedFor?: PlayedFor | undefined;
+}
+
+export function RunView({ id, tab, playedFor }: RunViewProps) {
   const version = useVersion(id);
   const { data: run, error } = useApi<RunDetail>(`/api/runs/${encodeURIComponent(id)}`, version);
   return (
@@ -47,7 +56,10 @@ export function RunView({ id, tab }: { id: string; tab: RunTab }) {
       <Problem error={error} />
       {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
       {tab === 'steps' && <StepList run={id} version={version} />}
-      {tab === 'episodes' && <EpisodeList run={id} version={version} />}
+      {tab === 'evaluations' && <EvaluationComparisons run={id} version={version} />}
+      {tab === 'episodes' && (
+        <EpisodeList key={JSON.stringify(playedFor)} run={id} version={version} playedFor={playedFor} />
+      )}
       {run !== null && tab === 'configuration' && <ConfigurationView run={run} />}
       {run !== null && tab === 'details' && <RunDetails run={run} />}
     </>

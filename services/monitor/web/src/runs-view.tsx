@@ -115,15 +115,30 @@ export function RateBar({ label, evaluation }: { label: string; evaluation: Eval
   return (
     <div className="rate" title={title}>
       <span className="label">{label}</span>
-      <svg viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={title}>
-        <rect className="track" x="0" y="3" width="100" height="6" rx="1" />
-        <rect className="bar" x="0" y="3" width={evaluation.successRate * 100} height="6" rx="1" />
-        <rect className="interval" x={low * 100} y="5" width={(high - low) * 100} height="2" />
-      </svg>
+      <RateScale rate={evaluation.successRate} interval={evaluation.interval} label={title} />
       <strong>{percent(evaluation.successRate)}</strong>
       <span className="muted">
         {percent(low)}–{percent(high)}
       </span>
     </div>
+  );
+}
+
+/** A rate and its interval from 0 to 100 %. */
+export function RateScale({
+  rate,
+  interval: [low, high],
+  label,
+}: {
+  rate: number;
+  interval: readonly [number, number];
+  label: string;
+}) {
+  return (
+    <svg className="scale" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={label}>
+      <rect className="track" x="0" y="3" width="100" height="6" rx="1" />
+      <rect className="bar" x="0" y="3" width={rate * 100} height="6" rx="1" />
+      <rect className="interval" x={low * 100} y="5" width={(high - low) * 100} height="2" />
+    </svg>
   );
 }

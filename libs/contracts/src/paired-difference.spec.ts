@@ -1,0 +1,34 @@
+import { pairedDifference } from './paired-difference';
+
+describe('the difference of two that tried the same', () => {
+  it('has the interval that Newcombe gives for his example of 36, 12, 2 and 0 pairs', () => {
+    const found = pairedDifference({ both: 36, onlyFirst: 2, onlySecond: 12, neither: 0 })!;
+    expect(found.difference).toBeCloseTo(0.2, 12);
+    expect(found.interval.map((bound) => bound.toFixed(4))).toEqual(['0.0569', '0.3404']);
+  });
+
+  it('changes its sign with their order', () => {
+    const pairs = { both: 20, onlyFirst: 2, onlySecond: 12, neither: 16 };
+    const there = pairedDifference(pairs)!;
+    const back = pairedDifference({ ...pairs, onlyFirst: 12, onlySecond: 2 })!;
+    expect(back.difference).toBeCloseTo(-there.difference, 12);
+    expect(back.interval[0]).toBeCloseTo(-there.interval[1], 12);
+    expect(back.interval[1]).toBeCloseTo(-there.interval[0], 12);
+  });
+
+  it('is narrower than of two that tried different things where they agree, and none without pairs', () => {
+    const width = (both: number, apart: number, neither: number) => {
+      const { interval } = pairedDifference({ both, onlyFirst: apart, onlySecond: apart, neither })!;
+      return interval[1] - interval[0];
+    };
+    expect(width(48, 2, 48)).toBeLessThan(width(25, 25, 25));
+    expect(pairedDifference({ both: 0, onlyFirst: 0, onlySecond: 0, neither: 0 })).toBeNull();
+  });
+
+  it('contains no difference where both always did the same', () => {
+    const { difference, interval } = pairedDifference({ both: 10, onlyFirst: 0, onlySecond: 0, neither: 0 })!;
+    expect(difference).toBe(0);
+    expect(interval[0]).toBeLessThan(0);
+    expect(interval[1]).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,44 @@
+import { wilson } from './wilson';
+
+/** How often two that tried the same things succeeded. */
+export interface Pairs {
+  both: number;
+  onlyFirst: number;
+  onlySecond: number;
+  neither: number;
+}
+
+/**
+ * Success rate of the second minus that of the first, with its 95 % interval for paired proportions (Newcombe 1998, "Improved confidence
+ * intervals for the difference between binomial proportions based on paired data", method 10). Null without any pair.
+ */
+export function pairedDifference({ both, onlyFirst, onlySecond, neither }: Pairs): {
+  difference: number;
+  interval: [number, number];
+} | null {
+  const n = both + onlyFirst + onlySecond + neither;
+  if (n === 0) return null;
+  const [first, second] = [both + onlyFirst, both + onlySecond];
+  const difference = (onlySecond - onlyFirst) / n;
+  const phi = correlation({ both, onlyFirst, onlySecond, neither });
+  const a = { rate: second / n, interval: wilson(second, n) };
+  const b = { rate: first / n, interval: wilson(first, n) };
+  const spread = (x: number, y: number) => Math.sqrt(Math.max(0, x ** 2 - 2 * phi * x * y + y ** 2));
+  return {
+    difference,
+    interval: [
+      difference - spread(a.rate - a.interval[0], b.interval[1] - b.rate),
+      difference + spread(a.interval[1] - a.rate, b.rate - b.interval[0]),
+    ],
+  };
+}
+
+/** Of the two outcomes, corrected for continuity where it is positive; 0 where one of them never differs. */
+function correlation({ both, onlyFirst, onlySecond, neither }: Pairs): number {
+  const margins = (both + onlyFirst) * (onlySecond + neither) * (both + onlySecond) * (onlyFirst + neither);
+  if (margins === 0) return 0;
+  const n = both + onlyFirst + onlySecond + neither;
+  const product = both * neither - onlyFirst * onlySecond;
+  const corrected = product > 0 ? Math.max(0, product - n / 2) : product;
+  return corrected / Math.sqrt(margins);
+}
