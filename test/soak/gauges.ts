@@ -1,9 +1,9 @@
-import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { STREAMS } from '@ui-rl/contracts';
 import { descendants } from '@ui-rl/testkit';
 import { serviceOf, type TestFleet } from '../e2e/support/fleet';
+import { filesBelow, memoryOf, openFilesOf } from './proc';
 
 /** What is measured of a fleet, by its name: processes, memory in MB (`… memory`), open files, files on disk, consumers. */
 export type Reading = Record<string, number>;
@@ -35,48 +35,8 @@ export async function readGauges(fleet: TestFleet): Promise<Reading> {
   return reading;
 }
 
-/** MB; nothing for a process that has ended. */
-function memoryOf(pid: number): number {
-  const pss = /^Pss:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/smaps_rollup`))?.[1];
-  return Number(pss ?? 0) / 1024;
-}
-
-function openFilesOf(pid: number): number {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).length;
-  } catch {
-    return 0;
-  }
-}
-
-/** Files and folders may go while they are listed. */
-function filesBelow(folder: string): string[] {
-  return entriesOf(folder).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return filesBelow(path);
-    return entry.isFile() ? [path] : [];
-  });
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
-}
-
 function megabytes(files: readonly string[]): number {
   return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0) / 1e6;
-}
-
-function readOr(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 async function consumersOf(fleet: TestFleet): Promise<[string, number][]> {
