@@ -27,6 +27,20 @@ export const targets: readonly Target[] = [
     },
   },
   {
+    name: 'takes long',
+    mostMs: 200,
+    input: (mutator) => mutator.bytes([Buffer.from('abc')]),
+    feed: (input) => {
+      const before = process.cpuUsage();
+      const used = (): number => {
+        const { user, system } = process.cpuUsage(before);
+        return user + system;
+      };
+      while (input.length === 0 && used() < 400_000);
+      return true;
+    },
+  },
+  {
     name: 'crashes',
     input: (mutator) => mutator.bytes([Buffer.from('abc')]),
     feed: (input) => {

@@ -54,6 +54,7 @@ async function feed({ target: name, seed, from, to }: Order): Promise<void> {
     const { user, system } = process.cpuUsage(before);
     const ms = (user + system) / 1_000;
     if (ms > slowest.ms) Object.assign(slowest, { at, ms });
+    if (ms > (target.mostMs ?? Infinity)) throw new Error(`took ${Math.round(ms)} ms of processor time`);
     const fed = at - from + 1;
     if (fed % between === 0 || at + 1 === to) report({ type: 'memory', fed, ...memory() });
     if (Date.now() - breathed < BREATHE_MS) continue;

@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dialects, type Action, type Dialect } from '@ui-rl/actions';
 import { readConversation } from '@ui-rl/api';
 import { parseCheckpointName, parseSharedFileName } from '@ui-rl/contracts';
 import {
@@ -100,38 +99,6 @@ const TASKS = [
   { id: 'a', description: 'b', maxSteps: 3, environment: { kind: 'browser', options: { page: 'pocket' } } },
 ];
 const CONVERSATION = { messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }] };
-const SIZES = { screenshot: { width: 160, height: 224 }, modelImage: { width: 160, height: 224 } };
-const ANSWERS = [
-  '{"action":"click","x":3,"y":4}',
-  '{"action":"type","text":"a\\u00e9\\n\\"","enter":true}',
-  'I will. {"action":"scroll","direction":"down","amount":3}',
-  '{"action":"finish","success":true,"message":""}',
-];
-
-const ACTIONS: Action[] = [
-  { action: 'click', x: 3, y: 4 },
-  { action: 'drag', from: [1, 2], to: [3, 4] },
-  { action: 'type', text: 'a\u00e9\\ \'b\' "c"\n' },
-  { action: 'key', keys: ['ctrl', 'a'] },
-  { action: 'scroll', direction: 'down', amount: 3, x: 5, y: 6 },
-  { action: 'wait', seconds: 1 },
-  { action: 'finish', success: true, message: 'done' },
-];
-
-/** Right answers of a dialect, of one action and of several, and what others answer. */
-function answersOf(dialect: Dialect): string[] {
-  const written = [...ACTIONS.map((action) => [action]), ACTIONS.slice(0, 2)].flatMap((actions) => {
-    try {
-      return [dialect.format(actions, SIZES)];
-    } catch (error) {
-      // It has no words for one of them.
-      if (error instanceof RangeError) return [];
-      throw error;
-    }
-  });
-  return [...ANSWERS, ...written, `I think so.\n${written[0]}`];
-}
-
 /** Tasks as files of each format have them. */
 const TASK_FILES: Readonly<Record<string, (tasks: readonly unknown[]) => string>> = {
   'tasks.jsonl': (tasks) => tasks.map((task) => JSON.stringify(task)).join('\n'),
@@ -182,18 +149,6 @@ const texts: Target[] = [
       return parseCheckpointName(address) !== undefined || parseSharedFileName(address) !== undefined;
     },
   },
-  ...Object.entries(dialects).map(([name, dialect]): Target => ({
-    name: `dialect/${name}`,
-    input: (mutator) => mutator.bytes(answersOf(dialect).map((answer) => Buffer.from(answer))),
-    feed: (input) => {
-      const parsed = dialect.parse(text(input), SIZES);
-      if (!parsed.ok) return false;
-      const again = dialect.parse(dialect.format(parsed.actions, SIZES), SIZES);
-      if (JSON.stringify(again) !== JSON.stringify(parsed))
-        throw new Error('what was read is not what its own form reads as');
-      return true;
-    },
-  })),
 ];
 
 const file = (name: string): Buffer => readFileSync(join(fixture, name));

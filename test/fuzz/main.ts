@@ -21,7 +21,7 @@ const HELP = `npm run fuzz -- [options]
   --subjects N     sends N wrong messages to the services of a run instead, and looks whether they serve another one afterwards
 `;
 
-/** Inputs of a target in a row, where a sitting feeds it more. */
+/** Inputs of a target in a row, where a sitting feeds it more: these, or a tenth of all that it is to have. */
 const SLICE = 10_000;
 /** A target is left alone for the rest of a sitting that has found so many failures of it. */
 const MOST_FAILURES = 5;
@@ -70,6 +70,7 @@ async function goOn(names: readonly string[], inputs: number, options: FuzzOptio
   const ledger = new Ledger();
   const begun = new Date();
   const to = Math.ceil(inputs / names.length);
+  const slice = Math.max(SLICE, Math.ceil(to / 10));
   const { seed } = ledger;
   const again = names.flatMap((target) =>
     ledger.failed(target).map((at): Order => ({ target, seed, from: at, to: at + 1 })),
@@ -85,7 +86,7 @@ async function goOn(names: readonly string[], inputs: number, options: FuzzOptio
     if (target === undefined) return undefined;
     busy.add(target);
     const from = ledger.fed(target);
-    return { target, seed, from, to: Math.min(to, from + SLICE) };
+    return { target, seed, from, to: Math.min(to, from + slice) };
   };
   const onTurn = async (turn: Turn): Promise<void> => {
     busy.delete(turn.target);

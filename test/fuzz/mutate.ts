@@ -1,4 +1,5 @@
 import { Random } from '@ui-rl/random';
+import { changedAnswer, characters } from './mutate-answer';
 
 /** Values that parsers trip over: limits of numbers, empty and long texts, names that JavaScript gives a meaning to. */
 const NASTY: readonly unknown[] = [
@@ -61,6 +62,8 @@ const BYTES: readonly Buffer[] = [
 
 /** Deepest nesting that is tried: a hundred times what overflows a stack. */
 const MOST_REPEATS = 200_000;
+/** Models stop after some thousand tokens; a thousandth of the answers is nested as deep as the above. */
+const MOST_REPEATS_OF_ANSWERS = 4_000;
 
 /** Makes wrong inputs of right ones: the same generator state gives the same input. */
 export class Mutator {
@@ -80,6 +83,22 @@ export class Mutator {
     const changes = this.random.below(4);
     for (let change = 0; change < changes; change += 1) this.change(root);
     return root.value;
+  }
+
+  /** An answer of a model gone wrong; now and then it stays right, or is nothing but characters. */
+  answer(samples: readonly string[]): string {
+    const { random } = this;
+    if (random.chance(0.04)) return characters(random, random.below(random.chance(0.05) ? 5_000 : 80));
+    let text = random.pick(samples);
+    for (let change = random.below(5); change > 0; change -= 1) {
+      text = random.chance(0.4) ? this.changedBytes(text, samples) : changedAnswer(random, text, samples);
+    }
+    return text;
+  }
+
+  private changedBytes(text: string, samples: readonly string[]): string {
+    const others = [Buffer.from(this.random.pick(samples))];
+    return this.changed(Buffer.from(text), others, MOST_REPEATS_OF_ANSWERS).toString('utf8');
   }
 
   private change(root: object): void {
@@ -119,7 +138,7 @@ export class Mutator {
     return value;
   }
 
-  private changed(input: Buffer, samples: readonly Uint8Array[]): Buffer {
+  private changed(input: Buffer, samples: readonly Uint8Array[], mostRepeats = MOST_REPEATS): Buffer {
     const { random } = this;
     const at = random.below(input.length + 1);
     const end = Math.min(input.length, at + 1 + random.below(random.chance(0.2) ? 1_000 : 8));
@@ -145,7 +164,7 @@ export class Mutator {
           input.subarray(end),
         );
       default: {
-        const times = 1 + Math.floor(MOST_REPEATS * random.next() ** 6);
+        const times = 1 + Math.floor(mostRepeats * random.next() ** 6);
         return replaced(Buffer.alloc(times, random.pick(BYTES)), input.subarray(at));
       }
     }

@@ -11,6 +11,8 @@ export interface Target {
    */
   feed(input: Uint8Array): boolean | Promise<boolean>;
   isRefusal?(error: unknown): boolean;
+  /** Longest processor time for one input; longer is a failure. Without it only what never returns is. */
+  mostMs?: number;
 }
 
 /** Inputs of a target: numbers `from` up to `to`. */

@@ -1,0 +1,102 @@
+import {
+  COORDINATE_SPACES,
+  dialectFactories,
+  dialects,
+  jsonInSpace,
+  PARSE_FAILURES,
+  WHOLE_SPACES,
+  type Action,
+  type Dialect,
+  type ScreenSizes,
+} from '@ui-rl/actions';
+import { OUTPUTS } from '../../libs/actions/test/outputs';
+import type { Target } from './target';
+
+/** Longest processor time for one answer: a hundred times what the longest that are made here take. */
+const MOST_MS = 2_000;
+
+/** A phone, a desktop that the model sees smaller, and a screen of few pixels. */
+const SCREENS: readonly ScreenSizes[] = [
+  { screenshot: { width: 160, height: 224 }, modelImage: { width: 160, height: 224 } },
+  { screenshot: { width: 1920, height: 1080 }, modelImage: { width: 1288, height: 728 } },
+  { screenshot: { width: 3, height: 1 }, modelImage: { width: 28, height: 28 } },
+];
+
+const ANSWERS = [
+  '{"action":"click","x":3,"y":4}',
+  '{"action":"type","text":"a\\u00e9\\n\\"","enter":true}',
+  'I will. {"action":"scroll","direction":"down","amount":3}',
+  '{"action":"finish","success":true,"message":""}',
+];
+
+const ACTIONS: Action[] = [
+  { action: 'click', x: 2, y: 0 },
+  { action: 'drag', from: [1, 0], to: [2, 0] },
+  { action: 'type', text: 'a\u00e9\\ \'b\' "c"\n' },
+  { action: 'key', keys: ['ctrl', 'a'] },
+  { action: 'scroll', direction: 'down', amount: 3, x: 1, y: 0 },
+  { action: 'swipe', direction: 'up', distance: 100 },
+  { action: 'long_press', x: 1, y: 0, seconds: 2 },
+  { action: 'button', button: 'back' },
+  { action: 'wait', seconds: 1 },
+  { action: 'finish', success: true, message: 'done' },
+  { action: 'finish', success: false },
+];
+
+/** Right answers of a dialect, as models write them and as it does itself, of one action and of several; and what others answer. */
+function answersOf(name: string, dialect: Dialect): string[] {
+  const documented = OUTPUTS.filter(([of]) => of === name).map(([, answer]) => answer);
+  const written = [...ACTIONS.map((action) => [action]), ACTIONS.slice(0, 2), ACTIONS].flatMap((actions) => {
+    try {
+      return [dialect.format(actions, SCREENS[0])];
+    } catch (error) {
+      // It has no words for one of them.
+      if (error instanceof RangeError) return [];
+      throw error;
+    }
+  });
+  return [...ANSWERS, ...documented, ...written, `I think so.\n${written[0]}`];
+}
+
+/** A dialect with its numbers in each space that it can have. */
+function spacesOf(name: string): Dialect[] {
+  if (!Object.hasOwn(dialectFactories, name)) return WHOLE_SPACES.map(jsonInSpace);
+  return COORDINATE_SPACES.map((space) => dialectFactories[name].create(space));
+}
+
+/**
+ * A parser of answers never throws; what it refuses it says why, where, and what is expected instead; what it reads it can write, and
+ * reads again as the same.
+ */
+function feedTo(dialect: Dialect, sizes: ScreenSizes, answer: string): boolean {
+  const parsed = dialect.parse(answer, sizes);
+  if (!parsed.ok) {
+    const { reason, span, correction } = parsed;
+    const isSaid = PARSE_FAILURES.includes(reason) && correction.length > 0 && correction.length <= 2_000;
+    if (isSaid && answer.slice(span.start, span.end) === span.text) return false;
+    throw new Error(`a refusal that is none: ${JSON.stringify(parsed).slice(0, 1_000)}`);
+  }
+  const { actions } = parsed;
+  const again = dialect.parse(dialect.format(actions, sizes), sizes);
+  if (JSON.stringify(again) === JSON.stringify(parsed)) return true;
+  throw new Error(`what was read is not what its own form reads as: ${JSON.stringify({ parsed, again })}`);
+}
+
+/** In these units an answer may hold halves of surrogate pairs, as escapes in JSON do. */
+const ENCODING = 'utf16le';
+
+/** What models answer, by dialect. The length of an answer says on which screen and in which space it is read. */
+export const answerTargets: readonly Target[] = Object.entries(dialects).map(([name, dialect]): Target => {
+  const samples = answersOf(name, dialect);
+  const spaces = [dialect, ...spacesOf(name)];
+  return {
+    name: `answer/${name}`,
+    mostMs: MOST_MS,
+    input: (mutator) => Buffer.from(mutator.answer(samples), ENCODING),
+    feed: (input) => {
+      const answer = Buffer.from(input).toString(ENCODING);
+      const space = spaces[answer.length % spaces.length];
+      return feedTo(space, SCREENS[Math.floor(answer.length / spaces.length) % SCREENS.length], answer);
+    },
+  };
+});
