@@ -34,7 +34,7 @@ async function redIn({ png }: Player['first']): Promise<[number, number]> {
   return [middle(xs.toSorted((a, b) => a - b)), middle(ys)];
 }
 
-/** Pixels at the corners of what is red, just within and just outside. */
+/** Pixels at the corners of what is red, and some far beside it: a finger is wider than a pixel. */
 async function cornersOf(
   first: Player['first'],
 ): Promise<{ within: [number, number][]; outside: [number, number][] }> {
@@ -57,8 +57,8 @@ async function cornersOf(
       [right, bottom],
     ],
     outside: [
-      [left - 3, top],
-      [right + 3, bottom],
+      [left - 100, top],
+      [right + 100, bottom],
     ],
   };
 }
