@@ -79,6 +79,13 @@ export const RETRIES = {
     attempts: 4,
     then: 'the request has failed, and the actor asks again as above',
   },
+  tinker: {
+    what: 'engine `tinker`: a request to the service while it fails, is busy, or cannot be reached; requests that change weights are numbered, so that none is done twice',
+    firstMs: 500,
+    maxMs: 8_000,
+    withinMs: 300_000,
+    then: 'the engine ends, and the run goes on from its newest checkpoint (engine.retry_ms says until when)',
+  },
   endpointPolicy: {
     what: '`ui-rl eval`: an answer of an endpoint that is busy, failed, or cannot be reached, sooner or later where the endpoint says so',
     firstMs: 500,

@@ -4,8 +4,7 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   compute_post_kl: 'KL after a step is not computed; optim/kl_sample_train_v1 and _v2 are logged each step',
   box_type: 'boxes are of the environment gbox: environment: {kind: {name: gbox, box_type: android}}',
   gbox_api_key: 'an env service has its key from its own environment: GBOX_API_KEY',
-  tinker_api_key: "training runs on this project's own engine, no key is needed",
-  base_url: "training runs on this project's own engine; NATS_URL names the broker",
+  tinker_api_key: 'the learner has the key of engine tinker from its own environment: TINKER_API_KEY',
   executable_path: 'a service has its browser from its own configuration: CHROMIUM_BIN',
   num_actors: 'start as many actor services as needed; rollout.concurrency is per actor',
 };

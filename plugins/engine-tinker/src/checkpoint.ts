@@ -1,0 +1,54 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRecord, type WeightsInfo } from '@ui-rl/plugin-kit';
+import { TinkerError } from './errors';
+
+/** What a checkpoint folder says of weights that lie with the service (`tinker.json`). */
+export interface CheckpointFile extends WeightsInfo {
+  /** `tinker://…`, with the state of the optimizer. */
+  state_path: string;
+  /** `tinker://…`, to sample from. */
+  sampler_path: string;
+  base_model: string;
+}
+
+const FILE = 'tinker.json';
+
+/** Writes a folder that appears complete or not at all. */
+export async function writeCheckpoint(
+  dir: string,
+  checkpoint: CheckpointFile,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  const temporary = `${dir}.writing`;
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true });
+  const all = { ...files, [FILE]: `${JSON.stringify(checkpoint, null, 2)}\n` };
+  for (const [name, text] of Object.entries(all)) await writeFile(join(temporary, name), text);
+  await rm(dir, { recursive: true, force: true });
+  await rename(temporary, dir);
+}
+
+/** @throws TinkerError `checkpoint` where a folder holds no weights of a service */
+export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
+  const file = join(dir, FILE);
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new TinkerError(
+      'checkpoint',
+      `${file} cannot be read: engine tinker goes on from checkpoints that it wrote itself`,
+      { cause },
+    );
+  });
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (isRecord(value) && typeof value.state_path === 'string' && typeof value.digest === 'string') {
+      return value as unknown as CheckpointFile;
+    }
+  } catch {
+    // Told below.
+  }
+  throw new TinkerError(
+    'checkpoint',
+    `${file} does not say which weights it means: it was cut off or changed`,
+  );
+}

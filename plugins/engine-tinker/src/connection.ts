@@ -1,0 +1,147 @@
+import { RETRIES, isRecord, retry } from '@ui-rl/plugin-kit';
+import { TinkerError } from './errors';
+
+export type Json = Record<string, unknown>;
+
+export interface ConnectionOptions {
+  /** Of the service, without a slash at the end. */
+  address: string;
+  /** Sent to it as `X-API-Key`; undefined: none. */
+  key: string | undefined;
+  /** How long one answer may take, in milliseconds. */
+  timeoutMs: number;
+  /** How long a request that fails by no fault of its own is sent again. */
+  retryMs: number;
+}
+
+/** An answer that says what is wrong with a request, or a service that does not answer. */
+export class ServiceFailure extends TinkerError {
+  constructor(
+    message: string,
+    /** HTTP status; undefined where no answer came. */
+    readonly status: number | undefined,
+    options?: ErrorOptions,
+  ) {
+    super(isTransient(status) || status === 404 ? 'worker' : 'request', message, options);
+  }
+}
+
+function isTransient(status: number | undefined): boolean {
+  return status === undefined || status === 408 || status === 429 || status >= 500;
+}
+
+const SHOWN = 300;
+
+/** Requests to a service of Tinker's API. Each may be sent more than once: those that change weights are numbered. */
+export class Connection {
+  constructor(private readonly options: ConnectionOptions) {}
+
+  get address(): string {
+    return this.options.address;
+  }
+
+  get(path: string): Promise<Json> {
+    return this.again(() => this.once(path, undefined));
+  }
+
+  post(verb: string, body: object, signal?: AbortSignal): Promise<Json> {
+    return this.again(() => this.once(verb, body, signal), signal);
+  }
+
+  /** Begins what a verb asks for, and waits for what comes of it. */
+  async result(verb: string, body: object, signal?: AbortSignal): Promise<Json> {
+    return this.retrieve(verb, await this.post(verb, body, signal), signal);
+  }
+
+  async retrieve(verb: string, begun: Json, signal?: AbortSignal): Promise<Json> {
+    const { request_id } = begun;
+    if (typeof request_id !== 'string') {
+      throw new TinkerError('worker', `${this.urlOf(verb)} answered without request_id: ${shown(begun)}`);
+    }
+    for (;;) {
+      const found = await this.post('retrieve_future', { request_id }, signal);
+      if (found.type === 'try_again') continue;
+      if (typeof found.error !== 'string') return found;
+      const category = found.category === 'user' ? 'request' : 'worker';
+      throw new TinkerError(category, `${this.urlOf(verb)}: ${found.error}`);
+    }
+  }
+
+  private again(send: () => Promise<Json>, signal?: AbortSignal): Promise<Json> {
+    return retry({ ...RETRIES.tinker, withinMs: this.options.retryMs }, send, {
+      isTransient: (error) => error instanceof ServiceFailure && isTransient(error.status),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  private async once(path: string, body: object | undefined, caller?: AbortSignal): Promise<Json> {
+    const { key, timeoutMs } = this.options;
+    const url = this.urlOf(path);
+    const late = AbortSignal.timeout(timeoutMs);
+    const signal = caller === undefined ? late : AbortSignal.any([late, caller]);
+    const headers = {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === undefined ? {} : { 'x-api-key': key }),
+    };
+    let response: Response;
+    let text: string;
+    try {
+      const init = {
+        method: body === undefined ? 'GET' : 'POST',
+        headers,
+        signal,
+        redirect: 'error' as const,
+      };
+      response = await fetch(url, { ...init, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      text = await response.text();
+    } catch (cause) {
+      caller?.throwIfAborted();
+      const why = late.aborted ? `gave no answer within ${timeoutMs / 1000} s` : reasonOf(cause);
+      throw new ServiceFailure(`${url} ${why}`, undefined, { cause });
+    }
+    // Where other services wait for a future in vain.
+    if (response.status === 408) return { type: 'try_again' };
+    if (response.ok) return parsed(url, text);
+    const isKey = response.status === 401 || response.status === 403;
+    const hint = !isKey
+      ? ''
+      : key === undefined
+        ? '. No key was sent: TINKER_API_KEY of the learner goes to TINKER_BASE_URL only'
+        : '. Is TINKER_API_KEY of the learner right?';
+    throw new ServiceFailure(`${url} answered ${response.status}: ${detailOf(text)}${hint}`, response.status);
+  }
+
+  private urlOf(path: string): string {
+    return `${this.options.address}/api/v1/${path}`;
+  }
+}
+
+function parsed(url: string, text: string): Json {
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (isRecord(value)) return value;
+  } catch {
+    // Told below.
+  }
+  throw new TinkerError('worker', `${url} answered no JSON object: ${text.slice(0, SHOWN)}`);
+}
+
+function detailOf(text: string): string {
+  try {
+    const { detail } = JSON.parse(text) as Json;
+    if (typeof detail === 'string') return detail.slice(0, SHOWN);
+  } catch {
+    // As it is.
+  }
+  return text.trim().slice(0, SHOWN) || 'nothing more';
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value).slice(0, SHOWN);
+}
+
+/** What `fetch` says lies in the cause of its error. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+  return `cannot be reached: ${cause?.code ?? cause?.message ?? message}`;
+}

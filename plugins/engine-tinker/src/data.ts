@@ -1,0 +1,115 @@
+import type { Datum, ModelInput, ModelInputChunk } from '@ui-rl/plugin-kit';
+import { TinkerError } from './errors';
+import type { ChosenLoss } from './losses';
+
+/** An image's bytes by hash; null where nobody has them any more. */
+export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
+
+/** A model input as the service takes it. @throws TinkerError `request` */
+export async function wireInput({ chunks }: ModelInput, fetchImage: FetchImage): Promise<object> {
+  return { chunks: await Promise.all(chunks.map((chunk) => wireChunk(chunk, fetchImage))) };
+}
+
+const JPEG = [0xff, 0xd8, 0xff];
+
+async function wireChunk(chunk: ModelInputChunk, fetchImage: FetchImage): Promise<object> {
+  if (chunk.type === 'text') return { type: 'encoded_text', tokens: Array.from(chunk.tokens) };
+  const { sha256, tokens, continues } = chunk;
+  if (continues === true) {
+    throw new TinkerError(
+      'request',
+      `image ${sha256} is shown in several parts with text between them, which Tinker's API cannot say`,
+    );
+  }
+  const bytes = await fetchImage(sha256);
+  if (bytes === null) throw new TinkerError('request', `nobody has the bytes of image ${sha256} any more`);
+  const format = JPEG.every((byte, index) => bytes[index] === byte) ? 'jpeg' : 'png';
+  return { type: 'image', data: Buffer.from(bytes).toString('base64'), format, expected_tokens: tokens };
+}
+
+export interface WireOptions {
+  fetchImage: FetchImage;
+  /** Whether the service multiplies the loss of a token with its weight; else advantages are multiplied before. */
+  takesWeights: boolean;
+}
+
+/** Data as the service takes them. @throws TinkerError `request` where they need what it has not */
+export async function wireData(
+  data: readonly Datum[],
+  loss: ChosenLoss,
+  options: WireOptions,
+): Promise<object[]> {
+  return Promise.all(data.map((datum, index) => wireDatum(datum, index, loss, options)));
+}
+
+async function wireDatum(
+  datum: Datum,
+  index: number,
+  { name, inputs }: ChosenLoss,
+  { fetchImage, takesWeights }: WireOptions,
+): Promise<object> {
+  checkPlain(datum, index);
+  const { modelInput, targetTokens, weights, lossInputs = {} } = datum;
+  const arrays = Object.entries(inputs).map(([theirs, ours]): [string, number[]] => {
+    const array = lossInputs[ours];
+    if (array !== undefined) return [theirs, Array.from(array)];
+    throw new TinkerError('request', `datum ${index} has no ${ours}, which the loss ${name} reads`);
+  });
+  const sendsWeights = name === 'cross_entropy' || takesWeights;
+  const sent = sendsWeights
+    ? [...arrays, ['weights', Array.from(weights)] as const]
+    : weighted(arrays, weights, name);
+  const tensor = (values: readonly number[], dtype: string): object => ({
+    data: values,
+    dtype,
+    shape: [values.length],
+  });
+  return {
+    model_input: await wireInput(modelInput, fetchImage),
+    loss_fn_inputs: {
+      target_tokens: tensor(Array.from(targetTokens), 'int64'),
+      ...Object.fromEntries(sent.map(([key, values]) => [key, tensor(values, 'float32')])),
+    },
+  };
+}
+
+/** Losses that are as many times as large where the advantages are. */
+const HOMOGENEOUS = new Set(['importance_sampling', 'ppo', 'cispo']);
+
+function weighted(
+  arrays: readonly (readonly [string, number[]])[],
+  weights: ArrayLike<number>,
+  loss: string,
+): (readonly [string, number[]])[] {
+  if (!HOMOGENEOUS.has(loss)) {
+    throw new TinkerError('request', `the service takes no weights of tokens, which the loss ${loss} needs`);
+  }
+  return arrays.map(([name, values]) =>
+    name === 'advantages' ? [name, values.map((each, place) => each * weights[place])] : [name, values],
+  );
+}
+
+/** @throws TinkerError `request` where log-probabilities are those of another distribution than the service's */
+export function checkPlain({ temperature = 1, keptTokens, pair }: Datum, index: number): void {
+  if (temperature !== 1 && temperature !== 0) {
+    throw new TinkerError(
+      'request',
+      `datum ${index} was sampled at temperature ${temperature}; Tinker's API trains at 1 only (rollout.temperature)`,
+    );
+  }
+  if (keptTokens?.some(({ length }) => length > 0) === true) {
+    throw new TinkerError(
+      'request',
+      `datum ${index} was sampled from distributions that were cut; Tinker's API trains on whole ones`,
+    );
+  }
+  if (pair !== undefined)
+    throw new TinkerError('request', `datum ${index} is one of a pair; Tinker's API knows none`);
+}
+
+/** The tokens of an input and the one that follows, undefined in the places of images. */
+export function tokensOf({ modelInput: { chunks } }: Datum): (number | undefined)[] {
+  return chunks.flatMap((chunk) =>
+    chunk.type === 'text' ? Array.from(chunk.tokens) : new Array<undefined>(chunk.tokens).fill(undefined),
+  );
+}

@@ -1,0 +1,15 @@
+import type { EngineComponent } from '@ui-rl/plugin-kit';
+import { conflictsOf, ENVIRONMENT, TinkerOptions } from './options';
+import { TinkerEngine } from './tinker-engine';
+
+const tinker: EngineComponent<TinkerOptions> = {
+  kind: 'engine',
+  name: 'tinker',
+  description: "Samples and trains with a service of Tinker's API, on whatever hardware it has.",
+  options: TinkerOptions,
+  environment: ENVIRONMENT,
+  conflicts: (_options, run) => conflictsOf(run),
+  create: (options, context) => TinkerEngine.start(options, context),
+};
+
+export const components = [tinker];

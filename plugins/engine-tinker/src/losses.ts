@@ -1,0 +1,70 @@
+import type { ComponentChoice, LossInput, RunView } from '@ui-rl/plugin-kit';
+import { TinkerError } from './errors';
+
+/** A loss of the project in the words of Tinker's API. */
+interface TinkerLoss {
+  /** Tinker's name of what a datum brings → the engine's. */
+  inputs: Readonly<Record<string, LossInput>>;
+  /** Options of the service; a text says which of the project's it lacks. */
+  config(options: Readonly<Record<string, unknown>>): Record<string, number> | string;
+}
+
+const RATIO = { logprobs: 'old_logprobs', advantages: 'advantages' } as const;
+
+/** Those whose value belongs to a token: the service knows no sequence of several data. */
+const LOSSES: Readonly<Record<string, TinkerLoss>> = {
+  cross_entropy: { inputs: {}, config: () => ({}) },
+  importance_sampling: { inputs: RATIO, config: () => ({}) },
+  ppo: {
+    inputs: RATIO,
+    config: ({ clip_low, clip_high, clip_epsilon, dual_clip }) =>
+      typeof dual_clip === 'number'
+        ? 'dual_clip'
+        : {
+            clip_low_threshold: 1 - Number(clip_epsilon ?? clip_low),
+            clip_high_threshold: 1 + Number(clip_epsilon ?? clip_high),
+          },
+  },
+  cispo: {
+    inputs: RATIO,
+    config: ({ ratio_low, ratio_high }) => ({
+      clip_low_threshold: Number(ratio_low),
+      clip_high_threshold: Number(ratio_high),
+    }),
+  },
+  dro: { inputs: RATIO, config: ({ beta }) => ({ beta: Number(beta) }) },
+};
+
+export interface ChosenLoss {
+  name: string;
+  config: Record<string, number>;
+  inputs: TinkerLoss['inputs'];
+}
+
+/** Why the service cannot be asked for a loss; undefined where it can. */
+function problemOf({ name, ...options }: ComponentChoice): string | undefined {
+  if (!Object.hasOwn(LOSSES, name)) {
+    return `algorithm.loss ${name} is none of Tinker's API; those it knows are ${Object.keys(LOSSES).join(', ')}`;
+  }
+  const config = LOSSES[name].config(options);
+  return typeof config === 'string' ? `algorithm.loss ${name}: Tinker's API has no ${config}` : undefined;
+}
+
+/** @throws TinkerError `request` */
+export function chooseLoss(choice: ComponentChoice): ChosenLoss {
+  const problem = problemOf(choice);
+  if (problem !== undefined) throw new TinkerError('request', problem);
+  const { name, ...options } = choice;
+  const loss = LOSSES[name];
+  return { name, inputs: loss.inputs, config: loss.config(options) as Record<string, number> };
+}
+
+/** What of a run file the service lacks, one sentence each. */
+export function lossConflicts({ algorithm }: RunView): string[] {
+  const problem = problemOf(algorithm.loss as ComponentChoice);
+  const added = (algorithm.regularizers as ComponentChoice[] | undefined) ?? [];
+  return [
+    ...(problem === undefined ? [] : [problem]),
+    ...added.map(({ name }) => `algorithm.regularizers ${name}: Tinker's API adds nothing to a loss`),
+  ];
+}

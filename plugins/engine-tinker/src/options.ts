@@ -1,0 +1,146 @@
+import { IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
+import {
+  Doc,
+  Fits,
+  isServerAddress,
+  PluginError,
+  serverAddress,
+  type EngineContext,
+  type LoraOptions,
+  type RunView,
+  type TrainedModel,
+} from '@ui-rl/plugin-kit';
+import { lossConflicts } from './losses';
+
+export class TinkerOptions {
+  @Doc('address of the service, http://host:port; default: TINKER_BASE_URL of the learner', {
+    aliases: ['base_url'],
+  })
+  @IsOptional()
+  @Fits('an address such as http://host:8123', isServerAddress)
+  base_url?: string;
+
+  @Doc('the model as the service names it; default: the only one it offers', { aliases: ['base_model'] })
+  @IsOptional()
+  @IsString()
+  @IsNotEmpty()
+  base_model?: string;
+
+  @Doc('longest time for one answer of the service, in milliseconds')
+  @IsInt()
+  @Min(1)
+  request_timeout_ms = 120_000;
+
+  @Doc('how long a request is sent again to a service that fails or cannot be reached, in milliseconds')
+  @IsInt()
+  @Min(0)
+  retry_ms = 300_000;
+}
+
+export const ENVIRONMENT = {
+  TINKER_BASE_URL:
+    "address of the service of Tinker's API, http://host:port; TINKER_API_KEY is sent there only",
+  TINKER_API_KEY: 'what that service is shown',
+} as const;
+
+/** Of Tinker's API, whatever the rank. */
+const ALPHA = 32;
+
+/** Where the service is, and the key it is shown: the machine says where its key goes, no run file does. */
+export function serviceOf(
+  { base_url }: TinkerOptions,
+  { TINKER_BASE_URL: own, TINKER_API_KEY: key }: Readonly<Record<string, string>>,
+): { address: string; key: string | undefined } {
+  if (own !== undefined && !isServerAddress(own)) {
+    throw new PluginError('option', 'TINKER_BASE_URL is no address such as http://host:8123');
+  }
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    throw new PluginError('option', 'TINKER_API_KEY is no key: it has spaces or letters beyond ASCII');
+  }
+  const named = base_url ?? own;
+  if (named === undefined) {
+    throw new PluginError(
+      'option',
+      'engine tinker: base_url names no service, and TINKER_BASE_URL of the learner is not set',
+    );
+  }
+  const address = serverAddress(named);
+  const isOwn = own !== undefined && serverAddress(own) === address;
+  return { address, key: isOwn ? key : undefined };
+}
+
+const LAYERS: Readonly<Record<string, { train_mlp: boolean; train_attn: boolean }>> = {
+  'all-linear': { train_mlp: true, train_attn: true },
+  'attention+mlp': { train_mlp: true, train_attn: true },
+  'mlp+attention': { train_mlp: true, train_attn: true },
+  mlp: { train_mlp: true, train_attn: false },
+  attention: { train_mlp: false, train_attn: true },
+};
+
+/** Why an adapter cannot be had of the service. */
+function loraProblems(lora: Omit<LoraOptions, 'rslora'> & { rslora?: boolean }): string[] {
+  const { alpha, targets, dropout, vision, rslora } = lora;
+  const isLayers = typeof targets === 'string' && Object.hasOwn(LAYERS, targets);
+  const checks: [boolean, string][] = [
+    [alpha !== ALPHA, `model.lora.alpha is ${alpha}; adapters of Tinker's API have ${ALPHA}`],
+    [!isLayers, `model.lora.targets has to be one of ${Object.keys(LAYERS).join(', ')}`],
+    [dropout !== 0, `model.lora.dropout is ${dropout}; Tinker's API drops nothing: 0`],
+    [vision, "model.lora.vision: adapters of Tinker's API have no part in the vision tower"],
+    [rslora === true, "model.lora.use_rslora: Tinker's API scales adapters by alpha / rank"],
+  ];
+  return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+}
+
+/** `lora_config` of the one adapter that is trained. @throws PluginError that names what the service lacks */
+export function loraConfig({ models, seed }: Pick<EngineContext, 'models' | 'seed'>): object {
+  const [model] = models;
+  const isOne = models.length === 1 && model.role === 'policy';
+  if (!isOne || model.trainable.mode !== 'lora') {
+    const found = models.map(({ name, trainable }: TrainedModel) => `${name} (${trainable.mode})`).join(', ');
+    throw new PluginError(
+      'option',
+      `engine tinker trains one adapter, the policy's; asked for are ${found}: leave a critic out, and set model.use_lora`,
+    );
+  }
+  const { lora, adapterDir } = model.trainable;
+  if (adapterDir !== undefined) {
+    throw new PluginError('option', `engine tinker cannot send the adapter in ${adapterDir} to the service`);
+  }
+  const [problem] = loraProblems(lora);
+  if (problem !== undefined) throw new PluginError('option', `engine tinker: ${problem}`);
+  return { rank: lora.rank, seed, train_unembed: false, ...LAYERS[lora.targets as string] };
+}
+
+/** What a run cannot have that is trained by the service. */
+export function conflictsOf(run: RunView): string[] {
+  const { model, rollout, training, algorithm } = run;
+  const { use_rslora: rslora, ...lora } = model.lora as LoraOptions & { use_rslora: boolean };
+  const checks: [boolean, string][] = [
+    [model.use_lora !== true, "model.use_lora has to be true: Tinker's API trains adapters"],
+    [
+      Number(rollout.temperature ?? 1) !== 1,
+      "rollout.temperature has to be 1: Tinker's API trains at no other",
+    ],
+    [
+      Number(rollout.top_p ?? 1) < 1 || Number(rollout.top_k ?? 0) > 0,
+      "rollout.top_p has to be 1, rollout.top_k 0: Tinker's API does not say which tokens a cut has kept",
+    ],
+    [
+      rollout.constrain_actions === true,
+      "rollout.constrain_actions: Tinker's API knows no grammar of the actions",
+    ],
+    [
+      (training.optimizer as { name: string }).name !== 'adamw',
+      "training.optimizer has to be adamw, the one of Tinker's API",
+    ],
+    [
+      (algorithm.advantage as { name: string }).name === 'gae',
+      'algorithm.advantage gae needs a critic, which engine tinker does not train',
+    ],
+  ];
+  return [
+    ...checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : [])),
+    ...(model.use_lora === true ? loraProblems({ ...lora, rslora }) : []),
+    ...lossConflicts(run),
+  ].map((problem) => `engine tinker: ${problem}`);
+}

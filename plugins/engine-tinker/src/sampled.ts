@@ -1,0 +1,137 @@
+import type { ModelInput, ModelName, SampleRequest, SampleResult, WeightsInfo } from '@ui-rl/plugin-kit';
+import { isRecord } from '@ui-rl/plugin-kit';
+import type { Connection } from './connection';
+import { wireInput, type FetchImage } from './data';
+import { TinkerError } from './errors';
+import { textOf } from './session';
+
+/** What is sampled from: weights by their address, or the model as it was. */
+export type SampledSource = { path: string } | { base: true };
+
+interface OpenWeights {
+  source: SampledSource;
+  weights: WeightsInfo;
+  session: string;
+  /** Number of the next request. */
+  next: number;
+}
+
+/** Weights that can be sampled from, each a sampling session of the service. */
+export class Sampled {
+  private readonly known = new Map<ModelName, OpenWeights>();
+  private sessions = 0;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly session: string,
+    private readonly baseModel: string,
+    private readonly fetchImage: FetchImage,
+  ) {}
+
+  get names(): ModelName[] {
+    return [...this.known.keys()].filter((name) => name !== 'base');
+  }
+
+  has(name: ModelName): boolean {
+    return this.known.has(name);
+  }
+
+  /** @throws TinkerError `request` */
+  find(name: ModelName): OpenWeights {
+    const found = this.known.get(name);
+    if (found !== undefined) return found;
+    throw new TinkerError(
+      'request',
+      `there is no model "${name}"; known: ${['policy', 'base', ...this.names].join(', ')}`,
+    );
+  }
+
+  /** Makes weights those that a name means. */
+  async open(name: ModelName, source: SampledSource, weights: WeightsInfo): Promise<WeightsInfo> {
+    const from = 'base' in source ? { base_model: this.baseModel } : { model_path: source.path };
+    const answer = await this.connection.post('create_sampling_session', {
+      session_id: this.session,
+      sampling_session_seq_id: this.sessions++,
+      ...from,
+      type: 'create_sampling_session',
+    });
+    this.known.set(name, { source, weights, session: textOf(answer, 'sampling_session_id'), next: 0 });
+    return weights;
+  }
+
+  release(name: ModelName): void {
+    this.known.delete(name);
+  }
+
+  async sample(name: ModelName, request: SampleRequest): Promise<SampleResult> {
+    const { maxTokens, temperature, seed, stop = [], signal } = request;
+    const weights = this.find(name);
+    request.onBegin?.();
+    const answer = await this.ask(weights, request.prompt, signal, {
+      max_tokens: maxTokens,
+      temperature,
+      seed,
+      ...(stop.length === 0 ? {} : { stop }),
+    });
+    const [sequence] = Array.isArray(answer.sequences) ? (answer.sequences as unknown[]) : [];
+    if (!isRecord(sequence) || !isNumbers(sequence.tokens) || !isNumbers(sequence.logprobs)) {
+      throw new TinkerError('worker', 'the service answered no tokens with their log-probabilities');
+    }
+    const { tokens, logprobs, stop_reason } = sequence;
+    if (logprobs.length !== tokens.length) {
+      throw new TinkerError(
+        'worker',
+        `the service answered ${tokens.length} tokens with ${logprobs.length} log-probabilities`,
+      );
+    }
+    tokens.forEach((token, place) => request.onToken?.(token, logprobs[place]));
+    return {
+      tokens,
+      logprobs,
+      stopReason: stop_reason === 'length' ? 'length' : 'stop',
+      digest: weights.weights.digest,
+    };
+  }
+
+  /** Log-probabilities of the tokens of an input and of the one after it, by position; null where the service says none. */
+  async promptLogprobs(name: ModelName, { chunks }: ModelInput, last: number): Promise<(number | null)[]> {
+    const weights = this.find(name);
+    const prompt = { chunks: [...chunks, { type: 'text' as const, tokens: [last] }] };
+    const answer = await this.ask(
+      weights,
+      prompt,
+      undefined,
+      { max_tokens: 1, temperature: 1, seed: 0 },
+      true,
+    );
+    if (Array.isArray(answer.prompt_logprobs)) return answer.prompt_logprobs as (number | null)[];
+    throw new TinkerError(
+      'request',
+      'the service does not say how likely a prompt was (prompt_logprobs), which a comparison with the base model needs',
+    );
+  }
+
+  private async ask(
+    weights: OpenWeights,
+    prompt: ModelInput,
+    signal: AbortSignal | undefined,
+    sampling_params: object,
+    prompt_logprobs = false,
+  ): Promise<Record<string, unknown>> {
+    const seq_id = weights.next++;
+    const body = {
+      sampling_session_id: weights.session,
+      seq_id,
+      num_samples: 1,
+      prompt: await wireInput(prompt, this.fetchImage),
+      sampling_params,
+      ...(prompt_logprobs ? { prompt_logprobs } : {}),
+      type: 'sample',
+    };
+    return this.connection.result('asample', body, signal);
+  }
+}
+
+function isNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'number');
+}

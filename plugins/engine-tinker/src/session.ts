@@ -1,0 +1,102 @@
+import type { Log } from '@ui-rl/plugin-kit';
+import type { Connection, Json } from './connection';
+import { ServiceFailure } from './connection';
+import { TinkerError } from './errors';
+
+const HEARTBEAT_MS = 10_000;
+
+/** What a service says it has besides Tinker's API, as `ui-rl serve tinker` does. */
+export interface Service {
+  /** The model as the service names it. */
+  baseModel: string;
+  /** Longest sequence of the model; undefined where the service does not say. */
+  maxSequence: number | undefined;
+  extensions: ReadonlySet<string>;
+}
+
+/** @throws TinkerError `request` where the service does not offer the model */
+export async function findModel(connection: Connection, asked: string | undefined): Promise<Service> {
+  const { supported_models: models, extensions } = await connection.get('get_server_capabilities');
+  const offered = (Array.isArray(models) ? models : []) as {
+    model_name?: string;
+    max_context_length?: number;
+  }[];
+  const names = offered.map(({ model_name = '' }) => model_name);
+  if (asked === undefined && names.length !== 1) {
+    throw new TinkerError(
+      'request',
+      `engine.base_model has to say which model ${connection.address} is to train; it offers ${names.join(', ')}`,
+    );
+  }
+  const found = offered.find(({ model_name }) => asked === undefined || model_name === asked);
+  if (found?.model_name === undefined) {
+    throw new TinkerError(
+      'request',
+      `engine.base_model: ${connection.address} does not offer ${asked}; it offers ${names.join(', ')}`,
+    );
+  }
+  return {
+    baseModel: found.model_name,
+    maxSequence: found.max_context_length ?? undefined,
+    extensions: new Set(Array.isArray(extensions) ? (extensions as string[]) : []),
+  };
+}
+
+/** A session that is kept alive until it is stopped. */
+export class ServiceSession {
+  private readonly timer: NodeJS.Timeout;
+
+  private constructor(
+    readonly id: string,
+    private readonly connection: Connection,
+    private readonly onLost: (error: Error) => void,
+    private readonly log: Log,
+  ) {
+    this.timer = setInterval(() => void this.beat(), HEARTBEAT_MS);
+    this.timer.unref();
+  }
+
+  static async begin(
+    connection: Connection,
+    log: Log,
+    onLost: (error: Error) => void,
+  ): Promise<ServiceSession> {
+    const begun = await connection.post('create_session', {
+      tags: ['ui-rl'],
+      user_metadata: {},
+      sdk_version: '0.25.0',
+      type: 'create_session',
+    });
+    for (const [level, name] of [
+      ['info', 'info_message'],
+      ['warn', 'warning_message'],
+      ['error', 'error_message'],
+    ] as const) {
+      if (typeof begun[name] === 'string') log(level, `${connection.address} says: ${begun[name]}`);
+    }
+    return new ServiceSession(textOf(begun, 'session_id'), connection, onLost, log);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private async beat(): Promise<void> {
+    try {
+      await this.connection.post('session_heartbeat', { session_id: this.id, type: 'session_heartbeat' });
+    } catch (error) {
+      if (error instanceof ServiceFailure && error.status === 404) this.onLost(error);
+      else this.log('warn', `heartbeat: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** @throws TinkerError `worker` where an answer lacks what it is to have */
+export function textOf(answer: Json, name: string): string {
+  const value = answer[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new TinkerError(
+    'worker',
+    `the service answered without ${name}: ${JSON.stringify(answer).slice(0, 300)}`,
+  );
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { isRecord, type WeightsInfo } from '@ui-rl/plugin-kit';
+import { ServiceFailure, type Connection, type Json } from './connection';
+import { TinkerError } from './errors';
+
+/** The model that is trained: its requests are numbered, sent one after the other, and so are never done twice. */
+export class TrainedRun {
+  private next = 1;
+  private sent: Promise<unknown> = Promise.resolve();
+  private newest: WeightsInfo = { version: 0, digest: '' };
+  /** Whether gradients wait for a step. */
+  hasGradients = false;
+
+  constructor(
+    private readonly connection: Connection,
+    readonly id: string,
+    private readonly onLost: (error: Error) => void,
+  ) {
+    this.newest = { version: 0, digest: this.digestAt(0) };
+  }
+
+  get weights(): WeightsInfo {
+    return this.newest;
+  }
+
+  /**
+   * Sends a request when those before it are sent, and waits for what comes of it.
+   * @param prepare the body without model and number
+   */
+  async call(verb: string, prepare: () => Promise<object> | object): Promise<Json> {
+    const begun = this.sent.then(async () => {
+      const body = await prepare();
+      const answer = await this.connection.post(verb, { model_id: this.id, seq_id: this.next, ...body });
+      // Counted once the service has it: what it has refused has taken no number.
+      this.next += 1;
+      return answer;
+    });
+    this.sent = begun.catch(() => undefined);
+    try {
+      return await this.connection.retrieve(verb, await begun);
+    } catch (error) {
+      if (isLoss(error)) this.onLost(error);
+      throw error;
+    }
+  }
+
+  /** What weights are after so many steps, as the service says, or as they are called here where it does not. */
+  became(answer: Json, version: number, digest?: string): WeightsInfo {
+    const { weights } = answer;
+    const isTold =
+      isRecord(weights) && typeof weights.version === 'number' && typeof weights.digest === 'string';
+    this.newest = isTold
+      ? { version: weights.version as number, digest: weights.digest as string }
+      : { version, digest: digest ?? this.digestAt(version) };
+    return this.newest;
+  }
+
+  private digestAt(version: number): string {
+    return digestOf(`${this.connection.address} ${this.id} ${version}`);
+  }
+}
+
+/** A name for weights whose bytes are not at hand. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Whether it is no longer known what the service has done. */
+function isLoss(error: unknown): error is Error {
+  if (error instanceof ServiceFailure)
+    return error.status === undefined || error.status === 404 || error.category === 'worker';
+  return error instanceof TinkerError && error.category === 'worker';
+}

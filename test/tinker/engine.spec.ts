@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serveTinker, type ServedTinker } from '@ui-rl/api';
+import { datumOf, LocalEngine } from '@ui-rl/engine';
+import { loadPromptFolder, makeRenderer, promptChunks, type PromptFolder } from '@ui-rl/models';
+import {
+  ComponentRegistry,
+  type Datum,
+  type Engine,
+  type EngineContext,
+  type ModelInput,
+  type SampleResult,
+  type TrainedModel,
+} from '@ui-rl/plugin-kit';
+import { components } from '../../plugins/engine-tinker/src';
+import { FlakyProxy } from './flaky-proxy';
+
+const root = join(__dirname, '../..');
+const modelDir = join(root, 'deploy/local/model');
+const scratch = mkdtempSync(join(tmpdir(), 'engine-tinker-'));
+const png = readFileSync(join(root, 'test/golden/fixtures/qwen3-vl-a/images/0.png'));
+const sha256 = createHash('sha256').update(png).digest('hex');
+const KEY = 'tml-sixteen-letters';
+
+const lora = { rank: 4, alpha: 32, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
+const policy: TrainedModel = { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } };
+const same = { threads: 2, deterministic: true } as const;
+const MAX_SEQUENCE = 400;
+const STEPS = 3;
+
+let server: ServedTinker;
+let proxy: FlakyProxy;
+let folder: PromptFolder;
+const engines: Engine[] = [];
+
+async function serve(): Promise<ServedTinker> {
+  return serveTinker({
+    ...same,
+    model: 'small',
+    dir: scratch,
+    device: 'cpu',
+    rows: 4,
+    maxSequence: MAX_SEQUENCE + 1,
+    keys: [KEY],
+  });
+}
+
+beforeAll(async () => {
+  [server, folder] = await Promise.all([serve(), loadPromptFolder(modelDir)]);
+  proxy = await FlakyProxy.start(() => server.url);
+});
+afterAll(async () => {
+  for (const engine of engines) await engine.stop();
+  await proxy?.stop();
+  await server?.stop();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+const context: EngineContext = {
+  modelDir,
+  models: [policy],
+  maxRows: 4,
+  maxSequence: MAX_SEQUENCE,
+  deterministic: true,
+  seed: 7,
+  componentFiles: [],
+  environment: {},
+  fetchImage: async (asked) => (asked === sha256 ? png : null),
+  log: () => undefined,
+  onProgress: () => undefined,
+};
+
+const registry = new ComponentRegistry(
+  components.map((component) => ({ component, file: 'plugins/engine-tinker' })),
+);
+
+/** Our client over our server, through a proxy that loses the first answer to everything. */
+async function throughTinker(changes: Partial<EngineContext> = {}, options: object = {}): Promise<Engine> {
+  const environment = { TINKER_BASE_URL: proxy.url, TINKER_API_KEY: KEY };
+  const engine = await registry.create(
+    'engine',
+    { name: 'tinker', retry_ms: 10_000, ...options },
+    { ...context, environment, ...changes },
+  );
+  engines.push(engine);
+  return engine;
+}
+
+async function inProcess(): Promise<Engine> {
+  const { models, maxRows, maxSequence, seed } = context;
+  const engine = await LocalEngine.start({
+    ...same,
+    modelDir,
+    models,
+    maxRows,
+    maxSequence,
+    seed,
+    fetchImage: (asked) => context.fetchImage(asked),
+    device: 'cpu',
+  });
+  engines.push(engine);
+  return engine;
+}
+
+/** A screenshot and a question. */
+async function prompt(
+  question: string,
+): Promise<{ tokenIds: number[]; images: { sha256: string; tokens: number }[] }> {
+  const content = [{ type: 'image' as const }, { type: 'text' as const, text: question }];
+  return makeRenderer(folder).renderPngs([{ role: 'user', content }], [png]);
+}
+
+function inputOf({ tokenIds, images }: Awaited<ReturnType<typeof prompt>>): ModelInput {
+  return { chunks: promptChunks(tokenIds, images, folder.family.shape.imageTokenId) };
+}
+
+/** What was sampled as data with advantages of both signs, and weights that no float is exact for. */
+function dataOf(prompts: Awaited<ReturnType<typeof prompt>>[], sampled: readonly SampleResult[]): Datum[] {
+  return prompts.map(({ tokenIds, images }, index) => {
+    const { tokens, logprobs } = sampled[index];
+    const none = tokenIds.map(() => 0);
+    return datumOf(
+      { tokenIds: [...tokenIds, ...tokens], images, mask: [...none, ...tokens.map(() => 1)] },
+      {
+        imageTokenId: folder.family.shape.imageTokenId,
+        weight: 1 / 3,
+        temperature: 1,
+        lossInputs: {
+          old_logprobs: [...none, ...logprobs],
+          advantages: [...none, ...tokens.map((_, place) => (index % 2 === 0 ? 0.7 : -1.3) + place / 10)],
+        },
+      },
+    );
+  });
+}
+
+const loss = { name: 'ppo', clip_low: 0.2, clip_high: 0.28 };
+const optimizer = { name: 'adamw', beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0.01 };
+
+/** Computed for other positions beside them, so that sums may be rounded otherwise. */
+function expectClose(found: Float32Array, expected: Float32Array): void {
+  expect(found).toHaveLength(expected.length);
+  expect(found.map((each) => Number(Number.isNaN(each)))).toEqual(
+    expected.map((each) => Number(Number.isNaN(each))),
+  );
+  found.forEach((each, place) => expect(each || 0).toBeCloseTo(expected[place] || 0, 4));
+}
+
+function trainedSum(logprobs: Float32Array): number {
+  return logprobs.reduce((sum, each) => (Number.isNaN(each) ? sum : sum + each), 0);
+}
+
+interface Recorded {
+  sampled: SampleResult[];
+  logprobs: Float32Array[];
+  metrics: Record<string, number>;
+  gradNorm: number;
+  digest: string;
+}
+
+async function oneStep(engine: Engine, step: number): Promise<Recorded> {
+  const prompts = [await prompt('Open Settings'), await prompt('Count to 2')];
+  const sampled: SampleResult[] = [];
+  for (const [index, each] of prompts.entries()) {
+    const request = { model: 'policy', prompt: inputOf(each), maxTokens: 5, temperature: 1, topP: 1 };
+    const { tokens, logprobs, stopReason, digest } = await engine.sample({
+      ...request,
+      seed: 10 * step + index,
+    });
+    sampled.push({ tokens, logprobs, stopReason, digest });
+  }
+  const data = dataOf(prompts, sampled);
+  const { logprobs, metrics } = await engine.forwardBackward({ model: 'policy', data, loss });
+  const stepped = await engine.optimStep({ model: 'policy', optimizer, learningRate: 1e-3, maxGradNorm: 1 });
+  return { sampled, logprobs, metrics, gradNorm: stepped.metrics.grad_norm, digest: stepped.weights.digest };
+}
+
+it('trains as the engine in process does, bit by bit, though answers are lost and the server starts anew in between', async () => {
+  const [local, tinker] = [await inProcess(), await throughTinker()];
+  const expected: Recorded[] = [];
+  for (let step = 0; step < STEPS; step += 1) expected.push(await oneStep(local, step));
+  expect(new Set(expected.map(({ digest }) => digest)).size).toBe(STEPS);
+  expect(await oneStep(tinker, 0)).toEqual(expected[0]);
+  expect(await oneStep(tinker, 1)).toEqual(expected[1]);
+  expect(proxy.lost).toEqual(expect.arrayContaining(['/api/v1/forward_backward', '/api/v1/optim_step']));
+
+  // What the run compares with: other weights than those that are trained, by name and from its folder.
+  const dir = join(scratch, 'checkpoint');
+  const saved = await tinker.saveState({ model: 'policy', dir, files: { 'state.json': '{}' } });
+  expect(saved).toEqual({ version: 2, digest: expected[1].digest });
+  expect(await tinker.saveWeightsForSampler({ model: 'policy', name: 'step-2', dir })).toEqual(saved);
+  const prompts = [await prompt('Open Settings')];
+  const data = dataOf(prompts, expected[0].sampled);
+  const [ofBase] = (await tinker.forward({ model: 'base', data })).logprobs;
+  expectClose(ofBase, (await local.forward({ model: 'base', data })).logprobs[0]);
+  const [ofStep] = (await tinker.forward({ model: 'step-2', data })).logprobs;
+  expectClose(ofStep, (await tinker.forward({ model: 'policy', data })).logprobs[0]);
+  expect(Math.abs(trainedSum(ofStep) - trainedSum(ofBase))).toBeGreaterThan(1e-3);
+
+  await tinker.stop();
+  await server.stop();
+  server = await serve();
+  const resumed = await throughTinker();
+  expect(await resumed.loadState({ model: 'policy', dir, optimizer: true })).toEqual(saved);
+  expect(await oneStep(resumed, 2)).toEqual(expected[2]);
+}, 180_000);
+
+it('ends when the service no longer knows its session', async () => {
+  const engine = await throughTinker();
+  await server.stop();
+  server = await serve();
+  const failure = await oneStep(engine, 0).catch((error: Error) => error);
+  expect(failure).toMatchObject({ category: 'worker' });
+  expect((await engine.ended).message).toContain('404');
+  await expect(engine.info()).rejects.toThrow('404');
+}, 60_000);
+
+describe('what the service lacks is refused by name', () => {
+  it('at the start', async () => {
+    const start = (changes: Partial<EngineContext>, options: object = {}) => throughTinker(changes, options);
+    const withLora = (change: object): Partial<EngineContext> => ({
+      models: [{ ...policy, trainable: { mode: 'lora', lora: { ...lora, ...change } } }],
+    });
+    await expect(start(withLora({ alpha: 64 }))).rejects.toThrow('model.lora.alpha is 64');
+    await expect(start(withLora({ vision: true }))).rejects.toThrow('model.lora.vision');
+    await expect(start({ models: [{ ...policy, trainable: { mode: 'full' } }] })).rejects.toThrow(
+      'model.use_lora',
+    );
+    await expect(start({ maxSequence: 5000 })).rejects.toThrow('model.max_sequence is 5000');
+    await expect(start({}, { base_model: 'Qwen/Qwen3-8B' })).rejects.toThrow('it offers small');
+    await expect(start({ environment: {} })).rejects.toThrow('TINKER_BASE_URL');
+    const elsewhere = { TINKER_BASE_URL: 'http://127.0.0.1:1', TINKER_API_KEY: KEY };
+    // The key is for the address of the machine, not for one that a run file names.
+    await expect(start({ environment: elsewhere }, { base_url: proxy.url })).rejects.toThrow(
+      'No key was sent',
+    );
+    await expect(start({ environment: elsewhere }, { retry_ms: 0 })).rejects.toThrow('cannot be reached');
+  });
+
+  it('at a request', async () => {
+    const engine = await throughTinker();
+    const [datum] = dataOf(
+      [await prompt('Open Settings')],
+      [{ tokens: [10, 20], logprobs: [-1, -1], stopReason: 'stop', digest: '' }],
+    );
+    const train = (change: object, other: object = loss) =>
+      engine.forwardBackward({
+        model: 'policy',
+        data: [{ ...datum, ...change }],
+        loss: other as typeof loss,
+      });
+    await expect(train({ temperature: 0.7 })).rejects.toThrow('rollout.temperature');
+    await expect(train({}, { name: 'gspo', clip_low: 0.1, clip_high: 0.1 })).rejects.toThrow(
+      'algorithm.loss gspo',
+    );
+    await expect(train({}, { ...loss, dual_clip: 3 })).rejects.toThrow('dual_clip');
+    await expect(engine.exportWeights({ name: 'policy', dir: scratch })).rejects.toThrow('lie with');
+    // Nothing of that has taken a number, or ended the engine.
+    expect((await train({})).metrics.tokens).toBe(2);
+    await expect(engine.discardGradients('policy')).rejects.toThrow('cannot forget them');
+    expect((await engine.ended).message).toContain('newest checkpoint');
+  });
+});
