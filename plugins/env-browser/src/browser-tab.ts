@@ -5,7 +5,7 @@ import type { BrowserContext, BrowserContextOptions, CDPSession, Page, Request }
 import type { Device } from './device';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
-import { PageNetwork } from './network';
+import { MOST_REQUESTS, PageNetwork } from './network';
 import type { PageRules, PageSpec } from './page-spec';
 import { pageText } from './page-text';
 import { RequestTally } from './request-tally';
@@ -120,6 +120,11 @@ export class BrowserTab {
   /** Whether it keeps the browser no busier than a page does between two steps. */
   get isCalm(): boolean {
     return this.lease.isCalm() && this.network.answering <= CALM_REQUESTS;
+  }
+
+  /** Says whether somebody plays on it: a page on which nobody does has next to nothing to ask for. */
+  set isPlayed(isPlayed: boolean) {
+    this.network.mostRequests = isPlayed ? MOST_REQUESTS : CALM_REQUESTS;
   }
 
   get isNavigating(): boolean {

@@ -152,6 +152,7 @@ export class BrowserEnvironment implements Environment {
   ): Promise<EnvironmentSession> {
     const needsLoad = !isShown(tab, spec);
     tab.spec = spec;
+    tab.isPlayed = true;
     try {
       const [screenshot, state] = await tab.during(deadline, async () => {
         if (needsLoad) await tab.load();
@@ -217,6 +218,7 @@ export class BrowserEnvironment implements Environment {
     this.playing--;
     // What floods the browser would go on while it is cleaned, at the cost of all others.
     const keep = healthy && tab.isCalm;
+    tab.isPlayed = false;
     if (keep && tab.resettable) this.idle.push({ tab, ready: Promise.resolve(true) });
     else if (keep && tab.cleanable) this.idle.push({ tab, ready: clean(tab) });
     else await tab.destroy();

@@ -26,7 +26,7 @@ const CONTENT_TYPES: Record<string, string> = {
 export const EMPTY_DOCUMENT = '/.uirl-empty';
 
 /** Requests of one context at a time; a page of a thousand modules that are not bundled is still within it. */
-const MOST_REQUESTS = 1_000;
+export const MOST_REQUESTS = 1_000;
 
 /** What was refused, and whether the page itself would have gone there. */
 export type Refused = (what: string, isNavigation: boolean) => void;
@@ -42,6 +42,8 @@ export class PageNetwork {
   refusal: string | null = null;
   /** Requests that were asked for and that the browser has not taken the answer of. */
   answering = 0;
+  /** How many of them are a flood. */
+  mostRequests = MOST_REQUESTS;
 
   private constructor(
     private readonly spec: PageSpec,
@@ -75,7 +77,7 @@ export class PageNetwork {
   async guard(context: BrowserContext): Promise<void> {
     await context.route('**/*', async (route) => {
       this.answering++;
-      if (this.answering > MOST_REQUESTS) this.onFlood();
+      if (this.answering > this.mostRequests) this.onFlood();
       try {
         await this.answer(route);
       } catch {
