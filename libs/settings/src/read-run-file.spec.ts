@@ -64,6 +64,11 @@ describe('the run file', () => {
       sandbox: 'on',
       memory_mb: 4096,
       private_origins: [],
+      observation: 'screenshot',
+      text_length: 8000,
+      record_every: 0,
+      record_mb: 32,
+      record_total_mb: 2048,
     });
     expect(run.rewards).toEqual([{ name: 'task-success' }]);
     expect(run.verifier).toEqual({ name: 'checks' });

@@ -68,7 +68,7 @@ describe('a device', () => {
   beforeAll(async () => {
     lab.page('phone', page(true));
     lab.page('desktop', page(false));
-    await lab.start({ observation: 'both', device: 'Pixel 7' });
+    await lab.start({ observation: 'both', emulated_device: 'Pixel 7' });
   });
   afterAll(() => lab.stop());
 
@@ -135,7 +135,9 @@ describe('a device', () => {
       /"device" is "Pixle 7", none of Playwright's \d+ devices.*Did you mean "Pixel 7"/,
     );
     const lost = new Lab();
-    await expect(lost.start({ device: 'iPhne 14' })).rejects.toThrow(/environment\.device.*"iPhone 14"/);
+    await expect(lost.start({ emulated_device: 'iPhne 14' })).rejects.toThrow(
+      /environment\.emulated_device.*"iPhone 14"/,
+    );
     await lost.stop();
   });
 });

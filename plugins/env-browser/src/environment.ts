@@ -63,7 +63,7 @@ export class BrowserEnvironment implements Environment {
     this.recorder = new Recorder(options, variables[RECORDINGS], context.log);
     this.rules = {
       ...{ pages, absentPages, scripts, privateOrigins, storageStates },
-      ...{ devices, device: options.device },
+      ...{ devices, device: options.emulated_device },
     };
   }
 
@@ -71,7 +71,7 @@ export class BrowserEnvironment implements Environment {
   static async create(options: BrowserOptions, context: EnvironmentContext): Promise<BrowserEnvironment> {
     // Loaded here: processes that only list plugins need no Playwright.
     const { chromium, devices } = await import('playwright');
-    refuseBadDevice(options.device, devices);
+    refuseBadDevice(options.emulated_device, devices);
     Recorder.refuseWithoutFolder(options, context.variables?.[RECORDINGS]);
     const { sandbox, pages_per_browser: contextsPerBrowser } = options;
     const executablePath = findBrowser(context.programs.chromium, chromium.executablePath());
@@ -227,7 +227,7 @@ export class BrowserEnvironment implements Environment {
 
 function refuseBadDevice(device: string | undefined, devices: Devices): void {
   const problem = device === undefined ? undefined : deviceProblem(device, devices);
-  if (problem !== undefined) throw new PluginError('option', `environment.device ${problem}`);
+  if (problem !== undefined) throw new PluginError('option', `environment.emulated_device ${problem}`);
 }
 
 /** Whether a tab shows the page already, so that a reset is all it needs. */

@@ -28,7 +28,7 @@ export class BrowserOptions {
   )
   @IsOptional()
   @IsString()
-  device?: string;
+  emulated_device?: string;
 
   @Doc(
     'one episode of so many is recorded, every screen with what was done, as a page in the folder that the machine names (BROWSER_RECORDINGS); 0: none',
