@@ -95,14 +95,24 @@ it('goes on sampling with new weights between two tokens, and trains each token 
     ...{ groupsPerBatch: 1, maxStepsOffPolicy: 2, updatesInFlight: true, maxSequence: 1024, maxRows: 8 },
     algorithm: { ...world.optionsWith().algorithm, correction: { name: 'tis', importance_ratio_cap: 2 } },
   });
-  const long = Promise.all(
-    [0, 1, 2, 3].map(async (seed) =>
-      valueOf(await world.act(runId, `long-${seed}/0`, { seed, maxTokens: 700 })),
-    ),
-  );
+  // One after another, so that some answer is being sampled when the weights change, however fast the machine does either.
+  let isTrained = false;
+  const answers = async (seed: number) => {
+    const all = [];
+    for (let call = 0; !isTrained; call++) {
+      const sampled = await world.act(runId, `long-${seed}-${call}/0`, {
+        seed: 4 * call + seed,
+        maxTokens: 700,
+      });
+      all.push(valueOf(sampled));
+    }
+    return all;
+  };
+  const long = Promise.all([0, 1, 2, 3].map(answers));
   await world.playGroup(runId, 0, [1, 0]);
   await world.reached(runId, 1);
-  const changed = (await long).filter(({ policySpans }) => policySpans !== undefined);
+  isTrained = true;
+  const changed = (await long).flat().filter(({ policySpans }) => policySpans !== undefined);
   const digests = [0, 1].map((step) => `uirl://${runId}/sampler_weights/00000${step}`);
   const [first] = changed;
   expect(first.policySpans?.map(({ version }) => version)).toEqual([0, 1]);
