@@ -187,6 +187,59 @@ it('answers malformed requests with what is wrong, and no service ends over them
   expect(fleet.unexpectedEnds).toEqual([]);
 });
 
+/** What a page says besides or instead of its picture goes the whole way: prompt, sample, trajectory, training, record. */
+describe.each(['text', 'both'] as const)('a run whose policy reads screens as %s', (observation) => {
+  const runId = `e2e-${observation}`;
+  let read: RunLog;
+
+  beforeAll(async () => {
+    read = await fleet.createRun(runId, {
+      model: { max_sequence: 1_024 },
+      environment: { kind: { name: 'browser', observation, text_length: 500 } },
+      rollout: { constrain_actions: true },
+      training: { groups_per_batch: 2, max_steps: 1 },
+      evaluation: { baseline: false },
+    });
+    await fleet.completes(read);
+  }, 120_000);
+  afterAll(() => read?.stop());
+
+  it('trains the tokens that were sampled, of which the screen is a part', () => {
+    const [{ metrics }] = read.steps;
+    expect(Math.abs(metrics['optim/kl_sample_train_v1'])).toBeLessThanOrEqual(1e-4);
+    expect(Math.abs(metrics['optim/kl_sample_train_v2'])).toBeLessThanOrEqual(1e-4);
+    const turns = read.trajectories.flatMap((trajectory) => trajectory.turns);
+    expect(read.trajectories.filter(({ status }) => status === 'invalid')).toEqual([]);
+    expect(turns.length).toBeGreaterThan(4);
+    for (const { screenText, promptImages, imageTokens, promptTokenIds, screenshot } of turns) {
+      expect(screenText).toMatch(/^page "Pocket"\n[^]* \(\d+,\d+\)$/m);
+      expect(screenText!.length).toBeLessThanOrEqual(500);
+      expect(promptTokenIds.length - imageTokens).toBeGreaterThan(60);
+      expect(promptImages).toEqual(observation === 'text' ? [] : [screenshot]);
+      expect(imageTokens > 0).toBe(observation === 'both');
+    }
+    // What is on the screen changes what is read.
+    expect(new Set(turns.map(({ screenText }) => screenText)).size).toBeGreaterThan(1);
+  });
+
+  it('records what it read, and the screenshot for people', async () => {
+    const { trajectories } = read;
+    const { request, turns } = trajectories.find((one) => one.request.purpose === 'train')!;
+    const recorded = await fleet.api<EpisodeDetail>(`/api/episodes/${request.rolloutId}`);
+    expect(recorded.turns.map(({ screenText }) => screenText)).toEqual(
+      turns.map(({ screenText }) => screenText),
+    );
+    const png = await fleet.fetch(`/api/runs/${runId}/screenshots/${turns[0].screenshot}`);
+    expect(png.headers.get('content-type')).toBe('image/png');
+    const [stored] = (
+      await fleet.api<{ trajectories: { turns: object[] }[] }>(
+        `/api/runs/${runId}/trajectories?purpose=train`,
+      )
+    ).trajectories;
+    expect(stored.turns[0]).toHaveProperty('screenText', expect.stringMatching(/^page /));
+  });
+});
+
 describe('a run that makes no sense', () => {
   const truncated = () => {
     const folder = `${fleet.modelDir}-truncated`;
