@@ -96,10 +96,10 @@ it('goes on sampling with new weights between two tokens, and trains each token 
     algorithm: { ...world.optionsWith().algorithm, correction: { name: 'tis', importance_ratio_cap: 2 } },
   });
   // One after another, so that some answer is being sampled when the weights change, however fast the machine does either.
-  let isTrained = false;
+  const step = { isTrained: false };
   const answers = async (seed: number) => {
     const all = [];
-    for (let call = 0; !isTrained; call++) {
+    for (let call = 0; !step.isTrained; call++) {
       const sampled = await world.act(runId, `long-${seed}-${call}/0`, {
         seed: 4 * call + seed,
         maxTokens: 700,
@@ -111,7 +111,7 @@ it('goes on sampling with new weights between two tokens, and trains each token 
   const long = Promise.all([0, 1, 2, 3].map(answers));
   await world.playGroup(runId, 0, [1, 0]);
   await world.reached(runId, 1);
-  isTrained = true;
+  step.isTrained = true;
   const changed = (await long).flat().filter(({ policySpans }) => policySpans !== undefined);
   const digests = [0, 1].map((step) => `uirl://${runId}/sampler_weights/00000${step}`);
   const [first] = changed;
