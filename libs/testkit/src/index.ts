@@ -4,6 +4,7 @@ export { FakeHub, type FakeRepository, type HubRequest } from './fake-hub';
 export { NatsServer, startNats, type NatsOptions } from './nats';
 export { PackageRegistry } from './package-registry';
 export { Adb, FakeAdbd, FakeConsole, FakePhone } from './phone';
+export { Player, value } from './player';
 export { startPostgres, type PostgresServer } from './postgres';
 export { descendants, running, type ProcessInfo } from './process-tree';
 export { eventually, freePort, Launched } from './processes';

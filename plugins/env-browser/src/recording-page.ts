@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Action, Point, Screenshot } from '@ui-rl/plugin-kit';
+import { escapeHtml, type Action, type Point, type Screenshot } from '@ui-rl/plugin-kit';
 import { pageText } from './page-text';
 
 const STYLE = `
@@ -91,12 +91,5 @@ function wordsOf(action: Action): string {
 }
 
 function escaped(text: string): string {
-  const entities: Record<string, string> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": '&#39;',
-  };
-  return pageText(text, 2_000).replace(/[&<>"']/g, (character) => entities[character]);
+  return escapeHtml(pageText(text, 2_000));
 }

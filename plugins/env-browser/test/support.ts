@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Sessions, type Environment, type Reply, type Screenshot, type Task } from '@ui-rl/plugin-kit';
-import { descendants, type ProcessInfo } from '@ui-rl/testkit';
+import { Sessions, type Environment, type Reply, type Task } from '@ui-rl/plugin-kit';
+import { descendants, Player, value, type ProcessInfo } from '@ui-rl/testkit';
 import { chromium } from 'playwright';
 import type { BrowserTab } from '../src/browser-tab';
 import { findBrowser } from '../src/find-browser';
@@ -47,6 +47,11 @@ interface Opening extends Partial<Task> {
   leaseMs?: number;
   deadlineMs?: number;
 }
+
+export { Player, value };
+
+/** How long a step may take. */
+const STEP_MS = 10_000;
 
 /** A browser environment with sessions over it and a folder of plugin pages. */
 export class Lab {
@@ -115,37 +120,8 @@ export class Lab {
         ...(owner === undefined ? {} : { owner }),
       }),
     );
-    return new Player(this.sessions, sessionId, screenshot);
+    return new Player(this.sessions, sessionId, screenshot, STEP_MS);
   }
-}
-
-/** Plays one session. */
-export class Player {
-  private steps = 0;
-
-  constructor(
-    private readonly sessions: Sessions,
-    readonly sessionId: string,
-    readonly first: Screenshot,
-  ) {}
-
-  ask(action: Record<string, unknown>, deadlineMs = 10_000) {
-    const stepId = `step-${this.steps++}`;
-    return this.sessions.step({ sessionId: this.sessionId, stepId, action, deadlineMs });
-  }
-
-  async act(action: Record<string, unknown>, deadlineMs?: number) {
-    return value(await this.ask(action, deadlineMs));
-  }
-
-  async close(): Promise<Record<string, unknown> | null> {
-    return value(await this.sessions.closeSession(this.sessionId)).state;
-  }
-}
-
-export function value<T>(reply: Reply<T>): T {
-  if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`);
-  return reply.value;
 }
 
 export function codeOf(reply: Reply<unknown>): string {

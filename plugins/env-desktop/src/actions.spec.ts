@@ -1,4 +1,4 @@
-import { Lab, pixelOf, value, type Player } from '../test/support';
+import { Lab, pixelOf, type Player } from '../test/support';
 
 /** Keeps what reaches it, as a page sees it. */
 const PAGE = `<title>events</title>
@@ -157,14 +157,14 @@ describe('actions on a desktop', () => {
 
   it('ends with the agent, and with what the page says of itself', async () => {
     expect((await act({ action: 'finish', success: true })).done).toBe(true);
-    expect(await player.end()).toMatchObject({ title: 'events 7' });
+    expect(await player.close()).toMatchObject({ title: 'events 7' });
     expect(lab.traces()).toEqual([]);
   });
 
   it('shows the same first frame for the same seed, after whatever came before', async () => {
     const again = await lab.play({ page: 'events', reset: { colour: '#c81e32' } }, { seed: 7 });
     expect(again.first.sha256).toBe(player.first.sha256);
-    await again.end();
+    await again.close();
   }, 60_000);
 
   it('goes on to judge a page that the agent has closed', async () => {
@@ -172,7 +172,7 @@ describe('actions on a desktop', () => {
     await closed.act({ action: 'click', x: 30, y: 40 });
     const reply = await closed.act({ action: 'key', keys: ['ctrl', 'w'] });
     expect(reply).toMatchObject({ outcome: 'application_closed', done: true });
-    expect(await closed.end()).toMatchObject({ title: 'events 3', events: expect.anything() as unknown });
+    expect(await closed.close()).toMatchObject({ title: 'events 3', events: expect.anything() as unknown });
   }, 60_000);
 
   it('a page that never ends what it does is told as too slow, and leaves nothing', async () => {
@@ -181,7 +181,7 @@ describe('actions on a desktop', () => {
     expect(await lab.open({ page: 'stuck' }, { deadlineMs: 6_000 })).toMatchObject({
       error: { code: 'deadline' },
     });
-    value(await stuck.close());
+    await stuck.close();
     expect(lab.traces()).toEqual([]);
   }, 90_000);
 });

@@ -74,7 +74,7 @@ describe('a desktop', () => {
     expect(JSON.parse(readFileSync(join(home, 'episode.txt'), 'utf8'))).toEqual({ seed: 9, reset: { n: 3 } });
     expect(statSync(home).mode & 0o077).toBe(0);
     // Read while it goes on, and at its end.
-    expect(await player.end()).toEqual({
+    expect(await player.close()).toEqual({
       typed: 'one+two',
       letter: 'dear',
       found: expect.stringMatching(/deep env.txt found.txt/) as string,
@@ -84,12 +84,12 @@ describe('a desktop', () => {
   it('shows what the program draws, and tells which windows there are', async () => {
     const player = await lab.play({ application: 'red' });
     expect(await pixelOf(player.first, 160, 200)).toEqual([0xc8, 0x1e, 0x32]);
-    expect(await player.end()).toEqual({ windows: ['sleep 1000'] });
+    expect(await player.close()).toEqual({ windows: ['sleep 1000'] });
   });
 
   it('lets a program reach no network', async () => {
     const player = await lab.play({ application: 'network' });
-    const { interfaces } = (await player.end()) as { interfaces: string };
+    const { interfaces } = (await player.close()) as { interfaces: string };
     expect(interfaces).not.toMatch(/eth|0000/);
   });
 
@@ -113,13 +113,13 @@ describe('a desktop', () => {
     expect(refused).toBeTruthy();
     const port = (6_000 + number).toString(16).toUpperCase().padStart(4, '0');
     expect(readFileSync('/proc/net/tcp', 'utf8')).not.toMatch(new RegExp(`:${port} [0-9A-F:]+ 0A`));
-    await player.end();
+    await player.close();
   });
 
   it('ends what has left its group, its session and its environment', async () => {
     const player = await lab.play({ application: 'daemon' });
     await until(() => processesOf(last().owner).filter(({ name }) => name === 'sleep').length === 3);
-    await player.end();
+    await player.close();
     expect(lab.traces()).toEqual([]);
   });
 
@@ -172,7 +172,7 @@ describe('a desktop', () => {
     await player.act({ action: 'key', keys: ['ctrl', 'd'] });
     const { done, outcome } = await player.act({ action: 'wait', seconds: 1 });
     expect({ done, outcome }).toEqual({ done: true, outcome: 'application_closed' });
-    expect(await player.end()).toEqual({ windows: [] });
+    expect(await player.close()).toEqual({ windows: [] });
   });
 
   it.each([

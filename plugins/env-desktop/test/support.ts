@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Sessions, type Environment, type Reply, type Screenshot, type Task } from '@ui-rl/plugin-kit';
-import { findChromium } from '@ui-rl/testkit';
+import { Sessions, type Environment, type Screenshot, type Task } from '@ui-rl/plugin-kit';
+import { findChromium, Player, value } from '@ui-rl/testkit';
 import sharp from 'sharp';
 import desktop from '../src/index';
 import { DesktopOptions } from '../src/options';
@@ -21,6 +21,11 @@ import { FIRST_USER, ownerIn, USERS, type Owner } from '../src/owner';
 import { Seat } from '../src/seat';
 
 export const SCREEN = { width: 320, height: 240 };
+
+export { Player, value };
+
+/** How long a step may take. */
+const STEP_MS = 30_000;
 
 /** A desktop environment with sessions over it, a list of applications and a folder of pages. */
 export class Lab {
@@ -89,41 +94,8 @@ export class Lab {
 
   async play(options: Record<string, unknown>, rest = {}): Promise<Player> {
     const { sessionId, screenshot } = value(await this.open(options, rest));
-    return new Player(this.sessions, sessionId, screenshot);
+    return new Player(this.sessions, sessionId, screenshot, STEP_MS);
   }
-}
-
-/** Plays one session. */
-export class Player {
-  private steps = 0;
-
-  constructor(
-    private readonly sessions: Sessions,
-    readonly sessionId: string,
-    readonly first: Screenshot,
-  ) {}
-
-  ask(action: Record<string, unknown>, deadlineMs = 30_000) {
-    const stepId = `step-${this.steps++}`;
-    return this.sessions.step({ sessionId: this.sessionId, stepId, action, deadlineMs });
-  }
-
-  async act(action: Record<string, unknown>, deadlineMs?: number) {
-    return value(await this.ask(action, deadlineMs));
-  }
-
-  close() {
-    return this.sessions.closeSession(this.sessionId);
-  }
-
-  async end(): Promise<Record<string, unknown> | null> {
-    return value(await this.close()).state;
-  }
-}
-
-export function value<T>(reply: Reply<T>): T {
-  if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`);
-  return reply.value;
 }
 
 /** What a desktop leaves behind when something is wrong: processes, display, files. */

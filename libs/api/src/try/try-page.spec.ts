@@ -1,156 +1,34 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Action } from '@ui-rl/actions';
 import type { Trajectory } from '@ui-rl/contracts';
-import { loadTasks, readYaml, type LoadedTask } from '@ui-rl/plugin-kit';
-import { loadRunFile, type LoadedRunFile } from '@ui-rl/settings';
-import { eventually, findChromium } from '@ui-rl/testkit';
-import { chromium, type Browser, type Locator, type Page } from 'playwright';
-import type { CheckedTask } from './choose';
-import type { TryOptions, TryResult } from './options';
-import { Stage } from './stage';
+import { readYaml } from '@ui-rl/plugin-kit';
+import { eventually } from '@ui-rl/testkit';
+import type { Page } from 'playwright';
+import { OWN_PAGE, readWritten, textsOf, tried, Trials, type Tried } from '../../test/trials';
+import type { TryOptions } from './options';
 import { tryPage } from './try-page';
-import { verifyTask, type TaskVerdict } from './verify-task';
 
-const OWN_PAGE = resolve(__dirname, '../../test/own-page');
-const SCALE = 0.5;
 const PIN = 'pin-4711';
 
+let trials: Trials;
 let folder: string;
-let browser: Browser;
-
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'uirl-try-'));
-  browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+  trials = await Trials.open();
+  ({ folder } = trials);
 }, 60_000);
+afterAll(() => trials.close());
 
-afterAll(async () => {
-  await browser.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-/** Somebody at the live page. */
-class Person {
-  readonly problems: string[] = [];
-  readonly images: Locator;
-
-  private constructor(readonly page: Page) {
-    this.images = page.locator('.hand img');
-    page.on('pageerror', (error) => this.problems.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') this.problems.push(message.text());
-    });
-  }
-
-  static async at(url: string): Promise<Person> {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(20_000);
-    await page.goto(url);
-    return new Person(page);
-  }
-
-  /** In CSS pixels of the page that is tried. */
-  async click(x: number, y: number, options: { clickCount?: number } = {}): Promise<void> {
-    const { place, scale } = await this.picture();
-    await this.page.mouse.click(place.x + x * scale, place.y + y * scale, options);
-  }
-
-  async drag([x, y]: [number, number], [toX, toY]: [number, number]): Promise<void> {
-    const { place, scale } = await this.picture();
-    const { mouse } = this.page;
-    await mouse.move(place.x + x * scale, place.y + y * scale);
-    await mouse.down();
-    await mouse.move(place.x + toX * scale, place.y + toY * scale);
-    await mouse.up();
-  }
-
-  /** Waits until so many turns are shown. */
-  async sees(turns: number): Promise<void> {
-    await eventually(
-      `${turns} turns`,
-      async () => (await this.page.locator('.played li').count()) === turns,
-      20_000,
-    );
-  }
-
-  async press(name: string): Promise<void> {
-    await this.page.getByRole('button', { name }).click();
-  }
-
-  turns(): Promise<string[]> {
-    return this.page.locator('.played li strong').allInnerTexts();
-  }
-
-  private async picture(): Promise<{ place: { x: number; y: number }; scale: number }> {
-    await this.images.waitFor();
-    const box = (await this.images.boundingBox())!;
-    const pixels = await this.images.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth!);
-    return { place: box, scale: (box.width / pixels) * SCALE };
-  }
-}
-
-interface Tried {
-  ended: Promise<TryResult>;
-  url: Promise<string>;
-  warnings: string[];
-}
-
-function byHand(more: Partial<TryOptions> = {}): Tried {
-  const warnings: string[] = [];
-  let tell: (url: string) => void;
-  const url = new Promise<string>((done) => (tell = done));
-  const ended = tryPage({
-    page: OWN_PAGE,
-    task: 'Save a note',
-    byHand: true,
-    workingDir: folder,
-    idleMs: 40_000,
-    onLive: (address) => tell(address),
-    onWarning: (message) => warnings.push(message),
-    ...more,
-  });
-  ended.catch(() => undefined);
-  return { ended, url, warnings };
-}
-
-/** Everything that was written, as text. */
-function textsOf(place: string): string {
-  const files = readdirSync(place, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
-  return files.map((file) => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n');
-}
-
-interface Written {
-  loaded: LoadedRunFile;
-  task: LoadedTask & CheckedTask;
-  actions: Action[];
-}
-
-/** As whoever trains on it would read it. */
-async function read(place: string): Promise<Written> {
-  const loaded = await loadRunFile({ file: join(place, 'run.yaml') });
-  const [task] = await loadTasks(loaded.registry, loaded.run.tasks);
-  const { actions } = JSON.parse(readFileSync(join(place, 'episode.json'), 'utf8')) as { actions: Action[] };
-  return { loaded, task: task as Written['task'], actions };
-}
-
-async function tried({ loaded, task }: Written, actions: readonly Action[]): Promise<TaskVerdict> {
-  const stage = await Stage.open({ loaded, variables: {}, idleMs: 10_000, log: () => undefined });
-  try {
-    return await verifyTask(stage, task, actions, 0);
-  } finally {
-    await stage.close();
-  }
-}
+const byHand = (more: Partial<TryOptions> = {}): Tried => trials.byHand(more);
 
 describe('by hand', () => {
   it('what a person does on the live page becomes a task that holds after it, and not without', async () => {
     const shown: string[] = [];
     const { ended, url } = byHand({ out: 'saved', onTurn: (turn) => shown.push(JSON.stringify(turn)) });
-    const person = await Person.at(await url);
+    const person = await trials.visit(await url);
     await person.click(100, 40);
     await person.page.keyboard.type('milk');
     await person.sees(2);
@@ -213,7 +91,7 @@ describe('by hand', () => {
     expect(textsOf(join(folder, 'saved')) + shown.join('\n')).not.toContain(PIN);
     // It would hold the password.
     expect(existsSync(join(folder, 'saved/demonstration.jsonl'))).toBe(false);
-    const written = await read(join(folder, 'saved'));
+    const written = await readWritten(join(folder, 'saved'));
     expect(written.task).toMatchObject({ id: 'save-a-note', description: 'Save a note', maxSteps: 11 });
     expect(written.task.checks.map(({ kind = 'state' }) => kind).toSorted()).toEqual([
       'element',
@@ -234,7 +112,7 @@ describe('by hand', () => {
 
   it('what the page does later is waited for; a check that some start makes true is refused; the demonstration can be learnt from', async () => {
     const { ended, url, warnings } = byHand({ out: 'later', task: 'Wait for it', checks: 'text' });
-    const person = await Person.at(await url);
+    const person = await trials.visit(await url);
     await person.click(100, 220);
     await person.sees(2);
     expect((await person.turns()).toReversed()).toEqual(['click 50, 110', 'wait 1 s']);
@@ -259,7 +137,7 @@ describe('by hand', () => {
     await person.page.close();
 
     const dark = byHand({ out: 'dark', task: 'Turn on dark', checks: 'element' });
-    const other = await Person.at(await dark.url);
+    const other = await trials.visit(await dark.url);
     await other.click(30, 280);
     await other.sees(1);
     await other.press('I’m done');
@@ -274,7 +152,7 @@ describe('by hand', () => {
   it('clicks, strokes, keys, the wheel and the right button are actions; what is none is refused', async () => {
     const { ended, url } = byHand({ task: 'Play' });
     const address = await url;
-    const person = await Person.at(address);
+    const person = await trials.visit(address);
     await person.click(100, 40, { clickCount: 2 });
     await person.sees(1);
     await person.page.keyboard.press('Control+a');
@@ -357,7 +235,7 @@ describe('hostile pages', () => {
     'one that hangs after a click (%s) ends the episode',
     async (path) => {
       const { ended, url } = byHand({ page: `${origin}/${path}`, flags: FLAGS });
-      const person = await Person.at(await url);
+      const person = await trials.visit(await url);
       await person.click(100, 100);
       await expect(ended).rejects.toThrow(/did not survive click|cannot be looked at/);
       await person.page.getByText('failed', { exact: true }).waitFor();
@@ -374,7 +252,7 @@ describe('hostile pages', () => {
       out: 'dialog',
       checkpoint: 'https://127.0.0.1:1/v1#none',
     });
-    const person = await Person.at(await url);
+    const person = await trials.visit(await url);
     await person.click(100, 100);
     await person.page.getByText('dialog dismissed').waitFor();
     await person.press('I’m done');
@@ -391,7 +269,7 @@ describe('hostile pages', () => {
       saveStorageState: 'ann.json',
       checkpoint: 'https://127.0.0.1:1/v1#none',
     });
-    const person = await Person.at(await login.url);
+    const person = await trials.visit(await login.url);
     await person.click(100, 100);
     await person.sees(1);
     await person.press('I’m done');
@@ -404,7 +282,7 @@ describe('hostile pages', () => {
       storageState: 'ann.json',
       checkpoint: 'https://127.0.0.1:1/v1#none',
     });
-    const other = await Person.at(await after.url);
+    const other = await trials.visit(await after.url);
     await other.click(100, 100);
     await other.sees(1);
     await other.press('I’m done');
@@ -425,7 +303,7 @@ it('the policy plays, each turn is shown as it is over, and screenshots are writ
     workingDir: folder,
     flags: ['--rollout.max_turns=2'],
     device: 'cpu',
-    onLive: (url) => void browser.newPage().then((opened) => (page = opened).goto(url)),
+    onLive: (url) => void trials.browser.newPage().then((opened) => (page = opened).goto(url)),
     onTurn: ({ index }) => turns.push(index),
     onEnd: async () => {
       await eventually(

@@ -1,4 +1,5 @@
 import type { Trajectory, Turn } from '@ui-rl/contracts';
+import { escapeHtml } from '@ui-rl/plugin-kit';
 
 export interface LoggedGroup {
   runId: string;
@@ -16,10 +17,10 @@ export function groupPage({ runId, step, id, episodes }: LoggedGroup, pathOf: Sc
   const goal = episodes[0]?.request.task.description ?? id;
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${text(`${goal} · step ${step}`)}</title>
+<title>${escapeHtml(`${goal} · step ${step}`)}</title>
 <style>${STYLE}</style>
-<h1>${text(goal)}</h1>
-<p class="muted">run ${text(runId)}, step ${step}, group ${text(id)}: rewards ${episodes.map(({ reward }) => number(reward)).join(', ')}</p>
+<h1>${escapeHtml(goal)}</h1>
+<p class="muted">run ${escapeHtml(runId)}, step ${step}, group ${escapeHtml(id)}: rewards ${episodes.map(({ reward }) => number(reward)).join(', ')}</p>
 ${episodes.map((episode) => episodeSection(episode, pathOf)).join('\n')}
 </html>
 `;
@@ -30,8 +31,8 @@ function episodeSection(episode: Trajectory, pathOf: ScreenshotPath): string {
   const parts = Object.entries(rewards).map(([name, value]) => `${name} ${number(value)}`);
   const outcome = success === null ? 'not judged' : success ? 'success' : 'failure';
   return `<section>
-<h2>${text(request.rolloutId)} <span class="${success === true ? 'good' : 'bad'}">${outcome}</span></h2>
-<p class="muted">reward ${number(reward)} (${text(parts.join(', '))}), ${text(status)}, ${turns.length} turns</p>
+<h2>${escapeHtml(request.rolloutId)} <span class="${success === true ? 'good' : 'bad'}">${outcome}</span></h2>
+<p class="muted">reward ${number(reward)} (${escapeHtml(parts.join(', '))}), ${escapeHtml(status)}, ${turns.length} turns</p>
 <ol>
 ${turns.map((turn) => turnItem(turn, pathOf)).join('\n')}
 ${finalScreenshot === undefined ? '' : `<li>${image(finalScreenshot, pathOf)}<p class="muted">the last screen</p></li>`}
@@ -61,35 +62,23 @@ function turnItem(turn: Turn, pathOf: ScreenshotPath): string {
     reward === undefined ? '' : `reward ${number(reward)}`,
     `${tokenIds.length} tokens, log-probability ${number(total)}, policy ${policyVersion}`,
   ];
-  const lines = notes.filter((note) => note !== '').map((note) => `<p class="muted">${text(note)}</p>`);
+  const lines = notes.filter((note) => note !== '').map((note) => `<p class="muted">${escapeHtml(note)}</p>`);
   const read =
     screenText === undefined
       ? ''
-      : `<details><summary>the screen as text</summary><pre>${text(screenText)}</pre></details>`;
-  return `<li>${image(screenshot, pathOf)}${read}<pre>${text(answer)}</pre>${lines.join('')}</li>`;
+      : `<details><summary>the screen as text</summary><pre>${escapeHtml(screenText)}</pre></details>`;
+  return `<li>${image(screenshot, pathOf)}${read}<pre>${escapeHtml(answer)}</pre>${lines.join('')}</li>`;
 }
 
 function image(sha256: string, pathOf: ScreenshotPath): string {
   const path = pathOf(sha256);
   return path === undefined
     ? '<p class="muted">this screenshot is not stored any more</p>'
-    : `<img src="${text(path)}" alt="" loading="lazy">`;
+    : `<img src="${escapeHtml(path)}" alt="" loading="lazy">`;
 }
 
 function number(value: number): string {
   return String(Number(value.toFixed(3)));
-}
-
-/** Models and pages write what they like; here it is text. */
-function text(value: string): string {
-  const entities: Record<string, string> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": '&#39;',
-  };
-  return value.replace(/[&<>"']/g, (character) => entities[character]);
 }
 
 const STYLE = `

@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Action } from '@ui-rl/actions';
+import { loadTasks, type LoadedTask } from '@ui-rl/plugin-kit';
+import { loadRunFile, type LoadedRunFile } from '@ui-rl/settings';
+import { eventually, findChromium } from '@ui-rl/testkit';
+import { chromium, type Browser, type Locator, type Page } from 'playwright';
+import type { CheckedTask } from '../src/try/choose';
+import type { TryOptions, TryResult } from '../src/try/options';
+import { Stage } from '../src/try/stage';
+import { tryPage } from '../src/try/try-page';
+import { verifyTask, type TaskVerdict } from '../src/try/verify-task';
+
+/** The page that is tried. */
+export const OWN_PAGE = resolve(__dirname, 'own-page');
+const SCALE = 0.5;
+
+/** Somebody at the live page. */
+export class Person {
+  readonly problems: string[] = [];
+  readonly images: Locator;
+
+  private constructor(readonly page: Page) {
+    this.images = page.locator('.hand img');
+    page.on('pageerror', (error) => this.problems.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.problems.push(message.text());
+    });
+  }
+
+  static async at(browser: Browser, url: string): Promise<Person> {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(20_000);
+    await page.goto(url);
+    return new Person(page);
+  }
+
+  /** In CSS pixels of the page that is tried. */
+  async click(x: number, y: number, options: { clickCount?: number } = {}): Promise<void> {
+    const { place, scale } = await this.picture();
+    await this.page.mouse.click(place.x + x * scale, place.y + y * scale, options);
+  }
+
+  async drag([x, y]: [number, number], [toX, toY]: [number, number]): Promise<void> {
+    const { place, scale } = await this.picture();
+    const { mouse } = this.page;
+    await mouse.move(place.x + x * scale, place.y + y * scale);
+    await mouse.down();
+    await mouse.move(place.x + toX * scale, place.y + toY * scale);
+    await mouse.up();
+  }
+
+  /** Waits until so many turns are shown. */
+  async sees(turns: number): Promise<void> {
+    await eventually(
+      `${turns} turns`,
+      async () => (await this.page.locator('.played li').count()) === turns,
+      20_000,
+    );
+  }
+
+  async press(name: string): Promise<void> {
+    await this.page.getByRole('button', { name }).click();
+  }
+
+  turns(): Promise<string[]> {
+    return this.page.locator('.played li strong').allInnerTexts();
+  }
+
+  private async picture(): Promise<{ place: { x: number; y: number }; scale: number }> {
+    await this.images.waitFor();
+    const box = (await this.images.boundingBox())!;
+    const pixels = await this.images.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth!);
+    return { place: box, scale: (box.width / pixels) * SCALE };
+  }
+}
+
+export interface Tried {
+  ended: Promise<TryResult>;
+  url: Promise<string>;
+  warnings: string[];
+}
+
+/** Trials in a folder of their own, and a browser for the people who look on or play. */
+export class Trials {
+  private constructor(
+    readonly folder: string,
+    readonly browser: Browser,
+  ) {}
+
+  static async open(): Promise<Trials> {
+    const folder = await mkdtemp(join(tmpdir(), 'uirl-try-'));
+    return new Trials(
+      folder,
+      await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Somebody comes to the live page. */
+  visit(url: string): Promise<Person> {
+    return Person.at(this.browser, url);
+  }
+
+  byHand(more: Partial<TryOptions> = {}): Tried {
+    const warnings: string[] = [];
+    let tell: (url: string) => void;
+    const url = new Promise<string>((done) => (tell = done));
+    const ended = tryPage({
+      page: OWN_PAGE,
+      task: 'Save a note',
+      byHand: true,
+      workingDir: this.folder,
+      idleMs: 40_000,
+      onLive: (address) => tell(address),
+      onWarning: (message) => warnings.push(message),
+      ...more,
+    });
+    ended.catch(() => undefined);
+    return { ended, url, warnings };
+  }
+}
+
+/** Everything that was written, as text. */
+export function textsOf(place: string): string {
+  const files = readdirSync(place, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  return files.map((file) => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n');
+}
+
+export interface Written {
+  loaded: LoadedRunFile;
+  task: LoadedTask & CheckedTask;
+  actions: Action[];
+}
+
+/** As whoever trains on it would read it. */
+export async function readWritten(place: string): Promise<Written> {
+  const loaded = await loadRunFile({ file: join(place, 'run.yaml') });
+  const [task] = await loadTasks(loaded.registry, loaded.run.tasks);
+  const { actions } = JSON.parse(readFileSync(join(place, 'episode.json'), 'utf8')) as { actions: Action[] };
+  return { loaded, task: task as Written['task'], actions };
+}
+
+export async function tried({ loaded, task }: Written, actions: readonly Action[]): Promise<TaskVerdict> {
+  const stage = await Stage.open({ loaded, variables: {}, idleMs: 10_000, log: () => undefined });
+  try {
+    return await verifyTask(stage, task, actions, 0);
+  } finally {
+    await stage.close();
+  }
+}
