@@ -1,4 +1,4 @@
-import { chromium, type Browser, type CDPSession, type Page } from 'playwright';
+import type { Browser, CDPSession, Page } from 'playwright';
 import type { Action, OracleObservation, Task, TaskSourceComponent } from '@ui-rl/plugin-kit';
 
 /** Flags without which Chromium asks for things on the network. */
@@ -77,6 +77,8 @@ export class Phone {
 }
 
 export async function launchBrowser(executablePath: string | undefined): Promise<Browser> {
+  // Only here: it is a third of what all other commands would load.
+  const { chromium } = await import('playwright');
   // Signals are the command's to handle: it closes the browser.
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
   return chromium.launch({ executablePath, headless: true, args: FLAGS, ...signals });
