@@ -11,7 +11,7 @@ function step(number: number, seconds: number, changes: Record<string, number> =
     ...{ 'time/checkpoint': seconds / 10, 'time/policy_per_turn': 0.3, 'time/env_per_turn': 0.1 },
     ...{ 'idle_ratio/actors': 0.2, 'idle_ratio/environments': 0.6 },
     ...{ 'env/all/episodes': 96, 'env/all/turns_per_episode': 4 },
-    ...{ 'env/all/groups_replaced': 0.25, 'env/all/by_group/frac_mixed': 1 },
+    ...{ 'env/all/groups_replaced': 8, 'env/all/by_group/frac_mixed': 1 },
     ...changes,
   });
 }
@@ -54,6 +54,9 @@ describe('profile of a run', () => {
     ]).split('\n');
     expect(lines[0].trim().split(/\s+/)).toEqual(['before', 'after']);
     expect(lines).toContainEqual(expect.stringMatching(/^trainer: waits for episodes +50 % +50 %$/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^groups a step: replaced, nothing to learn +8.0 +8.0$/),
+    );
     expect(lines).toContainEqual(expect.stringMatching(/^sessions: nothing asked of them +60 % +–$/));
   });
 

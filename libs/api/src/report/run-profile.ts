@@ -21,7 +21,7 @@ export interface RunProfile {
   sessionsIdle: number;
   /** Mean seconds of a turn. */
   turn: { policy: number; environment: number };
-  /** Of the groups that were played: left out of the batch, because all their episodes earned the same. */
+  /** A step: groups that were left out of the batch, because all their episodes earned the same. */
   groupsReplaced: number;
   /** Of the groups that were trained: those whose episodes differ. */
   groupsMixed: number;
@@ -100,8 +100,8 @@ export function profileText(profiles: readonly (RunProfile & { name: string })[]
     ['sessions: nothing asked of them', ({ sessionsIdle }) => percent(sessionsIdle)],
     ['a turn: policy, ms', ({ turn }) => (1000 * turn.policy).toFixed(0)],
     ['  environment, ms', ({ turn }) => (1000 * turn.environment).toFixed(0)],
-    ['groups: replaced, nothing to learn', ({ groupsReplaced }) => percent(groupsReplaced)],
-    ['  trained that have a signal', ({ groupsMixed }) => percent(groupsMixed)],
+    ['groups a step: replaced, nothing to learn', ({ groupsReplaced }) => groupsReplaced.toFixed(1)],
+    ['  trained ones that have a signal', ({ groupsMixed }) => percent(groupsMixed)],
   ];
   const cells = [
     ['', ...profiles.map(({ name }) => name)],
