@@ -146,7 +146,7 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl models \S+\/\S+ /, prints: /parameters/ },
   { matches: /^npx ui-rl score /, needs: 'a trained run' },
   // A driver in software takes its time for each token.
-  { matches: /^npx ui-rl generate .* --device webgpu$/, append: '--max-tokens 4', prints: /\S/ },
+  { matches: /^npx ui-rl generate .* --device webgpu$/, append: '--max-tokens 1', prints: /\S/ },
   { matches: /^npx ui-rl generate /, prints: /\S/ },
   { matches: /^npx ui-rl export /, needs: 'a trained run', prints: /written to/ },
   { matches: /^npx ui-rl db status$/, prints: /pending \S+/ },
