@@ -9,6 +9,7 @@ import { MOST_REQUESTS, PageNetwork } from './network';
 import type { PageRules, PageSpec } from './page-spec';
 import { pageText } from './page-text';
 import { RequestTally } from './request-tally';
+import { TabFailure } from './tab-failure';
 import { readStorageState } from './storage-state';
 
 /** What a page offers to the environment as functions of `window.uirl`. */
@@ -53,11 +54,7 @@ export class BrowserTab {
   private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
   private readonly onNavigation = new Set<() => void>();
-  /** Settles where the page has failed. */
-  readonly broken: Promise<void>;
-  private readonly failure: Promise<never>;
-  private fail: (error: BrowserError) => void;
-  private failed = false;
+  readonly failure = new TabFailure();
   private destroyed = false;
 
   private constructor(
@@ -67,15 +64,7 @@ export class BrowserTab {
     private readonly lease: Lease,
     private readonly network: PageNetwork,
     private readonly log: TabLog,
-  ) {
-    this.failure = new Promise((_resolve, reject) => {
-      this.fail = (error) => {
-        this.failed = true;
-        reject(error);
-      };
-    });
-    this.broken = this.failure.catch(() => undefined);
-  }
+  ) {}
 
   static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
     const stored = storedOf(spec, rules);
@@ -114,7 +103,9 @@ export class BrowserTab {
 
   private get isLocal(): boolean {
     // What a login has stored belongs to one episode.
-    return this.spec.page !== null && this.spec.storageState === null && !this.failed && !this.destroyed;
+    return (
+      this.spec.page !== null && this.spec.storageState === null && !this.failure.happened && !this.destroyed
+    );
   }
 
   /** Whether it keeps the browser no busier than a page does between two steps. */
@@ -139,7 +130,7 @@ export class BrowserTab {
         throw new BrowserError('page_error', `${this.spec.url} answers ${response.status()}`);
       }
     } catch (cause) {
-      if (cause instanceof BrowserError || this.failed) throw cause;
+      if (cause instanceof BrowserError || this.failure.happened) throw cause;
       const reason = this.network.refusal ?? messageOf(cause);
       throw new BrowserError('page_error', `${this.spec.url} cannot be loaded: ${reason}`, { cause });
     }
@@ -274,19 +265,8 @@ export class BrowserTab {
    * Runs work on the page until it is done, the page is gone, or the deadline passes. Throws `BrowserError` only; after
    * `crashed` or `deadline` the page is of no more use.
    */
-  async during<T>({ signal }: Deadline, work: () => Promise<T>): Promise<T> {
-    let stop = () => {};
-    const passed = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(new BrowserError('deadline', 'the page did not answer in time'));
-    });
-    passed.catch(() => undefined);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      return await Promise.race([this.explained(work()), this.failure, passed]);
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
+  during<T>({ signal }: Deadline, work: () => Promise<T>): Promise<T> {
+    return this.failure.orDone(signal, () => this.explained(work()));
   }
 
   /** Closes page and context. Never throws. */
@@ -304,7 +284,7 @@ export class BrowserTab {
     } catch (cause) {
       if (cause instanceof BrowserError) throw cause;
       const message = messageOf(cause);
-      if (this.failed || this.page.isClosed() || /closed|crashed/i.test(message)) {
+      if (this.failure.happened || this.page.isClosed() || /closed|crashed/i.test(message)) {
         throw new BrowserError('crashed', `the page or its browser is gone: ${message}`, { cause });
       }
       throw new BrowserError('page_error', message, { cause });
@@ -336,15 +316,19 @@ export class BrowserTab {
     ]);
     this.contextId = targetInfo.browserContextId!;
     const onFlood = () =>
-      this.fail(new BrowserError('page_error', 'the page floods the browser with messages or requests'));
+      this.failure.happens(
+        new BrowserError('page_error', 'the page floods the browser with messages or requests'),
+      );
     this.network.onFlood = onFlood;
     this.lease.watchTraffic(this.contextId, onFlood);
   }
 
   private watchPage(context: BrowserContext): void {
     const { page } = this;
-    page.on('crash', () => this.fail(new BrowserError('crashed', 'the page crashed')));
-    page.on('close', () => this.fail(new BrowserError('crashed', 'the page or its browser is gone')));
+    page.on('crash', () => this.failure.happens(new BrowserError('crashed', 'the page crashed')));
+    page.on('close', () =>
+      this.failure.happens(new BrowserError('crashed', 'the page or its browser is gone')),
+    );
     page.on('dialog', (dialog) => {
       this.note('dialog_dismissed');
       dialog.dismiss().catch(() => undefined);

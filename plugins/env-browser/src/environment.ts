@@ -201,7 +201,7 @@ export class BrowserEnvironment implements Environment {
       await this.idle.shift()?.tab.destroy();
     }
     const tab = await BrowserTab.create(this.pool, spec, this.rules, this.context.log);
-    void tab.broken.then(() => this.discard(tab));
+    tab.failure.whenHappened(() => void this.discard(tab));
     return tab;
   }
 
