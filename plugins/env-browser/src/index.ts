@@ -1,5 +1,5 @@
 import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
-import { BrowserOptions } from './options';
+import { BrowserOptions, conflictsOf } from './options';
 import { BrowserEnvironment } from './environment';
 import { RECORDINGS } from './recording';
 import { STORAGE_STATES } from './storage-state';
@@ -15,6 +15,7 @@ const browser: EnvironmentComponent<BrowserOptions> = {
       'folder with what logins have stored, <name>.json as Playwright writes it, for tasks that name one',
     [RECORDINGS]: 'folder that recordings of episodes are written to, where a run records any',
   },
+  conflicts: conflictsOf,
   create: (options, context) => BrowserEnvironment.create(options, context),
 };
 

@@ -1,4 +1,4 @@
-import { Doc } from '@ui-rl/plugin-kit';
+import { Doc, type RunView } from '@ui-rl/plugin-kit';
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 
 export const OBSERVATIONS = ['screenshot', 'text', 'both'] as const;
@@ -69,4 +69,14 @@ export class BrowserOptions {
     message: 'must be an origin such as http://localhost:3000',
   })
   private_origins: string[] = [];
+}
+
+/** A policy that copies a place from the text would click elsewhere where its numbers mean something else. */
+export function conflictsOf({ observation }: BrowserOptions, { model }: RunView): string[] {
+  const { name, coordinates = 'screenshot' } = model.action_format as { name: string; coordinates?: string };
+  if (observation === 'screenshot' || coordinates === 'screenshot') return [];
+  return [
+    `observation ${observation} tells places in pixels of the screenshot, but model.action_format ${name} answers in ${coordinates}: ` +
+      `give it coordinates: screenshot, as in model.action_format: {name: ${name}, coordinates: screenshot}`,
+  ];
 }
