@@ -39,6 +39,17 @@ export class GivenOptions {
     this.origins.set(path, origin);
   }
 
+  /** Puts a value where nobody has said one; of a component that is assumed, the options that stand beside it are those that were said. */
+  assume(path: string, value: unknown, origin: string): void {
+    if (this.get(path) !== undefined) return;
+    const isSaid = (option: string): boolean =>
+      option !== 'name' && this.get(join(parentOf(path), option)) !== undefined;
+    const assumed = isRecord(value)
+      ? Object.fromEntries(Object.entries(value).filter(([option]) => !isSaid(option)))
+      : value;
+    this.set(path, assumed, origin);
+  }
+
   /** Puts the option of a component beside its choice, or into it, where the same option may stand already. */
   setOption({ path, info, owner }: IndexedOption, value: unknown, origin: string): void {
     const chosen = this.get(owner!.choice);

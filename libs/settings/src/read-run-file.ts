@@ -152,7 +152,7 @@ function complete(given: GivenOptions, registry: ComponentRegistry, source: RunF
   chooseEnvironment(given, registry);
   setTaskPrompt(given, prompt, registry);
   for (const [path, value] of Object.entries(source.assumed ?? {})) {
-    if (given.get(path) === undefined) given.set(path, value, 'what is assumed');
+    given.assume(path, value, 'what is assumed');
   }
   chooseByOthers(given, registry);
   groupsOfBatch(given);

@@ -74,6 +74,13 @@ describe('what a model is asked in where the run file does not say', () => {
     expect(run.model.action_format).toEqual({ name, coordinates: 'model_image' });
   });
 
+  it('keeps the coordinates that are said without it', async () => {
+    const options = { ...REST, model: { name: 'Qwen/Qwen3-VL-4B-Instruct' } };
+    const flags = ['--model.action_format.coordinates', 'screenshot'];
+    const { run } = await loadForModel({ options, flags });
+    expect(run.model.action_format).toEqual({ name: 'qwen_computer_use', coordinates: 'screenshot' });
+  });
+
   it.each(['json', 'text', { name: 'qwen_computer_use', coordinates: 'relative_999' }])(
     'is not looked at where it says %j',
     async (given) => {
