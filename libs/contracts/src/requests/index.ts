@@ -1,0 +1,8 @@
+/**
+ * Request/reply messages, MessagePack on the wire since they carry pixels.
+ * A reply is `{ok: true, value}` or `{ok: false, error: {code, message}}` (`Reply`).
+ */
+export * from './reply';
+export * from './environment';
+export * from './policy';
+export * from './serving';

@@ -1,0 +1,7 @@
+export interface RequestFailure {
+  /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `deposed`, `internal` … */
+  code: string;
+  message: string;
+}
+
+export type Reply<T> = { ok: true; value: T } | { ok: false; error: RequestFailure };
