@@ -12,7 +12,7 @@ type Tensors = Readonly<Record<string, Tensor>>;
  */
 export interface DeviceMemory {
   readonly location: 'cpu' | 'gpu-buffer';
-  /** Copies of float32 tensors there; the tensors themselves where it is the host's memory. */
+  /** Copies of float32 or float16 tensors there; the tensors themselves where it is the host's memory. */
   upload(tensors: Tensors): Promise<Record<string, Tensor>>;
   /** The same tensors on the host. */
   download(tensors: Tensors): Promise<Record<string, Tensor>>;
@@ -38,7 +38,7 @@ const hostMemory: DeviceMemory = {
 
 type Direction = 'upload' | 'download';
 
-/** Copies run as sessions of a single operation, one for each number of axes: the binding has no other way. */
+/** Copies run as sessions of a single operation, one for each type and number of axes: the binding has no other way. */
 class GpuMemory implements DeviceMemory {
   readonly location = 'gpu-buffer';
   private readonly sessions = new Map<string, Promise<Session>>();
@@ -60,7 +60,7 @@ class GpuMemory implements DeviceMemory {
     const copies: Record<string, Tensor> = {};
     try {
       for (const [name, each] of Object.entries(tensors)) {
-        const session = await this.session(direction, each.dims.length);
+        const session = await this.session(direction, each);
         copies[name] = (await session.run({ from: each })).to;
       }
     } catch (error) {
@@ -70,14 +70,16 @@ class GpuMemory implements DeviceMemory {
     return copies;
   }
 
-  private session(direction: Direction, rank: number): Promise<Session> {
-    const key = `${direction} ${rank}`;
+  private session(direction: Direction, { dims, type }: Tensor): Promise<Session> {
+    const rank = dims.length;
+    const dtype = type === 'float16' ? type : 'float32';
+    const key = `${direction} ${dtype} ${rank}`;
     let session = this.sessions.get(key);
     if (session === undefined) {
       const graph = new Graph(key);
       const shape = Array.from({ length: rank }, (_, axis) => `N${axis}`);
-      const from = graph.input('from', 'float32', shape);
-      graph.output('to', graph.node('Identity', [from], {}, [{ dtype: 'float32', shape }])[0]);
+      const from = graph.input('from', dtype, shape);
+      graph.output('to', graph.node('Identity', [from], {}, [{ dtype, shape }])[0]);
       session = Session.create(graph, {
         device: 'webgpu',
         // Or the copy would be optimized away.

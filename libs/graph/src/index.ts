@@ -6,6 +6,7 @@ export { type ConstantData, type ExternalData } from './constant';
 export { extentsOf } from './extents';
 export { Graph, Value, type Node, type OutputSpec, type Rule, type RuleContext } from './graph';
 export { deviceMemory, freeTensors, type DeviceMemory } from './device-memory';
+export { DeviceWeights } from './device-weights';
 export { Session, type Device, type SessionOptions, type TensorLocation } from './session';
 export { Tensor, tensor, zeros, type FeedDType } from './tensor';
 export * as ops from './ops';

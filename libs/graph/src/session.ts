@@ -1,10 +1,12 @@
 import { InferenceSession, type Tensor } from './onnxruntime';
 import { GraphError } from './errors';
-import { Graph } from './graph';
-import { externalDataFolder } from './onnx/external';
+import { Graph, type Value } from './graph';
+import { externalDataFolder, rootRelative } from './onnx/external';
+import { halfProducts } from './onnx/half-products';
 import { lower } from './onnx/lower';
 import { toOnnx } from './onnx/serialize';
 import { webgpuLowerings } from './onnx/webgpu';
+import { sharedConstants, type ConstantSource } from './shared-constants';
 
 /** What runs a session. */
 export type Device = 'cpu' | 'webgpu' | 'cuda';
@@ -34,6 +36,16 @@ export interface SessionOptions {
    * session without copies; they are freed with `dispose`. To read one see `DeviceMemory`: `Tensor.getData` ends the process.
    */
   readonly outputLocation?: TensorLocation | Readonly<Record<string, TensorLocation>>;
+  /**
+   * Of WebGPU: where weights that lie in files are taken from, in the memory of the device and one copy for all sessions. Without it
+   * every session has a copy of its own there.
+   */
+  readonly constants?: ConstantSource;
+  /**
+   * Of WebGPU: multiplies by weights that are stored in float16 in that type, from where they lie. Without it they are converted to
+   * float32 whenever they are needed. Default false.
+   */
+  readonly halfProducts?: boolean;
   /** Fails the creation where an operation cannot run on the device, instead of running it on the CPU. Default false. */
   readonly deviceOnly?: boolean;
   /**
@@ -54,6 +66,8 @@ export class Session {
   private constructor(
     private readonly inner: InferenceSession,
     private readonly label: string,
+    /** what is fed in every run */
+    private readonly constants: Readonly<Record<string, Tensor>>,
   ) {}
 
   /**
@@ -63,10 +77,11 @@ export class Session {
    */
   static async create(graph: Graph | Uint8Array, options: SessionOptions = {}): Promise<Session> {
     const label = graph instanceof Graph ? `graph "${graph.name}"` : 'model';
-    const bytes = graph instanceof Graph ? toOnnx(fitted(graph, options.device)) : graph;
+    const { bytes, constants } = await modelOf(graph, options);
     const prepack = !(options.disablePrepacking ?? (graph instanceof Graph && graph.hasExternalData));
     try {
-      return new Session(await InferenceSession.create(bytes, ortOptions(options, prepack)), label);
+      const inner = await InferenceSession.create(bytes, ortOptions(options, prepack));
+      return new Session(inner, label, constants);
     } catch (cause) {
       const device = options.device ?? 'cpu';
       throw new GraphError(
@@ -78,7 +93,7 @@ export class Session {
   }
 
   get inputNames(): readonly string[] {
-    return this.inner.inputNames;
+    return this.inner.inputNames.filter((name) => !Object.hasOwn(this.constants, name));
   }
 
   get outputNames(): readonly string[] {
@@ -93,9 +108,10 @@ export class Session {
     feeds: Readonly<Record<string, Tensor>>,
     fetches?: Readonly<Record<string, Tensor | null>>,
   ): Promise<Record<string, Tensor>> {
+    const all = { ...this.constants, ...feeds };
     try {
-      if (fetches === undefined) return await this.inner.run(feeds);
-      return await this.inner.run(feeds, fetches);
+      if (fetches === undefined) return await this.inner.run(all);
+      return await this.inner.run(all, fetches);
     } catch (cause) {
       throw new GraphError('session', `${this.label} failed: ${messageOf(cause)}`, { cause });
     }
@@ -126,9 +142,29 @@ function whatItNeeds(device: Device): string {
   }
 }
 
+interface Model {
+  bytes: Uint8Array;
+  /** inputs of the model that are the same in every run */
+  constants: Record<string, Tensor>;
+}
+
+async function modelOf(graph: Graph | Uint8Array, options: SessionOptions): Promise<Model> {
+  if (!(graph instanceof Graph)) return { bytes: graph, constants: {} };
+  const fitting = fitted(graph, options);
+  const source = options.device === 'webgpu' ? options.constants : undefined;
+  const shared: Value[] = source === undefined ? [] : sharedConstants(fitting);
+  const constants: Record<string, Tensor> = {};
+  for (const { name, constant } of shared) constants[name] = await source!.get(constant!);
+  return { bytes: toOnnx(fitting, rootRelative, new Set(shared)), constants };
+}
+
 /** The graph in operations that the device has. */
-function fitted(graph: Graph, device: Device | undefined): Graph {
-  return device === 'webgpu' ? lower(graph, webgpuLowerings) : graph;
+function fitted(graph: Graph, options: SessionOptions): Graph {
+  if (options.device !== 'webgpu') return graph;
+  return lower(
+    graph,
+    options.halfProducts === true ? { ...webgpuLowerings, ...halfProducts } : webgpuLowerings,
+  );
 }
 
 function messageOf(cause: unknown): string {

@@ -32,12 +32,17 @@ function integer(writer: BinaryWriter, field: number, value: number): void {
 /**
  * The graph as a serialized ONNX `ModelProto`, whose field numbers follow onnx.proto3. Paths of external data are written
  * relative to the root of the file system, which is where `Session.create` lets ONNX Runtime look; `locate` may map them otherwise.
+ * @param fed constants that are written as inputs, which whoever runs the model has to feed
  */
-export function toOnnx(graph: Graph, locate: (path: string) => string = rootRelative): Uint8Array {
+export function toOnnx(
+  graph: Graph,
+  locate: (path: string) => string = rootRelative,
+  fed: ReadonlySet<Value> = new Set(),
+): Uint8Array {
   const writer = new BinaryWriter();
   integer(writer, 1, irVersion);
   text(writer, 2, 'ui-rl');
-  message(writer, 7, (w) => writeGraph(w, graph, new Map(), locate));
+  message(writer, 7, (w) => writeGraph(w, graph, new Map(), locate, fed));
   message(writer, 8, (w) => writeOpset(w, '', opsetVersion));
   message(writer, 8, (w) => writeOpset(w, microsoftDomain, 1));
   return writer.finish();
@@ -53,6 +58,7 @@ function writeGraph(
   graph: Graph,
   around: ReadonlyMap<Value, string>,
   locate: (path: string) => string,
+  fed: ReadonlySet<Value> = new Set(),
 ): void {
   const names = new Map([...around, ...outputNames(graph)]);
   const nameOf = (value: Value): string => names.get(value) ?? value.name;
@@ -61,9 +67,9 @@ function writeGraph(
     if (nameOf(value) !== name) message(writer, 1, (w) => writeIdentity(w, name, nameOf(value)));
   }
   text(writer, 2, graph.name);
-  for (const value of graph.constants) message(writer, 5, (w) => writeTensor(w, value, locate));
-  for (const value of graph.inputs) message(writer, 11, (w) => writeValueInfo(w, value.name, value));
-  for (const value of graph.constants.filter(staysAsItIs)) {
+  const held = graph.constants.filter((value) => !fed.has(value));
+  for (const value of held) message(writer, 5, (w) => writeTensor(w, value, locate));
+  for (const value of [...graph.inputs, ...fed, ...held.filter(staysAsItIs)]) {
     message(writer, 11, (w) => writeValueInfo(w, value.name, value));
   }
   for (const { name, value } of graph.outputs) message(writer, 12, (w) => writeValueInfo(w, name, value));

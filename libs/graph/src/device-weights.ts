@@ -1,0 +1,66 @@
+import { open } from 'node:fs/promises';
+import { shapeText } from './dims';
+import type { ConstantData, ExternalData } from './constant';
+import { freeTensors, type DeviceMemory } from './device-memory';
+import { GraphError } from './errors';
+import type { ConstantSource } from './shared-constants';
+import { tensor, type Tensor } from './tensor';
+
+/** Weights that lie in files, in the memory of a device: read when a session first needs one, one copy for all sessions. */
+export class DeviceWeights implements ConstantSource {
+  private readonly copies = new Map<string, Promise<Tensor>>();
+
+  constructor(private readonly memory: DeviceMemory) {}
+
+  get(constant: ConstantData): Promise<Tensor> {
+    const { dtype, shape } = constant;
+    if (!('external' in constant) || (dtype !== 'float32' && dtype !== 'float16')) {
+      throw new GraphError(
+        'build',
+        `a constant of ${dtype} ${shapeText(shape)} cannot be shared by sessions`,
+      );
+    }
+    const { path, offset, length } = constant.external;
+    const key = `${path} ${offset} ${length} ${dtype} ${shapeText(shape)}`;
+    let copy = this.copies.get(key);
+    if (copy === undefined) {
+      copy = this.upload(dtype, shape, constant.external);
+      this.copies.set(key, copy);
+    }
+    return copy;
+  }
+
+  /** Frees the copies. No session that was made with them must run again. */
+  async release(): Promise<void> {
+    const copies = await Promise.allSettled(this.copies.values());
+    this.copies.clear();
+    freeTensors(copies.flatMap((copy) => (copy.status === 'fulfilled' ? [copy.value] : [])));
+  }
+
+  private async upload(
+    dtype: 'float32' | 'float16',
+    shape: readonly number[],
+    data: ExternalData,
+  ): Promise<Tensor> {
+    const bytes = await readPart(data);
+    const numbers = dtype === 'float32' ? new Float32Array(bytes) : new Uint16Array(bytes);
+    return (await this.memory.upload({ copy: tensor(dtype, numbers, shape) })).copy;
+  }
+}
+
+async function readPart({ path, offset, length }: ExternalData): Promise<ArrayBuffer> {
+  const bytes = new ArrayBuffer(length);
+  const file = await open(path);
+  try {
+    for (let done = 0; done < length;) {
+      const { bytesRead } = await file.read(new Uint8Array(bytes, done), { position: offset + done });
+      if (bytesRead === 0) {
+        throw new GraphError('session', `${path}: ends after ${done} of ${length} bytes at ${offset}`);
+      }
+      done += bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+  return bytes;
+}
