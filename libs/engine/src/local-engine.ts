@@ -250,6 +250,7 @@ export async function startFromRunFile(
   {
     device: asked,
     dtype,
+    compute,
     quantization,
     threads,
     gradient_checkpointing,
@@ -265,6 +266,7 @@ export async function startFromRunFile(
     device,
     deviceReason: reason,
     weights: dtype,
+    compute,
     quantization,
     ...(threads > 0 ? { threads } : {}),
     gradientCheckpointing: gradient_checkpointing,

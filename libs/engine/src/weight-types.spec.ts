@@ -71,6 +71,19 @@ it('refuses to quantize weights that are trained', async () => {
   );
 });
 
+it.each([
+  [{ compute: 'fp16' }, /compute is fp16 and the device cpu; only webgpu/],
+  [{ compute: 'fp16', device: 'webgpu', quantization: 'int4' }, /compute is fp16 and quantization int4/],
+  [{ compute: 'fp16', device: 'webgpu', weights: 'fp32' }, /compute is fp16 and dtype fp32/],
+  [
+    { compute: 'fp16', device: 'webgpu', models: [allWeights] },
+    /compute is fp16, but all weights are trained/,
+  ],
+  [{ weights: 'bf16', device: 'webgpu' }, /dtype is bf16, a type that WebGPU does not have; take fp16/],
+] as [Partial<LocalEngineSettings>, RegExp][])('refuses %j', async (changes, message) => {
+  await expect(start(shipped, changes)).rejects.toThrow(message);
+});
+
 it.each(['bf16', 'fp16'] as const)(
   'weights held as %s give what their float32 values give',
   async (weights) => {

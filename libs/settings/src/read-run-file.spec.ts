@@ -53,6 +53,7 @@ describe('the run file', () => {
       name: 'local',
       device: 'auto',
       dtype: 'auto',
+      compute: 'fp32',
       quantization: 'none',
       threads: 0,
       gradient_checkpointing: 'auto',

@@ -1,4 +1,4 @@
-import { deviceMemory, type DeviceMemory } from '@ui-rl/graph';
+import { deviceMemory, DeviceWeights, type DeviceMemory } from '@ui-rl/graph';
 import { planLora, Parameters, type ParameterSource } from '@ui-rl/models';
 import type { TrainedModel } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
@@ -27,14 +27,17 @@ export class Device {
     readonly caches: CacheMemory,
     private readonly prefixes: PrefixCache,
     private readonly parts: NetworkParts,
+    /** frozen weights in the memory of the device, where it has one of its own */
+    private readonly weights: DeviceWeights | undefined,
   ) {}
 
   static async open(options: WorkerOptions, onProgress: ProgressReporter): Promise<Device> {
     checkOptions(options);
     const base = await openBase(options, onProgress);
     const { maxRows, maxSequence, deterministic } = options;
-    const session = sessionOptions(base, options);
     const memory = deviceMemory(options.device);
+    const weights = memory.location === 'cpu' ? undefined : new DeviceWeights(memory);
+    const session = sessionOptions(base, { ...options, constants: weights });
     const caches = new CacheMemory((options.cacheMemoryMb ?? CACHE_MEMORY_MB) * 2 ** 20);
     const prefixes = new PrefixCache(options.sharePrefixes === false ? new CacheMemory(0) : caches);
     const lanes = { maxRows, maxSequence, deterministic, prefillTokens: PREFILL_TOKENS };
@@ -48,7 +51,7 @@ export class Device {
         patches: VISION_PASS_PATCHES,
         caches,
       });
-    return new Device(base, memory, generator, caches, prefixes, {
+    const parts: NetworkParts = {
       folder,
       quantized,
       session,
@@ -60,7 +63,8 @@ export class Device {
       maxSequence,
       pause: (workedMs) => generator.share(workedMs),
       gradientCheckpointing: options.gradientCheckpointing ?? 'auto',
-    });
+    };
+    return new Device(base, memory, generator, caches, prefixes, parts, weights);
   }
 
   layoutOf({ name, role, trainable }: TrainedModel): WeightLayout {
@@ -107,16 +111,29 @@ export class Device {
     this.caches.clear();
     for (const network of this.networks.values()) await network.release();
     await this.parts.frozenVision.release();
+    await this.weights?.release();
     await this.memory.release();
   }
 }
 
-function checkOptions({ maxRows, maxSequence, models, quantization = 'none' }: WorkerOptions): void {
+function checkOptions({
+  maxRows,
+  maxSequence,
+  models,
+  quantization = 'none',
+  compute = 'fp32',
+}: WorkerOptions): void {
   const full = models.find(({ trainable }) => trainable.mode === 'full');
   if (quantization !== 'none' && full !== undefined) {
     throw new EngineError(
       'request',
       `quantization is ${quantization}, but all weights are trained; quantize only the frozen base of an adapter`,
+    );
+  }
+  if (compute !== 'fp32' && full !== undefined) {
+    throw new EngineError(
+      'request',
+      `compute is ${compute}, but all weights are trained; only the frozen base of an adapter is multiplied in fp16`,
     );
   }
   for (const [name, value] of Object.entries({ maxRows, maxSequence })) {

@@ -132,7 +132,9 @@ export class Network {
   private async samplingWeights(): Promise<SamplingWeights> {
     const { layout } = this;
     const { folder, quantized, session, memory } = this.parts;
-    if (layout.mode === 'lora' && quantized === undefined && canMerge(layout.plan)) {
+    // What an adapter adds in one step is less than the last bit of a weight in float16.
+    const merges = quantized === undefined && session.halfProducts !== true;
+    if (layout.mode === 'lora' && merges && canMerge(layout.plan)) {
       return MergedWeights.create(folder.weights, layout.plan, session, memory);
     }
     return trainedWeights(() => this.parameters(true), memory);
