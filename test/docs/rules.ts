@@ -43,6 +43,14 @@ export const RULES: readonly Rule[] = [
       'fetches a project that is not part of this one; the pages of plugins/task-source-miniwob/test stand in for it',
   },
   { matches: /^npm run bench:miniwob /, notRun: 'needs that project, and measures for minutes' },
+  {
+    matches: /^npm run gpu -- out$/,
+    notRun: 'measures a GPU for minutes; what a bundle does is tried in test/gpu/gpu.spec.ts',
+  },
+  {
+    matches: /^npm run gpu:bundle$/,
+    notRun: 'fetches packages, and packs for minutes; test/gpu/gpu.spec.ts builds what it packs',
+  },
   { matches: /^npx ui-rl bench /, notRun: 'measures for minutes' },
   { matches: /^npx ui-rl models random --like Qwen\/Qwen2-VL-2B/, notRun: 'writes 4.4 GB' },
   {

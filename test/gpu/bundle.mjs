@@ -1,0 +1,220 @@
+// npm run gpu:bundle: makes test/gpu/bundle, a folder that a machine with a GPU needs nothing beside: no network, no Node, no checkout.
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { root } from '../../deploy/local/tools.mjs';
+import { archive, download, strip } from './archives.mjs';
+
+/** MiB. What carries it takes little more. */
+export const LIMIT_MIB = 60;
+
+const here = join(root, 'test/gpu');
+
+/** Of each fixture: what a conversation needs, and not the tensors of other tests. */
+export const FIXTURES = ['qwen2-vl-b', 'smolvlm-a'];
+const OF_A_FIXTURE = ['expected.json', 'images', 'model'];
+
+/** What the built command asks Node for: they bring programs of their own. */
+export const PACKAGES = [
+  'onnxruntime-node',
+  'onnxruntime-common',
+  'sharp',
+  '@img/sharp-linux-x64',
+  '@img/sharp-libvips-linux-x64',
+  '@img/colour',
+  'detect-libc',
+  'semver',
+];
+
+/** Of the system: loader of Vulkan, what NVIDIA's driver for it and vulkaninfo ask for, and the C++ library. Taken where they are missing. */
+export const SYSTEM_PACKAGES = [
+  'libvulkan1',
+  'vulkan-tools',
+  'libegl1',
+  'libglvnd0',
+  'libgl1',
+  'libglx0',
+  'libx11-6',
+  'libxext6',
+  'libxcb1',
+  'libxau6',
+  'libxdmcp6',
+  'libbsd0',
+  'libmd0',
+  'libwayland-client0',
+  'libffi8',
+  'libstdc++6',
+  'libgcc-s1',
+];
+
+/** The sources as the tests compile them, and the libs by their names. */
+async function sources() {
+  const { transform } = await import('@swc/core');
+  const { jest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const [, options] = Object.values(jest.transform)[0];
+  return {
+    name: 'sources',
+    resolveId: (id) =>
+      id.startsWith('@ui-rl/') ? join(root, 'libs', id.slice('@ui-rl/'.length), 'src/index.ts') : null,
+    transform: async (code, id) =>
+      id.endsWith('.ts') ? (await transform(code, { ...options, swcrc: false, filename: id })).code : null,
+  };
+}
+
+/** The command and the thread of its engine, each as one file. */
+export async function buildCommand(out) {
+  const { rolldown } = await import('rolldown');
+  const bundle = await rolldown({
+    input: { main: join(here, 'main.ts'), worker: join(root, 'libs/engine/src/worker.ts') },
+    plugins: [await sources()],
+    cwd: root,
+    platform: 'node',
+    // What is not installed is optional to who asks for it.
+    external: (id) => PACKAGES.some((name) => id === name || id.startsWith(`${name}/`)),
+    logLevel: 'silent',
+  });
+  await bundle.write({ dir: out, format: 'cjs', entryFileNames: '[name].js', chunkFileNames: 'shared.js' });
+}
+
+const isNeeded = (path) =>
+  !/\.(map|d\.ts|d\.mts|md|txt)$/.test(path) &&
+  !/\/(win32|darwin|arm64|docs|src\/.*\.cc|test)(\/|$)/.test(path);
+
+function copyPackages(out) {
+  for (const name of PACKAGES) {
+    const from = join(root, 'node_modules', name);
+    if (!existsSync(from))
+      throw new Error(`${from} is not there: run "npm ci" on Linux with an x64 processor`);
+    cpSync(from, join(out, name), {
+      recursive: true,
+      dereference: true,
+      filter: (path) => isNeeded(relative(from, path)),
+    });
+  }
+}
+
+function copyData(out) {
+  cpSync(join(root, 'deploy/local/model'), join(out, 'deploy/local/model'), { recursive: true });
+  for (const fixture of FIXTURES) {
+    for (const part of OF_A_FIXTURE) {
+      const path = join('test/golden/fixtures', fixture, part);
+      cpSync(join(root, path), join(out, path), { recursive: true });
+    }
+  }
+}
+
+/** Everything that is unpacked on the other machine. */
+async function gather(stage) {
+  await buildCommand(join(stage, 'test/gpu'));
+  copyPackages(join(stage, 'node_modules'));
+  copyData(stage);
+  writeFileSync(join(stage, 'package.json'), '{"private":true,"type":"commonjs"}\n');
+  mkdirSync(join(stage, 'bin'));
+  strip(process.execPath, join(stage, 'bin/node'));
+}
+
+function* filesBelow(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesBelow(path);
+    else yield path;
+  }
+}
+
+/** What is in a bundle, to be read and to be checked. */
+export function manifestOf(bundle, stage) {
+  const sized = (folder, path) => ({ file: relative(folder, path), bytes: statSync(path).size });
+  const packed = [...filesBelow(bundle)].map((path) => ({
+    ...sized(bundle, path),
+    sha256: createHash('sha256').update(readFileSync(path)).digest('hex'),
+  }));
+  const bytes = packed.reduce((sum, each) => sum + each.bytes, 0);
+  return {
+    node: process.version,
+    bytes,
+    packed,
+    unpacked: [...filesBelow(stage)].map((path) => sized(stage, path)),
+  };
+}
+
+/** What the command cannot do without, of what is unpacked. */
+export const NEEDED = [
+  'bin/node',
+  'test/gpu/main.js',
+  'test/gpu/worker.js',
+  'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1',
+  'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node',
+  'deploy/local/model/model.safetensors',
+  ...PACKAGES.map((name) => `node_modules/${name}/package.json`),
+  ...FIXTURES.flatMap((name) =>
+    ['expected.json', 'model/model.safetensors', 'model/config.json'].map(
+      (file) => `test/golden/fixtures/${name}/${file}`,
+    ),
+  ),
+];
+
+/** What a bundle lacks of that, and of what lies beside it. */
+export function missingIn({ packed, unpacked }) {
+  const has = (list, begin) => list.some(({ file }) => file.startsWith(begin));
+  const outside = ['run.sh', 'ui-rl-gpu.deb', ...SYSTEM_PACKAGES.map((name) => `packages/${name}_`)];
+  return [
+    ...NEEDED.filter((file) => !unpacked.some((each) => each.file === file)),
+    ...outside.filter((begin) => !has(packed, begin)),
+  ];
+}
+
+const mib = (bytes) => (bytes / 2 ** 20).toFixed(1).padStart(6);
+
+function print(manifest, out) {
+  for (const { file, bytes } of manifest.packed) console.log(`${mib(bytes)} MiB  ${file}`);
+  console.log(`${mib(manifest.bytes)} MiB  in all, of ${LIMIT_MIB}: ${relative(process.cwd(), out) || '.'}`);
+}
+
+async function bundle(out) {
+  const stage = join(root, '.cache/gpu-bundle');
+  rmSync(stage, { recursive: true, force: true });
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(stage, { recursive: true });
+  mkdirSync(join(out, 'packages'), { recursive: true });
+  console.log('Building the command …');
+  await gather(stage);
+  cpSync(join(here, 'run.sh'), join(out, 'run.sh'));
+  console.log('Fetching packages of the system …');
+  download(SYSTEM_PACKAGES, join(out, 'packages'));
+  console.log('Packing; this takes minutes …');
+  archive(stage, join(out, 'ui-rl-gpu.deb'));
+  const manifest = manifestOf(out, stage);
+  writeFileSync(join(out, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
+  print(manifest, out);
+  const missing = missingIn(manifest);
+  if (missing.length > 0) throw new Error(`the bundle lacks ${missing.join(', ')}`);
+  if (manifest.bytes > LIMIT_MIB * 2 ** 20) throw new Error(`the bundle takes more than ${LIMIT_MIB} MiB`);
+}
+
+const HELP = `npm run gpu:bundle -- [--out FOLDER]      all that a machine with a GPU needs, at most ${LIMIT_MIB} MiB
+
+  --out FOLDER    where to (test/gpu/bundle); what is there is removed
+
+Needs Debian or Ubuntu on x64, with apt-get, dpkg, xz and strip, and a network. On the other machine: bash FOLDER/run.sh OUT
+`;
+
+if (process.argv[1] === import.meta.filename) {
+  try {
+    const { values } = parseArgs({ options: { out: { type: 'string' }, help: { type: 'boolean' } } });
+    if (values.help) console.log(HELP);
+    else await bundle(values.out ?? join(here, 'bundle'));
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asShownTogether } from '@ui-rl/models';
+import { adapter, frozen, scores, TestModel, train } from '../../libs/engine/test/test-model';
+import { VARIANTS, type Line, type Variant } from './lines';
+import { fixtures } from './places';
+
+interface Expected {
+  images: { file: string }[];
+  prompt_ids: number[];
+  response_ids: number[];
+  greedy_ids: number[];
+  logprobs: number[];
+}
+
+/**
+ * Of log-probabilities, to those of the reference in float32. The fixtures' are around -13: rounding nothing but the weights to
+ * bfloat16 moves one by 0.19, to float16 by 0.02.
+ */
+const TOLERANCE = { fp32: 1e-4, fp16: 0.1 } as const;
+
+/** Of the loss and the norm of the gradient, relative to the CPU's. */
+const STEP_TOLERANCE = { fp32: 1e-3, fp16: 2e-2 } as const;
+
+const MAX_TOKENS = 8;
+
+/** A conversation is scored and answered as the reference implementation of its family does it: test/golden. */
+export async function golden(fixture: string, variant: Variant, cacheDir: string): Promise<Line> {
+  const dir = join(fixtures, fixture);
+  const expected = JSON.parse(readFileSync(join(dir, 'expected.json'), 'utf8')) as Expected;
+  const files = expected.images.map(({ file }) => readFileSync(join(dir, file)));
+  const model = await TestModel.in(join(dir, 'model'), files);
+  const images = asShownTogether(model.images);
+  const { prompt_ids: prompt, response_ids: response, greedy_ids: greedy } = expected;
+  const maxTokens = Math.min(MAX_TOKENS, greedy.length);
+  const engine = await model.start({
+    ...VARIANTS[variant],
+    models: [frozen],
+    maxRows: 1,
+    maxSequence: prompt.length + response.length + maxTokens,
+    componentFiles: [],
+    cacheDir,
+  });
+  const tokenIds = [...prompt, ...response];
+  const datum = {
+    modelInput: model.input({ tokenIds, images }),
+    targetTokens: [...tokenIds.slice(1), 0],
+    weights: tokenIds.map((_, place) => Number(place < tokenIds.length - 1)),
+  };
+  const found = await scores(engine, [datum]);
+  const asked = model.request({ tokenIds: prompt, images }, { maxTokens, temperature: 0 });
+  const { tokens } = await engine.sample(asked);
+  await engine.stop();
+  const { compute } = VARIANTS[variant];
+  return {
+    kind: 'check',
+    name: `golden conversation ${fixture}`,
+    variant,
+    gap: Math.max(...found.map((value, i) => Math.abs(value - expected.logprobs[i]))),
+    tolerance: TOLERANCE[compute],
+    wrong: wrongIn(found, expected, tokens, compute),
+  };
+}
+
+function wrongIn(
+  found: readonly number[],
+  { logprobs, greedy_ids: greedy }: Expected,
+  tokens: readonly number[],
+  compute: 'fp32' | 'fp16',
+): string | null {
+  if (found.length !== logprobs.length) return `${found.length} scores instead of ${logprobs.length}`;
+  if (!found.every(Number.isFinite)) return 'a score is no number';
+  const answer = greedy.slice(0, tokens.length);
+  // Two tokens that are as likely but for the last digits may change places in fp16.
+  const isSame = compute === 'fp16' || tokens.every((token, i) => token === answer[i]);
+  return isSame ? null : `answers ${tokens.join(' ')} instead of ${answer.join(' ')}`;
+}
+
+interface Step {
+  loss: number;
+  gradNorm: number;
+}
+
+/** A training step of an adapter, beside the same step on the CPU; layers one by one, as a deep model takes it. */
+export async function goldenStep(fixture: string, variant: Variant, cacheDir: string): Promise<Line> {
+  const model = await TestModel.of(fixture);
+  const step = async (on: Variant): Promise<Step> => {
+    const engine = await model.start({
+      ...VARIANTS[on],
+      models: [adapter()],
+      gradientCheckpointing: 'on',
+      componentFiles: [],
+      cacheDir,
+    });
+    // The first changes what begins as zero, so that the gradients of the second reach all of the adapter.
+    await train(engine, model.lessons());
+    const stepped = await train(engine, model.lessons());
+    await engine.stop();
+    return stepped;
+  };
+  const [found, expected] = [await step(variant), await step('cpu')];
+  const gaps = [found.loss / expected.loss - 1, found.gradNorm / expected.gradNorm - 1];
+  return {
+    kind: 'check',
+    name: `training step ${fixture} beside the CPU's`,
+    variant,
+    gap: Math.max(...gaps.map(Math.abs)),
+    tolerance: STEP_TOLERANCE[VARIANTS[variant].compute],
+    wrong: gaps.every(Number.isFinite) ? null : 'the loss or its gradient is no number',
+  };
+}
