@@ -50,7 +50,7 @@ export function archive(folder, file) {
     const tar = join(scratch, name);
     const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
     run('tar', [...same, '-C', from, '-cf', tar, '.']);
-    run('xz', ['--x86', '--lzma2=preset=9e,dict=128MiB', '--check=crc32', tar]);
+    run('xz', ['--x86', '--lzma2=preset=6,dict=64MiB', '--check=crc32', tar]);
     return { name: `${name}.xz`, data: readFileSync(`${tar}.xz`) };
   };
   try {

@@ -83,6 +83,10 @@ describe('an engine on WebGPU with a Vulkan driver in software', () => {
     expect(greedy.length).toBeGreaterThan(0);
   });
 
+  it('says of a driver without fp16 what to do', () => {
+    expect(found.withoutHalf).toMatch(/has no fp16: hold weights as fp32, and compute in fp32$/);
+  });
+
   it('keeps its caches as they are kept on the host', () => {
     const { host, device } = found.caches;
     expect(host).toHaveLength(10);

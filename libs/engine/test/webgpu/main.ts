@@ -14,6 +14,8 @@ export interface Results {
   /** As one graph; checkpoints and answers are as they are layer by layer. */
   whole: Step;
   families: Record<string, Golden>;
+  /** What an engine that is to compute in fp16 says of a driver that cannot. */
+  withoutHalf: string;
   caches: Awaited<ReturnType<typeof caches>>;
   residency: Awaited<ReturnType<typeof residency>>;
 }
@@ -36,8 +38,13 @@ async function results(fixture: string, families: readonly string[], folder: str
   const whole = await oneStep(fixture, { device: 'webgpu', gradientCheckpointing: 'off' });
   const goldens: Record<string, Golden> = {};
   for (const name of families) goldens[name] = await golden(name, 'webgpu');
+  const half = { compute: 'fp16', cacheDir: join(folder, 'cache') } as const;
+  const withoutHalf = await golden(fixture, 'webgpu', half).then(
+    () => 'nothing',
+    (error: Error) => error.message,
+  );
   const others = { caches: await caches(), residency: await residency(fixture) };
-  return { cpu, gpu, whole, families: goldens, ...others };
+  return { cpu, gpu, whole, families: goldens, withoutHalf, ...others };
 }
 
 async function main([folder, fixture, ...families]: string[]): Promise<void> {
