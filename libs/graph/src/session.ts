@@ -170,7 +170,9 @@ function fitted(graph: Graph, options: SessionOptions): Graph {
 function messageOf(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   const lacksHalf = /requires f16 but the device does not support it/.test(message);
-  return lacksHalf ? `${message}\nThis GPU or its driver has no fp16: hold weights as fp32, and compute in fp32` : message;
+  return lacksHalf
+    ? `${message}\nThis GPU or its driver has no fp16: hold weights as fp32, and compute in fp32`
+    : message;
 }
 
 function ortOptions(options: SessionOptions, prepack: boolean): InferenceSession.SessionOptions {
