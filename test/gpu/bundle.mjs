@@ -156,11 +156,11 @@ export const NEEDED = [
   'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node',
   'deploy/local/model/model.safetensors',
   ...PACKAGES.map((name) => `node_modules/${name}/package.json`),
-  ...FIXTURES.flatMap((name) =>
-    ['expected.json', 'model/model.safetensors', 'model/config.json'].map(
-      (file) => `test/golden/fixtures/${name}/${file}`,
-    ),
-  ),
+  ...FIXTURES.flatMap((name) => {
+    const folder = `test/golden/fixtures/${name}`;
+    const model = readdirSync(join(root, folder, 'model')).map((file) => `model/${file}`);
+    return ['expected.json', ...model].map((file) => `${folder}/${file}`);
+  }),
 ];
 
 /** What a bundle lacks of that, and of what lies beside it. */
