@@ -50,7 +50,7 @@ export function archive(folder, file) {
     const tar = join(scratch, name);
     const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
     run('tar', [...same, '-C', from, '-cf', tar, '.']);
-    run('xz', ['--x86', '--lzma2=preset=6,dict=64MiB', '--check=crc32', tar]);
+    run('xz', [...XZ, tar]);
     return { name: `${name}.xz`, data: readFileSync(`${tar}.xz`) };
   };
   try {
@@ -68,6 +68,10 @@ export function archive(folder, file) {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
+
+const XZ = ['--x86', '--lzma2=preset=6,dict=64MiB', '--check=crc32'];
+/** Changes with what makes other bytes of the same files. */
+export const PACKED_HOW = XZ.join(' ');
 
 const CONTROL = `Package: ui-rl-gpu
 Version: 1

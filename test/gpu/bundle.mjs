@@ -10,10 +10,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../../deploy/local/tools.mjs';
-import { archive, download, strip } from './archives.mjs';
+import { archive, download, PACKED_HOW, strip } from './archives.mjs';
 
 /** MiB. What carries it takes little more. */
 export const LIMIT_MIB = 60;
@@ -103,7 +103,8 @@ function copyPackages(out) {
   }
 }
 
-function copyData(out) {
+/** Models and golden fixtures, to where the command looks for them. */
+export function copyData(out) {
   cpSync(join(root, 'deploy/local/model'), join(out, 'deploy/local/model'), { recursive: true });
   for (const fixture of FIXTURES) {
     for (const part of OF_A_FIXTURE) {
@@ -113,14 +114,29 @@ function copyData(out) {
   }
 }
 
-/** Everything that is unpacked on the other machine. */
-async function gather(stage) {
-  await buildCommand(join(stage, 'test/gpu'));
-  copyPackages(join(stage, 'node_modules'));
-  copyData(stage);
-  writeFileSync(join(stage, 'package.json'), '{"private":true,"type":"commonjs"}\n');
-  mkdirSync(join(stage, 'bin'));
-  strip(process.execPath, join(stage, 'bin/node'));
+/** What the other machine unpacks into one folder: programs, which seldom change, and the command with what it reads. */
+async function gather({ programs, command }) {
+  copyPackages(join(programs, 'node_modules'));
+  mkdirSync(join(programs, 'bin'));
+  strip(process.execPath, join(programs, 'bin/node'));
+  await buildCommand(join(command, 'test/gpu'));
+  copyData(command);
+  writeFileSync(join(command, 'package.json'), '{"private":true,"type":"commonjs"}\n');
+}
+
+/** Packs a folder, or takes what was packed of equal files before. */
+function pack(folder, file) {
+  const hash = createHash('sha256').update(PACKED_HOW);
+  for (const path of [...filesBelow(folder)].toSorted((x, y) => x.localeCompare(y))) {
+    hash.update(`${relative(folder, path)}\0`).update(readFileSync(path));
+  }
+  const kept = join(root, '.cache/gpu-packed', `${basename(file)}-${hash.digest('hex').slice(0, 32)}`);
+  if (!existsSync(kept)) {
+    console.log(`Packing ${basename(file)}; of programs this takes minutes …`);
+    mkdirSync(dirname(kept), { recursive: true });
+    archive(folder, kept);
+  }
+  cpSync(kept, file);
 }
 
 function* filesBelow(folder) {
@@ -132,7 +148,7 @@ function* filesBelow(folder) {
 }
 
 /** What is in a bundle, to be read and to be checked. */
-export function manifestOf(bundle, stage) {
+function manifestOf(bundle, stages) {
   const sized = (folder, path) => ({ file: relative(folder, path), bytes: statSync(path).size });
   const packed = [...filesBelow(bundle)].map((path) => ({
     ...sized(bundle, path),
@@ -143,7 +159,7 @@ export function manifestOf(bundle, stage) {
     node: process.version,
     bytes,
     packed,
-    unpacked: [...filesBelow(stage)].map((path) => sized(stage, path)),
+    unpacked: stages.flatMap((stage) => [...filesBelow(stage)].map((path) => sized(stage, path))),
   };
 }
 
@@ -166,7 +182,12 @@ export const NEEDED = [
 /** What a bundle lacks of that, and of what lies beside it. */
 export function missingIn({ packed, unpacked }) {
   const has = (list, begin) => list.some(({ file }) => file.startsWith(begin));
-  const outside = ['run.sh', 'ui-rl-gpu.deb', ...SYSTEM_PACKAGES.map((name) => `packages/${name}_`)];
+  const outside = [
+    'run.sh',
+    'programs.deb',
+    'command.deb',
+    ...SYSTEM_PACKAGES.map((name) => `packages/${name}_`),
+  ];
   return [
     ...NEEDED.filter((file) => !unpacked.some((each) => each.file === file)),
     ...outside.filter((begin) => !has(packed, begin)),
@@ -182,18 +203,18 @@ function print(manifest, out) {
 
 async function bundle(out) {
   const stage = join(root, '.cache/gpu-bundle');
+  const stages = { programs: join(stage, 'programs'), command: join(stage, 'command') };
   rmSync(stage, { recursive: true, force: true });
   rmSync(out, { recursive: true, force: true });
-  mkdirSync(stage, { recursive: true });
-  mkdirSync(join(out, 'packages'), { recursive: true });
+  for (const folder of [...Object.values(stages), join(out, 'packages')])
+    mkdirSync(folder, { recursive: true });
   console.log('Building the command …');
-  await gather(stage);
+  await gather(stages);
   cpSync(join(here, 'run.sh'), join(out, 'run.sh'));
   console.log('Fetching packages of the system …');
   download(SYSTEM_PACKAGES, join(out, 'packages'));
-  console.log('Packing; this takes minutes …');
-  archive(stage, join(out, 'ui-rl-gpu.deb'));
-  const manifest = manifestOf(out, stage);
+  for (const [name, folder] of Object.entries(stages)) pack(folder, join(out, `${name}.deb`));
+  const manifest = manifestOf(out, Object.values(stages));
   writeFileSync(join(out, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
   print(manifest, out);
   const missing = missingIn(manifest);

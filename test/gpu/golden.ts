@@ -83,7 +83,8 @@ interface Step {
 
 /** A training step of an adapter, beside the same step on the CPU; layers one by one, as a deep model takes it. */
 export async function goldenStep(fixture: string, variant: Variant, cacheDir: string): Promise<Line> {
-  const model = await TestModel.of(fixture);
+  const images = ['0.png', '1.png'].map((name) => readFileSync(join(fixtures, fixture, 'images', name)));
+  const model = await TestModel.in(join(fixtures, fixture, 'model'), images);
   const step = async (on: Variant): Promise<Step> => {
     const engine = await model.start({
       ...VARIANTS[on],

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, fork } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,11 +94,12 @@ interface Bundle {
 /** Imports the program as Node does: what it makes of a folder, and what it says of lists of files. */
 const PROGRAM = `
 import { readFileSync } from 'node:fs';
-const { buildCommand, FIXTURES, PACKAGES, NEEDED, SYSTEM_PACKAGES, missingIn } = await import('./test/gpu/bundle.mjs');
+const { buildCommand, copyData, FIXTURES, PACKAGES, NEEDED, SYSTEM_PACKAGES, missingIn } = await import('./test/gpu/bundle.mjs');
 const { arOf } = await import('./test/gpu/archives.mjs');
-await buildCommand(process.argv[1]);
+await buildCommand(process.argv[1] + '/test/gpu');
+copyData(process.argv[1]);
 const unpacked = NEEDED.map((file) => ({ file }));
-const packed = ['run.sh', 'ui-rl-gpu.deb', ...SYSTEM_PACKAGES.map((name) => 'packages/' + name + '_1_amd64.deb')].map((file) => ({ file }));
+const packed = ['run.sh', 'programs.deb', 'command.deb', ...SYSTEM_PACKAGES.map((name) => 'packages/' + name + '_1_amd64.deb')].map((file) => ({ file }));
 const without = (list, text) => list.filter(({ file }) => !file.includes(text));
 const missing = {
   none: missingIn({ unpacked, packed }),
@@ -137,10 +138,10 @@ describe('the bundle', () => {
   });
 
   it('asks Node for nothing that is not in it', () => {
-    const files = readdirSync(folder);
+    const files = readdirSync(join(folder, 'test/gpu'));
     expect(files).toEqual(expect.arrayContaining(['main.js', 'worker.js']));
     const asked = files.flatMap((file) => {
-      const text = readFileSync(join(folder, file), 'utf8');
+      const text = readFileSync(join(folder, 'test/gpu', file), 'utf8');
       return [...text.matchAll(/\brequire\("([^".][^"]*)"\)/g)].map(([, name]) => name);
     });
     const others = [...new Set(asked)].filter((name) => !isBuiltin(name));
@@ -148,17 +149,39 @@ describe('the bundle', () => {
     expect(others.filter((name) => !bundle.PACKAGES.includes(name))).toEqual([]);
   });
 
-  it('is a command that runs from its own folder', () => {
-    writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}');
+  const environment = { ...process.env, NODE_PATH: join(root, 'node_modules') };
+  const command = (): string => join(folder, 'test/gpu/main.js');
+
+  it('is a command that lists its parts', () => {
     const list = (...flags: string[]): string[] =>
-      execFileSync(process.execPath, [join(folder, 'main.js'), '--list', ...flags], {
-        encoding: 'utf8',
-        env: { ...process.env, NODE_PATH: join(root, 'node_modules') },
-      })
+      execFileSync(process.execPath, [command(), '--list', ...flags], { encoding: 'utf8', env: environment })
         .trim()
         .split('\n');
     expect(list()).toEqual(partsOf(false).map(({ name }) => name));
     expect(list('--quick', '--only', 'of two layers, cpu')).toEqual(['figures of two layers, cpu']);
+  });
+
+  /** What a part tells, of a command that has nothing but what it brings. */
+  function linesOf(...args: string[]): Promise<Line[]> {
+    const child = fork(command(), ['--part', folder, 'true', ...args], { env: environment, silent: true });
+    const lines: Line[] = [];
+    let errors = '';
+    child.stderr!.on('data', (text: Buffer) => (errors += text.toString()));
+    child.on('message', (line) => lines.push(line as Line));
+    return new Promise((resolve, reject) => {
+      child.on('close', (code) => (code === 0 ? resolve(lines) : reject(new Error(errors))));
+    });
+  }
+
+  it.each(['golden', 'step'])('finds all that the part %s reads', async (kind) => {
+    const lines = await linesOf(kind, 'smolvlm-a', 'cpu');
+    expect(lines).toEqual([expect.objectContaining({ kind: 'check', variant: 'cpu', wrong: null })]);
+    expect(isWell(lines)).toBe(true);
+  });
+
+  it('says why a part fails', async () => {
+    await expect(linesOf('golden', 'nothing', 'cpu')).rejects.toThrow(/nothing.expected\.json/);
+    await expect(linesOf('golden', 'smolvlm-a', 'gpu')).rejects.toThrow('no part "golden smolvlm-a gpu"');
   });
 
   it('is packed as deb(5) says', () => {

@@ -40,7 +40,7 @@ const LOADS: Record<ModelName, Load> = {
     sequences: 2,
     words: 100,
     trained: 40,
-    rows: [1, 8],
+    rows: [1, 4],
     newTokens: 32,
   },
   'two layers': {
@@ -95,8 +95,8 @@ export async function measure({ dir, model, variant, quick, tell }: MeasureOptio
     maxSequence: sequences[0].tokenIds.length + load.newTokens,
     seed: 0,
     cacheDir: join(dir, 'cache'),
-    // Prompts are to be read in every round.
-    cacheMemoryMb: 0,
+    // Prompts are to be read in every round; images are encoded in the first one.
+    sharePrefixes: false,
   });
   try {
     const bench = { engine, folder, load, sequences, quick };

@@ -44,7 +44,7 @@ export function partsOf(quick: boolean): Part[] {
     : [
         ...figures('small', 60, [...gpu, 'cpu']),
         ...figures('256M', 90, ['webgpu fp16', 'cpu', 'webgpu fp32']),
-        ...figures('2B', 120, ['webgpu fp16', 'cpu', 'webgpu fp32']),
+        ...figures('2B', 150, ['webgpu fp16', 'webgpu fp32', 'cpu']),
       ];
   return [{ name: 'the machine', args: ['probe'], limit: soon }, ...checks, ...sized];
 }

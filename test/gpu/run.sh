@@ -50,10 +50,10 @@ find_driver() {
   export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/nvidia/lib64:/usr/local/nvidia/lib"
 }
 
-if [ -e "$here/ui-rl-gpu.deb" ]; then
+if [ -e "$here/command.deb" ]; then
   work=$(mktemp -d "${TMPDIR:-/tmp}/ui-rl-gpu-XXXXXX")
   trap 'rm -rf "$work"' EXIT
-  unpack "$here/ui-rl-gpu.deb" "$work"
+  for package in "$here"/*.deb; do unpack "$package" "$work"; done
   for package in "$here"/packages/*.deb; do unpack "$package" "$work/system"; done
   link_missing
   export LD_LIBRARY_PATH="$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PATH="$PATH:$work/system/usr/bin"
