@@ -58,7 +58,11 @@ async function problemOf([first, second, ...rest]: string[]): Promise<string | n
   if (first === 'npm' && second === 'run') return scripts.includes(rest[0]) ? null : `no script ${rest[0]}`;
   if (first === 'node')
     return existsSync(join(root, second)) || existsSync(join(folder, second)) ? null : `no file ${second}`;
-  const known = ['npm', 'npx', 'nats', 'nats-server', 'export', 'curl', 'git', 'adb'];
+  const all = [second, ...rest];
+  if (first === 'docker' && all.includes('ui-rl'))
+    return problemOfVerb(program, all.slice(all.indexOf('ui-rl') + 1));
+  const containers = ['docker', 'podman', 'podman-compose', 'debootstrap', 'tar', 'cp', 'ln'];
+  const known = ['npm', 'npx', 'nats', 'nats-server', 'export', 'curl', 'git', 'adb', ...containers];
   return known.includes(first) ? null : `nobody knows ${first}`;
 }
 

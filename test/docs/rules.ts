@@ -94,6 +94,15 @@ export const RULES: readonly Rule[] = [
     matches: /^adb /,
     notRun: 'needs a device; the specs of env-android run the real adb against one of their own',
   },
+  {
+    matches:
+      /^(docker compose|podman|podman-compose|debootstrap|tar -C \/tmp\/base) |^(cp|ln) .*\/tmp\/base|^export UIRL_BASE=/,
+    notRun: 'needs a container engine; deploy/containers.spec.ts reads what it is given',
+  },
+  {
+    matches: /^node deploy\/docker\/secrets\.mjs$/,
+    notRun: 'makes passwords in this folder; deploy/containers.spec.ts makes some elsewhere',
+  },
   { matches: /^nats (pub|kv|stream|consumer) /, notRun: 'the nats command is not part of the set-up' },
 
   {

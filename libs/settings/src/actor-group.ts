@@ -79,7 +79,7 @@ export function refuseActorGroup(given: GivenOptions, index: OptionIndex): void 
   const meant = paths.length === 0 ? 'See --help for all' : `Write ${paths.join(' or ')}`;
   throw settingsError(
     'unknown',
-    `${given.where(full)}: unknown option "${full}": of group actor, task_prompt, session_type and max_steps_per_episode are understood. ${meant}`,
+    `${given.where(full)}: unknown option "${full}": of group actor, task_prompt, session_type, max_steps_per_episode and num_actors are understood. ${meant}`,
   );
 }
 

@@ -1,18 +1,57 @@
+import { readFileSync } from 'node:fs';
 import { didYouMean } from '@ui-rl/plugin-kit';
 import { ENVIRONMENT_VARIABLES } from './environment-variables';
 import { SettingsError, type SettingsProblem } from './errors';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+const FILE = '_FILE';
+const SECRET = /(?:^DATABASE_URL|_PASSWORD|_TOKEN|_API_KEY|_KEYS)$/;
+
+/** Whether a variable holds a secret: such a one may be named by the path of a file instead, `<name>_FILE`, as container engines bring it. */
+export function mayBeFile(name: string): boolean {
+  return SECRET.test(name);
+}
+
 /** Reads typed values from environment variables and collects what is wrong with them. Empty counts as unset. */
 export class EnvironmentReader {
   readonly problems: SettingsProblem[] = [];
+  /** What has been read of files, by variable: a problem with one is told once. */
+  private readonly files = new Map<string, string | undefined>();
 
   constructor(private readonly env: Environment) {}
 
   text(name: string): string | undefined {
-    const value = this.env[name]?.trim();
-    return value === '' ? undefined : value;
+    const value = this.written(name);
+    const path = mayBeFile(name) ? this.written(`${name}${FILE}`) : undefined;
+    if (path === undefined) return value;
+    if (!this.files.has(name)) this.files.set(name, this.contentOf(name, path, value));
+    return this.files.get(name);
+  }
+
+  private written(name: string): string | undefined {
+    return textOf(this.env[name]);
+  }
+
+  private contentOf(name: string, path: string, value: string | undefined): string | undefined {
+    const variable = `${name}${FILE}`;
+    if (value !== undefined) {
+      this.problems.push({
+        category: 'conflict',
+        message: `environment variables ${name} and ${variable} are both set: leave one of them out`,
+      });
+      return value;
+    }
+    try {
+      return textOf(readFileSync(path, 'utf8'));
+    } catch (cause) {
+      const reason = (cause as NodeJS.ErrnoException).code;
+      this.problems.push({
+        category: 'file',
+        message: `environment variable ${variable} is "${path}", which cannot be read (${reason}): expected the path of a file with the secret`,
+      });
+      return undefined;
+    }
   }
 
   list(name: string): string[] {
@@ -55,10 +94,26 @@ export class EnvironmentReader {
   check(): void {
     const known = Object.keys(ENVIRONMENT_VARIABLES);
     for (const name of Object.keys(this.env)) {
-      if (!name.startsWith('UIRL_') || known.includes(name)) continue;
+      if (!name.startsWith('UIRL_') || known.includes(withoutFile(name))) continue;
       const message = `unknown environment variable ${name}.${didYouMean(name, known) || ' See --help for all'}`;
       this.problems.push({ category: 'unknown', message });
     }
+    this.throwProblems();
+  }
+
+  /** Throws `SettingsError` with everything that was wrong with what has been read. */
+  throwProblems(): void {
     if (this.problems.length > 0) throw new SettingsError(this.problems);
   }
+}
+
+function textOf(written: string | undefined): string | undefined {
+  const text = written?.trim();
+  return text === '' ? undefined : text;
+}
+
+/** The variable that `<name>_FILE` stands for, where it is one that may be a file. */
+function withoutFile(name: string): string {
+  const meant = name.endsWith(FILE) ? name.slice(0, -FILE.length) : name;
+  return mayBeFile(meant) ? meant : name;
 }

@@ -90,5 +90,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
 export function environmentHelp(): string {
   return Object.entries(ENVIRONMENT_VARIABLES)
     .map(([name, description]) => `  ${name.padEnd(20)} ${description}`)
+    .concat(
+      '  <secret>_FILE        path of a file with it, in place of any password, token, key or DATABASE_URL',
+    )
     .join('\n');
 }

@@ -17,6 +17,7 @@ export { filesOfRun, isModelName } from './named-files';
 export { keptSecret, writePrivateFile } from './private-file';
 export { projectRoot } from './project-root';
 export {
+  actorsWantedBy,
   loadRunFile,
   loadRunFileComponents,
   parseRunFile,

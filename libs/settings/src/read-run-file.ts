@@ -18,6 +18,7 @@ import { SettingsError, settingsError } from './errors';
 import { applyFlags, applyShortNames, splitFlags } from './flags';
 import { GivenOptions } from './given-options';
 import { lastName, OptionIndex, parentOf } from './option-index';
+import { MAX_ACTORS } from './run-file/rollout';
 import { RolloutGroup, RunFile, type RunFileOptions } from './run-file';
 import { UNSUPPORTED } from './unsupported';
 
@@ -91,6 +92,26 @@ export function loadRunFileComponents(
     if (!(cause instanceof PluginError) || named.length === 0) throw cause;
     throw new PluginError(cause.category, `plugins: ${cause.message}`, { cause });
   });
+}
+
+/**
+ * How many actors a run file wants on one machine, whatever else it says: what is left out of it may come by flags, which whoever starts
+ * services does not see.
+ */
+export function actorsWantedBy(file: string | undefined): number {
+  if (file === undefined) return new RolloutGroup().num_actors;
+  const plain = parseYaml(file);
+  const inGroup = (name: string): unknown => {
+    const group = plain[name];
+    return isRecord(group) ? group.num_actors : undefined;
+  };
+  const wanted = inGroup('rollout') ?? inGroup('actor') ?? plain.num_actors ?? new RolloutGroup().num_actors;
+  if (typeof wanted === 'number' && Number.isInteger(wanted) && wanted >= 1 && wanted <= MAX_ACTORS)
+    return wanted;
+  throw settingsError(
+    'type',
+    `${file}: num_actors is ${show(wanted)}, expected a whole number from 1 to ${MAX_ACTORS}`,
+  );
 }
 
 /** What `plugins` says, before anything is checked; what is no list of texts is refused when it is. */

@@ -75,6 +75,7 @@ describe('options of other recipes', () => {
       session_type: 'shop',
       task_prompt: 'Complete the data entry form',
       max_steps_per_episode: 50,
+      num_actors: 4,
     };
     const FORM = { source_type: 'custom', custom_tasks: [{ description: ACTOR.task_prompt }] };
     /** As its documentation has it. */
@@ -94,7 +95,7 @@ describe('options of other recipes', () => {
         ui_env_urls: WHOLE.environment.ui_env_urls,
       });
       expect(run.tasks).toMatchObject([FORM]);
-      expect(run.rollout.max_turns).toBe(50);
+      expect(run.rollout).toMatchObject({ max_turns: 50, num_actors: 4 });
       expect(run.training).toMatchObject({ groups_per_batch: 8, max_steps: 1000 });
       expect(parseRunFile(structuredClone(run), registry)).toEqual(run);
     });
@@ -128,7 +129,7 @@ describe('options of other recipes', () => {
       [{ tasks: 'demo_training' }, /actor\.task_prompt\): task_prompt and tasks both say what is trained on/],
       [{ task_prompt: 'Buy tea' }, /task_prompt is given twice, at last by .*actor\.task_prompt/],
       [{ actor: { task_prompt: 7 } }, /task_prompt is 7, expected a text: the goal in words/],
-      [{ actor: { ...ACTOR, num_actors: 4 } }, /option "actor\.num_actors": start as many actor services/],
+      [{ actor: { ...ACTOR, num_actors: 0 } }, /actor\.num_actors.* 0, expected|num_actors/],
       [
         { actor: { ...ACTOR, temperature: 1 } },
         /unknown option "actor\.temperature": of group actor, .* are understood\. Write rollout\.temperature/,

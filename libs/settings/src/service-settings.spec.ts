@@ -1,6 +1,14 @@
-import { homedir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { environmentHelp, newRunId, readCliSettings, readServiceSettings, redact } from './index';
+import {
+  environmentHelp,
+  newRunId,
+  readCliSettings,
+  readServiceSettings,
+  readVariables,
+  redact,
+} from './index';
 
 describe('the environment of a service', () => {
   it('has defaults for a machine of its own', () => {
@@ -96,7 +104,56 @@ describe('environment variables', () => {
     readCliSettings(recording);
     readCliSettings(new Proxy({}, { get: (_, name: string) => void read.add(name) }));
     expect(read.size).toBeGreaterThan(20);
-    for (const name of read) expect(environmentHelp()).toContain(`  ${name} `);
+    const isExplained = (name: string) => environmentHelp().includes(`  ${name} `);
+    const unexplained = [...read].filter((name) => !isExplained(name));
+    // Files of secrets that are explained are so all together.
+    expect(unexplained.filter((name) => !isExplained(name.replace(/_FILE$/, '')))).toEqual([]);
+    expect(environmentHelp()).toContain('<secret>_FILE');
+  });
+
+  describe('that hold secrets', () => {
+    let folder: string;
+    const written = (text: string): string => {
+      const file = join(folder, 'secret');
+      writeFileSync(file, text);
+      return file;
+    };
+
+    beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'uirl-secrets-'))));
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    it('may be files, those of components, too', () => {
+      const env = { POSTGRES_HOST: 'db', POSTGRES_PASSWORD_FILE: written('p w\n') };
+      expect(readServiceSettings('monitor', env).database).toMatchObject({
+        url: 'postgresql://postgres:p%20w@db:5432/postgres',
+      });
+      const keys = { UIRL_SAMPLER_KEYS_FILE: written('http://h:1=key') };
+      expect(readServiceSettings('learner', keys).samplerKeys).toEqual({ 'http://h:1': 'key' });
+      const nats = { NATS_PASSWORD_FILE: written('secret'), NATS_USER: 'ada' };
+      expect(readServiceSettings('actor', nats).nats).toMatchObject({ user: 'ada', password: 'secret' });
+      expect(readVariables(['GBOX_API_KEY'], { GBOX_API_KEY_FILE: written('gbox') })).toEqual({
+        GBOX_API_KEY: 'gbox',
+      });
+      expect(
+        readServiceSettings('monitor', { MONITOR_TOKEN_FILE: written('') }).monitor.token,
+      ).toBeUndefined();
+    });
+
+    it('are refused by name where the file is not there, or the variable is set as well', () => {
+      const absent = { MONITOR_TOKEN_FILE: join(folder, 'absent') };
+      expect(() => readServiceSettings('monitor', absent)).toThrow(/MONITOR_TOKEN_FILE.*ENOENT/);
+      expect(() => readVariables(['GBOX_API_KEY'], { GBOX_API_KEY_FILE: '/' })).toThrow(
+        /GBOX_API_KEY_FILE.*EISDIR/,
+      );
+      const both = { NATS_TOKEN: 'a-secret', NATS_TOKEN_FILE: written('b-secret') };
+      expect(() => readServiceSettings('actor', both)).toThrow(/NATS_TOKEN and NATS_TOKEN_FILE are both set/);
+      expect(() => readServiceSettings('actor', both)).not.toThrow(/-secret/);
+    });
+
+    it('are the only ones that may', () => {
+      const env = { UIRL_RUN_FILE: written('run-1') };
+      expect(() => readServiceSettings('actor', env)).toThrow(/unknown environment variable UIRL_RUN_FILE/);
+    });
   });
 
   it('of this project that are misspelt end the start', () => {

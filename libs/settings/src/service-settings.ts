@@ -140,18 +140,18 @@ export function readServiceSettings(service: string, env: Environment = process.
   return settings;
 }
 
-/** What variables say that a component has named; those that are not set are missing. */
+/** What variables say that a component has named; those that are not set are missing. Throws `SettingsError` where a secret's file cannot be read. */
 export function readVariables(
   names: readonly string[],
   env: Environment = process.env,
 ): Record<string, string> {
   const reader = new EnvironmentReader(env);
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = reader.text(name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  const entries = names.flatMap((name) => {
+    const value = reader.text(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  reader.throwProblems();
+  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 function readNats(service: string, reader: EnvironmentReader, runsDir: string): NatsSettings {

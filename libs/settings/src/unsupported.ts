@@ -6,5 +6,4 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   gbox_api_key: 'an env service has its key from its own environment: GBOX_API_KEY',
   tinker_api_key: 'the learner has the key of engine tinker from its own environment: TINKER_API_KEY',
   executable_path: 'a service has its browser from its own configuration: CHROMIUM_BIN',
-  num_actors: 'start as many actor services as needed; rollout.concurrency is per actor',
 };

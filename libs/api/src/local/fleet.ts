@@ -7,9 +7,17 @@ export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'e
 
 export type ServiceName = (typeof SERVICES)[number];
 
+/** How many processes of a service, which share the episodes or the sessions of a run. */
+export type Copies = Partial<Record<'actor' | 'env', number>>;
+
+/** Where such a service listens for outsiders, if it is told to: the second of its processes takes the port above, and so on. */
+const OWN_PORT: Readonly<Record<keyof Copies, string>> = { actor: 'AGENTS_PORT', env: 'ENVIRONMENTS_PORT' };
+
 export interface FleetOptions {
   /** Default: all six. */
   services?: readonly ServiceName[];
+  /** How many of each, where it is not one. */
+  copies?: Copies;
   /** nats-server to start when no broker is named. */
   natsServer: string;
   /** The broker that `env` names is used, instead of a private one. */
@@ -46,14 +54,15 @@ export class Fleet {
           );
     const port = await freePort(options.usualPorts?.monitor);
     const env = { ...options.env, ...nats?.env, MONITOR_PORT: String(port) };
-    const services = (options.services ?? SERVICES).map(
-      (name) =>
+    const members = (options.services ?? SERVICES).flatMap((service) => membersOf(service, options.copies));
+    const services = members.map(
+      ({ name, service, index }) =>
         new ManagedProcess(
           {
             name,
             command: process.execPath,
-            args: [serviceProgram(name)],
-            env,
+            args: [serviceProgram(service)],
+            env: { ...env, ...ownPort(service, index, env) },
             logFile: log(name),
             restart: true,
           },
@@ -75,4 +84,31 @@ export class Fleet {
     await Promise.all(this.services.map((service) => service.stop()));
     await this.nats?.stop();
   }
+}
+
+interface Member {
+  /** `actor`, or `actor-1`, `actor-2` … where there are several. */
+  name: string;
+  service: ServiceName;
+  index: number;
+}
+
+function isCopied(service: ServiceName): service is keyof Copies {
+  return Object.hasOwn(OWN_PORT, service);
+}
+
+function membersOf(service: ServiceName, copies: Copies = {}): Member[] {
+  const count = isCopied(service) ? (copies[service] ?? 1) : 1;
+  return Array.from({ length: count }, (_, index) => ({
+    name: count === 1 ? service : `${service}-${index + 1}`,
+    service,
+    index,
+  }));
+}
+
+function ownPort(service: ServiceName, index: number, env: FleetOptions['env']): Record<string, string> {
+  if (!isCopied(service)) return {};
+  const variable = OWN_PORT[service];
+  const first = Number(env[variable] ?? 0);
+  return first > 0 && index > 0 ? { [variable]: String(first + index) } : {};
 }

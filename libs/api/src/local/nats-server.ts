@@ -147,7 +147,7 @@ async function launchAt(
 const NO_OTHER_BROKER = Object.fromEntries(
   Object.keys(ENVIRONMENT_VARIABLES)
     .filter((name) => /^NATS_(?!SERVER_BIN)/.test(name))
-    .map((name) => [name, undefined]),
+    .flatMap((name) => [name, `${name}_FILE`].map((variable) => [variable, undefined])),
 );
 
 interface Credential {

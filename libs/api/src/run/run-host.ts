@@ -54,6 +54,7 @@ export async function ownHost(
   try {
     fleet = await Fleet.start({
       services,
+      copies: { actor: run.rollout.num_actors },
       natsServer: settings.natsServer,
       workDir,
       env: settings.environmentWith({

@@ -9,6 +9,7 @@ import { quickstartReport, type QuickstartReport } from '../report/quickstart-re
 import { RunObserver } from '../report/run-observer';
 import { announceRun, runEnd } from './announce';
 import { howToAllow } from './how-to-allow';
+import { missingActors } from './missing-actors';
 import { decideOnLogDir } from './log-dir';
 import { nameModelFolder } from './model-name';
 import { placeRun } from './log-path';
@@ -95,8 +96,12 @@ export async function startRun(
   try {
     signal?.throwIfAborted();
     run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, options.ask);
+    // Services of its own are as many as it wants.
+    const wantedActors = services === 'broker' ? run.rollout.num_actors : 0;
+    const watchActors = missingActors(wantedActors, onWarning);
     const ended = runEnd(bus, runId, observer, (event) => {
       onEvent(event);
+      watchActors(event);
       const hint = event.type === 'warning' ? howToAllow(event.message, registry) : undefined;
       if (hint !== undefined) onWarning(hint);
     });

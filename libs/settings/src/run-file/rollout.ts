@@ -2,6 +2,9 @@ import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
 import { Above, Doc, Group } from '@ui-rl/plugin-kit';
 import { CurriculumGroup } from './curriculum';
 
+/** On one machine. */
+export const MAX_ACTORS = 256;
+
 export class RolloutGroup {
   @Doc(
     'who plays the episodes: actors by themselves, or outside agents in sessions that they open at an actor (AGENTS_PORT)',
@@ -57,6 +60,14 @@ export class RolloutGroup {
   @IsInt()
   @Min(1)
   concurrency = 8;
+
+  @Doc('actor services that ui-rl up and quickstart start on this machine for the run', {
+    aliases: ['num_actors', 'actor.num_actors'],
+  })
+  @IsInt()
+  @Min(1)
+  @Max(MAX_ACTORS)
+  num_actors = 1;
 
   @Doc('longest time for an episode, in milliseconds')
   @IsInt()

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { aborted, Fleet, withCleanup } from '@ui-rl/api';
-import { loadRunFileComponents, readCliSettings } from '@ui-rl/settings';
+import { actorsWantedBy, loadRunFileComponents, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
+import { positiveInteger } from '../flags';
 
 /** Where everything looks for a broker that is told of none. */
 const USUAL_NATS_PORT = 4222;
@@ -9,6 +10,8 @@ const USUAL_NATS_PORT = 4222;
 interface UpFlags {
   config?: string;
   plugins: string[];
+  actors?: number;
+  envs: number;
 }
 
 export function upCommand(): Command {
@@ -16,7 +19,12 @@ export function upCommand(): Command {
     .description(
       'start the six services on this machine, with a private broker unless NATS_URL or NATS_CONTEXT names one, until Ctrl-C',
     )
-    .option('--config <file>', 'run file: the modules that it names under "plugins" are allowed')
+    .option(
+      '--config <file>',
+      'run file: the modules that it names under "plugins" are allowed, and so many actors are started as it says (num_actors)',
+    )
+    .option('--actors <n>', 'actors to start (num_actors of the run file, else 1)', positiveInteger)
+    .option('--envs <n>', 'env services to start', positiveInteger, 1)
     .option(
       '--plugins <list>',
       'modules whose components runs may choose, besides those of UIRL_PLUGINS: paths (./…) or npm packages, separated by commas',
@@ -28,12 +36,13 @@ export function upCommand(): Command {
     });
 }
 
-async function up({ config, plugins }: UpFlags): Promise<number> {
+async function up({ config, plugins, envs, actors = actorsWantedBy(config) }: UpFlags): Promise<number> {
   const settings = readCliSettings();
   // Loaded here, too: what is wrong with a module is said now, and services are told where it is, wherever they start.
   const { files: allowed } = await loadRunFileComponents({ file: config }, [...settings.plugins, ...plugins]);
   return withCleanup(async (signal, onEnd) => {
     const fleet = await Fleet.start({
+      copies: { actor: actors, env: envs },
       natsServer: settings.natsServer,
       hasBroker: settings.hasBroker,
       usualPorts: { nats: USUAL_NATS_PORT, monitor: settings.monitor.port },
