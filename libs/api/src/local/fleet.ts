@@ -1,17 +1,8 @@
 import { join } from 'node:path';
 import { ManagedProcess } from './managed-process';
+import { membersOf, SERVICES, type Copies, type ServiceName } from './members';
 import { freePort, startLocalNats, type LocalNats } from './nats-server';
 import { serviceProgram } from './project';
-
-export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
-
-export type ServiceName = (typeof SERVICES)[number];
-
-/** How many processes of a service, which share the episodes or the sessions of a run. */
-export type Copies = Partial<Record<'actor' | 'env', number>>;
-
-/** Where such a service listens for outsiders, if it is told to: the second of its processes takes the port above, and so on. */
-const OWN_PORT: Readonly<Record<keyof Copies, string>> = { actor: 'AGENTS_PORT', env: 'ENVIRONMENTS_PORT' };
 
 export interface FleetOptions {
   /** Default: all six. */
@@ -54,16 +45,18 @@ export class Fleet {
           );
     const port = await freePort(options.usualPorts?.monitor);
     const env = { ...options.env, ...nats?.env, MONITOR_PORT: String(port) };
-    const members = (options.services ?? SERVICES).flatMap((service) => membersOf(service, options.copies));
+    const members = (options.services ?? SERVICES).flatMap((service) =>
+      membersOf(service, options.copies ?? {}, env),
+    );
     const services = members.map(
-      ({ name, service, index }) =>
+      (member) =>
         new ManagedProcess(
           {
-            name,
+            name: member.name,
             command: process.execPath,
-            args: [serviceProgram(service)],
-            env: { ...env, ...ownPort(service, index, env) },
-            logFile: log(name),
+            args: [serviceProgram(member.service)],
+            env: member.env,
+            logFile: log(member.name),
             restart: true,
           },
           options.onWarning,
@@ -84,31 +77,4 @@ export class Fleet {
     await Promise.all(this.services.map((service) => service.stop()));
     await this.nats?.stop();
   }
-}
-
-interface Member {
-  /** `actor`, or `actor-1`, `actor-2` … where there are several. */
-  name: string;
-  service: ServiceName;
-  index: number;
-}
-
-function isCopied(service: ServiceName): service is keyof Copies {
-  return Object.hasOwn(OWN_PORT, service);
-}
-
-function membersOf(service: ServiceName, copies: Copies = {}): Member[] {
-  const count = isCopied(service) ? (copies[service] ?? 1) : 1;
-  return Array.from({ length: count }, (_, index) => ({
-    name: count === 1 ? service : `${service}-${index + 1}`,
-    service,
-    index,
-  }));
-}
-
-function ownPort(service: ServiceName, index: number, env: FleetOptions['env']): Record<string, string> {
-  if (!isCopied(service)) return {};
-  const variable = OWN_PORT[service];
-  const first = Number(env[variable] ?? 0);
-  return first > 0 && index > 0 ? { [variable]: String(first + index) } : {};
 }

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import type { CliSettings, RunFile } from '@ui-rl/settings';
-import { Fleet, SERVICES, type ServiceName } from '../local/fleet';
+import { Fleet } from '../local/fleet';
+import { SERVICES, type ServiceName } from '../local/members';
 
 /** Broker and services that a run is announced to. */
 export interface RunHost {
