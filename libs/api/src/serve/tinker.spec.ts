@@ -1,6 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { loadPromptFolder } from '@ui-rl/models';
 import { PlainClient, TrainingClient, type Reply } from '../../test/tinker-client';
 import {
@@ -42,6 +45,24 @@ afterAll(async () => {
 async function trainedOnce(model: string): Promise<string> {
   await client.run('forward_backward', training(model, 1));
   return (await client.run('optim_step', step(model, 2))).weights.digest;
+}
+
+/** Name → sha256 of what an archive has, as `tar` reads it. */
+async function filesIn(url: string): Promise<Record<string, string>> {
+  const folder = mkdtempSync(join(dir, 'archive-'));
+  const file = join(folder, 'archive.tar.gz');
+  writeFileSync(file, Buffer.from(await (await fetch(url)).arrayBuffer()));
+  mkdirSync(join(folder, 'files'));
+  await promisify(execFile)('tar', ['-xzf', file, '-C', join(folder, 'files')]);
+  return filesOf(join(folder, 'files'));
+}
+
+function filesOf(folder: string): Record<string, string> {
+  const digest = (name: string) =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex');
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, digest(name)]));
 }
 
 function unload(model_id: string): Promise<object> {
@@ -214,6 +235,9 @@ describe('weights', () => {
     await expect(client.post('save_weights', { model_id: model, path: '../up' })).rejects.toThrow('path');
     const loaded = await client.run('load_weights', { model_id: other, path, optimizer: true, seq_id: 1 });
     expect(loaded.weights).toEqual({ version: 1, digest });
+    // What was asked of a model before would be lost.
+    const again = client.post('load_weights', { model_id: other, path, seq_id: 2 });
+    await expect(again).rejects.toThrow('400: LoadWeights is not permitted with seq_id 2');
     // With the state of the optimizer, so that both go on alike.
     const next: string[] = [];
     for (const [id, seq] of [
@@ -235,10 +259,17 @@ describe('weights', () => {
     expect((await client.get('training_runs')).training_runs).toContainEqual(
       expect.objectContaining({ training_run_id: model, base_model: 'small' }),
     );
-    const gone = await client.request(`training_runs/${model}/checkpoints/weights/0001`, {
-      method: 'DELETE',
-    });
+    const checkpoint = `training_runs/${model}/checkpoints/weights/0001`;
+    const offered = await client.request(`${checkpoint}/archive`, { redirect: 'manual' });
+    const archive = offered.headers.get('location')!;
+    expect(offered.status).toBe(302);
+    expect(Date.parse(offered.headers.get('expires')!)).toBeGreaterThan(Date.now());
+    expect(await filesIn(archive)).toEqual(filesOf(join(dir, model, 'weights', '0001')));
+    const bare = await client.request(`training_runs/${model}/checkpoints/0001`, { method: 'DELETE' });
+    expect(bare.status).toBe(400);
+    const gone = await client.request(checkpoint, { method: 'DELETE' });
     expect(gone.status).toBe(204);
+    expect((await fetch(archive)).status).toBe(404);
     await expect(client.post('weights_info', { tinker_path: path })).rejects.toThrow('404');
     for (const id of [model, other]) await unload(id);
   });
@@ -377,6 +408,10 @@ describe('access, limits and ends', () => {
       await expect(new PlainClient(guarded.url, key).get('healthz')).rejects.toThrow('401');
     }
     expect(await new PlainClient(guarded.url, KEY).get('healthz')).toEqual({ status: 'ok' });
+    // An archive's address is secret itself; that it is told needs the key.
+    const status = async (path: string) => (await new PlainClient(guarded.url).request(path)).status;
+    expect(await status(`archives/${'x'.repeat(43)}`)).toBe(404);
+    expect(await status('training_runs/a/checkpoints/weights/b/archive')).toBe(401);
     await expect(serveTinker({ ...usual, host: '0.0.0.0' })).rejects.toThrow('TINKER_SERVER_KEYS');
   });
 

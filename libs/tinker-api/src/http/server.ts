@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { BodyBudget, checkAccess, isLoopback } from '@ui-rl/openai-api';
 import type { ServedModel, ServingLimits } from '../served-model';
+import { ARCHIVE_PATH } from '../serving/archives';
 import type { RequestImages } from '../serving/images';
 import { TinkerService } from '../serving/tinker-service';
 import { ErrorFilter } from './error.filter';
@@ -37,6 +38,8 @@ export interface TinkerServer {
 @Module({})
 class TinkerRoot {}
 
+const KEEP_ALIVE_MS = 75_000;
+
 /** Bodies that are read at a time have the memory of so many of the longest. */
 const BODIES = 64;
 
@@ -57,13 +60,16 @@ export async function openTinkerServer(options: TinkerServerOptions): Promise<Ti
   const budget = new BodyBudget(maxBodyBytes, BODIES);
   // Before the body is read.
   app.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
-    checkAccess(request, access);
+    const isArchive = ARCHIVE_PATH.test(request.url ?? '');
+    checkAccess(request, isArchive ? { ...access, keys: [] } : access);
     budget.takeFor(request, response);
     next();
   });
   app.useBodyParser('json', { limit: maxBodyBytes });
   app.useBodyParser('raw', { limit: maxBodyBytes, type: 'application/x-protobuf' });
   app.useGlobalFilters(new ErrorFilter());
+  // Clients in Python let go of a connection after 5 s without a request, as Node does: who is the first would be chance.
+  app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   await app.listen(port, host);
   const address = app.getHttpServer().address() as AddressInfo;
   return {

@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiError } from '@ui-rl/openai-api';
+import { invalid } from '@ui-rl/openai-api';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TinkerService } from '../serving/tinker-service';
 
@@ -57,12 +57,39 @@ export class TinkerController {
     return this.service.listing.checkpoints(run);
   }
 
+  /** Leads to the archive, at an address that needs no key: it is secret, and valid for a quarter of an hour. */
   @Get('training_runs/:run/checkpoints/:kind/:name/archive')
-  archive(): never {
-    throw new ApiError(
-      404,
-      'archives are not made here: a checkpoint is a folder of the server, in PEFT format (--dir)',
-      'unsupported',
+  async archive(
+    @Param('run') run: string,
+    @Param('kind') kind: string,
+    @Param('name') name: string,
+    @Req() request: Request,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    const { token, expiresAt } = await this.service.listing.offerArchive(run, kind, name);
+    const { host, 'x-forwarded-proto': scheme } = request.headers;
+    const location = `${scheme === 'https' ? 'https' : 'http'}://${host}/api/v1/archives/${token}`;
+    response.writeHead(302, { Location: location, Expires: new Date(expiresAt).toUTCString() }).end();
+  }
+
+  @Get('archives/:token')
+  async download(@Param('token') token: string, @Res() response: ServerResponse): Promise<void> {
+    const { content, name } = await this.service.listing.archive(token);
+    response.writeHead(200, {
+      'Content-Type': 'application/gzip',
+      'Content-Disposition': `attachment; filename="${name}"`,
+    });
+    // What fails from here on ends the answer in the middle, which no client takes for a whole archive.
+    content.once('error', () => response.destroy());
+    response.once('close', () => content.destroy());
+    content.pipe(response);
+  }
+
+  @Delete('training_runs/:run/checkpoints/:name')
+  deleteUntyped(): never {
+    throw invalid(
+      'checkpoint',
+      'expected weights/<name> or sampler_weights/<name>: of a bare name it is not known which one is meant',
     );
   }
 

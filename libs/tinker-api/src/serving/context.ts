@@ -1,4 +1,5 @@
 import type { ServedModel, ServingLimits } from '../served-model';
+import type { Archives } from './archives';
 import type { CheckpointStore } from './checkpoints';
 import type { Futures } from './futures';
 import type { RequestImages } from './images';
@@ -16,4 +17,5 @@ export interface Context {
   store: CheckpointStore;
   samplers: Samplers;
   images: RequestImages;
+  archives: Archives;
 }

@@ -1,4 +1,6 @@
 import { ApiError, Fields, invalid } from '@ui-rl/openai-api';
+import type { Readable } from 'node:stream';
+import { archiveOf } from './archives';
 import { fieldsOf } from './bodies';
 import {
   addressText,
@@ -66,6 +68,20 @@ export class Listing {
     await this.context.store.open(address);
     await this.context.samplers.release(addressText(address));
     await this.context.store.delete(address);
+  }
+
+  /** A secret address of an archive of a checkpoint, for a while. */
+  async offerArchive(run: string, kind: string, name: string): Promise<{ token: string; expiresAt: number }> {
+    const address = parseAddress(`tinker://${run}/${kind}/${name}`, 'checkpoint');
+    await this.context.store.open(address);
+    return this.context.archives.offer(address);
+  }
+
+  /** The archive behind a secret address, and what to call it. */
+  async archive(token: string): Promise<{ content: Readable; name: string }> {
+    const address = this.context.archives.find(token);
+    const { dir } = await this.context.store.open(address);
+    return { content: archiveOf(dir), name: `${address.run}_${address.name}.tar.gz` };
   }
 
   async weightsInfo(body: unknown): Promise<object> {

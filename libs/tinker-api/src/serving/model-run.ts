@@ -9,6 +9,8 @@ export class ModelRun {
   readonly numbers = new Numbers();
   readonly turns: Turns;
   lastRequestAt = Date.now();
+  /** Requests that were begun. */
+  requests = 0;
   private ended = false;
 
   constructor(
@@ -26,6 +28,7 @@ export class ModelRun {
   /** Runs a request in its turn, once the model is there. */
   run<T>(seqId: number | undefined, work: () => Promise<T>): Promise<T> {
     this.lastRequestAt = Date.now();
+    this.requests += 1;
     return this.turns.run(seqId, async () => {
       await this.created;
       this.mustLive();

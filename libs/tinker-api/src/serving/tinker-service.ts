@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { ApiError } from '@ui-rl/openai-api';
 import type { ServedModel, ServingLimits } from '../served-model';
+import { Archives } from './archives';
 import { fieldsOf } from './bodies';
 import { CheckpointStore } from './checkpoints';
 import type { Context } from './context';
@@ -49,6 +50,7 @@ export class TinkerService {
       sessions: new Sessions(MAX_SESSIONS),
       futures: new Futures(limits.maxRequests),
       samplers: new Samplers(engine, store, limits.maxSamplers),
+      archives: new Archives(),
     };
     const training = new TrainingVerbs(this.context);
     const weights = new WeightsVerbs(this.context, training);

@@ -127,12 +127,16 @@ export class TrainingVerbs {
     });
   }
 
-  /** Begins what a client numbered, in its turn; what was begun under the number already is not begun again. */
+  /**
+   * Begins what a client numbered, in its turn; what was begun under the number already is not begun again.
+   * @param check throws where it may not be begun
+   */
   numbered(
     modelId: string,
     seqId: number | undefined,
     digest: string,
     work: (run: ModelRun) => Promise<Answer>,
+    check: (run: ModelRun) => void = () => undefined,
   ): object {
     const { sessions, futures } = this.context;
     const run = sessions.model(modelId);
@@ -141,6 +145,7 @@ export class TrainingVerbs {
     if (seqId !== undefined && !run.turns.isAhead(seqId)) {
       throw invalid('seq_id', `is ${seqId}, which has passed; requests of a model count from 1 on`);
     }
+    check(run);
     const requestId = futures.begin(run.session, () => run.run(seqId, () => work(run)));
     if (seqId !== undefined) run.numbers.keep(seqId, digest, requestId);
     return pending(requestId, run.id);

@@ -62,11 +62,13 @@ export class WeightsVerbs {
         'holds weights to sample from, without the state of an optimizer; optimizer has to be false',
       );
     }
-    return this.training.numbered(modelId, seqId, bodyDigest('load_weights', body), async (run) => {
+    const load = async (run: ModelRun): Promise<Answer> => {
       const { dir } = await this.context.store.open(address);
       const weights = await this.context.model.engine.loadState({ model: run.id, dir, optimizer });
       return answer({ type: 'load_weights', path: addressText(address), model_id: run.id, weights });
-    });
+    };
+    const digest = bodyDigest('load_weights', body);
+    return this.training.numbered(modelId, seqId, digest, load, (run) => mustBeFirst(run, seqId));
   }
 
   /** Under a path, or for one sampling session that is held in memory only. */
@@ -124,6 +126,17 @@ export class WeightsVerbs {
       throw error;
     }
   }
+}
+
+/** As Tinker has it: what was asked of a model before would be lost in silence. */
+function mustBeFirst({ requests }: ModelRun, seqId: number | undefined): void {
+  if (requests === 0 && (seqId ?? 1) === 1) return;
+  throw new ApiError(
+    400,
+    `LoadWeights is not permitted with seq_id ${seqId ?? requests + 1}: weights are loaded by the first request of a model; create another one`,
+    'load_not_first',
+    'seq_id',
+  );
 }
 
 function ttlOf(fields: Fields): number | undefined {
