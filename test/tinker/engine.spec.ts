@@ -65,6 +65,7 @@ const context: EngineContext = {
   maxSequence: MAX_SEQUENCE,
   deterministic: true,
   seed: 7,
+  endTokenIds: [],
   componentFiles: [],
   environment: {},
   fetchImage: async (asked) => (asked === sha256 ? png : null),

@@ -130,6 +130,7 @@ it('is what a run file chooses as engine local, and the sampler engine samples f
     maxSequence: 160,
     deterministic: false,
     seed: 1,
+    endTokenIds: [],
     componentFiles: [],
     environment: {},
     fetchImage: model.fetchImage,

@@ -256,7 +256,7 @@ export async function startFromRunFile(
     gradient_checkpointing,
     cache_memory_mb,
   }: LocalEngineOptions,
-  { log, device: begunOn, environment: _none, ...context }: EngineContext,
+  { log, device: begunOn, environment: _none, endTokenIds: _own, ...context }: EngineContext,
 ): Promise<LocalEngine> {
   const { device, reason } = await chooseDevice(asked, { begunOn });
   const isAnother = begunOn !== undefined && begunOn !== device;

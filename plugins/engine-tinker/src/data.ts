@@ -1,6 +1,7 @@
 import type { Datum, ModelInput, ModelInputChunk } from '@ui-rl/plugin-kit';
 import { TinkerError } from './errors';
 import type { ChosenLoss } from './losses';
+import type { ServiceLoss } from './options';
 
 /** An image's bytes by hash; null where nobody has them any more. */
 export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
@@ -31,6 +32,7 @@ export interface WireOptions {
   fetchImage: FetchImage;
   /** Whether the service multiplies the loss of a token with its weight; else advantages are multiplied before. */
   takesWeights: boolean;
+  serviceLoss: ServiceLoss;
 }
 
 /** Data as the service takes them. @throws TinkerError `request` where they need what it has not */
@@ -39,14 +41,16 @@ export async function wireData(
   loss: ChosenLoss,
   options: WireOptions,
 ): Promise<object[]> {
-  return Promise.all(data.map((datum, index) => wireDatum(datum, index, loss, options)));
+  return Promise.all(
+    data.map((datum, index) => wireDatum(datum, index, loss, { ...options, count: data.length })),
+  );
 }
 
 async function wireDatum(
   datum: Datum,
   index: number,
   { name, inputs }: ChosenLoss,
-  { fetchImage, takesWeights }: WireOptions,
+  { fetchImage, takesWeights, serviceLoss, count }: WireOptions & { count: number },
 ): Promise<object> {
   checkPlain(datum, index);
   const { modelInput, targetTokens, weights, lossInputs = {} } = datum;
@@ -55,10 +59,12 @@ async function wireDatum(
     if (array !== undefined) return [theirs, Array.from(array)];
     throw new TinkerError('request', `datum ${index} has no ${ours}, which the loss ${name} reads`);
   });
-  const sendsWeights = name === 'cross_entropy' || takesWeights;
-  const sent = sendsWeights
-    ? [...arrays, ['weights', Array.from(weights)] as const]
-    : weighted(arrays, weights, name);
+  const sent =
+    name === 'cross_entropy' || takesWeights
+      ? [...arrays, ['weights', Array.from(weights)] as const]
+      : serviceLoss === 'mean'
+        ? undoingMeans(arrays, weights, name, count)
+        : weighted(arrays, weights, name);
   const tensor = (values: readonly number[], dtype: string): object => ({
     data: values,
     dtype,
@@ -87,6 +93,22 @@ function weighted(
   return arrays.map(([name, values]) =>
     name === 'advantages' ? [name, values.map((each, place) => each * weights[place])] : [name, values],
   );
+}
+
+/**
+ * For a service that divides: by the weights of a sequence, and by the sequences of a step. Each trained token is given the weight 1, and what they
+ * are divided by is in the advantages, so that the gradient is that of the sum.
+ */
+function undoingMeans(
+  arrays: readonly (readonly [string, number[]])[],
+  weights: ArrayLike<number>,
+  loss: string,
+  count: number,
+): (readonly [string, number[]])[] {
+  const isTrained = Array.from(weights, (each) => (each === 0 ? 0 : 1));
+  const divisor = count * isTrained.filter(Boolean).length;
+  const scaled = Array.from(weights, (each) => each * divisor);
+  return [...weighted(arrays, scaled, loss), ['weights', isTrained]];
 }
 
 /** @throws TinkerError `request` where log-probabilities are those of another distribution than the service's */

@@ -8,7 +8,7 @@ const tinker: EngineComponent<TinkerOptions> = {
   description: "Samples and trains with a service of Tinker's API, on whatever hardware it has.",
   options: TinkerOptions,
   environment: ENVIRONMENT,
-  conflicts: (_options, run) => conflictsOf(run),
+  conflicts: conflictsOf,
   create: (options, context) => TinkerEngine.start(options, context),
 };
 

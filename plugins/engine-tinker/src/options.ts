@@ -1,4 +1,4 @@
-import { IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
+import { IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
 import {
   Doc,
   Fits,
@@ -11,6 +11,9 @@ import {
   type TrainedModel,
 } from '@ui-rl/plugin-kit';
 import { lossConflicts } from './losses';
+
+/** A mean is of the weights of a sequence, and of the sequences of a step. */
+export type ServiceLoss = 'sum' | 'mean';
 
 export class TinkerOptions {
   @Doc('address of the service, http://host:port; default: TINKER_BASE_URL of the learner', {
@@ -25,6 +28,12 @@ export class TinkerOptions {
   @IsString()
   @IsNotEmpty()
   base_model?: string;
+
+  @Doc(
+    "what the service makes of the losses of a sequence: sum, as Tinker's API says, or mean, as SkyRL's JAX backend does",
+  )
+  @IsIn(['sum', 'mean'])
+  service_loss: ServiceLoss = 'sum';
 
   @Doc('longest time for one answer of the service, in milliseconds')
   @IsInt()
@@ -112,7 +121,7 @@ export function loraConfig({ models, seed }: Pick<EngineContext, 'models' | 'see
 }
 
 /** What a run cannot have that is trained by the service. */
-export function conflictsOf(run: RunView): string[] {
+export function conflictsOf({ service_loss }: TinkerOptions, run: RunView): string[] {
   const { model, rollout, training, algorithm } = run;
   const { use_rslora: rslora, ...lora } = model.lora as LoraOptions & { use_rslora: boolean };
   const checks: [boolean, string][] = [
@@ -142,5 +151,17 @@ export function conflictsOf(run: RunView): string[] {
     ...checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : [])),
     ...(model.use_lora === true ? loraProblems({ ...lora, rslora }) : []),
     ...lossConflicts(run),
+    ...(service_loss === 'mean' ? slotConflicts(run) : []),
   ].map((problem) => `engine tinker: ${problem}`);
+}
+
+/** SkyRL's JAX backend puts the weights it samples from where it trains those of the same model: older ones would take the place of newer ones. */
+function slotConflicts({ training, async: asynchronous }: RunView): string[] {
+  const why = "with service_loss mean (SkyRL's JAX backend), which samples from weights where it trains them";
+  return [
+    ...(Number(training.eval_every) > 0 ? [`training.eval_every has to be 0 ${why}`] : []),
+    ...(Number(asynchronous?.max_steps_off_policy ?? 0) > 0
+      ? [`async.max_steps_off_policy has to be 0 ${why}`]
+      : []),
+  ];
 }

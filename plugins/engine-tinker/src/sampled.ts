@@ -26,10 +26,17 @@ export class Sampled {
     private readonly session: string,
     private readonly baseModel: string,
     private readonly fetchImage: FetchImage,
+    /** Tokens that end an answer, whatever a request says: services know of no model's own end of a turn. */
+    private readonly endTokenIds: readonly number[],
   ) {}
 
   get names(): ModelName[] {
     return [...this.known.keys()].filter((name) => name !== 'base');
+  }
+
+  /** Names of the weights with a digest. */
+  namesOf(digest: string): ModelName[] {
+    return [...this.known].flatMap(([name, { weights }]) => (weights.digest === digest ? [name] : []));
   }
 
   has(name: ModelName): boolean {
@@ -66,12 +73,13 @@ export class Sampled {
   async sample(name: ModelName, request: SampleRequest): Promise<SampleResult> {
     const { maxTokens, temperature, seed, stop = [], signal } = request;
     const weights = this.find(name);
+    const ends = [...new Set([...this.endTokenIds, ...stop])];
     request.onBegin?.();
     const answer = await this.ask(weights, request.prompt, signal, {
       max_tokens: maxTokens,
       temperature,
       seed,
-      ...(stop.length === 0 ? {} : { stop }),
+      ...(ends.length === 0 ? {} : { stop: ends }),
     });
     const [sequence] = Array.isArray(answer.sequences) ? (answer.sequences as unknown[]) : [];
     if (!isRecord(sequence) || !isNumbers(sequence.tokens) || !isNumbers(sequence.logprobs)) {
@@ -104,7 +112,10 @@ export class Sampled {
       { max_tokens: 1, temperature: 1, seed: 0 },
       true,
     );
-    if (Array.isArray(answer.prompt_logprobs)) return answer.prompt_logprobs as (number | null)[];
+    const said = answer.prompt_logprobs;
+    // The first token has none: services say null there, or leave it out.
+    if (Array.isArray(said))
+      return (said[0] === null ? said : [null, ...(said as unknown[])]) as (number | null)[];
     throw new TinkerError(
       'request',
       'the service does not say how likely a prompt was (prompt_logprobs), which a comparison with the base model needs',

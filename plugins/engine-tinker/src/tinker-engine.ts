@@ -7,24 +7,23 @@ import {
   type ForwardBackwardResult,
   type ForwardRequest,
   type ForwardResult,
-  isRecord,
   type ModelName,
   type OptimStepRequest,
   type OptimStepResult,
-  PluginError,
   type SampleRequest,
   type SampleResult,
   type WeightsInfo,
 } from '@ui-rl/plugin-kit';
+import { checkService, logprobsOf, metricsOf, mustClip } from './answers';
 import { type CheckpointFile, readCheckpoint, writeCheckpoint } from './checkpoint';
-import { Connection, type Json } from './connection';
+import { Connection } from './connection';
 import { checkPlain, tokensOf, wireData, type WireOptions } from './data';
 import { TinkerError } from './errors';
 import { chooseLoss } from './losses';
-import { loraConfig, serviceOf, type TinkerOptions } from './options';
+import { loraConfig, type ServiceLoss, serviceOf, type TinkerOptions } from './options';
 import { Sampled } from './sampled';
 import { findModel, type Service, ServiceSession, textOf } from './session';
-import { digestOf, TrainedRun } from './trained-run';
+import { digestOf, isModelGone, TrainedRun } from './trained-run';
 
 const POLICY: ModelName = 'policy';
 const BASE: ModelName = 'base';
@@ -37,23 +36,28 @@ export class TinkerEngine implements Engine {
   private session: ServiceSession;
   private run: TrainedRun;
   private sampled: Sampled;
+  private models = 0;
+  /** Names of the policy's weights that are being saved. */
+  private readonly saving = new Map<ModelName, Promise<WeightsInfo>>();
 
   private constructor(
     private readonly connection: Connection,
     private readonly service: Service,
     private readonly context: EngineContext,
+    private readonly lora: object,
+    private readonly serviceLoss: ServiceLoss,
   ) {
     this.ended = new Promise((resolve) => (this.end = resolve));
   }
 
   static async start(options: TinkerOptions, context: EngineContext): Promise<TinkerEngine> {
     const lora = loraConfig(context);
-    const { request_timeout_ms: timeoutMs, retry_ms: retryMs } = options;
+    const { request_timeout_ms: timeoutMs, retry_ms: retryMs, service_loss: serviceLoss } = options;
     const connection = new Connection({ ...serviceOf(options, context.environment), timeoutMs, retryMs });
     const service = await findModel(connection, options.base_model);
-    checkService(service, context, connection.address);
-    const engine = new TinkerEngine(connection, service, context);
-    await engine.begin(lora);
+    checkService(service, { ...context, serviceLoss }, connection.address);
+    const engine = new TinkerEngine(connection, service, context, lora, serviceLoss);
+    await engine.begin();
     context.log(
       'info',
       `the model ${service.baseModel} is trained by ${connection.address} as ${engine.run.id}`,
@@ -61,25 +65,32 @@ export class TinkerEngine implements Engine {
     return engine;
   }
 
-  private async begin(lora: object): Promise<void> {
-    const { connection, service } = this;
+  private async begin(): Promise<void> {
+    const { connection, service, context } = this;
     const onLost = (error: Error): void => this.lose(error);
     this.session = await ServiceSession.begin(connection, this.context.log, onLost);
     try {
-      const created = await connection.result('create_model', {
-        session_id: this.session.id,
-        model_seq_id: 0,
-        base_model: service.baseModel,
-        lora_config: lora,
-        type: 'create_model',
-      });
-      this.run = new TrainedRun(connection, textOf(created, 'model_id'), onLost);
-      this.run.became(created, 0);
-      this.sampled = new Sampled(connection, this.session.id, service.baseModel, this.wire.fetchImage);
+      this.run = await this.createModel();
+      const { fetchImage } = this.wire;
+      const { endTokenIds } = context;
+      this.sampled = new Sampled(connection, this.session.id, service.baseModel, fetchImage, endTokenIds);
     } catch (error) {
       this.session.stop();
       throw error;
     }
+  }
+
+  private async createModel(): Promise<TrainedRun> {
+    const created = await this.connection.result('create_model', {
+      session_id: this.session.id,
+      model_seq_id: this.models++,
+      base_model: this.service.baseModel,
+      lora_config: this.lora,
+      type: 'create_model',
+    });
+    const run = new TrainedRun(this.connection, textOf(created, 'model_id'), (error) => this.lose(error));
+    run.became(created, 0);
+    return run;
   }
 
   async sample(request: SampleRequest): Promise<SampleResult> {
@@ -93,7 +104,11 @@ export class TinkerEngine implements Engine {
     if (request.topP < 1 || (request.topK ?? 0) > 0) {
       throw new TinkerError('request', "Tinker's API does not say which tokens top_p and top_k have kept");
     }
-    return this.sampled.sample(await this.nameOf(request.model), request);
+    const name = await this.nameOf(request.model);
+    return this.sampled.sample(name, request).catch((error: unknown) => {
+      if (isModelGone(error) && error.message.includes(this.run.id)) this.lose(error);
+      throw error;
+    });
   }
 
   async forward({ model, data }: ForwardRequest): Promise<ForwardResult> {
@@ -183,6 +198,7 @@ export class TinkerEngine implements Engine {
       },
     }));
     this.run.hasGradients = false;
+    mustClip(answer, maxGradNorm, this.connection.address);
     return { metrics: metricsOf(answer), weights: this.run.became(answer, version) };
   }
 
@@ -199,8 +215,8 @@ export class TinkerEngine implements Engine {
     this.mustTrain(model);
     const { weights } = this.run;
     const path = nameOfStep(weights.version);
-    const saved = await this.run.call('save_weights', () => ({ path, overwrite: true }));
-    const sampled = await this.run.call('save_weights_for_sampler', () => ({ path }));
+    const saved = await this.run.save('save_weights', path, { overwrite: true });
+    const sampled = await this.run.save('save_weights_for_sampler', path);
     const checkpoint: CheckpointFile = {
       ...weights,
       state_path: textOf(saved, 'path'),
@@ -215,14 +231,38 @@ export class TinkerEngine implements Engine {
     this.mustLive();
     this.mustTrain(model);
     const { state_path, version, digest } = await readCheckpoint(dir);
+    const isRenewed = !this.run.isFresh;
+    if (isRenewed) {
+      // Room for another one comes first: services may have it for one model.
+      await this.unload(this.run);
+      this.run = await this.createModel();
+    }
     const answer = await this.run.call('load_weights', () => ({ path: state_path, optimizer }));
     this.run.hasGradients = false;
     const loaded = this.run.became(answer, version, digest);
-    if (loaded.digest === digest) return loaded;
+    if (loaded.digest === digest) {
+      if (isRenewed) await this.reopen(loaded);
+      return loaded;
+    }
     throw new TinkerError(
       'checkpoint',
       `${state_path} has the digest ${loaded.digest}, but ${dir} says ${digest}: the service's weights are others`,
     );
+  }
+
+  /** Weights that were saved by a model that is gone, again by the one that has them now: SkyRL samples from models that are there. */
+  private async reopen(weights: WeightsInfo): Promise<void> {
+    const names = this.sampled.namesOf(weights.digest);
+    if (names.length === 0) return;
+    const path = await this.saveForSampler('again');
+    for (const name of names) await this.sampled.open(name, { path }, weights);
+  }
+
+  /** Where the weights of the policy, as they are, can be sampled from. */
+  private async saveForSampler(name: string): Promise<string> {
+    const word = name.replaceAll(/[^\w-]/g, '-').replace(/^[^A-Za-z0-9]/, 'w');
+    const path = `${word}-${nameOfStep(this.run.weights.version)}`;
+    return textOf(await this.run.save('save_weights_for_sampler', path), 'path');
   }
 
   async saveWeightsForSampler({
@@ -234,17 +274,18 @@ export class TinkerEngine implements Engine {
     if (model === BASE) return this.sampled.open(name, { base: true }, this.baseWeights);
     if (dir !== undefined) {
       const { sampler_path, version, digest } = await readCheckpoint(dir);
-      return this.sampled.open(name, { path: sampler_path }, { version, digest });
+      // Of what was loaded from there, the model that has it now.
+      const isCurrent = digest === this.run.weights.digest && !sampler_path.includes(this.run.id);
+      const path = isCurrent ? await this.saveForSampler(name) : sampler_path;
+      return this.sampled.open(name, { path }, { version, digest });
     }
     if (model !== POLICY) {
       const known = this.sampled.find(model);
       return this.sampled.open(name, known.source, known.weights);
     }
     const { weights } = this.run;
-    const answer = await this.run.call('save_weights_for_sampler', () => ({
-      path: `${name.replaceAll(/[^\w.-]/g, '-').replace(/^[^A-Za-z0-9]/, 'w')}-${nameOfStep(weights.version)}`,
-    }));
-    return this.sampled.open(name, { path: textOf(answer, 'path') }, weights);
+    const path = await this.saveForSampler(name);
+    return this.sampled.open(name, { path }, weights);
   }
 
   async exportWeights(): Promise<never> {
@@ -290,18 +331,20 @@ export class TinkerEngine implements Engine {
   async stop(): Promise<void> {
     if (this.gone === undefined) {
       // A service that does not answer ends the model itself, with the session.
-      const patience = AbortSignal.timeout(5_000);
-      await this.connection
-        .result('unload_model', { model_id: this.run.id, type: 'unload_model' }, patience)
-        .catch(() => undefined);
+      await this.unload(this.run, AbortSignal.timeout(5_000)).catch(() => undefined);
     }
     this.lose(new TinkerError('worker', 'the engine was stopped'));
+  }
+
+  private async unload({ id }: TrainedRun, patience?: AbortSignal): Promise<void> {
+    await this.connection.result('unload_model', { model_id: id, type: 'unload_model' }, patience);
   }
 
   private get wire(): WireOptions {
     return {
       fetchImage: (sha256: string) => this.context.fetchImage(sha256),
       takesWeights: this.service.extensions.has('weights'),
+      serviceLoss: this.serviceLoss,
     };
   }
 
@@ -317,7 +360,11 @@ export class TinkerEngine implements Engine {
     }
     if (model !== POLICY) return model;
     const name = `${POLICY}#${this.run.weights.digest.slice(0, 16)}`;
-    if (!this.sampled.has(name)) await this.saveWeightsForSampler({ model: POLICY, name });
+    if (this.sampled.has(name)) return name;
+    // Once for all who ask meanwhile.
+    const saving = this.saving.get(name) ?? this.saveWeightsForSampler({ model: POLICY, name });
+    this.saving.set(name, saving);
+    await saving.finally(() => this.saving.delete(name));
     return name;
   }
 
@@ -344,49 +391,4 @@ function asLoss(error: Error): TinkerError {
 
 function nameOfStep(version: number): string {
   return String(version).padStart(6, '0');
-}
-
-function checkService({ maxSequence, extensions }: Service, context: EngineContext, address: string): void {
-  // A comparison with other weights asks for one token more.
-  if (maxSequence !== undefined && maxSequence <= context.maxSequence) {
-    throw new PluginError(
-      'option',
-      `engine tinker: model.max_sequence is ${context.maxSequence}, but the model at ${address} takes ${maxSequence} tokens, one of which is for comparisons: at most ${maxSequence - 1}`,
-    );
-  }
-  if (context.deterministic && !extensions.has('deterministic')) {
-    throw new PluginError(
-      'option',
-      `engine tinker: training.deterministic is nothing that ${address} promises`,
-    );
-  }
-}
-
-/** Per datum [L]; NaN where the weight is 0. */
-function logprobsOf(answer: Json, data: readonly Datum[]): Float32Array[] {
-  const outputs = Array.isArray(answer.loss_fn_outputs) ? answer.loss_fn_outputs : [];
-  if (outputs.length !== data.length) {
-    throw new TinkerError('worker', `the service answered ${outputs.length} outputs to ${data.length} data`);
-  }
-  return data.map(({ weights }, index) => {
-    const { logprobs } = outputs[index] as { logprobs?: { data?: number[] } };
-    const said = logprobs?.data ?? [];
-    if (said.length !== weights.length) {
-      throw new TinkerError(
-        'worker',
-        `the service answered ${said.length} log-probabilities to datum ${index}, which has ${weights.length} positions`,
-      );
-    }
-    return Float32Array.from(said, (each, place) => (weights[place] === 0 ? Number.NaN : each));
-  });
-}
-
-/** Without what services put behind a colon, or before the name. */
-function metricsOf({ metrics }: Json): Record<string, number> {
-  if (!isRecord(metrics)) return {};
-  return Object.fromEntries(
-    Object.entries(metrics).flatMap(([name, value]) =>
-      typeof value === 'number' ? [[name.replace(/:\w+$/, '').replace(/^skyrl\.ai\//, ''), value]] : [],
-    ),
-  );
 }

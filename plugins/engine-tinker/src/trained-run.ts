@@ -3,6 +3,8 @@ import { isRecord, type WeightsInfo } from '@ui-rl/plugin-kit';
 import { ServiceFailure, type Connection, type Json } from './connection';
 import { TinkerError } from './errors';
 
+const MOST_NAMES = 10;
+
 /** The model that is trained: its requests are numbered, sent one after the other, and so are never done twice. */
 export class TrainedRun {
   private next = 1;
@@ -10,6 +12,8 @@ export class TrainedRun {
   private newest: WeightsInfo = { version: 0, digest: '' };
   /** Whether gradients wait for a step. */
   hasGradients = false;
+  /** Whether nothing was asked of it yet: weights are loaded into such a model only. */
+  isFresh = true;
 
   constructor(
     private readonly connection: Connection,
@@ -28,6 +32,7 @@ export class TrainedRun {
    * @param prepare the body without model and number
    */
   async call(verb: string, prepare: () => Promise<object> | object): Promise<Json> {
+    this.isFresh = false;
     const begun = this.sent.then(async () => {
       const body = await prepare();
       const answer = await this.connection.post(verb, { model_id: this.id, seq_id: this.next, ...body });
@@ -41,6 +46,25 @@ export class TrainedRun {
     } catch (error) {
       if (isLoss(error)) this.onLost(error);
       throw error;
+    }
+  }
+
+  /**
+   * Saves weights under a name, or under another where the service has that one already: some know no numbers, and take a request that is sent
+   * again for another one.
+   */
+  async save(
+    verb: 'save_weights' | 'save_weights_for_sampler',
+    path: string,
+    body: object = {},
+  ): Promise<Json> {
+    for (let names = 1; ; names += 1) {
+      try {
+        return await this.call(verb, () => ({ path: names === 1 ? path : `${path}-${names}`, ...body }));
+      } catch (error) {
+        const isTaken = error instanceof ServiceFailure && error.status === 409;
+        if (!isTaken || names >= MOST_NAMES) throw error;
+      }
     }
   }
 
@@ -65,8 +89,14 @@ export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
+/** Whether a service says that it has a model no longer: SkyRL's was started anew, and has kept its session alone. */
+export function isModelGone(error: unknown): error is Error {
+  return error instanceof TinkerError && /\bmodel\b.{0,200}\bnot (loaded|found)\b/i.test(error.message);
+}
+
 /** Whether it is no longer known what the service has done. */
 function isLoss(error: unknown): error is Error {
+  if (isModelGone(error)) return true;
   if (error instanceof ServiceFailure)
     return error.status === undefined || error.status === 404 || error.category === 'worker';
   return error instanceof TinkerError && error.category === 'worker';

@@ -235,6 +235,8 @@ export interface EngineContext {
   deterministic: boolean;
   /** Seeds fresh weights. */
   seed: number;
+  /** Tokens that end an answer of the model, each by itself; a request's `stop` adds others. */
+  endTokenIds: readonly number[];
   /**
    * Where the run began, as `info` said then; undefined for one that begins. An engine that chooses by itself chooses the same: on another
    * device sums are rounded otherwise.

@@ -61,6 +61,7 @@ export async function startMachinery(
     maxSequence,
     deterministic,
     seed,
+    endTokenIds: folder.tokenizer.eosTokenIds,
     device: state?.device,
     componentFiles: components.files,
     environment: readVariables(Object.keys(components.get('engine', options.engine.name).environment ?? {})),

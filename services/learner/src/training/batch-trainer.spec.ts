@@ -86,6 +86,7 @@ beforeEach(async () => {
       maxSequence: 64,
       deterministic: true,
       seed: 1,
+      endTokenIds: [],
       componentFiles: components.files,
       environment: {},
       fetchImage: () => Promise.resolve(null),

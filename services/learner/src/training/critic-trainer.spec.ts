@@ -33,6 +33,7 @@ beforeEach(async () => {
       maxSequence: 64,
       deterministic: true,
       seed: 1,
+      endTokenIds: [],
       componentFiles: [],
       environment: {},
       fetchImage: () => Promise.resolve(null),

@@ -130,6 +130,7 @@ class Machine {
         maxSequence: 64,
         deterministic: true,
         seed: 1,
+        endTokenIds: [],
         componentFiles: [],
         environment: {},
         fetchImage: () => Promise.resolve(null),

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ComponentRegistry,
+  type Datum,
+  type Engine,
+  type EngineContext,
+  type ModelInput,
+  type RunView,
+} from '@ui-rl/plugin-kit';
+import { components } from '../../plugins/engine-tinker/src';
+import { SkyRlDialect } from './skyrl-dialect';
+
+const scratch = mkdtempSync(join(tmpdir(), 'other-services-'));
+const lora = { rank: 4, alpha: 32, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
+const context: EngineContext = {
+  modelDir: scratch,
+  models: [{ name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } }],
+  maxRows: 4,
+  maxSequence: 64,
+  deterministic: false,
+  seed: 7,
+  endTokenIds: [853],
+  componentFiles: [],
+  environment: {},
+  fetchImage: async () => null,
+  log: () => undefined,
+  onProgress: () => undefined,
+};
+const registry = new ComponentRegistry(
+  components.map((component) => ({ component, file: 'plugins/engine-tinker' })),
+);
+
+let service: SkyRlDialect;
+let engine: Engine;
+beforeEach(async () => {
+  service = await SkyRlDialect.start();
+  const options = { name: 'tinker', base_url: service.url, service_loss: 'mean', retry_ms: 0 };
+  engine = await registry.create('engine', options, context);
+});
+afterEach(async () => {
+  await engine.stop();
+  await service.stop();
+});
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const prompt: ModelInput = { chunks: [{ type: 'text', tokens: [1, 2, 3, 4] }] };
+const sampling = { model: 'policy', prompt, maxTokens: 4, temperature: 1, topP: 1, seed: 1 };
+const optimizer = { name: 'adamw', beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0 };
+
+function step(maxGradNorm: number): ReturnType<Engine['optimStep']> {
+  return engine.optimStep({ model: 'policy', optimizer, learningRate: 1e-3, maxGradNorm });
+}
+
+function datum(weights: readonly number[]): Datum {
+  return {
+    modelInput: prompt,
+    targetTokens: [2, 3, 4, 5],
+    weights,
+    lossInputs: { old_logprobs: [-1, -1, -1, -1], advantages: [0.5, -2, 3, 1] },
+  };
+}
+
+it('ends answers with the end of a turn of the model, which services do not know', async () => {
+  await engine.sample({ ...sampling, stop: [9] });
+  const [{ sampling_params }] = service.bodiesOf('asample');
+  expect(sampling_params).toMatchObject({ stop: [853, 9] });
+});
+
+it('saves weights once for all who sample from them, and under another name where a request was taken already', async () => {
+  await Promise.all([engine.sample(sampling), engine.sample({ ...sampling, seed: 2 })]);
+  const [{ path }] = service.bodiesOf('save_weights_for_sampler');
+  expect(service.bodiesOf('save_weights_for_sampler')).toHaveLength(1);
+  const save = () => engine.saveState({ model: 'policy', dir: join(scratch, 'twice') });
+  await save();
+  await save();
+  expect(service.bodiesOf('save_weights').map((body) => body.path)).toEqual(['000000', '000000', '000000-2']);
+  expect(path).not.toBe('000000');
+});
+
+it('knows log-probabilities of a prompt whose first token is left out', async () => {
+  const { logprobs } = await engine.forward({ model: 'base', data: [datum([0, 1, 0, 1])] });
+  expect(Array.from(logprobs[0])).toEqual([Number.NaN, -2, Number.NaN, -4]);
+});
+
+it('trains on the sum that was asked for where a service takes means', async () => {
+  const data = [datum([0, 0.25, 0, 0.5]), datum([0, 0, 0.125, 0])];
+  await engine.forwardBackward({ model: 'policy', data, loss: { name: 'importance_sampling' } });
+  const [{ forward_backward_input: sent }] = service.bodiesOf('forward_backward') as {
+    forward_backward_input: {
+      data: { loss_fn_inputs: Record<'weights' | 'advantages', { data: number[] }> }[];
+    };
+  }[];
+  // What a token counts in SkyRL's JAX backend: weights are divided by their sum, sequences by their number.
+  const counted = sent.data.map(({ loss_fn_inputs: { weights, advantages } }) => {
+    const sum = weights.data.reduce((a, b) => a + b, 0);
+    return advantages.data.map((each, place) => (each * weights.data[place]) / sum / data.length);
+  });
+  const wanted = data.map(({ weights, lossInputs }) =>
+    Array.from(weights, (weight, place) => weight * lossInputs!.advantages![place]),
+  );
+  expect(counted.map((each) => each.map((value) => value + 0))).toEqual(
+    wanted.map((each) => each.map((value) => value + 0)),
+  );
+});
+
+it('loads weights into a model of which nothing was asked before', async () => {
+  const dir = join(scratch, 'loaded');
+  await engine.saveState({ model: 'policy', dir });
+  await engine.saveWeightsForSampler({ model: 'policy', name: 'served' });
+  await engine.loadState({ model: 'policy', dir, optimizer: true });
+  expect(service.bodiesOf('load_weights')).toMatchObject([
+    { model_id: 'model_1', path: 'tinker://model_0/weights/000000', seq_id: 1 },
+  ]);
+  expect(service.bodiesOf('unload_model')).toMatchObject([{ model_id: 'model_0' }]);
+  // What was served of the model before is sampled from the one that has the same weights now.
+  await engine.saveWeightsForSampler({ model: 'policy', name: 'evaluated', dir });
+  for (const model of ['served', 'evaluated']) await engine.sample({ ...sampling, model });
+  await expect(step(0)).resolves.toMatchObject({ metrics: { grad_norm: 0.5 } });
+});
+
+it('ends where a service was started anew and has its session alone', async () => {
+  await engine.sample(sampling);
+  service.restart();
+  await expect(engine.sample(sampling)).rejects.toThrow('not loaded');
+  expect((await engine.ended).message).toContain('not loaded');
+});
+
+it('refuses to clip where the service does not', async () => {
+  await expect(step(1)).rejects.toThrow('training.max_grad_norm is 1');
+});
+
+it('refuses what would sample older weights over those that are trained', () => {
+  const [tinker] = components;
+  const run = (eval_every: number, max_steps_off_policy: number): RunView => ({
+    model: { use_lora: true, lora: { ...lora, use_rslora: false } },
+    rollout: {},
+    training: { optimizer: { name: 'adamw' }, eval_every },
+    algorithm: { advantage: { name: 'grpo' }, loss: { name: 'importance_sampling' } },
+    async: { max_steps_off_policy },
+  });
+  const options = { service_loss: 'mean', request_timeout_ms: 1, retry_ms: 0 } as const;
+  expect(tinker.conflicts!(options, run(0, 0))).toEqual([]);
+  expect(tinker.conflicts!(options, run(10, 1)).map((each) => each.split(' ')[2])).toEqual([
+    'training.eval_every',
+    'async.max_steps_off_policy',
+  ]);
+  expect(tinker.conflicts!({ ...options, service_loss: 'sum' }, run(10, 1))).toEqual([]);
+});

@@ -1,0 +1,135 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Json = Record<string, unknown>;
+type Answer = { status: number; body: Json };
+
+/**
+ * Answers as SkyRL's server does where that differs from `ui-rl serve tinker`: it holds no model, and says of all tokens that they have the
+ * log-probability -1. What it was asked for can be looked at. The real one is run by `npm run tinker:skyrl`.
+ */
+export class SkyRlDialect {
+  readonly asked: { verb: string; body: Json }[] = [];
+  private readonly results = new Map<string, Answer>();
+  private readonly saved = new Set<string>();
+  private readonly models = new Map<string, { requests: number }>();
+  private created = 0;
+  private readonly server = createServer((request, response) => void this.answer(request, response));
+
+  static async start(): Promise<SkyRlDialect> {
+    const service = new SkyRlDialect();
+    await new Promise<void>((resolve) => service.server.listen(0, '127.0.0.1', resolve));
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  bodiesOf(verb: string): Json[] {
+    return this.asked.filter((each) => each.verb === verb).map(({ body }) => body);
+  }
+
+  /** As after a restart: sessions are in its database, models are gone. */
+  restart(): void {
+    this.models.clear();
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const verb = (request.url ?? '').replace('/api/v1/', '');
+    const body = parts.length === 0 ? {} : (JSON.parse(Buffer.concat(parts).toString()) as Json);
+    if (verb !== 'retrieve_future') this.asked.push({ verb, body });
+    const { status, body: answered } = this.answerTo(verb, body);
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(answered));
+  }
+
+  private answerTo(verb: string, body: Json): Answer {
+    if (verb === 'get_server_capabilities') return ok({ supported_models: [{ model_name: 'qwen3' }] });
+    if (verb === 'create_session') return ok({ session_id: 'session_1' });
+    if (verb === 'create_sampling_session') return ok({ sampling_session_id: JSON.stringify(body) });
+    if (verb === 'session_heartbeat') return ok({});
+    if (verb === 'retrieve_future')
+      return this.results.get(String(body.request_id)) ?? refused(404, 'Future not found');
+    const taken = this.refusal(verb, body);
+    if (taken !== undefined) return taken;
+    const id = String(this.asked.length);
+    this.results.set(id, this.resultOf(verb, body));
+    return ok({ future_id: id, status: 'pending', request_id: id });
+  }
+
+  /** What is refused at once. */
+  private refusal(verb: string, { model_id, path }: Json): Answer | undefined {
+    const model = this.models.get(String(model_id));
+    if (verb === 'load_weights' && (model?.requests ?? 0) > 0)
+      return refused(400, `LoadWeights is not permitted with seq_id ${model!.requests + 1}`);
+    if (model !== undefined) model.requests += 1;
+    if (!verb.startsWith('save_weights')) return undefined;
+    const name = `${verb} ${String(model_id)} ${String(path)}`;
+    if (this.saved.has(name))
+      return refused(409, `Checkpoint '${String(path)}' already exists for model '${String(model_id)}'`);
+    this.saved.add(name);
+    return undefined;
+  }
+
+  private resultOf(verb: string, body: Json): Answer {
+    if (verb === 'create_model') {
+      const id = `model_${this.created++}`;
+      this.models.set(id, { requests: 0 });
+      return ok({ model_id: id, type: 'create_model' });
+    }
+    const id = verb === 'asample' ? modelOf(body) : String(body.model_id);
+    if (id !== undefined && !this.models.has(id))
+      return refused(400, `Model ${id} not loaded (likely stale request from previous server)`);
+    if (verb === 'unload_model') this.models.delete(String(id));
+    if (verb === 'asample') return ok(sampled(body));
+    if (verb === 'optim_step') return ok({ metrics: { 'skyrl.ai/grad_norm': 0.5 } });
+    if (verb === 'save_weights') return ok({ path: `tinker://${id}/weights/${String(body.path)}` });
+    if (verb === 'save_weights_for_sampler') return ok({ path: `tinker://${id}/${String(body.path)}` });
+    if (verb === 'forward_backward') return ok(trained(body));
+    return ok({});
+  }
+}
+
+/** Whose weights a request samples from; undefined: those of the base model. */
+function modelOf({ sampling_session_id }: Json): string | undefined {
+  const { model_path = '' } = JSON.parse(String(sampling_session_id)) as { model_path?: string };
+  return /^tinker:\/\/([^/]+)/.exec(model_path)?.[1];
+}
+
+/** Of a prompt all log-probabilities but the first token's, which has none. */
+function sampled({ prompt, prompt_logprobs }: Json): Json {
+  const { chunks } = prompt as { chunks: { tokens: number[] }[] };
+  const count = chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  return {
+    sequences: [{ tokens: [5, 6], logprobs: [-1, -1], stop_reason: 'stop' }],
+    prompt_logprobs:
+      prompt_logprobs === true ? Array.from({ length: count - 1 }, (_, index) => -(index + 1)) : null,
+  };
+}
+
+function trained({ forward_backward_input }: Json): Json {
+  const { data } = forward_backward_input as {
+    data: { loss_fn_inputs: { target_tokens: { data: number[] } } }[];
+  };
+  return {
+    loss_fn_outputs: data.map(({ loss_fn_inputs: { target_tokens } }) => ({
+      logprobs: { data: target_tokens.data.map(() => -1) },
+    })),
+    metrics: {},
+  };
+}
+
+function ok(body: Json): Answer {
+  return { status: 200, body };
+}
+
+function refused(status: number, detail: string): Answer {
+  return { status, body: { detail } };
+}
