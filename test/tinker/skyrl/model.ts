@@ -1,0 +1,46 @@
+/** config.json of a Qwen3-VL of 0.8 million parameters with the vocabulary of the shipped model. */
+export const qwen3 = {
+  architectures: ['Qwen3VLForConditionalGeneration'],
+  model_type: 'qwen3_vl',
+  tie_word_embeddings: true,
+  ...{ image_token_id: 856, video_token_id: 857, vision_start_token_id: 854, vision_end_token_id: 855 },
+  text_config: {
+    model_type: 'qwen3_vl_text',
+    ...{ vocab_size: 858, hidden_size: 128, intermediate_size: 384, num_hidden_layers: 3 },
+    ...{
+      num_attention_heads: 4,
+      num_key_value_heads: 2,
+      head_dim: 32,
+      hidden_act: 'silu',
+      rms_norm_eps: 1e-6,
+    },
+    ...{
+      attention_bias: false,
+      attention_dropout: 0,
+      max_position_embeddings: 4096,
+      tie_word_embeddings: true,
+    },
+    ...{
+      pad_token_id: 851,
+      bos_token_id: 851,
+      eos_token_id: 853,
+      initializer_range: 0.02,
+      rope_theta: 1_000_000,
+    },
+    rope_scaling: { rope_type: 'default', mrope_interleaved: true, mrope_section: [6, 5, 5] },
+  },
+  // No picture is ever looked at.
+  vision_config: {
+    ...{
+      model_type: 'qwen3_vl',
+      depth: 1,
+      hidden_size: 32,
+      intermediate_size: 64,
+      num_heads: 2,
+      in_channels: 3,
+    },
+    ...{ patch_size: 16, temporal_patch_size: 2, spatial_merge_size: 2, out_hidden_size: 128 },
+    ...{ num_position_embeddings: 196, deepstack_visual_indexes: [], hidden_act: 'gelu_pytorch_tanh' },
+  },
+  dtype: 'float32',
+};
