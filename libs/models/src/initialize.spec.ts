@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { loadFamily } from './folder';
-import { initializeWeights, sinusoidalPositions } from './initialize';
+import { initialPieces, initializeWeights, sinusoidalPositions } from './initialize';
 import { tensorsDigest } from './weights/safetensors';
 
 const fixture = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a/model');
@@ -28,6 +28,20 @@ test('equal seeds give equal weights, another seed others', async () => {
   const digest = tensorsDigest(initializeWeights(family, 1));
   expect(tensorsDigest(initializeWeights(family, 1))).toBe(digest);
   expect(tensorsDigest(initializeWeights(family, 2))).not.toBe(digest);
+});
+
+test('weights to measure with repeat the numbers of their first piece', async () => {
+  const family = await loadFamily(fixture);
+  const spec = { name: 'large', shape: [600, 1000], initial: 'normal' as const };
+  const [fresh, repeated] = [false, true].map((repeats) =>
+    Array.from(initialPieces(family, spec, 1, repeats), (piece) => Buffer.from(piece.slice().buffer)),
+  );
+  expect(fresh.map(({ length }) => length)).toEqual(repeated.map(({ length }) => length));
+  expect(repeated[0].equals(fresh[0])).toBe(true);
+  expect(repeated[1].equals(repeated[0])).toBe(true);
+  expect(fresh[1].equals(fresh[0])).toBe(false);
+  const last = repeated.at(-1)!;
+  expect(last.equals(repeated[0].subarray(0, last.length))).toBe(true);
 });
 
 test('sinusoidal positions: every place differs, a row shares its first half, a column its second', () => {

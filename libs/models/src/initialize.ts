@@ -68,14 +68,20 @@ const PIECE = 2 ** 18;
 /**
  * One weight of a new model, piece by piece: the same numbers as {@link initializeWeights} gives. A piece is overwritten by
  * the next one.
+ * @param repeats gives the numbers of the first piece again and again, many times faster: enough to measure with
  */
-export function* initialPieces(family: Family, spec: ParameterSpec, seed: number): Generator<Float32Array> {
+export function* initialPieces(
+  family: Family,
+  spec: ParameterSpec,
+  seed: number,
+  repeats = false,
+): Generator<Float32Array> {
   const count = elements(spec.shape);
   const next = fill(spec, family.shape.layers, seed);
   const piece = new Float32Array(Math.min(count, PIECE));
   for (let done = 0; done < count; done += piece.length) {
     const part = piece.subarray(0, Math.min(piece.length, count - done));
-    next(part);
+    if (!repeats || done === 0) next(part);
     yield part;
   }
 }

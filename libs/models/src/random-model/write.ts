@@ -28,6 +28,8 @@ export interface RandomModelOptions {
   /** folder of a small byte-level tokenizer, which is extended where there is none to copy */
   tokenizerFrom: string;
   seed: number;
+  /** whether weights repeat their first numbers, see `initialPieces`. Default false */
+  repeats?: boolean;
   dtype: FloatDtype;
   /** largest size of a weight file's data */
   maxShardBytes: number;
@@ -93,7 +95,7 @@ function storedShape({ shape, storedTransposed }: ParameterSpec): readonly numbe
 }
 
 async function writeFolder(options: RandomModelOptions, family: Family): Promise<RandomModel> {
-  const { out, config, seed, dtype, onBytes } = options;
+  const { out, config, seed, repeats, dtype, onBytes } = options;
   const specs = family.parameters();
   const weightBytes = specs.reduce((sum, { shape }) => sum + tensorBytes(shape, dtype), 0);
   await checkRoom(out, weightBytes);
@@ -101,7 +103,7 @@ async function writeFolder(options: RandomModelOptions, family: Family): Promise
   const tensors = specs.map((spec) => ({
     name: family.checkpointName(spec.name),
     shape: storedShape(spec),
-    pieces: () => initialPieces(family, spec, seed),
+    pieces: () => initialPieces(family, spec, seed, repeats),
   }));
   let written = 0;
   const weightFiles = await writeSharded(out, tensors, {
