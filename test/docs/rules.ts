@@ -96,7 +96,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     matches:
-      /^(docker compose|podman|podman-compose|debootstrap|tar -C \/tmp\/base) |^(cp|ln) .*\/tmp\/base|^export UIRL_BASE=/,
+      /^(docker compose|podman|podman-compose|debootstrap|tar -C \/tmp\/base) |^(cp|ln) .*\/tmp\/base|^export (UIRL_BASE|ENV_SECCOMP)=/,
     notRun: 'needs a container engine; deploy/containers.spec.ts reads what it is given',
   },
   {
