@@ -102,7 +102,7 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     looksThrough: [STREAMS.rollouts],
     answers: [subjects.policyAct(ANY), subjects.policyInfo(ANY), ...servingOf('learner')],
     asks: unservedBy('learner'),
-    readsKeys: keys('record', 'state', 'policy', 'lease'),
+    readsKeys: keys('record', 'state', 'policy', 'lease', 'loader'),
     writesKeys: keys('record', 'state', 'policy', 'lease'),
     reads: ['files'],
     writes: ['checkpoints'],
