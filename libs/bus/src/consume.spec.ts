@@ -1,3 +1,4 @@
+import { AckPolicy, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { RolloutRequest, STREAMS, subjects, Task } from '@ui-rl/contracts';
 import { RETRIES } from '@ui-rl/retry';
@@ -65,6 +66,51 @@ describe('streams and durable consumers', () => {
     expect(seen).toHaveLength(20);
     expect(most).toBe(4);
   });
+
+  it('keeps more places busy than the broker would by itself, also those of a consumer that it has of before', async () => {
+    const places = 1_100;
+    const jsm = await jetstreamManager(bus.connection);
+    const durable = { ack_policy: AckPolicy.Explicit, deliver_policy: DeliverPolicy.All };
+    await jsm.consumers.add(STREAMS.tasks, {
+      ...{ durable_name: 'older', filter_subject: subjects.task('older') },
+      ...durable,
+    });
+    const running = { new: 0, older: 0 };
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const readAs = (name: 'new' | 'older', concurrency: number) =>
+      bus.consume({
+        stream: STREAMS.tasks,
+        durable: name,
+        subject: subjects.task(name),
+        concurrency,
+        handle: async () => {
+          running[name] += 1;
+          await released;
+        },
+      });
+    await readAs('new', places);
+    await readAs('older', 2);
+    const { num_waiting } = await eventually(
+      'a pull of every place',
+      async () => {
+        const info = await jsm.consumers.info(STREAMS.tasks, 'new');
+        return info.num_waiting >= places ? info : null;
+      },
+      30_000,
+    );
+    expect(num_waiting).toBe(places);
+    await Promise.all(
+      Array.from({ length: places }, (_, index) => bus.publishJson(subjects.task('new'), {}, `n${index}`)),
+    );
+    await bus.publishJson(subjects.task('older'), {}, 'older');
+    const isBusy = () => running.new === places && running.older === 1;
+    await eventually('work in every place', isBusy, 30_000);
+    const { config } = await jsm.consumers.info(STREAMS.tasks, 'older');
+    expect(config.max_ack_pending).toBeGreaterThan(places);
+    release();
+    await drained(bus, STREAMS.tasks, 'new', 30_000);
+  }, 100_000);
 
   it('believes a message no further than its subject: who may only warn reports no step', async () => {
     const handled: string[] = [];

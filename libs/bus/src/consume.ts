@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from '@nestjs/common';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { SpanKind } from '@opentelemetry/api';
@@ -117,6 +118,8 @@ class ConsumptionLoop<T> implements Consumption {
     this.ended = new Promise((resolve) => {
       this.end = resolve;
     });
+    // Every place listens to it: that many are no leak.
+    setMaxListeners(0, this.stopping.signal);
   }
 
   async start(): Promise<void> {

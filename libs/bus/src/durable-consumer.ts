@@ -4,6 +4,7 @@ import {
   JetStreamApiError,
   ReplayPolicy,
   type Consumer,
+  type ConsumerConfig,
   type ConsumerInfo,
   type JsMsg,
 } from '@nats-io/jetstream';
@@ -13,6 +14,14 @@ import type { Broker } from './broker';
 import { BusError } from './errors';
 import { readsAhead, type Position } from './positions';
 import { isTransient } from './retry';
+
+/**
+ * Messages that all readers of a consumer may work at, and pulls of theirs that may wait, together. The broker's own bounds, 1000 and
+ * 512, are fewer than the places of a large fleet; a reader pulls as many as it has free places, which is the bound that counts.
+ */
+const MAX_PLACES = 16_384;
+/** nats-server does not change that of a consumer that exists. */
+const WAITING_IS_FIXED = /max waiting/i;
 
 export interface DurableOptions {
   stream: string;
@@ -72,19 +81,9 @@ export class DurableConsumer {
   }
 
   private async add(): Promise<ConsumerInfo> {
-    const { stream, durable, subject, ackWaitMs, deliver, temporary = false } = this.options;
+    const { stream, durable, subject } = this.options;
     try {
-      return await this.broker.jsm.consumers.add(stream, {
-        durable_name: durable,
-        filter_subject: subject,
-        ack_policy: AckPolicy.Explicit,
-        ack_wait: nanos(ackWaitMs),
-        // Attempts are counted by who reads, so that a message is never dropped in silence.
-        max_deliver: -1,
-        deliver_policy: deliver === 'new' ? DeliverPolicy.New : DeliverPolicy.All,
-        replay_policy: ReplayPolicy.Instant,
-        ...(temporary ? { inactive_threshold: nanos(DEADLINES.unreadConsumer.ms) } : {}),
-      });
+      return await this.addOrUpdate();
     } catch (error) {
       if (!(error instanceof JetStreamApiError) || isTransient(error)) throw error;
       throw new BusError(
@@ -93,5 +92,33 @@ export class DurableConsumer {
         { cause: error },
       );
     }
+  }
+
+  /** One that was made with room for fewer pulls keeps that. */
+  private async addOrUpdate(): Promise<ConsumerInfo> {
+    const { consumers } = this.broker.jsm;
+    const { stream } = this.options;
+    try {
+      return await consumers.add(stream, { ...this.config, max_waiting: MAX_PLACES });
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || !WAITING_IS_FIXED.test(error.message)) throw error;
+      return consumers.add(stream, this.config);
+    }
+  }
+
+  private get config(): Partial<ConsumerConfig> {
+    const { durable, subject, ackWaitMs, deliver, temporary = false } = this.options;
+    return {
+      durable_name: durable,
+      filter_subject: subject,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(ackWaitMs),
+      // Attempts are counted by who reads, so that a message is never dropped in silence.
+      max_deliver: -1,
+      max_ack_pending: MAX_PLACES,
+      deliver_policy: deliver === 'new' ? DeliverPolicy.New : DeliverPolicy.All,
+      replay_policy: ReplayPolicy.Instant,
+      ...(temporary ? { inactive_threshold: nanos(DEADLINES.unreadConsumer.ms) } : {}),
+    };
   }
 }

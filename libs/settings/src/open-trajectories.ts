@@ -1,5 +1,5 @@
-/** Unacknowledged messages the broker hands out to one consumer, and pull requests it lets wait: 512 by default. */
-export const MAX_OPEN_TRAJECTORIES = 500;
+/** A learner keeps them in memory until their step; fewer than a consumer's places at the broker (libs/bus). */
+export const MAX_OPEN_TRAJECTORIES = 10_000;
 
 /** What decides how many episodes of a run are played ahead of its training. */
 export interface Pace {

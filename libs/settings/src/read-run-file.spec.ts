@@ -328,9 +328,9 @@ plugins: [./reward.js, uirl-toys]
     ],
     ['environment: {options: 3}', 'type', /environment.options is 3, expected an object/],
     [
-      'rollout: {group_size: 8}\nasync: {max_steps_off_policy: 9}',
+      'rollout: {group_size: 80}\nasync: {max_steps_off_policy: 12}',
       'conflict',
-      /^up to 800 episodes would wait for their batch, at most 500 can: lower training.groups_per_batch/,
+      /^up to 10400 episodes would wait for their batch, at most 10000 can: lower training.groups_per_batch/,
     ],
     [
       'rollout: {constrain_actions: true, played_by: agents}',

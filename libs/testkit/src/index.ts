@@ -7,7 +7,7 @@ export { Adb, FakeAdbd, FakeConsole, FakePhone } from './phone';
 export { Player, value } from './player';
 export { startPostgres, type PostgresServer } from './postgres';
 export { descendants, running, type ProcessInfo } from './process-tree';
-export { eventually, freePort, Launched } from './processes';
+export { essentials, eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';
 export { findAdb, findChromium, findNatsServer, softwareVulkan } from './tools';

@@ -36,7 +36,7 @@ export function planBatch(buffer: GroupBuffer, settled: IndexSet, options: Batch
   const failed: Group[] = [];
   const tooOld: Group[] = [];
   for (const group of candidates(buffer, settled, options.inOrder)) {
-    if (group.trajectories.length === 0) failed.push(group);
+    if (group.valid === 0) failed.push(group);
     else if (isTooOld(group, options.bound)) tooOld.push(group);
     else if (replaced.length < options.maxReplacedGroups && !options.hasLearningSignal(group))
       replaced.push(group);
@@ -62,8 +62,10 @@ function trainedOf(kept: readonly Group[], options: BatchOptions): Group[] {
 
 function* candidates(buffer: GroupBuffer, settled: IndexSet, inOrder: boolean): Generator<Group> {
   if (!inOrder) {
-    // Those first that would be too old first; of the same age those that were complete first.
-    yield* buffer.complete().toSorted((a, b) => oldestVersion(a) - oldestVersion(b));
+    // Those first that would be too old first; of the same age those that were complete first. Asked after every episode: each group is
+    // looked through once.
+    const aged = buffer.complete().map((group) => ({ group, oldest: oldestVersion(group) }));
+    for (const { group } of aged.toSorted((a, b) => a.oldest - b.oldest)) yield group;
     return;
   }
   for (let index = settled.firstMissing; ; index += 1) {

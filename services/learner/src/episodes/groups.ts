@@ -90,6 +90,11 @@ export class Group {
     return this.members.size === 0 && this.held.size + this.abandoned.size >= this.size;
   }
 
+  /** How many episodes are valid. */
+  get valid(): number {
+    return this.members.size;
+  }
+
   /** Valid episodes, in order of their index in the group. */
   get trajectories(): Trajectory[] {
     return [...this.members.values()]
@@ -256,7 +261,7 @@ export class GroupBuffer {
   get counts(): { trajectories: number; invalid: number } {
     let [trajectories, invalid] = [0, 0];
     for (const group of this.open.values()) {
-      trajectories += group.trajectories.length + group.invalid;
+      trajectories += group.valid + group.invalid;
       invalid += group.invalid;
     }
     return { trajectories, invalid };
@@ -271,7 +276,7 @@ export class GroupBuffer {
   }
 
   private refillsOf(group: Group): Refill[] {
-    if (group.trajectories.length > 0) return group.takeHeld();
+    if (group.valid > 0) return group.takeHeld();
     if (!group.failedThroughout) return [];
     if (!this.options.isHopeless(group)) return group.takeHeld();
     group.abandonHeld();
