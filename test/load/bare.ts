@@ -1,0 +1,100 @@
+import { AckPolicy, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { DEADLINES } from '@ui-rl/retry';
+
+/** Messages of one size. */
+export interface Traffic {
+  messages: number;
+  bytes: number;
+}
+
+/** What went through a broker: into streams, and past them. */
+export interface BrokerLoad {
+  stored: Traffic;
+  passed: Traffic;
+}
+
+export interface BareResult {
+  seconds: number;
+  messages: number;
+  bytes: number;
+}
+
+const STREAM = 'BARE';
+const SUBJECTS = { stored: 'bare.stored', passed: 'bare.passed' };
+/** Messages that are published before the broker's answer to the first of them is waited for. */
+const WINDOW = 256;
+
+/**
+ * Publishes and reads so many messages of that size with nothing but NATS' own client: two connections, one that publishes and one that
+ * reads; what is stored is published with the broker's receipt, and read and acknowledged by one consumer.
+ */
+export async function playBare(url: string, { stored, passed }: BrokerLoad): Promise<BareResult> {
+  const [writer, reader] = await Promise.all([connect({ servers: url }), connect({ servers: url })]);
+  const jsm = await jetstreamManager(writer);
+  await jsm.streams.delete(STREAM).catch(() => undefined);
+  await jsm.streams.add({ name: STREAM, subjects: [SUBJECTS.stored], storage: StorageType.File });
+  try {
+    const began = performance.now();
+    await Promise.all([
+      readPassed(reader, passed.messages),
+      publishPassed(writer, passed),
+      readStored(reader, stored.messages),
+      publishStored(writer, stored),
+    ]);
+    return {
+      seconds: (performance.now() - began) / 1000,
+      messages: stored.messages + passed.messages,
+      bytes: stored.bytes + passed.bytes,
+    };
+  } finally {
+    await jsm.streams.delete(STREAM).catch(() => undefined);
+    await Promise.all([writer.close(), reader.close()]);
+  }
+}
+
+function payloadOf({ messages, bytes }: Traffic): Uint8Array {
+  return new Uint8Array(messages === 0 ? 0 : Math.max(1, Math.round(bytes / messages)));
+}
+
+async function publishPassed(writer: NatsConnection, passed: Traffic): Promise<void> {
+  const payload = payloadOf(passed);
+  for (let sent = 0; sent < passed.messages; sent += 1) {
+    writer.publish(SUBJECTS.passed, payload);
+    if (sent % WINDOW === 0) await writer.flush();
+  }
+  await writer.flush();
+}
+
+async function readPassed(reader: NatsConnection, messages: number): Promise<void> {
+  if (messages === 0) return;
+  let read = 0;
+  const subscription = reader.subscribe(SUBJECTS.passed, { max: messages });
+  for await (const { data } of subscription) if (data.length > 0) read += 1;
+  if (read < messages) throw new Error(`${read} of ${messages} messages came in`);
+}
+
+async function publishStored(writer: NatsConnection, stored: Traffic): Promise<void> {
+  const js = jetstream(writer, { timeout: DEADLINES.message.ms });
+  const payload = payloadOf(stored);
+  for (let sent = 0; sent < stored.messages; sent += WINDOW) {
+    const count = Math.min(WINDOW, stored.messages - sent);
+    await Promise.all(Array.from({ length: count }, () => js.publish(SUBJECTS.stored, payload)));
+  }
+}
+
+async function readStored(reader: NatsConnection, messages: number): Promise<void> {
+  if (messages === 0) return;
+  const jsm = await jetstreamManager(reader);
+  await jsm.consumers.add(STREAM, { durable_name: 'bare', ack_policy: AckPolicy.Explicit });
+  const consumer = await jetstream(reader).consumers.get(STREAM, 'bare');
+  const incoming = await consumer.consume({ max_messages: WINDOW });
+  let read = 0;
+  for await (const message of incoming) {
+    message.ack();
+    read += 1;
+    if (read === messages) break;
+  }
+  await incoming.close();
+  await reader.flush();
+}
