@@ -44,4 +44,4 @@ test('a small fleet plays, and the report says what it did', async () => {
   const measured = { ...row, commit: 'test' };
   expect(table([measured]).split('\n')).toHaveLength(3);
   expect(plot([measured])).toMatch(/^<svg[\s\S]*<circle[\s\S]*<\/svg>\n$/);
-}, 60_000);
+}, 180_000);

@@ -102,7 +102,7 @@ async function read({ fleet, actorPids, jsm, monitoring }: LoadFleet, at: number
 }
 
 function progressOf({ at, broker }: Reading, seconds: number): string {
-  const { waiting = 0 } = broker.lags[`${STREAMS.trajectories} monitor-trajectories`] ?? {};
+  const waiting = broker.lags[`${STREAMS.trajectories} monitor-trajectories`]?.waiting ?? 0;
   const stored = broker.streams[STREAMS.trajectories]?.stored ?? 0;
   return `${at.toFixed(0)} of ${seconds} s: ${stored} trajectories so far, ${waiting} wait for the monitor`;
 }
