@@ -37,8 +37,7 @@ export async function playBare(url: string, { stored, passed }: BrokerLoad): Pro
   try {
     const began = performance.now();
     await Promise.all([
-      readPassed(reader, passed.messages),
-      publishPassed(writer, passed),
+      passThrough(writer, reader, passed),
       readStored(reader, stored.messages),
       publishStored(writer, stored),
     ]);
@@ -57,21 +56,20 @@ function payloadOf({ messages, bytes }: Traffic): Uint8Array {
   return new Uint8Array(messages === 0 ? 0 : Math.max(1, Math.round(bytes / messages)));
 }
 
-async function publishPassed(writer: NatsConnection, passed: Traffic): Promise<void> {
-  const payload = payloadOf(passed);
-  for (let sent = 0; sent < passed.messages; sent += 1) {
-    writer.publish(SUBJECTS.passed, payload);
-    if (sent % WINDOW === 0) await writer.flush();
-  }
-  await writer.flush();
-}
-
-async function readPassed(reader: NatsConnection, messages: number): Promise<void> {
-  if (messages === 0) return;
+/** Each window of messages is read before the next is sent: nothing piles up at the broker, which would cut the reader off. */
+async function passThrough(writer: NatsConnection, reader: NatsConnection, passed: Traffic): Promise<void> {
   let read = 0;
-  const subscription = reader.subscribe(SUBJECTS.passed, { max: messages });
-  for await (const { data } of subscription) if (data.length > 0) read += 1;
-  if (read < messages) throw new Error(`${read} of ${messages} messages came in`);
+  const subscription = reader.subscribe(SUBJECTS.passed, { callback: () => void (read += 1) });
+  await reader.flush();
+  const payload = payloadOf(passed);
+  for (let sent = 0; sent < passed.messages; sent += WINDOW) {
+    const count = Math.min(WINDOW, passed.messages - sent);
+    for (let each = 0; each < count; each += 1) writer.publish(SUBJECTS.passed, payload);
+    await writer.flush();
+    await reader.flush();
+  }
+  subscription.unsubscribe();
+  if (read < passed.messages) throw new Error(`${read} of ${passed.messages} messages came in`);
 }
 
 async function publishStored(writer: NatsConnection, stored: Traffic): Promise<void> {

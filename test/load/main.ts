@@ -121,6 +121,9 @@ async function main(): Promise<void> {
   console.log(`\n${table(own)}`);
 }
 
+// What was started goes with this process, and a database that stands still goes on.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 main()
   .then(() => process.exit())
   .catch((error: unknown) => {
