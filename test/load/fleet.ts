@@ -105,7 +105,7 @@ async function answerOf(modelDir: string): Promise<number[]> {
  * Batches of half as many episodes as there are actors, two steps ahead: three halves of the fleet's episodes are asked for at a time, so
  * that a batch may fill while every actor plays.
  */
-function runFile(setting: Setting, answer: readonly number[]): Record<string, unknown> {
+export function runFile(setting: Setting, answer: readonly number[]): Record<string, unknown> {
   const { actors, turns } = setting;
   const groupSize = actors < 10 ? 2 : 5;
   const trainMs = setting.slow === 'learner' ? setting.trainMs * SLOWER : setting.trainMs;
@@ -128,7 +128,7 @@ function runFile(setting: Setting, answer: readonly number[]): Record<string, un
     async: { max_steps_off_policy: 2 },
     training: {
       groups_per_batch: Math.max(1, Math.round(actors / groupSize / 2)),
-      max_steps: 0,
+      max_minutes: 600,
       eval_every: 0,
       save_every: 0,
     },
