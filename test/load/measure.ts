@@ -89,7 +89,7 @@ async function readFor(load: LoadFleet, setting: Setting, options: MeasureOption
       readings.push(reading);
       options.onReading(reading);
       if (readings.length % 5 === 1) options.onProgress(progressOf(reading, seconds));
-    } while (elapsed() < seconds);
+    } while (readings.at(-1)!.at < seconds);
     return readings;
   } finally {
     database.set(false);
