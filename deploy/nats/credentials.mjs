@@ -1,45 +1,153 @@
-// Writes what a broker with users of few rights needs into a folder: passwords, and a context file for each user.
-//   node deploy/nats/credentials.mjs FOLDER [nats://host:port]
+// Writes what brokers with users of few rights need into a folder: configuration, passwords, and a context file for each user.
+//   node deploy/nats/credentials.mjs FOLDER [nats://host:port[,nats://host:port …]] [--leaf user,user …]
+// Several addresses are those of a cluster; --leaf writes FOLDER/leaf, for a broker elsewhere behind which these users work.
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/** Where brokers call each other, and where others call them, counted from the port of clients: 6222 and 7422. */
+const ROUTE_PORT = 2000;
+const LEAF_PORT = 3200;
+const DEFAULT_PORT = 4222;
+const SECRET = { mode: 0o600, flag: 'wx' };
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [folder, url = 'nats://127.0.0.1:4222'] = process.argv.slice(2);
-if (folder === undefined) {
-  console.error('expected a folder: node deploy/nats/credentials.mjs FOLDER [nats://host:port]');
-  process.exit(1);
-}
-
 const accounts = readFileSync(join(here, 'accounts.conf'), 'utf8');
-const users = [...accounts.matchAll(/user: "(\S+)", password: \$(\w+)/g)].map(([, name, variable]) => ({
-  ...{ name, variable, password: randomBytes(24).toString('hex') },
-}));
 const [, prefix] = /to: "([^"]+)\.INFO"/.exec(accounts);
 
-mkdirSync(folder, { recursive: true, mode: 0o700 });
-const passwords = join(folder, 'passwords.conf');
-if (existsSync(passwords)) {
-  console.error(`${passwords} is there already: remove it for new passwords`);
+function refuse(message) {
+  console.error(message);
   process.exit(1);
 }
-for (const file of ['nats.conf', 'accounts.conf']) copyFileSync(join(here, file), join(folder, file));
-const secret = { mode: 0o600, flag: 'wx' };
-writeFileSync(
-  passwords,
-  users.map(({ variable, password }) => `${variable}: "${password}"\n`).join(''),
-  secret,
-);
-for (const { name, password } of users) {
+
+function newPassword() {
+  return randomBytes(24).toString('hex');
+}
+
+/** Users as accounts.conf has them, each with a new password. */
+function makeUsers() {
+  return [...accounts.matchAll(/user: "(\S+)", password: \$(\w+), (permissions: \{.*\}) \}/g)].map(
+    ([, name, variable, permissions]) => ({ name, variable, permissions, password: newPassword() }),
+  );
+}
+
+/** Host and port of a broker, another port of it where `offset` is given. */
+function placeOf(url, offset = 0) {
+  const { hostname, port } = new URL(url);
+  return `${hostname}:${(port === '' ? DEFAULT_PORT : Number(port)) + offset}`;
+}
+
+function nameOf(url, index) {
+  const [label] = new URL(url).hostname.split('.');
+  return /^[a-z]/i.test(label) ? label : `broker-${index + 1}`;
+}
+
+/** For the `nats` command, and for services (NATS_CONTEXT). */
+function writeContext(folder, { name, password }, url) {
   const context = {
     description: `ui-rl, as ${name}`,
     ...{ url, user: name, password },
     ...{ inbox_prefix: `_INBOX.${name}`, jetstream_api_prefix: prefix },
   };
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(context, null, 2)}\n`, secret);
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(context, null, 2)}\n`, SECRET);
 }
-console.log(`nats-server -c ${resolve(folder, 'nats.conf')}`);
+
+function writeBrokers(folder, urls, users) {
+  const cluster = urls.length > 1;
+  for (const file of [cluster ? 'cluster.conf' : 'nats.conf', 'accounts.conf'])
+    copyFileSync(join(here, file), join(folder, file));
+  const passwords = users.map(({ variable, password }) => `${variable}: "${password}"\n`);
+  if (cluster) {
+    const password = newPassword();
+    passwords.push(`cluster_password: "${password}"\n`);
+    const routes = urls.map((url) => `  "nats://broker:${password}@${placeOf(url, ROUTE_PORT)}"\n`);
+    writeFileSync(join(folder, 'routes.conf'), `routes: [\n${routes.join('')}]\n`, SECRET);
+  }
+  writeFileSync(join(folder, 'passwords.conf'), passwords.join(''), SECRET);
+  for (const user of users) writeContext(folder, user, urls.join(','));
+}
+
+function accountOf({ name }) {
+  return `UIRL_${name.replaceAll('-', '_').toUpperCase()}`;
+}
+
+/** What accounts.conf has two users share that are both behind the leaf node: what one asks the other does not leave it. */
+function sharedBy(account, others) {
+  const [, block] = new RegExp(`^  ${account} \\{$([^]*?)^  \\}$`, 'm').exec(accounts);
+  const among = (names) => names.split(', ').filter((name) => others.includes(name));
+  const exports = [...block.matchAll(/^ +(\{ (?:service|stream): "[^"]+",?.*accounts: \[)(.*)\] \}$/gm)]
+    .filter(([, , names]) => among(names).length > 0)
+    .map(([, start, names]) => `${start}${among(names).join(', ')}] }`);
+  const imports = [...block.matchAll(/^ +(\{ (?:service|stream): \{ account: (\w+),.*\})$/gm)]
+    .filter(([, , from]) => others.includes(from))
+    .map(([, line]) => line);
+  return `exports: [ ${exports.join(' ')} ]\n    imports: [ ${imports.join(' ')} ]`;
+}
+
+/** A user's connection to the brokers is bound to the user's account there, which has the same name here. */
+function writeLeaf(folder, urls, users) {
+  mkdirSync(folder, { mode: 0o700 });
+  copyFileSync(join(here, 'leaf.conf'), join(folder, 'leaf.conf'));
+  const names = users.map(accountOf);
+  const own = users.map(
+    (user) => `  ${accountOf(user)} {
+    users: [ { user: "${user.name}", password: "${user.password}", ${user.permissions} } ]
+    ${sharedBy(accountOf(user), names)}
+  }\n`,
+  );
+  const remotes = users.map((user) => {
+    const there = urls.map((url) => `"nats-leaf://${user.name}:${user.password}@${placeOf(url, LEAF_PORT)}"`);
+    return `  { account: ${accountOf(user)}, urls: [${there.join(', ')}] }\n`;
+  });
+  writeFileSync(
+    join(folder, 'remotes.conf'),
+    `accounts {\n${own.join('')}}\nleafnodes { remotes: [\n${remotes.join('')}] }\n`,
+    SECRET,
+  );
+  for (const user of users) writeContext(folder, user, 'nats://127.0.0.1:4222');
+}
+
+const { positionals, values } = parseArgs({
+  options: { leaf: { type: 'string' } },
+  allowPositionals: true,
+});
+const [folder, addresses = 'nats://127.0.0.1:4222'] = positionals;
+if (folder === undefined)
+  refuse(
+    'expected a folder: node deploy/nats/credentials.mjs FOLDER [nats://host:port,…] [--leaf actor,env]',
+  );
+const urls = addresses.split(',');
+const odd = urls.find((url) => !/^(nats|tls):\/\/[^/@\s]+$/.test(url));
+if (odd !== undefined) refuse(`${odd} is no address of a broker: expected nats://host:port`);
+const users = makeUsers();
+const behindLeaf = values.leaf?.split(',') ?? [];
+const unknown = behindLeaf.find((name) => !users.some((user) => user.name === name));
+if (unknown !== undefined)
+  refuse(`--leaf: there is no user ${unknown}: expected some of ${users.map(({ name }) => name).join(', ')}`);
+if (behindLeaf.length > 0 && urls.length === 1)
+  refuse('--leaf: a single broker (nats.conf) takes no leaf nodes: name the addresses of a cluster');
+
+mkdirSync(folder, { recursive: true, mode: 0o700 });
+const passwords = join(folder, 'passwords.conf');
+if (existsSync(passwords)) refuse(`${passwords} is there already: remove it for new passwords`);
+writeBrokers(folder, urls, users);
+if (urls.length === 1) console.log(`nats-server -c ${resolve(folder, 'nats.conf')}`);
+else
+  for (const [index, url] of urls.entries())
+    console.log(
+      `${placeOf(url)}: nats-server -c ${resolve(folder, 'cluster.conf')} -n ${nameOf(url, index)}`,
+    );
+if (behindLeaf.length > 0) {
+  const leaf = join(folder, 'leaf');
+  writeLeaf(
+    leaf,
+    urls,
+    users.filter(({ name }) => behindLeaf.includes(name)),
+  );
+  console.log(`elsewhere: nats-server -c ${resolve(leaf, 'leaf.conf')}`);
+}
 console.log(
   `NATS_CONTEXT=${resolve(folder, '<user>.json')} for each of ${users.map(({ name }) => name).join(', ')}`,
 );

@@ -6,6 +6,7 @@ import { fullDisk } from './scenarios/full-disk';
 import { fullStore } from './scenarios/full-store';
 import { killedDatabase } from './scenarios/killed-database';
 import { memory } from './scenarios/memory';
+import { natsCluster } from './scenarios/nats-cluster';
 import { partition } from './scenarios/partition';
 import { slowLinks } from './scenarios/slow-links';
 import { tornStore } from './scenarios/torn-store';
@@ -22,6 +23,7 @@ const SCENARIOS: readonly Scenario[] = [
     fullDisk,
     fullStore,
     tornStore,
+    natsCluster,
   ],
 ];
 

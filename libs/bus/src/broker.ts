@@ -30,6 +30,7 @@ const NO_SUCH_CONSUMER = 10014;
 export class Broker implements RetryContext {
   readonly logger: Logger;
   readonly service: string;
+  private readonly replicas: number | undefined;
   private readonly closingController = new AbortController();
   private readonly events = new EventEmitter().setMaxListeners(0);
   private opened: Promise<Stores> | null = null;
@@ -45,6 +46,7 @@ export class Broker implements RetryContext {
     options: BusOptions,
   ) {
     this.service = options.service;
+    this.replicas = options.replicas;
     this.logger = new Logger(`bus:${options.service}`);
   }
 
@@ -87,7 +89,8 @@ export class Broker implements RetryContext {
 
   /** The buckets, created anew after the broker lost its store. */
   stores(): Promise<Stores> {
-    this.opened ??= ensureTopology(this.js, this.jsm, this.logger).catch((error: unknown) => {
+    const { js, jsm, logger, replicas } = this;
+    this.opened ??= ensureTopology({ js, jsm, logger, replicas }).catch((error: unknown) => {
       this.opened = null;
       throw error;
     });

@@ -183,7 +183,11 @@ class ConsumptionLoop<T> implements Consumption {
   /** One message, or null when none came within the waiting time. */
   private async next(): Promise<JsMsg | null> {
     const consumer = await this.consumer.open();
-    const messages = await consumer.fetch({ max_messages: 1, expires: DEADLINES.fetch.ms });
+    const messages = await consumer.fetch({
+      max_messages: 1,
+      expires: DEADLINES.fetch.ms,
+      idle_heartbeat: DEADLINES.pullHeartbeat.ms,
+    });
     this.waiting.add(messages);
     if (this.stopping.signal.aborted) messages.stop();
     try {

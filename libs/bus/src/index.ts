@@ -1,4 +1,4 @@
-export { accountsConfiguration } from './accounts';
+export { accountsConfiguration, API_PREFIX } from './accounts';
 export { BlobStore, sha256, type RunBlobs } from './blobs';
 export { BusService } from './bus';
 export {

@@ -4,6 +4,7 @@ import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry }
 import type { QueuedIterator } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
+import { lookUp } from './copies';
 import { readJson, type MessageClass, type Read } from './codec';
 import { BusError, tooLarge } from './errors';
 import { RETRIES, sleep } from '@ui-rl/retry';
@@ -37,11 +38,11 @@ export class KvBucket {
 
   /** Throws `BusError` `damaged` where the value does not pass the validation of `schema`. */
   async get<T>(key: string, schema?: MessageClass<T>): Promise<KvEntry<T> | null> {
-    const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
-    if (entry === null || entry.operation !== 'PUT') return null;
-    const read = valueOf(entry, schema);
-    if (read.ok) return { key, value: read.value, revision: entry.revision };
-    throw new BusError('damaged', this.damage(key, read.reason));
+    return this.read(
+      key,
+      await lookUp(this.broker, () => this.run(`read ${key}`, (bucket) => bucket.get(key))),
+      schema,
+    );
   }
 
   /** Writes whatever stands there; returns the new revision. Throws `BusError` `too_large`. */
@@ -86,10 +87,12 @@ export class KvBucket {
     schema?: MessageClass<T>,
   ): Promise<KvEntry<T> | null> {
     for (;;) {
-      const current = await this.get<T>(key, schema);
+      // As the next server has it: writing tells whether that is the latest.
+      const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
+      const current = this.read(key, entry, schema);
       const next = change(current?.value ?? null);
       if (next === null) return current;
-      const revision = await this.update(key, next, current?.revision ?? (await this.deletedRevision(key)));
+      const revision = await this.update(key, next, current?.revision ?? entry?.revision ?? 0);
       if (revision !== null) return { key, value: next, revision };
     }
   }
@@ -163,7 +166,8 @@ export class KvBucket {
       countBySubject(this.broker, this.stream, prefix + filter),
     );
     const keys = [...subjects.keys()].map((subject) => subject.slice(prefix.length));
-    const read = (key: string) => this.run(`read ${key}`, (bucket) => bucket.get(key));
+    const read = (key: string) =>
+      lookUp(this.broker, () => this.run(`read ${key}`, (bucket) => bucket.get(key)));
     return (await inBatches(keys, read)).filter((entry) => entry !== null);
   }
 
@@ -227,13 +231,19 @@ export class KvBucket {
     return `what bucket ${BUCKETS[this.bucket]} holds for ${key} cannot be read: ${reason}`;
   }
 
-  private async open(): Promise<KV> {
-    return (await this.broker.stores())[this.bucket];
+  private read<T>(
+    key: string,
+    entry: NatsEntry | null,
+    schema: MessageClass<T> | undefined,
+  ): KvEntry<T> | null {
+    if (entry === null || entry.operation !== 'PUT') return null;
+    const read = valueOf(entry, schema);
+    if (read.ok) return { key, value: read.value, revision: entry.revision };
+    throw new BusError('damaged', this.damage(key, read.reason));
   }
 
-  private async deletedRevision(key: string): Promise<number> {
-    const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
-    return entry?.revision ?? 0;
+  private async open(): Promise<KV> {
+    return (await this.broker.stores())[this.bucket];
   }
 
   private run<T>(what: string, operation: (bucket: KV) => Promise<T>): Promise<T> {

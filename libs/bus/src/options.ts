@@ -20,6 +20,8 @@ export interface BusOptions {
   inboxPrefix?: string;
   /** What JetStream's API is called here; default: `$JS.API`. */
   apiPrefix?: string;
+  /** How many servers of a cluster keep each stream and bucket; absent: new ones are kept by one, existing ones stay as they are. */
+  replicas?: number;
   /** Ends the waiting for the first connection. */
   signal?: AbortSignal;
 }

@@ -1,6 +1,7 @@
 import { headers } from '@nats-io/transport-node';
 import { DEADLINES } from '@ui-rl/retry';
 import type { Broker } from './broker';
+import { lookUp } from './copies';
 import { BusError } from './errors';
 
 /** Where the parts of something lie: messages of a stream, by their number. */
@@ -40,7 +41,7 @@ export async function writeParts(broker: Broker, place: PartsPlace, bytes: Uint8
 /** The bytes, or null where they are not there (any more). Throws `BusError` `damaged` for what nobody wrote so. */
 export async function readParts(broker: Broker, place: PartsPlace): Promise<Uint8Array | null> {
   const read = (part: number) =>
-    broker.jsm.direct.getMessage(place.stream, { last_by_subj: place.subjectOf(part) });
+    lookUp(broker, () => broker.jsm.direct.getMessage(place.stream, { last_by_subj: place.subjectOf(part) }));
   const first = await read(0);
   if (first === null) return null;
   const parts = Number(first.header.get(PARTS));

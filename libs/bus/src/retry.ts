@@ -11,8 +11,8 @@ import {
 import { everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
 import { BusError, describeError } from './errors';
 
-/** JetStream error codes that pass: leader elections, a full store, a stream that is being recreated. */
-const TRANSIENT_API_CODES = new Set([10008, 10009, 10014, 10023, 10028, 10047, 10059, 10077, 10118]);
+/** JetStream error codes that pass: leader elections, servers of a cluster that are not there yet, a full store, a stream that is being recreated. */
+const TRANSIENT_API_CODES = new Set([10005, 10008, 10009, 10014, 10023, 10028, 10047, 10059, 10077, 10118]);
 
 /** The client is closed for good: nothing can be tried again. */
 export function isClosed(error: unknown): boolean {

@@ -33,6 +33,13 @@ export const RETRIES = {
     maxMs: 2_000,
     then: 'for as long as the bus is open; streams and buckets that are missing are created again in between',
   },
+  copies: {
+    what: 'every service: a message that is missing where several servers keep copies, of which the one that answered may lack the latest',
+    firstMs: 20,
+    maxMs: 200,
+    withinMs: 1_000,
+    then: 'it counts as missing',
+  },
   consume: {
     what: 'every service: reading the next message of its durable consumer',
     firstMs: 200,
@@ -235,6 +242,11 @@ export const DEADLINES = {
   connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
   publish: { what: 'the broker, to answer one operation of JetStream', ms: 3_000, then: 'another attempt' },
   fetch: { what: 'one pull for the next message', ms: 30_000, then: 'another pull' },
+  pullHeartbeat: {
+    what: 'the broker, to say that a pull still waits, which is missing twice where the server that leads the consumer has died',
+    ms: 5_000,
+    then: 'another pull',
+  },
   message: {
     what: 'a handler of a message, to give a sign of life, which it does by itself three times as often',
     ms: 30_000,

@@ -12,6 +12,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   NATS_TLS_CERT: 'path of the client certificate (PEM), together with NATS_TLS_KEY',
   NATS_TLS_KEY: 'path of the client key (PEM)',
   NATS_TLS_VERIFY: 'false accepts any server certificate (true)',
+  NATS_REPLICAS:
+    'how many servers of a cluster keep each stream and bucket, 1 to 5; existing ones are changed, too (new ones 1, existing ones as they are)',
   NATS_SERVER_BIN: 'nats-server to start where no broker is named',
   DATABASE_URL:
     'postgresql://user:password@host:port/database; without it the monitor brings its own database',

@@ -22,6 +22,8 @@ export interface NatsSettings {
   apiPrefix?: string;
   /** The file that `NATS_CONTEXT` names. */
   contextFile?: string;
+  /** How many servers of a cluster keep each stream and bucket. */
+  replicas?: number;
   tls?: { caFile?: string; certFile?: string; keyFile?: string; rejectUnauthorized?: boolean };
 }
 
@@ -181,8 +183,14 @@ function readNats(service: string, reader: EnvironmentReader, runsDir: string): 
     servers: all,
     ...(named ? own : credentialOf(context)),
     ...(contextFile === undefined ? {} : { contextFile: resolve(contextFile) }),
+    ...readReplicas(reader),
     tls: readTls(reader, all, context),
   };
+}
+
+function readReplicas(reader: EnvironmentReader): Pick<NatsSettings, 'replicas'> {
+  if (reader.text('NATS_REPLICAS') === undefined) return {};
+  return { replicas: reader.integer('NATS_REPLICAS', 1, 1, 5) };
 }
 
 /** What `NATS_CONTEXT` names; else the broker of `ui-rl up`, which is there for whoever brings no credential of their own. */

@@ -15,6 +15,7 @@ import {
   freePort,
   type Launched,
   FaultyProxy,
+  NatsCluster,
   type NatsOptions,
   type NatsServer,
   type PostgresServer,
@@ -60,6 +61,8 @@ export interface FleetOptions {
   /** Services that reach the broker by way of a proxy (`proxyOf`), where they have no `accounts`; their further copies do not. */
   proxied?: readonly ServiceName[];
   broker?: NatsOptions;
+  /** Three brokers that keep the same data (`cluster`), with the users of `deploy/nats`, instead of one (`nats`). */
+  cluster?: boolean;
   /** Further variables of every service. */
   env?: Readonly<Record<string, string>>;
   /** Each service as a user of its own, as `deploy/nats` has them. */
@@ -77,7 +80,7 @@ export class TestFleet {
   private learnerRunsDir: string | undefined;
 
   private constructor(
-    readonly nats: NatsServer,
+    private readonly broker: NatsServer | NatsCluster,
     readonly bus: BusService,
     /** Of everything it writes, but for the stores of broker and database. */
     readonly folder: string,
@@ -86,7 +89,7 @@ export class TestFleet {
     readonly postgres: PostgresServer | null,
     /** Files of the components that every service loads besides the built-in ones. */
     readonly plugins: readonly string[],
-    private readonly options: Pick<FleetOptions, 'env' | 'accounts'>,
+    private readonly options: Pick<FleetOptions, 'env' | 'accounts' | 'cluster'>,
   ) {}
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
@@ -97,15 +100,15 @@ export class TestFleet {
     writeFileSync(join(folder, 'footprint.js'), REWARD);
     // The log of this process repeats the dead letters of the services and what they wait for.
     Logger.overrideLogger(['fatal']);
-    const nats = await startNats({ ...options.broker, accounts: options.accounts });
+    const broker = await startBroker(options);
     const postgres = options.database === 'postgres' ? await startPostgres() : null;
-    const bus = await BusService.connect(brokerOf(nats, options));
+    const bus = await BusService.connect(brokerOf(broker, options));
     const plugins = [join(folder, 'footprint.js'), ...(options.plugins ?? [])];
-    const fleet = new TestFleet(nats, bus, folder, await freePort(), postgres, plugins, options);
+    const fleet = new TestFleet(broker, bus, folder, await freePort(), postgres, plugins, options);
     // Before the services: on two cores everything at once is slower.
     await writeSmallModel(fleet.modelDir);
     for (const name of options.proxied ?? []) {
-      fleet.proxies.set(name, await FaultyProxy.start(nats.port));
+      fleet.proxies.set(name, await FaultyProxy.start(fleet.nats.port));
     }
     const { copies = 1 } = options;
     for (const name of SERVICES) {
@@ -113,6 +116,18 @@ export class TestFleet {
       for (let copy = 1; copy <= count; copy += 1) fleet.launch(copy === 1 ? name : `${name}-${copy}`);
     }
     return fleet;
+  }
+
+  /** The broker, where it is one. */
+  get nats(): NatsServer {
+    if (this.broker instanceof NatsCluster) throw new Error('this fleet has several brokers: see `cluster`');
+    return this.broker;
+  }
+
+  /** The brokers, where they are several. */
+  get cluster(): NatsCluster {
+    if (this.broker instanceof NatsCluster) return this.broker;
+    throw new Error('this fleet has one broker: see `nats`');
   }
 
   get modelDir(): string {
@@ -279,7 +294,7 @@ export class TestFleet {
     await Promise.all([...this.proxies.values()].map((proxy) => proxy.stop()));
     await this.bus.close();
     await this.postgres?.stop();
-    await this.nats.stop();
+    await this.broker.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -293,8 +308,8 @@ export class TestFleet {
     const isCopy = member !== name;
     const env: Record<string, string> = {
       ...this.options.env,
-      ...(this.options.accounts === true
-        ? { NATS_CONTEXT: this.nats.contextFile(name) }
+      ...(hasUsers(this.options)
+        ? { NATS_CONTEXT: this.broker.contextFile(name) }
         : { NATS_URL: this.urlFor(member) }),
       UIRL_RUNS_DIR: this.runsDir,
       // Services that are killed remove no files.
@@ -345,9 +360,20 @@ export function serviceOf(member: Member): ServiceName {
   return member.replace(/-\d+$/, '') as ServiceName;
 }
 
-/** What a test connects with: as the operator, where services are users of their own. */
-function brokerOf(nats: NatsServer, { accounts }: FleetOptions): NatsSettings {
-  const env = accounts === true ? { NATS_CONTEXT: nats.contextFile('operator') } : { NATS_URL: nats.url };
+function startBroker({ broker, accounts, cluster }: FleetOptions): Promise<NatsServer | NatsCluster> {
+  return cluster === true ? NatsCluster.start() : startNats({ ...broker, accounts });
+}
+
+function hasUsers({ accounts, cluster }: FleetOptions): boolean {
+  return accounts === true || cluster === true;
+}
+
+/** What a test connects with: as the operator, where services are users of their own; all brokers of a cluster keep everything then. */
+function brokerOf(broker: NatsServer | NatsCluster, options: FleetOptions): NatsSettings {
+  const env: Record<string, string> = hasUsers(options)
+    ? { NATS_CONTEXT: broker.contextFile('operator') }
+    : { NATS_URL: broker.url };
+  if (broker instanceof NatsCluster) env.NATS_REPLICAS = String(broker.nodes.length);
   return readServiceSettings('test', env).nats;
 }
 
