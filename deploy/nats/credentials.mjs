@@ -83,7 +83,8 @@ function sharedBy(account, others) {
   const imports = [...block.matchAll(/^ +(\{ (?:service|stream): \{ account: (\w+),.*\})$/gm)]
     .filter(([, , from]) => others.includes(from))
     .map(([, line]) => line);
-  return `exports: [ ${exports.join(' ')} ]\n    imports: [ ${imports.join(' ')} ]`;
+  const list = (lines) => `[\n${lines.map((line) => `      ${line}\n`).join('')}    ]`;
+  return `exports: ${list(exports)}\n    imports: ${list(imports)}`;
 }
 
 /** A user's connection to the brokers is bound to the user's account there, which has the same name here. */

@@ -83,6 +83,19 @@ export const RULES: readonly Rule[] = [
     notRun: 'is for a broker with users; e2e/stranger has a run under them',
   },
   {
+    matches: /^NATS_REPLICAS=/,
+    notRun: 'needs three brokers; the spec of clusters in bus makes three copies of each stream',
+  },
+  {
+    matches: /^(gcloud|kubectl|for user in|for role in) /,
+    notRun: 'needs a cluster or a cloud; npm run manifests checks what is applied',
+  },
+  {
+    matches: /^export (PROJECT|REGISTRY|RUN|SOURCE)=/,
+    notRun: 'is for the lines below it, which need a cluster or a cloud',
+  },
+  { matches: /^npm run manifests$/, notRun: 'fetches schemas, and needs kubectl' },
+  {
     matches: /^node dist\/services\//,
     notRun: 'is for two machines; the tests of e2e/ start all services so',
   },

@@ -50,6 +50,12 @@ export const subjects = {
   monitorPage: () => 'uirl.monitor.page',
 } as const;
 
+/** Durable consumers that others look at from outside: what scales actors asks how much theirs has to do. */
+export const consumers = {
+  /** All actors of a run share it; the first one to play the run makes it. */
+  actors: (run: string) => `actors-${run}`,
+} as const;
+
 /** Keys of the `runs` bucket; each has one writer at a time. */
 export const runKeys = {
   /** The validated run file (`RunRecord`). Written once by whoever starts the run. */

@@ -2,11 +2,15 @@ import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadRunFile } from './index';
 
-const folder = resolve(__dirname, '../../../deploy/config');
+const deploy = resolve(__dirname, '../../../deploy');
+const examples = readdirSync(join(deploy, 'config')).filter((name) => name.endsWith('.yaml'));
 
 describe('the example run files', () => {
-  it.each(readdirSync(folder).filter((name) => name.endsWith('.yaml')))('%s is valid', async (name) => {
-    const { run } = await loadRunFile({ file: join(folder, name) });
+  it.each([
+    ...examples.map((name) => join('config', name)),
+    ...['kubernetes/run/run.yaml', 'gcp/gbox/run.yaml'],
+  ])('%s is valid', async (name) => {
+    const { run } = await loadRunFile({ file: join(deploy, name) });
     expect(run.tasks.length).toBeGreaterThan(0);
   });
 });

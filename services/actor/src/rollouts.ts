@@ -1,5 +1,5 @@
 import type { BusService, Consumption, JetStreamContext } from '@ui-rl/bus';
-import { ANY, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
+import { ANY, consumers, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
 import { playRollout } from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
@@ -41,7 +41,7 @@ export class Rollouts implements ServedRun {
     this.freeSince = new Array<number>(concurrency).fill(performance.now());
     return this.bus.consume<RolloutRequest>({
       stream: STREAMS.rollouts,
-      durable: `actors-${runId}`,
+      durable: consumers.actors(runId),
       subject: subjects.rollout(runId, ANY),
       schema: RolloutRequest,
       concurrency,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BusService, Consumption, JetStreamContext } from '@ui-rl/bus';
-import { ANY, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
+import { ANY, consumers, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
 import { ApiError } from '@ui-rl/openai-api';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
@@ -112,7 +112,7 @@ export class AgentRollouts implements ServedRun, OfferedRun {
     const reading: { consumption?: Consumption } = {};
     const consumption = await this.bus.consume<RolloutRequest>({
       stream: STREAMS.rollouts,
-      durable: `actors-${runId}`,
+      durable: consumers.actors(runId),
       subject: subjects.rollout(runId, ANY),
       schema: RolloutRequest,
       concurrency: 1,
