@@ -19,9 +19,12 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true
 
 /** Folders with a kustomization that is applied by itself. */
 function kustomizations() {
-  return readdirSync(here, { recursive: true, encoding: 'utf8' })
+  return [here, join(root, 'deploy', 'gcp')]
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
+    )
     .filter((file) => basename(file) === 'kustomization.yaml')
-    .map((file) => dirname(join(here, file)))
+    .map(dirname)
     .toSorted();
 }
 

@@ -6,7 +6,6 @@ import { parse, parseAllDocuments } from 'yaml';
 
 const ROOT = resolve(__dirname, '../..');
 const NATS = join(ROOT, 'deploy', 'nats');
-const KUBERNETES = join(ROOT, 'deploy', 'kubernetes');
 const SERVICES = ['learner', 'evaluator', 'task-loader', 'monitor', 'actor', 'env'];
 
 interface Container {
@@ -53,7 +52,7 @@ const yamlFiles = (folder: string): string[] =>
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => join(folder, file));
 
-const kustomizations: Kustomization[] = [...yamlFiles(KUBERNETES), join(NATS, 'kustomization.yaml')]
+const kustomizations: Kustomization[] = yamlFiles(join(ROOT, 'deploy'))
   .filter((file) => basename(file) === 'kustomization.yaml')
   .map((file) => ({ ...(parse(readFileSync(file, 'utf8')) as Kustomization), folder: dirname(file) }));
 
