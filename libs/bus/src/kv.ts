@@ -63,17 +63,13 @@ export class KvBucket {
     const text = this.textOf(key, value);
     let uncertain = false;
     return this.run(`update ${key}`, async (bucket) => {
-      if (uncertain) {
-        // The answer to an earlier attempt was lost: it may have been stored.
-        const stored = await bucket.get(key);
-        if (stored !== null && stored.revision !== revision) {
-          return isDeepStrictEqual(parse(stored), JSON.parse(text)) ? stored.revision : null;
-        }
-      }
       try {
         return await bucket.put(key, text, { previousSeq: revision });
       } catch (error) {
-        if (error instanceof JetStreamApiError && WRONG_REVISION.has(error.code)) return null;
+        if (error instanceof JetStreamApiError && WRONG_REVISION.has(error.code)) {
+          // The answer to an earlier attempt was lost: that may be what stands there.
+          return uncertain ? this.revisionAfter(bucket, key, text, revision) : null;
+        }
         uncertain = true;
         throw error;
       }
@@ -229,6 +225,16 @@ export class KvBucket {
 
   private damage(key: string, reason: string): string {
     return `what bucket ${BUCKETS[this.bucket]} holds for ${key} cannot be read: ${reason}`;
+  }
+
+  /** Revision that followed another one, where it holds the text; null where somebody else has written. */
+  private async revisionAfter(bucket: KV, key: string, text: string, before: number): Promise<number | null> {
+    const stored = await lookUp(this.broker, async () => {
+      const entry = await bucket.get(key);
+      return entry?.revision === before ? null : entry;
+    });
+    if (stored?.operation !== 'PUT') return null;
+    return isDeepStrictEqual(parse(stored), JSON.parse(text)) ? stored.revision : null;
   }
 
   private read<T>(
