@@ -122,6 +122,9 @@ function consumers(): string[][] {
       if (stream === undefined || durable === undefined) return [];
       const name = (contracts.STREAMS as Record<string, string>)[stream.replace('STREAMS.', '')] ?? stream;
       const readable = templateOf(durable, file)
+        .replace(/^consumers\.(\w+)\(\w+\)$/, (_, name: keyof typeof contracts.consumers) =>
+          contracts.consumers[name]('<run>'),
+        )
         .replaceAll(/['`]/g, '')
         .replaceAll(/\$\{[^}]*run[^}]*\}/gi, '<run>')
         .replaceAll(/\$\{(\w+)\}/g, '<$1>');

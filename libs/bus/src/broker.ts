@@ -4,6 +4,7 @@ import {
   jetstream,
   JetStreamApiError,
   jetstreamManager,
+  JetStreamNotEnabled,
   type JetStreamClient,
   type JetStreamManager,
 } from '@nats-io/jetstream';
@@ -63,7 +64,7 @@ export class Broker implements RetryContext {
     const broker = new Broker(connection, js, jsm, options);
     broker.checkLimits();
     void broker.followStatus();
-    await withRetry('create the streams', broker, () => broker.stores());
+    await withRetry('create the streams', broker, () => broker.firstStores(options));
     return broker;
   }
 
@@ -95,6 +96,20 @@ export class Broker implements RetryContext {
       throw error;
     });
     return this.opened;
+  }
+
+  /** Who has an account of their own waits for an operator to make the streams; anybody else would wait in vain. */
+  private async firstStores({ apiPrefix }: BusOptions): Promise<Stores> {
+    try {
+      return await this.stores();
+    } catch (error) {
+      if (apiPrefix !== undefined || !(error instanceof JetStreamNotEnabled)) throw error;
+      throw new BusError(
+        'configuration',
+        `JetStream is switched off at NATS: expected nats-server -js, or jetstream {} in its configuration`,
+        { cause: error },
+      );
+    }
   }
 
   /** See `BusService.deleteConsumer`. */

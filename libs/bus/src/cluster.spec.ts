@@ -65,6 +65,7 @@ it('streams and buckets are kept by one server, by as many as are asked for, and
 }, 90_000);
 
 it('each server is killed in turn: what was published arrives once, what was written is read by who knows of it', async () => {
+  await connect('test', 3);
   const [publisher, loader, reader] = [
     await connect('trainer'),
     await connect('task-loader'),
@@ -106,6 +107,7 @@ it('each server is killed in turn: what was published arrives once, what was wri
 }, 240_000);
 
 it('workers behind a leaf node are who they are in the cluster: they follow runs, read and write streams, ask and answer', async () => {
+  await connect('test', 3);
   const file = await cluster.startLeaf();
   const actor = await connect('actor', undefined, file('actor'));
   const env = await connect('env', undefined, file('env'));
@@ -159,6 +161,34 @@ it('stores without room for all the bounds are shared in a cluster, too', async 
     await small.stop();
   }
 }, 120_000);
+
+it('who may make no streams waits for an operator who does', async () => {
+  const alone = await startNats({ accounts: true });
+  const read = (user: string) =>
+    JSON.parse(readFileSync(alone.contextFile(user), 'utf8')) as Record<string, string>;
+  const connectAs = (user: string) =>
+    BusService.connect({
+      ...{ service: user, servers: [alone.url], user, password: read(user).password },
+      ...{ inboxPrefix: `_INBOX.${user}`, apiPrefix: 'JS.UIRL' },
+    });
+  let operator: BusService | undefined;
+  const waiting = connectAs('actor');
+  try {
+    const first = await Promise.race([waiting, connectAs('operator').then((bus) => (operator = bus))]);
+    expect(first).toBe(operator);
+    expect(await (await waiting).runsBucket.get('any.state')).toBeNull();
+  } finally {
+    await Promise.all([operator?.close(), waiting.then((bus) => bus.close()).catch(() => undefined)]);
+    await alone.stop();
+  }
+}, 60_000);
+
+it('a broker without JetStream is named as what it is', async () => {
+  const nats = await startNats({ jetstream: false });
+  const connecting = BusService.connect({ service: 'test', servers: [nats.url] });
+  await expect(connecting).rejects.toThrow(/JetStream is switched off .* nats-server -js/);
+  await nats.stop();
+});
 
 it('a single server says that it cannot keep several copies', async () => {
   const nats = await startNats();
