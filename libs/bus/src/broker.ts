@@ -4,7 +4,6 @@ import {
   jetstream,
   JetStreamApiError,
   jetstreamManager,
-  JetStreamNotEnabled,
   type JetStreamClient,
   type JetStreamManager,
 } from '@nats-io/jetstream';
@@ -13,7 +12,7 @@ import { DEADLINES } from '@ui-rl/retry';
 import { openConnection } from './connect';
 import { BusError, describeError } from './errors';
 import type { BusOptions } from './options';
-import { withRetry, type RetryContext } from './retry';
+import { isUnanswered, withRetry, type RetryContext } from './retry';
 import { ensureTopology, type Stores } from './topology';
 
 /** Below this not even a dead letter or the list of a stream's subjects fits into a message. */
@@ -103,7 +102,7 @@ export class Broker implements RetryContext {
     try {
       return await this.stores();
     } catch (error) {
-      if (apiPrefix !== undefined || !(error instanceof JetStreamNotEnabled)) throw error;
+      if (apiPrefix !== undefined || !isUnanswered(error)) throw error;
       throw new BusError(
         'configuration',
         `JetStream is switched off at NATS: expected nats-server -js, or jetstream {} in its configuration`,

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { ANY, BUCKETS, STREAMS, subjects, Task } from '@ui-rl/contracts';
-import { eventually, findNatsServer, makeTask, NatsCluster, startNats } from '@ui-rl/testkit';
+import { eventually, findNatsServer, makeRollout, makeTask, NatsCluster, startNats } from '@ui-rl/testkit';
 import { BusService } from './bus';
 
 Logger.overrideLogger(false);
@@ -125,7 +125,7 @@ it('workers behind a leaf node are who they are in the cluster: they follow runs
   const step = () => actor.connection.request(subjects.envStep('far'), 'click', { timeout: 3_000 });
   await eventually('an answer', async () => (await step()).string() === 'done', SETTLES_MS);
   expect(steps).toEqual(['click']);
-  await loader.publishJson(subjects.rollout(RUN, 'train'), { any: 'thing' }, 'rollout');
+  await loader.publishJson(subjects.rollout(RUN, 'train'), makeRollout({ runId: RUN }), 'rollout');
   const played: object[] = [];
   await actor.consume<object>({
     ...{ stream: STREAMS.rollouts, durable: 'actors', subject: subjects.rollout(RUN, ANY) },

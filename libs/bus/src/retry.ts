@@ -1,5 +1,5 @@
 import type { Logger } from '@nestjs/common';
-import { JetStreamApiError, JetStreamError, JetStreamNotEnabled } from '@nats-io/jetstream';
+import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream';
 import {
   ClosedConnectionError,
   ConnectionError,
@@ -23,9 +23,14 @@ export function isClosed(error: unknown): boolean {
 export function isTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return TRANSIENT_API_CODES.has(error.code) || error.status === 503;
   if (error instanceof RequestError || error instanceof NoRespondersError) return true;
-  // Nobody answers what is asked of streams: they are not made yet, or out of reach behind a leaf node.
-  if (error instanceof JetStreamError || error instanceof JetStreamNotEnabled) return true;
+  if (error instanceof JetStreamError || isUnanswered(error)) return true;
   return error instanceof TimeoutError || error instanceof ConnectionError;
+}
+
+/** Nobody answers what is asked of streams: they are not made yet, out of reach behind a leaf node, or JetStream is switched off. */
+export function isUnanswered(error: unknown): boolean {
+  // The client does not export the class.
+  return error instanceof Error && error.name === 'JetStreamNotEnabled';
 }
 
 export interface RetryContext {
