@@ -101,7 +101,8 @@ it('each server is killed in turn: what was published arrives once, what was wri
   }
   stop.abort();
   await watching;
-  expect(handled).toEqual(expected);
+  // What was on its way to a server that died is delivered again, behind the others.
+  expect(handled.toSorted()).toEqual(expected.toSorted());
   expect(await loader.storedCount(STREAMS.tasks, subjects.task(RUN))).toBe(0);
   expect([...new Set(seen)]).toEqual(seen);
 }, 240_000);
