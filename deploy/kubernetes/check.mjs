@@ -25,7 +25,7 @@ function kustomizations() {
     )
     .filter((file) => basename(file) === 'kustomization.yaml')
     .map(dirname)
-    .toSorted();
+    .toSorted((a, b) => a.localeCompare(b));
 }
 
 function render(kustomization) {
