@@ -74,7 +74,7 @@ it('each server is killed in turn: what was published arrives once, what was wri
   const handled: string[] = [];
   await loader.consume({
     ...{ stream: STREAMS.tasks, durable: 'loader', subject: subjects.task(RUN), schema: Task },
-    handle: async ({ taskId }) => void handled.push(taskId),
+    handle: async ({ id }) => void handled.push(id),
   });
   const seen: number[] = [];
   const stop = new AbortController();
@@ -88,7 +88,7 @@ it('each server is killed in turn: what was published arrives once, what was wri
     for (let each = 0; each < MESSAGES_PER_NODE; each += 1) {
       const taskId = `task-${round}-${each}`;
       expected.push(taskId);
-      await publisher.publishJson(subjects.task(RUN), makeTask({ taskId }), taskId);
+      await publisher.publishJson(subjects.task(RUN), makeTask({ id: taskId }), taskId);
       const screenshot = Buffer.from(taskId);
       const hash = await publisher.blobs.of(RUN).put(screenshot);
       expect(Buffer.from((await reader.blobs.of(RUN).get(hash))!)).toEqual(screenshot);
