@@ -74,7 +74,7 @@ it('each server is killed in turn: what was published arrives once, what was wri
   const handled: string[] = [];
   await loader.consume({
     ...{ stream: STREAMS.tasks, durable: 'loader', subject: subjects.task(RUN), schema: Task },
-    handle: async ({ id }) => void handled.push(id),
+    handle: async ({ id }) => void handled.push(id!),
   });
   const seen: number[] = [];
   const stop = new AbortController();
