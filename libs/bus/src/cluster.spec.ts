@@ -97,6 +97,7 @@ it('each server is killed in turn: what was published arrives once, what was wri
     await dying;
     await node.launch();
     await eventually('every task', () => handled.length >= expected.length, SETTLES_MS);
+    // A watch that begins again at a server that lags may be told an older value first.
     await eventually('the last change of the key', () => seen.at(-1) === expected.length, SETTLES_MS);
   }
   stop.abort();
@@ -104,7 +105,6 @@ it('each server is killed in turn: what was published arrives once, what was wri
   // What was on its way to a server that died is delivered again, behind the others.
   expect(handled.toSorted()).toEqual(expected.toSorted());
   expect(await loader.storedCount(STREAMS.tasks, subjects.task(RUN))).toBe(0);
-  expect([...new Set(seen)]).toEqual(seen);
 }, 240_000);
 
 it('workers behind a leaf node are who they are in the cluster: they follow runs, read and write streams, ask and answer', async () => {
