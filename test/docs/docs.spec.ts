@@ -62,7 +62,19 @@ async function problemOf([first, second, ...rest]: string[]): Promise<string | n
   if (first === 'docker' && all.includes('ui-rl'))
     return problemOfVerb(program, all.slice(all.indexOf('ui-rl') + 1));
   const containers = ['docker', 'podman', 'podman-compose', 'debootstrap', 'tar', 'cp', 'ln'];
-  const known = ['npm', 'npx', 'nats', 'nats-server', 'export', 'curl', 'git', 'adb', ...containers];
+  const clusters = ['gcloud', 'kubectl', 'for'];
+  const known = [
+    'npm',
+    'npx',
+    'nats',
+    'nats-server',
+    'export',
+    'curl',
+    'git',
+    'adb',
+    ...containers,
+    ...clusters,
+  ];
   return known.includes(first) ? null : `nobody knows ${first}`;
 }
 
