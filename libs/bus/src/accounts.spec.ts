@@ -79,7 +79,7 @@ const MAY_READ_KEY: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   state: [...SERVICES, 'trainer'],
   policy: ['learner', 'task-loader', 'evaluator', 'trainer'],
   lease: ['learner'],
-  loader: ['task-loader'],
+  loader: ['learner', 'task-loader'],
   evaluator: ['evaluator'],
 };
 
