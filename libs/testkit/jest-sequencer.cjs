@@ -8,7 +8,6 @@ const LONG = [
   'test/docs/commands.spec.ts',
   'libs/engine/src/webgpu.spec.ts',
   'services/learner/src/resume.spec.ts',
-  'libs/bus/src/cluster.spec.ts',
   'plugins/env-browser/src/hostile.spec.ts',
   'test/fuzz/fuzz.spec.ts',
   'test/e2e/places.spec.ts',
