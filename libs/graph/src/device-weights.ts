@@ -3,7 +3,7 @@ import { shapeText } from './dims';
 import type { ConstantData, ExternalData } from './constant';
 import { freeTensors, type DeviceMemory } from './device-memory';
 import { GraphError } from './errors';
-import type { ConstantSource } from './shared-constants';
+import type { ConstantSource } from './common-constants';
 import { tensor, type Tensor } from './tensor';
 
 /** Weights that lie in files, in the memory of a device: read when a session first needs one, one copy for all sessions. */

@@ -6,7 +6,7 @@ import { halfProducts } from './onnx/half-products';
 import { lower } from './onnx/lower';
 import { toOnnx } from './onnx/serialize';
 import { webgpuLowerings } from './onnx/webgpu';
-import { sharedConstants, type ConstantSource } from './shared-constants';
+import { sharedConstants, type ConstantSource } from './common-constants';
 
 /** What runs a session. */
 export type Device = 'cpu' | 'webgpu' | 'cuda';

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from './policy';
+import type { RetryPolicy } from './retries';
 import { sleep } from './wait';
 
 export interface RetryOptions<T> {

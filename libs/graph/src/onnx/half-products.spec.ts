@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gradients, Graph, ops, Session, tensor, type Value } from '../index';
 import { float16Bits } from '../dtype';
 import { DeviceWeights } from '../device-weights';
-import { sharedConstants } from '../shared-constants';
+import { sharedConstants } from '../common-constants';
 import { halfProducts } from './half-products';
 import { lower } from './lower';
 import { toOnnx } from './serialize';

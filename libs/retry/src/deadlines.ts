@@ -1,0 +1,222 @@
+/** How long one attempt, or one thing that is waited for, may take. */
+export interface Deadline {
+  /** what is waited for */
+  readonly what: string;
+  readonly ms: number;
+  /** what follows */
+  readonly then: string;
+}
+
+/** How long is waited for what. Those that a run file sets stand there: `rollout.*_timeout_ms`, `environment.deadline_ms`, `lease_ms`. */
+export const DEADLINES = {
+  connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
+  publish: { what: 'the broker, to answer one operation of JetStream', ms: 3_000, then: 'another attempt' },
+  fetch: { what: 'one pull for the next message', ms: 30_000, then: 'another pull' },
+  pullHeartbeat: {
+    what: 'the broker, to say that a pull still waits, which is missing twice where the server that leads the consumer has died',
+    ms: 5_000,
+    then: 'another pull',
+  },
+  message: {
+    what: 'a handler of a message, to give a sign of life, which it does by itself three times as often',
+    ms: 30_000,
+    then: 'the broker delivers the message again, to whichever process asks for one',
+  },
+  shortMessage: {
+    what: 'the same, where handling takes milliseconds (task-loader, evaluator)',
+    ms: 5_000,
+    then: 'the same',
+  },
+  rollout: {
+    what: 'the same, for a rollout that an actor plays',
+    ms: 15_000,
+    then: 'another actor plays it',
+  },
+  trajectory: {
+    what: 'the same, for an episode that a learner holds until it is trained: how long a killed learner delays training',
+    ms: 10_000,
+    then: 'the next learner gets it',
+  },
+  lease: {
+    what: 'a learner, to renew the lease of its run, which it does four times as often',
+    ms: 6_000,
+    then: 'another learner that waits takes the run over',
+  },
+  policy: { what: 'one answer of the policy', ms: 10_000, then: 'the actor asks again' },
+  environmentAnswer: {
+    what: 'one answer of an env service, beyond which a lost one is asked for again',
+    ms: 5_000,
+    then: 'the actor asks again; work that goes on is not begun again',
+  },
+  environmentMargin: {
+    what: 'the network, on top of the deadline of an environment',
+    ms: 2_000,
+    then: 'the session is lost',
+  },
+  environmentGone: {
+    what: 'an env service that holds a session and does not listen',
+    ms: 8_000,
+    then: 'the session is lost',
+  },
+  tryByHand: {
+    what: '`ui-rl try --by-hand`: a person who does nothing on the live page',
+    ms: 1_800_000,
+    then: 'the command ends, and nothing is written',
+  },
+  environmentClose: {
+    what: 'the final state of an environment, where nothing else is said (environment.deadline_ms in services)',
+    ms: 10_000,
+    then: 'the session is over without one: `deadline`',
+  },
+  environmentHung: {
+    what: 'an environment that does not keep its deadline, beyond that',
+    ms: 2_000,
+    then: 'it counts as hung and the session is over: `deadline`',
+  },
+  browserReload: {
+    what: 'a page that navigates, to load, before it is asked again (environment `browser`)',
+    ms: 5_000,
+    then: 'it is asked as it is',
+  },
+  browserLoad: {
+    what: 'a page without `uirl`, to load what an action navigates to (environment `browser`)',
+    ms: 10_000,
+    then: 'it is shown as it is, with the outcome `still_loading`',
+  },
+  browserScreenshot: {
+    what: 'a screenshot of a page (environment `browser`)',
+    ms: 3_000,
+    then: 'it is requested again',
+  },
+  browserClean: {
+    what: 'a page, to be left and cleaned of its episode (environment `browser`)',
+    ms: 10_000,
+    then: 'it is closed, and the next episode gets another one',
+  },
+  browserClose: {
+    what: 'a page, to close (environment `browser`)',
+    ms: 5_000,
+    then: 'its browser is ended with it',
+  },
+  outsideReady: {
+    what: 'a server of environments outside of the project, to say that it is there (environments `ui-verifiers`, `openenv`)',
+    ms: 3_000,
+    then: 'it is set aside, and another one is asked',
+  },
+  outsideLeave: {
+    what: 'such a server, to end a session that is given up',
+    ms: 5_000,
+    then: 'nobody waits for it any more',
+  },
+  taskSource: {
+    what: 'a task source, to load its tasks',
+    ms: 60_000,
+    then: 'it has failed, and is asked again where a service serves a run',
+  },
+  taskServer: {
+    what: 'bytes of a task server, the first or the next ones (task source `http`)',
+    ms: 30_000,
+    then: 'the page is asked for again',
+  },
+  pluginThread: {
+    what: 'a component in a thread of its own (actor), to end a call whose time is over',
+    ms: 1_000,
+    then: 'its thread is ended; other calls are made once more, in another',
+  },
+  tracker: {
+    what: 'one call of a tracker',
+    ms: 10_000,
+    then: 'an error in the log of the learner; the run goes on',
+  },
+  traces: {
+    what: 'a collector of traces, to take the last ones when a service ends',
+    ms: 3_000,
+    then: 'they are lost',
+  },
+  otherHosts: {
+    what: 'another host of the same service, to say that it serves a run which one cannot (asked by the task-loader)',
+    ms: 3_000,
+    then: 'the run has failed, unless it was served before',
+  },
+  unserved: {
+    what: 'a task-loader, to decide what becomes of a run that a host cannot serve',
+    ms: 10_000,
+    then: 'it is asked again until the run is over',
+  },
+  lastEvent: {
+    what: 'the event that a run has ended, after that was written down (`ui-rl train`)',
+    ms: 5_000,
+    then: 'what was written down counts',
+  },
+  lostEpisode: {
+    what: 'an episode that was requested, that no queue holds any more and whose trajectory nobody has (learner, evaluator)',
+    ms: 30_000,
+    then: 'it is requested again under another id, twice at most; then its group is replaced, or it counts as invalid',
+  },
+  stall: {
+    what: 'any sign of an evaluation (evaluator)',
+    ms: 120_000,
+    then: 'a warning of the run, `stall`; it goes on waiting',
+  },
+  stopHandlers: {
+    what: 'handlers that run while a service stops',
+    ms: 10_000,
+    then: 'their messages come again',
+  },
+  stopRun: {
+    what: 'the work for a run while a service stops',
+    ms: 5_000,
+    then: 'the bus closes, which ends it',
+  },
+  stopBus: { what: 'buffered messages while the bus closes', ms: 15_000, then: 'the connection is cut' },
+  stopOpening: {
+    what: 'a service that is asked to end while it opens',
+    ms: 5_000,
+    then: 'it ends, and leaves behind what it was opening',
+  },
+  stopProcess: {
+    what: 'a service that `ui-rl up` or `quickstart` ends',
+    ms: 8_000,
+    then: 'it is killed, with all that it started',
+  },
+  unreadConsumer: {
+    what: 'whoever reads a stream for itself alone (`ui-rl train`), to ask for the next message',
+    ms: 600_000,
+    then: 'the broker deletes its consumer; it is made anew when it asks again',
+  },
+  recorded: {
+    what: 'a monitor that ends with an evaluation, to record the last of it (`ui-rl eval`)',
+    ms: 30_000,
+    then: 'it ends all the same, with a warning',
+  },
+  health: {
+    what: 'database and broker, for `GET /health` of the monitor and `GET /ready` of any service',
+    ms: 2_000,
+    then: 'status 503',
+  },
+  pageQuery: {
+    what: 'the database, to answer what the page asks (PostgreSQL; the one that the monitor brings answers one after the other)',
+    ms: 15_000,
+    then: 'status 503; what is recorded does not wait for it',
+  },
+  liveConnection: {
+    what: 'a page that is told of changes, before it has to connect again',
+    ms: 3_600_000,
+    then: 'it does so by itself',
+  },
+  monitorPage: {
+    what: 'a monitor, to say where it shows a run, and its page, to answer there',
+    ms: 10_000,
+    then: '`ui-rl train` says that none was found',
+  },
+  hubLock: {
+    what: 'the process that fetches a file of a model, to renew its lock',
+    ms: 20_000,
+    then: 'another process takes the lock',
+  },
+  hubStall: {
+    what: 'bytes on a connection to the model hub',
+    ms: 30_000,
+    then: 'the attempt has failed',
+  },
+} as const satisfies Readonly<Record<string, Deadline>>;
