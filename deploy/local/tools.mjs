@@ -11,14 +11,27 @@ import {
   readdirSync,
   rmSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-/** Everything the set-up fetches lies here. */
-export const cache = resolve(process.env.UIRL_CACHE_DIR || join(root, '.cache'));
+/** Everything the set-up fetches lies here. An installed package may be another user's, and is replaced by the next version. */
+export const cache = resolve(process.env.UIRL_CACHE_DIR || (isClone() ? join(root, '.cache') : userCache()));
 const binaries = join(cache, 'bin');
+/** Of a program that fetches something. */
+const FETCH_TIMEOUT_MS = 600_000;
+const SAID_LINES = 6;
+
+/** No package ever holds npm's lock file. */
+function isClone() {
+  return existsSync(join(root, 'package-lock.json'));
+}
+
+function userCache() {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'ui-rl');
+}
 
 export function isExecutable(path) {
   try {
@@ -80,37 +93,62 @@ export function findChromium() {
   );
 }
 
-export function run(command, args, options = {}) {
-  const result = spawnSync(command, args, {
+/** Whether the program ended well; what it says of a failure is shown, unless it is `quiet`: another way is tried then. */
+export function run(command, args, { quiet = false, ...options } = {}) {
+  const { status, stderr, error } = spawnSync(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',
+    timeout: FETCH_TIMEOUT_MS,
     ...options,
   });
-  return result.status === 0;
+  if (status === 0) return true;
+  if (!quiet) {
+    const said = error?.message ?? stderr.trim().split('\n').slice(-SAID_LINES).join('\n  ');
+    console.error(`  ${command} ${args.join(' ')} failed:\n  ${said}`);
+  }
+  return false;
 }
 
 const isRoot = () => process.getuid?.() === 0;
 
-/** Installs the distribution's packages; false where this is not Debian, or not root. */
-export function aptInstall(...packages) {
-  if (!isRoot() || !onPath('apt-get')) return false;
+/** A way to fetch something: `by` says it to whoever watches, `can` whether this machine has what it takes, `fetch` whether it went well. */
+
+/** Installs the distribution's packages, which it has signed: on Debian, for root. */
+export function byAptInstall(...packages) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const install = () => run('apt-get', ['install', '-y', '--no-install-recommends', ...packages], { env });
-  return install() || (run('apt-get', ['update'], { env }) && install());
+  const install = (options) =>
+    run('apt-get', ['install', '-y', '--no-install-recommends', ...packages], { env, ...options });
+  return {
+    by: `apt-get install ${packages.join(' ')}`,
+    can: () => isRoot() && onPath('apt-get') !== undefined,
+    fetch: () => install({ quiet: true }) || (run('apt-get', ['update'], { env }) && install()),
+  };
 }
 
 /**
  * Downloads the distribution's packages without what they depend on, unpacks them and lets `take` have the folder.
  * Needs no root: where the lists of packages are missing or old, it fetches lists of its own.
  */
-export function aptUnpack(packages, take) {
-  if (!onPath('apt-get') || !onPath('dpkg')) return false;
+export function byAptUnpack(packages, take) {
+  return {
+    by: `apt-get download ${packages.join(' ')}, unpacked into ${cache}`,
+    can: () => onPath('apt-get') !== undefined && onPath('dpkg') !== undefined,
+    fetch: () => aptUnpack(packages, take),
+  };
+}
+
+function aptUnpack(packages, take) {
   const folder = mkdtempSync(join(tmpdir(), 'ui-rl-apt-'));
   try {
+    // Who downloads for root is a user without rights.
+    chmodSync(folder, 0o755);
     const own = [`Dir::State::Lists=${join(folder, 'lists')}`, `Dir::Cache=${join(folder, 'cache')}`];
     const privately = own.flatMap((setting) => ['-o', setting]);
-    const download = (...options) => run('apt-get', [...options, 'download', ...packages], { cwd: folder });
-    if (!download() && !(run('apt-get', [...privately, 'update']) && download(...privately))) return false;
+    const download = (options, how) =>
+      run('apt-get', [...options, 'download', ...packages], { cwd: folder, ...how });
+    const fetched =
+      download([], { quiet: true }) || (run('apt-get', [...privately, 'update']) && download(privately));
+    if (!fetched) return false;
     for (const archive of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
       execFileSync('dpkg', ['-x', archive, 'out'], { cwd: folder });
     }
@@ -119,6 +157,27 @@ export function aptUnpack(packages, take) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+function byBrew(name) {
+  return {
+    by: `brew install ${name}`,
+    can: () => onPath('brew') !== undefined,
+    fetch: () => run('brew', ['install', name]),
+  };
+}
+
+/** Of this download there is no digest to compare with: it is trusted for the server's certificate. */
+const byPlaywright = {
+  by: 'playwright install chromium, from its own servers',
+  can: () => true,
+  fetch() {
+    const cli = join(dirname(createRequire(import.meta.url).resolve('playwright/package.json')), 'cli.js');
+    if (!run(process.execPath, [cli, 'install', 'chromium'])) return false;
+    const chromium = playwrightChromium();
+    // What it needs of the system it does not bring.
+    return chromium !== undefined && run(chromium, ['--version'], { timeout: 30_000 });
+  },
+};
 
 function keepNatsServer(folder) {
   const binary = ['usr/sbin/nats-server', 'usr/bin/nats-server'].map((p) => join(folder, p)).find(existsSync);
@@ -129,12 +188,13 @@ function keepNatsServer(folder) {
   return true;
 }
 
-/** What `find` finds, at the latest after one of `fetchers`; throws with `help` where none brings it. */
-export function ensure(name, find, fetchers, help) {
+/** What `find` finds, at the latest after one of `ways` to fetch it; throws with `help` where none brings it. */
+export function ensure(name, find, ways, help) {
   const found = find();
   if (found) return found;
-  console.log(`${name} is not installed; fetching it …`);
-  for (const fetch of fetchers) {
+  for (const { by, can, fetch } of ways) {
+    if (!can()) continue;
+    console.error(`${name} is not installed; fetching it: ${by} …`);
     if (fetch() && find()) return find();
   }
   throw new Error(`${name} was not found and could not be fetched.\n${help}`);
@@ -144,11 +204,7 @@ export function ensureNatsServer() {
   return ensure(
     'nats-server',
     findNatsServer,
-    [
-      () => aptUnpack(['nats-server'], keepNatsServer),
-      () => aptInstall('nats-server'),
-      () => onPath('brew') !== undefined && run('brew', ['install', 'nats-server']),
-    ],
+    [byAptUnpack(['nats-server'], keepNatsServer), byAptInstall('nats-server'), byBrew('nats-server')],
     'Install it with one of\n' +
       '  sudo apt-get install nats-server\n' +
       '  brew install nats-server\n' +
@@ -157,15 +213,10 @@ export function ensureNatsServer() {
 }
 
 export function ensureChromium() {
-  const playwright = join(root, 'node_modules', 'playwright', 'cli.js');
   return ensure(
     'Chromium',
     findChromium,
-    [
-      // The distribution signs what it brings; of Playwright's own download there is no digest to compare with.
-      () => aptInstall('chromium'),
-      () => run(process.execPath, [playwright, 'install', 'chromium'], { timeout: 300_000 }),
-    ],
+    [byAptInstall('chromium'), byPlaywright],
     'Install it with one of\n' +
       '  npx playwright install --with-deps chromium\n' +
       '  sudo apt-get install chromium\n' +

@@ -31,6 +31,12 @@ export const RULES: readonly Rule[] = [
     notRun: 'the set-up has built; again, it would rewrite what other tests run',
   },
   { matches: /^(npm test|npm run check|npx jest .*)$/, notRun: 'runs this test, or is run beside it' },
+  {
+    matches:
+      /^(npm run pack|npm install --ignore-scripts \/path\/to\/ui-rl.*|npx ui-rl setup|npx ui-rl quickstart)$/,
+    notRun:
+      'packs, fetches, or takes 13 minutes; deploy/package.spec.ts packs, and trains outside of the clone',
+  },
   { matches: /^npm run quickstart/, notRun: 'takes 13 minutes; the first run on a page of yours is run' },
   { matches: /^ONNXRUNTIME_NODE_INSTALL=cuda12 /, notRun: 'fetches libraries for a CUDA GPU' },
   {

@@ -30,7 +30,8 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
   const hasBroker = reader.list('NATS_URL').length > 0 || reader.text('NATS_CONTEXT') !== undefined;
   const settings: CliSettings = {
     ...service,
-    natsServer: reader.text('NATS_SERVER_BIN') ?? fetchedNatsServer(reader) ?? 'nats-server',
+    natsServer:
+      reader.text('NATS_SERVER_BIN') ?? fetchedNatsServer(reader, service.cacheDir) ?? 'nats-server',
     hasBroker,
     reachesBroker: hasBroker || existsSync(join(service.runsDir, LOCAL_CONTEXT)),
     setupSeconds: Number(reader.text('UIRL_SETUP_SECONDS') ?? 0),
@@ -42,8 +43,8 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
   return settings;
 }
 
-/** The one that the set-up has fetched, where the system has none. */
-function fetchedNatsServer(reader: EnvironmentReader): string | undefined {
-  const path = join(reader.text('UIRL_CACHE_DIR') ?? join(projectRoot, '.cache'), 'bin/nats-server');
-  return existsSync(path) ? path : undefined;
+/** The one that the set-up has fetched, into the clone or where an installed package keeps things; where the system has none. */
+function fetchedNatsServer(reader: EnvironmentReader, cacheDir: string): string | undefined {
+  const folders = [reader.text('UIRL_CACHE_DIR') ?? join(projectRoot, '.cache'), cacheDir];
+  return folders.map((folder) => join(folder, 'bin/nats-server')).find(existsSync);
 }

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 const VERBS: Readonly<Record<string, () => Command>> = {
   quickstart: () =>
     (require('./commands/quickstart') as typeof import('./commands/quickstart')).quickstartCommand(),
+  setup: () => (require('./commands/setup') as typeof import('./commands/setup')).setupCommand(),
   up: () => (require('./commands/up') as typeof import('./commands/up')).upCommand(),
   train: () => (require('./commands/train') as typeof import('./commands/train')).trainCommand(),
   try: () => (require('./commands/try') as typeof import('./commands/try')).tryCommand(),

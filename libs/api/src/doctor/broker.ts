@@ -32,7 +32,7 @@ async function lookAtProgram(program: string): Promise<Findings> {
       `${program}, to be started by up and quickstart`,
     );
   } catch {
-    return [failure(`NATS_URL is not set, and ${program} cannot be started`, 'npm run setup')];
+    return [failure(`NATS_URL is not set, and ${program} cannot be started`, 'npx ui-rl setup')];
   }
 }
 

@@ -1,6 +1,6 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { aborted, Fleet, withCleanup } from '@ui-rl/api';
-import { actorsWantedBy, loadRunFileComponents, readCliSettings } from '@ui-rl/settings';
+import { actorsWantedBy, loadRunFileComponents, projectRoot, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { positiveInteger } from '../flags';
 
@@ -62,8 +62,15 @@ async function up({ config, plugins, envs, actors = actorsWantedBy(config) }: Up
   });
 }
 
-function howToUse({ nats }: Fleet, config = 'deploy/config/quickstart.yaml'): string {
+function howToUse({ nats }: Fleet, config = shippedRunFile()): string {
   const train = `Start a run from another terminal:\n  npx ui-rl train --config ${config}`;
   if (nats === null) return train;
   return `${train}\nFrom another folder, or to look into the broker with the nats command:\n  export NATS_CONTEXT=${nats.contextFile}`;
+}
+
+/** As it is named from here, be it in a clone or in an installed package. */
+function shippedRunFile(): string {
+  const file = join(projectRoot, 'deploy/config/quickstart.yaml');
+  const path = relative(process.cwd(), file);
+  return path.startsWith('..') ? file : path;
 }
