@@ -1,5 +1,6 @@
 const { TestEnvironment } = require('jest-environment-node');
 const Leftovers = require('./leftovers.cjs');
+require('./compile-once.cjs');
 
 // Tests get a copy of the environment, which native code does not see.
 process.env.ORT_DISABLE_TELEMETRY ??= '1';

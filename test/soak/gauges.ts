@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { STREAMS } from '@ui-rl/contracts';
 import { descendants } from '@ui-rl/testkit';
 import { serviceOf, type TestFleet } from '../e2e/support/fleet';
 import { filesBelow, memoryOf, openFilesOf } from './proc';
@@ -39,12 +38,10 @@ function megabytes(files: readonly string[]): number {
   return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0) / 1e6;
 }
 
+/** Of streams and buckets. */
 async function consumersOf(fleet: TestFleet): Promise<[string, number][]> {
   const jsm = await jetstreamManager(fleet.bus.connection);
-  return Promise.all(
-    Object.values(STREAMS).map(async (stream): Promise<[string, number]> => [
-      stream,
-      (await jsm.streams.info(stream)).state.consumer_count,
-    ]),
-  );
+  const found: [string, number][] = [];
+  for await (const { config, state } of jsm.streams.list()) found.push([config.name, state.consumer_count]);
+  return found;
 }

@@ -90,6 +90,19 @@ describe('buckets', () => {
     await other.close();
   });
 
+  it('leaves nothing of a watch that has ended at the broker', async () => {
+    const { consumers } = await jetstreamManager(bus.connection);
+    const watches = async () => (await consumers.list('KV_runs').next()).length;
+    const controller = new AbortController();
+    await bus.runsBucket.put('a.b', { n: 1 });
+    for await (const { value } of bus.runsBucket.watch('a.b', controller.signal)) {
+      expect(value).toEqual({ n: 1 });
+      expect(await watches()).toBe(1);
+      controller.abort();
+    }
+    await eventually('the end of its consumer', async () => (await watches()) === 0, 5_000);
+  });
+
   it('leads a run through its phases and lets none leave its end', async () => {
     const controller = new AbortController();
     const opened: string[] = [];

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { JetStreamApiError } from '@nats-io/jetstream';
+import { JetStreamApiError, type PushConsumer } from '@nats-io/jetstream';
 import { KvWatchInclude, type KV, type KvEntry as NatsEntry, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
@@ -189,6 +189,7 @@ export class KvBucket {
       unsubscribe();
       stop.removeEventListener('abort', end);
       iterator.stop();
+      void removeConsumer(iterator);
     }
   }
 
@@ -270,4 +271,11 @@ function parse(entry: NatsEntry): unknown {
 
 function valueOf<T>(entry: NatsEntry | KvWatchEntry, schema: MessageClass<T> | undefined): Read<T> {
   return schema === undefined ? { ok: true, value: entry.json<T>() } : readJson(entry.value, schema);
+}
+
+/** The client leaves the consumer of a watch that has ended to the broker, which would keep it for five minutes. */
+async function removeConsumer(watch: QueuedIterator<KvWatchEntry>): Promise<void> {
+  const { _data: consumer } = watch as { _data?: unknown } as { _data: PushConsumer };
+  // Where the connection is lost, or the consumer with it, the broker does it by itself.
+  await consumer.delete().catch(() => undefined);
 }

@@ -45,7 +45,7 @@ export class PackageRegistry {
   private answer(name: string, path: string): string | Buffer {
     const folder = join(MODULES, name);
     if (path.endsWith(TARBALL)) {
-      return spawnSync('tar', ['-czf', '-', '-C', dirname(folder), basename(folder)], {
+      return spawnSync('tar', ['-I', 'gzip -1', '-cf', '-', '-C', dirname(folder), basename(folder)], {
         maxBuffer: 2 ** 28,
       }).stdout;
     }

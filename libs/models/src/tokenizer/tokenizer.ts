@@ -198,7 +198,7 @@ export class Tokenizer {
 /** Vocabularies are too long for `Math.max(...ids)`. */
 function largest(ids: Iterable<number>): number {
   let found = -1;
-  for (const id of ids) found = Math.max(found, id);
+  for (const id of ids) if (id > found) found = id;
   return found;
 }
 
@@ -219,20 +219,19 @@ function described<T>(source: string, make: () => T): T {
 function refuseOddTokens(tokenizer: Json, source: string): void {
   const vocab = (tokenizer.model as Json | null | undefined)?.vocab;
   // A list has its tokens by id.
-  const byToken = typeof vocab === 'object' && vocab !== null && !Array.isArray(vocab) ? vocab : {};
+  const byToken = typeof vocab === 'object' && vocab !== null && !Array.isArray(vocab) ? (vocab as Json) : {};
   const added = Array.isArray(tokenizer.added_tokens) ? (tokenizer.added_tokens as (Json | null)[]) : [];
-  const tokens = [
-    ...Object.entries(byToken),
-    ...added.map((token): [unknown, unknown] => [token?.content, token?.id]),
-  ];
-  for (const [token, id] of tokens) {
-    const fits = Number.isSafeInteger(id) && (id as number) >= 0 && (id as number) < MOST_IDS;
-    if (fits && typeof token === 'string') continue;
-    throw new ModelError(
-      'bad-file',
-      `${source}: token ${JSON.stringify(token)} has id ${JSON.stringify(id)}, expected a text with a whole number from 0 to ${MOST_IDS - 1}`,
-    );
-  }
+  for (const token of Object.keys(byToken)) refuseOddToken(token, byToken[token], source);
+  for (const token of added) refuseOddToken(token?.content, token?.id, source);
+}
+
+function refuseOddToken(token: unknown, id: unknown, source: string): void {
+  const fits = typeof id === 'number' && id >= 0 && id < MOST_IDS && id % 1 === 0;
+  if (fits && typeof token === 'string') return;
+  throw new ModelError(
+    'bad-file',
+    `${source}: token ${JSON.stringify(token)} has id ${JSON.stringify(id)}, expected a text with a whole number from 0 to ${MOST_IDS - 1}`,
+  );
 }
 
 /** Files may leave out what is null. */
