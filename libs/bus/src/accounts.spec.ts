@@ -26,7 +26,7 @@ const HASH = 'f'.repeat(64);
 
 type User = Role | 'operator';
 const USERS: readonly User[] = [...ROLES, 'operator'];
-const SERVICES: Role[] = ['learner', 'task-loader', 'evaluator', 'monitor', 'actor', 'env'];
+const SERVICES: Role[] = ['learner', 'sampler', 'task-loader', 'evaluator', 'monitor', 'actor', 'env'];
 
 /** Who may put a message on each subject of a stream: said here once more, by hand. */
 const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
@@ -47,20 +47,21 @@ const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.event(RUN, 'checkpoint')]: ['learner'],
   [subjects.event(RUN, 'evaluation')]: ['evaluator', 'trainer'],
   [subjects.blob(RUN, HASH, 0)]: ['learner', 'task-loader', 'evaluator', 'actor', 'trainer'],
-  [subjects.parcel('id', 0)]: ['learner', 'actor', 'env'],
+  [subjects.parcel('id', 0)]: ['learner', 'sampler', 'actor', 'env'],
 };
 
 /** Who may look up a message by its subject. */
 const MAY_LOOK_UP: Readonly<Record<string, readonly Role[]>> = {
   [`${STREAMS.blobs}.${subjects.blob(RUN, HASH, 0)}`]: [
     'learner',
+    'sampler',
     'task-loader',
     'evaluator',
     'monitor',
     'actor',
     'trainer',
   ],
-  [`${STREAMS.parcels}.${subjects.parcel('id', 0)}`]: ['learner', 'actor', 'env'],
+  [`${STREAMS.parcels}.${subjects.parcel('id', 0)}`]: ['learner', 'sampler', 'actor', 'env'],
 };
 
 /** Who may write each key of the `runs` bucket. */
@@ -95,12 +96,19 @@ const MAY_ASK: Readonly<Record<string, { answers: Role; asks: readonly Role[] }>
   [subjects.envClose('one')]: { answers: 'env', asks: ['actor'] },
   [subjects.policyAct(RUN)]: { answers: 'learner', asks: ['actor'] },
   [subjects.policyInfo(RUN)]: { answers: 'learner', asks: ['actor'] },
+  [subjects.policyWeights(RUN)]: { answers: 'learner', asks: ['sampler'] },
+  [subjects.policyImage(RUN)]: { answers: 'learner', asks: ['sampler'] },
+  [subjects.samplerSample('one')]: { answers: 'sampler', asks: ['learner'] },
+  [subjects.samplerCancel('one')]: { answers: 'sampler', asks: ['learner'] },
+  [subjects.samplerMove('one')]: { answers: 'sampler', asks: ['learner'] },
   [subjects.serving('learner', RUN)]: { answers: 'learner', asks: ['task-loader'] },
+  [subjects.serving('sampler', RUN)]: { answers: 'sampler', asks: ['task-loader'] },
   [subjects.serving('task-loader', RUN)]: { answers: 'task-loader', asks: [] },
   [subjects.serving('evaluator', RUN)]: { answers: 'evaluator', asks: ['task-loader'] },
   [subjects.serving('actor', RUN)]: { answers: 'actor', asks: ['task-loader'] },
   [subjects.serving('env', RUN)]: { answers: 'env', asks: ['task-loader'] },
   [subjects.unserved('learner', RUN)]: { answers: 'task-loader', asks: ['learner'] },
+  [subjects.unserved('sampler', RUN)]: { answers: 'task-loader', asks: ['sampler'] },
   [subjects.unserved('task-loader', RUN)]: { answers: 'task-loader', asks: [] },
   [subjects.unserved('evaluator', RUN)]: { answers: 'task-loader', asks: ['evaluator'] },
   [subjects.unserved('actor', RUN)]: { answers: 'task-loader', asks: ['actor'] },

@@ -8,7 +8,7 @@ import { Broker } from './broker';
 import type { MessageClass, MessageSchema } from './codec';
 import { startConsumption, type ConsumeOptions, type Consumption } from './consume';
 import { DeadLetters } from './dead-letter';
-import { CheckpointArchive, FileStore, SharedFiles } from './files';
+import { AdapterArchive, CheckpointArchive, FileStore, SharedFiles } from './files';
 import { startHousekeeping, type Housekeeping, type HousekeepingOptions } from './housekeeping';
 import { KvBucket } from './kv';
 import type { BusOptions } from './options';
@@ -39,6 +39,7 @@ export class BusService {
   readonly deadLetterBucket: KvBucket;
   readonly blobs: BlobStore;
   readonly checkpoints: CheckpointArchive;
+  readonly adapters: AdapterArchive;
   readonly files: SharedFiles;
 
   private readonly publisher: Publisher;
@@ -54,6 +55,7 @@ export class BusService {
     this.deadLetterBucket = new KvBucket(broker, 'deadLetters');
     this.blobs = new BlobStore(broker);
     this.checkpoints = new CheckpointArchive(new FileStore(broker, 'checkpoints'));
+    this.adapters = new AdapterArchive(new FileStore(broker, 'checkpoints'));
     this.files = new SharedFiles(new FileStore(broker, 'files'));
     this.publisher = new Publisher(broker, this.blobs);
     this.runs = new RunDirectory(broker, this.publisher, this.runsBucket);

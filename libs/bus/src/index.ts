@@ -17,6 +17,7 @@ export { ExhaustedHandler, JetStreamHandler, RequestHandler } from './decorators
 export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorators';
 export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } from './errors';
 export {
+  AdapterArchive,
   CheckpointArchive,
   findDamage,
   MANIFEST_FILE,
@@ -26,6 +27,7 @@ export {
   syncFolder,
   syncTree,
   writeManifest,
+  type AdapterId,
   type CheckpointPlaces,
   type FolderManifest,
   type StoredCheckpoint,

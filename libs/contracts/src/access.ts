@@ -3,6 +3,7 @@ import { ANY, PURPOSES, runKeys, STREAMS, subjects, type Purpose } from './names
 /** Who connects to a broker: the services, people with a command, and the operator, who may everything. */
 export const ROLES = [
   'learner',
+  'sampler',
   'task-loader',
   'evaluator',
   'monitor',
@@ -52,7 +53,7 @@ const keys = (...names: (keyof typeof runKeys)[]): string[] => names.map((name) 
 const events = (...types: string[]): string[] => types.map((type) => subjects.event(ANY, type));
 const rollouts = (...purposes: Purpose[]): string[] =>
   purposes.map((purpose) => subjects.rollout(ANY, purpose));
-const SERVED_BY = ['learner', 'task-loader', 'evaluator', 'actor', 'env'] as const satisfies Role[];
+const SERVED_BY = ['learner', 'sampler', 'task-loader', 'evaluator', 'actor', 'env'] as const satisfies Role[];
 /** What a service answers that serves runs, and asks. */
 const servingOf = (...roles: Role[]): string[] => roles.map((role) => subjects.serving(role, ANY));
 const unservedBy = (...roles: Role[]): string[] => roles.map((role) => subjects.unserved(role, ANY));
@@ -100,12 +101,37 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       ...consuming(STREAMS.events, subjects.event(ANY, 'evaluation')),
     ],
     looksThrough: [STREAMS.rollouts],
-    answers: [subjects.policyAct(ANY), subjects.policyInfo(ANY), ...servingOf('learner')],
-    asks: unservedBy('learner'),
+    answers: [
+      subjects.policyAct(ANY),
+      subjects.policyInfo(ANY),
+      subjects.policyWeights(ANY),
+      subjects.policyImage(ANY),
+      ...servingOf('learner'),
+    ],
+    asks: [
+      ...unservedBy('learner'),
+      subjects.samplerSample(ANY),
+      subjects.samplerCancel(ANY),
+      subjects.samplerMove(ANY),
+    ],
     readsKeys: keys('record', 'state', 'policy', 'lease', 'loader'),
     writesKeys: keys('record', 'state', 'policy', 'lease'),
     reads: ['files'],
     writes: ['checkpoints'],
+  },
+  sampler: {
+    ...SERVICE,
+    is: 'samples the policy for the learner, with adapters that it fetches from the object store',
+    publishes: [...SERVICE.publishes, PARCELS],
+    looksUp: [PARCELS],
+    answers: [
+      subjects.samplerSample(ANY),
+      subjects.samplerCancel(ANY),
+      subjects.samplerMove(ANY),
+      ...servingOf('sampler'),
+    ],
+    asks: [...unservedBy('sampler'), subjects.policyWeights(ANY), subjects.policyImage(ANY)],
+    reads: ['files', 'checkpoints'],
   },
   'task-loader': {
     ...SERVICE,

@@ -42,6 +42,13 @@ export const subjects = {
   /** Request/reply with the learner that serves a run. */
   policyAct: (run: string) => `uirl.policy.${run}.act`,
   policyInfo: (run: string) => `uirl.policy.${run}.info`,
+  /** Request/reply with that learner, for samplers: which weights they are to have, and the screenshots of what they are asked. */
+  policyWeights: (run: string) => `uirl.policy.${run}.weights`,
+  policyImage: (run: string) => `uirl.policy.${run}.image`,
+  /** Request/reply with one sampler. */
+  samplerSample: (instance: string) => `uirl.sampler.${instance}.sample`,
+  samplerCancel: (instance: string) => `uirl.sampler.${instance}.cancel`,
+  samplerMove: (instance: string) => `uirl.sampler.${instance}.move`,
   /** Request/reply, every host of a service answers that serves the run, or is going to. */
   serving: (service: string, run: string) => `uirl.serving.${service}.${run}`,
   /** Request/reply with any task-loader, which decides what becomes of a run: a host of the service says that it cannot serve it. */

@@ -21,7 +21,11 @@ export interface LoadComponentsOptions {
 const PLUGINS = resolve(__dirname, '../../../plugins');
 
 /** Modules of the project's libs that hold components. */
-const LIBS = ['../../algorithms/src/components', '../../engine/src/components'];
+const LIBS = [
+  '../../algorithms/src/components',
+  '../../engine/src/components',
+  '../../sampling/src/components',
+];
 
 /**
  * Loads the components of the project and those a user names. A module exports a component, or a list of them, as `default`, or a

@@ -43,6 +43,21 @@ export const DEADLINES = {
     then: 'another learner that waits takes the run over',
   },
   policy: { what: 'one answer of the policy', ms: 10_000, then: 'the actor asks again' },
+  sampler: {
+    what: 'a process that samples for the learner (sampler `external`), to report, which it does five times as often',
+    ms: 5_000,
+    then: 'it counts as gone: what it was asked is asked of another one, until it reports again',
+  },
+  samplerWeights: {
+    what: 'samplers, to load new weights, or to go on with them, where others have them already',
+    ms: 30_000,
+    then: 'the policy is sampled by those others meanwhile',
+  },
+  samplerOrders: {
+    what: 'the learner, to answer a report or a question of a sampler',
+    ms: 5_000,
+    then: 'the sampler asks again',
+  },
   environmentAnswer: {
     what: 'one answer of an env service, beyond which a lost one is asked for again',
     ms: 5_000,

@@ -86,6 +86,25 @@ export const RETRIES = {
     attempts: 4,
     then: 'the request has failed, and the actor asks again as above',
   },
+  sampler: {
+    what: 'learner: an answer of a process that samples for it (sampler `external`), from another process where there is one; one that died is left out until it reports again',
+    firstMs: 50,
+    maxMs: 2_000,
+    attempts: 8,
+    then: 'the request has failed, and the actor asks again as above',
+  },
+  samplerReport: {
+    what: 'sampler: telling the learner what it holds, while the learner does not answer',
+    firstMs: 250,
+    maxMs: 1_000,
+    then: 'until the run is over; what it holds is kept meanwhile',
+  },
+  samplerWeights: {
+    what: 'sampler: an adapter that could not be fetched or loaded; the learner is told why',
+    firstMs: 5_000,
+    maxMs: 5_000,
+    then: 'until it is not wanted any more; other samplers are asked meanwhile',
+  },
   tinker: {
     what: 'engine `tinker`: a request to the service while it fails, is busy, or cannot be reached; requests that change weights are numbered, so that none is done twice',
     firstMs: 500,

@@ -22,11 +22,13 @@ export {
   loadRunFileComponents,
   parseRunFile,
   readRunFile,
+  samplersWantedBy,
   type LoadedRunFile,
   type RunFileSource,
 } from './read-run-file';
 export { redact, redactRunFile, redactUrl } from './redact';
 export { openTrajectories } from './open-trajectories';
+export { trainableOf } from './trainable';
 export * from './run-file';
 export { newRunId } from './run-id';
 export {

@@ -114,6 +114,14 @@ export function actorsWantedBy(file: string | undefined): number {
   );
 }
 
+/** How many samplers `ui-rl up` starts for a run file: one where its policy is sampled outside of the learner. */
+export function samplersWantedBy(file: string | undefined): number {
+  if (file === undefined) return 0;
+  const { sampler } = parseYaml(file);
+  const name = isRecord(sampler) ? sampler.name : sampler;
+  return name === 'external' ? 1 : 0;
+}
+
 /** What `plugins` says, before anything is checked; what is no list of texts is refused when it is. */
 function pluginsNamedBy(source: RunFileSource): string[] {
   const flag = splitFlags(source.flags ?? []).find(({ name }) => name === 'plugins');

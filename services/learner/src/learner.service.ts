@@ -5,6 +5,7 @@ import { EngineError } from '@ui-rl/engine';
 import { aborted } from '@ui-rl/retry';
 import { HubError, ModelError } from '@ui-rl/models';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { SamplingError } from '@ui-rl/sampling';
 import { causesOf, openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
 import { CheckpointElsewhere } from './checkpoints/checkpoint-store';
 import { PolicyEndpoint } from './endpoint/policy-endpoint';
@@ -102,6 +103,7 @@ export class LearnerService extends RunService {
     return [...causesOf(error)].some(
       (cause) =>
         (cause instanceof ModelError && !isHubAway(cause)) ||
+        cause instanceof SamplingError ||
         (cause instanceof EngineError && cause.category !== 'worker'),
     );
   }

@@ -1,5 +1,4 @@
-import type { RunFile } from '@ui-rl/settings';
-import type { TrainedModel } from '@ui-rl/plugin-kit';
+import { trainableOf, type RunFile } from '@ui-rl/settings';
 import type { LearnerOptions, WarmStartOptions } from './options';
 import type { AlgorithmOptions } from './training/algorithm';
 
@@ -113,10 +112,4 @@ function warmStartOptions({ training: { warm_start }, eval_tasks }: RunFile): Wa
     learningRate: warm_start.learning_rate,
     evaluationTasks: eval_tasks,
   };
-}
-
-function trainableOf({ use_lora, lora }: RunFile['model']): TrainedModel['trainable'] {
-  if (!use_lora) return { mode: 'full' };
-  const { use_rslora: rslora, ...rest } = lora;
-  return { mode: 'lora', lora: { ...rest, rslora } };
 }

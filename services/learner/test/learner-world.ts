@@ -120,6 +120,11 @@ export class LearnerWorld {
     return new LearnerWorld(nats, bus, runsDir, components);
   }
 
+  /** Addresses of the broker. */
+  get servers(): string[] {
+    return [this.nats.url];
+  }
+
   async close(): Promise<void> {
     await this.bus.close();
     await this.nats.stop();

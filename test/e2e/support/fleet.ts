@@ -27,7 +27,8 @@ import { RunLog } from './run-log';
 import { writeSmallModel } from './small-model';
 
 export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
-export type ServiceName = (typeof SERVICES)[number];
+/** Samplers are there where a test wants some: learners sample by themselves. */
+export type ServiceName = (typeof SERVICES)[number] | 'sampler';
 /** A process of the fleet: a service, or a further copy of it. */
 export type Member = ServiceName | `${ServiceName}-${number}`;
 
@@ -111,8 +112,9 @@ export class TestFleet {
       fleet.proxies.set(name, await FaultyProxy.start(fleet.nats.port));
     }
     const { copies = 1 } = options;
-    for (const name of SERVICES) {
-      const count = typeof copies === 'number' ? copies : (copies[name] ?? 1);
+    for (const name of [...SERVICES, 'sampler'] as const) {
+      const usual = name === 'sampler' ? 0 : 1;
+      const count = typeof copies === 'number' ? copies * usual : (copies[name] ?? usual);
       for (let copy = 1; copy <= count; copy += 1) fleet.launch(copy === 1 ? name : `${name}-${copy}`);
     }
     return fleet;

@@ -5,9 +5,9 @@ import { freePort, startLocalNats, type LocalNats } from './nats-server';
 import { serviceProgram } from './project';
 
 export interface FleetOptions {
-  /** Default: all six. */
+  /** Default: all. */
   services?: readonly ServiceName[];
-  /** How many of each, where it is not one. */
+  /** How many of each, where it is not one; no `sampler` unless given. */
   copies?: Copies;
   /** nats-server to start when no broker is named. */
   natsServer: string;

@@ -8,6 +8,8 @@ test('a service is as many processes as are asked for, each with a name and a lo
   expect(names('actor', { actor: 3 }, {})).toEqual(['actor-1', 'actor-2', 'actor-3']);
   expect(names('env', { actor: 3, env: 1 }, {})).toEqual(['env']);
   expect(names('learner', { actor: 3 }, {})).toEqual(['learner']);
+  expect(names('sampler', { actor: 3 }, {})).toEqual([]);
+  expect(names('sampler', { sampler: 2 }, {})).toEqual(['sampler-1', 'sampler-2']);
 });
 
 test('no two of them take the same port', () => {

@@ -28,7 +28,7 @@ export async function brokerHost({ nats }: CliSettings, signal?: AbortSignal): P
 }
 
 export interface OwnHostOptions {
-  /** Default: all six. */
+  /** Default: all that the run wants. */
   services?: readonly ServiceName[];
   /** Folder of all runs. */
   runsDir: string;
@@ -55,7 +55,7 @@ export async function ownHost(
   try {
     fleet = await Fleet.start({
       services,
-      copies: { actor: run.rollout.num_actors },
+      copies: { actor: run.rollout.num_actors, sampler: run.sampler.name === 'external' ? 1 : 0 },
       natsServer: settings.natsServer,
       workDir,
       env: settings.environmentWith({

@@ -1,3 +1,4 @@
+export { AdapterArchive, type AdapterId } from './adapter-archive';
 export { CheckpointArchive, type StoredCheckpoint } from './checkpoint-archive';
 export { FileStore, type StoredFile } from './file-store';
 export {

@@ -6,3 +6,4 @@ export * from './reply';
 export * from './environment';
 export * from './policy';
 export * from './serving';
+export * from './sampling';

@@ -1,3 +1,4 @@
+import type { Reply, SamplerOrders, SamplerReport } from '@ui-rl/contracts';
 import type { ComponentBase, Log } from './component';
 import type { Engine, SampleRequest, SampleResult } from './engine';
 
@@ -16,7 +17,42 @@ export interface SamplerContext {
   fetchImage(sha256: string): Promise<Uint8Array | null>;
   /** What a server wants to be shown, by its address: from the environment of the service, never from a run file. */
   apiKeyOf(address: string): string | undefined;
+  /** Whether answers may depend on nothing but request and weights, bit for bit; default false. */
+  deterministic?: boolean;
+  /** Processes of the service `sampler`; absent where nothing connects them with this engine. */
+  processes?: SamplerProcesses;
   log: Log;
+}
+
+/** How processes of the service `sampler` are reached. What one of them or the network does wrong is a value. */
+export interface SamplerProcesses {
+  /** Aborts once nothing is to be waited for: the run is over, another learner has taken over, or this one ends. */
+  readonly over: AbortSignal;
+  /** Tells those who follow the run. */
+  warn(message: string): void;
+  /** Answers what they report, until the sampler stops. */
+  answer(report: (report: SamplerReport) => Promise<Pick<SamplerOrders, 'wanted' | 'probes' | 'refused'>>): void;
+  /**
+   * Asks one of them. Codes: `bad_request` (no other would answer it otherwise), `unknown_weights`, `no_responders`, `disconnected`,
+   * `timeout`, `stopping`, `internal` …
+   * @param id of this attempt
+   * @param request `model` is the digest of its weights
+   */
+  sample(
+    process: string,
+    id: string,
+    request: SampleRequest,
+    timeoutMs: number,
+  ): Promise<Reply<SampleResult>>;
+  /** Nobody waits for that attempt any more. */
+  cancel(process: string, id: string): void;
+  /** See `Engine.moveSamples`; weights by their digests. */
+  move(process: string, weights: { from: string; to: string }): Promise<Reply<unknown>>;
+  /** Puts the adapter of a folder where processes find it by its digest. */
+  store(digest: string, dir: string): Promise<void>;
+  /** Frees what `store` has put there. */
+  remove(digest: string): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** What is asked of the policy, and where it comes from. */

@@ -1,6 +1,12 @@
 import { join, relative } from 'node:path';
 import { aborted, Fleet, withCleanup } from '@ui-rl/api';
-import { actorsWantedBy, loadRunFileComponents, projectRoot, readCliSettings } from '@ui-rl/settings';
+import {
+  actorsWantedBy,
+  loadRunFileComponents,
+  projectRoot,
+  readCliSettings,
+  samplersWantedBy,
+} from '@ui-rl/settings';
 import { Command } from 'commander';
 import { positiveInteger } from '../flags';
 
@@ -12,6 +18,7 @@ interface UpFlags {
   plugins: string[];
   actors?: number;
   envs: number;
+  samplers?: number;
 }
 
 export function upCommand(): Command {
@@ -21,10 +28,15 @@ export function upCommand(): Command {
     )
     .option(
       '--config <file>',
-      'run file: the modules that it names under "plugins" are allowed, and so many actors are started as it says (num_actors)',
+      'run file: the modules that it names under "plugins" are allowed, and so many actors are started as it says (num_actors), and a sampler where it wants one',
     )
     .option('--actors <n>', 'actors to start (num_actors of the run file, else 1)', positiveInteger)
     .option('--envs <n>', 'env services to start', positiveInteger, 1)
+    .option(
+      '--samplers <n>',
+      'samplers to start, for runs with sampler external (1 where the run file says so, else none)',
+      positiveInteger,
+    )
     .option(
       '--plugins <list>',
       'modules whose components runs may choose, besides those of UIRL_PLUGINS: paths (./…) or npm packages, separated by commas',
@@ -36,13 +48,19 @@ export function upCommand(): Command {
     });
 }
 
-async function up({ config, plugins, envs, actors = actorsWantedBy(config) }: UpFlags): Promise<number> {
+async function up({
+  config,
+  plugins,
+  envs,
+  actors = actorsWantedBy(config),
+  samplers = samplersWantedBy(config),
+}: UpFlags): Promise<number> {
   const settings = readCliSettings();
   // Loaded here, too: what is wrong with a module is said now, and services are told where it is, wherever they start.
   const { files: allowed } = await loadRunFileComponents({ file: config }, [...settings.plugins, ...plugins]);
   return withCleanup(async (signal, onEnd) => {
     const fleet = await Fleet.start({
-      copies: { actor: actors, env: envs },
+      copies: { actor: actors, env: envs, sampler: samplers },
       natsServer: settings.natsServer,
       hasBroker: settings.hasBroker,
       usualPorts: { nats: USUAL_NATS_PORT, monitor: settings.monitor.port },

@@ -6,7 +6,9 @@ import { readVariables } from '@ui-rl/settings';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
 import type { LearnerOptions } from '../options';
+import type { FoundModel } from '../model-source';
 import { probesOf } from '../policy/probes';
+import { BusProcesses } from '../policy/sampler-processes';
 import { Screenshots } from '../policy/screenshots';
 import { type Algorithm, makeAlgorithm } from '../training/algorithm';
 import { openStored } from '../training/stored/open-stored';
@@ -28,16 +30,18 @@ export interface Machinery {
 }
 
 export async function startMachinery(
-  { bus, run, options, components }: StartOptions,
-  modelDir: string,
+  { bus, run, options, components, lease }: StartOptions,
+  { dir: modelDir, base }: FoundModel,
   state: LearnerState | undefined,
 ): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
   const { critic } = algorithm;
   const folder = await loadPromptFolder(modelDir);
   checkRenderer(options, folder);
-  const blobs = bus.blobs.of(run.record.runId);
-  const stored = await openStored(options, folder, components, state, new RunWarnings(bus, run.record.runId));
+  const { runId } = run.record;
+  const blobs = bus.blobs.of(runId);
+  const warnings = new RunWarnings(bus, runId);
+  const stored = await openStored(options, folder, components, state, warnings);
   const screenshots = new Screenshots(
     folder.imageProcessor,
     async (sha256) => (await stored?.image(sha256)) ?? blobs.get(sha256),
@@ -69,14 +73,20 @@ export async function startMachinery(
     log,
     onProgress: (line) => logger.log(line),
   });
+  let processes: BusProcesses | undefined;
   try {
+    const { device } = await engine.info();
+    const image = (sha256: string): Promise<Uint8Array | null> => screenshots.bytesOf(sha256);
+    processes = new BusProcesses({ bus, runId, lease, base, device, image, warnings });
     const sampler = await components.create('sampler', options.sampler, {
       engine,
-      runId: run.record.runId,
+      runId,
       sharedDir: options.adaptersDir,
       imageTokenId: folder.family.shape.imageTokenId,
       probes: () => probesOf(makeRenderer(folder)),
-      fetchImage: (sha256) => screenshots.bytesOf(sha256),
+      fetchImage: image,
+      deterministic,
+      processes,
       apiKeyOf: (address) => options.samplerKeys[new URL(address).origin],
       log,
     });
@@ -84,6 +94,7 @@ export async function startMachinery(
     const models = new RunModels(engine, critic !== undefined);
     return { algorithm, folder, stored, screenshots, engine, models, sampler };
   } catch (error) {
+    await processes?.stop();
     await engine.stop();
     throw error;
   }

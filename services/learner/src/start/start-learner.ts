@@ -28,7 +28,7 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
     const runFolder = await folderOf(start);
     const stood = await readState(start, runFolder);
     const model = await modelOf(start, stood.state);
-    machinery = await startMachinery(start, model.dir, stood.state);
+    machinery = await startMachinery(start, model, stood.state);
     const { device } = await machinery.engine.info();
     const progress = progressOf(runId, stood, model.base, device);
     return await resumeRun(start, machinery, { ...stood, progress, runFolder });

@@ -1,0 +1,367 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Reply, SamplerOrders, SamplerReport } from '@ui-rl/contracts';
+import type {
+  Sampler,
+  SamplerContext,
+  SamplerProcesses,
+  SamplerRequest,
+  SampleResult,
+} from '@ui-rl/plugin-kit';
+import { DEADLINES, RETRIES, retry, sleep, waitAtMost } from '@ui-rl/retry';
+import { ProcessFailure, SamplingError } from './errors';
+import type { ExternalSamplerOptions } from './options';
+import { Processes, type SamplerProcess } from './processes';
+import { scoreFault } from './scores';
+
+/** How long a report is answered later where there is no news for its process, in milliseconds. */
+const HOLD_MS = 1_000;
+/** How often a run that waits for samplers says so, in milliseconds. */
+const WARN_EVERY_MS = 30_000;
+const MS_PER_MINUTE = 60_000;
+/** Who could not be reached, or is about to end: it is asked again once it has reported anew. */
+const GONE = new Set(['no_responders', 'disconnected', 'closed', 'stopping']);
+/** No other process would answer otherwise. */
+const FINAL = new Set(['bad_request', 'too_large']);
+
+/** Weights under a name of the engine, while anybody may ask for them. */
+interface Version {
+  weights: string;
+  digest: string;
+  isBase: boolean;
+  /** Requests that sample with it. */
+  users: number;
+  retired: boolean;
+}
+
+type Orders = Pick<SamplerOrders, 'wanted' | 'probes' | 'refused'>;
+
+export interface ExternalContext extends SamplerContext {
+  processes: SamplerProcesses;
+  /** What the engine says of the probes under the model without adapter. */
+  baseScores: readonly number[];
+}
+
+/**
+ * Samples from processes of the service `sampler`. They report who they are and what they hold, and are told which weights to hold; each
+ * request goes to one of those that hold its weights. One that falls silent is left out: what it was asked is asked of another one.
+ */
+export class ExternalSampler implements Sampler {
+  private readonly processes: Processes;
+  private readonly versions = new Map<string, Version>();
+  /** Published, being published, or still being sampled with. */
+  private readonly living = new Set<Version>();
+  private wantedChange = new AbortController();
+  private readonly stopping = new AbortController();
+  private readonly faults = new Map<string, string | undefined>();
+  private exported = 0;
+  /** The object store is written to by one at a time. */
+  private storing: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly options: ExternalSamplerOptions,
+    private readonly context: ExternalContext,
+  ) {
+    this.processes = new Processes((process) => {
+      const { message } = process.lost.reason as Error;
+      context.log('warn', `${message}; what it was asked is asked of others`);
+    });
+    context.processes.answer((report) => this.report(report));
+  }
+
+  async publish(weights: string): Promise<void> {
+    const version = await this.export(weights);
+    this.living.add(version);
+    this.tellWanted();
+    try {
+      await this.untilHeld(version);
+    } catch (error) {
+      await this.leave(version);
+      throw error;
+    }
+    const before = this.versions.get(weights);
+    this.versions.set(weights, version);
+    if (before !== undefined) await this.retireVersion(before);
+  }
+
+  async sample(request: SamplerRequest): Promise<SampleResult> {
+    const version = this.versions.get(request.model);
+    if (version === undefined)
+      throw new SamplingError('request', `there are no published weights "${request.model}"`);
+    version.users += 1;
+    try {
+      return await this.answer(request, version);
+    } finally {
+      version.users -= 1;
+      if (version.retired && version.users === 0) await this.leave(version);
+    }
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    const [old, next] = [from, to].map((weights) => this.versions.get(weights));
+    if (old === undefined || next === undefined || old.digest === next.digest) return;
+    const weights = { from: old.digest, to: next.digest };
+    const able = this.processes.all.filter(({ holds }) => holds.has(weights.from) && holds.has(weights.to));
+    await Promise.all(
+      able.map(async (process) => {
+        const reply = await this.context.processes.move(process.instance, weights);
+        // What was not moved is sampled to its end as it began.
+        if (!reply.ok) this.context.log('warn', `${process.name} could not move: ${reply.error.message}`);
+      }),
+    );
+  }
+
+  async retire(weights: string): Promise<void> {
+    const version = this.versions.get(weights);
+    if (version === undefined) return;
+    this.versions.delete(weights);
+    await this.retireVersion(version);
+    await this.context.engine.releaseWeights(weights);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.processes.stop();
+    this.tellWanted();
+    await this.context.processes.stop();
+    const stored = new Set([...this.living].filter(({ isBase }) => !isBase).map(({ digest }) => digest));
+    this.living.clear();
+    const removed = Promise.all([...stored].map((digest) => this.removeStored(digest)));
+    // The broker may be away.
+    await waitAtMost(DEADLINES.stopRun.ms, removed);
+  }
+
+  /** What a process is told that reports: at once where there is news for it, else a little later, so that it need not ask all the time. */
+  private async report(report: SamplerReport): Promise<Orders> {
+    const { probes } = this.context;
+    if (report.scores === undefined) return { wanted: [], probes: probes().map((tokens) => [...tokens]) };
+    const fault = this.faultOf(report.instance, report.scores);
+    if (fault !== undefined) {
+      this.context.log('error', `sampler ${report.instance} on ${report.host} is not asked: ${fault}`);
+      return { wanted: [], refused: fault };
+    }
+    if (this.processes.note(report)) {
+      const { instance, host, device, rows } = report;
+      this.context.log('info', `sampler ${instance} on ${host} samples, ${rows} at a time on ${device}`);
+    }
+    if (this.isSettled(report)) {
+      await sleep(HOLD_MS, AbortSignal.any([this.wantedChange.signal, this.stopping.signal]));
+      this.processes.touch(report.instance);
+    }
+    return { wanted: this.wanted };
+  }
+
+  private get wanted(): SamplerOrders['wanted'] {
+    return [...new Map([...this.living].map(({ digest, isBase }) => [digest, { digest, isBase }])).values()];
+  }
+
+  private isSettled({ holds, failed }: SamplerReport): boolean {
+    const wanted = new Set(this.wanted.map(({ digest }) => digest));
+    const known = new Set([...holds, ...failed.map(({ digest }) => digest)]);
+    return holds.every((digest) => wanted.has(digest)) && [...wanted].every((digest) => known.has(digest));
+  }
+
+  private tellWanted(): void {
+    const before = this.wantedChange;
+    this.wantedChange = new AbortController();
+    before.abort();
+  }
+
+  private faultOf(instance: string, scores: readonly number[]): string | undefined {
+    const { baseScores, deterministic = false } = this.context;
+    if (!this.faults.has(instance)) {
+      const tolerance = deterministic ? 0 : this.options.probe_tolerance;
+      this.faults.set(instance, scoreFault(scores, baseScores, tolerance));
+    }
+    return this.faults.get(instance);
+  }
+
+  /** Puts weights where processes find them. */
+  private async export(weights: string): Promise<Version> {
+    const { engine, sharedDir, runId, processes } = this.context;
+    this.exported += 1;
+    const dir = join(sharedDir, `.${runId}-${process.pid}-${this.exported}`);
+    try {
+      const { digest, isBase } = await engine.exportWeights({ name: weights, dir });
+      if (!isBase) await this.inTurn(() => processes.store(digest, dir));
+      return { weights, digest, isBase, users: 0, retired: false };
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.storing.then(work);
+    this.storing = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Waits until every process has the weights that can; those that take long come later. */
+  private async untilHeld({ digest }: Version): Promise<void> {
+    const began = performance.now();
+    await this.until(() => {
+      const live = this.processes.all;
+      const isHeld = live.some(({ holds }) => holds.has(digest));
+      const isAwaited = live.some(({ holds, failed }) => !holds.has(digest) && !failed.has(digest));
+      return isHeld && (!isAwaited || performance.now() - began > DEADLINES.samplerWeights.ms)
+        ? true
+        : undefined;
+    }, digest);
+  }
+
+  /** The first answer of `found`, which is asked again whenever something about the processes changes. */
+  private async until<T>(found: () => T | undefined, digest: string, signal?: AbortSignal): Promise<T> {
+    const { over } = this.context.processes;
+    const ends = AbortSignal.any([over, this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
+    const began = performance.now();
+    const end = began + this.options.wait_minutes * MS_PER_MINUTE;
+    let warnAt = began + WARN_EVERY_MS / 10;
+    for (;;) {
+      const { change } = this.processes;
+      const result = found();
+      if (result !== undefined) return result;
+      if (ends.aborted) throw new Error('nobody waits for samplers any more');
+      const now = performance.now();
+      if (now > end)
+        throw new SamplingError(
+          'samplers',
+          `${this.missing(digest)}, for ${this.options.wait_minutes} minutes (sampler.wait_minutes)`,
+        );
+      if (now > warnAt) {
+        this.context.processes.warn(`${this.missing(digest)}: start one with npx ui-rl up --samplers 1`);
+        warnAt = now + WARN_EVERY_MS;
+      }
+      await sleep(HOLD_MS, AbortSignal.any([change, ends]));
+    }
+  }
+
+  private missing(digest: string): string {
+    const states = this.processes.all.map(
+      (process) => `${process.name} ${process.failed.get(digest) ?? 'is loading it'}`,
+    );
+    const short = digest.slice(0, 12);
+    return states.length === 0
+      ? 'the run waits for a sampler, and there is none'
+      : `the run waits for a sampler that has the weights ${short} (${states.join('; ')})`;
+  }
+
+  private answer(request: SamplerRequest, version: Version): Promise<SampleResult> {
+    const avoided = new Set<string>();
+    const attempt = async (): Promise<SampleResult> => {
+      const { signal, episode } = request;
+      signal?.throwIfAborted();
+      const pick = (): SamplerProcess | undefined => this.processes.pick(version.digest, episode, avoided);
+      const process = await this.until(pick, version.digest, signal).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        throw error;
+      });
+      try {
+        return await this.ask(process, request, version);
+      } catch (error) {
+        avoided.add(process.instance);
+        throw error;
+      }
+    };
+    return retry(RETRIES.sampler, attempt, {
+      signal: AbortSignal.any([
+        this.stopping.signal,
+        ...(request.signal === undefined ? [] : [request.signal]),
+      ]),
+      isTransient: (error) => error instanceof ProcessFailure,
+      onFailure: (error) =>
+        this.context.log('debug', `asked of another sampler: ${(error as Error).message}`),
+    });
+  }
+
+  private async ask(
+    process: SamplerProcess,
+    request: SamplerRequest,
+    version: Version,
+  ): Promise<SampleResult> {
+    const { processes } = this.context;
+    const { signal, episode: _episode, conversation: _conversation, ...rest } = request;
+    const { onBegin: _onBegin, onToken: _onToken, ...asked } = rest;
+    const id = randomUUID();
+    const ends = AbortSignal.any([process.lost, ...(signal === undefined ? [] : [signal])]);
+    process.inFlight += 1;
+    process.taken += 1;
+    try {
+      const sent = processes.sample(
+        process.instance,
+        id,
+        { ...asked, model: version.digest },
+        this.options.request_timeout_ms,
+      );
+      const reply = await untilEnded(sent, ends);
+      if (reply === undefined || (!reply.ok && reply.error.code === 'timeout'))
+        processes.cancel(process.instance, id);
+      signal?.throwIfAborted();
+      if (reply === undefined) throw new ProcessFailure('gone', (process.lost.reason as Error).message);
+      return this.read(process, reply, request, version);
+    } finally {
+      process.inFlight -= 1;
+    }
+  }
+
+  private read(
+    process: SamplerProcess,
+    reply: Reply<SampleResult>,
+    { maxTokens, movable = false }: SamplerRequest,
+    { digest }: Version,
+  ): SampleResult {
+    if (!reply.ok) {
+      const { code, message } = reply.error;
+      if (FINAL.has(code)) throw new SamplingError('request', message);
+      if (GONE.has(code)) this.processes.lose(process, `cannot be reached: ${message}`);
+      if (code === 'unknown_weights')
+        process.holds = new Set([...process.holds].filter((each) => each !== digest));
+      throw new ProcessFailure(code, `${process.name}: ${message}`);
+    }
+    const { tokens } = reply.value;
+    const isWhole = tokens.length > 0 && tokens.length <= maxTokens;
+    if (isWhole && (movable || reply.value.digest === digest)) return reply.value;
+    throw new ProcessFailure(
+      'bad_reply',
+      `${process.name} answered ${tokens.length} tokens of the weights ${reply.value.digest}; expected 1 to ${maxTokens} of ${digest}`,
+    );
+  }
+
+  private async retireVersion(version: Version): Promise<void> {
+    version.retired = true;
+    if (version.users === 0) await this.leave(version);
+  }
+
+  /** Nobody asks for it any more. */
+  private async leave(version: Version): Promise<void> {
+    if (!this.living.delete(version)) return;
+    this.tellWanted();
+    if (!version.isBase) await this.removeStored(version.digest);
+  }
+
+  /** Where it fails, an adapter is left behind until the run goes on or is deleted. */
+  private async removeStored(digest: string): Promise<void> {
+    const remove = async (): Promise<void> => {
+      if ([...this.living].some((other) => other.digest === digest)) return;
+      await this.context.processes.remove(digest);
+    };
+    await this.inTurn(remove).catch((error: unknown) =>
+      this.context.log('debug', `the adapter ${digest} was not removed: ${(error as Error).message}`),
+    );
+  }
+}
+
+/** What the promise comes to; undefined where the signal aborts before. */
+async function untilEnded<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const done = new AbortController();
+  const ended = new Promise<undefined>((resolve) => {
+    const end = (): void => resolve(undefined);
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true, signal: done.signal });
+  });
+  try {
+    return await Promise.race([promise, ended]);
+  } finally {
+    done.abort();
+  }
+}

@@ -1,0 +1,20 @@
+import { IsInt, Min } from 'class-validator';
+import { Above, Doc } from '@ui-rl/plugin-kit';
+
+/** Options of the sampler `external` as a run file gives them. */
+export class ExternalSamplerOptions {
+  @Doc('how long the learner waits for a sampler where there is none, in minutes; then it ends with an error')
+  @Above(0)
+  wait_minutes = 60;
+
+  @Doc('longest time for one answer, in milliseconds; then another sampler is asked')
+  @IsInt()
+  @Min(1)
+  request_timeout_ms = 600_000;
+
+  @Doc(
+    'mean difference of log-probabilities between a sampler and the engine up to which it counts as rounding; where the run is deterministic there may be none',
+  )
+  @Above(0)
+  probe_tolerance = 0.05;
+}

@@ -1,0 +1,168 @@
+import { LRUCache } from 'lru-cache';
+import type { SamplerReport } from '@ui-rl/contracts';
+import { DEADLINES } from '@ui-rl/retry';
+
+const CHECK_EVERY_MS = 1_000;
+const MAX_EPISODES = 10_000;
+
+/** A process that samples, as far as it is known. */
+export class SamplerProcess {
+  readonly instance: string;
+  readonly host: string;
+  readonly device: string;
+  rows: number;
+  /** Digests of the weights it has. */
+  holds: ReadonlySet<string> = new Set();
+  /** Digests of weights that it could not load, and why. */
+  failed: ReadonlyMap<string, string> = new Map();
+  /** Requests that it works at. */
+  inFlight = 0;
+  /** Requests so far. */
+  taken = 0;
+  seenAt = performance.now();
+  private readonly gone = new AbortController();
+
+  constructor({ instance, host, device, rows }: SamplerReport) {
+    this.instance = instance;
+    this.host = host;
+    this.device = device;
+    this.rows = rows;
+  }
+
+  get name(): string {
+    return `sampler ${this.instance} on ${this.host}`;
+  }
+
+  /** Aborts when it is taken for gone; the reason says why. */
+  get lost(): AbortSignal {
+    return this.gone.signal;
+  }
+
+  /** How long a request would wait there, as a share of what it samples at the same time. */
+  get load(): number {
+    return this.inFlight / this.rows;
+  }
+
+  note({ holds, failed, rows }: SamplerReport): void {
+    this.seenAt = performance.now();
+    this.rows = rows;
+    this.holds = new Set(holds);
+    this.failed = new Map(failed.map(({ digest, message }) => [digest, message]));
+  }
+
+  lose(reason: string): void {
+    this.gone.abort(new Error(`${this.name} ${reason}`));
+  }
+}
+
+/** The processes that sample for a run now. */
+export class Processes {
+  private readonly byInstance = new Map<string, SamplerProcess>();
+  private readonly episodes = new LRUCache<string, { process: SamplerProcess; weights: string }>({
+    max: MAX_EPISODES,
+  });
+  private changed = new AbortController();
+  private checkedAt = performance.now();
+  private readonly timer: NodeJS.Timeout;
+
+  /** @param onLost told of each that is gone */
+  constructor(private readonly onLost: (process: SamplerProcess) => void) {
+    this.timer = setInterval(() => this.check(), CHECK_EVERY_MS);
+    this.timer.unref();
+  }
+
+  get all(): SamplerProcess[] {
+    return [...this.byInstance.values()];
+  }
+
+  /** Takes in what a process says of itself. True where it was not known. */
+  note(report: SamplerReport): boolean {
+    const known = this.byInstance.get(report.instance);
+    const process = known ?? new SamplerProcess(report);
+    const before = known === undefined ? '' : stateOf(known);
+    process.note(report);
+    this.byInstance.set(process.instance, process);
+    if (stateOf(process) !== before) this.announce();
+    return known === undefined;
+  }
+
+  /** It was heard of. */
+  touch(instance: string): void {
+    const process = this.byInstance.get(instance);
+    if (process !== undefined) process.seenAt = performance.now();
+  }
+
+  lose(process: SamplerProcess, reason: string): void {
+    if (this.byInstance.get(process.instance) !== process) return;
+    this.byInstance.delete(process.instance);
+    process.lose(reason);
+    this.onLost(process);
+    this.announce();
+  }
+
+  /** Aborts when something about the processes is another way than now. */
+  get change(): AbortSignal {
+    return this.changed.signal;
+  }
+
+  /**
+   * Which process is asked for an answer of these weights: the one that has the prefix of the episode, else the least busy one, and of
+   * equally busy ones the one that has seen the episode's images.
+   * @param avoided those that have failed at this request already: asked again where there are no others
+   */
+  pick(
+    weights: string,
+    episode: string | undefined,
+    avoided: ReadonlySet<string>,
+  ): SamplerProcess | undefined {
+    const able = this.all.filter(({ holds }) => holds.has(weights));
+    const fresh = able.filter(({ instance }) => !avoided.has(instance));
+    const candidates = fresh.length > 0 ? fresh : able;
+    const home = episode === undefined ? undefined : this.episodes.get(episode);
+    const found =
+      home !== undefined && home.weights === weights && candidates.includes(home.process)
+        ? home.process
+        : leastBusy(candidates, home?.process);
+    if (episode !== undefined && found !== undefined) this.episodes.set(episode, { process: found, weights });
+    return found;
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private announce(): void {
+    const before = this.changed;
+    this.changed = new AbortController();
+    before.abort();
+  }
+
+  private check(): void {
+    const now = performance.now();
+    // This process itself was held up: what was reported meanwhile has not been read yet.
+    const wasHeldUp = now - this.checkedAt > 2 * CHECK_EVERY_MS;
+    this.checkedAt = now;
+    if (wasHeldUp) {
+      for (const process of this.all) process.seenAt = Math.max(process.seenAt, now - CHECK_EVERY_MS);
+      return;
+    }
+    for (const process of this.all) {
+      if (now - process.seenAt > DEADLINES.sampler.ms)
+        this.lose(process, `has said nothing for ${DEADLINES.sampler.ms / 1_000} s`);
+    }
+  }
+}
+
+function stateOf({ holds, failed }: SamplerProcess): string {
+  return [[...holds].toSorted().join(' '), [...failed].toSorted().join(' ')].join('; ');
+}
+
+function leastBusy(
+  processes: readonly SamplerProcess[],
+  home: SamplerProcess | undefined,
+): SamplerProcess | undefined {
+  const isHome = (process: SamplerProcess): number => Number(process === home);
+  return processes.toSorted(
+    (a, b) => a.load - b.load || isHome(b) - isHome(a) || a.taken - b.taken || b.rows - a.rows,
+  )[0];
+}

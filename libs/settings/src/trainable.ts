@@ -1,0 +1,9 @@
+import type { TrainedModel } from '@ui-rl/plugin-kit';
+import type { ModelGroup } from './run-file';
+
+/** What a run trains of its model, as engines are told. */
+export function trainableOf({ use_lora, lora }: ModelGroup): TrainedModel['trainable'] {
+  if (!use_lora) return { mode: 'full' };
+  const { use_rslora: rslora, ...rest } = lora;
+  return { mode: 'lora', lora: { ...rest, rslora } };
+}

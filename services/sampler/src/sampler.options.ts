@@ -1,0 +1,15 @@
+import type { HubOptions } from '@ui-rl/models';
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+
+/** A class, so that it can be injected. */
+export abstract class SamplerOptions {
+  /** The only run to sample for; without it every run that wants samplers. */
+  readonly runId?: string;
+  /** What runs may choose. */
+  readonly components: ComponentRegistry;
+  readonly hub: HubOptions;
+  /** Folders of models by name. */
+  readonly models: Readonly<Record<string, string>>;
+  /** Folder of downloads. */
+  readonly cacheDir: string;
+}

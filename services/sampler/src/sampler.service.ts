@@ -1,0 +1,53 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { BusService, type RunSnapshot } from '@ui-rl/bus';
+import { EngineError } from '@ui-rl/engine';
+import type { RunRecord } from '@ui-rl/contracts';
+import { HubError, ModelError } from '@ui-rl/models';
+import { isRecord } from '@ui-rl/plugin-kit';
+import { causesOf, receiveRunFile, RunService, type ServedRun } from '@ui-rl/service';
+import { RunSampler } from './run-sampler';
+import { SamplerOptions } from './sampler.options';
+
+/** The sampler of the run file that wants these processes. */
+const EXTERNAL = 'external';
+
+/** Samples for runs whose learner trains only. */
+@Injectable()
+export class SamplerService extends RunService {
+  constructor(
+    @Inject(BusService) bus: BusService,
+    @Inject(SamplerOptions) private readonly own: SamplerOptions,
+  ) {
+    super(bus, { runId: own.runId });
+  }
+
+  protected async prepare({ record }: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null> {
+    const { bus, own } = this;
+    // First of all: what else is wrong with other runs is not for samplers to say.
+    if (!wantsSamplers(record)) return null;
+    const run = await receiveRunFile(record, ['engine'], { bus, ...own });
+    return RunSampler.open({ bus, runId: record.runId, run, ...own }, signal);
+  }
+
+  /** A model that is not here, or is none, or cannot do what the run asks of it. */
+  protected override isMisconfiguration(error: unknown): boolean {
+    if (super.isMisconfiguration(error)) return true;
+    return [...causesOf(error)].some(
+      (cause) =>
+        (cause instanceof ModelError && !isHubAway(cause)) ||
+        (cause instanceof EngineError && cause.category !== 'worker'),
+    );
+  }
+
+  protected override passes(error: unknown): boolean {
+    return super.passes(error) || [...causesOf(error)].some(isHubAway);
+  }
+}
+
+function wantsSamplers({ config: { sampler } }: RunRecord): boolean {
+  return (isRecord(sampler) ? sampler.name : sampler) === EXTERNAL;
+}
+
+function isHubAway(error: unknown): boolean {
+  return error instanceof HubError && ['unreachable', 'disk', 'stopped'].includes(error.kind);
+}

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import { BusService } from '@ui-rl/bus';
+import type { PolicyActReply } from '@ui-rl/contracts';
+import { loadComponents } from '@ui-rl/plugin-kit';
+import { openApplication } from '@ui-rl/service';
+import { eventually } from '@ui-rl/testkit';
+import type { LearnerOptions } from '../../services/learner/src/options';
+import { FIXTURE, LearnerWorld, valueOf } from '../../services/learner/test/learner-world';
+import { SamplerModule } from '../../services/sampler/src/sampler.module';
+
+/** What the options of the learner's world are in a run file. */
+const RUN_FILE = {
+  model: {
+    name: 'fixture',
+    device: 'cpu',
+    threads: 1,
+    max_sequence: 128,
+    lora: { rank: 2, alpha: 4, targets: 'attention' },
+  },
+  sampler: 'external',
+  tasks: { source_type: 'demo_training', limit: 2 },
+  rollout: { concurrency: 4 },
+  training: { deterministic: true, seed: 1, max_steps: 2 },
+};
+const OPTIONS: Partial<LearnerOptions> = { deterministic: true, maxSteps: 2, keepEvery: [1] };
+const EXTERNAL = {
+  name: 'external',
+  wait_minutes: 1,
+  request_timeout_ms: 30_000,
+  probe_tolerance: 0.05,
+};
+
+/** What is asked of a version of the policy: sampled, cut, greedy, and a second turn of an episode. */
+const ASKED: [requestId: string, changes: object][] = [
+  ['g0-r0/0', { seed: 7 }],
+  ['g0-r1/0', { seed: 8, temperature: 0.7, maxTokens: 12 }],
+  ['g1-r0/0', { seed: 9, topP: 0.6, topK: 20 }],
+  ['g1-r1/0', { seed: 10, temperature: 0 }],
+  ['g0-r0/1', { seed: 11, maxTokens: 12 }],
+];
+
+let world: LearnerWorld;
+let cacheDir: string;
+
+/** A sampler, over a connection of its own, as a process would have. */
+class TestSampler {
+  private constructor(
+    private readonly bus: BusService,
+    private readonly app: INestApplicationContext,
+  ) {}
+
+  static async start(model = join(FIXTURE, 'model')): Promise<TestSampler> {
+    const bus = await BusService.connect({ service: 'sampler', servers: world.servers });
+    const hub = { endpoint: 'http://127.0.0.1:9', cacheDir, offline: true };
+    const components = await loadComponents();
+    const options = { components, hub, models: { fixture: model }, cacheDir };
+    return new TestSampler(bus, await openApplication(bus, SamplerModule.forRoot(options)));
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+    await this.bus.close();
+  }
+}
+
+beforeAll(async () => {
+  world = await LearnerWorld.open();
+  cacheDir = mkdtempSync(join(tmpdir(), 'uirl-samplers-'));
+});
+afterEach(() => world.quit());
+afterAll(async () => {
+  await world.close();
+  rmSync(cacheDir, { recursive: true, force: true });
+});
+
+/** A run that samplers find, too, and its learner. */
+async function begin(changes: Partial<LearnerOptions>, config: object = RUN_FILE): Promise<string> {
+  const runId = world.newRunId();
+  await world.bus.runs.create(
+    { runId, createdAt: new Date().toISOString(), config: { ...config } },
+    'training',
+  );
+  await world.begin(runId, world.optionsWith({ ...OPTIONS, ...changes }));
+  return runId;
+}
+
+const served = (runId: string) =>
+  eventually('the policy', async () => (await world.bus.runs.policy(runId)) !== null, 30_000);
+
+/** Answers of each version of a run of two steps. */
+async function play(runId: string): Promise<Partial<PolicyActReply>[][]> {
+  const versions: Partial<PolicyActReply>[][] = [];
+  await served(runId);
+  for (const step of [0, 1]) {
+    const replies = await Promise.all(ASKED.map(([id, changes]) => world.act(runId, `v${step}-${id}`, changes)));
+    versions.push(replies.map(valueOf));
+    await world.playGroup(runId, 2 * step, [1, 0]);
+    await world.playGroup(runId, 2 * step + 1, [0, 1]);
+    await world.reached(runId, step + 1);
+  }
+  return versions;
+}
+
+it('samplers say what the learner says, token by token, of every version, and lose nothing where one of them ends', async () => {
+  const own = await play(await begin({ sampler: { name: 'engine' } }, {}));
+  await world.quit();
+  const samplers = [await TestSampler.start(), await TestSampler.start()];
+  const runId = await begin({ sampler: EXTERNAL });
+  const theirs = await play(runId);
+  expect(theirs).toEqual(own);
+  expect(new Set(theirs.flat().map(({ adapterDigest }) => adapterDigest)).size).toBe(2);
+  expect(theirs.map(([{ policyVersion }]) => policyVersion)).toEqual([0, 1]);
+  for (const { metrics } of await world.events(runId, 'train_step')) {
+    expect(metrics['optim/samples']).toBe(4);
+    expect(metrics['optim/logp_difference_max']).toBeLessThan(1e-5);
+  }
+  await samplers[0].stop();
+  const after = valueOf(await world.act(runId, 'g9-r0/0', { seed: 7 }));
+  expect(after.policyVersion).toBe(2);
+  await world.quit();
+  await samplers[1].stop();
+  const left = await world.bus.checkpoints.files(runId);
+  expect(left.filter(({ name }) => name.includes('/adapters/'))).toEqual([]);
+}, 180_000);
+
+it('a run waits for its first sampler, and says so', async () => {
+  const runId = await begin({ sampler: EXTERNAL });
+  const warned = async (): Promise<boolean> =>
+    (await world.events(runId, 'warning')).some(({ message }) => message.includes('--samplers 1'));
+  await eventually('the warning', warned, 30_000);
+  expect(await world.bus.runs.policy(runId)).toBeNull();
+  const sampler = await TestSampler.start();
+  await served(runId);
+  expect(valueOf(await world.act(runId, 'g0-r0/0')).policyVersion).toBe(0);
+  await world.quit();
+  await sampler.stop();
+}, 120_000);
