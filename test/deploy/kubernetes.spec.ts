@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 
 const ROOT = resolve(__dirname, '../..');
 const NATS = join(ROOT, 'deploy', 'nats');
-const SERVICES = ['learner', 'evaluator', 'task-loader', 'monitor', 'actor', 'env'];
+const SERVICES = ['learner', 'sampler', 'evaluator', 'task-loader', 'monitor', 'actor', 'env'];
 
 interface Container {
   name: string;

@@ -132,7 +132,7 @@ export const RULES: readonly Rule[] = [
   },
   { matches: /^nats-server /, append: '-p $FREE_PORT', staysAfter: /Server is ready/ },
   {
-    matches: /^npx ui-rl up$/,
+    matches: /^npx ui-rl up( --samplers 2)?$/,
     staysAfter: /NATS_CONTEXT=\S+/,
   },
   {

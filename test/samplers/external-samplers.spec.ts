@@ -56,7 +56,7 @@ class TestSampler {
     const bus = await BusService.connect({ service: 'sampler', servers: world.servers });
     const hub = { endpoint: 'http://127.0.0.1:9', cacheDir, offline: true };
     const components = await loadComponents();
-    const options = { components, hub, models: { fixture: model }, cacheDir };
+    const options = { runId: undefined, components, hub, models: { fixture: model }, cacheDir };
     return new TestSampler(bus, await openApplication(bus, SamplerModule.forRoot(options)));
   }
 

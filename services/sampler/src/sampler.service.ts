@@ -26,7 +26,7 @@ export class SamplerService extends RunService {
     // First of all: what else is wrong with other runs is not for samplers to say.
     if (!wantsSamplers(record)) return null;
     const run = await receiveRunFile(record, ['engine'], { bus, ...own });
-    return RunSampler.open({ bus, runId: record.runId, run, ...own }, signal);
+    return RunSampler.open({ ...own, bus, runId: record.runId, run }, signal);
   }
 
   /** A model that is not here, or is none, or cannot do what the run asks of it. */

@@ -24,7 +24,7 @@ interface UpFlags {
 export function upCommand(): Command {
   return new Command('up')
     .description(
-      'start the six services on this machine, with a private broker unless NATS_URL or NATS_CONTEXT names one, until Ctrl-C',
+      'start the services on this machine, with a private broker unless NATS_URL or NATS_CONTEXT names one, until Ctrl-C',
     )
     .option(
       '--config <file>',
