@@ -95,7 +95,9 @@ async function play(runId: string): Promise<Partial<PolicyActReply>[][]> {
   const versions: Partial<PolicyActReply>[][] = [];
   await served(runId);
   for (const step of [0, 1]) {
-    const replies = await Promise.all(ASKED.map(([id, changes]) => world.act(runId, `v${step}-${id}`, changes)));
+    const replies = await Promise.all(
+      ASKED.map(([id, changes]) => world.act(runId, `v${step}-${id}`, changes)),
+    );
     versions.push(replies.map(valueOf));
     await world.playGroup(runId, 2 * step, [1, 0]);
     await world.playGroup(runId, 2 * step + 1, [0, 1]);

@@ -53,7 +53,14 @@ const keys = (...names: (keyof typeof runKeys)[]): string[] => names.map((name) 
 const events = (...types: string[]): string[] => types.map((type) => subjects.event(ANY, type));
 const rollouts = (...purposes: Purpose[]): string[] =>
   purposes.map((purpose) => subjects.rollout(ANY, purpose));
-const SERVED_BY = ['learner', 'sampler', 'task-loader', 'evaluator', 'actor', 'env'] as const satisfies Role[];
+const SERVED_BY = [
+  'learner',
+  'sampler',
+  'task-loader',
+  'evaluator',
+  'actor',
+  'env',
+] as const satisfies Role[];
 /** What a service answers that serves runs, and asks. */
 const servingOf = (...roles: Role[]): string[] => roles.map((role) => subjects.serving(role, ANY));
 const unservedBy = (...roles: Role[]): string[] => roles.map((role) => subjects.unserved(role, ANY));
@@ -123,7 +130,7 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     ...SERVICE,
     is: 'samples the policy for the learner, with adapters that it fetches from the object store',
     publishes: [...SERVICE.publishes, PARCELS],
-    looksUp: [PARCELS],
+    looksUp: [BLOBS, PARCELS],
     answers: [
       subjects.samplerSample(ANY),
       subjects.samplerCancel(ANY),

@@ -169,10 +169,11 @@ async function startEngine(
   // A process may sample for several runs.
   const instance = `${bus.instance}-${randomUUID().slice(0, 4)}`;
   const self = { instance, host: hostname(), rows };
-  const { model, device: begunOn, probes = [] } = await learner.report(
-    { ...self, device: 'unknown', holds: [], failed: [] },
-    signal,
-  );
+  const {
+    model,
+    device: begunOn,
+    probes = [],
+  } = await learner.report({ ...self, device: 'unknown', holds: [], failed: [] }, signal);
   const log: Log = (level, message) => bus.logger[level === 'info' ? 'log' : level](message);
   const onProgress = (line: string): void => log('info', line);
   // A folder's name in a run file is that of somebody else's folder.

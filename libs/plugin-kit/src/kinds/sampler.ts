@@ -31,7 +31,9 @@ export interface SamplerProcesses {
   /** Tells those who follow the run. */
   warn(message: string): void;
   /** Answers what they report, until the sampler stops. */
-  answer(report: (report: SamplerReport) => Promise<Pick<SamplerOrders, 'wanted' | 'probes' | 'refused'>>): void;
+  answer(
+    report: (report: SamplerReport) => Promise<Pick<SamplerOrders, 'wanted' | 'probes' | 'refused'>>,
+  ): void;
   /**
    * Asks one of them. Codes: `bad_request` (no other would answer it otherwise), `unknown_weights`, `no_responders`, `disconnected`,
    * `timeout`, `stopping`, `internal` …
