@@ -42,6 +42,9 @@ const ASKED: [requestId: string, changes: object][] = [
   ['g0-r0/1', { seed: 11, maxTokens: 12 }],
 ];
 
+/** Of the same family, with other weights. */
+const OTHER_MODEL = join(FIXTURE, '../qwen3-vl-b/model');
+
 let world: LearnerWorld;
 let cacheDir: string;
 
@@ -127,6 +130,17 @@ it('samplers say what the learner says, token by token, of every version, and lo
   const left = await world.bus.checkpoints.files(runId);
   expect(left.filter(({ name }) => name.includes('/adapters/'))).toEqual([]);
 }, 180_000);
+
+it('a sampler whose model is another one is asked nothing, and is said to be wrong', async () => {
+  const runId = await begin({ sampler: EXTERNAL });
+  const other = await TestSampler.start(OTHER_MODEL);
+  const ended = async (): Promise<boolean> => (await world.bus.runs.state(runId))?.phase === 'failed';
+  await eventually('the end of the run', ended, 30_000);
+  const [{ message }] = (await world.events(runId, 'warning')).filter(({ code }) => code === 'misconfigured');
+  expect(message).toMatch(/the sampler on \S+ cannot serve this run: its log-probabilities .* differ/);
+  await world.quit();
+  await other.stop();
+}, 120_000);
 
 it('a run waits for its first sampler, and says so', async () => {
   const runId = await begin({ sampler: EXTERNAL });

@@ -17,7 +17,8 @@ import { scoreFault } from './scores';
 
 /** How long a report is answered later where there is no news for its process, in milliseconds. */
 const HOLD_MS = 1_000;
-/** How often a run that waits for samplers says so, in milliseconds. */
+/** After how long a run that waits for samplers says so, and how often then, in milliseconds. */
+const PATIENT_MS = 3_000;
 const WARN_EVERY_MS = 30_000;
 const MS_PER_MINUTE = 60_000;
 /** Who could not be reached, or is about to end: it is asked again once it has reported anew. */
@@ -56,6 +57,7 @@ export class ExternalSampler implements Sampler {
   private readonly stopping = new AbortController();
   private readonly faults = new Map<string, string | undefined>();
   private exported = 0;
+  private warnAt = -Infinity;
   /** The object store is written to by one at a time. */
   private storing: Promise<unknown> = Promise.resolve();
 
@@ -216,7 +218,6 @@ export class ExternalSampler implements Sampler {
     const ends = AbortSignal.any([over, this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
     const began = performance.now();
     const end = began + this.options.wait_minutes * MS_PER_MINUTE;
-    let warnAt = began + WARN_EVERY_MS / 10;
     for (;;) {
       const { change } = this.processes;
       const result = found();
@@ -228,12 +229,17 @@ export class ExternalSampler implements Sampler {
           'samplers',
           `${this.missing(digest)}, for ${this.options.wait_minutes} minutes (sampler.wait_minutes)`,
         );
-      if (now > warnAt) {
-        this.context.processes.warn(`${this.missing(digest)}: start one with npx ui-rl up --samplers 1`);
-        warnAt = now + WARN_EVERY_MS;
-      }
+      if (now - began > PATIENT_MS) this.warnOfMissing(digest);
       await sleep(HOLD_MS, AbortSignal.any([change, ends]));
     }
+  }
+
+  /** However many wait, it is said once in a while. */
+  private warnOfMissing(digest: string): void {
+    const now = performance.now();
+    if (now < this.warnAt) return;
+    this.warnAt = now + WARN_EVERY_MS;
+    this.context.processes.warn(`${this.missing(digest)}: start one with npx ui-rl up --samplers 1`);
   }
 
   private missing(digest: string): string {
