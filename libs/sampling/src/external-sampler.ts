@@ -136,8 +136,8 @@ export class ExternalSampler implements Sampler {
 
   /** What a process is told that reports: at once where there is news for it, else a little later, so that it need not ask all the time. */
   private async report(report: SamplerReport): Promise<Orders> {
-    const { probes } = this.context;
-    if (report.scores === undefined) return { wanted: [], probes: probes().map((tokens) => [...tokens]) };
+    if (report.scores === undefined)
+      return { wanted: [], probes: this.context.probes().map((tokens) => [...tokens]) };
     const fault = this.faultOf(report.instance, report.scores);
     if (fault !== undefined) {
       this.context.log('error', `sampler ${report.instance} on ${report.host} is not asked: ${fault}`);

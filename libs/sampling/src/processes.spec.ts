@@ -74,10 +74,10 @@ it('leaves out who says nothing, unless this process could not listen', () => {
   expect(lost).toEqual(['quiet']);
   // As after a minute in which nothing ran here: the next checks come late, and only silence after that counts.
   const now = performance.now();
-  jest.spyOn(performance, 'now').mockImplementation(() => now + 60_000);
+  const later = jest.spyOn(performance, 'now').mockImplementation(() => now + 60_000);
   jest.advanceTimersByTime(1_000);
   expect(lost).toEqual(['quiet']);
-  jest.mocked(performance.now).mockRestore();
+  later.mockRestore();
 });
 
 it('tells at once of whatever changes', () => {

@@ -154,7 +154,8 @@ export class Processes {
 }
 
 function stateOf({ holds, failed }: SamplerProcess): string {
-  return [[...holds].toSorted().join(' '), [...failed].toSorted().join(' ')].join('; ');
+  const reasons = Array.from(failed, ([digest, message]) => `${digest} ${message}`);
+  return JSON.stringify([[...holds].toSorted(), reasons.toSorted()]);
 }
 
 function leastBusy(

@@ -25,8 +25,10 @@ export class SamplerService extends RunService {
     const { bus, own } = this;
     // First of all: what else is wrong with other runs is not for samplers to say.
     if (!wantsSamplers(record)) return null;
-    const run = await receiveRunFile(record, ['engine'], { bus, ...own });
-    return RunSampler.open({ ...own, bus, runId: record.runId, run }, signal);
+    const { components, hub, models, cacheDir } = own;
+    const run = await receiveRunFile(record, ['engine'], { bus, components, cacheDir });
+    const { runId } = record;
+    return RunSampler.open({ bus, runId, run, components, hub, models, cacheDir }, signal);
   }
 
   /** A model that is not here, or is none, or cannot do what the run asks of it. */

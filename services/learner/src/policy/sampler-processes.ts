@@ -51,7 +51,7 @@ export class BusProcesses implements SamplerProcesses {
   answer(
     report: (report: SamplerReport) => Promise<Pick<SamplerOrders, 'wanted' | 'probes' | 'refused'>>,
   ): void {
-    const { bus, runId, lease, base, device, image } = this.parts;
+    const { bus, runId, lease, base, device } = this.parts;
     void this.untilOver();
     // What learners before left behind is in nobody's way.
     void bus.adapters.sweep(runId, lease.epoch).catch(() => undefined);
@@ -60,7 +60,7 @@ export class BusProcesses implements SamplerProcesses {
       ...{ epoch: lease.epoch, model: base, device },
     });
     const png = async ({ sha256 }: PolicyImageRequest): Promise<PolicyImageReply> => ({
-      png: await image(sha256),
+      png: await this.parts.image(sha256),
     });
     this.responders.push(
       bus.respond<SamplerReport>({
