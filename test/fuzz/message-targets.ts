@@ -17,6 +17,10 @@ import {
   RolloutRequest,
   RunRecord,
   RunState,
+  SampleMessage,
+  SampleReply,
+  SamplerOrders,
+  SamplerReport,
   Task,
   Trajectory,
 } from '@ui-rl/contracts';
@@ -144,6 +148,57 @@ const BINARY_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>;
   policy_informed: {
     schema: PolicyInfoReply,
     sample: { runId: RUN, step: 3, adapterDigest: sha256, engine: { rows: 3 } },
+  },
+  sampler_report: {
+    schema: SamplerReport,
+    sample: {
+      instance: 'i',
+      host: 'lab',
+      device: 'cpu',
+      rows: 4,
+      holds: [sha256],
+      failed: [],
+      scores: [-0.5],
+    },
+  },
+  sampler_orders: {
+    schema: SamplerOrders,
+    sample: {
+      epoch: 1,
+      model: { name: 'small' },
+      device: 'cpu',
+      wanted: [{ digest: sha256, isBase: false }],
+      probes: [[1, 2, 3]],
+    },
+  },
+  sample: {
+    schema: SampleMessage,
+    sample: {
+      id: 'a',
+      weights: sha256,
+      chunks: [
+        { type: 'text', tokens: [1, 2] },
+        { type: 'image', sha256, places: 4 },
+      ],
+      maxTokens: 24,
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+      seed: 3,
+      stop: [],
+      movable: false,
+      class: 'training',
+    },
+  },
+  sampled: {
+    schema: SampleReply,
+    sample: {
+      tokens: [3],
+      logprobs: [-0.5],
+      stopReason: 'stop',
+      digest: sha256,
+      spans: [{ version: 0, digest: sha256, tokens: 1 }],
+    },
   },
   monitor_page: {
     schema: MonitorPageReply,

@@ -22,6 +22,19 @@ export function TokenIds(): PropertyDecorator {
   );
 }
 
+/** An array of texts as token ids. */
+export function TokenTexts(): PropertyDecorator {
+  const isId = (id: unknown): boolean => typeof id === 'number' && Number.isInteger(id) && id >= 0;
+  return ValidateBy({
+    name: 'isTokenTexts',
+    validator: {
+      validate: (value: unknown) =>
+        Array.isArray(value) && value.every((text) => Array.isArray(text) && text.every(isId)),
+      defaultMessage: () => '$property must be an array of arrays of token ids',
+    },
+  });
+}
+
 /** An array of finite numbers. */
 export function FiniteNumbers(): PropertyDecorator {
   return each('isFiniteNumbers', 'an array of finite numbers', Number.isFinite);

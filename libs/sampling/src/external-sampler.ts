@@ -20,6 +20,8 @@ const HOLD_MS = 1_000;
 /** After how long a run that waits for samplers says so, and how often then, in milliseconds. */
 const PATIENT_MS = 3_000;
 const WARN_EVERY_MS = 30_000;
+/** How long a process that has asked for the model is believed to load it. */
+const LOADING_MS = 600_000;
 const MS_PER_MINUTE = 60_000;
 /** Who could not be reached, or is about to end: it is asked again once it has reported anew. */
 const GONE = new Set(['no_responders', 'disconnected', 'closed', 'stopping']);
@@ -58,6 +60,8 @@ export class ExternalSampler implements Sampler {
   private readonly faults = new Map<string, string | undefined>();
   private exported = 0;
   private warnAt = -Infinity;
+  /** Processes that have asked for the model and are not ready, by instance. */
+  private readonly loading = new Map<string, { host: string; at: number }>();
   /** The object store is written to by one at a time. */
   private storing: Promise<unknown> = Promise.resolve();
 
@@ -136,8 +140,11 @@ export class ExternalSampler implements Sampler {
 
   /** What a process is told that reports: at once where there is news for it, else a little later, so that it need not ask all the time. */
   private async report(report: SamplerReport): Promise<Orders> {
-    if (report.scores === undefined)
+    if (report.scores === undefined) {
+      this.loading.set(report.instance, { host: report.host, at: performance.now() });
       return { wanted: [], probes: this.context.probes().map((tokens) => [...tokens]) };
+    }
+    this.loading.delete(report.instance);
     const fault = this.faultOf(report.instance, report.scores);
     if (fault !== undefined) {
       this.context.log('error', `sampler ${report.instance} on ${report.host} is not asked: ${fault}`);
@@ -239,17 +246,20 @@ export class ExternalSampler implements Sampler {
     const now = performance.now();
     if (now < this.warnAt) return;
     this.warnAt = now + WARN_EVERY_MS;
-    this.context.processes.warn(`${this.missing(digest)}: start one with npx ui-rl up --samplers 1`);
+    this.context.processes.warn(this.missing(digest));
   }
 
   private missing(digest: string): string {
     const states = this.processes.all.map(
       (process) => `${process.name} ${process.failed.get(digest) ?? 'is loading it'}`,
     );
-    const short = digest.slice(0, 12);
-    return states.length === 0
-      ? 'the run waits for a sampler, and there is none'
-      : `the run waits for a sampler that has the weights ${short} (${states.join('; ')})`;
+    if (states.length > 0)
+      return `the run waits for a sampler that has the weights ${digest.slice(0, 12)} (${states.join('; ')})`;
+    const since = performance.now() - LOADING_MS;
+    const loading = [...this.loading.values()].filter(({ at }) => at > since).map(({ host }) => host);
+    return loading.length > 0
+      ? `the run waits for a sampler: the model is being loaded on ${loading.join(', ')}`
+      : 'the run waits for a sampler, and there is none: start one with npx ui-rl up --samplers 1';
   }
 
   private answer(request: SamplerRequest, version: Version): Promise<SampleResult> {

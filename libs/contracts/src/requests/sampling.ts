@@ -16,7 +16,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { IsRequestId, IsSha256, IsToken } from '../ids';
-import { Count, FiniteNumbers, TokenIds } from '../limits';
+import { Count, FiniteNumbers, TokenIds, TokenTexts } from '../limits';
 
 /** Weights that one sampler is to hold, and chunks of one prompt. */
 const MAX_WEIGHTS = 1_024;
@@ -118,7 +118,7 @@ export class SamplerOrders {
 
   /** Token ids of texts to score with the model without adapter; for those that have not. */
   @IsOptional()
-  @IsArray()
+  @TokenTexts()
   probes?: number[][];
 
   /** Why nothing is asked of this sampler: its model is another one than the learner's. */
