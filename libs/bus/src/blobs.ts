@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { isRunId, STREAMS, subjects } from '@ui-rl/contracts';
+import { isRunId } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { BusError } from './errors';
-import { MAX_PARTED_BYTES, readParts, writeParts, type PartsPlace } from './parts';
-import { withRetry } from './retry';
+import { MAX_PARTED_BYTES } from './parts';
 
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
@@ -12,15 +11,31 @@ export function sha256(bytes: Uint8Array): string {
 
 const SHA256 = /^[0-9a-f]{64}$/;
 const KNOWN_BLOBS = 65_536;
+const KNOWN_RUNS = 1_024;
+
+/** Where such bytes lie: at the broker, or in a bucket of S3. */
+export interface BlobPlace {
+  write(runId: string, hash: string, bytes: Uint8Array): Promise<void>;
+  read(runId: string, hash: string): Promise<Uint8Array | null>;
+}
 
 /** Bytes that belong to a run, by their sha256 (hex): screenshots, and messages that are larger than the broker takes. */
 export class BlobStore {
   private readonly known = new LRUCache<string, true>({ max: KNOWN_BLOBS });
   private readonly inFlight = new Map<string, Promise<void>>();
+  /** Runs for which all services were found to mean the same place. */
+  private readonly agreed = new LRUCache<string, Promise<void>>({ max: KNOWN_RUNS });
 
-  constructor(private readonly broker: Broker) {
+  constructor(
+    broker: Broker,
+    private readonly place: BlobPlace,
+    private readonly agree: () => Promise<void>,
+  ) {
     // The broker may have come back without what was stored.
-    broker.onStoresLost(() => this.known.clear());
+    broker.onStoresLost(() => {
+      this.known.clear();
+      this.agreed.clear();
+    });
   }
 
   /** The blobs of one run, which go with it. Throws `BusError` `configuration` for what is no run id. */
@@ -51,24 +66,33 @@ export class BlobStore {
         'too_large',
         `a blob of ${bytes.byteLength} bytes: expected at most ${MAX_PARTED_BYTES}`,
       );
+    await this.agreedFor(runId);
     // Written anew by each process that comes by: what is there may be damaged.
-    await withRetry(`store blob ${hash}`, this.broker, () =>
-      writeParts(this.broker, placeOf(runId, hash), bytes),
-    );
+    await this.place.write(runId, hash, bytes);
     this.known.set(`${runId}/${hash}`, true);
   }
 
   private async get(runId: string, hash: string): Promise<Uint8Array | null> {
     // Hashes come with messages of others: one with a wildcard would name blobs of other runs.
     if (!SHA256.test(hash)) return null;
-    const bytes = await withRetry(`read blob ${hash}`, this.broker, () =>
-      readParts(this.broker, placeOf(runId, hash)),
-    );
+    await this.agreedFor(runId);
+    const bytes = await this.place.read(runId, hash);
     if (bytes === null) return null;
     const found = sha256(bytes);
     if (found !== hash)
       throw new BusError('damaged', `blob ${hash} is damaged: its content hashes to ${found}`);
     return bytes;
+  }
+
+  /** Throws `BusError` `configuration` where others keep blobs elsewhere: what one stores, another would look for in vain. */
+  private async agreedFor(runId: string): Promise<void> {
+    let agreed = this.agreed.get(runId);
+    if (agreed === undefined) {
+      agreed = this.agree();
+      this.agreed.set(runId, agreed);
+      agreed.catch(() => this.agreed.delete(runId));
+    }
+    await agreed;
   }
 }
 
@@ -77,8 +101,4 @@ export interface RunBlobs {
   put(bytes: Uint8Array, hash?: string): Promise<string>;
   /** The bytes, or null where nobody stored them for this run. Throws `BusError` `damaged`. */
   get(hash: string): Promise<Uint8Array | null>;
-}
-
-function placeOf(runId: string, hash: string): PartsPlace {
-  return { stream: STREAMS.blobs, subjectOf: (part) => subjects.blob(runId, hash, part) };
 }

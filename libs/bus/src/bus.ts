@@ -8,7 +8,7 @@ import { Broker } from './broker';
 import type { MessageClass, MessageSchema } from './codec';
 import { startConsumption, type ConsumeOptions, type Consumption } from './consume';
 import { DeadLetters } from './dead-letter';
-import { AdapterArchive, CheckpointArchive, FileStore, SharedFiles } from './files';
+import { AdapterArchive, CheckpointArchive, SharedFiles } from './files';
 import { startHousekeeping, type Housekeeping, type HousekeepingOptions } from './housekeeping';
 import { KvBucket } from './kv';
 import type { BusOptions } from './options';
@@ -17,6 +17,7 @@ import { request } from './request';
 import { startResponder, type Responder, type RespondOptions } from './respond';
 import { RunDirectory } from './runs';
 import { RunStorage } from './run-storage';
+import { openStorage, type Storage } from './storage';
 import { backlogOf, storedCount, storedMessages, type Backlog } from './stored';
 
 /** What goes on until the bus closes. */
@@ -46,29 +47,40 @@ export class BusService {
   private readonly deadLetters: DeadLetters;
   private readonly running = new Set<Part>();
 
-  private constructor(private readonly broker: Broker) {
+  private constructor(
+    private readonly broker: Broker,
+    runsBucket: KvBucket,
+    storage: Storage,
+  ) {
     this.logger = broker.logger;
     this.service = broker.service;
     this.connection = broker.connection;
     this.closing = broker.closing;
-    this.runsBucket = new KvBucket(broker, 'runs');
+    this.runsBucket = runsBucket;
     this.deadLetterBucket = new KvBucket(broker, 'deadLetters');
-    this.blobs = new BlobStore(broker);
-    this.checkpoints = new CheckpointArchive(new FileStore(broker, 'checkpoints'));
-    this.adapters = new AdapterArchive(new FileStore(broker, 'checkpoints'));
-    this.files = new SharedFiles(new FileStore(broker, 'files'));
+    this.blobs = new BlobStore(broker, storage.blobs, storage.agree);
+    this.checkpoints = new CheckpointArchive(storage.checkpoints);
+    this.adapters = new AdapterArchive(storage.checkpoints);
+    this.files = new SharedFiles(storage.files);
     this.publisher = new Publisher(broker, this.blobs);
     this.runs = new RunDirectory(broker, this.publisher, this.runsBucket);
-    this.runStorage = new RunStorage(broker, this.runs, this.runsBucket, this.checkpoints);
+    this.runStorage = new RunStorage(broker, this.runs, this.runsBucket, this.checkpoints, storage.outside);
     this.deadLetters = new DeadLetters(broker, this.publisher, this.deadLetterBucket);
   }
 
   /**
    * Connects, waiting (and saying so) while NATS is away, and creates the streams and buckets that are missing.
-   * Throws `BusError` `authorization` or `configuration`.
+   * Throws `BusError` `authorization` or `configuration`, or `unavailable` where blobs lie elsewhere and that does not answer.
    */
   static async connect(options: BusOptions): Promise<BusService> {
-    return new BusService(await Broker.connect(options));
+    const broker = await Broker.connect(options);
+    try {
+      const runs = new KvBucket(broker, 'runs');
+      return new BusService(broker, runs, await openStorage(broker, runs, options.blobs));
+    } catch (error) {
+      await broker.close();
+      throw error;
+    }
   }
 
   /**

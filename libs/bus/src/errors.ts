@@ -6,7 +6,8 @@ export type BusErrorCategory =
   | 'damaged'
   | 'handlers'
   | 'missing'
-  | 'too_large';
+  | 'too_large'
+  | 'unavailable';
 
 /** Root of what this lib throws. Failures of the other side of a request are `Reply` values, not exceptions. */
 export class BusError extends Error {

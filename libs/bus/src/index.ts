@@ -44,4 +44,5 @@ export { FINAL_PHASES, RunDirectory, type RunSnapshot, type ShownRunFile } from 
 export { RunStorage, type ConsumerUse, type MessageUse, type RunUse } from './run-storage';
 export type { DeadLetter } from './dead-letter';
 export { inspectBroker, type BrokerFacts } from './inspect';
+export { inspectBucket, type S3Options } from './s3';
 export { BusStrategy } from './strategy';

@@ -1,3 +1,5 @@
+import type { S3Options } from './s3';
+
 /** How to reach NATS. Filled by `@ui-rl/settings` from the environment; nothing here is logged but `servers`. */
 export interface BusOptions {
   /** Service name: shown by `nats server report connections`, part of dead letters. */
@@ -22,6 +24,8 @@ export interface BusOptions {
   apiPrefix?: string;
   /** How many servers of a cluster keep each stream and bucket; absent: new ones are kept by one, existing ones stay as they are. */
   replicas?: number;
+  /** Where screenshots, large messages, checkpoints and shared files lie, if not at the broker. The same for all its services. */
+  blobs?: S3Options;
   /** Ends the waiting for the first connection. */
   signal?: AbortSignal;
 }

@@ -7,6 +7,7 @@ import type { KvBucket } from './kv';
 import { withRetry } from './retry';
 import { consumersOf, countBySubject, MESSAGES_OF_RUN, runOfConsumer } from './run-messages';
 import { FINAL_PHASES, type RunDirectory } from './runs';
+import type { S3Blobs } from './s3';
 import { DUPLICATE_WINDOW_MS } from './topology';
 
 export interface MessageUse {
@@ -44,6 +45,8 @@ export class RunStorage {
     private readonly runs: RunDirectory,
     private readonly bucket: KvBucket,
     private readonly checkpoints: CheckpointArchive,
+    /** Blobs that are no messages of the broker. */
+    private readonly outside: S3Blobs | null,
   ) {}
 
   /** Ids of all runs that have left anything but screenshots, also of those whose record is gone. */
@@ -62,8 +65,14 @@ export class RunStorage {
 
   async use(runId: string): Promise<RunUse> {
     const messages: MessageUse[] = [];
-    for (const { stream, filterOf } of MESSAGES_OF_RUN)
-      messages.push(await this.useOf(stream, filterOf(runId)));
+    for (const { stream, filterOf } of MESSAGES_OF_RUN) {
+      const outside = stream === STREAMS.blobs ? this.outside : null;
+      messages.push(
+        outside === null
+          ? await this.useOf(stream, filterOf(runId))
+          : { stream, ...(await outside.use(runId)) },
+      );
+    }
     const files = await this.checkpoints.files(runId);
     return {
       runId,
@@ -93,6 +102,7 @@ export class RunStorage {
       const filter = filterOf(runId);
       await this.run(`delete ${filter}`, () => this.broker.jsm.streams.purge(stream, { filter }));
     }
+    await this.outside?.delete(runId);
     await this.checkpoints.deleteAll(runId);
     const last = [runKeys.state(runId), runKeys.record(runId)];
     const keys = await this.bucket.keys(`${runId}.${ANY}`);

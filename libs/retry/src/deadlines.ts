@@ -11,6 +11,11 @@ export interface Deadline {
 export const DEADLINES = {
   connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
   publish: { what: 'the broker, to answer one operation of JetStream', ms: 3_000, then: 'another attempt' },
+  bucket: {
+    what: 'the bucket of S3 where blobs lie (BLOBS), to answer one request, of which 16 MiB are the longest',
+    ms: 60_000,
+    then: 'another attempt',
+  },
   fetch: { what: 'one pull for the next message', ms: 30_000, then: 'another pull' },
   pullHeartbeat: {
     what: 'the broker, to say that a pull still waits, which is missing twice where the server that leads the consumer has died',

@@ -33,6 +33,13 @@ export const RETRIES = {
     maxMs: 2_000,
     then: 'for as long as the bus is open; streams and buckets that are missing are created again in between',
   },
+  bucket: {
+    what: 'every service: a request to the bucket of S3 where blobs lie (BLOBS), while it does not answer, is busy or fails',
+    firstMs: 200,
+    maxMs: 5_000,
+    withinMs: 300_000,
+    then: 'what needed it has failed',
+  },
   copies: {
     what: 'every service: a message that is missing where several servers keep copies, of which the one that answered may lack the latest',
     firstMs: 20,

@@ -6,7 +6,7 @@ import { SettingsError, type SettingsProblem } from './errors';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const FILE = '_FILE';
-const SECRET = /(?:^DATABASE_URL|_PASSWORD|_TOKEN|_API_KEY|_KEYS)$/;
+const SECRET = /(?:^DATABASE_URL|_PASSWORD|_TOKEN|_API_KEY|_KEYS|_ACCESS_KEY(?:_ID)?)$/;
 
 /** Whether a variable holds a secret: such a one may be named by the path of a file instead, `<name>_FILE`, as container engines bring it. */
 export function mayBeFile(name: string): boolean {

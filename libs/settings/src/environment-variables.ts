@@ -14,6 +14,16 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   NATS_TLS_VERIFY: 'false accepts any server certificate (true)',
   NATS_REPLICAS:
     'how many servers of a cluster keep each stream and bucket, 1 to 5; existing ones are changed, too (new ones 1, existing ones as they are)',
+  BLOBS:
+    's3://bucket/prefix: where screenshots, large messages, checkpoints and shared files lie, the same for every service and command (at the broker)',
+  AWS_ENDPOINT_URL_S3:
+    'address of a service other than AWS that speaks the protocol of S3, https://host:port; AWS_ENDPOINT_URL does, too',
+  AWS_ENDPOINT_URL: 'the same, for whatever else reads it as well',
+  AWS_REGION: "region of the bucket (what AWS's own configuration says; us-east-1 elsewhere)",
+  AWS_ACCESS_KEY_ID:
+    "who we are there, together with AWS_SECRET_ACCESS_KEY (what AWS's own client finds: a profile, a web identity, the role of the machine)",
+  AWS_SECRET_ACCESS_KEY: 'its secret',
+  AWS_SESSION_TOKEN: 'of temporary credentials',
   NATS_SERVER_BIN: 'nats-server to start where no broker is named',
   DATABASE_URL:
     'postgresql://user:password@host:port/database; without it the monitor brings its own database',

@@ -74,6 +74,38 @@ describe('the environment of a service', () => {
     expect(() => hub({ HF_ENDPOINT: 'hub' })).toThrow(/HF_ENDPOINT is "hub", expected an address/);
   });
 
+  it('reads where blobs lie, and who we are there, of files as well', () => {
+    const blobs = (env: Record<string, string>) => readServiceSettings('actor', env).nats.blobs;
+    expect(blobs({ AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'hush' })).toBeUndefined();
+    expect(blobs({ BLOBS: 's3://lab-1' })).toEqual({ bucket: 'lab-1', prefix: '' });
+    const folder = mkdtempSync(join(tmpdir(), 'blobs-'));
+    writeFileSync(join(folder, 'key'), 'hush\n');
+    const env = {
+      BLOBS: 's3://lab/of/ours/',
+      AWS_ENDPOINT_URL_S3: 'http://minio:9000',
+      AWS_ENDPOINT_URL: 'http://others:1',
+      AWS_REGION: 'eu-west-3',
+      AWS_ACCESS_KEY_ID: 'AKID',
+      AWS_SECRET_ACCESS_KEY_FILE: join(folder, 'key'),
+    };
+    expect(blobs(env)).toEqual({
+      ...{ bucket: 'lab', prefix: 'of/ours', endpoint: 'http://minio:9000', region: 'eu-west-3' },
+      credentials: { accessKeyId: 'AKID', secretAccessKey: 'hush' },
+    });
+    expect(JSON.stringify(redact(readServiceSettings('actor', env)))).not.toContain('hush');
+    rmSync(folder, { recursive: true });
+    for (const BLOBS of ['lab', 's3://', 's3://Lab', 's3://lab/../x y', 'gs://lab', 's3://me:hush@lab'])
+      expect(() => blobs({ BLOBS })).toThrow(
+        /BLOBS is "(?!.*hush).*", expected s3:\/\/bucket or s3:\/\/bucket\/prefix/,
+      );
+    expect(() => blobs({ BLOBS: 's3://lab', AWS_ENDPOINT_URL_S3: 'http://me:hush@h:1' })).toThrow(
+      /AWS_ENDPOINT_URL_S3 is "http:\/\/…@h:1", expected https:\/\/host:port/,
+    );
+    expect(() => blobs({ BLOBS: 's3://lab', AWS_SECRET_ACCESS_KEY: 'hush' })).toThrow(
+      /AWS_SECRET_ACCESS_KEY is "\[hidden\]", expected AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY together/,
+    );
+  });
+
   it('names every variable that is wrong, without telling passwords', () => {
     const env = {
       NATS_URL: 'http://ada:secret@a',

@@ -3,6 +3,7 @@ import { isRunId } from '@ui-rl/contracts';
 import { EnvironmentReader, type Environment } from './environment-reader';
 import { inHome, readHub, type HubSettings } from './hub-settings';
 import { readModelNames, type ModelNames } from './model-names';
+import { readBlobs, type BlobsSettings } from './blobs-settings';
 import { LOCAL_CONTEXT, localContext, readNatsContext, type NatsContext } from './nats-context';
 import { redactUrl } from './redact';
 
@@ -24,6 +25,8 @@ export interface NatsSettings {
   contextFile?: string;
   /** How many servers of a cluster keep each stream and bucket. */
   replicas?: number;
+  /** Bucket of S3 where what is large lies; absent = at the broker. */
+  blobs?: BlobsSettings;
   tls?: { caFile?: string; certFile?: string; keyFile?: string; rejectUnauthorized?: boolean };
 }
 
@@ -184,6 +187,7 @@ function readNats(service: string, reader: EnvironmentReader, runsDir: string): 
     ...(named ? own : credentialOf(context)),
     ...(contextFile === undefined ? {} : { contextFile: resolve(contextFile) }),
     ...readReplicas(reader),
+    ...readBlobs(reader),
     tls: readTls(reader, all, context),
   };
 }

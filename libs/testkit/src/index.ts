@@ -3,6 +3,7 @@ export { makeRollout, makeTask, makeTrajectory, makeTurn } from './factories';
 export { FakeHub, type FakeRepository, type HubRequest } from './fake-hub';
 export { NatsServer, startNats, type NatsOptions } from './nats';
 export { NatsCluster, type NatsClusterOptions, type NatsNode } from './nats-cluster';
+export { FakeS3 } from './fake-s3';
 export { PackageRegistry } from './package-registry';
 export { Adb, FakeAdbd, FakeConsole, FakePhone } from './phone';
 export { Player, value } from './player';

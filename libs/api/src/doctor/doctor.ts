@@ -9,6 +9,7 @@ import {
   type RunFileOptions,
 } from '@ui-rl/settings';
 import { ASSUMED } from '../run/assumed';
+import { blobsCheck } from './blobs';
 import { brokerCheck } from './broker';
 import type * as DatabaseModule from './database';
 import { findings, type Check, type Finding } from './finding';
@@ -47,6 +48,7 @@ function checksOf(settings: CliSettings, run: RunToCheck): Check[] {
     memoryCheck,
     diskCheck({ UIRL_RUNS_DIR: runsDir, UIRL_CACHE_DIR: cacheDir, TMPDIR: tmpdir() }),
     brokerCheck(settings),
+    ...(settings.nats.blobs === undefined ? [] : [blobsCheck(settings.nats.blobs)]),
     databaseCheck(settings.database),
     modelCheck(run, settings),
     deviceCheck,

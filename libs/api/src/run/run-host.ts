@@ -67,7 +67,11 @@ export async function ownHost(
       }),
       onWarning,
     });
-    bus = await BusService.connect({ service: 'cli', ...fleet.nats!.connection });
+    bus = await BusService.connect({
+      service: 'cli',
+      ...fleet.nats!.connection,
+      blobs: settings.nats.blobs,
+    });
   } catch (error) {
     await stop(true);
     throw error;

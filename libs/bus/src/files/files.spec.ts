@@ -18,7 +18,7 @@ import { checkpointName, parseCheckpointName } from '@ui-rl/contracts';
 import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService } from '../bus';
 import { Broker } from '../broker';
-import { FileStore } from './file-store';
+import { NatsFileStore } from './nats-file-store';
 import { manifestOf, writeManifest } from './manifest';
 import { resolveCheckpoint } from './resolve-checkpoint';
 
@@ -190,7 +190,7 @@ describe('checkpoints in the object store', () => {
 
   it('are listed while others are deleted', async () => {
     const broker = await Broker.connect({ service: 'files', servers: [nats.url] });
-    const files = new FileStore(broker, 'checkpoints');
+    const files = new NatsFileStore(broker, 'checkpoints');
     const named = (what: string) => Array.from({ length: 30 }, (_, index) => `${what}/${index}`);
     for (const file of [...named('stays'), ...named('goes')]) await files.put(file, Buffer.from(file));
     const deleted = Promise.all(named('goes').map((file) => files.delete(file)));
@@ -209,7 +209,7 @@ describe('checkpoints in the object store', () => {
     const whole = await messages('checkpoints');
     await jetstream(bus.connection).publish('$O.checkpoints.C.abandoned', Buffer.alloc(10));
     const broker = await Broker.connect({ service: 'test', servers: [nats.url] });
-    const fileStore = new FileStore(broker, 'checkpoints');
+    const fileStore = new NatsFileStore(broker, 'checkpoints');
     expect(await fileStore.sweep(60_000)).toBe(0);
     expect(await fileStore.sweep(0)).toBe(1);
     await broker.close();

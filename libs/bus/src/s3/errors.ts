@@ -1,0 +1,74 @@
+import { BusError } from '../errors';
+import { placeOf, type S3Options } from './options';
+
+/** What AWS's client throws. */
+interface S3Failure {
+  name: string;
+  message: string;
+  code?: string;
+  $metadata?: { httpStatusCode?: number };
+}
+
+const UNANSWERED = new Set(['TimeoutError', 'AbortError', 'RequestAbortedError', 'NetworkingError']);
+const PASSING = new Set([
+  'SlowDown',
+  'RequestTimeout',
+  'Throttling',
+  'ThrottlingException',
+  'OperationAborted',
+]);
+const ELSEWHERE = new Set([
+  'PermanentRedirect',
+  'AuthorizationHeaderMalformed',
+  'IllegalLocationConstraintException',
+]);
+const NEEDED =
+  's3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads';
+
+function statusOf(error: unknown): number | undefined {
+  return (error as S3Failure).$metadata?.httpStatusCode;
+}
+
+/** Whether the same request can succeed later without anybody changing it. */
+export function isPassing(error: unknown): boolean {
+  const { name, code } = error as S3Failure;
+  const status = statusOf(error);
+  if (UNANSWERED.has(name) || PASSING.has(name)) return true;
+  if (status !== undefined && status >= 400) return status >= 500 || status === 408 || status === 429;
+  // Of the connection: ECONNREFUSED, ENOTFOUND, EPIPE …
+  return /^(E[A-Z_]+|UND_ERR_\w+)$/.test(code ?? '');
+}
+
+export function isAbsent(error: unknown): boolean {
+  return ['NoSuchKey', 'NotFound'].includes((error as S3Failure).name);
+}
+
+/** Somebody else was first, or has replaced what was asked for meanwhile. */
+export function isOvertaken(error: unknown): boolean {
+  return [409, 412].includes(statusOf(error) ?? 0);
+}
+
+/** What it means. The client's own error is not kept: it holds the request, and that its signature. */
+export function meaningOf(error: unknown, what: string, options: S3Options): BusError {
+  if (error instanceof BusError) return error;
+  const { name, message } = error as S3Failure;
+  const place = placeOf(options);
+  const said = `${place} cannot ${what} (${name}: ${message})`;
+  const status = statusOf(error);
+  if (name === 'NoSuchBucket')
+    return new BusError(
+      'configuration',
+      `there is no bucket ${options.bucket}: expected ${place} (BLOBS) to be there`,
+    );
+  if (name === 'CredentialsProviderError')
+    return new BusError(
+      'authorization',
+      `${said}: expected AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what else AWS's client takes credentials from`,
+    );
+  if (ELSEWHERE.has(name) || status === 301 || /region is missing/i.test(message))
+    return new BusError('configuration', `${said}: expected the bucket's region in AWS_REGION`);
+  if (status === 401 || status === 403)
+    return new BusError('authorization', `${said}: expected credentials with ${NEEDED}`);
+  if (isOvertaken(error)) return new BusError('missing', `${said}: it was replaced meanwhile`);
+  return new BusError(isPassing(error) ? 'unavailable' : 'configuration', said);
+}
