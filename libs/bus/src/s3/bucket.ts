@@ -64,7 +64,7 @@ export class S3Bucket {
       responseChecksumValidation: 'WHEN_REQUIRED',
       // Tried again below, which says so.
       maxAttempts: 1,
-      requestHandler: { connectionTimeout: DEADLINES.connect.ms, requestTimeout: DEADLINES.bucket.ms },
+      requestHandler: { connectionTimeout: DEADLINES.connect.ms },
     });
     context.closing.addEventListener('abort', () => client.destroy(), { once: true });
     return new S3Bucket(sdk, client, options, context, attempts);

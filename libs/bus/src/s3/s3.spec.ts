@@ -180,8 +180,8 @@ describe('a bucket', () => {
     expect([...s3.objects.keys()].filter((key) => key.startsWith('new/'))).toEqual([]);
     const nobody = options({ endpoint: `http://127.0.0.1:${await freePort()}` });
     await expect(inspectBucket(nobody)).rejects.toMatchObject({
-      category: 'unavailable',
       message: expect.stringMatching(/s3:\/\/lab\/rl at http\S+ cannot read ui-rl.json \(.*ECONNREFUSED/),
+      category: 'unavailable',
     });
   });
 
