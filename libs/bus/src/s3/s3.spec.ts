@@ -65,7 +65,8 @@ describe.each(['at the broker', 'in a bucket'])('blobs %s', (place) => {
   });
 
   it('keep checkpoints and shared files, of any size, and lose none of a name that begins alike', async () => {
-    const big = randomBytes(17 * 2 ** 20);
+    // In a bucket more than one request takes.
+    const big = randomBytes(elsewhere ? 17 * 2 ** 20 : 2 ** 20);
     const source = mkdtempSync(join(dir, 'source-'));
     writeFileSync(join(source, 'weights'), big);
     writeFileSync(join(source, 'state.json'), '{}');
