@@ -220,7 +220,7 @@ export class S3Bucket {
   private async run<T>(what: string, request: (send: Send, signal: AbortSignal) => Promise<T>): Promise<T> {
     const { closing, logger } = this.context;
     if (closing.aborted) throw new BusError('closed', `the bus was closed before it could ${what}`);
-    const send = this.client.send.bind(this.client) as Send;
+    const send = this.client.send.bind<Send>(this.client);
     const attempt = () => request(send, AbortSignal.any([closing, AbortSignal.timeout(DEADLINES.bucket.ms)]));
     const told = (error: unknown) => meaningOf(error, what, this.options);
     try {
