@@ -1,4 +1,4 @@
-import type { S3Options } from './s3';
+import type { S3Options } from './s3/options';
 
 /** How to reach NATS. Filled by `@ui-rl/settings` from the environment; nothing here is logged but `servers`. */
 export interface BusOptions {
