@@ -1,10 +1,11 @@
-// Compiles services, libs and plugins into dist/, with the packages they need, and the monitor's page into dist/monitor-web; skips what is
-// up to date.
+// Compiles services, libs and plugins into dist/, with the packages they need and an empty database, and the monitor's page into
+// dist/monitor-web; skips what is up to date.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { gatherPackages } from './gather-packages.mjs';
+import { makeEmptyDatabase } from './make-empty-database.mjs';
 import { relink } from './relink.mjs';
 import { root } from './tools.mjs';
 
@@ -79,6 +80,7 @@ export async function build() {
     relinkTypes,
   );
   await gatherPackages();
+  await makeEmptyDatabase();
   buildUnlessCurrent('monitor-web', ['services/monitor/web'], 'dist/monitor-web/index.html', [
     'vite/bin/vite.js',
     'build',

@@ -14,6 +14,7 @@ import {
   revertLast,
   schemaDifference,
 } from '.';
+import { emptyDatabase } from './embedded';
 import { lockFolder } from './folder-lock';
 
 describe.each(backends)('migrations on %s', (_name, start) => {
@@ -84,6 +85,10 @@ test('two services that migrate at the same time do not collide', async () => {
   expect(done.flat()).toEqual(await namesOf(both[0]));
   await Promise.all(both.map((database) => database.close()));
   await server.stop();
+});
+
+test('a new embedded database begins with the empty one that the build has made', async () => {
+  expect(await emptyDatabase()).toMatch(/dist\/embedded-database-[\d.]+\.tar\.gz$/);
 });
 
 test('what was recorded before the process closed the embedded database is there again', async () => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,14 +56,30 @@ async function listen(db: PGlite): Promise<{ socketFolder: string; close: () => 
   return { socketFolder, close };
 }
 
+/** The package's main file, the folder, and what it begins with, where the build has made that. */
 const CREATE = `
-  const { PGlite } = require(process.argv[1]);
-  PGlite.create({ dataDir: process.argv[2] }).then((database) => database.close());
+  const [, pglite, dataDir, empty] = process.argv;
+  const { readFileSync } = require('node:fs');
+  const { PGlite } = require(pglite);
+  const loadDataDir = empty && new Blob([readFileSync(empty)], { type: 'application/x-gzip' });
+  PGlite.create({ dataDir, loadDataDir }).then((database) => database.close());
 `;
+
+/** Where compiled code and sources find what the build has made. */
+const DIST = ['../../..', '../../../dist'].map((folder) => join(__dirname, folder));
+
+/** An empty database for this version of the package, as an archive; undefined where there is none. */
+export async function emptyDatabase(): Promise<string | undefined> {
+  const manifest = join(dirname(require.resolve('@electric-sql/pglite')), '../package.json');
+  const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
+  return DIST.map((folder) => join(folder, `embedded-database-${version}.tar.gz`)).find((file) =>
+    existsSync(file),
+  );
+}
 
 /**
  * Makes a new cluster: in a process of its own, since that takes 500 MB which a process never gives back, and beside its
- * place, so that an interrupted attempt leaves nothing that looks like a database.
+ * place, so that an interrupted attempt leaves nothing that looks like a database. Unpacking an empty one takes a third of the time.
  */
 async function createCluster(dataDir: string, signal?: AbortSignal): Promise<void> {
   if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
@@ -72,7 +88,8 @@ async function createCluster(dataDir: string, signal?: AbortSignal): Promise<voi
   const draft = await mkdtemp(`${dataDir}.new-`);
   try {
     const target = join(draft, 'data');
-    const args = ['-e', CREATE, require.resolve('@electric-sql/pglite'), target];
+    const begins = await emptyDatabase();
+    const args = ['-e', CREATE, require.resolve('@electric-sql/pglite'), target, begins ?? ''];
     await promisify(execFile)(process.execPath, args, { signal });
     await rename(target, dataDir);
   } finally {
