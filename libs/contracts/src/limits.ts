@@ -5,6 +5,8 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 /** Longest text of a screen, in characters. */
 export const MAX_SCREEN_TEXT = 200_000;
+/** Characters of the regular expression that an answer must match, on its way to the learner and from there to samplers. */
+export const MAX_GRAMMAR = 65_536;
 
 /** A whole number from 0 on that fits into 32 bits. */
 export function Count(): PropertyDecorator {

@@ -15,7 +15,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { IsRequestId, IsRunId, IsSha256 } from '../ids';
-import { Count, FiniteNumbers, TokenIds } from '../limits';
+import { Count, FiniteNumbers, MAX_GRAMMAR, TokenIds } from '../limits';
 import { PURPOSES, type Purpose } from '../names';
 import { PolicySpan } from '../trajectory';
 
@@ -24,8 +24,6 @@ const MAX_MESSAGES = 1_024;
 const MAX_IMAGES = 256;
 /** Of one message, and tools of one prompt. */
 const MAX_CALLS = 128;
-/** Characters. */
-const MAX_GRAMMAR = 65_536;
 
 /** Text or image of a message; images name a blob of the request by its index. */
 export class ContentPart {

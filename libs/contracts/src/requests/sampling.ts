@@ -16,13 +16,12 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { IsRequestId, IsSha256, IsToken } from '../ids';
-import { Count, FiniteNumbers, TokenIds, TokenTexts } from '../limits';
+import { Count, FiniteNumbers, MAX_GRAMMAR, TokenIds, TokenTexts } from '../limits';
 
 /** Weights that one sampler is to hold, and chunks of one prompt. */
 const MAX_WEIGHTS = 1_024;
 const MAX_CHUNKS = 8_192;
 /** Characters. */
-const MAX_GRAMMAR = 65_536;
 const MAX_TEXT = 4_096;
 
 /** Weights that a sampler could not load. */
