@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { gatherPackages } from './gather-packages.mjs';
+import { makeCodeCache } from './make-code-cache.mjs';
 import { makeEmptyDatabase } from './make-empty-database.mjs';
 import { relink } from './relink.mjs';
 import { root } from './tools.mjs';
@@ -80,6 +81,7 @@ export async function build() {
     relinkTypes,
   );
   await gatherPackages();
+  makeCodeCache();
   await makeEmptyDatabase();
   buildUnlessCurrent('monitor-web', ['services/monitor/web'], 'dist/monitor-web/index.html', [
     'vite/bin/vite.js',

@@ -1,4 +1,5 @@
 /** Entry of the device worker's thread: calls arrive as messages, each is answered by one message; others report progress. */
+import '@ui-rl/code-cache';
 import { parentPort } from 'node:worker_threads';
 import { DeviceWorker } from './device-worker';
 import {

@@ -1,3 +1,4 @@
+import '@ui-rl/code-cache';
 import 'reflect-metadata';
 import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { programWith } from './program';

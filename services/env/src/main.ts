@@ -1,3 +1,4 @@
+import '@ui-rl/code-cache';
 import 'reflect-metadata';
 import { openMicroservice, serviceMain } from '@ui-rl/service';
 import { EnvModule } from './env.module';

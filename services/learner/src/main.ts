@@ -1,3 +1,4 @@
+import '@ui-rl/code-cache';
 import 'reflect-metadata';
 import { openApplication, receiveRunFile, serviceMain } from '@ui-rl/service';
 import { LearnerModule } from './learner.module';

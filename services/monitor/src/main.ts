@@ -1,3 +1,4 @@
+import '@ui-rl/code-cache';
 import 'reflect-metadata';
 import { serviceMain } from '@ui-rl/service';
 import { startMonitor } from './server';

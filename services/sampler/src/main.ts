@@ -1,3 +1,4 @@
+import '@ui-rl/code-cache';
 import 'reflect-metadata';
 import { openApplication, serviceMain } from '@ui-rl/service';
 import { SamplerModule } from './sampler.module';

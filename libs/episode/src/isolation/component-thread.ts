@@ -1,4 +1,5 @@
 /** Entry of a thread that has one component from outside of the project. */
+import '@ui-rl/code-cache';
 import { parentPort, workerData } from 'node:worker_threads';
 import {
   loadComponents,
