@@ -21,7 +21,10 @@ beforeAll(async () => {
   places.second = join(folder, 'second');
   places.third = join(folder, 'third');
   fleet = await TestFleet.start();
-  log = await fleet.createRun(RUN, { training: { max_steps: STEPS, deterministic: true, seed: 5 } });
+  log = await fleet.createRun(RUN, {
+    training: { max_steps: STEPS, deterministic: true, seed: 5 },
+    evaluation: { baseline: false },
+  });
   await fleet.until('the first step', () => log.steps.length >= 1, 120_000);
   await fleet.moveLearner(places.second);
   // What the first one had is out of reach.
