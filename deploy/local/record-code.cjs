@@ -1,10 +1,12 @@
-// Records what the programs of the project load (libs/code-cache), in a process of its own. Nothing is connected to.
+// Records what is loaded (libs/code-cache), in a process of its own. Nothing is connected to.
+//   node record-code.cjs programs FOLDER SERVICE…
+//   node record-code.cjs sources FOLDER
 const { join } = require('node:path');
 const ts = require('typescript');
 
-const dist = join(__dirname, '../../dist');
+const root = join(__dirname, '../..');
+const dist = join(root, 'dist');
 const { Recording } = require(join(dist, 'libs/code-cache/src/recording'));
-const services = process.argv.slice(2);
 
 const MAY_IMPORT = /\bimport\s*\(/;
 
@@ -18,19 +20,27 @@ function imports(source) {
   );
 }
 
-async function load() {
+async function loadPrograms(services) {
   for (const service of services) require(join(dist, 'services', service, 'src/main'));
   require(join(dist, 'services/cli/src/program')).programWith();
   const { loadComponents } = require(join(dist, 'libs/plugin-kit/src'));
   for (const service of services) await loadComponents({ packages: [], service });
 }
 
-const recording = Recording.start(imports);
-load().then(
-  () => {
-    recording.write(dist);
-    process.exit(0);
-  },
+/** What threads of the tests load, which run the sources. */
+function loadSources() {
+  require(join(root, 'libs/plugin-kit/src/threads/require-sources.cjs'));
+  for (const name of ['engine/src/device-worker.ts', 'plugin-kit/src']) require(join(root, 'libs', name));
+}
+
+async function record(what, folder, ...services) {
+  const recording = Recording.start(imports);
+  await (what === 'sources' ? loadSources() : loadPrograms(services));
+  recording.write(folder);
+}
+
+record(...process.argv.slice(2)).then(
+  () => process.exit(0),
   (error) => {
     console.error(error);
     process.exit(1);

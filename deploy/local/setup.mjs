@@ -5,6 +5,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from './build.mjs';
+import { makeTestCodeCache } from './make-code-cache.mjs';
 import { ensureTestTools } from './test-tools.mjs';
 import { ensureChromium, ensureNatsServer, root } from './tools.mjs';
 
@@ -35,6 +36,7 @@ export async function setup({ tests = false } = {}) {
   const tools = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
   const all = tests ? ensureTestTools(tools) : tools;
   await build();
+  if (tests) makeTestCodeCache();
   return all;
 }
 
