@@ -70,6 +70,14 @@ export interface FleetOptions {
   accounts?: boolean;
 }
 
+/** For what fails after `started` was: nothing of it stays. */
+const stopping =
+  (started: { stop(): Promise<void> }) =>
+  async (error: unknown): Promise<never> => {
+    await started.stop();
+    throw error;
+  };
+
 /** A broker, a database, a tiny model and the six services as processes, started again whenever they end. */
 export class TestFleet {
   /** How services ended that nobody killed. */
@@ -102,7 +110,7 @@ export class TestFleet {
     // The log of this process repeats the dead letters of the services and what they wait for.
     Logger.overrideLogger(['fatal']);
     const broker = await startBroker(options);
-    const postgres = options.database === 'postgres' ? await startPostgres() : null;
+    const postgres = options.database === 'postgres' ? await startPostgres().catch(stopping(broker)) : null;
     const bus = await BusService.connect(brokerOf(broker, options));
     const plugins = [join(folder, 'footprint.js'), ...(options.plugins ?? [])];
     const fleet = new TestFleet(broker, bus, folder, await freePort(), postgres, plugins, options);
