@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '@ui-rl/testkit';
@@ -15,7 +15,6 @@ import {
   schemaDifference,
 } from '.';
 import { emptyDatabase } from './embedded';
-import { lockFolder } from './folder-lock';
 
 describe.each(backends)('migrations on %s', (_name, start) => {
   let bed: Bed;
@@ -106,17 +105,6 @@ test('what was recorded before the process closed the embedded database is there
   expect(await migrate(second.dataSource)).toEqual([]);
   expect((await findEpisode(second.dataSource, 'r-kept'))?.id).toBe('r-kept');
   await second.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-test('the lock of a process that is gone is taken over', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
-  const lock = `${join(folder, 'database')}.lock`;
-  await writeFile(lock, String(2 ** 22 + 1));
-  const unlock = await lockFolder(join(folder, 'database'));
-  expect(await readFile(lock, 'utf8')).toBe(String(process.pid));
-  await unlock();
-  expect(await readdir(folder)).toEqual([]);
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
-import { lockFolder } from './folder-lock';
+import { FolderInUseError, lockFolder } from '@ui-rl/settings';
+import { RecordsError } from './errors';
 
 export interface EmbeddedServer {
   /** Folder of the socket, readable by this user only; what `pg` takes as host. */
@@ -21,7 +22,9 @@ const PORT = 5432;
 /** Starts PGlite over a folder and lets the ordinary PostgreSQL driver reach it through a private unix socket. */
 export async function startEmbedded(dataDir: string, signal?: AbortSignal): Promise<EmbeddedServer> {
   await mkdir(dirname(dataDir), { recursive: true });
-  const unlock = await lockFolder(dataDir);
+  const unlock = await lockFolder(dataDir).catch((error: unknown) => {
+    throw error instanceof FolderInUseError ? new RecordsError('in_use', error.message) : error;
+  });
   try {
     if (!existsSync(join(dataDir, 'PG_VERSION'))) await createCluster(dataDir, signal);
     const database = await PGlite.create({ dataDir });

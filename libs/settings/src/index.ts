@@ -10,6 +10,7 @@ export {
 } from './describe-run-file';
 export { describeRun } from './describe-run';
 export { componentsHelp, optionsHelp } from './help';
+export { FolderInUseError, lockFolder } from './folder-lock';
 export type { HubSettings } from './hub-settings';
 export { writeModelNames, type ModelNames } from './model-names';
 export { LOCAL_CONTEXT, readNatsContext, type NatsContext } from './nats-context';

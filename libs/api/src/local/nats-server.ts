@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -10,6 +10,7 @@ import {
   writePrivateFile,
   type NatsContext,
 } from '@ui-rl/settings';
+import { claimStore, CONFIGURATION, PROCESS, serverName } from './claim-store';
 import { jetstreamStore } from './jetstream-store';
 import { ManagedProcess } from './managed-process';
 
@@ -27,25 +28,6 @@ export async function freePort(usual = 0): Promise<number> {
 
 /** Screenshots travel in requests: a history of a few full-screen PNGs must fit. */
 const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024;
-
-/** Name of the nats-server that listens on a port: it tells it to whoever connects, before anybody says who they are. */
-function serverName(port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    const answer = (name?: string): void => {
-      socket.destroy();
-      resolve(name);
-    };
-    let text = '';
-    socket.setTimeout(2_000, () => answer());
-    socket.on('error', () => answer());
-    socket.on('close', () => answer());
-    socket.on('data', (data) => {
-      text += data.toString('latin1');
-      if (text.includes('\n') || text.length > 65_536) answer(/"server_name":"([^"]*)"/.exec(text)?.[1]);
-    });
-  });
-}
 
 const OPENS_WITHIN_MS = 15_000;
 
@@ -70,6 +52,7 @@ export interface LocalNats {
  * A private nats-server on loopback. Its configuration, its JetStream store and the generated password that it requires are kept in
  * `dir`.
  * @param usualPort is taken where it is free; else any that is
+ * @throws Error where another process has a server over that store, or the server does not start
  */
 export async function startLocalNats(
   binary: string,
@@ -79,9 +62,30 @@ export async function startLocalNats(
   usualPort?: number,
 ): Promise<LocalNats> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const release = await claimStore(dir, onWarning);
+  try {
+    return await launchOver({ binary, dir, logFile, onWarning, release, usualPort });
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+interface Claimed {
+  binary: string;
+  /** Claimed for this server. */
+  dir: string;
+  logFile: string;
+  onWarning: (message: string) => void;
+  release: () => Promise<void>;
+  usualPort?: number;
+}
+
+async function launchOver({ release, usualPort, ...where }: Claimed): Promise<LocalNats> {
+  const { dir } = where;
   // The same at every start, so that who is connected finds back to a broker that is started again.
   const credential: Credential = { user: USER, password: keptSecret(join(dir, 'password')) };
-  const launch = { binary, dir, logFile, onWarning, credential };
+  const launch = { ...where, credential };
   let port = await freePort(usualPort);
   let natsProcess = await launchAt(port, launch);
   while (natsProcess === undefined) {
@@ -96,6 +100,7 @@ export async function startLocalNats(
   const stop = async (): Promise<void> => {
     rmSync(contextFile, { force: true });
     await launched.stop();
+    await release();
   };
   return {
     url,
@@ -107,11 +112,7 @@ export async function startLocalNats(
   };
 }
 
-interface Launch {
-  binary: string;
-  dir: string;
-  logFile: string;
-  onWarning: (message: string) => void;
+interface Launch extends Omit<Claimed, 'release' | 'usualPort'> {
   credential: Credential;
 }
 
@@ -120,10 +121,10 @@ async function launchAt(
   port: number,
   { binary, dir, logFile, onWarning, credential }: Launch,
 ): Promise<ManagedProcess | undefined> {
-  const config = join(dir, 'nats.conf');
+  const config = join(dir, CONFIGURATION);
   const name = `ui-rl-${randomUUID()}`;
   const store = jetstreamStore(binary, join(dir, 'jetstream'));
-  writePrivateFile(config, configuration({ name, port, store, credential }));
+  writePrivateFile(config, configuration({ name, port, store, credential, pidFile: join(dir, PROCESS) }));
   const natsProcess = new ManagedProcess(
     { name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
     onWarning,
@@ -160,12 +161,20 @@ interface Configuration {
   port: number;
   store: string;
   credential: Credential;
+  pidFile: string;
 }
 
-function configuration({ name, port, store, credential: { user, password } }: Configuration): string {
+function configuration({
+  name,
+  port,
+  store,
+  credential: { user, password },
+  pidFile,
+}: Configuration): string {
   return [
     `server_name: ${name}`,
     `listen: "127.0.0.1:${port}"`,
+    `pid_file: ${JSON.stringify(pidFile)}`,
     `max_payload: ${MAX_PAYLOAD_BYTES}`,
     `max_pending: ${4 * MAX_PAYLOAD_BYTES}`,
     store,

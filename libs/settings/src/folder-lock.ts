@@ -1,14 +1,21 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { RecordsError } from './errors';
 
 /** Locks of this process; in a container its number may be that of its predecessor. */
 const held = new Set<string>();
 
+/** Another process, or another part of this one, works on the folder. */
+export class FolderInUseError extends Error {
+  constructor(owner: number, file: string) {
+    super(`process ${owner} has it open: stop that one first (its lock is ${file})`);
+    this.name = 'FolderInUseError';
+  }
+}
+
 /**
- * Keeps other processes away from an embedded database: two over one folder would destroy it. A lock whose process is
+ * Keeps other processes away from the data of a database or a broker: two over one folder would destroy it. A lock whose process is
  * gone, as after a crash, is taken over. Returns how to release it.
  *
- * @throws RecordsError `in_use` that names the process which holds it
+ * @throws FolderInUseError that names the process which holds it
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
@@ -25,8 +32,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     }
     const owner = Number(await readFile(file, 'utf8').catch(() => ''));
     if (held.has(file) || (owner !== process.pid && isAlive(owner))) {
-      const message = `process ${owner} has it open: stop that one first (its lock is ${file})`;
-      throw new RecordsError('in_use', message);
+      throw new FolderInUseError(owner, file);
     }
     await rm(file, { force: true });
   }
