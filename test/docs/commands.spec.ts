@@ -134,11 +134,10 @@ describe('typed as it stands', () => {
   it('ends on Ctrl-C, where it stays', async () => {
     const staying = runs.filter((command) => runOf(command)?.staysAfter !== undefined);
     expect(staying.length).toBeGreaterThan(0);
-    const interrupted = staying.map(async ({ line }, index) => {
-      const typed = reader.typed.get(staying[index])!;
+    for (const command of staying) {
+      const typed = reader.typed.get(command)!;
       await typed.interrupt();
-      return { line, killed: typed.killed };
-    });
-    expect(await Promise.all(interrupted)).toEqual(staying.map(({ line }) => ({ line, killed: false })));
+      expect({ line: command.line, killed: typed.killed }).toEqual({ line: command.line, killed: false });
+    }
   }, 60_000);
 });
