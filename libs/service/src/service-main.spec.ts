@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, freePort, startFromSource, startNats } from '@ui-rl/testkit';
@@ -94,3 +95,36 @@ it('is not ready while it waits for NATS', async () => {
   expect(await ask(`${url}/health`)).toEqual([200, expect.objectContaining({ status: 'ok' })]);
   await service.stop();
 });
+
+it('ends where the process that started it was killed, though its broker is gone', async () => {
+  const nats = await startNats();
+  const folder = mkdtempSync(join(tmpdir(), 'uirl-parent-'));
+  const log = join(folder, 'log');
+  const root = join(__dirname, '../../..');
+  const command = [join(root, 'libs/testkit/run-ts.cjs'), join(root, 'services/actor/src/main.ts')];
+  const env = { ...process.env, NATS_URL: nats.url, HEALTH_PORT: '0', NO_COLOR: '1' };
+  const script = `
+    const { openSync } = require('node:fs');
+    const log = openSync(${JSON.stringify(log)}, 'a');
+    const options = { stdio: ['ignore', log, log, 'ipc'], detached: true };
+    require('node:child_process').spawn(process.execPath, ${JSON.stringify(command)}, options);
+  `;
+  const parent = spawn(process.execPath, ['-e', script], { env });
+  try {
+    const logged = (): string => (existsSync(log) ? readFileSync(log, 'utf8') : '');
+    await eventually('the service to be ready', () => logged().includes('is ready'), 60_000);
+    const [, url] = /health at (\S+)\/health/.exec(logged())!;
+    await nats.stop();
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+    parent.kill('SIGKILL');
+    const isGone = (): Promise<boolean> =>
+      fetch(`${url}/health`).then(
+        () => false,
+        () => true,
+      );
+    await eventually('the end of the service', isGone, 20_000);
+  } finally {
+    await nats.stop();
+    rmSync(folder, { recursive: true });
+  }
+}, 120_000);
