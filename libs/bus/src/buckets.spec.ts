@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { STREAMS } from '@ui-rl/contracts';
@@ -40,6 +41,21 @@ describe('buckets', () => {
     };
     await Promise.all(Array.from({ length: 10 }, add));
     expect((await bus.runsBucket.get<{ n: number }>('count'))?.value.n).toBe(10);
+  });
+
+  it('ends a watch that is told to end at any moment of its opening', async () => {
+    const endedAfter = async (turns: number): Promise<boolean> => {
+      const controller = new AbortController();
+      const changes = bus.runsBucket.watch('a.b', controller.signal);
+      const first = changes.next();
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+      controller.abort();
+      return (await first).done === true;
+    };
+    for (let turns = 0; turns < 60; turns += 1) {
+      const late = setTimeout(10_000, 'is still waiting', { ref: false });
+      expect([turns, await Promise.race([endedAfter(turns), late])]).toEqual([turns, true]);
+    }
   });
 
   it('lists keys, and forgets deleted ones, while others are written all the time', async () => {

@@ -179,6 +179,8 @@ export class KvBucket {
     const unsubscribe = this.broker.onReconnect(end);
     stop.addEventListener('abort', end, { once: true });
     try {
+      // While it was opened: nobody would end it any more.
+      if (stop.aborted) return;
       for await (const entry of iterator) {
         if (stop.aborted) return;
         yield entry;
