@@ -4,6 +4,8 @@ export type Rule = { matches: RegExp } & (Run | { notRun: string });
 export interface Run {
   /** Flags that make it small, or let it run beside others. */
   append?: string;
+  /** It has a runs folder of its own: beside another command that stays there it would be refused. */
+  apart?: true;
   /** It stays after printing this, until somebody presses Ctrl-C. */
   staysAfter?: RegExp;
   /** It goes on by itself after printing this, and then has to end well. */
@@ -131,10 +133,8 @@ export const RULES: readonly Rule[] = [
     tells: { 'A:4222': /client connections on (\S+)/ },
   },
   { matches: /^nats-server /, append: '-p $FREE_PORT', staysAfter: /Server is ready/ },
-  {
-    matches: /^npx ui-rl up( --samplers 2)?$/,
-    staysAfter: /NATS_CONTEXT=\S+/,
-  },
+  { matches: /^npx ui-rl up$/, staysAfter: /NATS_CONTEXT=\S+/ },
+  { matches: /^npx ui-rl up --samplers 2$/, apart: true, staysAfter: /NATS_CONTEXT=\S+/ },
   {
     matches: /^npx ui-rl runs episodes /,
     notRun: 'needs a run with successes; specs of api, monitor and learner have its parts',

@@ -68,7 +68,7 @@ export class Sandbox {
   async type(line: string, before: readonly string[], rule: Run): Promise<Typed> {
     const command = rule.append === undefined ? line : `${line} ${rule.append}`;
     const script = [...before, command].map((each) => this.placed(each)).join('\n');
-    const typed = new Typed(script, this.folder, await this.environment());
+    const typed = new Typed(script, this.folder, await this.environment(rule));
     this.typed.push(typed);
     await typed.settles(rule.staysAfter ?? rule.goesOnAfter);
     for (const [place, pattern] of Object.entries(rule.tells ?? {})) {
@@ -89,7 +89,7 @@ export class Sandbox {
     return [...this.places].reduce((text, [place, here]) => text.replaceAll(place, here), line);
   }
 
-  private async environment(): Promise<Record<string, string>> {
+  private async environment({ apart = false }: Run): Promise<Record<string, string>> {
     const port = await freePort();
     const programs = [join(this.folder, 'bin/npx'), process.execPath, findNatsServer()].map((path) =>
       dirname(path),
@@ -105,6 +105,7 @@ export class Sandbox {
       SECRET: 'of-the-lab',
       FREE_PORT: String(port),
       STORE: join(this.folder, `nats-${port}`),
+      ...(apart ? { UIRL_RUNS_DIR: join(this.folder, `runs-${port}`) } : {}),
     };
   }
 }
