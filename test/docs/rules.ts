@@ -5,7 +5,7 @@ export interface Run {
   /** Flags that make it small, or let it run beside others. */
   append?: string;
   /** It has a runs folder of its own: beside another command that stays there it would be refused. */
-  apart?: true;
+  apart?: boolean;
   /** It stays after printing this, until somebody presses Ctrl-C. */
   staysAfter?: RegExp;
   /** It goes on by itself after printing this, and then has to end well. */
