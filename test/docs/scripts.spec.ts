@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   existsSync,
@@ -42,6 +43,7 @@ function run(file: string, ...args: string[]): string {
 
 const WORLD_SERVER = 'world-server.js';
 const CLICKER = 'clicker.js';
+const AGENT = 'agent.js';
 
 /** What each script prints that ends by itself. */
 const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
@@ -58,7 +60,7 @@ const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
 it('every script of the guides is among them', () => {
   const scripts = examples('js').filter(({ text }) => !text.includes('module.exports'));
   expect(scripts.map(fileName).toSorted()).toEqual(
-    [...Object.keys(SCRIPTS), WORLD_SERVER, CLICKER].toSorted(),
+    [...Object.keys(SCRIPTS), WORLD_SERVER, CLICKER, AGENT].toSorted(),
   );
 });
 
@@ -131,3 +133,39 @@ it(`${CLICKER} is evaluated as an endpoint`, async () => {
     server.kill();
   }
 }, 60_000);
+
+it(`${AGENT} plays the episodes of its guide's run`, async () => {
+  const port = String(await freePort());
+  const runFile = examples('yaml').find(({ text }) => text.includes('played_by: agents'));
+  writeFileSync(join(folder, 'agents-run.yaml'), runFile!.text);
+  const agent = spawn(process.execPath, [AGENT, `http://127.0.0.1:${port}`], { cwd: folder });
+  try {
+    let told = '';
+    agent.stdout.on('data', (text) => (told += text));
+    const smallest = {
+      ...{
+        'tasks.limit': 1,
+        'rollout.group_size': 2,
+        'training.groups_per_batch': 1,
+        'training.max_steps': 1,
+      },
+      ...{
+        'evaluation.baseline': false,
+        'evaluation.episodes_per_task': 1,
+        'evaluation.sets': '["train_goals"]',
+      },
+    };
+    const flags = Object.entries(smallest).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const run = spawn(
+      process.execPath,
+      [join(root, 'services/cli/bin/ui-rl.mjs'), 'quickstart', '--config', 'agents-run.yaml', ...flags],
+      { cwd: folder, env: { ...environment, AGENTS_PORT: port }, stdio: 'ignore' },
+    );
+    const [code] = await once(run, 'exit');
+    expect(code).toBe(0);
+    // Two that are trained, one that is evaluated.
+    expect(told.match(/^(reached|missed): /gm)?.length).toBeGreaterThanOrEqual(3);
+  } finally {
+    agent.kill();
+  }
+}, 120_000);

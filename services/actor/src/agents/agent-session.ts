@@ -89,6 +89,7 @@ export class AgentSession implements ServedPolicy {
     );
     this.over.signal.addEventListener('abort', () => clearTimeout(episode), { once: true });
     this.touch();
+    if (stopping.aborted) this.stop(new Stopped());
   }
 
   /** @throws EpisodeFailure where the environment cannot be had, Stopped */
