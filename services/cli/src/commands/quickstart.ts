@@ -29,7 +29,7 @@ const EVALUATION_MINUTES = 2;
 export function quickstartCommand(): Command {
   return new Command('quickstart')
     .description('train the small default model on the demo phone, and show success before and after')
-    .option('--minutes <n>', 'wall time of baseline, training and final evaluation', Number, 14)
+    .option('--minutes <n>', 'the longest time of baseline, training and final evaluation', Number, 14)
     .option('--keep-open', 'leave the monitor up until Ctrl-C')
     .option('--json <file>', 'write the report as JSON')
     .option('--config <file>', 'run file', join(projectRoot, 'deploy/config/quickstart.yaml'))
