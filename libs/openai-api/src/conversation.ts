@@ -97,5 +97,20 @@ export function withoutFirstTurn(conversation: Conversation): Conversation | und
   const { messages } = conversation;
   const [first, second] = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));
   if (second === undefined) return undefined;
-  return { ...conversation, messages: [...messages.slice(0, first), ...messages.slice(second)] };
+  return shownIn({ ...conversation, messages: [...messages.slice(0, first), ...messages.slice(second)] });
+}
+
+/** The conversation with those images alone that its messages show. */
+function shownIn(conversation: Conversation): Conversation {
+  const images: Uint8Array[] = [];
+  const part = (each: ContentPart): ContentPart =>
+    each.image === undefined
+      ? each
+      : { type: 'image', image: images.push(conversation.images[each.image]) - 1 };
+  const messages = conversation.messages.map(({ role, content, tool_calls: calls }) => ({
+    role,
+    content: content.map(part),
+    ...(calls === undefined ? {} : { tool_calls: calls }),
+  }));
+  return { ...conversation, messages, images };
 }

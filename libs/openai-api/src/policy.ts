@@ -37,6 +37,8 @@ export interface PolicyRequest {
   topP?: number;
   /** Default: another one each time. */
   seed?: number;
+  /** Answers to the same prompt that one call asks for, each by a request like this; default: 1. */
+  choices?: number;
   /** Texts that end the answer, which does not hold them. */
   stop: readonly string[];
   /** Aborts when the caller is gone. */

@@ -1,5 +1,5 @@
 import { invalid, unsupported } from './errors';
-import type { Fields } from './fields';
+import { Fields } from './fields';
 import type { AnswerToken, PolicyRequest } from './policy';
 
 const MAX_SEED = 2 ** 31 - 1;
@@ -39,6 +39,17 @@ export function readStop(fields: Fields): string[] {
   if (!isRight)
     throw invalid(fields.at('stop'), `expected a text, or up to ${MAX_STOPS}, none of them empty`);
   return stops as string[];
+}
+
+/** Whether the stream ends with a chunk that says how many tokens there were. */
+export function readStreamUsage(fields: Fields): boolean {
+  const value = fields.raw('stream_options');
+  if (value === undefined) return false;
+  const options = Fields.of(value, fields.at('stream_options'));
+  const usage = options.boolean('include_usage') ?? false;
+  options.only('include_obfuscation', false);
+  options.end();
+  return usage;
 }
 
 /** Other tokens than the sampled ones are not reported. */

@@ -78,7 +78,7 @@ export function tokenChunk(
   return chunkOf(head, [deltaOf(index, { content }, tokens, wanted)]);
 }
 
-/** The chunk of an answer in which calls are looked for, and which therefore comes as a whole. */
+/** The chunk of an answer that comes as a whole: calls are looked for in it, or a text ends it, which its tokens hold and it does not. */
 export function wholeChunk(head: ChunkHead, index: number, answer: PolicyAnswer, wanted: Wanted): object {
   const { text, calls } = wanted.calls ? readCalls(answer.text) : { text: answer.text, calls: [] };
   const delta = {

@@ -9,6 +9,7 @@ import {
   readSampling,
   readSeed,
   readStop,
+  readStreamUsage,
   refuseAlternatives,
 } from '../sampling';
 import { MAX_TOOLS, mayCall, readFunction, templateCall, templateTool } from '../tools';
@@ -39,7 +40,6 @@ export async function readChatRequest(body: unknown): Promise<ChatRequest> {
   for (const [index, message] of messages.entries()) await addMessage(builder, message, `messages[${index}]`);
   const logprobs = fields.boolean('logprobs') ?? false;
   refuseAlternatives(fields, 'top_logprobs');
-  const options = fields.raw('stream_options');
   const request: ChatRequest = {
     policy: {
       model,
@@ -53,7 +53,7 @@ export async function readChatRequest(body: unknown): Promise<ChatRequest> {
     logprobs,
     calls,
     stream: fields.boolean('stream') ?? false,
-    streamUsage: options !== undefined && readStreamOptions(options),
+    streamUsage: readStreamUsage(fields),
     tokenIds: fields.boolean('return_token_ids') ?? false,
   };
   refuseOthers(fields);
@@ -80,14 +80,6 @@ function refuseOthers(fields: Fields): void {
     fields.only(name);
   }
   fields.end();
-}
-
-function readStreamOptions(value: unknown): boolean {
-  const options = Fields.of(value, 'stream_options');
-  const usage = options.boolean('include_usage') ?? false;
-  options.only('include_obfuscation', false);
-  options.end();
-  return usage;
 }
 
 function readTools(fields: Fields): object[] {

@@ -49,15 +49,18 @@ export function choice(answer: PolicyAnswer, index: number, wanted: Wanted): obj
   };
 }
 
-/** @param offset characters of the answer that came before */
+/**
+ * @param part tokens, and what of the answer's text they bring: less than all of theirs where a text ends it
+ * @param offset characters of the answer that came before
+ */
 export function partialChoice(
-  tokens: readonly AnswerToken[],
+  { tokens, text }: Pick<PolicyAnswer, 'tokens' | 'text'>,
   index: number,
   offset: number,
   wanted: Wanted,
 ): object {
   return {
-    text: tokens.map(({ text }) => text).join(''),
+    text,
     index,
     logprobs: wanted.logprobs ? logprobsOf(tokens, offset) : null,
     finish_reason: null,

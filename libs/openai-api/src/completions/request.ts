@@ -1,7 +1,7 @@
 import { invalid, unsupported } from '../errors';
 import { Fields } from '../fields';
 import type { PolicyPrompt, PolicyRequest } from '../policy';
-import { readChoices, readMaxTokens, readSampling, readSeed, readStop } from '../sampling';
+import { readChoices, readMaxTokens, readSampling, readSeed, readStop, readStreamUsage } from '../sampling';
 
 const MAX_PROMPTS = 64;
 const MAX_TOKEN = 2 ** 31 - 1;
@@ -17,6 +17,7 @@ export interface CompletionRequest {
   choices: number;
   logprobs: boolean;
   stream: boolean;
+  streamUsage: boolean;
   tokenIds: boolean;
 }
 
@@ -35,6 +36,7 @@ export function readCompletionRequest(body: unknown): CompletionRequest {
     choices: readChoices(fields),
     logprobs: readLogprobs(fields),
     stream: fields.boolean('stream') ?? false,
+    streamUsage: readStreamUsage(fields),
     tokenIds: fields.boolean('return_token_ids') ?? false,
   };
   fields.note('user');
@@ -42,7 +44,6 @@ export function readCompletionRequest(body: unknown): CompletionRequest {
   fields.only('best_of', 1, request.choices);
   fields.only('suffix');
   fields.only('logit_bias', {});
-  fields.only('stream_options');
   fields.end();
   return request;
 }

@@ -38,7 +38,7 @@ function answersOf(
 ): Promise<PolicyAnswer[]> {
   return Promise.all(
     seedsOf(seed, choices).map((each, index) =>
-      policy.answer({ ...asked, ...context, seed: each }, listenerOf?.(index)),
+      policy.answer({ ...asked, ...context, choices, seed: each }, listenerOf?.(index)),
     ),
   );
 }
@@ -67,7 +67,7 @@ async function stream(chat: ChatRequest, exchange: Exchange, events: EventStream
     for (const [index, answer] of answers.entries()) {
       const chunks = begin(index, answer);
       const rest = answer.tokens.slice(seen[index]);
-      if (chat.calls) events.send(wholeChunk(chunks, index, answer, chat));
+      if (!isPlain) events.send(wholeChunk(chunks, index, answer, chat));
       else if (rest.length > 0) events.send(tokenChunk(chunks, index, rest, chat));
       events.send(lastChunk(chunks, index, answer, chat));
     }

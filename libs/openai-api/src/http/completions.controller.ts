@@ -10,7 +10,7 @@ import {
   type CompletionHead,
 } from '../completions/reply';
 import { readCompletionRequest, type CompletionRequest } from '../completions/request';
-import type { AnswerListener, PolicyAnswer } from '../policy';
+import type { AnswerListener, AnswerToken, PolicyAnswer } from '../policy';
 import { seedsOf } from '../sampling';
 import { EventStream } from './event-stream';
 import { Exchanges, type Exchange } from './exchange';
@@ -60,21 +60,29 @@ async function stream(asked: CompletionRequest, exchange: Exchange, events: Even
     token: (token) => {
       const before = seen[index];
       if (head !== undefined)
-        events.send(completion(head, [partialChoice([token], index, before.characters, asked)]));
+        events.send(completion(head, [partialChoice(partOf([token]), index, before.characters, asked)]));
       seen[index] = { tokens: before.tokens + 1, characters: before.characters + token.text.length };
     },
   });
+  // What may be a text that ends the answer cannot be sent before it is known whether it is one.
+  const isPlain = asked.policy.stop.length === 0;
   try {
-    const answers = await answersOf(asked, exchange, asked.policy.stop.length === 0 ? listenerOf : undefined);
+    const answers = await answersOf(asked, exchange, isPlain ? listenerOf : undefined);
     head ??= newHead(answers[0]);
     for (const [index, answer] of answers.entries()) {
       const { tokens, characters } = seen[index];
-      const rest = answer.tokens.slice(tokens);
-      if (rest.length > 0) events.send(completion(head, [partialChoice(rest, index, characters, asked)]));
+      const rest = isPlain ? partOf(answer.tokens.slice(tokens)) : answer;
+      if (rest.tokens.length > 0)
+        events.send(completion(head, [partialChoice(rest, index, characters, asked)]));
       events.send(completion(head, [lastChoice(answer, index, asked)]));
     }
+    if (asked.streamUsage) events.send(completion(head, [], completionUsage(answers, asked.choices)));
     events.end();
   } catch (error) {
     events.fail(error, ({ body }) => ({ data: body }));
   }
+}
+
+function partOf(tokens: AnswerToken[]): Pick<PolicyAnswer, 'tokens' | 'text'> {
+  return { tokens, text: tokens.map(({ text }) => text).join('') };
 }

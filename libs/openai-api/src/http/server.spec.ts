@@ -60,6 +60,25 @@ describe('/v1/chat/completions', () => {
     expect(usage).toEqual({ prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 });
   });
 
+  it('stops where it is told to in a stream, too', async () => {
+    const chunks = await all(
+      await client.chat.completions.create({
+        model: 'latest',
+        messages: user('hi'),
+        stop: ['wo'],
+        logprobs: true,
+        stream: true,
+      }),
+    );
+    const choices = chunks.map(({ choices: [choice] }) => choice);
+    expect(choices.map(({ delta }) => delta.content ?? '').join('')).toBe('one t');
+    expect(choices.at(-1)?.finish_reason).toBe('stop');
+    expect(choices.flatMap(({ logprobs }) => logprobs?.content ?? []).map(({ token }) => token)).toEqual([
+      'one ',
+      'two ',
+    ]);
+  });
+
   it('streams tokens one by one, with usage where it is asked for', async () => {
     const chunks = await all(
       await client.chat.completions.create({
@@ -247,19 +266,41 @@ describe('/v1/responses', () => {
     });
   });
 
-  it('gives one call per action to callers of the older computer tool', async () => {
+  it('gives one call per action to callers of the older computer tool, who bring them back as one answer', async () => {
+    const tools = [
+      {
+        type: 'computer_use_preview' as const,
+        display_width: 100,
+        display_height: 60,
+        environment: 'browser' as const,
+      },
+    ];
+    const answerTo = async (input: OpenAI.Responses.ResponseInput) =>
+      (await client.responses.create({ model: 'latest', input, tools })).output;
     speaker.says = '{"action":"scroll","direction":"down","amount":3}';
-    const { output } = await client.responses.create({
-      model: 'latest',
-      input: look(),
-      truncation: 'auto',
-      tools: [
-        { type: 'computer_use_preview', display_width: 100, display_height: 60, environment: 'browser' },
-      ],
-    });
-    expect(output).toMatchObject([
+    expect(await answerTo(look())).toMatchObject([
       { type: 'computer_call', action: { type: 'scroll', x: 50, y: 30, scroll_x: 0, scroll_y: 300 } },
     ]);
+    speaker.says = '{"action":"triple_click","x":10,"y":20}';
+    const calls = (await answerTo(look())) as OpenAI.Responses.ResponseComputerToolCall[];
+    expect(calls.map(({ action }) => action?.type)).toEqual(['double_click', 'click']);
+    const output = { type: 'computer_screenshot' as const, image_url: screenshot };
+    const shown = calls.flatMap((call) => [
+      call,
+      { type: 'computer_call_output' as const, call_id: call.call_id, output },
+    ]);
+    await answerTo([...look(), ...shown]);
+    expect(speaker.asked.at(-1)?.prompt).toMatchObject({
+      conversation: {
+        messages: [
+          { role: 'system' },
+          { role: 'user' },
+          { role: 'assistant', content: [{ text: speaker.says }] },
+          { role: 'user', content: [{ type: 'image', image: 1 }] },
+          { role: 'user', content: [{ type: 'image', image: 2 }] },
+        ],
+      },
+    });
   });
 
   it('calls functions, also in a stream', async () => {

@@ -161,7 +161,7 @@ async function addComputerCall(
   const sampled = store.textOfCall(callId);
   item.note('pending_safety_checks');
   if (sampled !== undefined) {
-    builder.addText('assistant', sampled);
+    if (sampled !== '') builder.addText('assistant', sampled);
     return;
   }
   const { lastImage } = builder;

@@ -77,8 +77,8 @@ async function computerCalls(
   const groups = request.computer === 'computer' ? [{ actions }] : actions.map((action) => ({ action }));
   return groups.map((group, index): OutputItem => {
     const call_id = newId('call');
-    // One call stands for the whole answer, so that it is written once where the conversation goes on.
-    if (index === 0) store.keepCall(call_id, text);
+    // The first call stands for the whole answer, so that it is written once where the conversation goes on.
+    store.keepCall(call_id, index === 0 ? text : '');
     return {
       type: 'computer_call',
       id: newId('cu'),

@@ -26,7 +26,7 @@ export class ResponseStore {
       images.reduce((sum, image) => sum + image.byteLength, 1_024) +
       2 * JSON.stringify([messages, calls]).length,
   });
-  /** What was sampled where a computer call was read from it, by the call's id. */
+  /** What was sampled where a computer call was read from it, by the call's id; '' for further calls of the same answer. */
   private readonly calls = new LRUCache<string, string>({ max: CALLS });
 
   get(id: string): StoredResponse | undefined {
