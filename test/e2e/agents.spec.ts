@@ -55,6 +55,8 @@ async function converse(baseURL: string, turns: number): Promise<void> {
     const { choices } = await client.chat.completions.create({ model: 'latest', messages });
     messages.push(choices[0].message, { role: 'user', content: 'And now?' });
   }
+  const tooLong = client.responses.create({ model: 'latest', input: 'word '.repeat(500) });
+  await expect(tooLong).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
 }
 
 it('episodes of agents that speak OpenAI’s API alone are trained in a running run, token for token', async () => {

@@ -50,6 +50,11 @@ it('serves the policy: tokens, log-probabilities and what was read; the same req
     ok: false,
     error: { code: 'bad_request' },
   });
+  const content = [{ type: 'text', text: 'word '.repeat(500) }];
+  expect(await world.act(runId, 'f/0', { messages: [{ role: 'user', content }], images: [] })).toMatchObject({
+    ok: false,
+    error: { code: 'prompt_too_long', message: expect.stringMatching(/in a sequence of 128 /) },
+  });
   const info = await world.bus.request<PolicyInfoReply>(subjects.policyInfo(runId), { runId }, 5000);
   expect(valueOf(info)).toMatchObject({ runId, step: 0, adapterDigest: first.adapterDigest });
   const modelImageOf = (width: number, height: number) =>

@@ -1,5 +1,5 @@
 export interface RequestFailure {
-  /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `deposed`, `internal` … */
+  /** Machine-readable: `bad_request`, `no_session`, `capacity`, `deadline`, `crashed`, `unknown_policy`, `prompt_too_long`, `deposed`, `internal` … */
   code: string;
   message: string;
 }

@@ -60,6 +60,8 @@ export class AgentSession implements ServedPolicy {
   private idle: NodeJS.Timeout | undefined;
   private ending: Promise<Trajectory> | undefined;
   private acted = 0;
+  /** Calls of the agent that are being answered: meanwhile it is not the agent that is waited for. */
+  private inFlight = 0;
 
   private constructor(
     readonly id: string,
@@ -139,18 +141,10 @@ export class AgentSession implements ServedPolicy {
   async answer(request: PolicyRequest): Promise<PolicyAnswer> {
     this.mustBeOpen();
     this.turns.check(request);
-    this.touch();
     try {
-      return await this.turns.answer(request);
+      return await this.during(this.turns.answer(request));
     } catch (error) {
-      if (error instanceof EpisodeFailure && error.code === 'bad_request')
-        throw new ApiError(400, error.message);
-      if (error instanceof EpisodeFailure) throw new ApiError(503, error.message, error.code);
-      if (error instanceof Stopped)
-        throw new ApiError(503, 'the session ends: its actor stops', 'session_over');
-      throw error;
-    } finally {
-      this.touch();
+      throw toldOf(error);
     }
   }
 
@@ -161,28 +155,29 @@ export class AgentSession implements ServedPolicy {
     if (environment === undefined)
       throw new ApiError(400, 'the session has no environment: the agent brings its own', 'no_environment');
     const read = actions.map(actionOf);
-    this.touch();
-    const done: Acted = { outcome: 'ok', executed: 0, done: false };
     try {
-      for (const action of read) {
-        const step = await this.clock.race(
-          environment.step(`${this.request.rolloutId}/a${this.acted}`, action),
-        );
-        this.acted += 1;
-        done.executed += 1;
-        done.outcome = step.outcome;
-        done.done = step.done;
-        this.turns.did(action, step.outcome);
-        this.turns.see(step.screenshot);
-        if (step.done || step.outcome !== 'ok') break;
-      }
-      return done;
+      return await this.during(this.carryOut(read, environment));
     } catch (error) {
       this.fail(error);
       throw new ApiError(503, `the environment has failed: ${describeError(error)}`, 'session_over');
-    } finally {
-      this.touch();
     }
+  }
+
+  private async carryOut(actions: readonly Action[], environment: EpisodeEnvironment): Promise<Acted> {
+    const done: Acted = { outcome: 'ok', executed: 0, done: false };
+    for (const action of actions) {
+      const step = await this.clock.race(
+        environment.step(`${this.request.rolloutId}/a${this.acted}`, action),
+      );
+      this.acted += 1;
+      done.executed += 1;
+      done.outcome = step.outcome;
+      done.done = step.done;
+      this.turns.did(action, step.outcome);
+      this.turns.see(step.screenshot);
+      if (step.done || step.outcome !== 'ok') break;
+    }
+    return done;
   }
 
   /**
@@ -230,11 +225,11 @@ export class AgentSession implements ServedPolicy {
 
   private async judged(stated: State): Promise<Trajectory> {
     const { request, context, clock, screenshots, environment } = this;
-    if (this.turns.count === 0)
-      throw new EpisodeFailure('agent', 'the session ended before the policy was asked');
-    const stateAfter = environment === undefined ? stated : await clock.race(environment.close());
-    const stateBefore = environment?.initialState ?? null;
     const { turns, status } = this.turns.done();
+    const stateAfter = environment === undefined ? stated : await clock.race(environment.close());
+    if (turns.length === 0)
+      throw new EpisodeFailure('agent', 'the session ended before an answer of the policy reached the agent');
+    const stateBefore = environment?.initialState ?? null;
     const finalScreenshot = this.turns.screen!.sha256;
     const played = { request, status, turns, finalScreenshot, stateBefore, stateAfter, screenshots };
     const verdict = await judge(played, context.plan, clock);
@@ -290,13 +285,34 @@ export class AgentSession implements ServedPolicy {
     throw new ApiError(404, `the session ${this.id} has ended`, 'session_over');
   }
 
+  /** Waits for what a call of the agent comes to, however long that takes. */
+  private async during<T>(call: Promise<T>): Promise<T> {
+    this.inFlight += 1;
+    clearTimeout(this.idle);
+    try {
+      return await call;
+    } finally {
+      this.inFlight -= 1;
+      this.touch();
+    }
+  }
+
   /** An agent that asks for nothing for so long is gone. */
   private touch(): void {
     clearTimeout(this.idle);
-    if (this.over.signal.aborted || this.ending !== undefined) return;
+    if (this.inFlight > 0 || this.over.signal.aborted || this.ending !== undefined) return;
     const { turnTimeoutMs } = this.context.plan;
     this.idle = setTimeout(() => this.expire(`was asked nothing for ${turnTimeoutMs} ms`), turnTimeoutMs);
   }
+}
+
+/** What the agent is told of a failure of the policy. */
+function toldOf(error: unknown): Error {
+  if (error instanceof Stopped) return new ApiError(503, 'the session ends: its actor stops', 'session_over');
+  if (!(error instanceof EpisodeFailure)) return error as Error;
+  const { code, message } = error;
+  if (code === 'prompt_too_long') return new ApiError(400, message, 'context_length_exceeded', 'messages');
+  return code === 'bad_request' ? new ApiError(400, message) : new ApiError(503, message, code);
 }
 
 function actionOf(value: unknown, index: number): Action {

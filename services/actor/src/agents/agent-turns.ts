@@ -27,12 +27,14 @@ interface Parts {
   playId: string;
 }
 
-/** An answer of the policy, and whether the agent has it. */
+/** An answer of the policy, there or on its way, and whether the agent has it. */
 interface Said {
   key: string;
   answer: Promise<PolicyAnswer>;
   turn?: Turn;
   delivered: boolean;
+  /** Of the calls that ask for it: each aborts when its caller is gone. */
+  callers: AbortSignal[];
 }
 
 /** The one model of a session: the policy that its rollout names. */
@@ -57,8 +59,9 @@ export class AgentTurns {
     return Math.min(request.task.maxSteps ?? plan.maxTurns, plan.maxTurns);
   }
 
+  /** Answers that the agent has, or waits for. */
   get count(): number {
-    return this.said.length;
+    return this.said.filter(isWanted).length;
   }
 
   get screen(): Screenshot | undefined {
@@ -70,9 +73,9 @@ export class AgentTurns {
     this.latest = screenshot;
   }
 
-  /** An action was carried out: it belongs to the answer before it. */
+  /** An action was carried out: it belongs to the newest answer that the agent has. */
   did(action: Action, outcome: string): void {
-    const turn = this.said.at(-1)?.turn;
+    const turn = this.said.findLast(({ delivered }) => delivered)?.turn;
     if (turn === undefined) return;
     turn.actions.push({ ...action });
     turn.outcome = outcome;
@@ -80,30 +83,43 @@ export class AgentTurns {
 
   /** A request that comes again since its answer was lost gets the same answer. @throws ApiError, EpisodeFailure, Stopped */
   async answer(request: PolicyRequest): Promise<PolicyAnswer> {
-    const { key, again } = request.attempt;
-    const last = this.said.at(-1);
-    if (again && last?.key === key) return this.deliver(last, request);
-    // The agent goes on without it: it never decided by that answer.
-    if (last !== undefined && !last.delivered && last.turn !== undefined) this.said.pop();
-    if (this.said.length >= this.most) {
+    const lost = this.lostAnswer(request);
+    if (lost !== undefined) return this.deliver(lost, request);
+    // The agent goes on without them: it never decided by those answers.
+    for (const said of this.said.filter((each) => !isWanted(each))) this.forget(said);
+    if (this.count >= this.most) {
       this.refused = true;
       throw new ApiError(400, `the episode has had its ${this.most} turns: end the session`, 'turns_used_up');
     }
-    const said: Said = { key, delivered: false, answer: Promise.resolve() as never };
+    const { key } = request.attempt;
+    const said: Said = { key, delivered: false, callers: [], answer: Promise.resolve() as never };
     this.said.push(said);
     said.answer = this.ask(request, said);
-    said.answer.catch(() => this.said.splice(this.said.indexOf(said), 1));
+    said.answer.catch(() => this.forget(said));
     return this.deliver(said, request);
   }
 
-  /** The turns, in order, and whether more were wanted than the task allows. */
+  /** The turns that the agent has the answers of, in order, and whether more were wanted than the task allows. */
   done(): { turns: Turn[]; status: 'completed' | 'truncated' } {
-    const turns = this.said.flatMap(({ turn }) => turn ?? []);
+    const turns = this.said.flatMap(({ turn, delivered }) => (delivered ? (turn ?? []) : []));
     turns.forEach((turn, index) => (turn.index = index));
     return { turns, status: this.refused ? 'truncated' : 'completed' };
   }
 
+  /** What a request that comes again has asked for already: an answer that did not reach the agent, or the newest one, which may not have. */
+  private lostAnswer({ attempt: { key, again } }: PolicyRequest): Said | undefined {
+    if (!again) return undefined;
+    const newest = this.said.at(-1);
+    return this.said.findLast((said) => said.key === key && (!said.delivered || said === newest));
+  }
+
+  private forget(said: Said): void {
+    const place = this.said.indexOf(said);
+    if (place >= 0) this.said.splice(place, 1);
+  }
+
   private async deliver(said: Said, { signal }: PolicyRequest): Promise<PolicyAnswer> {
+    said.callers.push(signal);
     const answer = await said.answer;
     said.delivered ||= !signal.aborted;
     return answer;
@@ -171,7 +187,7 @@ export class AgentTurns {
   }
 
   /** What of a request would make an answer that the run cannot train. @throws ApiError */
-  check({ model, temperature, topP, seed }: PolicyRequest): void {
+  check({ model, temperature, topP, seed, choices = 1 }: PolicyRequest): void {
     const { request, plan } = this.parts;
     if (model !== LATEST)
       throw new ApiError(
@@ -179,6 +195,13 @@ export class AgentTurns {
         `there is no model "${model}" in a session; expected "${LATEST}"`,
         'model_not_found',
         'model',
+      );
+    if (choices > 1)
+      throw new ApiError(
+        400,
+        'n: each answer is a turn, and a call gets one; expected 1 in a session',
+        'invalid_value',
+        'n',
       );
     if (temperature === 0 && request.purpose === 'train') {
       throw new ApiError(
@@ -193,6 +216,11 @@ export class AgentTurns {
     if (seed !== undefined)
       throw new ApiError(400, 'seed: the run seeds its episodes', 'unsupported_parameter', 'seed');
   }
+}
+
+/** Whether the agent has the answer, or somebody waits for it. */
+function isWanted({ delivered, callers }: Said): boolean {
+  return delivered || callers.some(({ aborted }) => !aborted);
 }
 
 function conversationOf({ prompt }: PolicyRequest): Conversation {

@@ -1,15 +1,19 @@
 import { tmpdir } from 'node:os';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
-import { BusService, sha256 } from '@ui-rl/bus';
+import { BusService, failure, sha256 } from '@ui-rl/bus';
 import { STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { decideOnUnservedRuns, openApplication } from '@ui-rl/service';
-import { drained, eventually, makeRollout, startNats, type NatsServer } from '@ui-rl/testkit';
-import OpenAI from 'openai';
+import { drained, eventually, makeRollout, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
+import OpenAI, { APIUserAbortError } from 'openai';
+import { register } from 'prom-client';
 import sharp from 'sharp';
-import { World } from '../../test/world';
+import { frame, PLAN, World } from '../../test/world';
 import { ActorModule } from '../actor.module';
+import { overBroker } from '../episode/over-broker';
 import { AgentEndpoint } from './agent-endpoint';
+import { AgentSession } from './agent-session';
+import { deferred } from './deferred';
 
 Logger.overrideLogger(false);
 
@@ -113,6 +117,41 @@ function clientOf({ base_url: baseURL }: Session): OpenAI {
   return new OpenAI({ baseURL, apiKey: KEY, maxRetries: 0 });
 }
 
+const RETRIED = { headers: { 'x-stainless-retry-count': '1' } };
+
+function shown(text: string): OpenAI.ChatCompletionMessageParam[] {
+  const content = [
+    { type: 'image_url' as const, image_url: { url: screen.url } },
+    { type: 'text' as const, text },
+  ];
+  return [{ role: 'user', content }];
+}
+
+/** A call whose caller goes away before the policy has answered. @returns has the policy answer, and waits until the session has that */
+async function lose(session: Session, text: string): Promise<() => Promise<void>> {
+  const calls = async () => ((await ask('GET', `/${session.id}`)).body as { calls: number }).calls;
+  const [before, asked] = [await calls(), world.asked.length];
+  const answered = deferred<void>();
+  world.act = async (attempt) => {
+    await answered.promise;
+    return world.reply(world.asked[attempt - 1]);
+  };
+  const gone = new AbortController();
+  const body = { model: 'latest', messages: shown(text) };
+  const call = clientOf(session).chat.completions.create(body, { signal: gone.signal });
+  await eventually('the call at the policy', () => world.asked.length > asked);
+  gone.abort();
+  await expect(call).rejects.toThrow(APIUserAbortError);
+  await eventually('the session to notice', async () => (await calls()) === before);
+  world.act = undefined;
+  return async () => {
+    answered.resolve();
+    await eventually('the end of the call', async () =>
+      (await register.getSingleMetricAsString('uirl_endpoint_num_requests_running')).endsWith(' 0'),
+    );
+  };
+}
+
 async function settled(): Promise<Trajectory> {
   await drained(bus, STREAMS.rollouts, `actors-${RUN}`, 20_000);
   await drained(bus, STREAMS.trajectories, 'test');
@@ -133,15 +172,7 @@ test('an agent operates an environment, and its calls are the turns of the traje
   expect(seen.toString()).toBe('png first');
   const client = clientOf(session);
   expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['latest']);
-  const messages: OpenAI.ChatCompletionMessageParam[] = [
-    {
-      role: 'user',
-      content: [
-        { type: 'image_url', image_url: { url: screen.url } },
-        { type: 'text', text: session.task.description },
-      ],
-    },
-  ];
+  const messages = shown(session.task.description);
   const first = await client.chat.completions.create({ model: 'latest', messages, logprobs: true });
   messages.push(first.choices[0].message, { role: 'user', content: 'Go on.' });
   const second = await client.chat.completions.create({ model: 'latest', messages, stream: true });
@@ -184,10 +215,9 @@ test('an agent with an environment of its own says its state; a call that comes 
       content: [{ type: 'input_image' as const, image_url: screen.url, detail: 'auto' as const }],
     },
   ];
-  const retried = { headers: { 'x-stainless-retry-count': '1' } };
   const client = clientOf(session);
   await client.responses.create({ model: 'latest', input });
-  await client.responses.create({ model: 'latest', input }, retried);
+  await client.responses.create({ model: 'latest', input }, RETRIED);
   expect(world.asked).toHaveLength(1);
   await client.responses.create({ model: 'latest', input });
   const ended = await ask('POST', `/${session.id}/end`, { state: { screen: 'home' } });
@@ -195,16 +225,96 @@ test('an agent with an environment of its own says its state; a call that comes 
   expect((await settled()).finalState).toEqual({ screen: 'home' });
 });
 
+test('an answer that did not reach the agent is no turn, unless it is asked for again', async () => {
+  world.answers = ['0', '1', '2', '3', '4'];
+  await rollout('lost');
+  const session = await open({ environment: 'own' });
+  const answerTo = async (text: string, options = {}) => {
+    const body = { model: 'latest', messages: shown(text) };
+    return (await clientOf(session).chat.completions.create(body, options)).choices[0].message.content;
+  };
+  const late = await lose(session, 'zero');
+  expect(await answerTo('one')).toBe('1');
+  await late();
+  await (
+    await lose(session, 'two')
+  )();
+  expect(await answerTo('two', RETRIED)).toBe('2');
+  await (
+    await lose(session, 'three')
+  )();
+  // The last of three turns is free as long as its answer is nowhere.
+  await (
+    await lose(session, 'four')
+  )();
+  expect((await ask('POST', `/${session.id}/end`, { state: {} })).body).toMatchObject({
+    status: 'completed',
+    turns: 2,
+  });
+  expect((await settled()).turns.map(({ index, text }) => [index, text])).toEqual([
+    [0, '1'],
+    [1, '2'],
+  ]);
+  expect(world.asked).toHaveLength(5);
+});
+
+test('of a prompt that is too long the oldest turns are left out where the agent asks for that', async () => {
+  await rollout('long');
+  const session = await open({ environment: 'own' });
+  const isShort = () => world.asked.at(-1)!.messages.length === 1;
+  world.act = () => (isShort() ? undefined : failure('prompt_too_long', 'there is no room'));
+  const look = { type: 'input_image' as const, image_url: screen.url, detail: 'auto' as const };
+  const input = [
+    { role: 'user' as const, content: [look] },
+    { role: 'assistant' as const, content: 'I look.' },
+    { role: 'user' as const, content: 'And now?' },
+  ];
+  const respond = (truncation?: 'auto') =>
+    clientOf(session).responses.create({ model: 'latest', input, truncation });
+  await expect(respond()).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
+  await respond('auto');
+  expect(world.asked.at(-1)).toMatchObject({
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'And now?' }] }],
+    images: [],
+  });
+  await ask('POST', `/${session.id}/end`, { state: {} });
+  expect((await settled()).turns).toHaveLength(1);
+});
+
+test('a session is not over while a call is answered, however long that takes', async () => {
+  const plan = { ...PLAN, turnTimeoutMs: 300 };
+  const task = { ...makeTask(), environment: { kind: 'browser', options: {} } };
+  const context = { actor: 'test', delivery: 1, stopping: new AbortController().signal };
+  const session = await AgentSession.open(
+    'ses_slow',
+    makeRollout({ runId: RUN, task }),
+    { environment: 'service' },
+    { ...overBroker(actorBus, RUN), ...context, plan },
+  );
+  let isOver = false;
+  void session.trajectory.then(() => (isOver = true));
+  world.step = () =>
+    new Promise((resolve) => {
+      setTimeout(() => resolve({ screenshot: frame('late'), outcome: 'ok', done: false }), 200);
+    });
+  const click = { action: 'click', x: 1, y: 2 };
+  expect([await session.act([click, click]), isOver]).toEqual([
+    { outcome: 'ok', executed: 2, done: false },
+    false,
+  ]);
+  expect((await session.trajectory).invalidReason).toBe('deadline: the session was asked nothing for 300 ms');
+  await eventually('the environment to be let go', () => world.closed.length === 1);
+});
+
 test('what the run could not train is refused, turns beyond the task’s truncate the episode', async () => {
   await rollout('limits', { task: makeRollout().task });
   const session = await open({ environment: 'own' });
   const client = clientOf(session);
-  const messages = [
-    { role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: screen.url } }] },
-  ];
+  const messages = shown('Go on.');
   const chat = (changes: object) => client.chat.completions.create({ model: 'latest', messages, ...changes });
   await expect(chat({ temperature: 0 })).rejects.toMatchObject({ status: 400, param: 'temperature' });
   await expect(chat({ top_p: 0.5 })).rejects.toMatchObject({ status: 400, param: 'top_p' });
+  await expect(chat({ n: 2 })).rejects.toMatchObject({ status: 400, code: 'invalid_value', param: 'n' });
   await expect(chat({ model: 'gpt-4o' })).rejects.toMatchObject({ status: 404 });
   await expect(chat({ messages: [{ role: 'user', content: 'blind' }] })).rejects.toMatchObject({
     status: 400,

@@ -11,7 +11,7 @@ import { RETRIES } from '@ui-rl/retry';
 import type { Timeouts } from './timeouts';
 
 /** Failures that no later answer could mend. */
-const FINAL = new Set(['bad_request', 'unknown_policy', 'too_large']);
+const FINAL = new Set(['bad_request', 'prompt_too_long', 'unknown_policy', 'too_large']);
 
 /** The policy of a run, which its learner answers for. */
 export class LearnerPolicy implements Policy {

@@ -17,6 +17,7 @@ import {
 import type { Sampler, SamplerRequest, SampleResult } from '@ui-rl/plugin-kit';
 import { conversationOf } from '../policy/conversation';
 import type { PolicySnapshot, PolicyWeights } from '../policy/policy-weights';
+import { lackOfRoom } from '../policy/room';
 import { textsOf } from '../policy/token-texts';
 
 export interface OutsidePolicyParts {
@@ -69,8 +70,9 @@ export class OutsidePolicy implements ServedPolicy {
     await parts.ensureServed();
     const prompt = await this.promptOf(request.prompt);
     const promptTokenIds = prompt.tokenIds;
+    const lack = lackOfRoom(promptTokenIds.length, parts.maxSequence);
+    if (lack !== undefined) throw new ApiError(400, lack, 'context_length_exceeded', 'messages');
     const room = parts.maxSequence - promptTokenIds.length;
-    if (room < 1) throw tooLong(promptTokenIds.length, parts.maxSequence);
     const { snapshot, model } = await this.find(request.model);
     // From here to the sampler without a pause: weights that were found may be let go after one.
     const sampling = parts.sampler.sample({
@@ -171,13 +173,4 @@ function tellTokens(tokenizer: Tokenizer, listener: AnswerListener): (id: number
     if (before !== undefined) listener.token(before);
     before = { id, logprob, text: decoder.push(id) };
   };
-}
-
-function tooLong(tokens: number, most: number): ApiError {
-  return new ApiError(
-    400,
-    `the prompt has ${tokens} tokens, which leaves no room for an answer in a sequence of ${most} (model.max_sequence): send fewer turns or smaller images`,
-    'context_length_exceeded',
-    'messages',
-  );
 }

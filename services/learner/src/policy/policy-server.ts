@@ -16,6 +16,7 @@ import type { SampleClass, Sampler } from '@ui-rl/plugin-kit';
 import { conversationOf, episodeOf } from './conversation';
 import { Patience } from './patience';
 import type { PolicyWeights } from './policy-weights';
+import { lackOfRoom } from './room';
 import type { Screenshots } from './screenshots';
 import { textsOf } from './token-texts';
 
@@ -30,6 +31,8 @@ export interface PolicyServerParts {
   screenshots: Screenshots;
   tokenizer: Tokenizer;
   imageTokenId: number;
+  /** Prompt and answer together, in tokens. */
+  maxSequence: number;
   imageProcessor: Pick<ImageProcessor, 'shownSize'>;
 }
 
@@ -70,6 +73,8 @@ export class PolicyServer {
       if (error instanceof ModelError) return failure('bad_request', error.message);
       throw error;
     }
+    const lack = lackOfRoom(prompt.tokenIds.length, this.parts.maxSequence);
+    if (lack !== undefined) return failure('prompt_too_long', lack);
     const key = replyKey(request, prompt);
     const asked = this.replies.get(key) ?? this.ask(key, request, prompt);
     asked.patience.wait(request.waitMs);

@@ -116,12 +116,12 @@ function policyOf(
   const { imageTokenId } = family.shape;
   const { model: baseModel, maxSequence, dialect, promptStyle } = options;
   const computer = new DialectComputer({ components, dialect, promptStyle, imageProcessor, log });
-  const shared = { sampler, weights, renderer, tokenizer, imageTokenId };
+  const shared = { sampler, weights, renderer, tokenizer, imageTokenId, maxSequence };
   const { runId } = run.record;
   const ensureServed = () => ensureLease(lease);
   return {
     policy: new PolicyServer({ ...shared, screenshots, imageProcessor }),
-    outside: new OutsidePolicy({ ...shared, runId, baseModel, maxSequence, computer, ensureServed }),
+    outside: new OutsidePolicy({ ...shared, runId, baseModel, computer, ensureServed }),
     computer,
   };
 }
