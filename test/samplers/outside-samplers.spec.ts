@@ -159,6 +159,16 @@ describe.each(['vllm', 'sglang'])('%s', (name) => {
     expect(readdirSync(dir)).toEqual([]);
   });
 
+  it('names the episode in the header that a router goes by', async () => {
+    const [server] = await startServers(1);
+    await startSampler(name, { routing_header: 'X-Session-ID' });
+    const weights = await publishNext();
+    for (const changes of [{ episode: 'run-1-g0-r1' }, {}])
+      await sampler!.sample(await requestOf(weights, changes));
+    expect(server.answersWith('x-session-id')).toEqual(['run-1-g0-r1', undefined]);
+    await expect(startSampler(name, { routing_header: 'Content-Type' })).rejects.toThrow(/routing_header/);
+  });
+
   it('fails to publish an adapter that is loaded and does nothing, and one that an older one stands for', async () => {
     const [server] = await startServers(1);
     await startSampler(name);

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -38,7 +44,7 @@ interface Parts {
 }
 
 type Body = Record<string, unknown>;
-type Call = { path: string; body: Body };
+type Call = { path: string; body: Body; headers: IncomingHttpHeaders };
 
 interface Prompt {
   tokenIds: number[];
@@ -73,9 +79,16 @@ export class OutsideServer {
   }
 
   answersOf(...paths: string[]): Body[] {
-    return this.calls
-      .filter(({ path, body }) => paths.includes(path) && !isScoring(body))
-      .map(({ body }) => body);
+    return this.answered(paths).map(({ body }) => body);
+  }
+
+  /** Values of a header of the requests for answers, one after the other. */
+  answersWith(header: string): unknown[] {
+    return this.answered(ANSWERS).map(({ headers }) => headers[header]);
+  }
+
+  private answered(paths: readonly string[]): Call[] {
+    return this.calls.filter(({ path, body }) => paths.includes(path) && !isScoring(body));
   }
 
   /** Listens, at the port of before where it did already. */
@@ -103,7 +116,7 @@ export class OutsideServer {
     const text = Buffer.concat(chunks).toString();
     const body = (text === '' ? {} : JSON.parse(text)) as Body;
     const path = request.url ?? '';
-    this.calls.push({ path, body });
+    this.calls.push({ path, body, headers: request.headers });
     response.on('close', () => (this.aborted += response.writableFinished ? 0 : 1));
     try {
       await this.misbehave(path, body);

@@ -7,6 +7,8 @@ export interface Connection {
   readonly apiKey: string | undefined;
   /** How long an answer may take, in milliseconds. */
   readonly timeoutMs: number;
+  /** What a request is sent with besides. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Ends a request whose answer nobody waits for any more. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -34,6 +36,7 @@ const SHOWN = 300;
 export async function call(server: Connection, path: string, body?: unknown): Promise<string> {
   const url = server.address + path;
   const headers = {
+    ...server.headers,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(server.apiKey === undefined ? {} : { authorization: `Bearer ${server.apiKey}` }),
   };

@@ -22,6 +22,13 @@ export class ServerOptions {
   @IsString()
   adapters_path?: string;
 
+  @Doc(
+    'header that says which episode a request belongs to, such as X-Session-ID: a router before several servers keeps it on one of them',
+  )
+  @IsOptional()
+  @Fits('the name of a header that is not used otherwise, such as X-Session-ID', isFreeHeader)
+  routing_header?: string;
+
   @Doc('mean difference of log-probabilities between server and engine up to which it counts as rounding')
   @Above(0)
   probe_tolerance = 0.05;
@@ -43,6 +50,18 @@ export class VllmOptions extends ServerOptions {
   )
   @IsIn(['endpoint', 'resolver'])
   load_by: 'endpoint' | 'resolver' = 'endpoint';
+}
+
+/** What requests have anyway, or connections need. */
+const TAKEN = ['authorization', 'connection', 'content-length', 'content-type', 'cookie', 'host'];
+
+/** A name as RFC 9110 (5.6.2) has it. */
+function isFreeHeader(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(value) &&
+    !TAKEN.includes(value.toLowerCase())
+  );
 }
 
 function isAddress(value: unknown): boolean {

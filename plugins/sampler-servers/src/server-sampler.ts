@@ -196,7 +196,9 @@ export class ServerSampler implements Sampler {
     server.inFlight += 1;
     server.taken += 1;
     try {
-      const answer = await this.protocol.sample({ ...server.connection, signal: request.signal }, ask);
+      const headers = routingOf(this.options, request);
+      const connection = { ...server.connection, headers, signal: request.signal };
+      const answer = await this.protocol.sample(connection, ask);
       mustBeSamePrompt(ask.promptTokens, answer.promptTokens, server.address);
       mustBeWhole(answer, ask, server.address);
       if (request.topP === 1) await this.mustAgree(server, request, answer, version);
@@ -332,6 +334,14 @@ function mustBePlain({ topK = 0, grammar }: SamplerRequest): void {
     'request',
     `${asked} cannot be had from servers outside; the sampler engine has them`,
   );
+}
+
+/** What tells a router before the servers which episode a request belongs to. */
+function routingOf(
+  { routing_header: name }: ServerOptions,
+  { episode }: SamplerRequest,
+): Record<string, string> | undefined {
+  return name === undefined || episode === undefined ? undefined : { [name]: episode };
 }
 
 function quick(connection: Connection): Connection {
