@@ -7,11 +7,15 @@ import { parse } from 'yaml';
 import { SERVICES, type ServiceName } from '@ui-rl/api';
 import { ENVIRONMENT_VARIABLES, readServiceSettings } from '@ui-rl/settings';
 import { freePort } from '@ui-rl/testkit';
+import { VARIABLES as GBOX } from '../../plugins/env-gbox/src/machine';
+import { ENVIRONMENT as TINKER } from '../../plugins/engine-tinker/src/options';
+import { components as judges } from '../../plugins/reward-judge/src';
 import { serveHealth } from '../../libs/service/src/health';
 import { environmentOf, instructionsOf, lastOf, readStages } from './containerfile';
 
 const ROOT = join(__dirname, '../..');
 const FOLDER = join(ROOT, 'deploy/docker');
+const [{ environment: JUDGE }] = judges;
 
 interface ComposeService {
   image: string;
@@ -120,6 +124,24 @@ describe('the containers of deploy/docker', () => {
       name: 'ARG',
       text: 'ENV_PACKAGES="chromium fonts-dejavu-core"',
     });
+  });
+
+  it('for a GPU are those without, with what Vulkan needs and the capability by which a driver brings it', () => {
+    for (const name of ['learner', 'sampler']) {
+      const instructions = instructionsOf(stages, `${name}-gpu`);
+      for (const kind of ['CMD', 'COPY', 'HEALTHCHECK', 'USER'])
+        expect(lastOf(instructions, kind)).toBe(lastOf(instructionsOf(stages, name), kind));
+      const installed = instructions.find(({ text }) => text.includes('apt-get install'))!.text;
+      for (const library of ['libvulkan1', 'libegl1', 'libgl1', 'libxext6'])
+        expect(installed.split(' ')).toContain(library);
+      const environment = environmentOf(instructions);
+      expect(environment).toMatchObject(environmentOf(instructionsOf(stages, name)));
+      expect(environment).toMatchObject({
+        NVIDIA_VISIBLE_DEVICES: 'all',
+        LD_LIBRARY_PATH: '/usr/local/nvidia/lib64',
+      });
+      expect(environment.NVIDIA_DRIVER_CAPABILITIES.split(',')).toContain('graphics');
+    }
   });
 
   it('have no privileges, and none to be had; write to memory and volumes alone', () => {
@@ -266,10 +288,31 @@ describe('the containers of deploy/docker', () => {
       expect(Object.keys(compose.services)).toContain(name);
       expect(service.networks).toEqual(['outside']);
     }
-    const { HF_TOKEN_FILE } = outside.services.learner.environment!;
-    expect(HF_TOKEN_FILE).toBe('/run/secrets/hub-token');
     const environment = { HF_TOKEN_FILE: outside.secrets['hub-token'].file };
     expect(readServiceSettings('learner', environment).hub.token).toBeUndefined();
+  });
+
+  it('keys of others are files, none of which is needed, of those who show them', () => {
+    const outside = readCompose('compose.outside.yaml');
+    const known = { ...ENVIRONMENT_VARIABLES, ...GBOX, ...TINKER, ...JUDGE };
+    const told = Object.entries(outside.services).map(([name, { environment = {}, secrets = [] }]) => {
+      const files = Object.entries(environment).filter(([variable]) => variable.endsWith('_FILE'));
+      expect(files.map(([, path]) => path)).toEqual(
+        secrets.map((secret) => `/run/secrets/${secret as string}`),
+      );
+      for (const variable of Object.keys(environment))
+        expect(known).toHaveProperty(variable.replace(/_FILE$/, ''));
+      return [name, files.map(([variable]) => variable)];
+    });
+    expect(Object.fromEntries(told)).toEqual({
+      learner: ['HF_TOKEN_FILE', 'TINKER_API_KEY_FILE'],
+      sampler: ['HF_TOKEN_FILE'],
+      'ui-rl': ['HF_TOKEN_FILE'],
+      actor: ['JUDGE_API_KEYS_FILE'],
+      env: ['GBOX_API_KEY_FILE'],
+    });
+    expect(outside.services.learner.environment).toHaveProperty('TINKER_BASE_URL', null);
+    for (const { file } of Object.values(outside.secrets)) expect(file).toBe('/dev/null');
   });
 
   it('the health check passes while a service answers, and fails where none does', async () => {
