@@ -1,6 +1,7 @@
 // Writes what brokers with users of few rights need into a folder: configuration, passwords, and a context file for each user.
-//   node deploy/nats/credentials.mjs FOLDER [nats://host:port[,nats://host:port …]] [--leaf user,user …]
-// Several addresses are those of a cluster; --leaf writes FOLDER/leaf, for a broker elsewhere behind which these users work.
+//   node deploy/nats/credentials.mjs FOLDER [nats://host:port[,nats://host:port …]] [--leaf user,user …] [--leaf-url tls://host:port[,…]]
+// Several addresses are those of a cluster; --leaf writes FOLDER/leaf, for a broker elsewhere behind which these users work. --leaf-url is where that
+// one calls the cluster, where it is not on port 7422 of these addresses: a load balancer, with TLS.
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -87,8 +88,17 @@ function sharedBy(account, others) {
   return `exports: ${list(exports)}\n    imports: ${list(imports)}`;
 }
 
+/** Where a leaf node calls brokers: with the scheme, without the user. */
+function leafPlaces(urls, leafUrls) {
+  if (leafUrls.length === 0) return urls.map((url) => ['nats-leaf', placeOf(url, LEAF_PORT)]);
+  return leafUrls.map((url) => {
+    const { protocol, hostname, port } = new URL(url);
+    return [protocol.slice(0, -1), `${hostname}:${port === '' ? DEFAULT_PORT + LEAF_PORT : port}`];
+  });
+}
+
 /** A user's connection to the brokers is bound to the user's account there, which has the same name here. */
-function writeLeaf(folder, urls, users) {
+function writeLeaf(folder, places, users) {
   mkdirSync(folder, { mode: 0o700 });
   copyFileSync(join(here, 'leaf.conf'), join(folder, 'leaf.conf'));
   const names = users.map(accountOf);
@@ -99,8 +109,10 @@ function writeLeaf(folder, urls, users) {
   }\n`,
   );
   const remotes = users.map((user) => {
-    const there = urls.map((url) => `"nats-leaf://${user.name}:${user.password}@${placeOf(url, LEAF_PORT)}"`);
-    return `  { account: ${accountOf(user)}, urls: [${there.join(', ')}] }\n`;
+    const there = places.map(([scheme, place]) => `"${scheme}://${user.name}:${user.password}@${place}"`);
+    // Without it the address tls:// asks for nothing: whoever answers there would say whether TLS is wanted.
+    const tls = places.some(([scheme]) => scheme === 'tls') ? ', tls: { timeout: 5 }' : '';
+    return `  { account: ${accountOf(user)}, urls: [${there.join(', ')}]${tls} }\n`;
   });
   writeFileSync(
     join(folder, 'remotes.conf'),
@@ -111,7 +123,7 @@ function writeLeaf(folder, urls, users) {
 }
 
 const { positionals, values } = parseArgs({
-  options: { leaf: { type: 'string' } },
+  options: { leaf: { type: 'string' }, 'leaf-url': { type: 'string' } },
   allowPositionals: true,
 });
 const [folder, addresses = 'nats://127.0.0.1:4222'] = positionals;
@@ -129,6 +141,12 @@ if (unknown !== undefined)
   refuse(`--leaf: there is no user ${unknown}: expected some of ${users.map(({ name }) => name).join(', ')}`);
 if (behindLeaf.length > 0 && urls.length === 1)
   refuse('--leaf: a single broker (nats.conf) takes no leaf nodes: name the addresses of a cluster');
+const leafUrls = values['leaf-url']?.split(',') ?? [];
+const oddLeaf = leafUrls.find((url) => !/^(nats-leaf|tls):\/\/[^/@\s]+$/.test(url));
+if (oddLeaf !== undefined)
+  refuse(`--leaf-url: ${oddLeaf} is no address for a leaf node: expected tls://host:port, or nats-leaf://`);
+if (leafUrls.length > 0 && behindLeaf.length === 0)
+  refuse('--leaf-url says where a leaf node calls: name its users by --leaf actor,env');
 
 mkdirSync(folder, { recursive: true, mode: 0o700 });
 const passwords = join(folder, 'passwords.conf');
@@ -144,7 +162,7 @@ if (behindLeaf.length > 0) {
   const leaf = join(folder, 'leaf');
   writeLeaf(
     leaf,
-    urls,
+    leafPlaces(urls, leafUrls),
     users.filter(({ name }) => behindLeaf.includes(name)),
   );
   console.log(`elsewhere: nats-server -c ${resolve(leaf, 'leaf.conf')}`);
