@@ -3,8 +3,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { consumers, ROLES, STREAMS } from '@ui-rl/contracts';
 import { ENVIRONMENT_VARIABLES } from '@ui-rl/settings';
 import { parse, parseAllDocuments } from 'yaml';
+import { VARIABLES as GBOX } from '../../plugins/env-gbox/src/machine';
+import { ENVIRONMENT as TINKER } from '../../plugins/engine-tinker/src/options';
+import { components as judges } from '../../plugins/reward-judge/src';
+import { readStages } from './containerfile';
 
 const ROOT = resolve(__dirname, '../..');
+const [{ environment: JUDGE }] = judges;
 const NATS = join(ROOT, 'deploy', 'nats');
 const SERVICES = ['learner', 'sampler', 'evaluator', 'task-loader', 'monitor', 'actor', 'env'];
 
@@ -30,6 +35,7 @@ interface PodSpec {
 
 interface Kubernetes {
   file: string;
+  apiVersion: string;
   kind: string;
   metadata: { name: string; labels?: Record<string, string> };
   $patch?: string;
@@ -146,11 +152,19 @@ it('every image that a workload names is one that a kustomization says the place
     if (image.startsWith('docker.io/')) continue;
     expect(placed.map(({ name }) => name)).toContain(image);
   }
-  for (const { name, newName } of placed) expect(basename(newName)).toBe(name);
+  const targets = [...readStages(join(ROOT, 'deploy/docker/Containerfile')).keys()];
+  for (const { name, newName } of placed) {
+    // An overlay puts another image in the place of one that has its place.
+    const variant = name.startsWith('registry.example/') ? '-gpu' : '';
+    expect(basename(newName)).toBe(`${basename(name)}${variant}`);
+    if (newName.includes('/ui-rl-')) expect(targets).toContain(basename(newName).replace('ui-rl-', ''));
+  }
+  expect(placed.filter(({ name }) => name.startsWith('registry.example/'))).toHaveLength(2);
 });
 
 it('every variable is one that is read', () => {
-  const read = [...Object.keys(ENVIRONMENT_VARIABLES), 'GBOX_API_KEY', 'POD_NAME'];
+  const ofPlugins = Object.keys({ ...GBOX, ...TINKER, ...JUDGE });
+  const read = [...Object.keys(ENVIRONMENT_VARIABLES), ...ofPlugins, 'POD_NAME'];
   const given = objects.flatMap((object) => podOf(object)?.containers?.flatMap(({ env = [] }) => env) ?? []);
   expect(given.map(({ name }) => name).filter((name) => !read.includes(name))).toEqual([]);
   expect(Object.keys(settings).filter((name) => !read.includes(name))).toEqual([]);
@@ -200,6 +214,12 @@ describe('ports', () => {
     expect(portsOf('leaves')).toEqual([leaves]);
     expect(policyPorts('to-brokers', 'egress')).toEqual([clients]);
     expect(policyPorts('brokers', 'ingress')).toEqual([clients, routes, ...portsOf('monitoring')]);
+    // Leaf nodes come in where overlays/leaf opens the port, and by the load balancer alone.
+    expect(policyPorts('leaves', 'ingress')).toEqual([leaves]);
+    const reached = byKind('Service').filter(({ spec }) =>
+      spec.ports.some(({ port }: { port: number }) => port === leaves),
+    );
+    expect(reached.map(({ spec }) => spec.type)).toEqual(['LoadBalancer']);
   });
 });
 
@@ -230,14 +250,14 @@ describe('brokers', () => {
   });
 
   it('are as many as copies of each stream', () => {
-    const { replicas } = byKind('StatefulSet').find(({ metadata }) => metadata.name === 'nats')!.spec;
+    const { replicas } = pods.find(({ object }) => object.metadata.name === 'nats')!.object.spec;
     const streams = pods.find(({ object }) => object.metadata.name === 'streams')!.pod.containers[0];
     expect(streams.env!.find(({ name }) => name === 'NATS_REPLICAS')!.value).toBe(String(replicas));
   });
 });
 
 it('actors and env services are scaled by the consumer that actors share', () => {
-  const scaled = byKind('ScaledObject');
+  const scaled = byKind('ScaledObject').filter(({ spec }) => spec.triggers !== undefined);
   expect(scaled.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(['actor', 'env']);
   for (const { spec } of scaled) {
     const [{ type, metadata }] = spec.triggers;
@@ -245,10 +265,56 @@ it('actors and env services are scaled by the consumer that actors share', () =>
     expect(metadata.stream).toBe(STREAMS.rollouts);
     expect(metadata.consumer).toBe(consumers.actors('RUN_ID'));
     expect(accounts).toContain(`  ${metadata.account} {`);
-    expect(metadata.natsServerMonitoringEndpoint).toBe('nats-0.nats.ui-rl.svc.cluster.local:8222');
+    expect(metadata.natsServerMonitoringEndpoint).toBe('nats.ui-rl.svc.cluster.local:8222');
+    // All brokers answer to the name; KEDA puts the name of one before it where it looks for who leads the consumer.
+    const brokers = byKind('Service').find(({ metadata: { name } }) => name === 'nats')!;
+    expect(brokers.spec.clusterIP).toBe('None');
     // With none, there would be no consumer, and KEDA would count every message that ever was.
     expect(spec.minReplicaCount).toBeGreaterThan(0);
   }
+});
+
+it('where env services are a warm pool, the pool is scaled, and no copies are counted that nobody can count', () => {
+  const pool = byKind('SandboxWarmPool')[0];
+  const scaled = byKind('ScaledObject').find(({ spec }) => spec.triggers === undefined)!;
+  const { apiVersion, kind, metadata } = pool;
+  expect(scaled.spec.scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name });
+  const removed = objects.filter(({ file, $patch }) => file.includes('agent-sandbox') && $patch === 'delete');
+  expect(removed.map((each) => `${each.kind} ${each.metadata.name}`)).toEqual(
+    expect.arrayContaining(['Deployment env', 'PodDisruptionBudget env']),
+  );
+});
+
+it('keys of others are optional, of one Secret, and each of them has a way to where it is shown', () => {
+  const given = pods.flatMap(({ object, pod }) =>
+    pod.containers.flatMap(({ env = [] }) =>
+      env.flatMap(({ name, valueFrom }) => {
+        const reference = valueFrom?.secretKeyRef as
+          { name: string; key: string; optional?: boolean } | undefined;
+        return reference?.name === 'keys' ? [{ object, variable: name, ...reference }] : [];
+      }),
+    ),
+  );
+  expect(given.filter(({ optional }) => optional !== true)).toEqual([]);
+  const variables = ['GBOX_API_KEY', 'HF_TOKEN', 'JUDGE_API_KEYS', 'TINKER_API_KEY', 'TINKER_BASE_URL'];
+  expect(new Set(given.map(({ variable }) => variable))).toEqual(new Set(variables));
+  const selected = byKind('NetworkPolicy').flatMap(({ metadata, spec }) =>
+    (spec.egress ?? []).some(({ to = [{ ipBlock: {} }] }: { to?: object[] }) =>
+      to.some((each) => 'ipBlock' in each),
+    )
+      ? [{ name: metadata.name, selector: JSON.stringify(spec.podSelector ?? null) }]
+      : [],
+  );
+  for (const { object } of given) {
+    const labels = Object.values(labelsOf(object));
+    const ways = selected.filter(({ selector }) => labels.some((label) => selector.includes(`"${label}"`)));
+    expect([object.metadata.name, ways.length > 0]).toEqual([object.metadata.name, true]);
+  }
+  const [learner, train] = ['learner', 'train'].map((name) =>
+    given.filter(({ object }) => object.metadata.name === name).map(({ variable }) => variable),
+  );
+  expect(learner).toEqual(['HF_TOKEN', 'TINKER_BASE_URL', 'TINKER_API_KEY']);
+  expect(train).toEqual(['HF_TOKEN']);
 });
 
 it('the answers that probes ask for are those of services', () => {
