@@ -18,7 +18,11 @@ interface Container {
   image?: string;
   command?: string[];
   args?: string[];
-  env?: { name: string; value?: string; valueFrom?: Record<string, { name: string; key: string }> }[];
+  env?: {
+    name: string;
+    value?: string;
+    valueFrom?: Record<string, { name: string; key: string; optional?: boolean }>;
+  }[];
   ports?: { name: string; containerPort: number }[];
   volumeMounts?: { name: string; mountPath: string }[];
   securityContext?: Record<string, unknown>;
@@ -289,8 +293,7 @@ it('keys of others are optional, of one Secret, and each of them has a way to wh
   const given = pods.flatMap(({ object, pod }) =>
     pod.containers.flatMap(({ env = [] }) =>
       env.flatMap(({ name, valueFrom }) => {
-        const reference = valueFrom?.secretKeyRef as
-          { name: string; key: string; optional?: boolean } | undefined;
+        const reference = valueFrom?.secretKeyRef;
         return reference?.name === 'keys' ? [{ object, variable: name, ...reference }] : [];
       }),
     ),
