@@ -151,6 +151,11 @@ export class BrowserTab {
     this.notes.clear();
   }
 
+  /** Makes the page that is shown the first one: what was shown before is of other episodes, or blank. */
+  async beginHistory(): Promise<void> {
+    await this.cdp.send('Page.resetNavigationHistory');
+  }
+
   /** Runs an expression in the page and waits for its promise. Throws `BrowserError` with what the page threw. */
   async evaluate<T = void>(expression: string): Promise<T> {
     return this.evaluateIn<T>(async () => undefined, expression);

@@ -12,9 +12,11 @@ const SHOP = `
   <p id="thanks" style="display: none">Thank you, Anna</p>
   <input id="city" value="Oslo"><input id="gift" type="checkbox">
   <a class="row" href="/help">Help</a><a class="row" href="/terms" hidden>Terms</a>
+  <ul id="many" style="font-size: 1px; line-height: 1px"></ul>
 </div>
 <script>
   window.cart = { items: [] };
+  many.innerHTML = Array.from({ length: 120 }, (_, n) => '<li>item ' + n + '</li>').join('');
   document.querySelector('button').onclick = async () => {
     cart.items.push('tea');
     thanks.style.display = 'block';
@@ -94,6 +96,14 @@ describe('checks of a page', () => {
       false,
     ],
     [{ kind: 'element', selector: '.row', property: 'count', operator: 'at_least', value: 2 }, true, true],
+    [{ kind: 'element', selector: '#many li', property: 'text', value: 'item 20' }, true, true],
+    // Beyond what is looked at nothing is known, so nothing holds.
+    [{ kind: 'element', selector: '#many li', property: 'text', value: 'item 119' }, false, false],
+    [
+      { kind: 'element', selector: '#many li', property: 'text', operator: 'not_equals', value: 'item 119' },
+      false,
+      false,
+    ],
     [{ kind: 'element', selector: 'text=Help' }, true, true],
     [{ kind: 'storage', storage: 'local', key: 'order' }, false, true],
     [{ kind: 'storage', storage: 'local', key: 'order', path: 'id', value: 7 }, false, true],
@@ -128,6 +138,10 @@ describe('checks of a page', () => {
       const state = await play(buys);
       const results = state![CHECK_RESULTS] as Record<number, { holds: boolean }>;
       const found = CASES.map(([check], place) => [check, results[place].holds]);
+      expect(results[CASES.findIndex(([check]) => 'value' in check && check.value === 'item 119')]).toEqual({
+        holds: false,
+        found: '120 elements, of which only the first 50 were looked at: it is not known',
+      });
       expect(found).toEqual(CASES.map(([check, before, after]) => [check, buys ? after : before]));
       // What the verifier of a run makes of it.
       for (const [place, [check]] of CASES.entries()) {

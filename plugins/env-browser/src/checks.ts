@@ -15,8 +15,9 @@ import type { BrowserTab } from './browser-tab';
 import { BrowserError } from './errors';
 import { pageText } from './page-text';
 
-/** Elements that one selector is followed to. */
+/** Elements that one selector is followed to, at some milliseconds each, and how many of them are asked at once. */
 const MAX_ELEMENTS = 50;
+const AT_ONCE = 10;
 /** Longest excerpt of a page in a result. */
 const MAX_FOUND = 200;
 /** For one question about an element that was just there, in milliseconds. */
@@ -123,14 +124,33 @@ async function elementResult(check: ElementCheck, place: number, tab: BrowserTab
   const count = await countOf(all, `checks.${place}.selector`, check.selector);
   const found = `${count} ${count === 1 ? 'element' : 'elements'}`;
   if (property === 'count') return result(compare(operator, count, value), found);
-  const elements = Array.from({ length: Math.min(count, MAX_ELEMENTS) }, (_, index) => all.nth(index));
-  const values: unknown[] = [];
-  for (const element of elements) values.push(await READERS[property](element, check.attribute ?? ''));
-  if (isYesOrNo(property)) return result(compare(operator, values.includes(true), value), found);
-  const fits = (each: unknown) => compare(operator, each, value);
-  if (values.length === 0) return result(fits(undefined), found);
+  const read = (element: Locator) => READERS[property](element, check.attribute ?? '');
+  const fits = (each: unknown) => (isYesOrNo(property) ? each === true : compare(operator, each, value));
+  if (count === 0 && !isYesOrNo(property)) return result(fits(undefined), found);
   // None may be as it is not to be; of the others one that fits is enough.
-  return result(NEGATIVE.includes(operator) ? values.every(fits) : values.some(fits), found);
+  const isNegative = !isYesOrNo(property) && NEGATIVE.includes(operator);
+  const isFound = await someElement(all, count, async (element) => fits(await read(element)) !== isNegative);
+  if (!isFound && count > MAX_ELEMENTS) {
+    return result(false, `${found}, of which only the first ${MAX_ELEMENTS} were looked at: it is not known`);
+  }
+  if (isYesOrNo(property)) return result(compare(operator, isFound, value), found);
+  return result(isFound !== isNegative, found);
+}
+
+/** Whether a question is true of one of the first elements; asked of no more than it takes. */
+async function someElement(
+  all: Locator,
+  count: number,
+  isSo: (element: Locator) => Promise<boolean>,
+): Promise<boolean> {
+  const most = Math.min(count, MAX_ELEMENTS);
+  for (let first = 0; first < most; first += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, most - first) }, (_, index) =>
+      all.nth(first + index),
+    );
+    if ((await Promise.all(some.map(isSo))).includes(true)) return true;
+  }
+  return false;
 }
 
 const NEGATIVE: readonly string[] = ['not_equals', 'not_contains'];

@@ -141,6 +141,21 @@ describe('the network of a page', () => {
     expect(web.asked.filter((path) => path !== '/favicon.ico').slice(0, 2)).toEqual(['/start', '/next']);
   });
 
+  it('goes back in a folder of several documents, to what this episode has shown and no further', async () => {
+    const link = (to: string) => `<title>${to}</title><a ${BUTTON} href="${to}">x</a>`;
+    lab.page('book', link('two.html'), { 'two.html': link('index.html') });
+    const back = { action: 'button', button: 'back' };
+    for (let episode = 0; episode < 2; episode++) {
+      const player = await lab.open({ page: 'book' });
+      expect((await player.act(back)).outcome).toBe('nothing_to_go_back_to');
+      await player.act({ action: 'click', x: 20, y: 20 });
+      expect((await player.act(back)).outcome).toBe('ok');
+      expect((await player.act(back)).outcome).toBe('nothing_to_go_back_to');
+      await player.act({ action: 'click', x: 20, y: 20 });
+      expect(await player.close()).toMatchObject({ url: 'http://book.uirl/two.html' });
+    }
+  });
+
   it('shows the page that a navigation leads to, however it falls together with the screenshot', async () => {
     lab.page(
       'p',

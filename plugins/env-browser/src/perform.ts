@@ -154,12 +154,12 @@ function endsOf(swipe: SwipeAction, tab: BrowserTab): [Point, Point] {
   ];
 }
 
-/** A page with `uirl.button` decides itself; elsewhere only `back` means something. */
+/** A page with `uirl.button` decides itself; elsewhere only `back` means something: to what was shown before in this episode. */
 async function deviceButton(tab: BrowserTab, button: Button): Promise<void> {
   if (tab.contract.button) {
     const known = await tab.evaluate<unknown>(`window.uirl?.button?.(${JSON.stringify(button)})`);
     if (known === false) tab.note('unsupported_action');
-  } else if (button === 'back' && tab.spec.page === null) {
+  } else if (button === 'back') {
     await goBack(tab);
   } else {
     tab.note('unsupported_action');
@@ -168,7 +168,7 @@ async function deviceButton(tab: BrowserTab, button: Button): Promise<void> {
 
 async function goBack(tab: BrowserTab): Promise<void> {
   const { currentIndex } = await tab.cdp.send('Page.getNavigationHistory');
-  // The blank page that every context begins with is no place to go back to.
-  if (currentIndex <= 1) tab.note('nothing_to_go_back_to');
+  // The history begins with the first frame.
+  if (currentIndex === 0) tab.note('nothing_to_go_back_to');
   else await tab.evaluate('history.back()');
 }
