@@ -79,6 +79,20 @@ describe('the order of sources with weights', () => {
     for (const place of [4, 5]) expect(Math.abs(counts[place] - 50)).toBeLessThanOrEqual(1);
   });
 
+  it('gives the place of a source of which every task is left out to the others', () => {
+    const parts = [part(0, 2, 6), part(2, 2, 1), part(4, 3, 1)];
+    const order = orderOf(parts, 9);
+    const whole = take(order, 0, 400);
+    const without = all(400).map((index) => order.at(index, (place) => place < 2));
+    expect(without.filter((place) => place < 2)).toEqual([]);
+    // Groups of the others stay as they were, and each of their tasks gets a share of those that are free.
+    without.forEach((place, index) => expect(whole[index] < 2 || whole[index] === place).toBe(true));
+    const counts = [2, 3, 4, 5, 6].map((place) => without.filter((each) => each === place).length);
+    expect(Math.min(...counts)).toBeGreaterThan(400 / 5 / 2);
+    // Nothing is left at all: the run goes on as it was.
+    expect(all(20).map((index) => order.at(index, () => true))).toEqual(whole.slice(0, 20));
+  });
+
   it('depends on the number of the group alone', () => {
     const parts = [part(0, 5, 2), part(5, 5, 1)];
     const whole = take(orderOf(parts, 4), 0, 60);

@@ -23,13 +23,18 @@ export class TaskOrder {
    * @param isLeftOut the next task of the epoch takes the place of one that is; where all are, none is
    */
   at(index: number, isLeftOut: (place: number) => boolean = () => false): number {
+    return this.next(index, isLeftOut) ?? this.next(index)!;
+  }
+
+  /** The same; undefined where all are left out. */
+  next(index: number, isLeftOut: (place: number) => boolean = () => false): number | undefined {
     const epoch = Math.floor(index / this.length);
     const start = index % this.length;
     for (let step = 0; step < this.length; step++) {
       const place = this.inEpoch(epoch, (start + step) % this.length);
       if (!isLeftOut(place)) return place;
     }
-    return this.inEpoch(epoch, start);
+    return undefined;
   }
 
   private inEpoch(epoch: number, position: number): number {
@@ -73,9 +78,31 @@ export class WeightedOrder {
       this.counted = 0;
     }
     for (; this.counted < index; this.counted++) this.counts[this.partAt(this.counted)] += 1;
-    const part = this.partAt(index);
+    const own = this.partAt(index);
+    const count = this.counts[own];
+    return (
+      this.nextOf(own, count, isLeftOut) ??
+      this.fromOthers(own, count, isLeftOut) ??
+      this.parts[own].first + this.orders[own].at(count)
+    );
+  }
+
+  /** The next task of a source; undefined where all of its are left out. */
+  private nextOf(part: number, count: number, isLeftOut: (place: number) => boolean): number | undefined {
     const { first } = this.parts[part];
-    return first + this.orders[part].at(this.counts[part], (place) => isLeftOut(first + place));
+    const place = this.orders[part].next(count, (each) => isLeftOut(first + each));
+    return place === undefined ? undefined : first + place;
+  }
+
+  /** What is played in place of a source that has nothing left: of the others, one after the other. Undefined where none of them has. */
+  private fromOthers(own: number, count: number, isLeftOut: (place: number) => boolean): number | undefined {
+    const others = this.parts.length - 1;
+    for (let step = 0; step < others; step++) {
+      const other = (own + 1 + ((count + step) % others)) % this.parts.length;
+      const place = this.nextOf(other, Math.floor(count / others), isLeftOut);
+      if (place !== undefined) return place;
+    }
+    return undefined;
   }
 
   /** Multiples of the golden ratio are spread evenly, so that every stretch of groups has about the shares of the whole. */
