@@ -48,7 +48,9 @@ export function readDesktopSpec(task: Task, rules: DesktopRules): DesktopSpec {
     screen: readScreen(options.screen, refuse),
     shown: page === undefined ? readApplication(application, rules, refuse) : readPage(page, rules, refuse),
     name: String(application ?? page),
-    reset: isRecord(reset) ? reset : refuse(`"reset" must be an object, found ${show(reset)}`),
+    reset: isRecord(reset)
+      ? { ...reset, ...task.start }
+      : refuse(`"reset" must be an object, found ${show(reset)}`),
   };
 }
 

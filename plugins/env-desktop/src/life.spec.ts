@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Lab, pixelOf, processesOf, tracesOf, until } from '../test/support';
+import { readDesktopSpec } from './desktop-spec';
 import { DesktopError } from './errors';
 import { findPrograms } from './find-programs';
 import desktop from './index';
@@ -210,6 +211,13 @@ describe('a desktop', () => {
     child.kill('SIGKILL');
     await until(() => tracesOf(seat).length === 0);
   });
+});
+
+it('a program is given the start of its task, beside and before what its options say', () => {
+  const options = { application: 'a', reset: { file: 'b', page: 1 } };
+  const task = { description: 'x', start: { page: 2 }, environment: { kind: 'desktop', options } };
+  const applications = new Map([['a', { command: ['a'] } as never]]);
+  expect(readDesktopSpec(task, { applications, pages: {} }).reset).toEqual({ file: 'b', page: 2 });
 });
 
 describe('what a machine lacks or has wrong', () => {

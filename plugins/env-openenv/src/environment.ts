@@ -135,7 +135,7 @@ function soon(signal: AbortSignal): AbortSignal {
 }
 
 /** What a task gives to the reset, besides the seed. @throws OutsideError */
-function resetOf({ environment }: Task): Record<string, unknown> {
+function resetOf({ environment, start }: Task): Record<string, unknown> {
   const { reset = {}, ...unknown } = environment?.options ?? {};
   const [key] = Object.keys(unknown);
   if (key !== undefined) {
@@ -144,6 +144,10 @@ function resetOf({ environment }: Task): Record<string, unknown> {
       `environment openenv has no option "${key}" for a task: there is reset`,
     );
   }
-  if (isRecord(reset) && !('seed' in reset)) return reset;
-  throw new OutsideError('bad_task', 'reset of a task is an object without "seed", which the rollout has');
+  const given = isRecord(reset) ? { ...reset, ...start } : undefined;
+  if (given !== undefined && !('seed' in given)) return given;
+  throw new OutsideError(
+    'bad_task',
+    'reset of a task, with its start, is an object without "seed", which the rollout has',
+  );
 }

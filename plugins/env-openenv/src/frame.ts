@@ -122,9 +122,21 @@ export function withoutPicture(
   observation: Record<string, unknown>,
   picture: string,
 ): Record<string, unknown> {
-  const [first] = picture.split('.');
-  const kept = Object.entries(observation).filter(([key]) => key !== first);
-  return bounded(Object.fromEntries(kept)) as Record<string, unknown>;
+  return bounded(without(observation, picture.split('.'))) as Record<string, unknown>;
+}
+
+/** A value without what lies at a path of keys; of a list the place of it stays, empty. */
+function without(value: unknown, [key, ...rest]: readonly string[]): unknown {
+  if (Array.isArray(value)) {
+    return value.map((each: unknown, place) => {
+      if (String(place) !== key) return each;
+      return rest.length === 0 ? null : without(each, rest);
+    });
+  }
+  if (!isRecord(value) || !Object.hasOwn(value, key)) return value;
+  if (rest.length > 0) return { ...value, [key]: without(value[key], rest) };
+  const { [key]: _picture, ...others } = value;
+  return others;
 }
 
 function bounded(value: unknown, depth = 0): unknown {

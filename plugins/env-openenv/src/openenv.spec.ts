@@ -47,8 +47,8 @@ async function environment(
   return sessions;
 }
 
-function open(sessions: Sessions, options: Record<string, unknown> = {}) {
-  const task: Task = { description: 'play', environment: { kind: 'openenv', options } };
+function open(sessions: Sessions, options: Record<string, unknown> = {}, start?: Record<string, unknown>) {
+  const task: Task = { description: 'play', environment: { kind: 'openenv', options }, start };
   return sessions.open({ task, seed: 5, ...TIMES });
 }
 
@@ -91,6 +91,28 @@ describe('an episode', () => {
       { action_str: 'keyboard_press("Control+PageDown")' },
     ]);
     await eventually('the end of the socket', () => one.open === 0);
+  });
+
+  it('begins as its task says, by reset of its options or by start', async () => {
+    const sessions = await environment();
+    value(await open(sessions, { reset: { task_name: 'a', level: 1 } }, { level: 2 }));
+    expect(one.resets).toEqual([{ task_name: 'a', level: 2, seed: 5 }]);
+    expect(await open(sessions, {}, { seed: 1 })).toMatchObject({ ok: false, error: { code: 'bad_task' } });
+  });
+
+  it('finds a picture within a part of the observation, whose other fields stay in the state', async () => {
+    one.observe = (at) => ({
+      screens: [{ png: pixels(32, 24, [at * 20, 100, 200]), title: 'Shop' }],
+      ...(at === 1 ? { last_action_error: true } : {}),
+    });
+    const sessions = await environment({ picture: 'screens.0.png' });
+    const first = value(await open(sessions));
+    expect(first.screenshot).toMatchObject({ width: 32, height: 24 });
+    expect(first.state?.observation).toEqual({ screens: [{ title: 'Shop' }] });
+    // An error with a picture shows what the screen has become.
+    const failed = value(await step(sessions, first.sessionId, { action: 'click', x: 3, y: 4 }));
+    expect(failed.outcome).toBe('action_failed');
+    expect(failed.screenshot.sha256).not.toBe(first.screenshot.sha256);
   });
 
   it('tells policies the text of an observation, beside its picture or instead of it', async () => {

@@ -1,5 +1,6 @@
 import {
   OutsideSession,
+  valueAt,
   type Action,
   type Deadline,
   type Screenshot,
@@ -70,7 +71,7 @@ export class OpenEnvSession extends OutsideSession {
   private async see(observed: Observed): Promise<void> {
     const { frame, place } = this.parts;
     const isError = observed.observation.last_action_error === true;
-    const hasPicture = (observed.observation[frame.picture] ?? null) !== null;
+    const hasPicture = (valueAt(observed.observation, frame.picture) ?? null) !== null;
     this.observed = observed;
     this.reward += observed.reward;
     if (isError && !hasPicture) return;

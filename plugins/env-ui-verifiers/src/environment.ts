@@ -113,7 +113,13 @@ export class UiVerifiersEnvironment implements Environment {
 }
 
 /** The type of session that a task is for; undefined where it does not say. @throws OutsideError */
-function sessionTypeOf({ environment }: Task): string | undefined {
+function sessionTypeOf({ environment, start = {} }: Task): string | undefined {
+  const [wanted] = Object.keys(start);
+  if (wanted !== undefined)
+    throw new OutsideError(
+      'bad_task',
+      `environment ui-verifiers cannot begin as a task says (start.${wanted}): a session begins as its server has it`,
+    );
   const { session_type: type, ...others } = environment?.options ?? {};
   const [unknown] = Object.keys(others);
   if (unknown !== undefined)

@@ -156,6 +156,15 @@ describe('an episode', () => {
     expect(other.asked).toEqual([]);
   });
 
+  it('of a task with a start is refused: a session begins as its server has it', async () => {
+    const sessions = await environment({ ui_env_urls: [one.url] });
+    expect(await sessions.open({ task: { ...TASK, start: { row: 3 } }, seed: 1, ...TIMES })).toMatchObject({
+      ok: false,
+      error: { code: 'bad_task', message: expect.stringContaining('start.row') as string },
+    });
+    expect(one.asked).toEqual([]);
+  });
+
   it('is of the type of session that its task says', async () => {
     const play = async (address: string, type: unknown) => {
       const sessions = await environment({ ui_env_urls: [address], session_type: 'from_the_run_file' });
