@@ -1,5 +1,6 @@
 import type { Task } from '@ui-rl/contracts';
 import { PluginError } from '../errors';
+import { isRecord } from '../show';
 import { hash53, HashIndex } from './hash';
 import type { TaskList } from './task-list';
 
@@ -7,14 +8,28 @@ import type { TaskList } from './task-list';
 const MOST_NAMED = 5;
 
 /**
- * What a task asks for, and where: two tasks with the same key are the same goal, whatever their ids, starts and checks. Undefined where the
- * environment itself says the goal, which then differs from seed to seed.
+ * What a task asks for, and where: two tasks with the same key are the same goal, whatever their ids, starts and checks. What else the
+ * environment is given makes another goal of the same words: another sheet, another game of the server. Undefined where the environment itself
+ * says the goal, which then differs from seed to seed.
  */
 export function goalKey({ description, goalFrom, environment }: Task): string | undefined {
   if (goalFrom !== undefined) return undefined;
   const { kind = '', options = {} } = environment ?? {};
   const { page, url = '', path = '' } = options;
-  return `${kind}\n${String(page ?? url)}\n${String(path)}\n${wordsOf(description)}`;
+  return `${kind}\n${String(page ?? url)}\n${String(path)}\n${wordsOf(description)}${givenTo(options)}`;
+}
+
+/** What of an environment's options says what is played; where it begins (`start`) is left out. */
+function givenTo({ reset, session_type: session }: Readonly<Record<string, unknown>>): string {
+  const { start: _start, ...given } = isRecord(reset) ? reset : {};
+  const isNothing = session === undefined && Object.keys(given).length === 0;
+  return isNothing ? '' : `\n${JSON.stringify({ given, session }, inOrder)}`;
+}
+
+/** Keys in order: objects that say the same are written the same. */
+function inOrder(_key: string, value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** A sentence in lower case, with single spaces and without its end; looked at only as far as needed, since there may be a million. */
