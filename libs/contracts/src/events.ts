@@ -167,7 +167,7 @@ export class EvaluationEvent extends EventBase {
   @IsString()
   checkpoint: string;
 
-  /** Null where no episode says anything of the policy: all of them are invalid. */
+  /** Null where no episode says whether it succeeded: all of them are invalid, or judged by rewards alone. */
   @ValidateIf((_, value) => value !== null)
   @IsNumber()
   successRate: number | null;
@@ -179,11 +179,17 @@ export class EvaluationEvent extends EventBase {
   @IsNumber({}, { each: true })
   interval: [number, number];
 
+  /** Those that the rate is of. */
   @Count()
   episodes: number;
 
   @Count()
   invalid: number;
+
+  /** Valid ones of which nothing says whether they succeeded, beside `episodes`: rewards alone judge them (`metrics`). */
+  @IsOptional()
+  @Count()
+  unjudged?: number;
 
   @IsArray()
   @ValidateNested({ each: true })

@@ -173,8 +173,10 @@ export class OpenEvaluation {
   @IsBoolean()
   released: boolean;
 
-  /** One character per episode: `.` pending, `s` success, `f` none, `x` invalid in every attempt. */
-  @Matches(/^[.sfx]*$/)
+  /**
+   * One character per episode: `.` pending, `s` success, `f` none, `u` valid, without a verdict on success, `x` invalid in every attempt.
+   */
+  @Matches(/^[.sfux]*$/)
   outcomes: string;
 
   /** Attempts behind the present one, of episodes that were refilled: index of the episode → attempts. */

@@ -25,14 +25,17 @@ export interface PlayedEpisode {
   screenshots: Screenshots;
 }
 
+type JudgingPlan = Pick<EpisodePlan, 'verifier' | 'rewards' | 'rewardsJudge' | 'turnTimeoutMs'>;
+
 /**
- * Asks the verifier whether the task was done, and the rewards what they pay for it.
+ * Asks the verifier whether the task was done, and the rewards what they pay for it. An episode of training that nothing can judge is no failure
+ * of the policy, and a reward of 0 would say that it is one.
  *
  * @throws EpisodeFailure that names what failed or took too long, Stopped
  */
 export async function judge(
   played: PlayedEpisode,
-  { verifier, rewards, turnTimeoutMs }: Pick<EpisodePlan, 'verifier' | 'rewards' | 'turnTimeoutMs'>,
+  { verifier, rewards, rewardsJudge, turnTimeoutMs }: JudgingPlan,
   clock: Clock,
 ): Promise<Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'verdicts' | 'turns'>> {
   const episode = episodeOf(played);
@@ -42,6 +45,7 @@ export async function judge(
     verifier.instance.verify(episode, deadline),
   );
   const success = readVerdict(verifier.name, verdict);
+  if (success === null && !rewardsJudge && played.request.purpose === 'train') throw unjudged(verifier.name);
   const scored: Scored[] = [];
   for (const { name, instance } of rewards) {
     const result = await call('reward', name, (deadline) =>
@@ -83,6 +87,13 @@ function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpi
     stateBefore: played.stateBefore,
     stateAfter: played.stateAfter,
   };
+}
+
+function unjudged(verifier: string): EpisodeFailure {
+  return new EpisodeFailure(
+    'unjudged',
+    `verifier "${verifier}" cannot judge the task, and no reward of the run judges by itself: give the task checks, another verifier, or such a reward`,
+  );
 }
 
 function readVerdict(name: string, verdict: unknown): boolean | null {

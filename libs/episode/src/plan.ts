@@ -1,5 +1,13 @@
 import type { Dialect, ParseResult, PromptStyle, ScreenSizes } from '@ui-rl/actions';
-import type { ComponentChoice, ComponentRegistry, Deadline, Log, Reward, Verifier } from '@ui-rl/plugin-kit';
+import {
+  judgesWithoutVerifier,
+  type ComponentChoice,
+  type ComponentRegistry,
+  type Deadline,
+  type Log,
+  type Reward,
+  type Verifier,
+} from '@ui-rl/plugin-kit';
 import { readVariables, type RunFile } from '@ui-rl/settings';
 import { IsolatedComponent } from './isolation/isolated-component';
 import type { IsolatedKind } from './isolation/messages';
@@ -33,6 +41,8 @@ export interface EpisodePlan {
   dialect: Named<TurnDialect>;
   verifier: Named<Verifier>;
   rewards: readonly Named<Reward>[];
+  /** Whether one of them says what an episode is worth where the verifier cannot judge. */
+  rewardsJudge: boolean;
   /** For one turn: the policy's answer and its actions, retries included; and for one call of a verifier or reward. */
   turnTimeoutMs: number;
   /** For the whole episode. */
@@ -79,7 +89,8 @@ export async function planEpisodes(
   const reward = async (choice: ComponentChoice): Promise<Reward> =>
     (await make('reward', choice)).instance as Reward;
   try {
-    return { plan: await planWith(settings, make), close };
+    const rewardsJudge = judgesWithoutVerifier(settings.rewards, components);
+    return { plan: { ...(await planWith(settings, make)), rewardsJudge }, close };
   } catch (error) {
     await close();
     throw error;
@@ -99,7 +110,7 @@ type Make = (
 async function planWith(
   { model, rollout, rewards, verifier }: EpisodeSettings,
   make: Make,
-): Promise<PlannedEpisodes['plan']> {
+): Promise<Omit<PlannedEpisodes['plan'], 'rewardsJudge'>> {
   const scoring: Named<Reward>[] = [];
   for (const choice of rewards) scoring.push((await make('reward', choice)) as Named<Reward>);
   return {

@@ -36,6 +36,7 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
   ],
   regularizer: [list('inputs', LOSS_INPUTS)],
   reward: [checkEnvironment, booleanIfAny('judgesWithoutVerifier')],
+  verifier: [functionIfAny('judges')],
   tracker: [checkEnvironment],
   environment: [checkEnvironment, functionIfAny('isPhone')],
 };

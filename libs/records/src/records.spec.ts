@@ -208,10 +208,12 @@ describe.each(backends)('records on %s', (_name, start) => {
     });
     expect(await findConfiguration(database.dataSource, 'none')).toBeNull();
     expect(run?.checkpoints).toHaveLength(1);
-    expect(run?.evaluations.map(({ stage, successRate }) => [stage, successRate])).toEqual([
-      ['baseline', 0.25],
-      ['final', 0.75],
-      ['final', null],
+    expect(
+      run?.evaluations.map(({ stage, successRate, meanReward }) => [stage, successRate, meanReward]),
+    ).toEqual([
+      ['baseline', 0.25, null],
+      ['final', 0.75, null],
+      ['final', null, null],
     ]);
     expect(run?.log.map((entry) => entry.type).toSorted()).toEqual([
       'dead_letter',
@@ -230,6 +232,36 @@ describe.each(backends)('records on %s', (_name, start) => {
       },
     ]);
     expect((await listRuns(database.dataSource)).map(({ id }) => id)).toEqual([RUN]);
+  });
+
+  test('an evaluation without a rate has the mean reward of its valid episodes', async () => {
+    const paid = (id: string, changes: object) => {
+      const played = trajectory(id, { success: null, ...changes });
+      Object.assign(played.request, { runId: 'paid', evaluationId: 'e-paid', purpose: 'eval' });
+      return played;
+    };
+    const event = {
+      ...{ type: 'evaluation', runId: 'paid', evaluationId: 'e-paid', set: 'eval_goals', stage: 'final' },
+      ...{
+        policyVersion: 1,
+        checkpoint: 'c',
+        successRate: null,
+        interval: [0, 1],
+        at: '2026-11-20T10:00:00.000Z',
+      },
+      ...{ episodes: 0, unjudged: 2, invalid: 1, tasks: [] },
+    };
+    await recordAll(
+      [
+        paid('paid-1', { reward: 0.25 }),
+        paid('paid-2', { reward: 0.5 }),
+        paid('paid-3', { reward: 9, status: 'invalid', invalidReason: 'x' }),
+      ],
+      [keyed(event as never, 'e-paid')],
+    );
+    const run = await findRun(database.dataSource, 'paid');
+    expect(run?.evaluations).toMatchObject([{ successRate: null, meanReward: 0.375 }]);
+    await database.dataSource.query("DELETE FROM runs WHERE id = 'paid'");
   });
 
   test('a later phase is shown also where the clock of who wrote it is behind, an older one only where it is newer', async () => {

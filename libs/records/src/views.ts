@@ -8,8 +8,10 @@ export interface EvaluationView {
   set: string;
   policyVersion: number;
   checkpoint: string;
-  /** Null where all episodes are invalid. */
+  /** Null where no episode says whether it succeeded: all of them are invalid, or judged by rewards alone. */
   successRate: number | null;
+  /** Of the valid episodes, where there is no rate; null where there is one, or no such episode. */
+  meanReward: number | null;
   /** Wilson interval, 95 %. */
   interval: [number, number];
   episodes: number;

@@ -47,4 +47,4 @@ export {
 } from './service-settings';
 export { readCliSettings, type CliSettings } from './cli-settings';
 export { UNSUPPORTED } from './unsupported';
-export { taskMachine } from './task-machine';
+export { taskMachine, taskUse } from './task-machine';

@@ -2,7 +2,7 @@ import type { EnvironmentComponent, VerifierComponent } from '@ui-rl/plugin-kit'
 import { AndroidEnvironment } from './environment';
 import { VARIABLES } from './machine';
 import { AndroidOptions } from './options';
-import { verifyDevice } from './verifier';
+import { canBeJudged, verifyDevice } from './verifier';
 
 const android: EnvironmentComponent<AndroidOptions> = {
   kind: 'environment',
@@ -19,6 +19,7 @@ const adb: VerifierComponent = {
   name: 'adb',
   description:
     'What the validators of a task asked the device at the end of the episode must hold, and the checks of the task.',
+  judges: canBeJudged,
   create: () => ({ verify: (episode) => verifyDevice(episode) }),
 };
 

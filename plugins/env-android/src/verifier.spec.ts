@@ -1,5 +1,5 @@
 import type { StateCheck } from '@ui-rl/plugin-kit';
-import { verifyDevice } from './verifier';
+import { canBeJudged, verifyDevice } from './verifier';
 
 const good = { success: true };
 const checks: StateCheck[] = [{ path: 'focus', operator: 'equals', value: 'a/b' }];
@@ -15,4 +15,18 @@ it.each([
   ['there is no state', undefined, null, null],
 ])('%s', (_, own, stateAfter, verdict) => {
   expect(verifyDevice({ task: { description: 'A task', checks: own }, stateAfter })).toBe(verdict);
+});
+
+it.each([
+  ['validators', { options: { validators: [{ app: 'a' }] } }, undefined, true],
+  ['checks', { options: {} }, checks, true],
+  ['neither', { options: { validators: [] } }, [], false],
+  ['nothing', undefined, undefined, false],
+])('a task with %s can be judged: %#', (_, environment, own, expected) => {
+  const task = { description: 'A task', checks: own };
+  expect(
+    canBeJudged(
+      environment === undefined ? task : { ...task, environment: { kind: 'android', ...environment } },
+    ),
+  ).toBe(expected);
 });

@@ -1,4 +1,10 @@
-import { isRecord, verify, type Episode } from '@ui-rl/plugin-kit';
+import { isRecord, verify, type Episode, type Task } from '@ui-rl/plugin-kit';
+
+/** Whether a task asks anything that its success could be told from: validators, or checks. */
+export function canBeJudged({ checks = [], environment }: Task): boolean {
+  const { validators } = environment?.options ?? {};
+  return checks.length > 0 || (Array.isArray(validators) && validators.length > 0);
+}
 
 /**
  * Whether everything holds that a task asked the device at the end, and its checks where it has any; null where the task asks nothing.

@@ -130,6 +130,7 @@ export const PLAN: EpisodePlan = {
     instance: { verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) },
   },
   rewards: [{ name: 'half', instance: { score: ({ success }) => (success === true ? 0.5 : 0) } }],
+  rewardsJudge: false,
   turnTimeoutMs: 3_000,
   episodeTimeoutMs: 8_000,
 };

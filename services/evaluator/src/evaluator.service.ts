@@ -17,13 +17,19 @@ export class EvaluatorService extends RunService {
 
   protected async prepare({ record }: RunSnapshot): Promise<ServedRun> {
     const plan = await planRun(record, this.receiver);
-    if (plan.unchecked.length > 0) await this.warnUnchecked(plan);
+    const { unchecked, judgedByRewards } = plan;
+    if (unchecked.length > 0) await this.warnUnchecked(plan);
+    if (judgedByRewards.length > 0) {
+      this.bus.logger.log(
+        `${judgedByRewards.length} tasks are judged by the rewards of the run alone: their mean reward is told, no success rate`,
+      );
+    }
     return new RunEvaluator(this.bus, plan);
   }
 
   private async warnUnchecked({ runId, unchecked }: EvaluationPlan): Promise<void> {
     const names = unchecked.map(({ id }) => id).join(', ');
-    const message = `left out of the evaluation, since nothing verifies whether they succeed (no checks): ${names}`;
+    const message = `left out of the evaluation, since nothing of the run can judge them (no checks, no reward that judges by itself): ${names}`;
     this.bus.logger.warn(message);
     const { service } = this.bus;
     await this.bus.event(

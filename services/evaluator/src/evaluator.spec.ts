@@ -125,6 +125,52 @@ it('leaves out tasks that nothing can verify, and warns', async () => {
   expect(warnings).toMatchObject([{ code: 'unchecked_tasks', message: expect.stringContaining('free') }]);
 });
 
+it('evaluates what the verifier of the run judges without checks, and tells the mean reward where rewards alone judge', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'uirl-source-'));
+  world.ends.push(async () => rmSync(folder, { recursive: true }));
+  const device = { kind: 'android', options: { validators: [{ setting: 'global wifi_on', expected: 1 }] } };
+  const tasks = [
+    { id: 'wifi', description: 'Wi-Fi', environment: device },
+    { id: 'free', description: 'Look around', environment: { kind: 'browser', options: {} } },
+  ];
+  writeFileSync(
+    join(folder, 'free.js'),
+    `exports.default = { kind: 'task-source', name: 'free', create: () => ({ load: () => ${JSON.stringify(tasks)} }) };`,
+  );
+  const evaluated = async (changes: object) => {
+    const sets = { evaluation: { episodes_per_task: EPISODES, sets: ['eval_goals'] } };
+    const runId = await world.createRun('baseline', {
+      eval_tasks: [{ source_type: 'free' }],
+      ...sets,
+      ...changes,
+    });
+    const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+    await world.startActor(runId, ({ task }) => ({
+      ...{ reward: 0.5, rewards: { progress: 0.5 } },
+      success: task.id === 'wifi' ? true : null,
+    }));
+    await world.startEvaluator(runId, [join(folder, 'free.js')]);
+    await world.inPhase(runId, 'training');
+    await eventually('the result', () => evaluations.length > 0);
+    return evaluations[0];
+  };
+  const byDevice = await evaluated({ verifier: 'adb' });
+  expect(byDevice).toMatchObject({ successRate: 1, episodes: EPISODES });
+  expect(byDevice.tasks.map(({ taskId }) => taskId)).toEqual(['wifi']);
+  const both = await evaluated({ verifier: 'adb', rewards: [{ name: 'progress' }] });
+  expect(both).toMatchObject({
+    ...{ successRate: 1, episodes: EPISODES, unjudged: EPISODES, invalid: 0 },
+    tasks: [
+      { taskId: 'wifi', successes: EPISODES, episodes: EPISODES },
+      { taskId: 'free', successes: 0, episodes: 0 },
+    ],
+    metrics: { 'env/all/reward/total': 0.5, 'env/all/episodes': 2 * EPISODES, 'env/all/success': 1 },
+  });
+  // Nothing but rewards judges: there is no rate at all.
+  const rewarded = await evaluated({ rewards: [{ name: 'progress' }] });
+  expect(rewarded.tasks.map(({ taskId }) => taskId)).toEqual(['wifi', 'free']);
+});
+
 it('fails a run whose tasks cannot be loaded, with the reason', async () => {
   const runId = await world.createRun('baseline', {
     eval_tasks: [{ source_type: 'demo_eval', categroy: 'app' }],

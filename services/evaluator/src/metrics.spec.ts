@@ -41,6 +41,13 @@ it('says of an evaluation what is said of a step', () => {
   });
 });
 
+it('says of episodes that rewards alone judge what they were paid, and nothing of success', () => {
+  const paid = makeTrajectory({ success: null, reward: 0.5, rewards: { progress: 0.5 } });
+  const metrics = evaluationMetrics({ sums: withSums(undefined, paid) }, [task(0, 0)]);
+  expect(metrics).toMatchObject({ 'env/all/episodes': 1, 'env/all/reward/total': 0.5 });
+  expect(Object.keys(metrics).filter((name) => /success|by_group/.test(name))).toEqual([]);
+});
+
 it('says nothing of an evaluation without an episode that counts', () => {
   expect(evaluationMetrics({}, [task(0, 0)])).toEqual({});
 });

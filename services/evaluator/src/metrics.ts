@@ -40,14 +40,11 @@ export function evaluationMetrics(
 ): Record<string, number> {
   const groups = tasks.filter(({ episodes }) => episodes > 0);
   // Evaluations that an earlier version began have no sums.
-  if (sums === undefined || groups.length === 0) return {};
+  if (sums === undefined) return {};
   const { [EPISODES]: episodes, [TURNS]: turns, [TOKENS]: tokens, [PARSE_FAILURES]: unread } = sums;
   const rewards = Object.entries(sums).filter(([name]) => name.startsWith('reward/'));
-  const share = (fits: (group: TaskScore) => boolean): number => groups.filter(fits).length / groups.length;
-  const judged = groups.reduce((sum, group) => sum + group.episodes, 0);
   return {
-    'env/all/success': groups.reduce((sum, { successes }) => sum + successes, 0) / judged,
-    'env/all/episodes': judged,
+    'env/all/episodes': episodes,
     ...Object.fromEntries(rewards.map(([name, sum]) => [`env/all/${name}`, sum / episodes])),
     ...verdictMetrics(sums),
     'env/all/turns_per_episode': turns / episodes,
@@ -55,6 +52,16 @@ export function evaluationMetrics(
       ? {}
       : { 'env/all/ac_tokens_per_turn': tokens / turns, 'env/all/parse_failures': unread / turns }),
     'env/all/truncated': sums[TRUNCATED] / episodes,
+    ...(groups.length === 0 ? {} : successMetrics(groups)),
+  };
+}
+
+/** Of the tasks whose episodes say whether they succeeded. */
+function successMetrics(groups: readonly TaskScore[]): Record<string, number> {
+  const share = (fits: (group: TaskScore) => boolean): number => groups.filter(fits).length / groups.length;
+  const judged = groups.reduce((sum, group) => sum + group.episodes, 0);
+  return {
+    'env/all/success': groups.reduce((sum, { successes }) => sum + successes, 0) / judged,
     'env/all/by_group/frac_mixed': share(({ successes, episodes: of }) => successes > 0 && successes < of),
     'env/all/by_group/frac_all_good': share(({ successes, episodes: of }) => successes === of),
     'env/all/by_group/frac_all_bad': share(({ successes }) => successes === 0),

@@ -1,6 +1,7 @@
 import type { RunRecord } from '@ui-rl/contracts';
 import {
   type ComponentRegistry,
+  judgedBy,
   type LoadedTask,
   openTasks,
   Random,
@@ -8,7 +9,7 @@ import {
   type TaskList,
 } from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
-import { taskMachine, type RunFile } from '@ui-rl/settings';
+import { taskMachine, taskUse, type RunFile } from '@ui-rl/settings';
 
 /** Goals that are scored together. */
 export interface GoalSet {
@@ -29,7 +30,9 @@ export interface EvaluationPlan {
   /** Tries at one episode, the first included, before it counts as invalid. */
   maxAttempts: number;
   seed: number;
-  /** Tasks that are left out, since nothing can verify whether they succeed. */
+  /** Tasks of which no verifier says whether they succeed, but rewards what was reached. */
+  judgedByRewards: LoadedTask[];
+  /** Tasks that are left out, since nothing of the run can judge them. */
   unchecked: LoadedTask[];
 }
 
@@ -42,18 +45,21 @@ export async function planRun(record: RunRecord, receiver: RunFileReceiver): Pro
   const { runId } = record;
   const file = await receiveRunFile(record, ['tasks', 'eval_tasks'], receiver);
   const sets = await loadSets(receiver.components, file);
-  const tasks = sets.flatMap((set) => set.tasks);
+  const judges = judgedBy(file, receiver.components);
+  const by = (wanted: ReturnType<typeof judges>) =>
+    sets.flatMap((set) => set.tasks).filter((task) => judges(task) === wanted);
   return {
     runId,
     sets: sets
-      .map(({ name, tasks: all }) => ({ name, tasks: all.filter(hasChecks) }))
+      .map(({ name, tasks: all }) => ({ name, tasks: all.filter((task) => judges(task) !== null) }))
       .filter((set) => set.tasks.length > 0),
     episodesPerTask: file.evaluation.episodes_per_task,
     baseline: file.evaluation.baseline,
     every: file.training.eval_every,
     maxAttempts: file.rollout.max_attempts,
     seed: file.training.seed,
-    unchecked: tasks.filter((task) => !hasChecks(task)),
+    judgedByRewards: by('rewards'),
+    unchecked: by(null),
   };
 }
 
@@ -63,7 +69,7 @@ async function loadSets(components: ComponentRegistry, file: RunFile): Promise<G
   const machine = taskMachine(components);
   try {
     for (const name of file.evaluation.sets)
-      opened.set(name, await openTasks(components, sources[name], machine));
+      opened.set(name, await openTasks(components, sources[name], machine, taskUse(file)));
     const [training, evaluation] = [opened.get('train_goals'), opened.get('eval_goals')];
     if (training !== undefined && evaluation !== undefined) await refuseSharedGoals(training, evaluation);
     const sets = [...opened].map(async ([name, tasks]) => ({ name, tasks: await sampleOf(tasks, file) }));
@@ -85,8 +91,4 @@ function sampleOf(tasks: TaskList, { evaluation, training }: RunFile): Promise<L
           .slice(0, most)
           .toSorted((a, b) => a - b);
   return Promise.all(kept.map((place) => tasks.at(place)));
-}
-
-function hasChecks({ checks }: LoadedTask): boolean {
-  return checks !== undefined && checks.length > 0;
 }

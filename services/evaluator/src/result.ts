@@ -11,7 +11,7 @@ export function resultOf(
   checkpoint: string,
 ): Omit<EvaluationEvent, 'at'> {
   const { evaluationId, stage, set, policyVersion } = evaluation;
-  const { successes, episodes, invalid } = tally(evaluation);
+  const { successes, episodes, invalid, unjudged } = tally(evaluation);
   const tasks = taskScores(plan, evaluation);
   return {
     type: 'evaluation',
@@ -25,6 +25,7 @@ export function resultOf(
     interval: wilson(successes, episodes),
     episodes,
     invalid,
+    ...(unjudged === 0 ? {} : { unjudged }),
     tasks,
     metrics: evaluationMetrics(evaluation, tasks),
   };

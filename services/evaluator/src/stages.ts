@@ -86,7 +86,18 @@ export class Stages {
   }
 }
 
-function inWords({ successRate, interval, episodes, invalid }: ReturnType<typeof resultOf>): string {
+function inWords({
+  successRate,
+  interval,
+  episodes,
+  invalid,
+  unjudged = 0,
+  metrics = {},
+}: ReturnType<typeof resultOf>): string {
+  if (successRate === null && unjudged > 0) {
+    const reward = metrics['env/all/reward/total'];
+    return `mean reward ${reward.toFixed(3)} of ${unjudged} episodes that rewards alone judge, ${invalid} invalid`;
+  }
   if (successRate === null) return `no success rate, all ${invalid} episodes are invalid`;
   const [low, high] = interval.map((bound) => (100 * bound).toFixed(0));
   return `${(100 * successRate).toFixed(1)} % of ${episodes} episodes succeeded [${low}–${high}], ${invalid} invalid`;

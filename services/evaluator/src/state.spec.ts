@@ -15,6 +15,7 @@ const plan: EvaluationPlan = {
   every: 10,
   maxAttempts: 3,
   seed: 0,
+  judgedByRewards: [],
   unchecked: [],
 };
 const BASELINE = { stage: 'baseline', policy: 'latest', policyVersion: 0 } as const;
@@ -70,13 +71,14 @@ describe('the state of evaluations', () => {
       episode(7),
       makeTrajectory(),
     );
-    expect(state.open[0].outcomes).toBe('s.ff');
+    expect(state.open[0].outcomes).toBe('s.uf');
     expect(pendingEpisodes(state.open[0])).toEqual([1]);
-    expect(tally(state.open[0])).toEqual({ successes: 1, episodes: 3, invalid: 0 });
+    expect(tally(state.open[0])).toEqual({ successes: 1, episodes: 2, invalid: 0, unjudged: 1 });
     expect(tally(state.open[0], (index) => index % 2 === 1)).toEqual({
       successes: 0,
       episodes: 1,
       invalid: 0,
+      unjudged: 0,
     });
     expect(state.open[1]).toEqual(begun.open[1]);
   });

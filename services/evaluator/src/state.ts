@@ -7,6 +7,8 @@ import type { EvaluationPlan } from './plan';
 const PENDING = '.';
 const SUCCESS = 's';
 const FAILURE = 'f';
+/** Rewards alone say what it is worth. */
+const UNJUDGED = 'u';
 const INVALID = 'x';
 
 export const EMPTY: EvaluatorState = { open: [], stagesDone: [], lastPeriodicStep: 0 };
@@ -95,9 +97,11 @@ export function pendingEpisodes(evaluation: OpenEvaluation): number[] {
 
 export interface Tally {
   successes: number;
-  /** Episodes that say something about the policy. */
+  /** Episodes that say whether the policy succeeded. */
   episodes: number;
   invalid: number;
+  /** Valid ones that do not. */
+  unjudged: number;
 }
 
 /** Counts the episodes `of` an evaluation. */
@@ -105,12 +109,18 @@ export function tally(evaluation: OpenEvaluation, of: (index: number) => boolean
   const outcomes = Array.from(evaluation.outcomes).filter((_, index) => of(index));
   const count = (outcome: string) => outcomes.filter((found) => found === outcome).length;
   const successes = count(SUCCESS);
-  return { successes, episodes: successes + count(FAILURE), invalid: count(INVALID) };
+  return {
+    successes,
+    episodes: successes + count(FAILURE),
+    invalid: count(INVALID),
+    unjudged: count(UNJUDGED),
+  };
 }
 
 function outcomeOf({ status, success }: Trajectory): string {
   if (status === 'invalid') return INVALID;
-  return success === true ? SUCCESS : FAILURE;
+  if (success === null) return UNJUDGED;
+  return success ? SUCCESS : FAILURE;
 }
 
 function replaceAt(text: string, index: number, character: string): string {

@@ -22,6 +22,8 @@ export interface WarmStartOptions {
   only: boolean;
   /** Sources of the tasks that are evaluated: nothing is learnt from them. */
   evaluationTasks: TaskSourceChoice[];
+  /** Name of the environment that plays those which name none. */
+  environment?: string;
 }
 
 /** What the learner needs to know about a run. */

@@ -102,7 +102,11 @@ function overlongOptions(
   return buffer === 0 ? undefined : { maxTokens, buffer, penalty };
 }
 
-function warmStartOptions({ training: { warm_start }, eval_tasks }: RunFile): WarmStartOptions | undefined {
+function warmStartOptions({
+  training: { warm_start },
+  eval_tasks,
+  environment,
+}: RunFile): WarmStartOptions | undefined {
   const { episodes, loss, epochs, steps, only } = warm_start;
   if (episodes === undefined) return undefined;
   return {
@@ -111,5 +115,6 @@ function warmStartOptions({ training: { warm_start }, eval_tasks }: RunFile): Wa
     batchSize: warm_start.batch_size,
     learningRate: warm_start.learning_rate,
     evaluationTasks: eval_tasks,
+    environment: environment.kind.name,
   };
 }

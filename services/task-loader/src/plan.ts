@@ -8,9 +8,10 @@ import {
   refuseUnjudged,
   type TaskList,
   type TaskSourceComponent,
+  warnOfCutTasks,
 } from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
-import { taskMachine, type CurriculumGroup } from '@ui-rl/settings';
+import { taskMachine, taskUse, type CurriculumGroup } from '@ui-rl/settings';
 
 /** What the task-loader knows of a run. */
 export interface LoaderPlan {
@@ -41,10 +42,12 @@ export async function planRun(
   const file = await receiveRunFile(record, ['tasks'], receiver);
   const configs = [...file.tasks, ...file.eval_tasks];
   const sources = new Set(configs.map(({ source_type }) => components.get('task-source', source_type)));
-  const tasks = await openTasks(components, file.tasks, taskMachine(components, receiver.log));
+  const { log = () => undefined } = receiver;
+  const tasks = await openTasks(components, file.tasks, taskMachine(components, log), taskUse(file));
   try {
     if (tasks.length === 0) throw new PluginError('option', 'tasks: the sources gave no task to train on');
-    refuseUnjudged(tasks, file, components, receiver.log);
+    refuseUnjudged(tasks, file, components, log);
+    warnOfCutTasks(tasks, file.rollout.max_turns, (message) => log('warn', message));
   } catch (error) {
     await tasks.close();
     throw error;

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { startSessions } from '@ui-rl/episode';
 import { openTasks, type ComponentRegistry, type Log } from '@ui-rl/plugin-kit';
 import { resolveModel } from '@ui-rl/models';
-import { taskMachine, type CliSettings, type RunFile } from '@ui-rl/settings';
+import { taskMachine, taskUse, type CliSettings, type RunFile } from '@ui-rl/settings';
 import { failure, ok, warning, type Check, type Finding } from './finding';
 
 export interface RunToCheck {
@@ -33,7 +33,7 @@ export const modelCheck = ({ run }: RunToCheck, { hub, models }: CliSettings): C
 export const environmentCheck = ({ run, registry }: RunToCheck, { chromiumBin }: CliSettings): Check => ({
   subject: 'environment',
   look: async () => {
-    const tasks = await openTasks(registry, run.tasks, taskMachine(registry));
+    const tasks = await openTasks(registry, run.tasks, taskMachine(registry), taskUse(run));
     const task = tasks.length === 0 ? undefined : await tasks.at(0);
     await tasks.close();
     if (task === undefined) return [failure('the sources of tasks have none', 'see tasks in the run file')];

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -202,6 +202,43 @@ it('is recorded as a run that no service takes for its own', async () => {
   }
 }, 120_000);
 
+it('plays what the verifier of the run file can judge without checks, and what rewards alone judge', async () => {
+  const judges = join(folder, 'judges.js');
+  writeFileSync(
+    judges,
+    `exports.components = [
+      { kind: 'verifier', name: 'brief', judges: ({ id }) => id === 'brief', create: () => ({ verify: ({ task, turns }) => task.id === 'brief' ? turns.length === 1 : null }) },
+      { kind: 'reward', name: 'quarter', judgesWithoutVerifier: true, create: () => ({ score: () => 0.25 }) },
+    ];`,
+  );
+  const unchecked = join(folder, 'unchecked');
+  mkdirSync(unchecked, { recursive: true });
+  const lines = ['brief', 'free'].map((id) => JSON.stringify({ id, description: id, environment }));
+  writeFileSync(join(unchecked, 'both.ndjson'), lines.join('\n'));
+  const warnings: string[] = [];
+  const evaluated = async (rewards: string[]) => {
+    const runFile = { plugins: [judges], verifier: 'brief', rewards };
+    const onWarning = (message: string) => warnings.push(message);
+    // A folder of task files.
+    return play([`${address}#idle`], { runFile, tasks: unchecked, onWarning });
+  };
+  const [verified] = (await evaluated(['task-success'])).checkpoints;
+  expect(verified.tasks.map(({ id, score }) => [id, score?.success_rate])).toEqual([['brief', 1]]);
+  const [both] = (await evaluated(['quarter'])).checkpoints;
+  expect(both).toMatchObject({ score: { success_rate: 1, n: 2 }, unjudged: 2, mean_reward: 0.25 });
+  expect(both.tasks[1]).toMatchObject({
+    ...{ id: 'free', score: null, successes: 0, unjudged: 2, mean_reward: 0.25, pass_at_k: {} },
+    episodes: [
+      { success: null, reward: 0.25 },
+      { success: null, reward: 0.25 },
+    ],
+  });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^1 of 2 tasks are left out, since nothing of the run file can judge them: free$/),
+    expect.stringMatching(/^1 of 2 tasks are judged by rewards alone/),
+  ]);
+}, 120_000);
+
 it('an answer that fails makes an invalid episode, which is played again and counts for nothing', async () => {
   const progress: EvalProgress[] = [];
   const report = await play([`${address}#moody`], { onEpisode: (each) => progress.push(each) });
@@ -273,12 +310,17 @@ describe('what is wrong is said before anything is played', () => {
   it('no task, and what an endpoint cannot do', async () => {
     const model = `${address}#idle`;
     expect(await refused(model, { tasks: './none.yaml' })).toMatch(
-      /^--tasks: there is no file .*none\.yaml$/,
+      /^--tasks: there is no file or folder .*none\.yaml$/,
+    );
+    expect(await refused(model, { tasks: 'none.tsv' })).toMatch(
+      /^--tasks: there is no file or folder .*none\.tsv$/,
     );
     expect(await refused(model, { tasks: 'no_such_source' })).toMatch(/no_such_source/);
     const unjudged = join(folder, 'unjudged.json');
     writeFileSync(unjudged, JSON.stringify([{ id: 'x', description: 'x', environment }]));
-    expect(await refused(model, { tasks: unjudged })).toMatch(/^eval_tasks: none of 1 tasks has checks/);
+    expect(await refused(model, { tasks: unjudged })).toMatch(
+      /^eval_tasks: none of 1 tasks has checks .* verifier "checks" could judge, and no reward/,
+    );
     expect(await refused(`${model} --rollout.top_k 5`)).toMatch(/knows nothing of rollout\.top_k$/);
     const both = play([model, `${model} --seed 3`]);
     await expect(both).rejects.toThrow(/training\.seed .* are the same for all checkpoints/);

@@ -36,7 +36,7 @@ export interface EvaluateOptions extends Partial<EngineChoice> {
    * `small --model.prompt compact`.
    */
   checkpoints: readonly string[];
-  /** A task file, or what a run file says of task sources. Default: `eval_tasks` of the run file. */
+  /** A task file, a folder of them, or what a run file says of task sources. Default: `eval_tasks` of the run file. */
   tasks?: string | undefined;
   /** How it is played: path of a run file, or its options as an object. */
   runFile?: string | RunFileOptions | undefined;

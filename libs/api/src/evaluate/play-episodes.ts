@@ -23,9 +23,10 @@ export interface PlayOptions {
 
 /** How far one candidate has come. */
 export interface PlayProgress {
-  /** Episodes that are over, valid ones among them, and those that succeeded. */
+  /** Episodes that are over, valid ones among them, those of these that say whether they succeeded, and those that did. */
   done: number;
   valid: number;
+  judged: number;
   successes: number;
   /** All that are to be played. */
   episodes: number;
@@ -95,7 +96,7 @@ class Tally {
 
   constructor(tasks: number, episodes: number) {
     this.played = Array.from({ length: tasks }, () => []);
-    this.counts = { done: 0, valid: 0, successes: 0, episodes };
+    this.counts = { done: 0, valid: 0, judged: 0, successes: 0, episodes };
   }
 
   add({ task, repetition }: PlannedEpisode, score: EpisodeScore): void {
@@ -103,6 +104,7 @@ class Tally {
     const isValid = score.status !== 'invalid';
     this.counts.done += 1;
     this.counts.valid += Number(isValid);
+    this.counts.judged += Number(isValid && score.success !== null);
     this.counts.successes += Number(score.success);
     this.invalidInARow = isValid ? 0 : this.invalidInARow + 1;
     this.lastReason = score.invalid_reason;
@@ -119,7 +121,7 @@ function episodeScore(episode: EpisodeResult): EpisodeScore {
   return {
     seed: request.seed,
     status,
-    success: success === true,
+    success: status === 'invalid' ? false : success,
     reward,
     turns: turns.length,
     rollout_id: request.rolloutId,

@@ -5,14 +5,14 @@ import type { EvalProgress } from './evaluate';
 /** How far an evaluation has come, on one line. */
 export function evaluationProgress(progress: EvalProgress | undefined): string {
   if (progress === undefined) return 'starting';
-  const { label, done, valid, successes, episodes, candidates, candidatesDone, seconds } = progress;
+  const { label, done, valid, judged, successes, episodes, candidates, candidatesDone, seconds } = progress;
   const rate = done / Math.max(0.001, seconds);
   const parts = [
     candidates > 1 ? `${label} (${candidatesDone + 1} of ${candidates})` : label,
     bar(done / episodes),
     `${done}/${episodes}`,
     `${rate.toFixed(1)} episodes/s`,
-    ...(valid > 0 ? [`success ${percent(successes / valid)}`] : []),
+    ...(judged > 0 ? [`success ${percent(successes / judged)}`] : []),
     ...(valid < done ? [`${done - valid} invalid`] : []),
     `${clock((episodes - done) / rate)} left`,
   ];

@@ -1,13 +1,13 @@
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import { makeTask } from '@ui-rl/testkit';
-import { candidateResult, compare, type EpisodeScore, type Played } from './report';
+import { candidateResult, compare, evaluationEvent, type EpisodeScore, type Played } from './report';
 import { evaluationTable } from './table';
 
 const tasks = ['a', 'b'].map((id) =>
   Object.assign(makeTask({ description: `task ${id}` }), { id }),
 ) as LoadedTask[];
 
-/** s: success, f: failure, x: invalid, -: not reached. */
+/** s: success, f: failure, u: judged by rewards alone, x: invalid, -: not reached. */
 const played = (...outcomes: string[]): Played =>
   outcomes.map((each) =>
     Array.from(each, (outcome, repetition): EpisodeScore | undefined =>
@@ -16,8 +16,8 @@ const played = (...outcomes: string[]): Played =>
         : {
             seed: repetition,
             status: outcome === 'x' ? 'invalid' : 'completed',
-            success: outcome === 's',
-            reward: 0,
+            success: outcome === 'u' ? null : outcome === 's',
+            reward: outcome === 'u' ? 0.5 : 0,
             turns: 3,
             rollout_id: 'r',
           },
@@ -77,4 +77,25 @@ it('the table shows each task and all of them, side by side', () => {
   expect(table).toMatch(/\ndifference to first, in pairs +\+50 points {2}\[−?\d+ to \+\d+\]\n/);
   expect(table).toMatch(/\n {2}only it succeeds \/ only the other +2 \/ 0 of 4\n/);
   expect(table).toMatch(/\ninvalid episodes +1 +1\nwall time +1:01 +1:01$/);
+});
+
+it('what rewards alone judge has a mean reward, and is in no rate and no comparison', () => {
+  const paid = result('paid', played('sf', 'uux'));
+  expect(paid).toMatchObject({
+    score: { success_rate: 0.5, n: 2 },
+    unjudged: 2,
+    mean_reward: 0.25,
+    invalid: 1,
+  });
+  expect(paid.tasks[1]).toMatchObject({ score: null, unjudged: 2, mean_reward: 0.5, pass_at_k: {} });
+  const [a, b] = ['a', 'b'].map((label) => ({ label, played: played('--', 'uu') }));
+  expect(compare(a, b)).toBeNull();
+  const report = { run: null, seed: 7, episodes_per_task: 2, temperature: 0, ended: null, comparisons: [] };
+  const table = evaluationTable({ ...report, checkpoints: [paid] });
+  expect(table).toMatch(/\n {2}task b +reward 0\.500 {2}of 2\n/);
+  expect(table).toMatch(/\nmean reward +0\.250 {2}of 4\n/);
+  expect(evaluationEvent('run', 'id', paid)).toMatchObject({
+    ...{ successRate: 0.5, episodes: 2, unjudged: 2, invalid: 1 },
+    metrics: { 'env/all/reward/total': 0.25 },
+  });
 });

@@ -14,7 +14,8 @@ export interface EpisodeScore {
   /** Of the environment. */
   seed: number;
   status: Trajectory['status'];
-  success: boolean;
+  /** Null where nothing says whether it succeeded: rewards alone judge the task. */
+  success: boolean | null;
   reward: number;
   turns: number;
   rollout_id: string;
@@ -24,10 +25,14 @@ export interface EpisodeScore {
 
 /** What a candidate did, for one task or for all. Invalid episodes say nothing and count for nothing. */
 export interface CandidateScore {
-  /** Null without any valid episode. */
+  /** Null without any valid episode that says whether it succeeded. */
   score: Score | null;
   successes: number;
   invalid: number;
+  /** Valid episodes of tasks that rewards alone judge: they are in no rate. */
+  unjudged: number;
+  /** Of all valid episodes; null without any. */
+  mean_reward: number | null;
   /** k → probability that one of k tries at a task succeeds; of all tasks the mean, over those with k valid episodes. */
   pass_at_k: Record<string, number>;
 }
@@ -104,18 +109,29 @@ function isValid({ status }: EpisodeScore): boolean {
   return status !== 'invalid';
 }
 
+function isJudged(episode: EpisodeScore): boolean {
+  return isValid(episode) && episode.success !== null;
+}
+
 function scoreOf(episodes: readonly EpisodeScore[]): Omit<CandidateScore, 'pass_at_k'> {
   const valid = episodes.filter(isValid);
-  const successes = valid.filter(({ success }) => success).length;
-  const n = valid.length;
-  const score = n === 0 ? null : { success_rate: successes / n, n, ci: wilson(successes, n) };
-  return { score, successes, invalid: episodes.length - n };
+  const judged = valid.filter(isJudged);
+  const successes = judged.filter(({ success }) => success).length;
+  const n = judged.length;
+  const reward = valid.reduce((sum, each) => sum + each.reward, 0);
+  return {
+    score: n === 0 ? null : { success_rate: successes / n, n, ci: wilson(successes, n) },
+    successes,
+    invalid: episodes.length - valid.length,
+    unjudged: valid.length - n,
+    mean_reward: valid.length === 0 ? null : reward / valid.length,
+  };
 }
 
 function taskPassAtK(episodes: readonly EpisodeScore[]): Record<string, number> {
-  const valid = episodes.filter(isValid);
-  const successes = valid.filter(({ success }) => success).length;
-  return Object.fromEntries(ksUpTo(valid.length).map((k) => [k, passAtK(successes, valid.length, k)!]));
+  const judged = episodes.filter(isJudged);
+  const successes = judged.filter(({ success }) => success).length;
+  return Object.fromEntries(ksUpTo(judged.length).map((k) => [k, passAtK(successes, judged.length, k)!]));
 }
 
 /** 1, 2, 4, 8 … and the number itself. */
@@ -135,7 +151,7 @@ function meanPassAtK(results: readonly TaskResult[]): Record<string, number> {
   );
 }
 
-/** Null where they have no episode in common. */
+/** Null where they have no episode in common that says whether it succeeded. */
 export function compare(
   first: { label: string; played: Played },
   second: { label: string; played: Played },
@@ -144,7 +160,7 @@ export function compare(
   for (const [task, episodes] of first.played.entries()) {
     for (const [repetition, a] of episodes.entries()) {
       const b = second.played[task]?.[repetition];
-      if (a === undefined || b === undefined || !isValid(a) || !isValid(b)) continue;
+      if (a === undefined || b === undefined || !isJudged(a) || !isJudged(b)) continue;
       if (a.success) pairs[b.success ? 'both' : 'onlyFirst'] += 1;
       else pairs[b.success ? 'onlySecond' : 'neither'] += 1;
     }
@@ -167,7 +183,7 @@ export function compare(
 export function evaluationEvent(
   runId: string,
   evaluationId: string,
-  { label, checkpoint, score, successes, invalid, tasks }: CandidateResult,
+  { label, checkpoint, score, successes, invalid, unjudged, mean_reward: reward, tasks }: CandidateResult,
 ): Omit<EvaluationEvent, 'at'> {
   return {
     type: 'evaluation',
@@ -181,6 +197,8 @@ export function evaluationEvent(
     interval: score?.ci ?? wilson(successes, 0),
     episodes: score?.n ?? 0,
     invalid,
+    ...(unjudged === 0 ? {} : { unjudged }),
+    ...(reward === null ? {} : { metrics: { 'env/all/reward/total': reward } }),
     tasks: tasks.map(({ id: taskId, description, successes: of, score: scored }) => ({
       taskId,
       description,

@@ -19,9 +19,10 @@ export function evaluationTable({ checkpoints, comparisons, seed, temperature }:
     ),
   ];
   for (const [place, { description }] of checkpoints[0].tasks.entries()) {
-    lines.push(each(`  ${description}`, ({ tasks }) => scoreCell(tasks[place])));
+    lines.push(each(`  ${description}`, ({ tasks }) => taskCell(tasks[place])));
   }
   lines.push(each(`all (${percent(0.95)} interval)`, scoreCell));
+  if (checkpoints.some(({ unjudged }) => unjudged > 0)) lines.push(each('mean reward', rewardCell));
   const ks = new Set(checkpoints.flatMap(({ pass_at_k: known }) => Object.keys(known)));
   for (const k of ks) {
     if (k === '1') continue;
@@ -50,6 +51,15 @@ export function evaluationTable({ checkpoints, comparisons, seed, temperature }:
     each('wall time', ({ wall_seconds: seconds }) => clock(seconds)),
   );
   return lines.join('\n');
+}
+
+/** Of a task that rewards alone judge, what they paid. */
+function taskCell(result: CandidateScore): string {
+  return result.score === null && result.unjudged > 0 ? `reward ${rewardCell(result)}` : scoreCell(result);
+}
+
+function rewardCell({ mean_reward: reward, score, unjudged }: CandidateScore): string {
+  return reward === null ? '–' : `${reward.toFixed(3)}  of ${(score?.n ?? 0) + unjudged}`;
 }
 
 function scoreCell({ score, successes }: CandidateScore): string {

@@ -1,22 +1,33 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { environmentSeed, samplingSeed, type RolloutRequest } from '@ui-rl/contracts';
-import { loadTasks, type LoadedTask, type Log } from '@ui-rl/plugin-kit';
-import { taskMachine, type LoadedRunFile } from '@ui-rl/settings';
+import {
+  judgedBy,
+  openTasks,
+  warnOfCutTasks,
+  type LoadedTask,
+  type Log,
+  type TaskList,
+} from '@ui-rl/plugin-kit';
+import { taskMachine, taskUse, type LoadedRunFile } from '@ui-rl/settings';
 
-/** The flag of the run file that stands for what `--tasks` says: a file, or what a run file says of task sources. */
+/** The flag of the run file that stands for what `--tasks` says: a file, a folder of them, or what a run file says of task sources. */
 export function tasksFlag(tasks: string | undefined, workingDir = process.cwd()): string[] {
   if (tasks === undefined) return [];
   const path = resolve(workingDir, tasks);
-  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  if (isFile) return ['--eval_tasks', JSON.stringify([{ source_type: 'file', path }])];
-  if (/[\\/]|\.(ya?ml|jsonl?|txt|csv)$/i.test(tasks) && !/^\s*[[{]/.test(tasks)) {
-    throw new Error(`--tasks: there is no file ${path}`);
-  }
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() === true) return sourceFlag('file', path);
+  const isPath = /[\\/]|\.(ya?ml|jsonl?|ndjson|txt|csv|tsv)$/i.test(tasks) && !/^\s*[[{]/.test(tasks);
+  if (isPath && found?.isDirectory() === true) return sourceFlag('directory', path);
+  if (isPath) throw new Error(`--tasks: there is no file or folder ${path}`);
   return ['--eval_tasks', tasks];
 }
 
-/** What a run file evaluates: those of its `eval_tasks` whose success can be verified. @throws where there is none */
+function sourceFlag(source_type: string, path: string): string[] {
+  return ['--eval_tasks', JSON.stringify([{ source_type, path }])];
+}
+
+/** What a run file evaluates: those of its `eval_tasks` that its verifier or its rewards can judge. @throws where there is none */
 export async function tasksOf(
   { run, registry }: LoadedRunFile,
   onWarning: (message: string) => void,
@@ -24,26 +35,42 @@ export async function tasksOf(
   const log: Log = (level, message) => {
     if (level === 'warn' || level === 'error') onWarning(message);
   };
-  const all = await loadTasks(registry, run.eval_tasks, taskMachine(registry, log));
-  const [judged, unchecked] = [all.filter(hasChecks), all.filter((task) => !hasChecks(task))];
+  const { verifier, rollout } = run;
+  const opened = await openTasks(registry, run.eval_tasks, taskMachine(registry, log), taskUse(run));
+  const all = await allOf(opened);
+  warnOfCutTasks(opened, rollout.max_turns, onWarning);
+  const judges = judgedBy(run, registry);
+  const by = (wanted: ReturnType<typeof judges>) => all.filter((task) => judges(task) === wanted);
+  const [judged, unchecked] = [all.filter((task) => judges(task) !== null), by(null)];
   if (judged.length === 0) {
     const found =
       all.length === 0
         ? 'there is no task'
-        : `none of ${all.length} tasks has checks that say whether it succeeded`;
+        : `none of ${all.length} tasks has checks that say whether it succeeded, or anything else that the verifier "${verifier.name}" could judge, and no reward of the run file judges by itself`;
     throw new Error(`eval_tasks: ${found}; --tasks names a task file or a task source`);
   }
   if (unchecked.length > 0) {
     const names = unchecked.slice(0, 3).map(({ id }) => id);
     onWarning(
-      `${unchecked.length} of ${all.length} tasks are left out, since nothing says whether they succeed: ${names.join(', ')}${unchecked.length > 3 ? ' …' : ''}`,
+      `${unchecked.length} of ${all.length} tasks are left out, since nothing of the run file can judge them: ${names.join(', ')}${unchecked.length > 3 ? ' …' : ''}`,
     );
   }
+  const rewarded = by('rewards').length;
+  if (rewarded > 0)
+    onWarning(
+      `${rewarded} of ${all.length} tasks are judged by rewards alone: their mean reward is told, no success rate`,
+    );
   return judged;
 }
 
-function hasChecks({ checks }: LoadedTask): boolean {
-  return checks !== undefined && checks.length > 0;
+async function allOf(tasks: TaskList): Promise<LoadedTask[]> {
+  try {
+    const all: LoadedTask[] = [];
+    for (let place = 0; place < tasks.length; place++) all.push(await tasks.at(place));
+    return all;
+  } finally {
+    await tasks.close();
+  }
 }
 
 /** An episode that every candidate plays: the same start for all, and the same seed of the sampler. */

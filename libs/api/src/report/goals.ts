@@ -8,8 +8,12 @@ import type { PhaseGoal } from './progress';
  * How many episodes one evaluation of all sets takes; reads the task sources, so that a wrong one fails at once. 0 where that cannot
  * be told here, since files of theirs are at the broker.
  */
-export async function evaluationEpisodes(run: RunFile, registry: ComponentRegistry): Promise<number> {
-  const counts = await countTasks(run, registry);
+export async function evaluationEpisodes(
+  run: RunFile,
+  registry: ComponentRegistry,
+  onWarning: (message: string) => void,
+): Promise<number> {
+  const counts = await countTasks(run, registry, onWarning);
   if (counts === null) return 0;
   const { sets, max_tasks: most } = run.evaluation;
   const evaluated = (set: 'train_goals' | 'eval_goals', count: number): number =>

@@ -1,7 +1,15 @@
 import type { EvaluationEvent } from '@ui-rl/contracts';
 
 /** What an evaluation found, in words. */
-export function evaluationInWords({ successRate, episodes, invalid }: EvaluationEvent): string {
+export function evaluationInWords({
+  successRate,
+  episodes,
+  invalid,
+  unjudged = 0,
+  metrics = {},
+}: EvaluationEvent): string {
+  if (successRate === null && unjudged > 0)
+    return `mean reward ${metrics['env/all/reward/total']?.toFixed(3) ?? '–'} of ${unjudged} episodes`;
   if (successRate === null) return `no success rate, all ${invalid} episodes are invalid`;
   return `${percent(successRate)} of ${episodes} episodes`;
 }

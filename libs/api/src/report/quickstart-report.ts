@@ -67,6 +67,10 @@ function row(name: string, before: Score | null, after: Score | null): string {
   return `  ${name.padEnd(44)} ${cell(before)} ${cell(after)}`;
 }
 
+function meanReward(event: EvaluationEvent | undefined): string {
+  return event?.metrics?.['env/all/reward/total']?.toFixed(3) ?? '–';
+}
+
 /** Per-task and overall success before and after, as text. */
 export function beforeAfterTable(observer: RunObserver): string {
   const lines: string[] = [];
@@ -81,11 +85,13 @@ export function beforeAfterTable(observer: RunObserver): string {
     for (const task of (after ?? before)!.tasks) {
       const tally = (event: EvaluationEvent | undefined) => {
         const found = event?.tasks.find((t) => t.taskId === task.taskId);
-        return found ? `${found.successes}/${found.episodes}` : '–';
+        return found && found.episodes > 0 ? `${found.successes}/${found.episodes}` : '–';
       };
       lines.push(`  ${task.description.slice(0, 44).padEnd(44)} ${tally(before).padEnd(18)} ${tally(after)}`);
     }
     lines.push(row(`all (${percent(0.95)} interval)`, score(before), score(after)));
+    if ((before?.unjudged ?? 0) + (after?.unjudged ?? 0) === 0) continue;
+    lines.push(`  ${'mean reward'.padEnd(44)} ${meanReward(before).padEnd(18)} ${meanReward(after)}`);
   }
   return lines.join('\n');
 }

@@ -17,6 +17,17 @@ describe('a look at a run file without starting it', () => {
     expect(whole.model!.trainedParameters).toBeGreaterThan(model!.trainedParameters);
   });
 
+  it('warns of tasks that end before their turns are over', async () => {
+    expect((await checkRun({ ...RUN, rollout: { max_turns: 60 } }, own)).warnings).toEqual([]);
+    const { warnings } = await checkRun({ ...RUN, rollout: { max_turns: 4 } }, own);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^tasks: \d+ of \d+ tasks ask for more turns .* than rollout\.max_turns, 4, and end/,
+      ),
+      expect.stringMatching(/^eval_tasks: /),
+    ]);
+  });
+
   it('knows models of the hub that are well known, and says nothing of others', async () => {
     const known = await checkRun({ ...RUN, model: 'Qwen/Qwen3-VL-2B-Instruct' }, own);
     expect(known.model!.family).toBe('qwen3-vl');

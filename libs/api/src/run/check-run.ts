@@ -26,6 +26,8 @@ export interface RunCheck {
   run: RunFile;
   /** Tasks of `tasks` and `eval_tasks`; null where their files are at a broker. */
   tasks: TaskCounts | null;
+  /** What is not as it may be meant, and does not end the start. */
+  warnings: string[];
   /** Null for a model of which nothing is known here: one of the hub, or a name that only the services know. */
   model: { family: string; trainedParameters: number } | null;
   /** How the model is asked for actions, and why so. */
@@ -48,9 +50,11 @@ export async function checkRun(
   const services = asked ?? (settings.hasBroker ? 'broker' : 'own');
   const { run } = placeRun(loaded.run, settings.runsDir, services);
   if (services === 'broker') refuseModelFolder(run);
+  const warnings: string[] = [];
   return {
     run,
-    tasks: await countTasks(run, loaded.registry),
+    tasks: await countTasks(run, loaded.registry, (message) => warnings.push(message)),
+    warnings,
     model: await checkModel(run, settings.models, services),
     actionFormat: actionFormatText(run, loaded.usualFormat),
   };

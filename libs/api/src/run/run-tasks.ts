@@ -2,10 +2,11 @@ import {
   openTasks,
   refuseSharedGoals,
   refuseUnjudged,
+  warnOfCutTasks,
   type ComponentRegistry,
   type TaskList,
 } from '@ui-rl/plugin-kit';
-import { filesOfRun, taskMachine, type RunFile } from '@ui-rl/settings';
+import { filesOfRun, taskMachine, taskUse, type RunFile } from '@ui-rl/settings';
 
 /** How many tasks a run has. */
 export interface TaskCounts {
@@ -15,22 +16,30 @@ export interface TaskCounts {
 
 /**
  * Reads the task sources of a run, so that what is wrong with them is told before anything is started: tasks that nothing can judge, goals that
- * are both trained and evaluated. Null where files of theirs are at a broker.
+ * are both trained and evaluated. Warns of those that end before their turns are over. Null where files of theirs are at a broker.
  *
  * @throws an error that names the option
  */
-export async function countTasks(run: RunFile, registry: ComponentRegistry): Promise<TaskCounts | null> {
+export async function countTasks(
+  run: RunFile,
+  registry: ComponentRegistry,
+  onWarning: (message: string) => void,
+): Promise<TaskCounts | null> {
   const files = filesOfRun(run, registry).filter(({ option }) => /^(eval_)?tasks\b/.test(option));
   if (files.some(({ isAddress }) => isAddress)) return null;
-  const machine = taskMachine(registry);
+  const machine = taskMachine(registry, (level, message) => {
+    if (level === 'warn' || level === 'error') onWarning(message);
+  });
   const opened: TaskList[] = [];
   try {
     for (const option of ['tasks', 'eval_tasks'] as const) {
-      opened.push(await naming(option, () => openTasks(registry, run[option], machine)));
+      opened.push(await naming(option, () => openTasks(registry, run[option], machine, taskUse(run))));
     }
     const [training, evaluation] = opened;
     if (training.length === 0) throw new Error('tasks: its sources give no task');
     refuseUnjudged(training, run, registry);
+    for (const [place, option] of (['tasks', 'eval_tasks'] as const).entries())
+      warnOfCutTasks(opened[place], run.rollout.max_turns, (message) => onWarning(`${option}: ${message}`));
     await refuseSharedGoals(training, evaluation);
     return { training: training.length, evaluation: evaluation.length };
   } finally {

@@ -80,7 +80,7 @@ export async function startRun(
   const models = Object.keys(settings.models);
   const loaded = await loadForModel({ ...source, flags, workingDir, models });
   const { registry, usualFormat } = loaded;
-  const evaluation = await evaluationEpisodes(loaded.run, registry);
+  const evaluation = await evaluationEpisodes(loaded.run, registry, onWarning);
   const { services = settings.hasBroker ? 'broker' : 'own' } = options;
   const placed = placeRun(loaded.run, settings.runsDir, services);
   const { runsDir } = placed;

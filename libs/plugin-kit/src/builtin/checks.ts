@@ -6,5 +6,6 @@ export const checks: VerifierComponent = {
   kind: 'verifier',
   name: 'checks',
   description: "The checks of the task must hold in the environment's state at the end of the episode.",
+  judges: ({ checks: own = [] }) => own.length > 0,
   create: () => ({ verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) }),
 };

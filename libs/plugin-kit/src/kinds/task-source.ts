@@ -9,6 +9,8 @@ export interface TaskSourceContext {
   resolve(sentence: string): Task | null;
   /** What the variables of the component's `environment` say on this machine; those that are not set are missing. */
   variables?: Readonly<Record<string, string>>;
+  /** Name of the environment that the run plays tasks in which name none; undefined where they are loaded for no run. */
+  environment?: string | undefined;
 }
 
 /** Tasks that are read where they are needed, since there may be more of them than memory holds. */

@@ -27,7 +27,9 @@ export interface TrackedEvaluation {
   at: string;
   stage: string;
   set: string;
-  successRate: number;
+  /** Null where rewards alone judge the tasks: what they paid is among the metrics. */
+  successRate: number | null;
+  /** Those that the rate is of. */
   episodes: number;
   /** The same, and what else is known of it, by the names of metrics: `test/eval_goals/env/all/success` … */
   metrics: Readonly<Record<string, number>>;

@@ -1,3 +1,4 @@
+import type { Task } from '@ui-rl/contracts';
 import type { ComponentBase, Deadline, Log } from './component';
 import type { Episode } from './episode';
 
@@ -11,9 +12,15 @@ export interface Verifier {
   verify(episode: Episode, deadline: Deadline): Promise<boolean | null> | boolean | null;
 }
 
-export type VerifierComponent<Options = unknown> = ComponentBase<
+export interface VerifierComponent<Options = unknown> extends ComponentBase<
   'verifier',
   Options,
   VerifierContext,
   Verifier
->;
+> {
+  /**
+   * Whether it can judge a task, as far as the task itself says: where it cannot and no reward of the run judges, the start refuses the task.
+   * Default: it can judge every one. A training episode of which it says null nevertheless is invalid then.
+   */
+  judges?(task: Task): boolean;
+}

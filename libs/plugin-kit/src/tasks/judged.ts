@@ -1,3 +1,4 @@
+import type { Task } from '@ui-rl/contracts';
 import { PluginError } from '../errors';
 import { judgesWithoutVerifier } from '../judges';
 import type { ComponentChoice, Log } from '../kinds';
@@ -10,10 +11,33 @@ export interface Judges {
   rewards: readonly ComponentChoice[];
 }
 
+/** Who says how an episode of a task went: the verifier whether it succeeded, or the rewards alone what it is worth; null where nobody does. */
+export type JudgedBy = 'verifier' | 'rewards' | null;
+
+/** Whether the verifier of a run can judge a task. Throws a `PluginError` `unknown` for a name nobody has. */
+export function judgedByVerifier(
+  { name }: ComponentChoice,
+  registry: ComponentRegistry,
+): (task: Task) => boolean {
+  const component = registry.get('verifier', name);
+  return (task) => component.judges?.(task) ?? true;
+}
+
+/** Who judges a task of a run. */
+export function judgedBy(
+  { verifier, rewards }: Judges,
+  registry: ComponentRegistry,
+): (task: Task) => JudgedBy {
+  const isVerified = judgedByVerifier(verifier, registry);
+  const otherwise = judgesWithoutVerifier(rewards, registry) ? 'rewards' : null;
+  return (task) => (isVerified(task) ? 'verifier' : otherwise);
+}
+
 /**
- * Tasks without checks are for a reward that judges, or for a verifier of another kind: elsewhere they would count as failed. Says where there
- * are such.
+ * Tasks that the verifier of the run cannot judge are for a reward that judges: without one they could not be told from failures. Says where
+ * there are such.
  *
+ * @param tasks opened for that verifier
  * @throws PluginError `option` where nothing of the run can judge them
  */
 export function refuseUnjudged(
@@ -22,9 +46,9 @@ export function refuseUnjudged(
   registry: ComponentRegistry,
   log: Log = () => {},
 ): void {
-  if (count === 0 || verifier.name !== 'checks') return;
+  if (count === 0) return;
   const named = `${ids.map((id) => `"${id}"`).join(', ')}${count > ids.length ? ' …' : ''}`;
-  const found = `${count} of ${length} tasks have no checks that say whether they succeed: ${named}`;
+  const found = `${count} of ${length} tasks ${missingFor(verifier)}: ${named}`;
   if (judgesWithoutVerifier(rewards, registry)) {
     log('info', `${found}; the rewards of the run judge them`);
     return;
@@ -37,5 +61,25 @@ export function refuseUnjudged(
     'option',
     `tasks: ${found}. Give them checks, or a reward that judges by itself (rewards: ${judging.join(' or ') || 'none is loaded'}; one of yours ` +
       'says judgesWithoutVerifier: true)',
+  );
+}
+
+function missingFor({ name }: ComponentChoice): string {
+  return name === 'checks'
+    ? 'have no checks that say whether they succeed'
+    : `have nothing that the verifier "${name}" could judge`;
+}
+
+/** Says which tasks end before the turns they ask for are over. */
+export function warnOfCutTasks(
+  { cut: { count, ids, longest }, length }: Pick<TaskList, 'cut' | 'length'>,
+  maxTurns: number,
+  warn: (message: string) => void,
+): void {
+  if (count === 0) return;
+  const named = `${ids.map((id) => `"${id}"`).join(', ')}${count > ids.length ? ' …' : ''}`;
+  warn(
+    `${count} of ${length} tasks ask for more turns (max_steps, up to ${longest}) than rollout.max_turns, ${maxTurns}, and end there: ${named}. ` +
+      `rollout.max_turns: ${longest} plays them whole`,
   );
 }

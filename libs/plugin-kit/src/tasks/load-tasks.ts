@@ -1,8 +1,10 @@
 import type { Task } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
+import { checks } from '../builtin/checks';
 import { callPlugin } from '../call-plugin';
-import type { Log, StoredTasks, TaskSourceChoice } from '../kinds';
+import type { ComponentChoice, Log, StoredTasks, TaskSourceChoice } from '../kinds';
 import type { ComponentRegistry } from '../registry';
+import { judgedByVerifier } from './judged';
 import { OpenTasks } from './open-tasks';
 import type { LoadedTask, TaskList } from './task-list';
 
@@ -21,8 +23,9 @@ export async function loadTasks(
   registry: ComponentRegistry,
   choices: readonly TaskSourceChoice[],
   machine: TaskMachine = {},
+  use: TaskUse = {},
 ): Promise<LoadedTask[]> {
-  const tasks = await openTasks(registry, choices, machine);
+  const tasks = await openTasks(registry, choices, machine, use);
   try {
     const all: LoadedTask[] = [];
     for (let place = 0; place < tasks.length; place++) all.push(await tasks.at(place));
@@ -32,16 +35,29 @@ export async function loadTasks(
   }
 }
 
+/** What of a run file decides what becomes of its tasks. */
+export interface TaskUse {
+  /** Judges them; default: `checks`. */
+  verifier?: ComponentChoice;
+  /** Turns of an episode, at most; default: as many as a task says. */
+  maxTurns?: number;
+  /** Name of the environment that plays tasks which name none. */
+  environment?: string;
+}
+
 /** The same, without all of them in memory, where their source can do that. To be closed. */
 export async function openTasks(
   registry: ComponentRegistry,
   choices: readonly TaskSourceChoice[],
   machine: TaskMachine = {},
+  { verifier, maxTurns = Infinity, environment }: TaskUse = {},
 ): Promise<TaskList> {
-  const list = new OpenTasks();
+  const isJudged =
+    verifier === undefined ? (task: Task) => checks.judges!(task) : judgedByVerifier(verifier, registry);
+  const list = new OpenTasks({ isJudged, maxTurns });
   try {
     for (const choice of choices) {
-      const stored = await open(registry, choice, machine);
+      const stored = await open(registry, choice, machine, environment);
       await list.add(stored, choice.source_type, registry.taskChoice(choice));
     }
     await list.finish();
@@ -56,13 +72,17 @@ async function open(
   registry: ComponentRegistry,
   choice: TaskSourceChoice,
   { log = () => {}, variables = {} }: TaskMachine,
+  playedIn: string | undefined,
 ): Promise<StoredTasks> {
   const resolve = (sentence: string) => registry.resolveTask(sentence);
   const { environment = {} } = registry.get('task-source', choice.source_type);
   const own = Object.fromEntries(
     Object.entries(variables).filter(([name]) => Object.hasOwn(environment, name)),
   );
-  const source = registry.create('task-source', choice, { log, resolve, variables: own });
+  const source = registry.create('task-source', choice, {
+    ...{ log, resolve, variables: own },
+    environment: playedIn,
+  });
   return callPlugin(`task source "${choice.source_type}"`, DEADLINES.taskSource.ms, async (deadline) =>
     source.open === undefined
       ? inMemory(await source.load(deadline), choice.source_type)

@@ -20,14 +20,25 @@ interface Facts {
   goal: number;
   id: number;
   isJudged: boolean;
+  /** Turns that it asks for beyond what the run allows; 0 where that is none. */
+  excess: number;
   /** Ids of what is to be learnt before. */
   required: readonly string[];
+}
+
+/** By what is counted which tasks a run cannot play as they are. */
+export interface TaskRules {
+  /** Whether the verifier of the run can judge it. */
+  isJudged(task: Task): boolean;
+  /** Turns of an episode, at most. */
+  maxTurns: number;
 }
 
 /** Of each task a few numbers: a million of them take some 60 MB. */
 export class OpenTasks implements TaskList {
   readonly parts: TaskPart[] = [];
   readonly unjudged = { count: 0, ids: [] as string[] };
+  readonly cut = { count: 0, ids: [] as string[], longest: 0 };
   prerequisites: ReadonlyMap<number, readonly number[]> = new Map();
   private readonly stored: StoredTasks[] = [];
   private readonly places: number[] = [];
@@ -35,8 +46,11 @@ export class OpenTasks implements TaskList {
   private readonly goals: number[] = [];
   private readonly byId = new HashIndex();
   private readonly firstUnjudged: number[] = [];
+  private readonly firstCut: number[] = [];
   /** Of the few that say such: place → ids that are to be learnt before. */
   private readonly required = new Map<number, readonly string[]>();
+
+  constructor(private readonly rules: TaskRules) {}
 
   get length(): number {
     return this.places.length;
@@ -52,7 +66,7 @@ export class OpenTasks implements TaskList {
     const part = { sourceType, first: this.length, length: 0, weight: choice.weight };
     this.parts.push(part);
     const problems: string[] = [];
-    for await (const facts of choose(stored, sourceType, choice)) {
+    for await (const facts of choose(stored, sourceType, choice, this.rules)) {
       for (const each of facts) {
         // Nothing to wait for with nearly all of them.
         const twin = this.byId.has(each.id) ? await this.twinOf(each, stored) : undefined;
@@ -61,6 +75,7 @@ export class OpenTasks implements TaskList {
       }
     }
     this.unjudged.ids.push(...(await this.idsOf(this.firstUnjudged.splice(0))));
+    this.cut.ids.push(...(await this.idsOf(this.firstCut.splice(0))));
     if (problems.length === 0) return;
     const more = problems.length > MOST_NAMED ? `; and ${problems.length - MOST_NAMED} more` : '';
     throw new PluginError('duplicate', `tasks: ${problems.slice(0, MOST_NAMED).join('; ')}${more}`);
@@ -108,7 +123,7 @@ export class OpenTasks implements TaskList {
     return undefined;
   }
 
-  private take({ place, difficulty, goal, id, isJudged, required }: Facts, part: TaskPart): void {
+  private take({ place, difficulty, goal, id, isJudged, excess, required }: Facts, part: TaskPart): void {
     const own = this.length;
     this.places.push(place);
     this.difficulties.push(difficulty);
@@ -116,9 +131,15 @@ export class OpenTasks implements TaskList {
     this.byId.add(id, own);
     part.length += 1;
     if (required.length > 0) this.required.set(own, required);
-    if (isJudged) return;
-    this.unjudged.count += 1;
-    if (this.unjudged.count <= MOST_NAMED) this.firstUnjudged.push(own);
+    if (!isJudged) {
+      this.unjudged.count += 1;
+      if (this.unjudged.count <= MOST_NAMED) this.firstUnjudged.push(own);
+    }
+    if (excess > 0) {
+      this.cut.count += 1;
+      this.cut.longest = Math.max(this.cut.longest, this.rules.maxTurns + excess);
+      if (this.cut.count <= MOST_NAMED) this.firstCut.push(own);
+    }
   }
 
   private idsOf(places: readonly number[]): Promise<string[]> {
@@ -137,6 +158,7 @@ async function* choose(
   stored: StoredTasks,
   sourceType: string,
   choice: TaskChoiceOptions,
+  rules: TaskRules,
 ): AsyncGenerator<readonly Facts[]> {
   const { limit = Infinity, seed } = choice;
   const held: Facts[] = [];
@@ -145,7 +167,7 @@ async function* choose(
     const first = place;
     place += tasks.length;
     const kept = tasks.flatMap((task, index) =>
-      isWanted(task, choice) ? [factsOf(task, first + index, sourceType)] : [],
+      isWanted(task, choice) ? [factsOf(task, first + index, sourceType, rules)] : [],
     );
     if (seed === undefined) yield kept.slice(0, limit - count);
     else for (const each of kept) held.push(each);
@@ -161,20 +183,21 @@ async function* choose(
   if (seed !== undefined) yield new Random(seed).shuffled(held).slice(0, limit);
 }
 
-function factsOf(task: Task, place: number, sourceType: string): Facts {
+function factsOf(task: Task, place: number, sourceType: string, rules: TaskRules): Facts {
   if (task.id === undefined) {
     throw new PluginError(
       'invalid',
       `source_type "${sourceType}" gave a task without id: "${task.description}"`,
     );
   }
-  const { difficulty, prerequisites = [], checks = [] } = task;
+  const { difficulty, prerequisites = [], maxSteps = 0 } = task;
   return {
     place,
     difficulty: difficulty === undefined ? -1 : TASK_DIFFICULTIES.indexOf(difficulty),
     goal: goalHash(task),
     id: hash53(task.id),
-    isJudged: checks.length > 0,
+    isJudged: rules.isJudged(task),
+    excess: Math.max(0, maxSteps - rules.maxTurns),
     required: prerequisites,
   };
 }

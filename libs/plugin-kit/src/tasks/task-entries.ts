@@ -30,12 +30,14 @@ export class TaskDefaults {
 }
 
 const SESSION = 'session_type';
+/** The environment that has sessions of types. */
+const OF_SESSIONS = 'ui-verifiers';
 
 /** Makes tasks of what people write: sentences, and objects with the fields of a task. */
 export class TaskEntries {
   constructor(
     private readonly defaults: TaskDefaults,
-    private readonly context: Pick<TaskSourceContext, 'resolve'>,
+    private readonly context: Pick<TaskSourceContext, 'resolve' | 'environment'>,
   ) {}
 
   /** @throws PluginError `option` that says where it stands and what is wrong with it */
@@ -64,16 +66,26 @@ export class TaskEntries {
   private withSession(entry: Record<string, unknown>, where: string): Record<string, unknown> {
     if (!Object.hasOwn(entry, SESSION)) return entry;
     const { [SESSION]: type, ...rest } = entry;
-    const environment = entry.environment ?? this.defaults.environment;
+    const environment = entry.environment ?? this.defaults.environment ?? this.sessionsOfRun;
     const options = isRecord(environment) ? (environment.options ?? {}) : undefined;
     if (isRecord(environment) && isRecord(options) && !Object.hasOwn(options, SESSION))
       return { ...rest, environment: { ...environment, options: { ...options, [SESSION]: type } } };
     throw new PluginError(
       'option',
       options === undefined
-        ? `tasks: ${where}: ${SESSION} is ${show(type)}, an option of the environment, but none is named: write environment: {kind: ui-verifiers} beside the source, or into the task`
+        ? `tasks: ${where}: ${SESSION} is ${show(type)}, an option of the environment, but ${this.playedIn}: write environment: {kind: ui-verifiers} beside the source, or into the task`
         : `tasks: ${where}: ${SESSION} is ${show(type)}, but environment.options is ${show(options)}`,
     );
+  }
+
+  /** The environment of the run, where that has sessions. */
+  private get sessionsOfRun(): TaskDefaults['environment'] {
+    return this.context.environment === OF_SESSIONS ? { kind: OF_SESSIONS } : undefined;
+  }
+
+  private get playedIn(): string {
+    const { environment } = this.context;
+    return environment === undefined ? 'none is named' : `the run plays in ${environment}, which has none`;
   }
 
   private completed(task: Task): Task {

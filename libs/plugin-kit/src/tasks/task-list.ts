@@ -25,7 +25,9 @@ export interface TaskList {
   goalHash(place: number): number;
   /** Places of tasks that are to be learnt before others: place → places. */
   readonly prerequisites: ReadonlyMap<number, readonly number[]>;
-  /** How many have no checks, and the ids of the first of them. */
+  /** How many the verifier cannot judge, and the ids of the first of them. */
   readonly unjudged: { count: number; ids: readonly string[] };
+  /** How many ask for more turns than the run allows, the ids of the first of them, and the most turns that one asks for. */
+  readonly cut: { count: number; ids: readonly string[]; longest: number };
   close(): Promise<void>;
 }

@@ -24,7 +24,7 @@ export class EvaluationEntity {
   @Column({ type: 'text' })
   checkpoint: string;
 
-  /** Null where all episodes are invalid. */
+  /** Null where no episode says whether it succeeded. */
   @Column({ name: 'success_rate', type: 'double precision', nullable: true })
   successRate: number | null;
 

@@ -108,9 +108,9 @@ async function pairsWith(
 ): Promise<PairRow[]> {
   return dataSource.query<PairRow[]>(
     `WITH played AS (
-       SELECT evaluation_id, task_id, request ->> 'seed' AS seed, bool_or(COALESCE(success, false)) AS success
+       SELECT evaluation_id, task_id, request ->> 'seed' AS seed, bool_or(success) AS success
        FROM trajectories
-       WHERE run_id = $1 AND evaluation_id = ANY($2) AND status <> 'invalid'
+       WHERE run_id = $1 AND evaluation_id = ANY($2) AND status <> 'invalid' AND success IS NOT NULL
        GROUP BY evaluation_id, task_id, request ->> 'seed'
      )
      SELECT b.evaluation_id, b.task_id,

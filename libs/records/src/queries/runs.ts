@@ -87,6 +87,7 @@ interface EvaluationRow {
   policy_version: number;
   checkpoint: string;
   success_rate: number | null;
+  mean_reward: number | null;
   interval_low: number;
   interval_high: number;
   episodes: number;
@@ -100,7 +101,12 @@ export async function evaluationsOf(
   runIds: string[],
 ): Promise<Map<string, EvaluationView[]>> {
   const rows = await dataSource.query<EvaluationRow[]>(
-    'SELECT * FROM evaluations WHERE run_id = ANY($1) ORDER BY at, goal_set',
+    `SELECT e.*,
+       CASE WHEN e.success_rate IS NULL THEN (
+         SELECT avg(t.reward)::float8 FROM trajectories t
+         WHERE t.run_id = e.run_id AND t.evaluation_id = e.evaluation_id AND t.status <> 'invalid'
+       ) END AS mean_reward
+     FROM evaluations e WHERE run_id = ANY($1) ORDER BY at, goal_set`,
     [runIds],
   );
   const byRun = new Map<string, EvaluationView[]>();
@@ -116,6 +122,7 @@ function evaluationView(row: EvaluationRow): EvaluationView {
     policyVersion: row.policy_version,
     checkpoint: row.checkpoint,
     successRate: row.success_rate,
+    meanReward: row.mean_reward,
     interval: [row.interval_low, row.interval_high],
     episodes: row.episodes,
     invalid: row.invalid,

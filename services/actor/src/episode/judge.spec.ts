@@ -316,8 +316,20 @@ test.each<[string, Verifier['verify'], string]>([
 
 test('a verifier may judge by more than the state, and may not know', async () => {
   const byTurns: Verifier = { verify: ({ turns }) => (turns.length === 3 ? null : true) };
-  const played = await play({ verifier: { name: 'by-turns', instance: byTurns } });
+  const verifier = { name: 'by-turns', instance: byTurns };
+  const played = await play({ verifier, rewardsJudge: true });
   expect(played).toMatchObject({ status: 'completed', success: null, reward: 0 });
+  const evaluation = makeRollout({ runId: RUN, seed: 7, task: request.task, purpose: 'eval' });
+  const evaluated = await play({ verifier }, evaluation);
+  expect(evaluated).toMatchObject({ status: 'completed', success: null });
+  const nobody = await play({ verifier });
+  expect(nobody).toMatchObject({
+    status: 'invalid',
+    success: null,
+    invalidReason: expect.stringMatching(
+      /^unjudged: verifier "by-turns" cannot judge the task, and no reward/,
+    ),
+  });
 });
 
 test('a screenshot that memory was too small for is read from the blobs', async () => {

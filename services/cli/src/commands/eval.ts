@@ -116,7 +116,9 @@ async function startText({ runId, host, tasks, checkpoints }: StartedEvaluation)
   return [`run ${runId}`, `monitor ${page}`, ...lines].join('\n');
 }
 
-function resultText({ label, score, successes, invalid }: CandidateResult): string {
+function resultText({ label, score, successes, invalid, unjudged, ...result }: CandidateResult): string {
+  const reward = result.mean_reward?.toFixed(3) ?? '–';
+  if (score === null && unjudged > 0) return `${label}: mean reward ${reward} of ${unjudged} episodes`;
   if (score === null) return `${label}: no success rate, ${invalid} episodes are invalid`;
   return `${label}: ${percentWithInterval(score.success_rate, score.ci).trim()}, ${successes} of ${score.n} episodes`;
 }

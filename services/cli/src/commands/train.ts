@@ -66,7 +66,7 @@ export function trainCommand(): Command {
 }
 
 /** What a run would be, a line each. */
-function checkedRunText({ run, tasks, model, actionFormat }: RunCheck): string {
+function checkedRunText({ run, tasks, model, actionFormat, warnings }: RunCheck): string {
   const { algorithm, training, rollout } = run;
   const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes } = training;
   const ends = [...(steps > 0 ? [`${steps} steps`] : []), ...(minutes > 0 ? [`${minutes} minutes`] : [])];
@@ -85,6 +85,7 @@ function checkedRunText({ run, tasks, model, actionFormat }: RunCheck): string {
     ['algorithm', `${algorithm.advantage.name}, ${algorithm.loss.name}, ${training.optimizer.name}`],
     ['batch', `${groups} groups of ${rollout.group_size} episodes`],
     ['ends after', ends.join(' or ')],
+    ...warnings.map((warning) => ['warning', warning]),
   ];
   return [...lines.map(([name, text]) => `${name.padEnd(12)}${text}`), 'nothing was started'].join('\n');
 }

@@ -9,9 +9,13 @@ export function trackEvaluations(bus: BusService, runId: string, trackers: Track
     durable: `trackers-${runId}`,
     subject: subjects.event(runId, 'evaluation'),
     schema: EvaluationEvent,
-    handle: async ({ policyVersion, at, stage, set, successRate, episodes, metrics = {} }) => {
-      if (successRate === null) return;
-      const evaluated = { 'env/all/success': successRate, 'env/all/episodes': episodes, ...metrics };
+    handle: async ({ policyVersion, at, stage, set, successRate, episodes, unjudged = 0, metrics = {} }) => {
+      if (episodes + unjudged === 0) return;
+      const evaluated = {
+        ...(successRate === null ? {} : { 'env/all/success': successRate }),
+        'env/all/episodes': episodes + unjudged,
+        ...metrics,
+      };
       await trackers.evaluation({
         ...{ step: policyVersion, at, stage, set, successRate, episodes },
         metrics: Object.fromEntries(

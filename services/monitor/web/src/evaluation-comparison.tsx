@@ -79,6 +79,7 @@ function Comparison({ run, comparison, compareTo }: ComparisonProps) {
                   playedFor={{ evaluation: evaluation.evaluationId }}
                   score={scoreOf(evaluation)}
                   invalid={evaluation.invalid}
+                  meanReward={evaluation.meanReward}
                 />
               ))}
             </tr>
@@ -146,15 +147,19 @@ interface ScoreProps {
   playedFor: PlayedFor;
   score: ComparedScore | null;
   invalid?: number;
+  meanReward?: number | null;
 }
 
-function Score({ run, playedFor, score, invalid = 0 }: ScoreProps) {
+function Score({ run, playedFor, score, invalid = 0, meanReward = null }: ScoreProps) {
   if (score === null) return <td className="num muted">–</td>;
   const { successes, episodes, interval, difference } = score;
   const rate = episodes === 0 ? null : successes / episodes;
   const [low, high] = interval;
   const counted = `${count(successes)} of ${count(episodes)} episodes`;
-  const words = rate === null ? 'no valid episode' : `${counted}, 95 %: ${percent(low)} to ${percent(high)}`;
+  const words =
+    rate === null
+      ? 'no episode says whether it succeeded'
+      : `${counted}, 95 %: ${percent(low)} to ${percent(high)}`;
   return (
     <td className="num">
       <a href={links.episodesOf(run, playedFor)} title={`${words}. Show them`}>
@@ -163,7 +168,9 @@ function Score({ run, playedFor, score, invalid = 0 }: ScoreProps) {
       <Difference difference={difference} />
       {rate !== null && <RateScale rate={rate} interval={interval} label={words} />}
       <small className="muted">
-        {percent(low)}–{percent(high)} of {count(episodes)}
+        {meanReward === null
+          ? `${percent(low)}–${percent(high)} of ${count(episodes)}`
+          : `mean reward ${meanReward.toFixed(3)}`}
         {invalid > 0 && `, ${count(invalid)} invalid`}
       </small>
     </td>

@@ -106,7 +106,7 @@ export function RateBar({ label, evaluation }: { label: string; evaluation: Eval
     return (
       <div className="rate">
         <span className="label">{label}</span>
-        <span className="muted">all {evaluation.invalid} episodes are invalid</span>
+        <span className="muted">{withoutRate(evaluation)}</span>
       </div>
     );
   }
@@ -122,6 +122,10 @@ export function RateBar({ label, evaluation }: { label: string; evaluation: Eval
       </span>
     </div>
   );
+}
+
+function withoutRate({ meanReward, invalid }: EvaluationView): string {
+  return meanReward === null ? `all ${invalid} episodes are invalid` : `mean reward ${meanReward.toFixed(3)}`;
 }
 
 /** A rate and its interval from 0 to 100 %. */

@@ -19,11 +19,14 @@ export async function openStored(
   warnings: RunWarnings,
 ): Promise<StoredEpisodes | undefined> {
   if (warmStart === undefined || isOver(state)) return undefined;
+  const { environment } = warmStart;
   const stored = await StoredEpisodes.open(warmStart.episodes, {
     tokens: family.shape,
     maxSequence,
     textOf: (tokenIds) => tokenizer.decode(tokenIds, { skipSpecialTokens: true }),
-    evaluationTasks: await loadTasks(components, warmStart.evaluationTasks, taskMachine(components)),
+    evaluationTasks: await loadTasks(components, warmStart.evaluationTasks, taskMachine(components), {
+      ...(environment === undefined ? {} : { environment }),
+    }),
   });
   for (const [reason, count] of stored.leftOut) {
     await warnings.send(
