@@ -20,8 +20,8 @@ function value<T>(reply: Reply<T>): T {
   return reply.value;
 }
 
-async function play(sessions: Sessions, kind: string, actions: readonly object[], seed = 3) {
-  const task: Task = { description: 'submit', environment: { kind, options: {} } };
+async function play(sessions: Sessions, kind: string, actions: readonly object[], seed = 3, options = {}) {
+  const task: Task = { description: 'submit', environment: { kind, options } };
   const opened = value(await sessions.open({ task, seed, leaseMs: 30_000, deadlineMs: 10_000 }));
   const { sessionId } = opened;
   const steps = [];
@@ -87,6 +87,20 @@ describe('clients of the project', () => {
     expect(again.state).toMatchObject({ submitted_row_indices: [0], num_incorrect_submissions: 0 });
     await sessions.close();
     expect((await form.ask(`${path}/`, { method: 'DELETE' })).body).toEqual({ deleted: true });
+  });
+
+  it('are in a session of the type that their task says: the source that is served', async () => {
+    const sessions = await form.client({
+      name: 'ui-verifiers',
+      ui_env_urls: [`${form.server.url}/proxy/typed`],
+    });
+    const { steps } = await play(sessions, 'ui-verifiers', [LEFT], 0, { session_type: 'form' });
+    expect(steps[0].outcome).toBe('ok');
+    await expect(play(sessions, 'ui-verifiers', [], 0, { session_type: 'shop' })).rejects.toThrow(
+      /for a session of type shop, but .* has one of type form$/,
+    );
+    await sessions.close();
+    await form.ask('/proxy/typed/', { method: 'DELETE' });
   });
 
   it('see the same first frame for the same seed', async () => {

@@ -24,7 +24,8 @@ export class UiVerifiersController {
     const seconds = ((Date.now() - startedAt.getTime()) / 1000).toFixed(1);
     return [
       'UI Verifiers Session Server',
-      `Session Type: ${task.id}`,
+      `Session Type: ${this.episodes.world.sessionTypeOf(task)}`,
+      `Task: ${task.id}`,
       `Start time: ${startedAt.toISOString()}`,
       `Duration: ${seconds} s`,
       '',

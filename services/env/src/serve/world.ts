@@ -1,14 +1,15 @@
 import { Logger } from '@nestjs/common';
 import { planEpisodes, type PlannedEpisodes } from '@ui-rl/episode';
 import {
-  loadTasks,
+  openTasks,
   PluginError,
   type ComponentRegistry,
   type LoadedTask,
   type Log,
   type Sessions,
+  type TaskList,
 } from '@ui-rl/plugin-kit';
-import { readRunFile, taskMachine, type RunFile } from '@ui-rl/settings';
+import { readRunFile, taskMachine, taskUse, type RunFile } from '@ui-rl/settings';
 import type { RunEnvironments } from '../run-environments';
 import { ServeError } from './serve-error';
 
@@ -23,6 +24,8 @@ export class ServedWorld {
   private constructor(
     readonly run: RunFile,
     readonly tasks: readonly LoadedTask[],
+    /** Task → the source that it is of. */
+    private readonly sources: ReadonlyMap<LoadedTask, string>,
     private readonly planned: PlannedEpisodes,
     private readonly environments: RunEnvironments,
   ) {}
@@ -35,13 +38,16 @@ export class ServedWorld {
   ): Promise<ServedWorld> {
     const source = file === undefined ? { options: DEMO } : { file };
     const run = readRunFile({ ...source, assumed: ASSUMED }, components);
-    const tasks = await loadTasks(components, run.tasks, taskMachine(components, log));
+    const sources = await sourcesOf(
+      await openTasks(components, run.tasks, taskMachine(components, log), taskUse(run)),
+    );
+    const tasks = [...sources.keys()];
     if (tasks.length === 0)
       throw new PluginError('option', `${file ?? 'the demo tasks'}: there is no task to serve`);
     const planned = await planEpisodes(run, components, log);
     try {
       await environments.start(SERVED, run.environment);
-      return new ServedWorld(run, tasks, planned, environments);
+      return new ServedWorld(run, tasks, sources, planned, environments);
     } catch (error) {
       await planned.close();
       throw error;
@@ -64,9 +70,27 @@ export class ServedWorld {
     throw new ServeError('failed', `the task is played in ${kind}, which this service does not offer`);
   }
 
+  /** What callers of ui-verifiers know a session by: the type that the task itself says, else its source. */
+  sessionTypeOf(task: LoadedTask): string {
+    const { session_type: type } = task.environment?.options ?? {};
+    return typeof type === 'string' ? type : (this.sources.get(task) ?? 'task');
+  }
+
   async close(): Promise<void> {
     await this.environments.release(SERVED);
     await this.planned.close();
+  }
+}
+
+async function sourcesOf(list: TaskList): Promise<Map<LoadedTask, string>> {
+  try {
+    const sources = new Map<LoadedTask, string>();
+    for (const { sourceType, first, length } of list.parts) {
+      for (let place = first; place < first + length; place++) sources.set(await list.at(place), sourceType);
+    }
+    return sources;
+  } finally {
+    await list.close();
   }
 }
 
