@@ -1,14 +1,14 @@
 import type { TaskSourceComponent } from '@ui-rl/plugin-kit';
 import { EVALUATION, TRAINING } from './goals';
 import { AndroidIdsOptions, AndroidTaskOptions } from './options';
-import { byIds, chosen } from './tasks';
+import { byIds, tasksOf } from './tasks';
 
 const training: TaskSourceComponent<AndroidTaskOptions> = {
   kind: 'task-source',
   name: 'android_training',
   description: 'Training goals on stock Android, verified by what the device says of its settings and apps.',
   options: AndroidTaskOptions,
-  create: (options) => ({ load: () => chosen(TRAINING, options) }),
+  create: (options) => ({ load: () => tasksOf(TRAINING, options) }),
 };
 
 const evaluation: TaskSourceComponent<AndroidTaskOptions> = {
@@ -16,7 +16,7 @@ const evaluation: TaskSourceComponent<AndroidTaskOptions> = {
   name: 'android_eval',
   description: 'Evaluation goals on stock Android.',
   options: AndroidTaskOptions,
-  create: (options) => ({ load: () => chosen(EVALUATION, options) }),
+  create: (options) => ({ load: () => tasksOf(EVALUATION, options) }),
 };
 
 const ids: TaskSourceComponent<AndroidIdsOptions> = {
@@ -24,7 +24,7 @@ const ids: TaskSourceComponent<AndroidIdsOptions> = {
   name: 'android_ids',
   description: 'Goals on stock Android by their ids.',
   options: AndroidIdsOptions,
-  create: (options) => ({ load: () => chosen(byIds(options.task_ids), options) }),
+  create: (options) => ({ load: () => tasksOf(byIds(options.task_ids), options) }),
 };
 
 export const components = [training, evaluation, ids];

@@ -7,13 +7,13 @@ import {
   verify,
 } from '@ui-rl/plugin-kit';
 import { EVALUATION, TRAINING } from './goals';
-import { chosen } from './tasks';
+import { tasksOf } from './tasks';
 
 const all = [...TRAINING, ...EVALUATION];
 const on = { environment: 'android' as const };
 
 it('every task is one, with validators that a device is asked and a start that it takes', () => {
-  for (const task of chosen(all, on)) {
+  for (const task of tasksOf(all, on)) {
     readTask(task, task.id!);
     expect(readDeviceChecks(task.environment!.options.validators)).toHaveLength(1);
     readDeviceStart(task.start);
@@ -52,11 +52,16 @@ it('is chosen by name, with what the options leave', async () => {
   };
   expect(await ids(shuffled)).toEqual(await ids(shuffled));
   expect(await ids(shuffled)).toHaveLength(5);
+  // So many of that side, not that side of so many.
+  const sides = { source_type: 'android_training', part: 'train', limit: 12 };
+  expect(await ids(sides)).toHaveLength(12);
   const [task] = await load({ source_type: 'android_eval', environment: 'gbox' });
   expect(task.environment?.kind).toBe('gbox');
   expect(verify(task.checks as never, { validated: true })).toBe(true);
   await expect(ids({ source_type: 'android_ids', task_ids: ['train_02_enable_wfi'] })).rejects.toThrow(
     'Did you mean train_02_enable_wifi',
   );
-  await expect(ids({ source_type: 'android_eval', difficulty: 'hard' })).rejects.toThrow('no task is left');
+  await expect(ids({ source_type: 'android_eval', difficulty: 'hard' })).rejects.toThrow(
+    /no task of source_type "android_eval" is left by/,
+  );
 });

@@ -1,20 +1,10 @@
-import { didYouMean, PluginError, Random, type Task } from '@ui-rl/plugin-kit';
+import { didYouMean, PluginError, type Task } from '@ui-rl/plugin-kit';
 import { EVALUATION, TRAINING, type Goal } from './goals';
 import type { AndroidIdsOptions, AndroidTaskOptions } from './options';
 
-/** The tasks that the options leave, in an order the seed decides. Throws `PluginError` where none is left. */
-export function chosen(goals: readonly Goal[], options: AndroidTaskOptions): Task[] {
-  const { category, difficulty, seed, limit } = options;
-  const kept = goals.filter(
-    (goal) =>
-      (category === undefined || goal.category === category) &&
-      (difficulty === undefined || goal.difficulty === difficulty),
-  );
-  if (kept.length === 0) {
-    throw new PluginError('option', `tasks: no task is left by ${JSON.stringify({ category, difficulty })}`);
-  }
-  const ordered = seed === undefined ? kept : new Random(seed).shuffled(kept);
-  return ordered.slice(0, limit).map((goal) => taskOf(goal, options.environment));
+/** Tasks of goals, as they are played where the options say. */
+export function tasksOf(goals: readonly Goal[], { environment }: AndroidTaskOptions): Task[] {
+  return goals.map((goal) => taskOf(goal, environment));
 }
 
 /** Goals by id, in the order the ids are named. Throws `PluginError` for an id nobody has. */

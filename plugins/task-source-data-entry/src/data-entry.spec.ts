@@ -1,4 +1,11 @@
-import { loadComponents, loadTasks, type ComponentRegistry, type Task } from '@ui-rl/plugin-kit';
+import {
+  loadComponents,
+  loadTasks,
+  openTasks,
+  refuseSharedGoals,
+  type ComponentRegistry,
+  type Task,
+} from '@ui-rl/plugin-kit';
 import { playByOracle } from '../test/play';
 import { nextAction, type Progress } from './oracle';
 import { sheetOf } from './sheet';
@@ -21,6 +28,25 @@ describe('the tasks', () => {
       environment: { kind: 'desktop', options: { page: 'data-entry', screen: { width: 1280, height: 800 } } },
     });
     expect(all.checks).toHaveLength(101);
+  });
+
+  it('are shuffled and divided as those of every source; another sheet has other goals of the same words', async () => {
+    const ids = async (options: object) => (await load({ rows: 50, ...options })).map(({ id }) => id);
+    expect(await ids({ seed: 3, limit: 50 })).not.toEqual(await ids({}));
+    expect((await ids({ seed: 3 })).toSorted()).toEqual((await ids({})).toSorted());
+    expect(await ids({ part: 'eval', limit: 2 })).toHaveLength(2);
+    const open = (sheet: number) =>
+      openTasks(registry, [{ source_type: 'simple_data_entry', rows: 3, sheet }]);
+    const [one, same, other] = await Promise.all([0, 0, 1].map(open));
+    await expect(refuseSharedGoals(one, same)).rejects.toThrow(/3 goals are in tasks, too/);
+    await refuseSharedGoals(one, other);
+  });
+
+  it('say of rows that fill no task that they are left over', async () => {
+    const said: string[] = [];
+    const choice = { source_type: 'simple_data_entry', rows: 10, rows_per_task: 4 };
+    await loadTasks(registry, [choice], { log: (level, message) => said.push(`${level} ${message}`) });
+    expect(said).toEqual(['warn simple_data_entry: the last 2 of 10 rows fill no task of 4']);
   });
 
   it('have the same rows for the same seed, no two alike', () => {

@@ -22,7 +22,7 @@ const dataEntry: TaskSourceComponent<DataEntryOptions> = {
   options: DataEntryOptions,
   pages: { [PAGE]: pageFolder() },
   oracle: (task, state) => nextAction(task, state as Progress),
-  create: (options) => ({ load: () => tasksOf(options) }),
+  create: (options, { log }) => ({ load: () => tasksOf(options, log) }),
 };
 
 export default dataEntry;

@@ -1,5 +1,5 @@
 import { Doc } from '@ui-rl/plugin-kit';
-import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsIn, IsInt, Max, Min } from 'class-validator';
 
 export const PLACES = ['browser', 'desktop'] as const;
 
@@ -12,7 +12,7 @@ export class DataEntryOptions {
   rows = 100;
 
   @Doc(
-    'rows that a task asks to type, one after the other: 1 gives a task for each row, as many as there are gives one for all',
+    'rows that a task asks to type, one after the other: 1 gives a task for each row, as many as there are gives one for all; rows that are left over are in no task',
   )
   @IsInt()
   @Min(1)
@@ -25,16 +25,10 @@ export class DataEntryOptions {
   @IsIn(PLACES)
   on: (typeof PLACES)[number] = 'browser';
 
-  @Doc('what stands in the spreadsheet: the same number gives the same rows')
+  @Doc('which spreadsheet: the same number gives the same rows')
   @IsInt()
   @Min(0)
-  seed = 0;
-
-  @Doc('so many tasks at most')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  limit?: number;
+  sheet = 0;
 
   @Doc('pixels of the screen across')
   @IsInt()

@@ -1,4 +1,4 @@
-import { PluginError, type Task } from '@ui-rl/plugin-kit';
+import { PluginError, type Log, type Task } from '@ui-rl/plugin-kit';
 import type { DataEntryOptions } from './options';
 import { COLUMNS, sheetOf } from './sheet';
 
@@ -7,26 +7,28 @@ export const PAGE = 'data-entry';
 const STEPS_PER_ROW = 16;
 
 /** Throws a `PluginError` `option` where a task asks for more rows than there are. */
-export function tasksOf(options: DataEntryOptions): Task[] {
-  const { rows, rows_per_task: perTask, seed, limit } = options;
+export function tasksOf(options: DataEntryOptions, log: Log): Task[] {
+  const { rows, rows_per_task: perTask, sheet: number } = options;
   if (perTask > rows) {
     throw new PluginError(
       'option',
       `tasks: rows_per_task is ${perTask}, expected at most ${rows}, the rows of the spreadsheet`,
     );
   }
-  const sheet = sheetOf(seed, rows);
+  const left = rows % perTask;
+  if (left > 0) log('warn', `simple_data_entry: the last ${left} of ${rows} rows fill no task of ${perTask}`);
+  const sheet = sheetOf(number, rows);
   const begins = Array.from({ length: Math.floor(rows / perTask) }, (_, index) => index * perTask);
-  return begins.slice(0, limit).map((begin) => taskOf({ begin, end: begin + perTask }, sheet, options));
+  return begins.map((begin) => taskOf({ begin, end: begin + perTask }, sheet, options));
 }
 
 /** @param asked rows from 0, the end not among them */
 function taskOf(asked: { begin: number; end: number }, sheet: string[][], options: DataEntryOptions): Task {
-  const { rows, seed, on, width, height } = options;
+  const { rows, sheet: number, on, width, height } = options;
   const { begin, end } = asked;
   const indices = Array.from({ length: end - begin }, (_, index) => begin + index);
   return {
-    id: `data_entry.${on}.${seed}.${rows}.${begin + 1}-${end}`,
+    id: `data_entry.${on}.${number}.${rows}.${begin + 1}-${end}`,
     description: descriptionOf(asked),
     category: 'input',
     difficulty: difficultyOf(indices.length),

@@ -34,7 +34,7 @@ const JSON_LINES: Format = {
     for await (const found of readLines(chunks, path)) {
       const entries: RawEntry[] = [];
       for (const { text, from, to, line } of found) {
-        if (text.trim() === '') continue;
+        if (unmarked(text).trim() === '') continue;
         entries.push({ value: jsonOf(text, () => `${path}, line ${line}`), from, to, line });
       }
       yield entries;
@@ -50,17 +50,18 @@ const TEXT: Format = {
   async *read(chunks, path) {
     for await (const found of readLines(chunks, path)) {
       yield found.flatMap(({ text, ...place }) => {
-        const value = text.replace(/^\uFEFF/, '').trim();
+        const value = unmarked(text).trim();
         return value === '' || value.startsWith('#') ? [] : [{ ...place, value }];
       });
     }
   },
-  again: (bytes) =>
-    bytes
-      .toString('utf8')
-      .replace(/^\uFEFF/, '')
-      .trim(),
+  again: (bytes) => unmarked(bytes.toString('utf8')).trim(),
 };
+
+/** Without the mark that some editors put before the first line. */
+function unmarked(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+}
 
 /** A list, of YAML or JSON, or an object with a list called `tasks`. */
 const LIST: Format = {
@@ -182,7 +183,7 @@ function yamlOf(text: string, where: string): unknown {
 
 function jsonOf(text: string, where: () => string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(unmarked(text)) as unknown;
   } catch (cause) {
     throw new PluginError('option', `tasks: ${where()} is no JSON: ${(cause as Error).message}`, { cause });
   }

@@ -52,6 +52,7 @@ it.each([
   ['in-a-field.json', JSON.stringify({ tasks: TASKS })],
   ['tasks.jsonl', `${TASKS.map((task) => JSON.stringify(task)).join('\n\n')}\n`],
   ['windows.JSONL', TASKS.map((task) => JSON.stringify(task)).join('\r\n')],
+  ['byte-order.jsonl', `\uFEFF${TASKS.map((task) => JSON.stringify(task)).join('\n')}`],
   ['tasks.csv', CSV],
   ['byte-order.csv', `\uFEFF${CSV.replaceAll('\n', '\r\n')}`],
   ['tasks.tsv', 'id\tdescription\nopen_help\tOpen the help'],
@@ -86,6 +87,14 @@ it('reads a list as UI-RL writes it, and sentences of the run file itself', asyn
   expect(await load(typed, { environment: { kind } })).toEqual([
     { ...complete, environment: { kind, options: { session_type: 'shop' } } },
   ]);
+  // Where the run plays in such sessions, the list says all that is needed.
+  const source = { source_type: 'file', path: typed };
+  expect(await loadTasks(registry, [source], {}, { environment: kind })).toEqual([
+    { ...complete, environment: { kind, options: { session_type: 'shop' } } },
+  ]);
+  await expect(loadTasks(registry, [source], {}, { environment: 'browser' })).rejects.toThrow(
+    /session_type is "shop", an option of the environment, but the run plays in browser, which has none: write/,
+  );
   await expect(load(typed)).rejects.toThrow(
     /typed\.json, task 1: session_type is "shop", an option of the environment, but none is named: write environment: \{kind: ui-verifiers\}/,
   );

@@ -27,12 +27,6 @@ export class MiniwobOptions {
   @IsString({ each: true })
   pages?: string[];
 
-  @Doc('so many tasks at most')
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  limit?: number;
-
   @Doc(
     "160x210: the task's area and nothing else; 332x214: as BrowserGym shows it, 1.5 times as large on the screenshot",
   )

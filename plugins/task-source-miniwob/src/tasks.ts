@@ -23,7 +23,7 @@ export function tasksOf(options: MiniwobOptions): Task[] {
   );
   if (chosen.length === 0)
     throw new PluginError('option', 'tasks: no page of MiniWoB++ is in all of split, subsets and pages');
-  return chosen.slice(0, options.limit).map((page) => taskOf(page, options));
+  return chosen.map((page) => taskOf(page, options));
 }
 
 function refuseUnknown(name: string): void {
