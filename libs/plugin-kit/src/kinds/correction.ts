@@ -11,8 +11,8 @@ export interface CorrectionInput {
 /** What is done about tokens that another policy (an older one, another engine) sampled. */
 export interface Correction {
   /**
-   * For the trained turns of an episode, in order: factors [N] each on the weights of their tokens; 0 masks a token, which then takes no part
-   * in the step.
+   * For an episode of which something is trained, all turns as they were sampled, in order, also those that are not trained themselves (without
+   * an advantage, too old): factors [N] each on the weights of their tokens; 0 masks a token, which then takes no part in the step.
    */
   weights(turns: readonly CorrectionInput[]): Float32Array[];
 }

@@ -118,7 +118,12 @@ async function logprobOf(turn: Turn, policy = 'policy'): Promise<number> {
   return logprobs[0].filter((value) => !Number.isNaN(value)).reduce((sum, value) => sum + value, 0);
 }
 
-function train(groups: Group[], changes: Partial<AlgorithmOptions> = {}, steps = 1): Promise<BatchResult> {
+function train(
+  groups: Group[],
+  changes: Partial<AlgorithmOptions> = {},
+  steps = 1,
+  before = 0,
+): Promise<BatchResult> {
   const options: AlgorithmOptions = {
     advantage: { name: 'dr_grpo' },
     loss: { name: 'importance_sampling' },
@@ -137,7 +142,7 @@ function train(groups: Group[], changes: Partial<AlgorithmOptions> = {}, steps =
   };
   const trainer = new BatchTrainer(engine, makeAlgorithm(options, components, 0), context);
   const repeat = async (left: number): Promise<BatchResult> => {
-    const result = await trainer.train(groups, 0, 'none');
+    const result = await trainer.train(groups, before, 'none');
     return left > 1 ? repeat(left - 1) : result;
   };
   return repeat(steps);
@@ -241,6 +246,42 @@ it('leaves turns and pairs out of which a correction masks all tokens, and takes
     { reward: 0, turns: [far] },
   ]);
   expect(await train([pair], { loss: { name: 'dpo' }, correction })).toMatchObject({ tokens: 0 });
+});
+
+/** Two episodes: one of two turns, one that passes the first screen of the other. */
+async function passing(): Promise<[Turn, Turn, Turn]> {
+  const [home, apart] = ['a', 'b'].map((digit) => digit.repeat(64));
+  const change = { policyVersion: 1 };
+  const shared = Object.assign(await play([5, 6, 7], 1), { ...change, screenshot: home, reward: 0 });
+  const alone = Object.assign(await play([8, 9], 2), { ...change, screenshot: apart, reward: 1 });
+  const other = Object.assign(await play([5, 6, 7], 3), { ...change, screenshot: home, reward: 1 });
+  return [shared, alone, other];
+}
+
+it.each<[string, Partial<AlgorithmOptions>, Partial<Turn>]>([
+  // Both earned the same, and nobody else saw the second screen: exactly 0.
+  ['has no advantage', { advantage: { name: 'gigpo' } }, {}],
+  ['is too old', { advantage: { name: 'by-turn' } }, { policyVersion: 0 }],
+])('has ratios of episodes speak of a turn, too, that %s', async (_, changes, change) => {
+  const [shared, alone, other] = await passing();
+  // What the sampler found far less probable than the policy does.
+  Object.assign(alone, change, { logprobs: alone.logprobs.map((logprob) => logprob - 3) });
+  const group = groupOf(0, [
+    { reward: 1, turns: [shared, alone] },
+    { reward: 1, turns: [other] },
+  ]);
+  const correction = { name: 'mis', importance_ratio_of: 'episode-mean' };
+  const { metrics, tokens } = await train([group], { ...changes, correction }, 1, 1);
+  expect(tokens).toBe(other.tokenIds.length);
+  expect(metrics['optim/samples']).toBe(1);
+  const all = shared.tokenIds.length + other.tokenIds.length;
+  expect(metrics['optim/correction_masked']).toBeCloseTo(shared.tokenIds.length / all, 6);
+  // Each by itself is as probable as it was.
+  const ofTurns = { ...correction, importance_ratio_of: 'turn-mean' };
+  expect((await train([group], { ...changes, correction: ofTurns }, 1, 1)).metrics).toMatchObject({
+    'optim/samples': 2,
+    'optim/correction_masked': 0,
+  });
 });
 
 /** A group whose episodes earned the same, played by a policy that has left the base model. */

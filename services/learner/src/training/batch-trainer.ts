@@ -165,7 +165,7 @@ export class BatchTrainer {
       const known = await reference.of(all.map(({ sequence }) => sequence));
       for (const { inputs, sequence } of all) inputs.reference_logprobs = known.get(sequence.turn);
     }
-    const corrected = await this.corrected(all);
+    const corrected = await this.corrected(all, sequences);
     for (const { sequence, weights } of [...all, ...valued]) {
       if (!replayed.has(sequence.turn)) assertWithin(sequence.turn, weights, bound);
     }
@@ -246,15 +246,16 @@ export class BatchTrainer {
     };
   }
 
-  /** Recomputes log-probabilities where a correction compares them with those of the sampler. */
-  private async corrected(turns: readonly TrainedTurn[]): Promise<Record<string, number>> {
+  /** Recomputes log-probabilities where a correction compares them with those of the sampler: of whole episodes, as they were sampled. */
+  private async corrected(
+    turns: readonly TrainedTurn[],
+    sequences: ReadonlyMap<Turn, TurnSequence>,
+  ): Promise<Record<string, number>> {
     const { correction } = this.algorithm;
     if (correction === null) return {};
-    const proximal = await this.logprobs(
-      POLICY,
-      turns.map(({ sequence }) => sequence),
-    );
-    return correct(turns, correction, proximal);
+    const trained = new Set(turns.map(({ sequence }) => sequence.rolloutId));
+    const played = [...sequences.values()].filter(({ rolloutId }) => trained.has(rolloutId));
+    return correct(turns, played, correction, await this.logprobs(POLICY, played));
   }
 
   /** Log-probabilities of the sampled tokens of each turn under a model. */

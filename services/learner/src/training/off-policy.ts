@@ -1,36 +1,32 @@
+import type { Turn } from '@ui-rl/contracts';
 import type { Correction } from '@ui-rl/plugin-kit';
 import type { LogprobsByTurn } from './reference-logprobs';
-import type { TrainedTurn } from './turn-data';
+import type { TrainedTurn, TurnSequence } from './turn-data';
 
 /**
- * Multiplies the weights of tokens with the factors of a correction, episode by episode, and has ratios compare with the policy before the
- * step from now on.
- * @param turns of a batch; those of an episode stand together, in order
- * @param proximal log-probabilities under the policy before the step
+ * Multiplies the weights of tokens with the factors of a correction, and has ratios compare with the policy before the step from now on. A
+ * ratio that is of an episode is of all tokens that were sampled in it, also where some of them are not trained: without an advantage, or too old.
+ * @param turns what is trained of a batch
+ * @param played all turns with tokens of the episodes these are of; those of an episode in order
+ * @param proximal log-probabilities under the policy before the step, of all that was played
  */
 export function correct(
   turns: readonly TrainedTurn[],
+  played: readonly TurnSequence[],
   correction: Correction,
   proximal: LogprobsByTurn,
 ): Record<string, number> {
+  const factors = factorsOf(played, correction, proximal);
   let [sum, masked, tokens] = [0, 0, 0];
-  for (const episode of byEpisode(turns)) {
-    const factors = correction.weights(
-      episode.map(({ sequence: { turn } }) => ({
-        sampleLogprobs: Float32Array.from(turn.logprobs),
-        proximalLogprobs: proximal.get(turn)!,
-      })),
-    );
-    episode.forEach(({ weights, inputs, sequence }, index) => {
-      inputs.old_logprobs = proximal.get(sequence.turn);
-      for (let token = 0; token < weights.length; token += 1) {
-        const factor = factors[index][token];
-        weights[token] *= factor;
-        sum += factor;
-        if (factor === 0) masked += 1;
-      }
-      tokens += weights.length;
-    });
+  for (const { weights, inputs, sequence } of turns) {
+    const own = factors.get(sequence.turn)!;
+    inputs.old_logprobs = proximal.get(sequence.turn);
+    for (let token = 0; token < weights.length; token += 1) {
+      weights[token] *= own[token];
+      sum += own[token];
+      if (own[token] === 0) masked += 1;
+    }
+    tokens += weights.length;
   }
   if (tokens === 0) return {};
   return { 'optim/correction_weight_mean': sum / tokens, 'optim/correction_masked': masked / tokens };
@@ -46,10 +42,28 @@ export function withWeight(turns: readonly TrainedTurn[]): TrainedTurn[] {
   return left.filter(({ pair }) => pair === undefined || sides.get(pair.id)!.size === 2);
 }
 
-function byEpisode(turns: readonly TrainedTurn[]): TrainedTurn[][] {
-  const episodes = new Map<string, TrainedTurn[]>();
-  for (const turn of turns) {
-    const { rolloutId } = turn.sequence;
+/** The factors of a correction for the tokens of each turn, episode by episode. */
+function factorsOf(
+  played: readonly TurnSequence[],
+  correction: Correction,
+  proximal: LogprobsByTurn,
+): Map<Turn, Float32Array> {
+  const factors = new Map<Turn, Float32Array>();
+  for (const turns of byEpisode(played)) {
+    const found = correction.weights(
+      turns.map((turn) => ({
+        sampleLogprobs: Float32Array.from(turn.logprobs),
+        proximalLogprobs: proximal.get(turn)!,
+      })),
+    );
+    turns.forEach((turn, index) => factors.set(turn, found[index]));
+  }
+  return factors;
+}
+
+function byEpisode(played: readonly TurnSequence[]): Turn[][] {
+  const episodes = new Map<string, Turn[]>();
+  for (const { rolloutId, turn } of played) {
     const own = episodes.get(rolloutId);
     if (own === undefined) episodes.set(rolloutId, [turn]);
     else own.push(turn);
