@@ -28,6 +28,7 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
     oneOfIfAny('gives', ['advantages', 'selection']),
     nameIfAny('defaultLoss'),
     countIfAny('minGroupSize'),
+    booleanIfAny('learnsFromEveryGroup'),
   ],
   'policy-loss': [
     list('inputs', LOSS_INPUTS),

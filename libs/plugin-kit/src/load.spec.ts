@@ -207,6 +207,10 @@ describe('loadComponents', () => {
       /needs "minGroupSize", a whole number of at least 1, found 0/,
     ],
     [
+      'exports.default = { kind: "advantage", name: "x", create() {}, learnsFromEveryGroup: "yes" }',
+      /needs "learnsFromEveryGroup", true or false, found "yes"/,
+    ],
+    [
       'exports.default = { kind: "advantage", name: "x", create() {}, defaultLoss: 3 }',
       /needs "defaultLoss", the name of a component, found 3/,
     ],

@@ -123,7 +123,13 @@ describe('groups that are worth a place in the batch', () => {
   });
 
   it('are for reinforce_plus_plus all of them, since groups are compared with the batch', () => {
-    const estimator = reinforcePlusPlus.create(new ReinforcePlusPlusOptions(), {});
-    expect(estimator.hasLearningSignal?.(group(1, 1))).toBe(true);
+    const groups = [group(1, 1), group(0, 0)];
+    for (const { turns, reward } of groups.flatMap(({ episodes }) => episodes)) {
+      Object.assign(turns[0], { reward });
+      for (const turn of turns) Object.assign(turn.inputs, { reference_logprobs: turn.logprobs });
+    }
+    const { advantages } = reinforcePlusPlus.create(new ReinforcePlusPlusOptions(), {}).estimate(groups);
+    expect(advantages.map(([first]) => Math.sign(first![0][0]))).toEqual([1, -1]);
+    expect(reinforcePlusPlus.learnsFromEveryGroup).toBe(true);
   });
 });

@@ -29,7 +29,9 @@ describe('gae', () => {
   });
 
   it('learns also from a group whose episodes all earned the same', () => {
-    expect(estimator(1, 1).hasLearningSignal?.(groupOf([turnOf(1, [0])], [turnOf(1, [0])]))).toBe(true);
+    const { advantages } = estimator(1, 1).estimate([groupOf([turnOf(1, [0])], [turnOf(1, [0.25])])]);
+    expect(advantages[0].map((turns) => turns![0][0])).toEqual([1, 0.75]);
+    expect(gae.learnsFromEveryGroup).toBe(true);
   });
 });
 

@@ -33,6 +33,8 @@ export const gae: AdvantageComponent<GaeOptions> = {
   algorithm: 'ppo',
   defaultLoss: 'ppo',
   minGroupSize: 1,
+  // Episodes are compared with the critic, and that learns from all.
+  learnsFromEveryGroup: true,
   create: (options) => ({
     estimate: (groups) => {
       const estimates = groups.map((group) => estimateGroup(group, options));
@@ -41,8 +43,6 @@ export const gae: AdvantageComponent<GaeOptions> = {
         returns: estimates.map((group) => group.map(({ returns }) => returns)),
       };
     },
-    // Episodes are compared with the critic, and that learns from all.
-    hasLearningSignal: () => true,
   }),
 };
 

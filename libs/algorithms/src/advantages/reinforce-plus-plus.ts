@@ -34,6 +34,8 @@ export const reinforcePlusPlus: AdvantageComponent<ReinforcePlusPlusOptions> = {
   options: ReinforcePlusPlusOptions,
   inputs: ['reference_logprobs'],
   minGroupSize: 1,
+  // Groups are compared with the whole batch, so that one whose rewards are all equal has its part in it.
+  learnsFromEveryGroup: true,
   create: (options) => ({
     estimate: (groups) => {
       const returns = groups.map((group) => returnsOf(group, options));
@@ -50,8 +52,6 @@ export const reinforcePlusPlus: AdvantageComponent<ReinforcePlusPlusOptions> = {
       );
       return { advantages, metrics: { return_mean: centre } };
     },
-    // Groups are compared with the whole batch, so that one whose rewards are all equal has its part in it.
-    hasLearningSignal: () => true,
   }),
 };
 

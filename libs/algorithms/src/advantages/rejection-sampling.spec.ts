@@ -19,18 +19,22 @@ function group(task: string, rewards: readonly number[], batch = 0, isReplayed =
 
 function sampling(options: Partial<RejectionSamplingOptions>): {
   train: (...groups: EpisodeGroup[]) => { weights: (number | null)[][]; kept: string[]; metrics: object };
+  /** Groups that are played for the next batch and not trained. */
+  untrained: EpisodeGroup[];
 } {
   const estimator = rejectionSampling.create(Object.assign(new RejectionSamplingOptions(), options), {});
   const known = new Map<string, EpisodeGroup>();
   let memory: unknown;
   let kept: readonly string[] = [];
+  const untrained: EpisodeGroup[] = [];
   return {
+    untrained,
     train(...fresh) {
       const replayed = kept.map((id): EpisodeGroup => ({ ...known.get(id)!, isReplayed: true }));
       const groups = [...fresh, ...replayed];
       // As it comes back from a checkpoint.
       const stored = memory === undefined ? undefined : (JSON.parse(JSON.stringify(memory)) as unknown);
-      const estimate = estimator.estimate(groups, stored);
+      const estimate = estimator.estimate(groups, stored, untrained.splice(0));
       for (const { task, episodes } of groups) {
         for (const episode of episodes) known.set(episode.rolloutId, { task, episodes: [episode] });
       }
@@ -65,6 +69,35 @@ describe('weights by success rate', () => {
     // What was measured before counts nine tenths.
     const second = train(group('hard', [1, 1, 1, 1], 1));
     expect(second.weights[0]).toEqual(Array(4).fill(Math.fround((0.9 * 3 + 1) / (0.9 * 4 + 4 + 2))));
+  });
+});
+
+describe('groups that others take the place of', () => {
+  const failed = (task: string, count: number) =>
+    Array.from({ length: count }, (_, index) => group(task, [0, 0], 10 + index));
+
+  it('count in how often their task fails, whatever is trained of it', () => {
+    const { train, untrained } = sampling({ weight_by_success_rate: true });
+    untrained.push(...failed('hard', 9), ...failed('easy', 1));
+    const { weights, metrics } = train(
+      group('hard', [1, 1]),
+      ...Array.from({ length: 9 }, (_, batch) => group('easy', [1, 1], batch)),
+    );
+    expect(weights[0]).toEqual(Array(2).fill(Math.fround((18 + 1) / (20 + 2))));
+    expect(weights[1]).toEqual(Array(2).fill(Math.fround((2 + 1) / (20 + 2))));
+    expect(metrics).toMatchObject({ chosen: 20 });
+    // Remembered, too.
+    expect(train(group('hard', [1, 1], 1)).weights).toEqual([
+      Array(2).fill(Math.fround((0.9 * 18 + 1) / (0.9 * 20 + 2 + 2))),
+    ]);
+  });
+
+  it('decide which successes are replayed first', () => {
+    const { train, untrained } = sampling({ buffer_size: 4, buffer_episodes: 1 });
+    train(group('easy', [1, 1]), group('hard', [1, 1]));
+    untrained.push(...failed('hard', 3));
+    // Of four that were never replayed: not the oldest, but the oldest of the task that fails more.
+    expect(train(group('other', [1, 1], 1)).weights).toEqual([[1, 1], [null], [null], [1], [null]]);
   });
 });
 

@@ -14,7 +14,7 @@ export class RejectionSamplingOptions {
   best_of_group = false;
 
   @Doc(
-    'episodes count the more, the less often their task succeeds: by the share of its episodes, as measured so far, that fail',
+    'episodes count the more, the less often their task succeeds: by the share of its episodes, as measured so far, that fail; those of groups that dynamic_sampling replaces are among them',
   )
   @IsBoolean()
   weight_by_success_rate = false;
@@ -42,7 +42,8 @@ export const rejectionSampling: AdvantageComponent<RejectionSamplingOptions> = {
     return isIdle ? ['buffer_episodes would have no effect: it needs a buffer_size above 0'] : [];
   },
   create: (options) => ({
-    estimate: (groups, memory) => new Selection(options, memory as StoredMemory | undefined).of(groups),
+    estimate: (groups, memory, untrained) =>
+      new Selection(options, memory as StoredMemory | undefined).of(groups, untrained),
     hasLearningSignal: (group) => select(group, options).includes(true),
   }),
 };
@@ -70,9 +71,10 @@ class Selection {
     this.buffer = new SuccessBuffer(options.buffer_size, memory?.kept);
   }
 
-  of(groups: readonly EpisodeGroup[]): AdvantageEstimate {
+  /** @param untrained played for the batch, too: what failed altogether counts in how often its task succeeds */
+  of(groups: readonly EpisodeGroup[], untrained: readonly EpisodeGroup[] = []): AdvantageEstimate {
     const fresh = groups.filter(({ isReplayed }) => isReplayed !== true);
-    this.rates.add(this.measure(fresh));
+    this.rates.add(this.measure([...fresh, ...untrained]));
     const replayed = this.buffer.replay(this.options.buffer_episodes, this.rates);
     const weights_G_E = groups.map((group) => this.weigh(group, replayed));
     this.buffer.add(

@@ -28,7 +28,7 @@ export class SuccessRates {
     this.counts = new Map(stored.map(([name, successes, episodes]) => [name, { successes, episodes }]));
   }
 
-  /** Adds what a batch has measured. */
+  /** Adds what was measured of a batch, in all groups that were played for it. */
   add(measured: ReadonlyMap<string, Count>): void {
     for (const [name, { successes, episodes }] of measured) {
       const before = this.counts.get(name) ?? { successes: 0, episodes: 0 };

@@ -54,11 +54,17 @@ export interface AdvantageEstimator {
    * The whole batch at once, in groups, those that it wanted to see again at the end. Throws an error that names the episode whose
    * reward makes no sense. Changes nothing: a batch that cannot be trained is as if it had never been.
    * @param memory of the batch before; undefined for the first
+   * @param untrained groups without a learning signal that were played for this batch and are not trained (`algorithm.dynamic_sampling`),
+   *   without the arrays of `inputs`: for what is counted over all that was played. Nothing is estimated of them.
    */
-  estimate(groups: readonly EpisodeGroup[], memory?: unknown): AdvantageEstimate;
+  estimate(
+    groups: readonly EpisodeGroup[],
+    memory?: unknown,
+    untrained?: readonly EpisodeGroup[],
+  ): AdvantageEstimate;
   /**
    * Whether training on the group would change anything. Default: whether rewards of its episodes differ. Asked as soon as a group
-   * is complete, without the arrays of `inputs`.
+   * is complete, without the arrays of `inputs`. One that would say so of every group declares `learnsFromEveryGroup`.
    */
   hasLearningSignal?(group: EpisodeGroup): boolean;
 }
@@ -82,6 +88,11 @@ export interface AdvantageComponent<Options = unknown> extends ComponentBase<
   readonly algorithm?: string;
   /** Loss of runs that name none. Default `importance_sampling`, for `selection` `cross_entropy`. */
   readonly defaultLoss?: string;
+  /**
+   * Whether it learns from every group, from one whose episodes all earned the same, too. Default false. There is nothing then in whose
+   * place `algorithm.dynamic_sampling` could put others: the two are refused together.
+   */
+  readonly learnsFromEveryGroup?: boolean;
   /** Fewest episodes of a group, default 2 for `advantages`, 1 for `selection`. */
   readonly minGroupSize?: number;
 }

@@ -21,6 +21,8 @@ export interface BatchPlan {
   trained: Group[];
   /** Without learning signal. */
   replaced: Group[];
+  /** All that were played for the step and are not trained: `replaced`, and those of `kept` that are not in `trained`. */
+  untrained: Group[];
   /** Without a single valid episode. */
   failed: Group[];
   /** Without a single token that may still be trained. */
@@ -43,10 +45,12 @@ export function planBatch(buffer: GroupBuffer, settled: IndexSet, options: Batch
     else kept.push(group);
     if (kept.length === options.groupsPerBatch) break;
   }
+  const trained = trainedOf(kept, options);
   return {
     kept,
-    trained: trainedOf(kept, options),
+    trained,
     replaced,
+    untrained: [...replaced, ...kept.filter((group) => !trained.includes(group))],
     failed,
     tooOld,
     ready: kept.length === options.groupsPerBatch,

@@ -113,7 +113,8 @@ describe('groups', () => {
   });
 
   it('train those with a signal only, where others were to be replaced, and one where there is none', () => {
-    const planned = (...rewards: [number, number][]): { kept: number[]; trained: number[] } => {
+    type Planned = { kept: number[]; trained: number[]; untrained: number[] };
+    const planned = (...rewards: [number, number][]): Planned => {
       const buffer = bufferWith(
         ...rewards.flatMap(([first, second], group) => [
           trajectory(group, 0, first),
@@ -121,12 +122,13 @@ describe('groups', () => {
         ]),
       );
       const options = { ...plan, inOrder: true, groupsPerBatch: 2, maxReplacedGroups: 1 };
-      const { kept, trained } = planBatch(buffer, new IndexSet(), options);
-      return { kept: kept.map(({ index }) => index), trained: trained.map(({ index }) => index) };
+      const { kept, trained, untrained } = planBatch(buffer, new IndexSet(), options);
+      const [a, b, c] = [kept, trained, untrained].map((groups) => groups.map(({ index }) => index));
+      return { kept: a, trained: b, untrained: c };
     };
-    expect(planned([1, 1], [0, 1], [1, 1])).toEqual({ kept: [1, 2], trained: [1] });
-    expect(planned([1, 1], [1, 1], [0, 0])).toEqual({ kept: [1, 2], trained: [1] });
-    expect(planned([1, 1], [0, 1], [1, 0])).toEqual({ kept: [1, 2], trained: [1, 2] });
+    expect(planned([1, 1], [0, 1], [1, 1])).toEqual({ kept: [1, 2], trained: [1], untrained: [0, 2] });
+    expect(planned([1, 1], [1, 1], [0, 0])).toEqual({ kept: [1, 2], trained: [1], untrained: [0, 2] });
+    expect(planned([1, 1], [0, 1], [1, 0])).toEqual({ kept: [1, 2], trained: [1, 2], untrained: [0] });
     const buffer = bufferWith(trajectory(0, 0, 1), trajectory(0, 1, 1));
     expect(planBatch(buffer, new IndexSet(), plan).trained).toHaveLength(1);
   });

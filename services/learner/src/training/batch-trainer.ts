@@ -36,6 +36,21 @@ export interface BatchResult {
   carried: Carried;
 }
 
+/** What a batch is trained beside. */
+export interface BesideBatch {
+  /** Of the batch before; nothing unless given. */
+  carried?: Carried;
+  /** Groups that were played for the batch and are not trained: they have no learning signal. */
+  untrained?: readonly Group[];
+}
+
+/** What estimators are told besides the groups. */
+interface Told {
+  /** Of the batch before. */
+  memory: unknown;
+  untrained: readonly Group[];
+}
+
 interface Estimate {
   advantages: PerTurn;
   returns?: PerTurn;
@@ -73,13 +88,12 @@ export class BatchTrainer {
   /**
    * @param step steps trained before
    * @param digest of the weights now
-   * @param carried of the batch before
    */
   async train(
     fresh: readonly Group[],
     step: number,
     digest: string,
-    carried = NOTHING_CARRIED,
+    { carried = NOTHING_CARRIED, untrained = [] }: BesideBatch = {},
   ): Promise<BatchResult> {
     const { learningRate: peak, schedule, substeps, critic } = this.algorithm;
     const learningRate = peak * schedule.factor(step);
@@ -89,7 +103,7 @@ export class BatchTrainer {
     const groups = [...fresh, ...kept];
     const replayed = new Set(groups.filter(({ isReplayed }) => isReplayed).flatMap(turnsOf));
     const { parts, metrics, ...prepared } = await this.prepare(groups, substepsOf(fresh, kept, substeps), {
-      ...{ step, replayed, memory: carried.memory },
+      ...{ step, replayed, memory: carried.memory, untrained },
     });
     const movedSince = this.algorithm.computePostKl
       ? await this.movement(parts.flatMap(({ policy }) => policy))
@@ -125,7 +139,7 @@ export class BatchTrainer {
   private async prepare(
     groups: readonly Group[],
     substeps: readonly Group[][],
-    { step, replayed, memory }: { step: number; replayed: ReadonlySet<Turn>; memory: unknown },
+    { step, replayed, ...told }: Told & { step: number; replayed: ReadonlySet<Turn> },
   ): Promise<{ parts: Part[]; metrics: Record<string, number>; carried: Carried }> {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
@@ -134,7 +148,7 @@ export class BatchTrainer {
       groups,
       sequences,
       reference,
-      memory,
+      told,
     );
     const { scope } = lossComponent;
     const advantagesAreWeights = this.algorithm.advantage.gives === 'selection';
@@ -192,7 +206,7 @@ export class BatchTrainer {
     groups: readonly Group[],
     sequences: ReadonlyMap<Turn, TurnSequence>,
     reference: ReferenceLogprobs,
-    memory: unknown,
+    { memory, untrained }: Told,
   ): Promise<Estimate> {
     const { advantage, estimator, lossComponent } = this.algorithm;
     const wantsReference = advantage.inputs?.includes('reference_logprobs') === true;
@@ -203,7 +217,8 @@ export class BatchTrainer {
       ...(values === undefined ? {} : { values: values.get(turn) ?? new Float32Array() }),
     });
     const experience = groups.map((group) => experienceOf(group, inputsOf));
-    const { advantages, returns, metrics = {}, ...wanted } = estimator.estimate(experience, memory);
+    const others = untrained.map((group) => experienceOf(group));
+    const { advantages, returns, metrics = {}, ...wanted } = estimator.estimate(experience, memory, others);
     const source = `advantage ${advantage.name}`;
     if (returns === undefined && (values !== undefined || lossComponent.inputs.includes('returns'))) {
       const reader = values === undefined ? `policy-loss ${lossComponent.name} reads` : 'the critic learns';

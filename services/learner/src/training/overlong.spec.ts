@@ -13,8 +13,8 @@ it('takes reward off an answer in a line over the last tokens before the limit',
 describe('an estimator that is shown shaped rewards', () => {
   const seen: EpisodeGroup[] = [];
   const plain: AdvantageEstimator = {
-    estimate(groups) {
-      seen.splice(0, seen.length, ...groups);
+    estimate(groups, _memory, untrained = []) {
+      seen.splice(0, seen.length, ...groups, ...untrained);
       return { advantages: groups.map(({ episodes }) => episodes.map(() => null)), metrics: { own: 1 } };
     },
   };
@@ -32,6 +32,11 @@ describe('an estimator that is shown shaped rewards', () => {
     expect(episodes.map(({ turns }) => turns.map(({ reward }) => reward))).toEqual([[-0.25, 0.5], [1]]);
     expect(metrics).toEqual({ own: 1, overlong_penalty: 0.375 });
     expect(group.episodes[0].reward).toBe(1);
+  });
+
+  it('gets groups that are not trained in the same form', () => {
+    withOverlongPenalty(plain, options).estimate([], undefined, [group]);
+    expect(seen.map(({ episodes }) => episodes[0].reward)).toEqual([0.25]);
   });
 
   it('learns from episodes that earned the same with answers of different length', () => {

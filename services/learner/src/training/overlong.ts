@@ -20,9 +20,11 @@ export function withOverlongPenalty(
   options: OverlongOptions,
 ): AdvantageEstimator {
   return {
-    estimate(groups, memory): AdvantageEstimate {
-      const shaped = groups.map((group) => shapedGroup(group, options));
-      const estimate = estimator.estimate(shaped, memory);
+    estimate(groups, memory, untrained = []): AdvantageEstimate {
+      const [shaped, others] = [groups, untrained].map((all) =>
+        all.map((group) => shapedGroup(group, options)),
+      );
+      const estimate = estimator.estimate(shaped, memory, others);
       const lost = groups.flatMap(({ episodes }, g) =>
         episodes.map(({ reward }, e) => reward - shaped[g].episodes[e].reward),
       );

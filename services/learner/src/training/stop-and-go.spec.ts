@@ -189,7 +189,9 @@ class Run {
     const groups = [groupOf(2 * step, await this.play(2 * step, step))];
     if (late !== undefined) groups.push(groupOf(2 * step - 1, structuredClone(late)));
     const next = await this.play(2 * step + 1, step);
-    const { carried } = await this.trainer.train(groups, step, 'unchanged', this.carried);
+    const { carried } = await this.trainer.train(groups, step, 'unchanged', {
+      carried: this.carried,
+    });
     this.carried = carried;
     await this.models.save(this.pathOf(step + 1), filesOfCarried(carried));
     return { digests: this.digestsOf(step + 1), late: next };

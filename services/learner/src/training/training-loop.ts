@@ -263,7 +263,7 @@ export class TrainingLoop {
   private async trainBatch(plan: BatchPlan): Promise<void> {
     const began = performance.now();
     const ages = this.ageMetrics(plan.kept);
-    const trained = await this.tryToTrain(plan.trained);
+    const trained = await this.tryToTrain(plan);
     if (trained === undefined) return;
     this.advanceProgress(plan, trained.digest, trained.tokens);
     this.parts.progress.carried = trained.carried;
@@ -286,10 +286,11 @@ export class TrainingLoop {
   }
 
   /** Undefined where the batch cannot be trained; its episodes are dead letters then. */
-  private async tryToTrain(groups: readonly Group[]): Promise<BatchResult | undefined> {
+  private async tryToTrain({ trained: groups, untrained }: BatchPlan): Promise<BatchResult | undefined> {
     const { trainer, progress, weights } = this.parts;
+    const { step, carried } = progress;
     try {
-      const trained = await trainer.train(groups, progress.step, weights.current.digest, progress.carried);
+      const trained = await trainer.train(groups, step, weights.current.digest, { carried, untrained });
       this.refused = 0;
       return trained;
     } catch (error) {
