@@ -1,14 +1,36 @@
-import { loadComponents } from '@ui-rl/plugin-kit';
+import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { OptionSets } from './option-sets';
 import { Judge } from './verdict';
+
+let registry: ComponentRegistry;
+let judge: Judge;
+beforeAll(async () => {
+  registry = await loadComponents();
+  judge = new Judge(registry);
+});
+
+it.each<[string, object, string[], boolean]>([
+  ['run.yaml: training.seed is "x", expected a whole number', { training: { seed: 'x' } }, [], true],
+  ['training.seeds is "x"', { training: { seed: 'x' } }, [], false],
+  ['training.seed is "x"', { training: { epochs: 2 } }, [], false],
+  // The name of a group, or a word, is none.
+  ['the training has no end, whatever the model', { training: { seed: 1 }, model: { name: 'm' } }, [], false],
+  ['--lr_schedule: training.schedule: no schedule is named "x"', {}, ['--lr_schedule', 'x'], true],
+  ['training.schedule.warmup_steps is -1', { training: { warmup_steps: -1 } }, [], true],
+  ['logging.trackers[1].wandb_project is ""', { logging: { wandb_project: '' } }, [], true],
+  ['rewards[0].weight is "x"', { rewards: [{ name: 'judge', weight: 'x' }] }, [], true],
+  ['unknown option "trainng". Did you mean training?', { trainng: 1 }, [], true],
+  ['model.name is missing, expected a text', {}, [], true],
+  ['something is missing', {}, [], false],
+])('knows whether %j names an option of %j %j: %s', (message, options, flags, expected) => {
+  expect(judge.names({ options: { ...options }, flags }, message)).toBe(expected);
+});
 
 /** By command there are many more. */
 const SETS = 500;
 
-it('whatever options are given together, a run starts, or is refused with the name of an option', async () => {
-  const registry = await loadComponents();
+it('whatever options are given together, a run starts, or is refused with the name of an option', () => {
   const sets = new OptionSets(registry, 1);
-  const judge = new Judge(registry);
   const verdicts = Array.from({ length: SETS }, (_, number) => ({
     number,
     ...judge.judge(sets.draw(number)),

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
-  describeRunFile,
   filesOfRun,
   isModelName,
   parseRunFile,
@@ -11,6 +10,7 @@ import {
 } from '@ui-rl/settings';
 import { learnerOptions } from '../../services/learner/src/run-options';
 import { makeAlgorithm } from '../../services/learner/src/training/algorithm';
+import { Named } from './named';
 import type { OptionSet } from './option-sets';
 
 /** What became of a set of options; `unsound`: it neither starts nor is refused with the name of an option. */
@@ -22,13 +22,10 @@ const MACHINE = { runsDir: '/runs', hub: {}, models: {}, cacheDir: '/cache' } as
 
 /** Judges option sets as a run meets them: read, stored and read again, and made into what the learner works with. */
 export class Judge {
-  private readonly known: readonly string[];
+  private readonly named: Named;
 
   constructor(private readonly registry: ComponentRegistry) {
-    const { groups } = describeRunFile(registry);
-    this.known = groups
-      .flatMap(({ path, options }) => [path, ...options.map((option) => option.path)])
-      .filter((name) => name !== '');
+    this.named = new Named(registry);
   }
 
   judge(set: OptionSet): Verdict {
@@ -46,11 +43,9 @@ export class Judge {
     }
   }
 
-  /** Whether a message names an option: one there is, or one that the set made up. */
-  names({ options, flags }: OptionSet, message: string): boolean {
-    return [...this.known, ...Object.keys(options), ...flags].some(
-      (name) => name !== '' && message.includes(name),
-    );
+  /** Whether a message names an option of the set, or one that it lacks. */
+  names(set: OptionSet, message: string): boolean {
+    return this.named.isIn(message, set);
   }
 
   private start(run: RunFile): void {

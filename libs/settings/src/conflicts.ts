@@ -16,7 +16,7 @@ import {
 import type { SettingsProblem } from './errors';
 import { MAX_OPEN_TRAJECTORIES, openTrajectories } from './open-trajectories';
 import { join } from './option-index';
-import { CriticGroup, CurriculumGroup, RunFile } from './run-file';
+import { AsyncGroup, CriticGroup, CurriculumGroup, ModelGroup, RunFile } from './run-file';
 
 type Refuse = (message: string) => void;
 
@@ -25,6 +25,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   const problems: SettingsProblem[] = [];
   const refuse: Refuse = (message) => problems.push({ category: 'conflict', message });
   checkAlgorithm(run, registry, refuse);
+  checkReplacing(run, registry, refuse);
   checkCritic(run, registry, refuse);
   checkCurriculum(run, refuse);
   checkLength(run, refuse);
@@ -32,6 +33,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   checkOpenTrajectories(run, refuse);
   checkLogPath(run, refuse);
   checkPace(run, refuse);
+  checkAgents(run, refuse);
   checkGrammar(run, registry, refuse);
   checkWarmStart(run, registry, refuse);
   checkComponents(run, registry, refuse);
@@ -74,24 +76,62 @@ function checkAlgorithm({ algorithm, rollout }: RunFile, registry: ComponentRegi
   }
 }
 
+function checkReplacing({ algorithm }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+  const advantage = registry.get('advantage', algorithm.advantage.name);
+  if (!algorithm.dynamic_sampling || advantage.learnsFromEveryGroup !== true) return;
+  refuse(
+    `algorithm.dynamic_sampling is true, but algorithm.advantage ${advantage.name} learns from every group, so that none would be replaced: leave it out, or set it to false`,
+  );
+}
+
 /** A critic is trained where something reads its values; elsewhere its options would do nothing. */
-function checkCritic({ algorithm, critic }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+function checkCritic(
+  { algorithm, critic, training }: RunFile,
+  registry: ComponentRegistry,
+  refuse: Refuse,
+): void {
   const advantage = registry.get('advantage', algorithm.advantage.name);
   const policyLoss = registry.get('policy-loss', algorithm.loss.name);
   const regularizers = algorithm.regularizers.map(({ name }) => registry.get('regularizer', name));
   if ([advantage, policyLoss, ...regularizers].some(({ inputs }) => inputs?.includes('values'))) {
     const loss = registry.get('policy-loss', critic.loss.name);
     if (loss.trains !== 'critic') refuse(`critic.loss is ${loss.name}, which is for policies`);
+    if (training.max_steps > 0 && critic.warmup_steps >= training.max_steps) {
+      refuse(
+        `critic.warmup_steps is ${critic.warmup_steps}, but the run ends after training.max_steps (${training.max_steps}): the policy would never be trained`,
+      );
+    }
     return;
   }
   const { options } = completeOptions(CriticGroup, {}, { where: () => 'defaults', components: registry });
-  for (const [name, untouched] of Object.entries(options)) {
-    if (isDeepStrictEqual(critic[name as keyof CriticGroup], untouched)) continue;
+  for (const option of differing(CriticGroup, critic, options, 'critic')) {
     refuse(
-      `critic.${name} would have no effect: algorithm.advantage ${advantage.name} and algorithm.loss ${policyLoss.name} ` +
+      `${option} would have no effect: algorithm.advantage ${advantage.name} and algorithm.loss ${policyLoss.name} ` +
         'read no values, so that no critic is trained',
     );
   }
+}
+
+/** Paths of the options of a group that differ from its defaults, in inner groups and chosen components, too. */
+function differing(type: OptionsClass, group: object, defaults: object, path: string): string[] {
+  return describeOptions(type).flatMap(({ name, group: inner, choice }) => {
+    const [found, untouched] = [group, defaults].map((each) => (each as Record<string, unknown>)[name]);
+    const own = join(path, name);
+    if (isDeepStrictEqual(found, untouched)) return [];
+    if (inner !== undefined) return differing(inner, found as object, untouched as object, own);
+    return choice === undefined
+      ? [own]
+      : differingIn(found as ComponentChoice, untouched as ComponentChoice, own);
+  });
+}
+
+/** The choice itself where it is another component, else the options of that. */
+function differingIn(found: ComponentChoice, untouched: ComponentChoice, path: string): string[] {
+  if (found.name !== untouched.name) return [path];
+  const options = Object.keys({ ...found, ...untouched });
+  return options
+    .filter((name) => !isDeepStrictEqual(found[name], untouched[name]))
+    .map((name) => join(path, name));
 }
 
 /** Signed advantages are for losses that read them, or form pairs by them; a selection is for those that imitate. */
@@ -135,9 +175,31 @@ function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
 }
 
 function checkPace({ async: pace }: RunFile, refuse: Refuse): void {
-  if (pace.in_flight_updates && pace.max_steps_off_policy === 0) {
+  if (pace.max_steps_off_policy > 0) return;
+  if (pace.in_flight_updates) {
     refuse(
       'async.in_flight_updates needs async.max_steps_off_policy of at least 1: with 0 nothing is being sampled when weights change',
+    );
+  }
+  // With its default it does no harm, and 0 is what happens.
+  if (![0, new AsyncGroup().straggler_factor].includes(pace.straggler_factor)) {
+    refuse(
+      'async.straggler_factor would have no effect: it needs async.max_steps_off_policy of at least 1, since with 0 every step waits for all of its episodes',
+    );
+  }
+}
+
+/** What actors do where they play themselves. */
+function checkAgents({ model, rollout }: RunFile, refuse: Refuse): void {
+  if (rollout.played_by !== 'agents') return;
+  if (rollout.constrain_actions) {
+    refuse(
+      'rollout.constrain_actions is true, but outside agents (rollout.played_by) write their answers as they like',
+    );
+  }
+  if (model.history_turns !== new ModelGroup().history_turns) {
+    refuse(
+      'model.history_turns would have no effect: outside agents (rollout.played_by) say themselves which earlier turns the policy reads',
     );
   }
 }
@@ -161,9 +223,10 @@ function checkOpenTrajectories({ algorithm, training, rollout, async: pace }: Ru
     groupSize: rollout.group_size,
   });
   if (open > MAX_OPEN_TRAJECTORIES) {
+    const batch = training.batch_size === undefined ? 'training.groups_per_batch' : 'training.batch_size';
     refuse(
-      `up to ${open} episodes would wait for their batch, at most ${MAX_OPEN_TRAJECTORIES} can: lower ` +
-        'training.groups_per_batch, rollout.group_size, async.max_steps_off_policy or algorithm.dynamic_sampling_limit',
+      `up to ${open} episodes would wait for their batch, at most ${MAX_OPEN_TRAJECTORIES} can: lower ${batch}, ` +
+        'rollout.group_size, async.max_steps_off_policy or algorithm.dynamic_sampling_limit',
     );
   }
 }
@@ -177,11 +240,6 @@ function checkLogPath({ logging }: RunFile, refuse: Refuse): void {
 /** Dialects from outside are asked in their thread, when the first episode is played. */
 function checkGrammar({ model, rollout }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
   const choice = model.action_format;
-  if (rollout.constrain_actions && rollout.played_by === 'agents') {
-    refuse(
-      'rollout.constrain_actions is true, but outside agents (rollout.played_by) write their answers as they like',
-    );
-  }
   if (!rollout.constrain_actions || registry.moduleOf('action-dialect', choice.name) !== undefined) return;
   if (registry.create('action-dialect', choice, {}).grammar === undefined) {
     refuse(`rollout.constrain_actions is true, but model.action_format ${choice.name} has no grammar`);

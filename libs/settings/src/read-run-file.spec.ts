@@ -324,7 +324,7 @@ plugins: [./reward.js, uirl-toys]
     [
       'environment: {options: {headless: true}}',
       'unknown',
-      /unknown option "environment.kind.headless" of environment browser/,
+      /unknown option "environment.options.headless" of environment browser/,
     ],
     ['environment: {options: 3}', 'type', /environment.options is 3, expected an object/],
     [
@@ -332,6 +332,7 @@ plugins: [./reward.js, uirl-toys]
       'conflict',
       /^up to 10400 episodes would wait for their batch, at most 10000 can: lower training.groups_per_batch/,
     ],
+    ['training: {batch_size: 40000}', 'conflict', /at most 10000 can: lower training.batch_size, rollout/],
     [
       'rollout: {constrain_actions: true, played_by: agents}',
       'conflict',
@@ -346,6 +347,7 @@ plugins: [./reward.js, uirl-toys]
     ],
     ['rollout: {group_size: 1}', 'conflict', /compares the episodes of a group/],
     ['training: {max_steps: 0}', 'conflict', /the training has no end/],
+    ['training: {batch_size: 0}', 'type', /^\S+: training.batch_size is 0, expected/],
     [
       'training: {lr_schedule: cosine, warmup_steps: 9}',
       'conflict',
@@ -361,6 +363,31 @@ plugins: [./reward.js, uirl-toys]
       'async: {in_flight_updates: true}',
       'conflict',
       /async.in_flight_updates needs async.max_steps_off_policy of at least 1/,
+    ],
+    [
+      'async: {straggler_factor: 2}',
+      'conflict',
+      /async.straggler_factor would have no effect: it needs async.max_steps_off_policy of at least 1/,
+    ],
+    [
+      'rollout: {played_by: agents}\nmodel: {history_turns: 2}',
+      'conflict',
+      /model.history_turns would have no effect: outside agents \(rollout.played_by\) say themselves/,
+    ],
+    [
+      'algorithm: {advantage: gae, dynamic_sampling: true}',
+      'conflict',
+      /algorithm.dynamic_sampling is true, but algorithm.advantage gae learns from every group/,
+    ],
+    [
+      'algorithm: {name: reinforce_plus_plus, dynamic_sampling: true}',
+      'conflict',
+      /algorithm.dynamic_sampling is true, but algorithm.advantage reinforce_plus_plus learns from every group/,
+    ],
+    [
+      'algorithm: ppo\ncritic: {warmup_steps: 5}',
+      'conflict',
+      /critic.warmup_steps is 5, but the run ends after training.max_steps \(5\): the policy would never be trained/,
     ],
     [
       'async: {straggler_factor: 0.5}',

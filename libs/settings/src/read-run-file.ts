@@ -220,7 +220,7 @@ function groupsOfBatch(given: GivenOptions): void {
   if (given.get('training.groups_per_batch') !== undefined) return;
   if (!Number.isInteger(episodes) || !Number.isInteger(groupSize)) return;
   const groups = (episodes as number) / (groupSize as number);
-  if (Number.isInteger(groups))
+  if (Number.isInteger(groups) && groups >= 1)
     given.set('training.groups_per_batch', groups, given.where('training.batch_size'));
 }
 

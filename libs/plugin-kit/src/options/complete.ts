@@ -323,7 +323,8 @@ class Completion {
       others.length > 0
         ? ` It is one of ${others.join(' and ')}.`
         : didYouMean(key, names) || ` ${knownOptions(names)}`;
-    this.refuse('unknown', full, `unknown option "${full}" of ${owner.kind} ${owner.component}.${hint}`);
+    const written = this.writtenAt.get(full) ?? full;
+    this.refuse('unknown', full, `unknown option "${written}" of ${owner.kind} ${owner.component}.${hint}`);
   }
 
   private validate(

@@ -33,7 +33,9 @@ export class AlgorithmGroup {
   @Choice('correction')
   correction: ComponentChoice = { name: 'none' };
 
-  @Doc('what the summed token losses are divided by')
+  @Doc(
+    'what the summed token losses are divided by: token-mean by the tokens of the batch; sequence-mean by those of each sequence, and then by the number of sequences; constant by constant_tokens. A sequence is what was sampled in a turn; for losses over whole episodes, or pairs of them, it is what was sampled in an episode',
+  )
   @IsIn(['token-mean', 'sequence-mean', 'constant'])
   loss_aggregation: 'token-mean' | 'sequence-mean' | 'constant' = 'token-mean';
 
@@ -57,7 +59,7 @@ export class AlgorithmGroup {
   @Above(0)
   overlong_penalty?: number;
 
-  @Doc('replace groups whose rewards are all equal')
+  @Doc('replace groups that teach nothing: for most advantages those whose rewards are all equal')
   @IsBoolean()
   dynamic_sampling = false;
 

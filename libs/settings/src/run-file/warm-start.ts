@@ -45,7 +45,9 @@ export class WarmStartGroup {
   @Needs('episodes')
   learning_rate = 1e-5;
 
-  @Doc('the run ends with the warm start: no episodes are played for training')
+  @Doc(
+    'the run ends with the warm start: no episodes are played for training, and what is said of that (algorithm.advantage, rollout, async, training.max_steps …) waits for a run without it',
+  )
   @IsBoolean()
   @Needs('episodes')
   only = false;

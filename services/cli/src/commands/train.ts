@@ -69,7 +69,8 @@ export function trainCommand(): Command {
 function checkedRunText({ run, tasks, model, actionFormat, warnings }: RunCheck): string {
   const { algorithm, training, rollout } = run;
   const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes } = training;
-  const ends = [...(steps > 0 ? [`${steps} steps`] : []), ...(minutes > 0 ? [`${minutes} minutes`] : [])];
+  const last = training.warm_start.only ? 'the warm start' : steps > 0 ? `${steps} steps` : undefined;
+  const ends = [...(last === undefined ? [] : [last]), ...(minutes > 0 ? [`${minutes} minutes`] : [])];
   const trained = run.model.use_lora ? `LoRA of rank ${run.model.lora.rank}` : 'all weights';
   const of = model === null ? '' : `: ${countText(model.trainedParameters)} parameters of a ${model.family}`;
   const lines = [
