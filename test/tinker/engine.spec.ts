@@ -218,6 +218,39 @@ it('ends when the service no longer knows its session', async () => {
   await expect(engine.info()).rejects.toThrow('404');
 }, 60_000);
 
+it('ends the gradient of dppo where the engine in process does', async () => {
+  const engines = [await inProcess(), await throughTinker()];
+  const prompts = [await prompt('Open Settings')];
+  const [datum] = dataOf(prompts, [
+    { tokens: [10, 20, 30], logprobs: [-1, -1, -1], stopReason: 'stop', digest: '' },
+  ]);
+  const [now] = (await engines[0].forward({ model: 'policy', data: [datum] })).logprobs;
+  const trained = Array.from(datum.weights, (weight, place) => (weight === 0 ? [] : [place])).flat();
+  // The sampler found them more probable: by less than delta, by more, and by what only a smaller one masks.
+  const apart = [0.1, 0.3, 0.17];
+  const sample_logprobs = Float32Array.from(datum.weights, (weight, place) =>
+    weight === 0 ? 0 : Math.log(Math.exp(now[place]) + apart[trained.indexOf(place)]),
+  );
+  const advantages = Float32Array.from(datum.weights, (weight) => (weight === 0 ? 0 : -1));
+  const data = [{ ...datum, lossInputs: { sample_logprobs, advantages } }];
+  const maskedBy = async (delta: object): Promise<number[][]> =>
+    Promise.all(
+      engines.map(async (engine) => {
+        const dppo = { name: 'dppo', divergence: 'tv', ...delta };
+        const { metrics } = await engine.forwardBackward({ model: 'policy', data, loss: dppo });
+        return [metrics['loss/masked'], metrics.loss];
+      }),
+    );
+  for (const [delta, masked] of [
+    [{}, 2 / 3],
+    [{ delta_low: 0.2 }, 1 / 3],
+  ] as const) {
+    const [local, tinker] = await maskedBy(delta);
+    expect(local[0]).toBeCloseTo(masked, 6);
+    expect(tinker).toEqual(local);
+  }
+});
+
 describe('what the service lacks is refused by name', () => {
   it('at the start', async () => {
     const start = (changes: Partial<EngineContext>, options: object = {}) => throughTinker(changes, options);
@@ -254,8 +287,10 @@ describe('what the service lacks is refused by name', () => {
       });
     await expect(train({ temperature: 0.7 })).rejects.toThrow('rollout.temperature');
     await expect(train({}, { name: 'gspo', clip_low: 0.1, clip_high: 0.1 })).rejects.toThrow(
-      'algorithm.loss gspo',
+      'has one ratio for each datum, which is a turn; here it is one for all turns of an episode',
     );
+    await expect(train({}, { name: 'dpo', beta: 0.1 })).rejects.toThrow("dpo is none of Tinker's API");
+    await expect(train({}, { name: 'dppo', divergence: 'kl' })).rejects.toThrow('divergence kl');
     await expect(train({}, { ...loss, dual_clip: 3 })).rejects.toThrow('dual_clip');
     await expect(engine.exportWeights({ name: 'policy', dir: scratch })).rejects.toThrow('lie with');
     // Nothing of that has taken a number, or ended the engine.

@@ -80,7 +80,7 @@ async function wireDatum(
 }
 
 /** Losses that are as many times as large where the advantages are. */
-const HOMOGENEOUS = new Set(['importance_sampling', 'ppo', 'cispo']);
+const HOMOGENEOUS = new Set(['importance_sampling', 'ppo', 'cispo', 'dppo']);
 
 function weighted(
   arrays: readonly (readonly [string, number[]])[],

@@ -11,7 +11,10 @@ interface TinkerLoss {
 
 const RATIO = { logprobs: 'old_logprobs', advantages: 'advantages' } as const;
 
-/** Those whose value belongs to a token: the service knows no sequence of several data. */
+/** Largest total variation of `dppo` unless a run file says otherwise; services have another one (SkyRL 0.2). */
+const USUAL_DELTA = 0.15;
+
+/** Those whose value belongs to a token. */
 const LOSSES: Readonly<Record<string, TinkerLoss>> = {
   cross_entropy: { inputs: {}, config: () => ({}) },
   importance_sampling: { inputs: RATIO, config: () => ({}) },
@@ -33,6 +36,18 @@ const LOSSES: Readonly<Record<string, TinkerLoss>> = {
     }),
   },
   dro: { inputs: RATIO, config: ({ beta }) => ({ beta: Number(beta) }) },
+  dppo: {
+    inputs: { logprobs: 'sample_logprobs', advantages: 'advantages' },
+    config: ({ divergence = 'tv', delta_low, delta_high }) =>
+      divergence === 'tv'
+        ? { delta_low: Number(delta_low ?? USUAL_DELTA), delta_high: Number(delta_high ?? USUAL_DELTA) }
+        : `divergence ${String(divergence)}, but total variation (tv) alone`,
+  },
+};
+
+/** Losses of the API that mean something else there. */
+const OTHERS: Readonly<Record<string, string>> = {
+  gspo: 'has one ratio for each datum, which is a turn; here it is one for all turns of an episode',
 };
 
 export interface ChosenLoss {
@@ -43,6 +58,7 @@ export interface ChosenLoss {
 
 /** Why the service cannot be asked for a loss; undefined where it can. */
 function problemOf({ name, ...options }: ComponentChoice): string | undefined {
+  if (Object.hasOwn(OTHERS, name)) return `algorithm.loss ${name}: that of Tinker's API ${OTHERS[name]}`;
   if (!Object.hasOwn(LOSSES, name)) {
     return `algorithm.loss ${name} is none of Tinker's API; those it knows are ${Object.keys(LOSSES).join(', ')}`;
   }
