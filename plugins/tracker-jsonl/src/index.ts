@@ -1,12 +1,12 @@
-import { join } from 'node:path';
 import type { TrackerComponent } from '@ui-rl/plugin-kit';
-import { MetricsFile } from './metrics-file';
+import { RunLines } from './run-lines';
 
 const jsonl: TrackerComponent = {
   kind: 'tracker',
   name: 'jsonl',
-  description: 'Writes metrics.jsonl into the folder of the run, one line per step.',
-  create: (_options, { runDir }) => new MetricsFile(join(runDir, 'metrics.jsonl')),
+  description:
+    'Writes metrics.jsonl into the folder of the run, one line per step, and checkpoints.jsonl, one per checkpoint that stays.',
+  create: (_options, { runDir }) => new RunLines(runDir),
 };
 
 export default jsonl;

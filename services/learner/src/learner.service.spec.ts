@@ -41,6 +41,8 @@ it('goes on after its process ended: nothing is trained twice, nothing is lost',
   ]);
   const lines = (await readFile(join(world.runsDir, runId, 'metrics.jsonl'), 'utf8')).trim().split('\n');
   expect(lines).toHaveLength(2);
+  const saved = (await readFile(join(world.runsDir, runId, 'checkpoints.jsonl'), 'utf8')).trim().split('\n');
+  expect(saved.map((line) => (JSON.parse(line) as { batch: number }).batch)).toEqual([0, 2]);
 });
 
 it('goes on in another folder where its machine is gone, with the same weights and optimizer', async () => {

@@ -35,6 +35,20 @@ export interface TrackedEvaluation {
   metrics: Readonly<Record<string, number>>;
 }
 
+/** A checkpoint that stays: of the first step, of those that `save_every` and `eval_every` keep, of the last one. */
+export interface TrackedCheckpoint {
+  /** Steps trained. */
+  step: number;
+  /** ISO 8601. */
+  at: string;
+  /** Of its folder: `000080`. */
+  name: string;
+  /** The folder on the learner's machine: weights, optimizer, and where the run stood. */
+  path: string;
+  /** What its weights can be sampled by: `uirl://<run>/sampler_weights/000080`. */
+  address: string;
+}
+
 /**
  * Records a run somewhere. A call that fails or takes too long is logged and does not end the run. Evaluations come whenever they are
  * over, also behind later steps, and may come twice.
@@ -47,6 +61,8 @@ export interface Tracker {
   resume?(step: number): Promise<void>;
   step(step: TrackedStep): Promise<void>;
   evaluation?(evaluation: TrackedEvaluation): Promise<void>;
+  /** May come twice. */
+  checkpoint?(checkpoint: TrackedCheckpoint): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -28,6 +28,7 @@ const available: TrackerComponent[] = [
     resume: (step: number) => note(`resume ${step}`)(),
     step: ({ step }: TrackedStep) => note(`step ${step}`)(),
     evaluation: ({ set }: { set: string }) => note(`evaluation of ${set}`)(),
+    checkpoint: ({ name, path }: { name: string; path: string }) => note(`checkpoint ${name} in ${path}`)(),
     close: note('close'),
   }),
   tracker('throws', {
@@ -69,8 +70,11 @@ it('tells all trackers of a run, whatever becomes of one of them', async () => {
     episodes: 4,
     metrics: {},
   });
+  const { step, at } = first;
+  await trackers.checkpoint({ step, at, name: '000001', path: '/runs/1', address: 'uirl://run/1' });
   await trackers.close();
-  expect(told).toEqual(['resume 0', 'step 1', 'evaluation of eval_goals', 'close']);
+  const checkpoint = 'checkpoint 000001 in /runs/1';
+  expect(told).toEqual(['resume 0', 'step 1', 'evaluation of eval_goals', checkpoint, 'close']);
   expect(errors).toEqual([
     'tracker stillborn cannot record this run: no such server',
     'tracker throws failed to record step 1: the server is gone',

@@ -7,6 +7,7 @@ import {
   PluginError,
   type ComponentChoice,
   type ComponentRegistry,
+  type TrackedCheckpoint,
   type TrackedEvaluation,
   type TrackedStep,
   type Tracker,
@@ -75,6 +76,10 @@ export class Trackers {
     return this.each(`record the evaluation of ${set} at step ${step}`, (tracker) =>
       tracker.evaluation?.(evaluation),
     );
+  }
+
+  checkpoint(checkpoint: TrackedCheckpoint): Promise<void> {
+    return this.each(`record checkpoint ${checkpoint.name}`, (tracker) => tracker.checkpoint?.(checkpoint));
   }
 
   close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { describeError, type BusService } from '@ui-rl/bus';
-import { checkpointName } from '@ui-rl/contracts';
+import { checkpointName, stepFolder } from '@ui-rl/contracts';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import type { Group } from '../episodes/groups';
 import type { PolicyWeights } from '../policy/policy-weights';
@@ -67,17 +67,14 @@ export class StepReports {
   }
 
   async publishCheckpoint(): Promise<void> {
-    const { bus, runId, progress, weights, checkpoints } = this.parts;
+    const { bus, runId, progress, weights, checkpoints, trackers } = this.parts;
     const { step } = progress;
+    const address = checkpointName({ runId, step });
+    const path = checkpoints.folder.pathOf(step);
+    const at = new Date().toISOString();
+    await trackers.checkpoint({ step, at, name: stepFolder(step), path, address });
     await bus.event(
-      {
-        type: 'checkpoint',
-        runId,
-        step,
-        name: checkpointName({ runId, step }),
-        path: checkpoints.folder.pathOf(step),
-        adapterDigest: weights.current.digest,
-      },
+      { type: 'checkpoint', runId, step, name: address, path, adapterDigest: weights.current.digest },
       String(step),
     );
   }

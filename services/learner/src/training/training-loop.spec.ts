@@ -50,6 +50,17 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
   expect((await world.events(runId, 'checkpoint')).map(({ step }) => step)).toEqual([0, 2]);
   const lines = (await readFile(join(world.runsDir, runId, 'metrics.jsonl'), 'utf8')).trim().split('\n');
   expect(lines.map((line) => (JSON.parse(line) as { step: number }).step)).toEqual([1, 2]);
+  const saved = await readFile(join(world.runsDir, runId, 'checkpoints.jsonl'), 'utf8');
+  const checkpoints = saved.trim().split('\n');
+  expect(checkpoints.map((line) => JSON.parse(line) as unknown)).toEqual(
+    ['000000', '000002'].map((name) => ({
+      name,
+      batch: Number(name),
+      state_path: join(world.runsDir, runId, 'checkpoints', name),
+      sampler_path: `uirl://${runId}/sampler_weights/${name}`,
+      at: expect.any(String) as string,
+    })),
+  );
   expect(await readdir(join(world.runsDir, runId, 'checkpoints/000002'))).toEqual(
     expect.arrayContaining([
       'adapter_config.json',
@@ -101,6 +112,23 @@ it('asks for other groups where one teaches nothing, up to the limit', async () 
   expect(step.rolloutIds).toEqual([`${runId}-g1-r0`, `${runId}-g1-r1`]);
   expect(step.metrics).toMatchObject({ 'env/all/groups_replaced': 1, 'optim/substeps': 0 });
   expect(await world.bus.runs.policy(runId)).toMatchObject({ groupsRequested: 3 });
+});
+
+it('tells the estimator of groups that are not trained, since others have taken their place', async () => {
+  const { algorithm } = world.optionsWith();
+  const advantage = { name: 'rejection_sampling', weight_by_success_rate: true };
+  const runId = await world.startRun({
+    ...{ groupsPerBatch: 1, maxReplacedGroups: 1 },
+    algorithm: { ...algorithm, advantage, loss: { name: 'cross_entropy' } },
+  });
+  await world.playGroup(runId, 0, [0, 0]);
+  await world.requested(runId, 2);
+  await world.playGroup(runId, 1, [1, 0]);
+  await world.reached(runId, 1);
+  const [step] = await world.events(runId, 'train_step');
+  // Three of four episodes of the task have failed: (3 + 1) / (4 + 2).
+  expect(step.metrics['advantage/weight_mean']).toBeCloseTo(4 / 6, 6);
+  expect(step.metrics).toMatchObject({ 'advantage/chosen': 1, 'env/all/groups_replaced': 1 });
 });
 
 it('ends after its last step, with a checkpoint, and goes on serving', async () => {

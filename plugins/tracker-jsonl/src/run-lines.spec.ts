@@ -1,15 +1,17 @@
 import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TrackedStep } from '@ui-rl/plugin-kit';
-import { MetricsFile } from './metrics-file';
+import type { TrackedCheckpoint, TrackedStep } from '@ui-rl/plugin-kit';
+import { RunLines } from './run-lines';
 
 let dir: string;
 let file: string;
+let checkpoints: string;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'tracker-'));
   file = join(dir, 'run/metrics.jsonl');
+  checkpoints = join(dir, 'run/checkpoints.jsonl');
 });
 afterEach(() => rm(dir, { recursive: true }));
 
@@ -26,8 +28,14 @@ async function lines(): Promise<[number, number][]> {
     .map((line) => [line.step, line['optim/loss']]);
 }
 
-async function resumedAt(step: number): Promise<MetricsFile> {
-  const tracker = new MetricsFile(file);
+function checkpointOf(step: number): TrackedCheckpoint {
+  const name = String(step).padStart(6, '0');
+  const at = '2026-11-22T00:00:00.000Z';
+  return { step, at, name, path: `/runs/r/checkpoints/${name}`, address: `uirl://r/sampler_weights/${name}` };
+}
+
+async function resumedAt(step: number): Promise<RunLines> {
+  const tracker = new RunLines(join(dir, 'run'));
   await tracker.resume(step);
   return tracker;
 }
@@ -64,4 +72,27 @@ it('takes the step the run goes on from where it is missing, and drops half a li
     [1, 0.1],
     [2, 0.2],
   ]);
+});
+
+it('has one line per checkpoint, also where one is told again or a learner goes on', async () => {
+  const first = await resumedAt(0);
+  for (const step of [0, 2, 2, 4]) await first.checkpoint(checkpointOf(step));
+  const second = await resumedAt(2);
+  await second.checkpoint(checkpointOf(2));
+  await second.checkpoint(checkpointOf(5));
+  const text = await readFile(checkpoints, 'utf8');
+  expect(
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual(
+    ['000000', '000002', '000005'].map((name) => ({
+      name,
+      batch: Number(name),
+      state_path: `/runs/r/checkpoints/${name}`,
+      sampler_path: `uirl://r/sampler_weights/${name}`,
+      at: '2026-11-22T00:00:00.000Z',
+    })),
+  );
 });
