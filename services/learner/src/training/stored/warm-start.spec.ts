@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { metricInfo, type Trajectory } from '@ui-rl/contracts';
 import { eventually } from '@ui-rl/testkit';
 import { FIXTURE, LearnerWorld } from '../../../test/learner-world';
+import { WITH_CRITIC } from '../../../test/with-critic';
 import type { LearnerOptions, WarmStartOptions } from '../../options';
 
 const PNG = readFileSync(join(FIXTURE, 'images/0.png')).toString('base64');
@@ -83,6 +84,27 @@ it('trains on stored successes before it asks for episodes, and then goes on wit
   const step = (await world.events(runId, 'train_step')).at(-1)!;
   expect(step.metrics).toMatchObject({ 'optim/lr': 1e-3, 'progress/done_frac': 1 });
   expect(step.metrics['optim/kl_sample_train_v2']).toBeLessThan(1e-4);
+});
+
+it('is followed by the whole schedule, and by the steps in which the critic alone is trained', async () => {
+  const { algorithm } = world.optionsWith();
+  const runId = await world.startRun({
+    warmStart: warmStart({ epochs: 1, steps: 2 }),
+    ...{ maxSteps: 2, groupsPerBatch: 1 },
+    algorithm: {
+      ...{ ...algorithm, ...WITH_CRITIC, schedule: { name: 'linear' } },
+      critic: { ...WITH_CRITIC.critic, warmupSteps: 1 },
+    },
+  });
+  for (const group of [0, 1]) {
+    await world.requested(runId, group + 1);
+    await world.playGroup(runId, group, [1, 0]);
+    await world.reached(runId, 3 + group);
+  }
+  const metrics = (await world.events(runId, 'train_step')).slice(2).map((step) => step.metrics);
+  expect(metrics.map((each) => each['optim/lr'])).toEqual([1e-3, 5e-4]);
+  expect(metrics.map((each) => each['optim/substeps'])).toEqual([0, 1]);
+  await ended(runId);
 });
 
 it('learns nothing from a task that the run evaluates', async () => {
