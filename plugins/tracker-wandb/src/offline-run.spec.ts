@@ -48,7 +48,7 @@ async function rows(): Promise<Record<string, number>[]> {
 
 const EVALUATED = { 'test/eval_goals/env/all/success': 0.5 };
 
-// "wandb sync" of wandb 0.31.0 uploads the same bytes; its DataStore (0.17.9) reads them.
+// "wandb sync" of wandb 0.31.0 uploads the same bytes; its DataStore (0.17.9) reads them. Whole runs: test/golden/check_wandb.py.
 it('writes the file that wandb sync reads', () => {
   const startedAt = at;
   const description = {
