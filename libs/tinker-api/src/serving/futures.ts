@@ -22,28 +22,31 @@ interface Future {
   done: Promise<void>;
   answer?: Answer;
   failure?: Failure;
-  /** The answer was let go to make room. */
-  forgotten?: boolean;
 }
 
 const logger = new Logger('tinker');
 
-/** Memory for answers that wait to be fetched. */
-const MOST_BYTES = 256 * 2 ** 20;
+/** What is kept for those who ask after it, or ask again since an answer was lost. */
+const KEPT = { requests: 16_384, bytes: 256 * 2 ** 20 } as const;
 
-/** Requests in progress, and what has become of them. */
+/** Requests in progress, and what has become of the newest of those that have ended. */
 export class Futures {
   private readonly all = new Map<string, Future>();
+  /** Ids of those that have ended, the first to end first. */
+  private readonly ended = new Set<string>();
+  /** Ids of another process have another one. */
+  private readonly life = randomUUID().slice(0, 8);
+  private begun = 0;
   private running = 0;
   private bytes = 0;
 
   /**
    * @param most requests in progress at a time
-   * @param mostBytes of answers that are kept
+   * @param kept requests that have ended, and bytes of their answers, at most
    */
   constructor(
     private readonly most: number,
-    private readonly mostBytes = MOST_BYTES,
+    private readonly kept: { requests: number; bytes: number } = KEPT,
   ) {}
 
   get active(): number {
@@ -63,72 +66,78 @@ export class Futures {
         'rate_limit_exceeded',
       );
     }
-    const id = `req-${randomUUID()}`;
+    this.begun += 1;
+    const id = `req-${this.life}-${this.begun}-${randomUUID()}`;
     const future: Future = { owner, done: Promise.resolve() };
     this.running += 1;
-    future.done = this.finish(future, work).finally(() => (this.running -= 1));
     this.all.set(id, future);
+    future.done = this.finish(id, future, work).finally(() => (this.running -= 1));
     return id;
   }
 
-  private async finish(future: Future, work: () => Promise<Answer>): Promise<void> {
+  private async finish(id: string, future: Future, work: () => Promise<Answer>): Promise<void> {
     try {
-      const answer = await work();
-      future.answer = answer;
-      this.bytes += answer.sizeBytes;
-      this.makeRoom(future);
+      future.answer = await work();
     } catch (error) {
       future.failure = failureOf(error);
     }
+    if (!this.all.has(id)) return;
+    this.ended.add(id);
+    this.bytes += future.answer?.sizeBytes ?? 0;
+    this.makeRoom();
   }
 
-  /** Lets go of the oldest answers beyond the limit, but not of the newest. */
-  private makeRoom(newest: Future): void {
-    for (const future of this.all.values()) {
-      if (this.bytes <= this.mostBytes) return;
-      if (future === newest || future.answer === undefined) continue;
-      this.bytes -= future.answer.sizeBytes;
-      delete future.answer;
-      future.forgotten = true;
+  /** Lets go of those that have ended first beyond the limits, but not of the last one. */
+  private makeRoom(): void {
+    for (const id of this.ended) {
+      const { requests, bytes } = this.kept;
+      if (this.ended.size === 1 || (this.ended.size <= requests && this.bytes <= bytes)) return;
+      this.drop(id);
     }
+  }
+
+  private drop(id: string): void {
+    this.bytes -= this.ended.has(id) ? (this.all.get(id)?.answer?.sizeBytes ?? 0) : 0;
+    this.ended.delete(id);
+    this.all.delete(id);
+  }
+
+  /** The session that a request belongs to, where it is known. */
+  ownerOf(id: string): string | undefined {
+    return this.all.get(id)?.owner;
   }
 
   /**
    * What a request has come to; undefined where it is still worked at after so long.
-   * @throws ApiError 404 where it is not known, 410 where its answer was let go
+   * @throws ApiError 404 where it was never begun here, 410 where it was, and its answer was let go
    */
   async wait(id: string, waitMs: number): Promise<Answer | Failure | undefined> {
     const future = this.all.get(id);
-    if (future === undefined) {
-      throw new ApiError(
-        404,
-        `there is no request ${id.slice(0, 100)}: its session has ended, or the server was started anew`,
-        'request_not_found',
-      );
-    }
+    if (future === undefined) throw this.missing(id);
     await within(future.done, waitMs);
-    if (future.forgotten === true) {
-      throw new ApiError(
+    return future.answer ?? future.failure;
+  }
+
+  private missing(id: string): ApiError {
+    const shown = id.slice(0, 100);
+    const [, life, number] = /^req-([^-]+)-(\d+)-/.exec(id) ?? [];
+    if (life === this.life && Number(number) <= this.begun) {
+      return new ApiError(
         410,
-        `the answer of ${id} was let go: it was not fetched for long`,
+        `the answer of ${shown} was let go: it was not fetched for long, or its session has ended`,
         'request_expired',
       );
     }
-    return future.answer ?? future.failure;
+    return new ApiError(
+      404,
+      `there is no request ${shown}: the server was started anew, or it never was one of this server`,
+      'request_not_found',
+    );
   }
 
   /** Forgets what belongs to a session. */
   forget(owner: string): void {
-    for (const [id, future] of this.all) {
-      if (future.owner !== owner) continue;
-      this.bytes -= future.answer?.sizeBytes ?? 0;
-      this.all.delete(id);
-    }
-  }
-
-  /** Resolves when nothing is in progress any more. */
-  async settled(): Promise<void> {
-    await Promise.all(Array.from(this.all.values(), ({ done }) => done));
+    for (const [id, future] of this.all) if (future.owner === owner) this.drop(id);
   }
 }
 

@@ -65,9 +65,12 @@ export class Listing {
   /** @param kind of a bare name it is not known which one is meant */
   async deleteCheckpoint(run: string, kind: string, name: string): Promise<void> {
     const address = parseAddress(`tinker://${run}/${kind}/${name}`, 'checkpoint');
-    await this.context.store.open(address);
-    await this.context.samplers.release(addressText(address));
-    await this.context.store.delete(address);
+    const { store, samplers, sessions } = this.context;
+    await store.open(address);
+    const text = addressText(address);
+    sessions.endSampling(text);
+    await samplers.release(text);
+    await store.delete(address);
   }
 
   /** A secret address of an archive of a checkpoint, for a while. */

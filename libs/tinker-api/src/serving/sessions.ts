@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@ui-rl/openai-api';
-import type { CheckpointAddress } from './checkpoints';
+import { addressText, type CheckpointAddress } from './checkpoints';
 import type { ModelRun } from './model-run';
 import { Numbers } from './turns';
 
@@ -60,6 +60,12 @@ export class Sessions {
     return found;
   }
 
+  /** Somebody asks for what belongs to a session, which so goes on. */
+  heard(id: string): void {
+    const session = this.all.get(id);
+    if (session !== undefined) session.lastSeenAt = Date.now();
+  }
+
   list(): Session[] {
     return [...this.all.values()];
   }
@@ -68,12 +74,15 @@ export class Sessions {
     return this.list().flatMap(({ models }) => [...models.values()]);
   }
 
+  findModel(id: string): ModelRun | undefined {
+    return this.models().find((model) => model.id === id);
+  }
+
   /** @throws ApiError 404 */
   model(id: string): ModelRun {
-    for (const session of this.all.values()) {
-      const found = session.models.get(id);
-      if (found === undefined) continue;
-      session.lastSeenAt = Date.now();
+    const found = this.findModel(id);
+    if (found !== undefined) {
+      this.heard(found.session);
       return found;
     }
     throw new ApiError(
@@ -94,10 +103,19 @@ export class Sessions {
     }
     throw new ApiError(
       404,
-      `there is no sampling session "${id.slice(0, 100)}": the session it belongs to has ended`,
+      `there is no sampling session "${id.slice(0, 100)}": the session it belongs to has ended, or its weights were deleted`,
       'sampling_session_not_found',
       'sampling_session_id',
     );
+  }
+
+  /** Ends the sampling sessions of weights that are deleted. */
+  endSampling(address: string): void {
+    for (const { sampling } of this.all.values()) {
+      for (const { id, source } of sampling.values()) {
+        if (source.kind === 'saved' && addressText(source.address) === address) sampling.delete(id);
+      }
+    }
   }
 
   /** Sessions nobody has been heard of for so long; they are no longer among the others. */

@@ -56,18 +56,22 @@ export class TinkerService {
     const weights = new WeightsVerbs(this.context, training);
     this.sampling = new SamplingVerbs(this.context);
     this.listing = new Listing(this.context);
+    const counted =
+      (verb: (body: unknown) => object): Verb =>
+      (body) =>
+        training.counted(body, verb);
     this.verbs = {
       create_session: (body) => this.createSession(body),
       session_heartbeat: (body) => this.heartbeat(body),
       create_model: (body) => training.createModel(body),
       unload_model: (body) => training.unloadModel(body),
       get_info: (body) => training.getInfo(body),
-      forward_backward: (body) => training.forwardBackward(body),
-      forward: (body) => training.forwardBackward(body, true),
-      optim_step: (body) => training.optimStep(body),
-      save_weights: (body) => weights.saveWeights(body),
-      load_weights: (body) => weights.loadWeights(body),
-      save_weights_for_sampler: (body) => weights.saveWeightsForSampler(body),
+      forward_backward: counted((body) => training.forwardBackward(body)),
+      forward: counted((body) => training.forwardBackward(body, true)),
+      optim_step: counted((body) => training.optimStep(body)),
+      save_weights: counted((body) => weights.saveWeights(body)),
+      load_weights: counted((body) => weights.loadWeights(body)),
+      save_weights_for_sampler: counted((body) => weights.saveWeightsForSampler(body)),
       create_sampling_session: (body) => this.sampling.createSamplingSession(body),
       asample: (body) => this.sampling.asample(body),
       weights_info: (body) => this.listing.weightsInfo(body),
@@ -110,7 +114,12 @@ export class TinkerService {
     const id = fields.requiredText('request_id');
     fields.note('allow_metadata_only', 'model_id');
     fields.end();
-    return this.context.futures.wait(id, this.limits.pollMs);
+    const { futures, sessions } = this.context;
+    const owner = futures.ownerOf(id);
+    // Who waits for an answer is there, also where nothing else is heard of it; asked again in time, however long the answer takes.
+    if (owner !== undefined) sessions.heard(owner);
+    const { pollMs, sessionTimeoutMs } = this.limits;
+    return futures.wait(id, Math.min(pollMs, sessionTimeoutMs / 2));
   }
 
   /** Ends what is silent, and deletes what has expired. */

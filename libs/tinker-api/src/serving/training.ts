@@ -4,13 +4,16 @@ import type { Datum, ForwardBackwardResult } from '@ui-rl/plugin-kit';
 import { chooseLoss, type ChosenLoss } from '../losses';
 import { readTrainingJson, seqIdOf, trainingJson } from '../wire/json';
 import { readTrainingRequest, writeTrainingOutput, type TrainingOutput } from '../wire/protobuf';
+import { requestNumberOf } from '../wire/request-number';
 import { digestOf, type TrainingRequest } from '../wire/training-request';
 import { answer, bodyDigest, fieldsOf, pending } from './bodies';
+import type { RunRecord } from './checkpoints';
 import type { Context } from './context';
 import { readData } from './data';
 import type { Answer } from './futures';
 import { loraOptions, readLora } from './lora';
 import { ModelRun } from './model-run';
+import type { Session } from './sessions';
 
 const MAX_SEED = 2 ** 31 - 1;
 
@@ -43,27 +46,30 @@ export class TrainingVerbs {
       );
     }
     const id = randomUUID();
-    const trainable = { mode: 'lora' as const, lora: loraOptions(lora) };
     const record = {
       baseModel: model.name,
       lora,
       createdAt: new Date().toISOString(),
       ...(typeof metadata === 'object' && metadata !== null ? { userMetadata: metadata } : {}),
     };
-    const created = model.engine.addModel!({ name: id, role: 'policy', trainable, seed });
-    const run = new ModelRun(id, session.id, record, created, limits.gapMs);
-    session.models.set(id, run);
-    const requestId = futures.begin(session.id, async () => {
-      try {
-        return answer({ model_id: id, type: 'create_model', weights: await created });
-      } catch (error) {
-        session.models.delete(id);
-        throw error;
-      }
-    });
+    // Begun before this returns, and not at all where too much is in progress.
+    const requestId = futures.begin(session.id, () => this.addModel(session, id, record, seed));
     session.created.set(requestId, id);
     if (seq !== undefined) session.creations.keep(seq, digest, requestId);
     return pending(requestId, id);
+  }
+
+  private async addModel(session: Session, id: string, record: RunRecord, seed: number): Promise<Answer> {
+    const { limits, model } = this.context;
+    const trainable = { mode: 'lora' as const, lora: loraOptions(record.lora) };
+    const created = model.engine.addModel!({ name: id, role: 'policy', trainable, seed });
+    session.models.set(id, new ModelRun(id, session.id, record, created, limits.gapMs));
+    try {
+      return answer({ model_id: id, type: 'create_model', weights: await created });
+    } catch (error) {
+      session.models.delete(id);
+      throw error;
+    }
   }
 
   unloadModel(body: unknown): object {
@@ -128,6 +134,20 @@ export class TrainingVerbs {
   }
 
   /**
+   * Answers a request that a model counts. One that is refused takes no number: the next is not kept waiting for it, and a corrected one may
+   * come under the same. Whoever is to send it again unchanged is waited for.
+   */
+  counted(body: unknown, verb: (body: unknown) => object): object {
+    try {
+      return verb(body);
+    } catch (error) {
+      const number = isRefusal(error) ? requestNumberOf(body) : undefined;
+      if (number !== undefined) this.context.sessions.findModel(number.modelId)?.turns.pass(number.seqId);
+      throw error;
+    }
+  }
+
+  /**
    * Begins what a client numbered, in its turn; what was begun under the number already is not begun again.
    * @param check throws where it may not be begun
    */
@@ -142,7 +162,7 @@ export class TrainingVerbs {
     const run = sessions.model(modelId);
     const known = seqId === undefined ? undefined : run.numbers.find(seqId, digest);
     if (known !== undefined) return pending(known, run.id);
-    if (seqId !== undefined && !run.turns.isAhead(seqId)) {
+    if (seqId !== undefined && !run.turns.isOpen(seqId)) {
       throw invalid('seq_id', `is ${seqId}, which has passed; requests of a model count from 1 on`);
     }
     check(run);
@@ -220,6 +240,11 @@ export class TrainingVerbs {
     if (isEmpty) return scored.map(({ weights }) => new Float32Array(weights.length));
     return (await this.context.model.engine.forward({ model, data: scored })).logprobs;
   }
+}
+
+/** What a client has to correct; 408, 409 and 429 it sends again as it is. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500 && ![408, 409, 429].includes(error.status);
 }
 
 function sizeOf({ outputs }: TrainingOutput): number {

@@ -35,6 +35,9 @@ export class Numbers {
   }
 }
 
+/** So many refused numbers may still be used by a corrected request. */
+const MOST_PASSED = 1024;
+
 interface Waiting {
   go: () => void;
   fail: (error: ApiError) => void;
@@ -46,13 +49,31 @@ export class Turns {
   private next = 1;
   private last: Promise<unknown> = Promise.resolve();
   private readonly waiting = new Map<number, Waiting>();
+  /** Numbers whose requests were refused: nobody waits for them. */
+  private readonly passed = new Set<number>();
 
   /** @param gapMs how long a request waits for those of smaller numbers to arrive */
   constructor(private readonly gapMs: number) {}
 
-  /** Whether a number is yet to come. */
-  isAhead(number: number): boolean {
-    return number >= this.next;
+  /** Whether a request may come under a number: it is yet to come, or the one that came was refused. */
+  isOpen(number: number): boolean {
+    return number >= this.next || this.passed.has(number);
+  }
+
+  /** Whether nothing that comes before a number is awaited. */
+  isNext(number: number): boolean {
+    return number <= this.next;
+  }
+
+  /**
+   * Goes on without a number whose request was refused. Clients that count on are not waited for; those that send a corrected request under
+   * the same number still may.
+   */
+  pass(number: number): void {
+    if (number < this.next || this.waiting.has(number)) return;
+    this.passed.add(number);
+    if (this.passed.size > MOST_PASSED) this.passed.delete(this.passed.values().next().value!);
+    this.callNext();
   }
 
   /** Without a number: after all that has begun. */
@@ -64,9 +85,15 @@ export class Turns {
   }
 
   private async untilTurn(number: number): Promise<void> {
+    this.passed.delete(number);
     if (number > this.next) await this.wait(number);
     this.next = Math.max(this.next, number + 1);
-    // In the order of numbers: whoever waits for the next one goes on after this call.
+    this.callNext();
+  }
+
+  /** In the order of numbers: whoever waits for the next one goes on after this call. */
+  private callNext(): void {
+    while (this.passed.has(this.next)) this.next += 1;
     const following = this.waiting.get(this.next);
     if (following === undefined) return;
     this.waiting.delete(this.next);

@@ -129,8 +129,8 @@ export class WeightsVerbs {
 }
 
 /** As Tinker has it: what was asked of a model before would be lost in silence. */
-function mustBeFirst({ requests }: ModelRun, seqId: number | undefined): void {
-  if (requests === 0 && (seqId ?? 1) === 1) return;
+function mustBeFirst({ requests, turns }: ModelRun, seqId: number | undefined): void {
+  if (requests === 0 && turns.isNext(seqId ?? 1)) return;
   throw new ApiError(
     400,
     `LoadWeights is not permitted with seq_id ${seqId ?? requests + 1}: weights are loaded by the first request of a model; create another one`,
