@@ -195,9 +195,11 @@ plugins: [./reward.js, uirl-toys]
     ['rollout: {learning_rate: 1}', 'unknown', /Did you mean training.learning_rate or /],
     [
       'training: {kl_penalty_coef: 0.1}',
-      'unsupported',
-      /training.kl_penalty_coef": a KL penalty is not supported/,
+      'unknown',
+      /unknown option "training.kl_penalty_coef". Did you mean algorithm.kl_penalty_coef\?/,
     ],
+    ['training: {compute_post_kl: true}', 'unknown', /Did you mean algorithm.compute_post_kl\?/],
+    ['tinker_api_key: x', 'unsupported', /no run file has keys: set TINKER_API_KEY .* and TINKER_BASE_URL/],
     ['training: 3', 'type', /training is a group of options, found 3/],
     ['training: {seed: one}', 'type', /training.seed is "one", expected a whole number of at least 0/],
     ['training: {seed: 1.5}', 'type', /training.seed is 1.5/],
