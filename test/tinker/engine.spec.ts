@@ -206,6 +206,12 @@ it('trains as the engine in process does, bit by bit, though answers are lost an
   const resumed = await throughTinker();
   expect(await resumed.loadState({ model: 'policy', dir, optimizer: true })).toEqual(saved);
   expect(await oneStep(resumed, 2)).toEqual(expected[2]);
+  // The model that has been trained is unloaded first; that this was done is not told the first time.
+  const unloaded = () => proxy.lost.filter((path) => path.endsWith('/unload_model')).length;
+  const before = unloaded();
+  expect(await resumed.loadState({ model: 'policy', dir, optimizer: true })).toEqual(saved);
+  expect(unloaded()).toBe(before + 1);
+  expect(await oneStep(resumed, 2)).toEqual(expected[2]);
 }, 180_000);
 
 it('ends when the service no longer knows its session', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -9,6 +9,7 @@ import {
   type ModelInput,
   type RunView,
 } from '@ui-rl/plugin-kit';
+import { eventually } from '@ui-rl/testkit';
 import { components } from '../../plugins/engine-tinker/src';
 import { SkyRlDialect } from './skyrl-dialect';
 
@@ -76,7 +77,10 @@ it('saves weights once for all who sample from them, and under another name wher
   await save();
   await save();
   expect(service.bodiesOf('save_weights').map((body) => body.path)).toEqual(['000000', '000000', '000000-2']);
+  // The first checkpoint has what was sampled from.
   expect(path).not.toBe('000000');
+  const names = service.bodiesOf('save_weights_for_sampler').map((body) => body.path);
+  expect(names).toEqual([path, '000000']);
 });
 
 it('knows log-probabilities of a prompt whose first token is left out', async () => {
@@ -118,6 +122,52 @@ it('loads weights into a model of which nothing was asked before', async () => {
   await engine.saveWeightsForSampler({ model: 'policy', name: 'evaluated', dir });
   for (const model of ['served', 'evaluated']) await engine.sample({ ...sampling, model });
   await expect(step(0)).resolves.toMatchObject({ metrics: { grad_norm: 0.5 } });
+});
+
+it('leaves with the service what names and checkpoints need, and nothing else', async () => {
+  const run = join(scratch, 'bounded');
+  const folder = (at: number): string => join(run, String(at));
+  const named = (at: number): string[] =>
+    readFileSync(join(folder(at), 'tinker.json'), 'utf8').match(/tinker:[^"]+/g) ?? [];
+  const serve = (at: number) => engine.saveWeightsForSampler({ model: 'policy', name: `step-${at}` });
+  const settled = (expected: string[]) =>
+    eventually('what is not needed to be gone', () =>
+      Promise.resolve(service.checkpoints.join() === expected.toSorted().join()),
+    );
+  const STEPS = 6;
+  for (let at = 0; at <= STEPS; at += 1) {
+    if (at > 0) await step(0);
+    await serve(at);
+    await engine.saveState({ model: 'policy', dir: folder(at) });
+    if (at > 0) await engine.releaseWeights(`step-${at - 1}`);
+    if (at < 3) continue;
+    await engine.forgetState!({ dir: folder(at - 3) });
+    rmSync(folder(at - 3), { recursive: true });
+  }
+  await settled([4, 5, 6].flatMap(named));
+  expect(service.checkpoints).toHaveLength(6);
+  // What is sampled from stays until it has been, whether it has a name or a checkpoint still or not.
+  await serve(7);
+  let answer: () => void = () => undefined;
+  service.held = new Promise((resolve) => (answer = resolve));
+  const before = service.bodiesOf('asample').length;
+  const sampled = ['step-6', 'step-7'].map((model) => engine.sample({ ...sampling, model }));
+  const asked = () => Promise.resolve(service.bodiesOf('asample').length === before + 2);
+  await eventually('two requests', asked);
+  const needed = service.checkpoints;
+  const gone = named(6);
+  for (const name of ['step-6', 'step-7']) await engine.releaseWeights(name);
+  await engine.forgetState!({ dir: folder(6) });
+  rmSync(folder(6), { recursive: true });
+  await settled(needed.filter((each) => each !== gone[0]));
+  answer();
+  await Promise.all(sampled);
+  await settled([4, 5].flatMap(named));
+  // And what the engine itself has sampled from as the newest weights, when it ends.
+  await engine.sample(sampling);
+  expect(service.checkpoints).toHaveLength(5);
+  await engine.stop();
+  expect(service.checkpoints).toEqual([4, 5].flatMap(named).toSorted());
 });
 
 it('ends where a service was started anew and has its session alone', async () => {

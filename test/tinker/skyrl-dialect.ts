@@ -10,6 +10,8 @@ type Answer = { status: number; body: Json };
  */
 export class SkyRlDialect {
   readonly asked: { verb: string; body: Json }[] = [];
+  /** Samples are answered once this is. */
+  held: Promise<void> = Promise.resolve();
   private readonly results = new Map<string, Answer>();
   private readonly saved = new Set<string>();
   private readonly models = new Map<string, { requests: number }>();
@@ -30,6 +32,11 @@ export class SkyRlDialect {
     return this.asked.filter((each) => each.verb === verb).map(({ body }) => body);
   }
 
+  /** Addresses of weights that are there. */
+  get checkpoints(): string[] {
+    return [...this.saved].toSorted();
+  }
+
   /** As after a restart: sessions are in its database, models are gone. */
   restart(): void {
     this.models.clear();
@@ -45,9 +52,19 @@ export class SkyRlDialect {
     for await (const part of request) parts.push(part as Buffer);
     const verb = (request.url ?? '').replace('/api/v1/', '');
     const body = parts.length === 0 ? {} : (JSON.parse(Buffer.concat(parts).toString()) as Json);
+    if (request.method === 'DELETE') {
+      response.writeHead(this.delete(verb) ? 204 : 404).end();
+      return;
+    }
     if (verb !== 'retrieve_future') this.asked.push({ verb, body });
+    if (verb === 'asample') await this.held;
     const { status, body: answered } = this.answerTo(verb, body);
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(answered));
+  }
+
+  private delete(path: string): boolean {
+    const [, model, name] = /^training_runs\/([^/]+)\/checkpoints\/(.+)$/.exec(path) ?? [];
+    return this.saved.delete(`tinker://${model}/${name}`);
   }
 
   private answerTo(verb: string, body: Json): Answer {
@@ -71,10 +88,10 @@ export class SkyRlDialect {
       return refused(400, `LoadWeights is not permitted with seq_id ${model!.requests + 1}`);
     if (model !== undefined) model.requests += 1;
     if (!verb.startsWith('save_weights')) return undefined;
-    const name = `${verb} ${String(model_id)} ${String(path)}`;
-    if (this.saved.has(name))
+    const address = addressOf(verb, String(model_id), String(path));
+    if (this.saved.has(address))
       return refused(409, `Checkpoint '${String(path)}' already exists for model '${String(model_id)}'`);
-    this.saved.add(name);
+    this.saved.add(address);
     return undefined;
   }
 
@@ -90,11 +107,14 @@ export class SkyRlDialect {
     if (verb === 'unload_model') this.models.delete(String(id));
     if (verb === 'asample') return ok(sampled(body));
     if (verb === 'optim_step') return ok({ metrics: { 'skyrl.ai/grad_norm': 0.5 } });
-    if (verb === 'save_weights') return ok({ path: `tinker://${id}/weights/${String(body.path)}` });
-    if (verb === 'save_weights_for_sampler') return ok({ path: `tinker://${id}/${String(body.path)}` });
+    if (verb.startsWith('save_weights')) return ok({ path: addressOf(verb, String(id), String(body.path)) });
     if (verb === 'forward_backward') return ok(trained(body));
     return ok({});
   }
+}
+
+function addressOf(verb: string, model: string, path: string): string {
+  return `tinker://${model}/${verb === 'save_weights' ? 'weights' : 'sampler_weights'}/${path}`;
 }
 
 /** Whose weights a request samples from; undefined: those of the base model. */

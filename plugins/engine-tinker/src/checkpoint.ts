@@ -1,5 +1,5 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { isRecord, type WeightsInfo } from '@ui-rl/plugin-kit';
 import { TinkerError } from './errors';
 
@@ -51,4 +51,21 @@ export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
     'checkpoint',
     `${file} does not say which weights it means: it was cut off or changed`,
   );
+}
+
+/** Addresses of weights that the checkpoint in a folder names, and none of the folders beside it does, whole or not. */
+export async function namedOnlyBy(dir: string): Promise<string[]> {
+  const beside = (await readdir(dirname(dir))).filter((name) => name !== basename(dir));
+  const others = await Promise.all(beside.map((name) => addressesIn(join(dirname(dir), name))));
+  const needed = new Set(others.flat());
+  return (await addressesIn(dir)).filter((address) => !needed.has(address));
+}
+
+/** None where a folder is no checkpoint of a service. */
+async function addressesIn(dir: string): Promise<string[]> {
+  const text = await readFile(join(dir, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
+    throw error;
+  });
+  return text.match(/tinker:\/\/[^"\s]+/g) ?? [];
 }

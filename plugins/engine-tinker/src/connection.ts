@@ -22,7 +22,16 @@ export class ServiceFailure extends TinkerError {
     readonly status: number | undefined,
     options?: ErrorOptions,
   ) {
-    super(isTransient(status) || status === 404 ? 'worker' : 'request', message, options);
+    super(isTransient(status) || status === 404 || status === 410 ? 'worker' : 'request', message, options);
+  }
+}
+
+/** What was asked to be gone, and is not there (any more), is. */
+export async function unlessGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof ServiceFailure && error.status === 404)) throw error;
   }
 }
 
@@ -41,11 +50,16 @@ export class Connection {
   }
 
   get(path: string): Promise<Json> {
-    return this.again(() => this.once(path, undefined));
+    return this.again(() => this.once(path));
+  }
+
+  /** Deletes what a path names; what is not there is deleted already. */
+  async delete(path: string, signal?: AbortSignal): Promise<void> {
+    await unlessGone(this.again(() => this.once(path, { method: 'DELETE', signal }), signal));
   }
 
   post(verb: string, body: object, signal?: AbortSignal): Promise<Json> {
-    return this.again(() => this.once(verb, body, signal), signal);
+    return this.again(() => this.once(verb, { method: 'POST', body, signal }), signal);
   }
 
   /** Begins what a verb asks for, and waits for what comes of it. */
@@ -74,7 +88,12 @@ export class Connection {
     });
   }
 
-  private async once(path: string, body: object | undefined, caller?: AbortSignal): Promise<Json> {
+  private async once(
+    path: string,
+    { method, body, signal: caller }: { method: string; body?: object; signal?: AbortSignal | undefined } = {
+      method: 'GET',
+    },
+  ): Promise<Json> {
     const { key, timeoutMs } = this.options;
     const url = this.urlOf(path);
     const late = AbortSignal.timeout(timeoutMs);
@@ -86,12 +105,7 @@ export class Connection {
     let response: Response;
     let text: string;
     try {
-      const init = {
-        method: body === undefined ? 'GET' : 'POST',
-        headers,
-        signal,
-        redirect: 'error' as const,
-      };
+      const init = { method, headers, signal, redirect: 'error' as const };
       response = await fetch(url, { ...init, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
       text = await response.text();
     } catch (cause) {
@@ -101,12 +115,13 @@ export class Connection {
     }
     // Where other services wait for a future in vain.
     if (response.status === 408) return { type: 'try_again' };
+    if (response.status === 204) return {};
     if (response.ok) return parsed(url, text);
     const isKey = response.status === 401 || response.status === 403;
     const hint = !isKey
       ? ''
       : key === undefined
-        ? '. No key was sent: TINKER_API_KEY of the learner goes to TINKER_BASE_URL only'
+        ? `. No key was sent: set TINKER_API_KEY and TINKER_BASE_URL=${this.address} for the learner; the key goes to that address alone`
         : '. Is TINKER_API_KEY of the learner right?';
     throw new ServiceFailure(`${url} answered ${response.status}: ${detailOf(text)}${hint}`, response.status);
   }

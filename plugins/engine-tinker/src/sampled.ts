@@ -14,11 +14,15 @@ interface OpenWeights {
   session: string;
   /** Number of the next request. */
   next: number;
+  /** Requests in progress. */
+  requests: number;
 }
 
 /** Weights that can be sampled from, each a sampling session of the service. */
 export class Sampled {
   private readonly known = new Map<ModelName, OpenWeights>();
+  /** What no name means any more, while requests are in progress. */
+  private readonly leaving = new Set<OpenWeights>();
   private sessions = 0;
 
   constructor(
@@ -28,6 +32,8 @@ export class Sampled {
     private readonly fetchImage: FetchImage,
     /** Tokens that end an answer, whatever a request says: services know of no model's own end of a turn. */
     private readonly endTokenIds: readonly number[],
+    /** Told when weights are not sampled from any more. */
+    private readonly onIdle: () => void,
   ) {}
 
   get names(): ModelName[] {
@@ -37,6 +43,13 @@ export class Sampled {
   /** Names of the weights with a digest. */
   namesOf(digest: string): ModelName[] {
     return [...this.known].flatMap(([name, { weights }]) => (weights.digest === digest ? [name] : []));
+  }
+
+  /** Whether weights with this address are sampled from. */
+  uses(path: string): boolean {
+    return [...this.known.values(), ...this.leaving].some(
+      ({ source }) => 'path' in source && source.path === path,
+    );
   }
 
   has(name: ModelName): boolean {
@@ -62,12 +75,23 @@ export class Sampled {
       ...from,
       type: 'create_sampling_session',
     });
-    this.known.set(name, { source, weights, session: textOf(answer, 'sampling_session_id'), next: 0 });
+    const old = this.known.get(name);
+    const session = textOf(answer, 'sampling_session_id');
+    this.known.set(name, { source, weights, session, next: 0, requests: 0 });
+    if (old !== undefined) this.leave(old);
     return weights;
   }
 
+  /** What is being sampled ends normally. */
   release(name: ModelName): void {
+    const found = this.known.get(name);
     this.known.delete(name);
+    if (found !== undefined) this.leave(found);
+  }
+
+  private leave(weights: OpenWeights): void {
+    if (weights.requests > 0) this.leaving.add(weights);
+    else this.onIdle();
   }
 
   async sample(name: ModelName, request: SampleRequest): Promise<SampleResult> {
@@ -130,16 +154,22 @@ export class Sampled {
     prompt_logprobs = false,
   ): Promise<Record<string, unknown>> {
     const seq_id = weights.next++;
-    const body = {
-      sampling_session_id: weights.session,
-      seq_id,
-      num_samples: 1,
-      prompt: await wireInput(prompt, this.fetchImage),
-      sampling_params,
-      ...(prompt_logprobs ? { prompt_logprobs } : {}),
-      type: 'sample',
-    };
-    return this.connection.result('asample', body, signal);
+    weights.requests += 1;
+    try {
+      const body = {
+        sampling_session_id: weights.session,
+        seq_id,
+        num_samples: 1,
+        prompt: await wireInput(prompt, this.fetchImage),
+        sampling_params,
+        ...(prompt_logprobs ? { prompt_logprobs } : {}),
+        type: 'sample',
+      };
+      return await this.connection.result('asample', body, signal);
+    } finally {
+      weights.requests -= 1;
+      if (weights.requests === 0 && this.leaving.delete(weights)) this.onIdle();
+    }
   }
 }
 

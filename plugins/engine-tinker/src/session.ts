@@ -45,6 +45,8 @@ export async function findModel(connection: Connection, asked: string | undefine
 /** A session that is kept alive until it is stopped. */
 export class ServiceSession {
   private readonly timer: NodeJS.Timeout;
+  private readonly stopped = new AbortController();
+  private isBeating = false;
 
   private constructor(
     readonly id: string,
@@ -79,14 +81,23 @@ export class ServiceSession {
 
   stop(): void {
     clearInterval(this.timer);
+    this.stopped.abort();
   }
 
+  /** One at a time: while a service is away, the one under way is sent again until it is back. */
   private async beat(): Promise<void> {
+    if (this.isBeating) return;
+    this.isBeating = true;
+    const { signal } = this.stopped;
+    const body = { session_id: this.id, type: 'session_heartbeat' };
     try {
-      await this.connection.post('session_heartbeat', { session_id: this.id, type: 'session_heartbeat' });
+      await this.connection.post('session_heartbeat', body, signal);
     } catch (error) {
+      if (signal.aborted) return;
       if (error instanceof ServiceFailure && error.status === 404) this.onLost(error);
       else this.log('warn', `heartbeat: ${(error as Error).message}`);
+    } finally {
+      this.isBeating = false;
     }
   }
 }

@@ -1,5 +1,4 @@
 import {
-  type Datum,
   type Engine,
   type EngineContext,
   type EngineInfo,
@@ -15,18 +14,22 @@ import {
   type WeightsInfo,
 } from '@ui-rl/plugin-kit';
 import { checkService, logprobsOf, metricsOf, mustClip } from './answers';
-import { type CheckpointFile, readCheckpoint, writeCheckpoint } from './checkpoint';
-import { Connection } from './connection';
-import { checkPlain, tokensOf, wireData, type WireOptions } from './data';
+import { type CheckpointFile, namedOnlyBy, readCheckpoint, writeCheckpoint } from './checkpoint';
+import { Connection, unlessGone } from './connection';
+import { checkPlain, wireData, type WireOptions } from './data';
 import { TinkerError } from './errors';
 import { chooseLoss } from './losses';
 import { loraConfig, type ServiceLoss, serviceOf, type TinkerOptions } from './options';
 import { Sampled } from './sampled';
+import { SavedWeights } from './saved-weights';
+import { scoredAsPrompts } from './scored';
 import { findModel, type Service, ServiceSession, textOf } from './session';
 import { digestOf, isModelGone, TrainedRun } from './trained-run';
 
 const POLICY: ModelName = 'policy';
 const BASE: ModelName = 'base';
+/** Versions of the policy that were sampled from as the newest: whoever has asked for the one before may not have begun yet. */
+const KEPT_NAMES = 2;
 
 /** A service of Tinker's API as the engine of a run: weights and optimizer lie there, names and digests here. */
 export class TinkerEngine implements Engine {
@@ -36,6 +39,7 @@ export class TinkerEngine implements Engine {
   private session: ServiceSession;
   private run: TrainedRun;
   private sampled: Sampled;
+  private readonly saved: SavedWeights;
   private models = 0;
   /** Names of the policy's weights that are being saved. */
   private readonly saving = new Map<ModelName, Promise<WeightsInfo>>();
@@ -48,12 +52,16 @@ export class TinkerEngine implements Engine {
     private readonly serviceLoss: ServiceLoss,
   ) {
     this.ended = new Promise((resolve) => (this.end = resolve));
+    this.saved = new SavedWeights(connection, (path) => this.sampled.uses(path), context.log);
   }
 
   static async start(options: TinkerOptions, context: EngineContext): Promise<TinkerEngine> {
     const lora = loraConfig(context);
     const { request_timeout_ms: timeoutMs, retry_ms: retryMs, service_loss: serviceLoss } = options;
-    const connection = new Connection({ ...serviceOf(options, context.environment), timeoutMs, retryMs });
+    const place = serviceOf(options, context.environment);
+    if (place.withheld)
+      context.log('info', `TINKER_API_KEY is not sent to ${place.address}: it goes to TINKER_BASE_URL alone`);
+    const connection = new Connection({ ...place, timeoutMs, retryMs });
     const service = await findModel(connection, options.base_model);
     checkService(service, { ...context, serviceLoss }, connection.address);
     const engine = new TinkerEngine(connection, service, context, lora, serviceLoss);
@@ -71,9 +79,14 @@ export class TinkerEngine implements Engine {
     this.session = await ServiceSession.begin(connection, this.context.log, onLost);
     try {
       this.run = await this.createModel();
-      const { fetchImage } = this.wire;
-      const { endTokenIds } = context;
-      this.sampled = new Sampled(connection, this.session.id, service.baseModel, fetchImage, endTokenIds);
+      this.sampled = new Sampled(
+        connection,
+        this.session.id,
+        service.baseModel,
+        this.wire.fetchImage,
+        context.endTokenIds,
+        () => this.saved.tidy(),
+      );
     } catch (error) {
       this.session.stop();
       throw error;
@@ -115,41 +128,12 @@ export class TinkerEngine implements Engine {
     this.mustLive();
     data.forEach(checkPlain);
     if (data.length === 0) return { logprobs: [] };
-    if (model !== POLICY) return this.scored(await this.nameOf(model), data);
+    if (model !== POLICY) return scoredAsPrompts(this.sampled, await this.nameOf(model), data);
     const loss = chooseLoss({ name: 'cross_entropy' });
     const answer = await this.run.call('forward', async () => ({
       forward_input: { data: await wireData(data, loss, this.wire), loss_fn: loss.name },
     }));
     return { logprobs: logprobsOf(answer, data) };
-  }
-
-  /** Log-probabilities of other weights than those that are trained: as those of a prompt. */
-  private async scored(model: ModelName, data: readonly Datum[]): Promise<ForwardResult> {
-    return {
-      logprobs: await Promise.all(
-        data.map(async (datum, index) => {
-          const { targetTokens, weights } = datum;
-          const tokens = [...tokensOf(datum).slice(1), targetTokens[targetTokens.length - 1]];
-          const wrong = tokens.findIndex(
-            (token, place) => weights[place] !== 0 && token !== targetTokens[place],
-          );
-          if (wrong >= 0) {
-            throw new TinkerError(
-              'request',
-              `datum ${index} asks at position ${wrong} for another token than the one that follows, of other weights than those that are trained`,
-            );
-          }
-          const said = await this.sampled.promptLogprobs(
-            model,
-            datum.modelInput,
-            targetTokens[targetTokens.length - 1],
-          );
-          return Float32Array.from(weights, (weight, place) =>
-            weight === 0 ? Number.NaN : (said[place + 1] ?? Number.NaN),
-          );
-        }),
-      ),
-    };
   }
 
   async forwardBackward(request: ForwardBackwardRequest): Promise<ForwardBackwardResult> {
@@ -213,18 +197,31 @@ export class TinkerEngine implements Engine {
   }): Promise<WeightsInfo> {
     this.mustLive();
     this.mustTrain(model);
-    const { weights } = this.run;
-    const path = nameOfStep(weights.version);
-    const saved = await this.run.save('save_weights', path, { overwrite: true });
-    const sampled = await this.run.save('save_weights_for_sampler', path);
-    const checkpoint: CheckpointFile = {
-      ...weights,
-      state_path: textOf(saved, 'path'),
-      sampler_path: textOf(sampled, 'path'),
-      base_model: this.service.baseModel,
-    };
-    await writeCheckpoint(dir, checkpoint, files);
+    const { id, weights } = this.run;
+    const name = nameOfStep(weights.version);
+    const state_path = textOf(await this.run.save('save_weights', name, { overwrite: true }), 'path');
+    // Once for those who sample and for the checkpoint.
+    const sampler_path =
+      this.saved.take({ run: id, ...weights }) ??
+      textOf(await this.run.save('save_weights_for_sampler', this.run.unused(name)), 'path');
+    const { baseModel: base_model } = this.service;
+    const checkpoint: CheckpointFile = { ...weights, state_path, sampler_path, base_model };
+    try {
+      await writeCheckpoint(dir, checkpoint, files);
+    } catch (error) {
+      this.saved.add(sampler_path, { run: id, ...weights });
+      throw error;
+    }
     return weights;
+  }
+
+  /** The service deletes what no other folder beside it names. */
+  async forgetState({ dir }: { dir: string }): Promise<void> {
+    try {
+      this.saved.leave(await namedOnlyBy(dir));
+    } catch (error) {
+      this.context.log('warn', `the weights of ${dir} stay with the service: ${(error as Error).message}`);
+    }
   }
 
   async loadState({ model, dir, optimizer }: Parameters<Engine['loadState']>[0]): Promise<WeightsInfo> {
@@ -253,16 +250,25 @@ export class TinkerEngine implements Engine {
   /** Weights that were saved by a model that is gone, again by the one that has them now: SkyRL samples from models that are there. */
   private async reopen(weights: WeightsInfo): Promise<void> {
     const names = this.sampled.namesOf(weights.digest);
-    if (names.length === 0) return;
-    const path = await this.saveForSampler('again');
-    for (const name of names) await this.sampled.open(name, { path }, weights);
+    if (names.length > 0) await this.saveForSampler('again', names, weights);
   }
 
-  /** Where the weights of the policy, as they are, can be sampled from. */
-  private async saveForSampler(name: string): Promise<string> {
-    const word = name.replaceAll(/[^\w-]/g, '-').replace(/^[^A-Za-z0-9]/, 'w');
-    const path = `${word}-${nameOfStep(this.run.weights.version)}`;
-    return textOf(await this.run.save('save_weights_for_sampler', path), 'path');
+  /** Saves the weights of the policy, as they are, and makes them those that names mean. */
+  private async saveForSampler(
+    called: string,
+    names: readonly ModelName[],
+    weights: WeightsInfo,
+  ): Promise<WeightsInfo> {
+    const { run } = this;
+    const word = called.replaceAll(/[^\w-]/g, '-').replace(/^[^A-Za-z0-9]/, 'w');
+    const wanted = run.unused(`${word}-${nameOfStep(run.weights.version)}`);
+    const path = textOf(await run.save('save_weights_for_sampler', wanted), 'path');
+    try {
+      for (const name of names) await this.sampled.open(name, { path }, weights);
+    } finally {
+      this.saved.add(path, { run: run.id, ...weights });
+    }
+    return weights;
   }
 
   async saveWeightsForSampler({
@@ -276,16 +282,14 @@ export class TinkerEngine implements Engine {
       const { sampler_path, version, digest } = await readCheckpoint(dir);
       // Of what was loaded from there, the model that has it now.
       const isCurrent = digest === this.run.weights.digest && !sampler_path.includes(this.run.id);
-      const path = isCurrent ? await this.saveForSampler(name) : sampler_path;
-      return this.sampled.open(name, { path }, { version, digest });
+      if (isCurrent) return this.saveForSampler(name, [name], { version, digest });
+      return this.sampled.open(name, { path: sampler_path }, { version, digest });
     }
     if (model !== POLICY) {
       const known = this.sampled.find(model);
       return this.sampled.open(name, known.source, known.weights);
     }
-    const { weights } = this.run;
-    const path = await this.saveForSampler(name);
-    return this.sampled.open(name, { path }, weights);
+    return this.saveForSampler(name, [name], this.run.weights);
   }
 
   async exportWeights(): Promise<never> {
@@ -331,13 +335,17 @@ export class TinkerEngine implements Engine {
   async stop(): Promise<void> {
     if (this.gone === undefined) {
       // A service that does not answer ends the model itself, with the session.
-      await this.unload(this.run, AbortSignal.timeout(5_000)).catch(() => undefined);
+      const patience = AbortSignal.timeout(5_000);
+      await this.unload(this.run, patience).catch(() => undefined);
+      await this.saved.close(patience);
     }
     this.lose(new TinkerError('worker', 'the engine was stopped'));
   }
 
-  private async unload({ id }: TrainedRun, patience?: AbortSignal): Promise<void> {
-    await this.connection.result('unload_model', { model_id: id, type: 'unload_model' }, patience);
+  /** Not numbered: where the answer is lost, it is sent again to a service that may have done it. */
+  private unload({ id }: TrainedRun, patience?: AbortSignal): Promise<void> {
+    const body = { model_id: id, type: 'unload_model' };
+    return unlessGone(this.connection.result('unload_model', body, patience));
   }
 
   private get wire(): WireOptions {
@@ -365,6 +373,8 @@ export class TinkerEngine implements Engine {
     const saving = this.saving.get(name) ?? this.saveWeightsForSampler({ model: POLICY, name });
     this.saving.set(name, saving);
     await saving.finally(() => this.saving.delete(name));
+    const older = this.sampled.names.filter((each) => each.startsWith(`${POLICY}#`)).slice(0, -KEPT_NAMES);
+    for (const each of older) this.sampled.release(each);
     return name;
   }
 
@@ -381,6 +391,7 @@ export class TinkerEngine implements Engine {
     if (this.gone !== undefined) return;
     this.gone = error instanceof TinkerError && error.category === 'worker' ? error : asLoss(error);
     this.session?.stop();
+    this.saved.abandon();
     this.end(this.gone);
   }
 }

@@ -10,6 +10,7 @@ export class TrainedRun {
   private next = 1;
   private sent: Promise<unknown> = Promise.resolve();
   private newest: WeightsInfo = { version: 0, digest: '' };
+  private readonly named = new Set<string>();
   /** Whether gradients wait for a step. */
   hasGradients = false;
   /** Whether nothing was asked of it yet: weights are loaded into such a model only. */
@@ -47,6 +48,14 @@ export class TrainedRun {
       if (isLoss(error)) this.onLost(error);
       throw error;
     }
+  }
+
+  /** The name, or another one like it, that was not asked for yet: what is deleted under a name is never what is saved under it next. */
+  unused(name: string): string {
+    let found = name;
+    for (let count = 2; this.named.has(found); count += 1) found = `${name}-${count}`;
+    this.named.add(found);
+    return found;
   }
 
   /**
@@ -97,7 +106,5 @@ export function isModelGone(error: unknown): error is Error {
 /** Whether it is no longer known what the service has done. */
 function isLoss(error: unknown): error is Error {
   if (isModelGone(error)) return true;
-  if (error instanceof ServiceFailure)
-    return error.status === undefined || error.status === 404 || error.category === 'worker';
   return error instanceof TinkerError && error.category === 'worker';
 }

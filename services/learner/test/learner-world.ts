@@ -107,7 +107,7 @@ export class LearnerWorld {
     private readonly nats: NatsServer,
     readonly bus: BusService,
     readonly runsDir: string,
-    private readonly components: ComponentRegistry,
+    readonly components: ComponentRegistry,
   ) {}
 
   static async open(): Promise<LearnerWorld> {

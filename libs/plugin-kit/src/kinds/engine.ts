@@ -190,6 +190,11 @@ export interface Engine {
     dir: string;
     files?: Readonly<Record<string, string>>;
   }): Promise<WeightsInfo>;
+  /**
+   * Told before a folder that `saveState` wrote is deleted, since nobody is to go on from it. Engines whose weights lie elsewhere let go of
+   * them there; others do not have it.
+   */
+  forgetState?(request: { dir: string }): Promise<void>;
   /** Goes on from a folder that `saveState` wrote; without `optimizer` its state starts anew. */
   loadState(request: { model: ModelName; dir: string; optimizer: boolean }): Promise<WeightsInfo>;
   /** Keeps the newest weights of a model, or those of a folder that `saveState` wrote, under a name that `sample` understands. */

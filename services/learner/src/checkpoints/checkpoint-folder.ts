@@ -122,10 +122,9 @@ export class CheckpointFolder {
     }
   }
 
-  /** Deletes checkpoints but the newest few and those of steps that are to be kept. */
-  async prune(keep: (step: number) => boolean, newest: number): Promise<void> {
-    const steps = await this.steps();
-    for (const step of steps.slice(0, -newest)) if (!keep(step)) await this.remove(step);
+  /** Steps but the newest few and those that are to be kept. */
+  async prunable(keep: (step: number) => boolean, newest: number): Promise<number[]> {
+    return (await this.steps()).slice(0, -newest).filter((step) => !keep(step));
   }
 
   private async names(): Promise<string[]> {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Objm } from '@nats-io/obj';
@@ -118,6 +118,24 @@ it('uploads those that are kept, and the last', async () => {
   expect(await there()).toEqual(['000000', '000003']);
   await store.publish(4, { last: true });
   expect(await there()).toEqual(['000000', '000003', '000004']);
+});
+
+it('tells before the last copy of a checkpoint is deleted', async () => {
+  const store = await machine('a', 'kept');
+  const told: number[] = [];
+  const forget = async (folder: string): Promise<void> => {
+    expect(existsSync(join(folder, 'weights'))).toBe(true);
+    told.push(Number(basename(folder)));
+  };
+  for (const step of [0, 1, 2, 3, 4, 5, 6, 7]) {
+    await save(store, step);
+    await store.publish(step, { last: step === 4 });
+    await store.prune(2, forget);
+  }
+  expect(here(store)).toEqual(['000000', '000003', '000006', '000007']);
+  // The fourth is still in the object store.
+  expect(await there()).toEqual(['000000', '000003', '000004', '000006']);
+  expect(told).toEqual([1, 2, 5]);
 });
 
 it('uploads none where that is wanted, and they are complete here all the same', async () => {

@@ -111,16 +111,26 @@ export class CheckpointStore {
     this.uploaded.add(step);
   }
 
-  /** Deletes checkpoints but the newest few and those that are kept, here and in the object store. @throws LeaseLost */
-  async prune(newest: number): Promise<void> {
+  /**
+   * Deletes checkpoints but the newest few and those that are kept, here and in the object store.
+   * @param forget told before the last copy of one is deleted, with its folder
+   * @throws LeaseLost
+   */
+  async prune(
+    newest: number,
+    forget: (dir: string) => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
     const { runId, keeps, lease } = this.options;
     await lease.ensure();
-    await this.folder.prune(keeps, newest);
     const steps = [...this.uploaded].toSorted((a, b) => a - b);
     for (const step of steps.slice(0, -newest)) {
       if (keeps(step)) continue;
       await this.archive.delete({ runId, step });
       this.uploaded.delete(step);
+    }
+    for (const step of await this.folder.prunable(keeps, newest)) {
+      if (!this.uploaded.has(step)) await forget(this.folder.pathOf(step));
+      await this.folder.remove(step);
     }
   }
 

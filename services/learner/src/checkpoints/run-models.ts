@@ -41,6 +41,11 @@ export class RunModels {
     return { newCritic: false };
   }
 
+  /** Told before a checkpoint is deleted. */
+  async forget(dir: string): Promise<void> {
+    for (const [, own] of this.placesIn(dir)) await this.engine.forgetState?.({ dir: own });
+  }
+
   private placesIn(dir: string): [model: string, dir: string][] {
     return this.hasCritic
       ? [

@@ -94,11 +94,11 @@ export class DurableSteps {
 
   /** The step is durable: reports it, lets what it was trained on go, and deletes checkpoints that are not kept. */
   async report(settle: () => void = () => undefined): Promise<void> {
-    const { reports, checkpoints, lease } = this.parts;
+    const { reports, checkpoints, models, lease } = this.parts;
     await lease.ensure();
     await reports.trackLastStep(new Date().toISOString());
     await reports.publishLastStep();
     settle();
-    await checkpoints.prune(KEPT_NEWEST);
+    await checkpoints.prune(KEPT_NEWEST, (dir) => models.forget(dir));
   }
 }

@@ -1,0 +1,32 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { namedOnlyBy } from './checkpoint';
+
+const run = mkdtempSync(join(tmpdir(), 'tinker-checkpoint-'));
+afterAll(() => rmSync(run, { recursive: true, force: true }));
+
+function folder(name: string, text?: string): string {
+  mkdirSync(join(run, name));
+  if (text !== undefined) writeFileSync(join(run, name, 'tinker.json'), text);
+  return join(run, name);
+}
+
+it('names weights that no other checkpoint needs, not even a damaged one', async () => {
+  const state = (path: string) => `{"state_path": "tinker://a/weights/${path}"`;
+  const sampler = (path: string) => `"sampler_path": "tinker://a/sampler_weights/${path}"}`;
+  // A step without anything to learn from has the weights of the one before.
+  const [first, second, third] = [
+    folder('000001', `${state('1')}, ${sampler('1')}`),
+    folder('000002', `${state('1')}, ${sampler('2')}`),
+    folder('000003', `${state('3')}, ${sampler('3')}`),
+  ];
+  folder('000004.damaged', `${state('3')}, "sampler_p`);
+  folder('000005.7.writing');
+  writeFileSync(join(run, 'notes.txt'), '');
+  expect(await namedOnlyBy(first)).toEqual(['tinker://a/sampler_weights/1']);
+  expect(await namedOnlyBy(second)).toEqual(['tinker://a/sampler_weights/2']);
+  expect(await namedOnlyBy(third)).toEqual(['tinker://a/sampler_weights/3']);
+  expect(await namedOnlyBy(join(run, '000005.7.writing'))).toEqual([]);
+  await expect(namedOnlyBy(join(run, 'nowhere', '000001'))).rejects.toThrow('ENOENT');
+});
