@@ -23,6 +23,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'uirl-scripts-'));
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(root, join(folder, 'node_modules/ui-rl'));
+  symlinkSync(join(root, 'node_modules/openai'), join(folder, 'node_modules/openai'));
   copyFileSync(join(root, 'test/golden/fixtures/qwen3-vl-a/images/0.png'), join(folder, 'screen.png'));
   for (const example of examples('js')) writeFileSync(join(folder, fileName(example)), example.text);
 });
@@ -143,17 +144,11 @@ it(`${AGENT} plays the episodes of its guide's run`, async () => {
     let told = '';
     agent.stdout.on('data', (text) => (told += text));
     const smallest = {
-      ...{
-        'tasks.limit': 1,
-        'rollout.group_size': 2,
-        'training.groups_per_batch': 1,
-        'training.max_steps': 1,
-      },
-      ...{
-        'evaluation.baseline': false,
-        'evaluation.episodes_per_task': 1,
-        'evaluation.sets': '["train_goals"]',
-      },
+      tasks: '{"source_type":"demo_training","limit":1}',
+      ...{ group_size: 2, groups_per_batch: 1, max_steps: 1 },
+      'evaluation.baseline': false,
+      'evaluation.episodes_per_task': 1,
+      'evaluation.sets': '["train_goals"]',
     };
     const flags = Object.entries(smallest).flatMap(([name, value]) => [`--${name}`, String(value)]);
     const run = spawn(

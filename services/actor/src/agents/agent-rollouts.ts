@@ -14,8 +14,11 @@ import { deferred } from './deferred';
 /** An agent that waits for something to play. */
 interface Claim {
   wish: SessionWish;
-  opened: (session: AgentSession) => void;
+  /** Without one where none came in time. */
+  opened: (session?: AgentSession) => void;
   failed: (error: unknown) => void;
+  /** Its place among the open sessions is held by what is played for it. */
+  played: boolean;
 }
 
 /**
@@ -75,33 +78,32 @@ export class AgentRollouts implements ServedRun, OfferedRun {
         'too_many_sessions',
       );
     }
+    const claimed = deferred<AgentSession | undefined>();
+    const claim: Claim = { wish, opened: claimed.resolve, failed: claimed.reject, played: false };
     this.open += 1;
     try {
-      return await this.take(wish, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
+      await this.take(claim, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
+      return await claimed.promise;
     } finally {
-      this.open -= 1;
+      if (!claim.played) this.open -= 1;
     }
   }
 
-  private async take(wish: SessionWish, givenUp: AbortSignal): Promise<AgentSession | undefined> {
-    const claimed = deferred<AgentSession | undefined>();
-    const claim: Claim = { wish, opened: claimed.resolve, failed: claimed.reject };
-    let taken = false;
+  private async take(claim: Claim, givenUp: AbortSignal): Promise<void> {
     const consumption = await this.consume((request, context) => {
-      if (taken || givenUp.aborted || this.ended) throw new Error('no agent waits for it any more');
-      taken = true;
+      if (claim.played || givenUp.aborted || this.ended) throw new Error('no agent waits for it any more');
+      claim.played = true;
       return this.play(claim, request, context);
     });
     this.consumptions.add(consumption);
     void consumption.ended.then(() => this.consumptions.delete(consumption));
     const giveUp = (): void => {
-      if (taken) return;
-      claimed.resolve(undefined);
+      if (claim.played) return;
+      claim.opened();
       void consumption.stop();
     };
     givenUp.addEventListener('abort', giveUp, { once: true });
     if (givenUp.aborted) giveUp();
-    return claimed.promise;
   }
 
   /** Reads one rollout: the consumption ends when that was played. */
@@ -135,7 +137,6 @@ export class AgentRollouts implements ServedRun, OfferedRun {
   private async play(claim: Claim, request: RolloutRequest, context: JetStreamContext): Promise<void> {
     request.task.environment ??= this.plan.environment;
     void this.trajectories.started(request);
-    this.open += 1;
     try {
       const session = await AgentSession.open(
         `ses_${randomUUID().replaceAll('-', '')}`,

@@ -342,6 +342,27 @@ test('an episode that its agent gives up does not count; one that nobody asks fo
   expect(world.closed).toEqual(['s1']);
 });
 
+test('a session that is being opened takes one place of the run', async () => {
+  const opening = deferred<void>();
+  world.open = async (attempt) => {
+    await opening.promise;
+    return { sessionId: `s${attempt}`, instance: 'one', screenshot: frame('first'), state: {} };
+  };
+  await rollout('first');
+  await rollout('second');
+  const claims = [];
+  for (const opened of [1, 2]) {
+    claims.push(ask('POST', '', { wait_seconds: 20 }));
+    await eventually('its environment', () => world.opened === opened);
+  }
+  expect(await ask('POST', '', { wait_seconds: 0 })).toMatchObject({ status: 429 });
+  opening.resolve();
+  const answers = await Promise.all(claims);
+  expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+  for (const { body } of answers) await ask('DELETE', `/${(body as Session).id}`);
+  await eventually('both episodes', () => published.length === 2);
+});
+
 test('an actor without an address for agents leaves such a run to others', async () => {
   const other = await BusService.connect({ service: 'actor', servers: [nats.url] });
   const app = await openApplication(
