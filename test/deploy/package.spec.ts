@@ -179,7 +179,7 @@ describe('the package of npm pack', () => {
     const { stdout } = await cli(
       'quickstart',
       ...['--tasks', tasks, '--eval_tasks', '[]'],
-      ...['--rollout.group_size', '2', '--rollout.max_turns', '1', '--algorithm.dynamic_sampling_limit', '1'],
+      ...['--rollout.group_size', '2', '--rollout.max_turns', '1'],
       ...[
         '--training.groups_per_batch',
         '1',

@@ -7,8 +7,6 @@ export interface Algorithm {
   changes: Groups;
   /** Learns from stored episodes of the untrained policy alone. */
   offline?: true;
-  /** Learns from every group: none is replaced by others, also where those of the task's other rows are. */
-  learnsFromEveryGroup?: true;
 }
 
 /** A batch trained in four optimizer steps: from the second on, the policy is not the one that sampled, so what a loss clips matters. */
@@ -61,11 +59,8 @@ export const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
   grpo: advantage('grpo'),
   dr_grpo: advantage('dr_grpo'),
   rloo: advantage('rloo'),
-  'reinforce++': { ...advantage('reinforce_plus_plus'), learnsFromEveryGroup: true },
-  'reinforce++ group baseline': {
-    ...advantage('reinforce_plus_plus', { group_baseline: true }),
-    learnsFromEveryGroup: true,
-  },
+  'reinforce++': advantage('reinforce_plus_plus'),
+  'reinforce++ group baseline': advantage('reinforce_plus_plus', { group_baseline: true }),
   gigpo: advantage('gigpo'),
   'gae, critic': {
     changes: {
@@ -73,7 +68,6 @@ export const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
       training: FOUR_STEPS,
       critic: { learning_rate: 1e-3, warmup_steps: 2 },
     },
-    learnsFromEveryGroup: true,
   },
   'rejection sampling': advantage('rejection_sampling'),
   'rejection sampling, best of group': advantage('rejection_sampling', { best_of_group: true }),

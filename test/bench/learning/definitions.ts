@@ -82,7 +82,7 @@ export interface RowDefinition {
 /** @throws Error where there is no such row */
 export function defineRow(task: string, algorithm: string, seed: number): RowDefinition {
   const { runFile: base, ownScreens, algorithms } = known(TASKS, task, 'task');
-  const { changes, offline, learnsFromEveryGroup } = known(ALGORITHMS, algorithm, 'algorithm');
+  const { changes, offline } = known(ALGORITHMS, algorithm, 'algorithm');
   if (!algorithms.includes(algorithm)) throw new Error(`${task} has no row ${algorithm}`);
   const parts = offline
     ? { runFile: merged(base, changes, LEARN_FROM_STORED), collecting: merged(base, COLLECT) }
@@ -90,8 +90,7 @@ export function defineRow(task: string, algorithm: string, seed: number): RowDef
   const digest = digestOf(parts, ownScreens);
   const seeded = Object.entries(parts).map(([name, groups]) => [
     name,
-    // After the digest, for the ledger: replacing groups was asked for in these rows once, and did nothing.
-    merged(learnsFromEveryGroup ? withoutReplacing(groups) : groups, { training: { seed } }),
+    merged(groups, { training: { seed } }),
   ]);
   return { task, algorithm, seed, digest, ...(Object.fromEntries(seeded) as typeof parts) };
 }
@@ -102,13 +101,6 @@ const COLLECT: Groups = {
   training: { max_steps: COLLECTING_STEPS, learning_rate: 1e-12 },
   evaluation: { baseline: false, episodes_per_task: 1 },
 };
-
-function withoutReplacing(groups: Groups): Groups {
-  const algorithm = Object.entries(groups.algorithm ?? {}).filter(
-    ([option]) => !option.startsWith('dynamic_sampling'),
-  );
-  return { ...groups, algorithm: Object.fromEntries(algorithm) as object };
-}
 
 function known<T>(all: Readonly<Record<string, T>>, name: string, what: string): T {
   if (!Object.hasOwn(all, name)) {
