@@ -51,6 +51,33 @@ describe('a chat template', () => {
     template = await ChatTemplate.load(join(folder, 'model'));
   });
 
+  test('what tells the date tells that of today', () => {
+    jest.useFakeTimers();
+    try {
+      const dated = new ChatTemplate('{{ strftime_now("%Y") }}');
+      const years = [2030, 2031].map((year) => {
+        jest.setSystemTime(new Date(year, 5));
+        return dated.render([{ role: 'user', content: 'When?' }], { addGenerationPrompt: true });
+      });
+      expect(years).toEqual(['2030', '2031']);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  test('a conversation is another one with another name, part, or head', () => {
+    const render = (content: ChatMessage['content'], addGenerationPrompt = true) =>
+      template.render([{ role: 'user', content }], { addGenerationPrompt });
+    const asked = [
+      render('hi'),
+      render('hi', false),
+      render([{ type: 'text', text: 'hi' }, { type: 'image' }]),
+      render([{ type: 'image' }, { type: 'text', text: 'hi' }]),
+    ];
+    expect(new Set(asked).size).toBe(4);
+    expect(render('hi')).toBe(asked[0]);
+  });
+
   test('a text part with an undefined image is no image', () => {
     const text = template.render(
       [{ role: 'user', content: [{ type: 'text', text: 'hi', image: undefined }] }],

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createContext, Script } from 'node:vm';
 import { Template } from '@huggingface/jinja';
+import { LRUCache } from 'lru-cache';
 import { ModelError } from '../errors';
 import { readOptionalJson, readOptionalText } from '../optional-file';
 import type { ChatMessage, ContentPart } from './messages';
@@ -14,9 +15,13 @@ export interface ChatTemplateOptions {
   variables?: Record<string, unknown>;
 }
 
+/** Characters of conversations and of what was made of them: short ones come again and again, one for each screen of a task. */
+const KEPT_CHARACTERS = 4 * 2 ** 20;
+
 /** The text a model expects for a conversation, by the Jinja template of its folder (`apply_chat_template`). */
 export class ChatTemplate {
   private readonly template: Template;
+  private readonly rendered: LRUCache<string, string> | undefined;
 
   /**
    * @param source Jinja text of the template.
@@ -33,6 +38,11 @@ export class ChatTemplate {
       this.template = inTime(() => new Template(source));
     } catch (cause) {
       throw new ModelError('bad-file', `${origin} cannot be parsed: ${messageOf(cause)}`, { cause });
+    }
+    // What tells the date is another text tomorrow.
+    if (!source.includes('strftime_now')) {
+      const sizeCalculation = (text: string, key: string): number => text.length + key.length;
+      this.rendered = new LRUCache({ maxSize: KEPT_CHARACTERS, sizeCalculation });
     }
   }
 
@@ -61,16 +71,21 @@ export class ChatTemplate {
     messages: readonly ChatMessage[],
     { addGenerationPrompt, tools, variables }: ChatTemplateOptions,
   ): string {
+    const values = {
+      ...this.namedTokens,
+      ...variables,
+      messages: messages.map(plainMessage),
+      tools: tools ?? null,
+      documents: null,
+      add_generation_prompt: addGenerationPrompt,
+    };
+    const key = JSON.stringify(values);
+    const known = this.rendered?.get(key);
+    if (known !== undefined) return known;
     try {
-      const values = {
-        ...this.namedTokens,
-        ...variables,
-        messages: messages.map(plainMessage),
-        tools: tools ?? null,
-        documents: null,
-        add_generation_prompt: addGenerationPrompt,
-      };
-      return inTime(() => this.template.render(values));
+      const text = inTime(() => this.template.render(values));
+      this.rendered?.set(key, text);
+      return text;
     } catch (cause) {
       throw new ModelError('bad-input', `${this.origin} refuses the conversation: ${messageOf(cause)}`, {
         cause,

@@ -32,6 +32,7 @@ export interface ImageProcessorOptions {
 }
 
 const DEFAULT_CACHE_BYTES = 256 * 2 ** 20;
+const KNOWN_SIZES = 100_000;
 
 /** The images of a prompt in the form in which it shows them: some models show one alone otherwise than several. */
 export function asShownTogether<I extends MeasuredImage & { amongOthers?: I }>(images: readonly I[]): I[] {
@@ -46,6 +47,7 @@ function patchBytes({ patches, amongOthers }: ProcessedImage): number {
 export class ImageProcessor {
   private readonly cache: LRUCache<string, ProcessedImage>;
   private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
+  private readonly sizes = new LRUCache<string, Size>({ max: KNOWN_SIZES });
 
   constructor(
     readonly preparation: ImagePreparation,
@@ -74,7 +76,8 @@ export class ImageProcessor {
    */
   async measure(png: Uint8Array): Promise<MeasuredImage> {
     const sha256 = createHash('sha256').update(png).digest('hex');
-    const size = await sizeOf(png);
+    const size = this.sizes.get(sha256) ?? (await sizeOf(png));
+    this.sizes.set(sha256, size);
     const { amongOthers } = this.preparation;
     return {
       ...this.geometryOf(size, this.preparation, sha256, this.keyOf(sha256, 1)),
