@@ -78,6 +78,16 @@ from tests.tinker.conftest import api_server_is_up, wait_for_condition
     from: 'return "Auto-unloaded stale model" in log_output and "Deleted model" in log_output',
     to: 'return "has ended: nothing was heard of it" in log_output',
   },
+  {
+    why: 'the shipped model repeats itself: what is the fifth token may be the first one, too',
+    from: 'assert len(stopped_result.sequences[0].tokens) == 5',
+    to: 'assert len(stopped_result.sequences[0].tokens) == initial_result.sequences[0].tokens.index(stop_token) + 1',
+  },
+  {
+    why: 'refused at once here; theirs fails while it is worked at, which the client tells by another exception',
+    from: 'pytest.raises(ValueError, match="topk_prompt_logprobs is not supported")',
+    to: 'pytest.raises(tinker.BadRequestError, match="topk_prompt_logprobs: is not supported")',
+  },
   { why: PREFIXED, from: 'assert "0000" in checkpoint_ids', to: 'assert "weights/0000" in checkpoint_ids' },
   {
     why: PREFIXED,

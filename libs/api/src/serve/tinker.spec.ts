@@ -92,6 +92,12 @@ describe('a server', () => {
     await expect(create({ session_id: 'gone' })).rejects.toThrow('404: there is no session "gone"');
     await expect(create({ colour: 'red' })).rejects.toThrow('colour: is not known here');
     await expect(client.post('fly', {})).rejects.toThrow('404: there is no verb "fly"');
+    // Or the official client takes it for a fault of the network, and sends it again for minutes.
+    const refused = await client.request('optim_step', { method: 'POST' });
+    expect([refused.status, refused.headers.get('content-length')]).toEqual([
+      400,
+      String((await refused.arrayBuffer()).byteLength),
+    ]);
     await expect(client.post('retrieve_future', { request_id: 'req-0' })).rejects.toThrow('404');
     await expect(client.sampler({ model_path: 'tinker://../weights/x' })).rejects.toThrow(
       'is no address of weights',

@@ -2,7 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { toApiError } from '@ui-rl/openai-api';
 
-/** Whatever fails is told as `{detail, code}`. */
+/**
+ * Whatever fails is told as `{detail, code}`, and how long that is: the official client takes a 400 that does not say so for a fault of the
+ * network, and sends the request again for five minutes.
+ */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
@@ -13,8 +16,12 @@ export class ErrorFilter implements ExceptionFilter {
     }
     const { status, message, code } = toApiError(error);
     if (status === 429) response.setHeader('Retry-After', '1');
+    const body = Buffer.from(JSON.stringify({ detail: message, code }));
     response
-      .writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' })
-      .end(JSON.stringify({ detail: message, code }));
+      .writeHead(status, {
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': body.length,
+      })
+      .end(body);
   }
 }
