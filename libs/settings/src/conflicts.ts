@@ -325,10 +325,11 @@ function choicesOf(run: RunFile, registry: ComponentRegistry): Choice[] {
       if (inner !== undefined) return visit(inner, group[name] as Record<string, unknown>, path);
       if (choice === undefined || choice.kind === 'task-source') return [];
       const chosen = (choice.many ? (group[name] ?? []) : [group[name]]) as (ComponentChoice | undefined)[];
-      return chosen.flatMap((each) => {
+      return chosen.flatMap((each, index) => {
         if (each === undefined) return [];
+        const place = choice.many ? `${path}[${index}]` : path;
         const own = registry.optionsOf(registry.get(choice.kind, each.name));
-        return [{ path, kind: choice.kind, choice: each }, ...visit(own, each, path)];
+        return [{ path: place, kind: choice.kind, choice: each }, ...visit(own, each, place)];
       });
     });
   return visit(RunFile, run as unknown as Record<string, unknown>, '');

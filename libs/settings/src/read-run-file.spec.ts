@@ -318,6 +318,11 @@ plugins: [./reward.js, uirl-toys]
       /dynamic_sampling_limit would have no effect: it needs algorithm.dynamic_sampling true/,
     ],
     [
+      'rewards: [{name: composite, of: [shaped, {name: composite, of: [progress, progress]}]}]',
+      'conflict',
+      /^rewards\[0\].of\[1\]: reward composite: "of" names progress twice/,
+    ],
+    [
       'rewards: [task-sucess]',
       'unknown',
       /rewards\[0\]: no reward is named "task-sucess" .*Did you mean task-success/,
