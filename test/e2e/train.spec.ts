@@ -102,13 +102,13 @@ describe('with services that ui-rl up has started', () => {
 
   it('the command follows the run to its end, or only announces it', async () => {
     const { stdout } = await command();
-    expect(stdout).toMatch(/^run by-code-\S+\n[^]*final train_goals at step 1: \d+ % of 2 episodes\s*\n/);
+    expect(stdout).toMatch(/^run by-code-\S+\n[^]*final train_goals at step 1: \d+ % of 2 episodes\s*\n/m);
     expect(stdout).toMatch(
       /Training goals, unseen seeds +before +after\n[^]*\ncheckpoint uirl:\/\/by-code-\S+\/000001\n/,
     );
     await eventually('the monitor', async () => (await fetch(`${monitorUrl}/api/monitor`)).ok, 120_000);
     const detached = await command('--detach');
-    const [, runId] = /^run (by-code-\S+)\n/.exec(detached.stdout) ?? [];
+    const [, runId] = /^run (by-code-\S+)\n/m.exec(detached.stdout) ?? [];
     expect(detached.stdout).toBe(`run ${runId}\nmonitor ${monitorUrl}/#/runs/${runId}\n`);
   }, 240_000);
 });
