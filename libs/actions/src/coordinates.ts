@@ -31,7 +31,7 @@ export class Axis {
 
   private constructor(
     /** Of the screenshot. */
-    private readonly pixels: number,
+    readonly pixels: number,
     /** Numbers from edge to edge. */
     private readonly span: number,
     /** Whether a number is a pixel (of some image), and not a line between pixels. */

@@ -26,6 +26,12 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     '{"type":"drag","path":[{"x":100,"y":200},{"x":150,"y":250},{"x":200,"y":300}]}',
     [{ action: 'drag', from: [100, 200], to: [200, 300] }],
   ],
+  // By hand, and read as the line that it is.
+  [
+    'openai_computer',
+    '{"type":"drag","path":[{"x":100,"y":200},{"x":140,"y":203},{"x":400,"y":200}]}',
+    [{ action: 'drag', from: [100, 200], to: [400, 200] }],
+  ],
   [
     'openai_computer',
     '{"type":"keypress","keys":["CTRL","ARROWLEFT"]}',
@@ -262,6 +268,16 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
       { action: 'swipe', direction: 'up', distance: 300 },
       { action: 'wait', seconds: 0.5 },
     ],
+  ],
+  [
+    'cua',
+    '<tool_call>{"name":"action","args":{"action_type":"tap","target":{"coordinates":[120,80]},"text":null,"duration":0.2}}</tool_call>',
+    [{ action: 'click', x: 120, y: 80 }],
+  ],
+  [
+    'cua',
+    '<tool_call>{"name":"action","args":{"action_type":"type","text":"milk","target":null,"start_target":null,"direction":null,"distance":300,"keys":[],"button":null}}</tool_call>',
+    [{ action: 'type', text: 'milk' }],
   ],
   [
     'cua',

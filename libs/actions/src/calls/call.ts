@@ -1,4 +1,5 @@
 import type { Action } from '../action';
+import type { Axes } from '../coordinates';
 import type { Entry } from '../json-reader';
 import type { ParamReader, Params, ValuesOf } from './params';
 import { quote, Rejection } from './rejection';
@@ -19,12 +20,14 @@ export interface Verb {
   params: Params;
   /** Names of the arguments that come without one, in their order. */
   positional: readonly string[];
-  read: (values: Record<string, unknown>) => Action[];
+  read: (values: Record<string, unknown>, axes: Axes) => Action[];
+  /** Arguments that it may have besides, and that mean nothing to it. */
+  ignored?: Ignored;
 }
 
 export function verb<P extends Params>(
   params: P,
-  read: (values: ValuesOf<P>) => Action[],
+  read: (values: ValuesOf<P>, axes: Axes) => Action[],
   positional: readonly string[] = [],
 ): Verb {
   return { params, positional, read: read as Verb['read'] };
@@ -56,12 +59,12 @@ export function readCall(call: Call, verbs: Verbs, reader: ParamReader, ignored:
   }
   if ('unsupported' in known)
     throw new Rejection('unknown_action', call.at, `${call.name} is not available: ${known.unsupported}.`);
-  return known.read(readArguments(call, known, reader, ignored));
+  return known.read(readArguments(call, known, reader, ignored), reader.axes);
 }
 
 function readArguments(
   call: Call,
-  { params, positional }: Verb,
+  { params, positional, ignored: ignoredHere }: Verb,
   reader: ParamReader,
   ignored: Ignored,
 ): Record<string, unknown> {
@@ -71,11 +74,12 @@ function readArguments(
     const key = /^\d+$/.test(entry.key) ? (positional[Number(entry.key)] ?? entry.key) : entry.key;
     if (seen.has(key)) throw new Rejection('duplicate_key', entry, `${call.name} has ${quote(key)} twice.`);
     seen.add(key);
+    // What is null is not given, whatever it would be.
+    if (entry.node.type === 'null') continue;
     if (!Object.hasOwn(params, key)) {
-      if (ignored.has(key)) continue;
+      if (ignored.has(key) || ignoredHere?.has(key) === true) continue;
       throw new Rejection('unknown_key', entry, unknownKey(call.name, key, params));
     }
-    if (entry.node.type === 'null') continue;
     values[key] = params[key].read(reader.of(call.name, key, entry.node));
   }
   const missing = Object.keys(params).find((key) => !params[key].optional && values[key] === undefined);

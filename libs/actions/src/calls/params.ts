@@ -41,7 +41,7 @@ export class Value {
 export class ParamReader {
   constructor(
     private readonly text: string,
-    private readonly axes: Axes,
+    readonly axes: Axes,
   ) {}
 
   of(name: string, key: string, node: JsonNode): Value {
@@ -99,6 +99,23 @@ export function oneOf<T extends string>(...values: readonly T[]): Param<T> {
   });
 }
 
+/** A value that the original has and this vocabulary has not, with the reason. */
+export function except<T>(param: Param<T>, unsupported: Readonly<Record<string, string>>): Param<T> {
+  return {
+    ...param,
+    read(value) {
+      const { node, path } = value;
+      if (node.type === 'string' && Object.hasOwn(unsupported, node.value))
+        throw new Rejection(
+          'unknown_value',
+          node,
+          `${path} cannot be ${quote(node.value)}: ${unsupported[node.value]}.`,
+        );
+      return param.read(value);
+    },
+  };
+}
+
 /** A pixel of the screenshot. */
 export const x: Param<number> = required((value) => pixel(value, value.axes.x));
 export const y: Param<number> = required((value) => pixel(value, value.axes.y));
@@ -129,13 +146,37 @@ function partsOf(node: JsonNode): readonly JsonNode[] | null {
   return across === undefined || down === undefined ? null : [across, down];
 }
 
-/** A list of at least two places. */
-export const path: Param<Point[]> = required((value) => {
+/** A list of at least two places on a straight line, of which the ends count. */
+export const straightPath: Param<{ from: Point; to: Point }> = required((value) => {
   const { node } = value;
   if (node.type !== 'array' || node.items.length < 2)
     throw value.rejected('wrong_type', 'a list of two places or more');
-  return node.items.map((item) => pointOf(value.part(item), partsOf(item)));
+  const places = node.items.map((item) => pointOf(value.part(item), partsOf(item)));
+  if (!isStraight(places))
+    throw value.rejected(
+      'unknown_value',
+      'a straight line, since nothing can be dragged around a bend (several drags can follow each other)',
+    );
+  return { from: places[0], to: places[places.length - 1] };
 });
+
+/** Pixels by which a line that is meant to be straight may be off. */
+const BEND = 4;
+
+/** Whether places lie between the first and the last of them, in their order. */
+function isStraight(places: readonly Point[]): boolean {
+  const [from, to] = [places[0], places[places.length - 1]];
+  const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
+  const [across, down] = length === 0 ? [0, 0] : [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
+  let farthest = 0;
+  return places.every((place) => {
+    const [right, below] = [place[0] - from[0], place[1] - from[1]];
+    const along = Math.min(length, Math.max(0, right * across + below * down));
+    const isOnWay = along >= farthest - BEND;
+    farthest = Math.max(farthest, along);
+    return isOnWay && Math.hypot(right - along * across, below - along * down) <= BEND;
+  });
+}
 
 /** A place as a member of an object: `{"element": …, "coordinates": [x, y]}`. */
 export function placeUnder(key: string): Param<Point> {

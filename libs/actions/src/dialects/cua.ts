@@ -39,8 +39,13 @@ const strokeVerb = (action: 'drag' | 'swipe'): Verb =>
     },
   );
 
+/** Arguments of the tool `action`, all of which may stand in any call: an `action_type` takes what it needs. */
+const FLAT = new Set(
+  'target start_target end_target direction distance text keys button duration'.split(' '),
+);
+
 /** `action_type` of the tool `action`. */
-const ACTIONS: Verbs = {
+const ACTIONS: Readonly<Record<string, Verb>> = {
   tap: click,
   click,
   touch: click,
@@ -60,6 +65,10 @@ const ACTIONS: Verbs = {
   key_press: verb({ keys }, (press) => [{ action: 'key', keys: press.keys }]),
   button_press: verb({ button: oneOf(...BUTTONS) }, ({ button }) => [{ action: 'button', button }]),
 };
+
+const FLAT_ACTIONS: Verbs = Object.fromEntries(
+  Object.entries(ACTIONS).map(([name, each]) => [name, { ...each, ignored: FLAT }]),
+);
 
 /** The other tools. */
 const TOOLS: Verbs = {
@@ -141,7 +150,7 @@ function argumentsOf(action: Action, pen: Pen): object | undefined {
 const PARTS: DialectParts = {
   name: 'cua',
   read,
-  verbs: { ...ACTIONS, ...TOOLS },
+  verbs: { ...FLAT_ACTIONS, ...TOOLS },
   write,
   join: (calls) => calls.join('\n'),
   form: 'Answer with JSON in a <tool_call>; there may be several tool calls.',

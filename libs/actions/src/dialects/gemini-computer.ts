@@ -5,12 +5,14 @@ import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect
 import type { Pen } from '../calls/pen';
 import { chord, flag, keys, length, number, oneKey, oneOf, optional, text, x, y } from '../calls/params';
 import { NOTCH, notchesOf, placeOf, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
+import type { Axes, CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { MAX_SECONDS } from '../schema';
 
-/** Of a scroll that says no magnitude. */
-const DEFAULT_SCROLL = { across: 8 * NOTCH, down: 8 * NOTCH };
+/** Of the screen, by a scroll that says no magnitude: 800 on the grid of 1000. */
+const DEFAULT_SCROLL = 0.8;
+/** Of the screen, by a scroll of the whole document to a side. */
+const SIDEWAYS = 0.5;
 
 const NO_ADDRESSES: Unsupported = { unsupported: 'there is no address bar' };
 const NO_HOLDING: Unsupported = { unsupported: 'keys and buttons cannot be held' };
@@ -21,9 +23,10 @@ const at = (action: Clicks): Verb => verb({ x, y }, (place) => [{ action, x: pla
 
 const PLACED_SCROLL = verb(
   { x, y, direction: oneOf(...DIRECTIONS), magnitude: optional(length) },
-  ({ direction, magnitude = DEFAULT_SCROLL, ...place }) => [
-    scroll(direction, notchesOf(isSideways(direction) ? magnitude.across : magnitude.down), place),
-  ],
+  ({ direction, magnitude, ...place }, axes) => {
+    const { across, down } = magnitude ?? shareOf(axes, DEFAULT_SCROLL);
+    return [scroll(direction, notchesOf(isSideways(direction) ? across : down), place)];
+  },
 );
 
 /** Those of Gemini 3.5 and later. */
@@ -74,7 +77,9 @@ const EARLIER: Verbs = {
       typing(typed.text, pressEnter),
     ],
   ),
-  scroll_document: verb({ direction: oneOf(...DIRECTIONS) }, ({ direction }) => [documentScroll(direction)]),
+  scroll_document: verb({ direction: oneOf(...DIRECTIONS) }, ({ direction }, axes) => [
+    documentScroll(direction, axes),
+  ]),
   scroll_at: PLACED_SCROLL,
   wait_5_seconds: verb({}, () => [{ action: 'wait', seconds: 5 }]),
   key_combination: verb({ keys: chord(/\s*\+\s*/) }, (press) => [{ action: 'key', keys: press.keys }]),
@@ -89,9 +94,14 @@ function typing(typed: string, pressEnter = false): Action {
   return { action: 'type', text: pressEnter ? `${typed}\n` : typed };
 }
 
-function documentScroll(direction: Direction): Action {
-  if (isSideways(direction)) return scroll(direction, notchesOf(DEFAULT_SCROLL.across));
+function documentScroll(direction: Direction, axes: Axes): Action {
+  if (isSideways(direction)) return scroll(direction, notchesOf(shareOf(axes, SIDEWAYS).across));
   return { action: 'key', keys: [direction === 'down' ? 'page_down' : 'page_up'] };
+}
+
+/** A part of the screen in pixels along each axis. */
+function shareOf({ x: across, y: down }: Axes, share: number): { across: number; down: number } {
+  return { across: share * across.pixels, down: share * down.pixels };
 }
 
 function isSideways(direction: Direction): boolean {

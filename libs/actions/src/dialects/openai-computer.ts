@@ -3,7 +3,19 @@ import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect
 import type { Pen } from '../calls/pen';
 import { entryOf, flatCall, jsonObjects, textUnder, type ObjectNode } from '../calls/json-answer';
 import { verb, type Verbs } from '../calls/call';
-import { keys, noModifiers, number, oneOf, optional, path, text, x, y, anything } from '../calls/params';
+import {
+  anything,
+  except,
+  keys,
+  noModifiers,
+  number,
+  oneOf,
+  optional,
+  straightPath,
+  text,
+  x,
+  y,
+} from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
@@ -14,15 +26,16 @@ const SCROLLED = number(-100_000, 100_000);
 /** Of a `wait`, which says no time. */
 const WAIT_SECONDS = 1;
 
+const BUTTON = except(oneOf('left', 'right', 'wheel', 'back'), { forward: 'there is no way forward' });
+
 const VERBS: Verbs = {
-  click: verb(
-    { button: optional(oneOf('left', 'right', 'wheel', 'back')), x, y, keys: noModifiers },
-    ({ button = 'left', ...at }) => [clickOf(button, at)],
-  ),
+  click: verb({ button: optional(BUTTON), x, y, keys: noModifiers }, ({ button = 'left', ...at }) => [
+    clickOf(button, at),
+  ]),
   double_click: verb({ x, y, keys: noModifiers }, (at) => [{ action: 'double_click', x: at.x, y: at.y }]),
   move: verb({ x, y, keys: noModifiers }, (at) => [{ action: 'move', x: at.x, y: at.y }]),
-  drag: verb({ path, keys: noModifiers }, (drag) => [
-    { action: 'drag', from: drag.path[0], to: drag.path[drag.path.length - 1] },
+  drag: verb({ path: straightPath, keys: noModifiers }, ({ path: { from, to } }) => [
+    { action: 'drag', from, to },
   ]),
   scroll: verb(
     { x, y, scroll_x: optional(SCROLLED), scroll_y: optional(SCROLLED), keys: noModifiers },

@@ -1,7 +1,8 @@
 import { OUTPUTS } from '../../test/outputs';
-import type { ParseFailureReason } from '../dialect';
+import type { ScrollAction } from '../action';
+import type { Dialect, ParseFailureReason } from '../dialect';
 import type { ScreenSizes } from '../sizes';
-import { dialects } from './index';
+import { dialectFactories, dialects } from './index';
 
 const sizes: ScreenSizes = {
   screenshot: { width: 1000, height: 1000 },
@@ -26,6 +27,24 @@ const MALFORMED: [dialect: string, answer: string, reason: ParseFailureReason, s
   ['openai_computer', '{"type":"click","x":1000,"y":4}', 'out_of_range', '1000'],
   ['openai_computer', '{"type":"click","x":1,"y":4,"keys":["SHIFT"]}', 'unknown_value', '["SHIFT"]'],
   ['openai_computer', '{"type":"click","x":1,"y":4,"button":"forward"}', 'unknown_value', '"forward"'],
+  [
+    'openai_computer',
+    '{"type":"drag","path":[{"x":1,"y":4},{"x":90,"y":4},{"x":90,"y":80}]}',
+    'unknown_value',
+    '[{"x":1,"y":4},{"x":90,"y":4},{"x":90,"y":80}]',
+  ],
+  [
+    'openai_computer',
+    '{"type":"drag","path":[[1,4],[90,4],[20,4],[99,4]]}',
+    'unknown_value',
+    '[[1,4],[90,4],[20,4],[99,4]]',
+  ],
+  [
+    'openai_computer',
+    '{"type":"drag","path":[[1,4],[90,40],[1,4]]}',
+    'unknown_value',
+    '[[1,4],[90,40],[1,4]]',
+  ],
   ['openai_computer', '{"type":"click","x":1,"y":4} and so on', 'trailing_text', 'and so on'],
   [
     'anthropic_computer',
@@ -115,6 +134,13 @@ const MALFORMED: [dialect: string, answer: string, reason: ParseFailureReason, s
     'missing_key',
     '{"label":"OK"}',
   ],
+  [
+    'cua',
+    '<tool_call>{"name":"action","args":{"action_type":"tap","target":{"coordinates":[1,2]},"times":2}}</tool_call>',
+    'unknown_key',
+    '"times"',
+  ],
+  ['cua', '<tool_call>{"name":"wait","args":{"duration":1,"text":"x"}}</tool_call>', 'unknown_key', '"text"'],
   ['cua', '<tool_call>{"name":"shell","args":{}}</tool_call>', 'unknown_action', '"shell"'],
   ['cua', '<tool_call>{"name":"wait","args":{"duration":90}}</tool_call>', 'out_of_range', '90'],
   ['text', 'fly(1,2)', 'unknown_action', 'fly'],
@@ -132,6 +158,44 @@ it.each(MALFORMED)('%s answers %j with %s at %j', (name, answer, reason, span) =
   if (result.ok) throw new Error(`read as ${JSON.stringify(result.actions)}`);
   expect({ reason: result.reason, span: result.span.text }).toEqual({ reason, span });
   expect(result.correction).toContain(dialects[name].format([{ action: 'click', x: 83, y: 41 }], sizes));
+});
+
+it.each([
+  ['{"type":"click","x":1,"y":4,"button":"forward"}', '"forward": there is no way forward'],
+  ['{"type":"drag","path":[[1,4],[90,4],[90,80]]}', 'nothing can be dragged around a bend'],
+])('openai_computer names what cannot be done: %s', (answer, why) => {
+  expect(dialects.openai_computer.parse(answer, sizes)).toMatchObject({
+    correction: expect.stringContaining(why) as unknown,
+  });
+});
+
+describe('gemini_computer, of what a scroll does not say', () => {
+  const wide: ScreenSizes = {
+    screenshot: { width: 1500, height: 900 },
+    modelImage: { width: 768, height: 461 },
+  };
+  const { create } = dialectFactories.gemini_computer;
+  const [onGrid, inPixels] = [create('relative_1000'), create('screenshot')];
+  const amountOf = (dialect: Dialect, name: string, args: object): unknown => {
+    const read = dialect.parse(JSON.stringify({ name, args }), wide);
+    if (!read.ok) throw new Error(read.correction);
+    return (read.actions[0] as ScrollAction).amount;
+  };
+  const place = { x: 500, y: 500 };
+
+  it.each(['scroll_at', 'scroll'])('%s goes by 800 of the grid of 1000', (name) => {
+    const both = ['down', 'right'].map((direction) => {
+      const given = amountOf(onGrid, name, { ...place, direction, magnitude: 800 });
+      expect(amountOf(onGrid, name, { ...place, direction })).toBe(given);
+      expect(amountOf(inPixels, name, { ...place, direction })).toBe(given);
+      return given;
+    });
+    expect(both).toEqual([7, 12]);
+  });
+
+  it('scroll_document goes half of the screen to a side', () => {
+    expect(amountOf(onGrid, 'scroll_document', { direction: 'left' })).toBe(8);
+  });
 });
 
 it('has answers of every dialect', () => {
