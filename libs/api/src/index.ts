@@ -4,7 +4,12 @@ export type { Action } from '@ui-rl/actions';
 export type { RunEvent, Task, Trajectory, Turn } from '@ui-rl/contracts';
 export type { Policy } from '@ui-rl/episode';
 export type { RunFile, RunFileOptions } from '@ui-rl/settings';
-export { calibrate, type CalibrateOptions } from './doctor/calibrate';
+export {
+  calibrate,
+  calibrateModel,
+  type CalibrateModelOptions,
+  type CalibrateOptions,
+} from './doctor/calibrate';
 export type { Calibration, Fit } from './doctor/calibration';
 export { examine, type DoctorOptions } from './doctor/doctor';
 export {

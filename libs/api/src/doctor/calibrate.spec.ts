@@ -1,8 +1,21 @@
 import { createHash } from 'node:crypto';
-import { COORDINATE_SPACES, dialectFactories, type CoordinateSpace, type ScreenSizes } from '@ui-rl/actions';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  COORDINATE_SPACES,
+  dialectFactories,
+  type Action,
+  type CoordinateSpace,
+  type ScreenSizes,
+} from '@ui-rl/actions';
 import type { Policy } from '@ui-rl/episode';
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
-import { calibrate } from './calibrate';
+import type { RunFileOptions } from '@ui-rl/settings';
+import { calibrate, calibrateModel, runOf } from './calibrate';
 import { judge, type TargetAnswer, type TargetBox } from './calibration';
 
 const screen = { width: 1280, height: 800 };
@@ -45,14 +58,23 @@ const check = (policy: Policy, coordinates: CoordinateSpace) =>
   calibrate({ policy, screen, targets: count, actionFormat: { name: 'text', coordinates } });
 
 describe('on the page of targets, in a browser', () => {
-  it('finds that clicks land where the policy means them', async () => {
-    const found = await check(scripted('screenshot'), 'screenshot');
-    expect(found).toMatchObject({ targets: count, displaced: 0, own: { hits: count, clicks: count } });
-    expect(found.own.distance).toBeLessThan(1);
-    expect(found.verdict).toMatchObject({
-      status: 'ok',
-      found: expect.stringContaining('no other convention fits better'),
-    });
+  it('finds that clicks of an endpoint land where its model means them, in the dialect that a run would take', async () => {
+    const endpoint = await endpointOf('qwen_computer_use', 'relative_1000');
+    try {
+      const checkpoint = `${endpoint.address}#Qwen/Qwen3-VL-4B-Instruct`;
+      const found = await calibrateModel({ checkpoint, screen, targets: count });
+      expect(found).toMatchObject({
+        format: { name: 'qwen_computer_use', coordinates: 'relative_1000' },
+        ...{ targets: count, displaced: 0, own: { hits: count, clicks: count } },
+      });
+      expect(found.own.distance).toBeLessThan(2);
+      expect(found.verdict).toMatchObject({
+        status: 'ok',
+        found: expect.stringContaining('no other convention fits better'),
+      });
+    } finally {
+      await endpoint.close();
+    }
   }, 120_000);
 
   it('names the convention that the policy has in place of the one it is read in', async () => {
@@ -64,6 +86,65 @@ describe('on the page of targets, in a browser', () => {
       mend: 'model.action_format: {name: text, coordinates: relative_1000}',
     });
   }, 120_000);
+});
+
+/** Whatever answers OpenAI's API: it knows where the named target is, and says so in a dialect. */
+async function endpointOf(
+  format: string,
+  space: CoordinateSpace,
+): Promise<{ address: string; close: () => Promise<void> }> {
+  const dialect = dialectFactories[format].create(space);
+  const targets = await laid;
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const asked = Buffer.concat(parts).toString();
+      const target = targets.find(({ label }) => asked.includes(`Click the button \\"${label}\\"`));
+      const content = target === undefined ? 'white' : dialect.format([clickOn(target)], sizes);
+      response.setHeader('Content-Type', 'application/json');
+      response.end(
+        JSON.stringify({ choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }] }),
+      );
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close: () =>
+      new Promise((done) => {
+        server.closeAllConnections();
+        server.close(() => done());
+      }),
+  };
+}
+
+function clickOn({ x, y, width, height }: TargetBox): Action {
+  return { action: 'click', x: x + Math.floor(width / 2), y: y + Math.floor(height / 2) };
+}
+
+/** Of what is asked nothing is needed but the dialect: nobody is there to answer. */
+describe('the dialect that a model is asked in', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uirl-calibrate-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+  const relative = { name: 'qwen_computer_use', coordinates: 'relative_1000' };
+
+  it.each<[string, RunFileOptions['model'], string | undefined, object]>([
+    ['small', {}, undefined, { name: 'json' }],
+    ['Qwen/Qwen3-VL-4B-Instruct', {}, undefined, relative],
+    ['ByteDance-Seed/UI-TARS-1.5-7B', {}, undefined, { name: 'ui_tars_1_5', coordinates: 'model_image' }],
+    ['uirl://a-run/sampler_weights/000080', { name: 'Qwen/Qwen3-VL-4B-Instruct' }, undefined, relative],
+    ['Qwen/Qwen3-VL-4B-Instruct', { name: 'Qwen/Qwen3-VL-4B-Instruct' }, 'run.yaml', relative],
+    ['Qwen/Qwen3-VL-4B-Instruct', { action_format: 'text' }, undefined, { name: 'text' }],
+  ])('%s with %j', async (checkpoint, model, file, format) => {
+    const options = { model };
+    if (file !== undefined) writeFileSync(join(folder, file), JSON.stringify(options));
+    const runFile = file === undefined ? options : join(folder, file);
+    expect((await runOf({ checkpoint, runFile })).model.action_format).toMatchObject(format);
+  });
 });
 
 /** Answers of a policy of one convention, without a browser. */

@@ -7,8 +7,17 @@ import {
   type ComponentRegistry,
   type StateCheck,
 } from '@ui-rl/plugin-kit';
-import { loadRunFile, readCliSettings, type RunFileOptions } from '@ui-rl/settings';
+import {
+  loadRunFile,
+  readCliSettings,
+  type RunFile,
+  type RunFileOptions,
+  type RunFileSource,
+} from '@ui-rl/settings';
 import type { ImageSize, Task } from '@ui-rl/contracts';
+import { openCandidate, modelOfCandidate } from '../evaluate/candidate';
+import { loadForModel } from '../model/action-format';
+import type { EngineChoice } from '../model/engine-choice';
 import { ASSUMED } from '../run/assumed';
 import type { EpisodeResult } from '../task/player';
 import { runTasks } from '../task/run-tasks';
@@ -31,6 +40,62 @@ export interface CalibrateOptions {
   signal?: AbortSignal;
 }
 
+export interface CalibrateModelOptions extends Omit<CalibrateOptions, 'policy'>, Partial<EngineChoice> {
+  /** Who answers, as for `evaluate`: a model, a checkpoint of a run, or an endpoint of OpenAI's API. */
+  checkpoint: string;
+  /** Where relative paths start. */
+  workingDir?: string;
+  /** Called with lines about what takes long. */
+  onProgress?: (line: string) => void;
+}
+
+/**
+ * The same for a model that is named. Where neither `actionFormat` nor the run file says in which dialect it is asked, it is that in which a
+ * run of it would be.
+ *
+ * @throws SettingsError, or an error that names what is wrong with the checkpoint
+ */
+export async function calibrateModel({
+  checkpoint,
+  workingDir,
+  onProgress = () => undefined,
+  device,
+  dtype,
+  quantization,
+  ...options
+}: CalibrateModelOptions): Promise<Calibration> {
+  const { signal } = options;
+  const run = await runOf({ ...options, checkpoint, workingDir });
+  // It is asked one thing after the other.
+  run.rollout.concurrency = 1;
+  const candidate = await openCandidate({ checkpoint, flags: [], label: checkpoint }, run, {
+    ...{ device, dtype, quantization, workingDir, signal },
+    onWarning: onProgress,
+  });
+  try {
+    const actionFormat = options.actionFormat ?? run.model.action_format;
+    return await calibrate({ ...options, policy: candidate.policy, actionFormat });
+  } finally {
+    await candidate.close();
+  }
+}
+
+/** The run that a model would play in. @throws SettingsError */
+export async function runOf({
+  checkpoint,
+  workingDir,
+  ...options
+}: Pick<CalibrateModelOptions, 'checkpoint' | 'workingDir' | 'runFile'>): Promise<RunFile> {
+  const { run } = await loadForModel({ ...sourceOf(options), assumed: ASSUMED, workingDir }, (read) =>
+    modelOfCandidate(checkpoint, read, workingDir),
+  );
+  return run;
+}
+
+function sourceOf({ runFile = {} }: Pick<CalibrateOptions, 'runFile'>): RunFileSource {
+  return typeof runFile === 'string' ? { file: runFile } : { options: runFile };
+}
+
 /**
  * Lets a policy click named targets on a page in the browser, and says whether the clicks land there, and whether they would if its
  * numbers meant something else.
@@ -38,9 +103,9 @@ export interface CalibrateOptions {
  * @throws SettingsError with everything that is wrong with the run file; Error where the page could not be played
  */
 export async function calibrate(options: CalibrateOptions): Promise<Calibration> {
-  const { policy, runFile = {}, screen = SCREEN, targets = TARGETS, signal } = options;
-  const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
-  const { run, registry } = await loadRunFile({ ...source, assumed: ASSUMED }, readCliSettings().plugins);
+  const { policy, screen = SCREEN, targets = TARGETS, signal } = options;
+  const source = { ...sourceOf(options), assumed: ASSUMED };
+  const { run, registry } = await loadRunFile(source, readCliSettings().plugins);
   const { max_tokens, turn_timeout_ms } = run.rollout;
   const format = options.actionFormat ?? run.model.action_format;
   const tasks = await loadTasks(registry, [{ source_type: 'calibration', targets, ...screen }]);
@@ -63,6 +128,7 @@ export async function calibrate(options: CalibrateOptions): Promise<Calibration>
 /** The policy, which tells in what size it sees screenshots. */
 function noting(policy: Policy, note: (modelImage: ImageSize) => void): Policy {
   return {
+    saysTokens: policy.saysTokens,
     async modelImage(screenshot, clock) {
       const seen = await policy.modelImage(screenshot, clock);
       note(seen);

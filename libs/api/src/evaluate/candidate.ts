@@ -64,7 +64,7 @@ function shortName(checkpoint: string): string {
   return basename(checkpoint) || checkpoint;
 }
 
-function isEndpoint(checkpoint: string): boolean {
+export function isEndpoint(checkpoint: string): boolean {
   return /^https?:\/\//i.test(checkpoint);
 }
 
@@ -139,7 +139,11 @@ function readEndpoint(checkpoint: string): { address: string; model: string; ori
   return { address: url.href.replace(/\/$/, ''), model, origin: url.origin };
 }
 
-function modelChoice(
+/**
+ * What a checkpoint names that is no endpoint.
+ * @throws an error that says what was expected
+ */
+export function modelChoice(
   checkpoint: string,
   { models }: CliSettings,
   workingDir = process.cwd(),

@@ -1,16 +1,7 @@
-import { formatOfModelType } from '@ui-rl/actions';
-import {
-  calibrate,
-  examine,
-  VisionLanguageModel,
-  withCleanup,
-  type EngineChoice,
-  type Finding,
-  type OnEnd,
-} from '@ui-rl/api';
+import { calibrateModel, examine, withCleanup, type EngineChoice, type Finding } from '@ui-rl/api';
 import type { ComponentChoice } from '@ui-rl/plugin-kit';
 import { Command, InvalidArgumentError } from 'commander';
-import { addEngineFlags, MODEL_HELP, printProgress } from '../engine-flags';
+import { addEngineFlags, printProgress } from '../engine-flags';
 
 interface DoctorFlags extends EngineChoice {
   config?: string;
@@ -29,11 +20,11 @@ export function doctorCommand(): Command {
     .option('--json', 'as JSON')
     .option(
       '--model <model>',
-      `only whether clicks of this model land where it means them: ${MODEL_HELP}; loads its weights`,
+      "only whether clicks of this model land where it means them: organisation/name on the hub, a name of UIRL_MODELS, folder, uirl://<run>/sampler_weights/<step>, or endpoint of OpenAI's API (https://host/v1#model); loads its weights",
     )
     .option(
       '--action_format <name>',
-      "with --model: the dialect it is asked in, or as JSON with its options (default: the run file's; without one, what the model's family was trained on)",
+      "with --model: the dialect it is asked in, or as JSON with its options (default: the run file's, else what a run of the model would take)",
       readFormat,
     )
     .option(
@@ -48,13 +39,13 @@ export function doctorCommand(): Command {
     )
     .action(async (flags: DoctorFlags) => {
       const { config, json = false } = flags;
-      process.exitCode = await withCleanup(async (signal, onEnd) => {
+      process.exitCode = await withCleanup(async (signal) => {
         const found: Finding[] = [];
         const { model } = flags;
         const looked =
           model === undefined
             ? examine({ runFile: config, signal })
-            : calibration({ ...flags, model }, signal, onEnd);
+            : calibration({ ...flags, model }, signal);
         for await (const finding of looked) {
           found.push(finding);
           if (!json) console.log(findingText(finding));
@@ -71,21 +62,18 @@ async function* calibration(
   {
     model,
     config,
-    action_format: chosen,
+    action_format: actionFormat,
     screen,
     device,
     dtype,
     quantization,
   }: DoctorFlags & { model: string },
   signal: AbortSignal,
-  onEnd: OnEnd,
 ): AsyncGenerator<Finding> {
-  const engine = { device, dtype, quantization };
-  const policy = await VisionLanguageModel.load(model, { ...engine, signal, onProgress: printProgress });
-  onEnd(() => policy.stop());
-  const known = config === undefined ? formatOfModelType(policy.modelType) : null;
-  const actionFormat = chosen ?? (known === null ? undefined : { ...known });
-  const { verdict } = await calibrate({ policy, runFile: config, actionFormat, screen, signal });
+  const { verdict } = await calibrateModel({
+    ...{ checkpoint: model, runFile: config, actionFormat, screen, signal },
+    ...{ device, dtype, quantization, onProgress: printProgress },
+  });
   yield { subject: 'clicks', ...verdict };
 }
 
