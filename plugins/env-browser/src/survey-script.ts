@@ -1,13 +1,5 @@
-/**
- * Run in a page: a function of a point (CSS pixels of the viewport, or null) that tells what is shown and stored. Selectors prefer what
- * authors name: ids, test ids, names, labels; else the place in the document.
- */
-export const PAGE_REPORT = `(at) => {
-  const MAX_ELEMENTS = 400, MAX_LINES = 400, MAX_TEXT = 200, MAX_VALUE = 2000;
-  const STATES = ['aria-expanded', 'aria-selected', 'aria-pressed', 'aria-current', 'aria-invalid', 'open', 'disabled', 'data-state'];
-  const INTERACTIVE = 'input, textarea, select, button, summary, details, dialog, [contenteditable=""], [contenteditable="true"], ' +
-    '[role], [aria-pressed], [aria-checked], [aria-expanded], [aria-selected], [id], [data-testid], [data-test]';
-  const cut = (text) => String(text ?? '').replace(/\\s+/g, ' ').trim().slice(0, MAX_TEXT);
+/** Selectors of elements, and what has the keyboard, within one document. */
+const SELECTORS_AND_FOCUS = `
   const quoted = (text) => '"' + String(text).replace(/["\\\\]/g, '\\\\$&') + '"';
   const isMade = (id) => /\\d{4,}|^[:_]|[:]r|^radix|^react/.test(id);
   const alone = (selector) => {
@@ -42,6 +34,47 @@ export const PAGE_REPORT = `(at) => {
     if (!(element instanceof HTMLInputElement)) return false;
     return element.type === 'password' || /password|one-time-code|^cc-/.test(element.autocomplete ?? '');
   };
+  const active = () => {
+    const found = document.activeElement;
+    return found === null || found === document.body || found === document.documentElement ? null : found;
+  };
+  // Of a component the element within, as far as it lets anybody look.
+  const within = (element) => {
+    const inner = element.shadowRoot?.activeElement ?? null;
+    return inner === null ? element : within(inner);
+  };
+  const focusOf = (element) => {
+    const inner = within(element);
+    const selector = selectorOf(element) + (inner === element ? '' : ' >> ' + selectorOf(inner));
+    const isFrame = /^(iframe|frame|object|embed|fencedframe)$/.test(inner.localName);
+    return { selector, isFrame, isSecret: isSecret(inner), ...(isSecret(inner) ? { value: inner.value.slice(0, 2000) } : {}) };
+  };`;
+
+/** Run in a document: the element of it that has the keyboard; null where none has. */
+export const ACTIVE_ELEMENT = `(() => {
+  ${SELECTORS_AND_FOCUS}
+  const element = active();
+  return element === null ? null : within(element);
+})()`;
+
+/** Run in a document: what has the keyboard there. */
+export const FOCUS = `(() => {
+  ${SELECTORS_AND_FOCUS}
+  const element = active();
+  return element === null ? null : focusOf(element);
+})()`;
+
+/**
+ * Run in a page: a function of a point (CSS pixels of the viewport, or null) that tells what is shown and stored. Selectors prefer what
+ * authors name: ids, test ids, names, labels; else the place in the document.
+ */
+export const PAGE_REPORT = `(at) => {
+  const MAX_ELEMENTS = 400, MAX_LINES = 400, MAX_TEXT = 200, MAX_VALUE = 2000;
+  ${SELECTORS_AND_FOCUS}
+  const STATES = ['aria-expanded', 'aria-selected', 'aria-pressed', 'aria-current', 'aria-invalid', 'open', 'disabled', 'data-state'];
+  const INTERACTIVE = 'input, textarea, select, button, summary, details, dialog, [contenteditable=""], [contenteditable="true"], ' +
+    '[role], [aria-pressed], [aria-checked], [aria-expanded], [aria-selected], [id], [data-testid], [data-test]';
+  const cut = (text) => String(text ?? '').replace(/\\s+/g, ' ').trim().slice(0, MAX_TEXT);
   const labelOf = (element) => {
     const labels = element.labels === undefined || element.labels === null ? [] : [...element.labels];
     return cut(element.getAttribute('aria-label') || labels.map((label) => label.innerText).join(' ') ||
@@ -76,8 +109,7 @@ export const PAGE_REPORT = `(at) => {
   };
   const hit = at === null ? null : document.elementFromPoint(at[0], at[1]);
   const aimed = hit === null ? null : (hit.closest('label')?.control ?? hit.closest('button, a, summary, [role=button], [role=switch], [role=checkbox], [role=tab]') ?? hit);
-  const active = document.activeElement;
-  const hasFocus = active !== null && active !== document.body && active !== document.documentElement;
+  const focused = active();
   const elements = [...document.querySelectorAll(INTERACTIVE)].slice(0, MAX_ELEMENTS);
   if (aimed !== null && !elements.includes(aimed)) elements.push(aimed);
   const lines = (document.body?.innerText ?? '').split('\\n').map(cut).filter((line) => line !== '').slice(0, MAX_LINES);
@@ -86,7 +118,7 @@ export const PAGE_REPORT = `(at) => {
     elements: elements.map(tell),
     storage: { local: stored('localStorage'), session: stored('sessionStorage') },
     target: aimed === null ? null : selectorOf(aimed),
-    focus: hasFocus ? { selector: selectorOf(active), isSecret: isSecret(active) } : null,
+    focus: focused === null ? null : focusOf(focused),
   };
 }`;
 

@@ -1,11 +1,12 @@
 import type { Survey, Point } from '@ui-rl/plugin-kit';
 import type { Response } from 'playwright';
 import type { BrowserTab } from './browser-tab';
+import { focusWithin, type ToldFocus } from './focus';
 import { GLOBALS, PAGE_REPORT } from './survey-script';
 import { pageState } from './page-text';
 
 /** What the script of a page report gives. */
-type PageReport = Pick<Survey, 'lines' | 'elements' | 'storage' | 'target' | 'focus'>;
+type PageReport = Pick<Survey, 'lines' | 'elements' | 'storage' | 'target'> & { focus: ToldFocus | null };
 
 const MAX_REQUESTS = 500;
 const ASKED_FOR_BY_SCRIPTS = new Set(['xhr', 'fetch', 'ping', 'other']);
@@ -25,6 +26,7 @@ export class Surveyor {
     const report = await tab.apart<PageReport>(`(${PAGE_REPORT})(${JSON.stringify(point)})`);
     return {
       ...report,
+      focus: await focusWithin(tab, report.focus),
       url: tab.page.url(),
       isSeeded: tab.contract.reset,
       state: await this.state(),

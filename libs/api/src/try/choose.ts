@@ -90,4 +90,4 @@ export function slugOf(sentence: string): string {
   return slug === '' ? 'task' : slug;
 }
 
-export type CheckedTask = Task & { id: string; checks: Check[] };
+export type CheckedTask = Task & { id: string; checks: Check[]; maxSteps: number };

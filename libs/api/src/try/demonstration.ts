@@ -5,11 +5,15 @@ import {
   type PolicyActRequest,
   type RolloutRequest,
   type StoredEpisode,
+  type Trajectory,
 } from '@ui-rl/contracts';
 import type { Policy } from '@ui-rl/episode';
 import { imageSize } from '@ui-rl/models';
+import { readCliSettings } from '@ui-rl/settings';
+import { modelChoice } from '../evaluate/candidate';
 import { VisionLanguageModel } from '../model/vision-language-model';
 import { Player } from '../task/player';
+import { TryFailure } from './failure';
 import type { HandTask } from './hand-episode';
 import type { TryOptions } from './options';
 import type { TrySetup } from './setup';
@@ -20,21 +24,20 @@ const NAME = 'by-hand';
  * The episode that a person has played as a model would have answered it, token by token, so that a run can begin with it
  * (`training.warm_start`): a line of such a file. The model is loaded for its tokenizer and the size in which it sees screenshots.
  *
- * @returns null where the actions cannot be said in the model's dialect, or do not succeed when they are said so
+ * @throws where the actions cannot be said in the model's dialect, or do not succeed when they are said so; TryFailure for the latter
  */
-export async function demonstrate(
-  hand: HandTask,
-  setup: TrySetup,
-  options: TryOptions,
-): Promise<string | null> {
-  const { signal, onWarning } = options;
-  const model = await VisionLanguageModel.load(setup.checkpoint, { device: 'cpu', signal });
+export async function demonstrate(hand: HandTask, setup: TrySetup, options: TryOptions): Promise<string> {
+  const { signal, onWarning, workingDir } = options;
+  const { model: name, ...weights } = modelChoice(setup.checkpoint, readCliSettings(), workingDir);
+  const model = await VisionLanguageModel.load(name, { ...weights, device: 'cpu', signal });
   const { run, registry } = setup.loaded;
   const dialect = registry.create('action-dialect', run.model.action_format, {});
   const policy = new Demonstrator(model, dialect, [...hand.actions, { action: 'finish', success: true }]);
   // As sampled in training.
   const sampled = structuredClone(run);
   sampled.evaluation.temperature = 1;
+  // As many as the run has that is written with it.
+  sampled.rollout.max_turns = hand.task.maxSteps;
   const player = await Player.create(
     { registry, run: sampled },
     {
@@ -48,7 +51,7 @@ export async function demonstrate(
   );
   try {
     const { screenshot, ...trajectory } = await player.play(requestOf(hand, setup));
-    if (trajectory.success !== true) return null;
+    if (trajectory.success !== true) throw new TryFailure(failureOf(trajectory));
     const hashes = new Set(trajectory.turns.flatMap(({ promptImages }) => promptImages));
     const images = Object.fromEntries(
       [...hashes].map((hash) => [hash, Buffer.from(screenshot(hash)).toString('base64')]),
@@ -59,6 +62,11 @@ export async function demonstrate(
     await player.close();
     await model.stop();
   }
+}
+
+function failureOf({ status, invalidReason }: Pick<Trajectory, 'status' | 'invalidReason'>): string {
+  const said = 'the actions do not succeed as the model would say them';
+  return status === 'invalid' ? `${said}: ${invalidReason}` : said;
 }
 
 function requestOf({ task }: HandTask, { seed }: TrySetup): RolloutRequest {

@@ -1,6 +1,6 @@
 import { readAction, type Action } from '@ui-rl/actions';
 import type { Screenshot } from '@ui-rl/contracts';
-import type { Survey, Point } from '@ui-rl/plugin-kit';
+import type { Focus, Survey, Point } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 import { TryFailure } from './failure';
 import type { Played } from './propose';
@@ -21,6 +21,32 @@ export interface HandOptions {
 export interface HandPlayed extends Played {
   /** With everything that was typed: for replays alone, never to be written or shown. */
   actions: readonly Action[];
+  /** Places among them of what was typed where nobody may read it. */
+  secretAt: ReadonlySet<number>;
+}
+
+/** The actions as they may be written. */
+export function writtenActions({
+  actions,
+  secretAt,
+  secrets,
+}: Pick<HandPlayed, 'actions' | 'secretAt' | 'secrets'>): object[] {
+  return actions.map((action, place) => (secretAt.has(place) ? masked(action) : secrets.mask({ ...action })));
+}
+
+function masked(action: Action): object {
+  if (action.action === 'type') return { ...action, text: MASKED };
+  return action.action === 'key' ? { ...action, keys: [MASKED] } : { ...action };
+}
+
+/** What an action types, as far as it tells; null where it types nothing. */
+function textOf(action: Action): string | null {
+  if (action.action === 'type') return action.text;
+  if (action.action !== 'key') return null;
+  const [key, ...others] = action.keys.filter((each) => each !== 'shift');
+  if (key === undefined || others.length > 0) return null;
+  if (key === 'space') return ' ';
+  return [...key].length === 1 ? key : null;
 }
 
 /** How long after an action the page is looked at again: what comes later is waited for in replays, too. */
@@ -37,6 +63,8 @@ export class HandPlay {
   private readonly touched = new Set<string>();
   private readonly typed: string[] = [];
   private readonly secrets = new Secrets();
+  private readonly secretAt = new Set<number>();
+  /** By place what was typed there, and by '' what was typed into all, one after the other. */
   private readonly secretTexts = new Map<string, string>();
   private queue: Promise<void> = Promise.resolve();
   private waiting = 0;
@@ -101,9 +129,10 @@ export class HandPlay {
       await this.finished;
       if (this.actions.length === 0)
         throw new TryFailure('nothing was done on the page, so there is nothing to check');
-      const { before, touched, typed, secrets, actions } = this;
+      const { before, touched, typed, secrets, actions, secretAt } = this;
       const after = await this.episode.survey(null);
-      return { before, after, touched: [...touched], typed, secrets, actions };
+      this.hold(after.focus);
+      return { before, after, touched: [...touched], typed, secrets, actions, secretAt };
     } finally {
       this.isOver = true;
       clearTimeout(this.idle);
@@ -117,18 +146,23 @@ export class HandPlay {
     const seen = this.shown.sha256;
     const { focus, target } = await this.episode.survey(pointOf(action));
     const isTyped = action.action === 'type' || action.action === 'key';
-    const touched = isTyped ? focus?.selector : target;
+    // Of what is within a frame or a component, that is what the page's own document has.
+    const touched = isTyped ? focus?.selector.split(' >> ')[0] : target;
     if (touched !== undefined && touched !== null) this.touched.add(touched);
-    const isSecret = action.action === 'type' && focus?.isSecret === true;
-    if (action.action === 'type') this.remember(action.text, isSecret ? focus.selector : null);
+    this.hold(focus);
+    const text = textOf(action);
+    const isSecret = text !== null && focus?.isSecret === true;
+    if (isSecret) this.remember(text, focus);
+    else if (action.action === 'type') this.typed.push(action.text);
     const { screenshot, outcome, done } = await this.episode.step(action);
+    if (isSecret) this.secretAt.add(this.actions.length);
     this.actions.push(action);
-    const shownAction = isSecret ? { ...action, text: MASKED } : this.secrets.mask({ ...action });
+    const shownAction = isSecret ? masked(action) : this.secrets.mask({ ...action });
     this.tell({
       index: this.turns++,
       screenshot: seen,
       text: null,
-      actions: [shownAction],
+      actions: [shownAction as ShownTurn['actions'][number]],
       outcome,
       parseError: null,
       seconds: (performance.now() - began) / 1000,
@@ -137,20 +171,29 @@ export class HandPlay {
     this.waiting -= 1;
     if (done) return this.done();
     await this.lookAgain();
-    live.update({ isSecretFocus: (await this.episode.survey(null)).focus?.isSecret === true });
+    const { focus: next } = await this.episode.survey(null);
+    this.hold(next);
+    live.update({ isSecretFocus: next?.isSecret === true });
   }
 
-  /** @param secretPlace selector of what is typed into, where that is nobody's business */
-  private remember(text: string, secretPlace: string | null): void {
-    if (secretPlace === null) {
-      this.typed.push(text);
-      return;
+  /** What a secret field holds is what was meant, whatever was typed and taken back. */
+  private hold(focus: Focus | null): void {
+    if (focus?.isSecret === true) this.secrets.hold(focus.selector, focus.value ?? '');
+  }
+
+  /** In pieces it is as secret as in one, also where each has a field of its own, and where what is typed ends with Enter. */
+  private remember(text: string, { selector, value = '' }: Focus): void {
+    for (const place of ['', selector]) {
+      const whole = `${this.secretTexts.get(place) ?? ''}${text}`;
+      this.secretTexts.set(place, whole);
+      this.addLines(whole);
     }
-    // In pieces it is as secret as in one.
-    const whole = `${this.secretTexts.get(secretPlace) ?? ''}${text}`;
-    this.secretTexts.set(secretPlace, whole);
-    this.secrets.add(text);
-    this.secrets.add(whole);
+    this.addLines(text);
+    this.secrets.hold(selector, `${value}${text}`.split('\n', 1)[0]);
+  }
+
+  private addLines(text: string): void {
+    for (const line of text.split('\n')) this.secrets.add(line);
   }
 
   /** What a page does later on its own, an agent has to wait for; so the recording does. */

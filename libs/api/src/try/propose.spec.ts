@@ -140,6 +140,25 @@ it('says nothing of what was typed into a password field', () => {
     { kind: 'text', operator: 'contains', value: 'Saved' },
   ]);
   expect(secrets.mask({ text: 'my hunter"2!', x: 3 })).toEqual({ text: 'my ••••!', x: 3 });
+  expect(secrets.isIn({ stored: '{"pin":"hunter\\"2"}' })).toBe(true);
+  expect(secrets.isIn('/login?pin=hunter%222')).toBe(true);
+  // A part of it first, and digits as they stand in places, too.
+  for (const piece of ['hun', '123', '1234']) secrets.add(piece);
+  expect(secrets.mask({ action: 'click', x: 123, text: 'hunter"2 1234' })).toEqual({
+    action: 'click',
+    x: 123,
+    text: '•••• ••••',
+  });
+});
+
+it('of a password of two characters says nothing that is just that', () => {
+  const secrets = new Secrets();
+  for (const held of ['1', '17', '']) secrets.hold('#pin', held);
+  const state = { pin: 17, room: '17', floor: 1, year: 2017 };
+  expect(checksOf(after({ state: { ...BEFORE.state, ...state } }, { secrets }))).toEqual([
+    { path: 'floor', operator: 'equals', value: 1 },
+    { path: 'year', operator: 'equals', value: 2017 },
+  ]);
 });
 
 it.each([

@@ -54,7 +54,7 @@ export function propose(played: Played): Proposal[] {
   };
   return PROPOSAL_KINDS.flatMap((kind) =>
     byKind[kind]
-      .filter(({ check }) => !played.secrets.isIn(check))
+      .filter(({ check, words }) => !played.secrets.isIn([check, words]))
       .toSorted((a, b) => Number(b.isLikely) - Number(a.isLikely))
       .slice(0, MAX_PER_KIND),
   );

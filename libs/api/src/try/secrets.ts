@@ -1,3 +1,5 @@
+import { isRecord } from '@ui-rl/plugin-kit';
+
 const SECRET_KEY =
   /token|auth|session|secret|jwt|csrf|xsrf|password|passwd|credential|api[-_]?key|(^|[-_.])sid($|[-_.])/i;
 const JWT = /^[\w-]{8,}\.[\w-]{8,}\.[\w-]*$/;
@@ -29,29 +31,71 @@ function bitsOf(text: string): number {
 
 /** What was typed where nobody may read it: it is taken out of everything that leaves the process. */
 export class Secrets {
+  /** Whole ones and parts of them, but for those that are too short to be looked for within anything else. */
   private readonly known = new Set<string>();
+  /** What fields hold, or held before they were emptied, by their places. */
+  private readonly held = new Map<string, string>();
 
   add(text: string): void {
     if (text.length >= SHORTEST_SECRET) this.known.add(text);
   }
 
-  isIn(value: unknown): boolean {
-    const json = JSON.stringify(value) ?? '';
-    return [...this.known].some((secret) => json.includes(escaped(secret)));
+  /** @param place of the field that holds it */
+  hold(place: string, value: string): void {
+    this.add(value);
+    if (value !== '') this.held.set(place, value);
   }
 
-  /** The same value without them. */
-  mask<T>(value: T): T {
-    if (this.known.size === 0 || value === undefined) return value;
-    const json = [...this.known].reduce(
-      (text, secret) => text.replaceAll(escaped(secret), MASKED),
-      JSON.stringify(value),
+  /** Whether a value says any of them, or a part of one. Short ones are told from other words where they stand alone. */
+  isIn(value: unknown): boolean {
+    return hasAny(value, this.known) || this.isWholeIn(value);
+  }
+
+  /** The same of whole ones only, as fields hold them. */
+  isWholeIn(value: unknown): boolean {
+    const held = new Set(this.held.values());
+    const isLong = (each: string) => each.length >= SHORTEST_SECRET;
+    return (
+      hasAny(value, [...held].filter(isLong)) ||
+      leavesOf(value).some((leaf) => !isLong(leaf) && held.has(leaf))
     );
-    return JSON.parse(json) as T;
+  }
+
+  /** The same value with texts that are without them. */
+  mask<T>(value: T): T {
+    return this.known.size === 0 ? value : (this.masked(value) as T);
+  }
+
+  private masked(value: unknown): unknown {
+    if (typeof value === 'string') {
+      // Of one that is a part of another nothing is to be left.
+      const longestFirst = [...this.known].toSorted((a, b) => b.length - a.length);
+      return longestFirst.reduce((text, secret) => text.replaceAll(secret, MASKED), value);
+    }
+    if (Array.isArray(value)) return value.map((each) => this.masked(each));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.masked(each)]));
   }
 }
 
-/** As it stands within JSON. */
+function hasAny(value: unknown, secrets: Iterable<string>): boolean {
+  const json = JSON.stringify(value) ?? '';
+  return [...secrets].some((secret) => writtenWays(secret).some((way) => json.includes(way)));
+}
+
+/** As it may stand within JSON: plainly, within JSON that is a text there, or in an address. */
+function writtenWays(secret: string): string[] {
+  const form = new URLSearchParams({ '': secret }).toString().slice(1);
+  return [escaped(secret), escaped(escaped(secret)), form, form.replaceAll('+', '%20')];
+}
+
 function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
+}
+
+/** Texts and numbers of a value, as texts. */
+function leavesOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(leavesOf);
+  if (isRecord(value)) return Object.values(value).flatMap(leavesOf);
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
 }

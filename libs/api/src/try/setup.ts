@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Task } from '@ui-rl/contracts';
-import type { LoadedRunFile } from '@ui-rl/settings';
-import { modelOfCandidate, namedCandidates } from '../evaluate/candidate';
-import { loadForModel } from '../model/action-format';
+import type { ComponentChoice } from '@ui-rl/plugin-kit';
+import { readCliSettings, type LoadedRunFile } from '@ui-rl/settings';
+import { isEndpoint, modelChoice, modelOfCandidate, namedCandidates } from '../evaluate/candidate';
+import { loadForModel, type LoadedForModel } from '../model/action-format';
+import { holdsAdapter } from '../model/model-choice';
 import { ASSUMED } from '../run/assumed';
 import { slugOf } from './choose';
 import { TryFailure } from './failure';
@@ -17,9 +20,19 @@ export interface TrySetup {
   /** What is played; without checks. */
   task: Task & { id: string };
   checkpoint: string;
+  /** What is trained on the task. */
+  trained: TrainedChoice;
   seed: number;
   /** For the environment, instead of those of this process. */
   variables: Readonly<Record<string, string>>;
+}
+
+/** As a run file names it. */
+export interface TrainedChoice {
+  name: string;
+  load_checkpoint?: string;
+  /** Where a run would take another by itself. */
+  action_format?: ComponentChoice;
 }
 
 /** Variable of the browser environment: the folder of what logins have stored. */
@@ -67,6 +80,7 @@ export async function prepareTry(options: TryOptions): Promise<TrySetup> {
     loaded: { run: openTo(target, allowedOrigins, read.run), registry },
     target,
     checkpoint,
+    trained: await trainedOf(checkpoint, read, workingDir),
     seed,
     variables: storage === undefined ? {} : { [STORAGE_STATES]: storage.folder },
     task: {
@@ -92,6 +106,32 @@ function isOfShipped(checkpoint: string, workingDir: string): boolean {
   if (checkpoint === SHIPPED_MODEL || checkpoint.startsWith('uirl://')) return true;
   const folder = resolve(workingDir, checkpoint);
   return existsSync(folder) && !existsSync(join(folder, 'config.json'));
+}
+
+/**
+ * What is trained where a checkpoint shows what it can do: the model that was named, or weights over that of the run file. What answers at
+ * an endpoint cannot be trained.
+ * @throws an error that says what is wrong with the checkpoint
+ */
+async function trainedOf(
+  checkpoint: string,
+  { run, usualFormat }: LoadedForModel,
+  workingDir: string,
+): Promise<TrainedChoice> {
+  const { name, action_format } = run.model;
+  if (isEndpoint(checkpoint)) return { name };
+  const format = isUsual(action_format, usualFormat?.format) ? {} : { action_format };
+  const { model, checkpoint: weights } = modelChoice(checkpoint, readCliSettings(), workingDir);
+  if (weights === undefined) return { name: model ?? name, ...format };
+  const isWhole = !weights.startsWith('uirl://') && !(await holdsAdapter(weights));
+  return isWhole ? { name: weights, ...format } : { name, load_checkpoint: weights, ...format };
+}
+
+/** @param usual undefined: that of models of which nothing is known */
+function isUsual(format: ComponentChoice, usual: ComponentChoice | undefined): boolean {
+  if (usual !== undefined) return isDeepStrictEqual({ ...format }, { ...usual });
+  const { name, coordinates = 'screenshot' } = format;
+  return name === 'json' && coordinates === 'screenshot';
 }
 
 /** What somebody names on the command line is meant, on this machine too: what a task names alone is not. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,6 +13,8 @@ import type { TryOptions } from './options';
 import { tryPage } from './try-page';
 
 const PIN = 'pin-4711';
+/** Typed so, with a Backspace after the first. */
+const PIECES = ['pin-47X', '11'];
 
 let trials: Trials;
 let folder: string;
@@ -23,6 +25,15 @@ beforeAll(async () => {
 afterAll(() => trials.close());
 
 const byHand = (more: Partial<TryOptions> = {}): Tried => trials.byHand(more);
+
+/** As the live page sends it. */
+const act = async (live: string, action: Action): Promise<void> => {
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ action });
+  expect((await fetch(new URL('action', live), { method: 'POST', headers, body })).status).toBe(200);
+};
+/** Clicks before the one that counts. */
+const MORE = 11;
 
 describe('by hand', () => {
   it('what a person does on the live page becomes a task that holds after it, and not without', async () => {
@@ -35,14 +46,20 @@ describe('by hand', () => {
     await person.click(100, 100);
     await person.sees(3);
     await person.page.getByText('kept out of files and logs').waitFor();
-    await person.page.keyboard.type(PIN);
+    await person.page.keyboard.type(PIECES[0]);
     expect(await person.page.locator('.hand .words').innerText()).toMatch(/^•+$/);
-    await person.click(100, 160);
+    await person.sees(4);
+    await person.page.keyboard.press('Backspace');
     await person.sees(5);
+    await person.page.keyboard.type(PIECES[1]);
+    await person.click(100, 160);
+    await person.sees(7);
     expect((await person.turns()).toReversed()).toEqual([
       'click 50, 20',
       'type “milk”',
       'click 50, 50',
+      'type “••••”',
+      'key backspace',
       'type “••••”',
       'click 50, 80',
     ]);
@@ -85,14 +102,16 @@ describe('by hand', () => {
       '02-type.png',
       '03-click.png',
       '04-type.png',
-      '05-click.png',
-      '06-end.png',
+      '05-key.png',
+      '06-type.png',
+      '07-click.png',
+      '08-end.png',
     ]);
     expect(textsOf(join(folder, 'saved')) + shown.join('\n')).not.toContain(PIN);
     // It would hold the password.
     expect(existsSync(join(folder, 'saved/demonstration.jsonl'))).toBe(false);
     const written = await readWritten(join(folder, 'saved'));
-    expect(written.task).toMatchObject({ id: 'save-a-note', description: 'Save a note', maxSteps: 11 });
+    expect(written.task).toMatchObject({ id: 'save-a-note', description: 'Save a note', maxSteps: 15 });
     expect(written.task.checks.map(({ kind = 'state' }) => kind).toSorted()).toEqual([
       'element',
       'expression',
@@ -101,31 +120,51 @@ describe('by hand', () => {
       'state',
       'url',
     ]);
+    const pieces = [...PIECES];
     const actions = written.actions.map((action) =>
-      action.action === 'type' && action.text === '••••' ? { ...action, text: PIN } : action,
+      action.action === 'type' && action.text === '••••' ? { ...action, text: pieces.shift()! } : action,
     );
+    expect(pieces).toEqual([]);
     expect(await tried(written, actions)).toMatchObject({ replayed: true, untouched: false });
     const withoutText = actions.filter(({ action }) => action !== 'type');
     expect(await tried(written, withoutText)).toMatchObject({ replayed: false, untouched: false });
     await person.page.close();
   }, 120_000);
 
-  it('what the page does later is waited for; a check that some start makes true is refused; the demonstration can be learnt from', async () => {
-    const { ended, url, warnings } = byHand({ out: 'later', task: 'Wait for it', checks: 'text' });
+  it('what the page does later is waited for; a check that some start makes true is refused; the demonstration can be learnt from, however long', async () => {
+    const adapter = join(folder, 'adapter');
+    mkdirSync(adapter);
+    writeFileSync(join(adapter, 'adapter_config.json'), '{"base_model_name_or_path":"small"}');
+    const checkpoint = './adapter';
+    const { ended, url, warnings } = byHand({
+      out: 'later',
+      task: 'Wait for it',
+      checks: 'text',
+      checkpoint,
+    });
     const person = await trials.visit(await url);
-    await person.click(100, 220);
-    await person.sees(2);
-    expect((await person.turns()).toReversed()).toEqual(['click 50, 110', 'wait 1 s']);
+    await person.images.waitFor();
+    // With its end more than the turns that the shipped model has by itself.
+    for (let n = 0; n < MORE; n += 1) await act(await url, { action: 'click', x: 150, y: 200 });
+    await act(await url, { action: 'click', x: 50, y: 110 });
+    await person.sees(MORE + 2);
+    expect((await person.turns()).slice(0, 2)).toEqual(['wait 1 s', 'click 50, 110']);
     await person.press('I’m done');
     const { task } = await ended;
     expect(task?.checks).toEqual(['the page shows “It is later”']);
     expect(warnings).toEqual([]);
+    expect(task?.next.at(-1)?.command).toMatch(/ --checkpoint \.\/adapter$/);
+    const { loaded } = await readWritten(join(folder, 'later'));
+    expect(loaded.run).toMatchObject({
+      model: { name: 'small', load_checkpoint: adapter },
+      training: { warm_start: { episodes: join(folder, 'later/demonstration.jsonl') } },
+    });
     const { trajectory } = JSON.parse(readFileSync(join(folder, 'later/demonstration.jsonl'), 'utf8')) as {
       trajectory: Pick<Trajectory, 'success' | 'turns'>;
     };
     expect(trajectory.success).toBe(true);
     expect(trajectory.turns.map(({ text }) => (JSON.parse(text) as Action).action)).toEqual([
-      'click',
+      ...Array.from({ length: MORE + 1 }, () => 'click'),
       'wait',
       'finish',
     ]);
@@ -219,6 +258,19 @@ describe('hostile pages', () => {
     '/memory': '<body onclick="for (const all = []; ; ) all.push(new Array(1e6).fill({}))">x',
     '/loop': '<body onclick="for (;;);">x',
     '/dialogs': '<body onclick="for (;;) alert(1)">x',
+    '/frames': `<body style="margin: 0">
+      <iframe src="/field" style="display: block; border: 0; height: 100px"></iframe>
+      <iframe style="display: block; border: 0; height: 100px"></iframe><p></p><p></p>
+      <script>
+        const [text, size] = document.querySelectorAll('p');
+        window.onmessage = ({ data }) => {
+          text.textContent = data;
+          size.textContent = 'told of ' + data.length;
+        };
+        document.querySelectorAll('iframe')[1].src = location.href.replace('127.0.0.1', 'localhost').replace('frames', 'field');
+      </script>`,
+    '/field': `<body style="margin: 0"><input type="password" style="position: absolute; top: 40px; left: 0; width: 200px; height: 40px"
+      oninput="parent.postMessage(value, '*')">`,
     '/dialog': '<body onclick="alert(1); document.body.append(\'after it\')">x',
   };
   const TRUSTED = ['--sandbox=off'];
@@ -259,6 +311,53 @@ describe('hostile pages', () => {
     expect((await ended).task?.checks).toEqual(['the page shows “xafter it”']);
     await person.page.close();
   }, 60_000);
+
+  it('what is typed into frames, of other sites too, is as secret; what a dialect cannot say leaves the task', async () => {
+    const elsewhere = origin.replace('127.0.0.1', 'localhost');
+    const shown: unknown[] = [];
+    const { ended, url, warnings } = byHand({
+      page: `${origin}/frames`,
+      allowedOrigins: [elsewhere],
+      flags: TRUSTED,
+      checks: 'text',
+      out: 'frames',
+      scale: 1,
+      onTurn: ({ actions: [action] }) => shown.push(action.text ?? action.action),
+    });
+    const person = await trials.visit(await url);
+    await person.images.waitFor();
+    // As long as a frame takes to be drawn.
+    await act(await url, { action: 'wait', seconds: 1 });
+    for (const y of [60, 160]) {
+      await act(await url, { action: 'click', x: 100, y });
+      await act(await url, { action: 'wait', seconds: 0.5 });
+      await act(await url, { action: 'type', text: `secret-${100 + y}` });
+      // A frame has a process of its own: the page is told of it later.
+      await act(await url, { action: 'wait', seconds: 0.5 });
+    }
+    await person.press('I’m done');
+    expect((await ended).task?.checks).toEqual(['the page shows “told of 10”']);
+    expect(shown.filter((each) => each !== 'wait')).toEqual(['click', '••••', 'click', '••••']);
+    expect(warnings).toContainEqual(expect.stringContaining('a password was typed'));
+    expect(textsOf(join(folder, 'frames'))).not.toMatch(/secret-\d/);
+
+    const held = byHand({
+      page: `${origin}/`,
+      flags: [...TRUSTED, '--model.action_format=qwen_computer_use'],
+      checks: 'text',
+      out: 'held',
+    });
+    const other = await trials.visit(await held.url);
+    await other.images.waitFor();
+    await act(await held.url, { action: 'long_press', x: 50, y: 50 });
+    await other.press('I’m done');
+    expect((await held.ended).task?.checks).toEqual(['the page shows “Hello stranger clicked”']);
+    expect(held.warnings).toContainEqual(expect.stringMatching(/no demonstration is written: .*long_press/));
+    const { loaded } = await readWritten(join(folder, 'held'));
+    expect(loaded.run.model.action_format.name).toBe('qwen_computer_use');
+    expect(existsSync(join(folder, 'held/demonstration.jsonl'))).toBe(false);
+    await Promise.all([person.page.close(), other.page.close()]);
+  }, 120_000);
 
   it('a login is saved, and another episode begins with it', async () => {
     const login = byHand({
@@ -343,6 +442,6 @@ it('the task file is YAML that a person can read', () => {
   const text = readFileSync(join(folder, 'saved/tasks.yaml'), 'utf8');
   expect(text).toMatch(/^# Shown by hand on .*\n#   state: notes contains/);
   expect(readYaml(text)).toMatchObject([
-    { id: 'save-a-note', name: 'Save a note', max_steps: 11, verifier: expect.any(Array) as unknown },
+    { id: 'save-a-note', name: 'Save a note', max_steps: 15, verifier: expect.any(Array) as unknown },
   ]);
 });

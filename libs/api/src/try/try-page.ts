@@ -1,19 +1,21 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { describeError } from '@ui-rl/bus';
 import type { Log } from '@ui-rl/plugin-kit';
 import { DEADLINES } from '@ui-rl/retry';
+import { isEndpoint } from '../evaluate/candidate';
 import { playByAgent } from './agent-episode';
 import { demonstrate } from './demonstration';
 import { TryFailure } from './failure';
 import { HandEpisode, type HandTask } from './hand-episode';
 import { LivePage, type LiveHandlers } from './live-page';
 import { writeScreenshots } from './marked-screenshots';
-import type { TryOptions, TryResult } from './options';
+import type { TryOptions, TryResult, WrittenTask } from './options';
 import { pageName } from './page-target';
 import { prepareTry, type TrySetup } from './setup';
 import { Stage } from './stage';
 import { LiveView } from './view';
-import { writeTask } from './write-task';
+import { writeDemonstration, writeTask, type WriteOptions } from './write-task';
 
 const NOT_BY_HAND: LiveHandlers = {
   act: () => refuse(),
@@ -117,8 +119,7 @@ async function byHand(
     await stage.close();
   }
   const folder = resolve(workingDir, options.out ?? shown.task.id);
-  const demonstration = await demonstrationOf(shown, setup, options);
-  const task = await writeTask(shown, setup, { folder, demonstration, workingDir });
+  const task = await written(shown, setup, options, { folder, workingDir });
   const screenshots = await screenshotsOf(
     { ...options, out: options.out === undefined ? undefined : `${folder}/screenshots` },
     live,
@@ -127,18 +128,34 @@ async function byHand(
   return { status: 'completed', reason: null, turns: live.view.turns, screenshots, task };
 }
 
+/** The task first: what a person has shown is there, whatever the model makes of it. */
+async function written(
+  hand: HandTask,
+  setup: TrySetup,
+  options: TryOptions,
+  place: WriteOptions,
+): Promise<WrittenTask> {
+  const task = await writeTask(hand, setup, place);
+  const demonstration = await demonstrationOf(hand, setup, options);
+  return demonstration === null ? task : writeDemonstration(demonstration, task, hand, setup, place);
+}
+
 /** What was shown as the model would have said it, unless something secret was typed: the file would hold it. */
 async function demonstrationOf(hand: HandTask, setup: TrySetup, options: TryOptions): Promise<string | null> {
-  const { onWarning } = options;
-  if (/^https?:\/\//i.test(setup.checkpoint)) return null;
-  if (hand.played.secrets.isIn(hand.actions)) {
+  const { onWarning, signal } = options;
+  if (isEndpoint(setup.checkpoint)) return null;
+  const { secretAt, secrets } = hand.played;
+  if (secretAt.size > 0 || secrets.isIn(hand.actions)) {
     onWarning?.('a password was typed, so that no demonstration is written: it would hold it');
     return null;
   }
-  const line = await demonstrate(hand, setup, options);
-  if (line === null)
-    onWarning?.('no demonstration is written: the actions do not succeed as the model would say them');
-  return line;
+  try {
+    return await demonstrate(hand, setup, options);
+  } catch (error) {
+    signal?.throwIfAborted();
+    onWarning?.(`no demonstration is written: ${describeError(error)}`);
+    return null;
+  }
 }
 
 async function screenshotsOf(

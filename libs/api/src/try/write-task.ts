@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { stringify } from 'yaml';
 import { TryFailure } from './failure';
 import type { HandTask } from './hand-episode';
+import { writtenActions } from './hand-play';
 import type { WrittenTask } from './options';
 import { pageName } from './page-target';
 import type { TrySetup } from './setup';
@@ -12,8 +12,6 @@ import type { NextStep } from './view';
 export interface WriteOptions {
   /** Folder to write to. */
   folder: string;
-  /** Lines of a file of stored episodes, where the model can learn from what was shown. */
-  demonstration: string | null;
   workingDir: string;
 }
 
@@ -24,6 +22,8 @@ interface BrowserChoice {
 }
 
 const WIDTH = 120;
+const RUN_FILE = 'run.yaml';
+const DEMONSTRATION = 'demonstration.jsonl';
 /** Of the warm start: one episode is soon known by heart, and more of it leaves nothing to be found out. */
 const WARM_START = { learning_rate: 3.0e-4, steps: 60 };
 
@@ -33,9 +33,8 @@ export async function writeTask(
   setup: TrySetup,
   options: WriteOptions,
 ): Promise<WrittenTask> {
-  const { folder, demonstration, workingDir } = options;
-  if (hand.played.secrets.isIn(hand.task))
-    throw new TryFailure('a check holds what was typed into a password field: pick others');
+  const { folder, workingDir } = options;
+  refuseSecrets(hand);
   await mkdir(folder, { recursive: true });
   const files: string[] = [];
   const write = async (name: string, text: string): Promise<void> => {
@@ -44,15 +43,39 @@ export async function writeTask(
     files.push(path);
   };
   await write('tasks.yaml', taskFile(hand, setup));
-  await write('run.yaml', runFile(hand, setup, demonstration !== null));
+  await write(RUN_FILE, runFile(hand, setup, false));
   if (setup.target.kind === 'folder') await write('page.js', pageModule(setup.target, folder));
-  if (demonstration !== null) await write('demonstration.jsonl', demonstration);
-  const actions = hand.played.secrets.mask(hand.actions.map((action) => ({ ...action })));
+  const actions = writtenActions(hand.played);
   await write(
     'episode.json',
     `${JSON.stringify({ task: hand.task.id, seed: setup.seed, actions }, null, 2)}\n`,
   );
   return { id: hand.task.id, files, checks: hand.checks, next: nextSteps(folder, setup, workingDir) };
+}
+
+/** Adds what the model can learn from, of which the run file says so. @param demonstration lines of a file of stored episodes */
+export async function writeDemonstration(
+  demonstration: string,
+  written: WrittenTask,
+  hand: HandTask,
+  setup: TrySetup,
+  { folder }: WriteOptions,
+): Promise<WrittenTask> {
+  const path = join(folder, DEMONSTRATION);
+  await writeFile(path, demonstration);
+  await writeFile(join(folder, RUN_FILE), runFile(hand, setup, true));
+  return { ...written, files: [...written.files, path] };
+}
+
+/** @throws TryFailure where what is to be written holds what was typed where nobody may read it */
+function refuseSecrets({ task, checks, played: { secrets } }: HandTask): void {
+  if (secrets.isIn([task.checks, checks]))
+    throw new TryFailure('a check holds what was typed into a password field: pick others');
+  const { url = '' } = task.environment!.options;
+  if (secrets.isWholeIn([task.description, url]))
+    throw new TryFailure(
+      'the task, or the address of the page, holds what was typed into a password field: name neither there',
+    );
 }
 
 function taskFile({ task, checks }: HandTask, { target }: TrySetup): string {
@@ -71,7 +94,7 @@ function taskFile({ task, checks }: HandTask, { target }: TrySetup): string {
 
 function runFile(
   { task }: HandTask,
-  { loaded: { run }, target, checkpoint }: TrySetup,
+  { loaded: { run }, target, trained }: TrySetup,
   hasDemonstration: boolean,
 ): string {
   const { private_origins: origins = [], sandbox } = run.environment.kind as BrowserChoice;
@@ -82,7 +105,7 @@ function runFile(
   const written = {
     ...(target.kind === 'folder' ? { plugins: ['./page.js'] } : {}),
     model: {
-      ...modelOf(checkpoint, run.model.name),
+      ...trained,
       prompt: run.model.prompt,
       lora: { rank: 16, alpha: 32 },
     },
@@ -96,20 +119,11 @@ function runFile(
       learning_rate: 3.0e-4,
       max_steps: 200,
       max_minutes: 8,
-      ...(hasDemonstration ? { warm_start: { episodes: './demonstration.jsonl', ...WARM_START } } : {}),
+      ...(hasDemonstration ? { warm_start: { episodes: `./${DEMONSTRATION}`, ...WARM_START } } : {}),
     },
     evaluation: { episodes_per_task: 32, temperature: 1 },
   };
   return `# Trains on the task of tasks.yaml.\n${stringify(written, { lineWidth: WIDTH })}`;
-}
-
-/** What is trained: the model that was named, or the weights of a checkpoint; what answers at an endpoint cannot be. */
-function modelOf(checkpoint: string, name: string): { name: string; load_checkpoint?: string } {
-  if (/^https?:\/\//i.test(checkpoint)) return { name };
-  const isCheckpoint = checkpoint.startsWith('uirl://') || existsSync(checkpoint);
-  return isCheckpoint
-    ? { name, load_checkpoint: checkpoint.startsWith('uirl:') ? checkpoint : resolve(checkpoint) }
-    : { name: checkpoint };
 }
 
 /** A task names its page, and never a folder: this brings the folder. */
@@ -128,12 +142,16 @@ module.exports.default = {
 `;
 }
 
-function nextSteps(folder: string, { variables, target }: TrySetup, workingDir: string): NextStep[] {
+function nextSteps(
+  folder: string,
+  { variables, target, checkpoint }: TrySetup,
+  workingDir: string,
+): NextStep[] {
   const at = relative(workingDir, folder) || '.';
   const env = Object.entries(variables)
     .map(([name, value]) => `${name}=${quoted(value)} `)
     .join('');
-  const [config, tasks] = [quoted(join(at, 'run.yaml')), quoted(join(at, 'tasks.yaml'))];
+  const [config, tasks] = [quoted(join(at, RUN_FILE)), quoted(join(at, 'tasks.yaml'))];
   const allowed = target.kind === 'folder' ? ` --config ${config}` : '';
   return [
     {
@@ -147,7 +165,7 @@ function nextSteps(folder: string, { variables, target }: TrySetup, workingDir: 
     { words: 'and train there', command: `npx ui-rl train --config ${config}` },
     {
       words: 'how often it succeeds',
-      command: `${env}npx ui-rl eval --config ${config} --tasks ${tasks} --checkpoint small`,
+      command: `${env}npx ui-rl eval --config ${config} --tasks ${tasks} --checkpoint ${quoted(checkpoint)}`,
     },
   ];
 }

@@ -66,6 +66,16 @@ export interface SurveyedElement {
   attributes: Readonly<Record<string, string>>;
 }
 
+/** What has the keyboard. */
+export interface Focus {
+  /** CSS that finds it alone; of what is in a frame that of the frame, and behind ` >> ` its own there. */
+  selector: string;
+  /** Whether what is typed there is nobody's business. */
+  isSecret: boolean;
+  /** What a secret one holds: so that it can be kept out of everything, and never to be written or shown. */
+  value?: string;
+}
+
 /** What an environment tells of itself to a person who writes checks: all of it bounded, none of it judged. */
 export interface Survey {
   url: string;
@@ -84,8 +94,8 @@ export interface Survey {
   requests: readonly { method: string; url: string }[];
   /** Selector of what lies at the point that was asked about. */
   target: string | null;
-  /** What has the keyboard; `isSecret` where what is typed there is nobody's business. */
-  focus: { selector: string; isSecret: boolean } | null;
+  /** What has the keyboard, in whichever frame. */
+  focus: Focus | null;
 }
 
 /** One episode. The caller asks for one thing at a time. */
