@@ -46,7 +46,8 @@ function textOf(action: Action): string | null {
   const [key, ...others] = action.keys.filter((each) => each !== 'shift');
   if (key === undefined || others.length > 0) return null;
   if (key === 'space') return ' ';
-  return [...key].length === 1 ? key : null;
+  // Names of keys are longer than any character.
+  return Array.from(key).length === 1 ? key : null;
 }
 
 /** How long after an action the page is looked at again: what comes later is waited for in replays, too. */
