@@ -12,7 +12,7 @@ const RUN: RunFileOptions = {
   model: { name: 'small', prompt: 'compact', lora: { rank: 4 } },
   tasks: { source_type: 'demo_training', limit: 2 },
   environment: { max_sessions: 4 },
-  rollout: { group_size: 2, concurrency: 4, max_tokens: 24, max_turns: 3 },
+  rollout: { group_size: 2, concurrency: 4, max_tokens: 24, max_turns: 5 },
   training: { groups_per_batch: 1, max_steps: 2, eval_every: 0 },
   evaluation: { baseline: false, episodes_per_task: 1, sets: ['train_goals'] },
   logging: { run_name: 'by-code', trackers: [] },
@@ -102,13 +102,13 @@ describe('with services that ui-rl up has started', () => {
 
   it('the command follows the run to its end, or only announces it', async () => {
     const { stdout } = await command();
-    expect(stdout).toMatch(/^run by-code-\S+\n[^]*final train_goals at step 1: \d+ % of 2 episodes\s*\n/m);
+    expect(stdout).toMatch(/^run by-code-\S+\n[^]*final train_goals at step 1: \d+ % of 2 episodes\s*\n/);
     expect(stdout).toMatch(
       /Training goals, unseen seeds +before +after\n[^]*\ncheckpoint uirl:\/\/by-code-\S+\/000001\n/,
     );
     await eventually('the monitor', async () => (await fetch(`${monitorUrl}/api/monitor`)).ok, 120_000);
     const detached = await command('--detach');
-    const [, runId] = /^run (by-code-\S+)\n/m.exec(detached.stdout) ?? [];
+    const [, runId] = /^run (by-code-\S+)\n/.exec(detached.stdout) ?? [];
     expect(detached.stdout).toBe(`run ${runId}\nmonitor ${monitorUrl}/#/runs/${runId}\n`);
   }, 240_000);
 });
