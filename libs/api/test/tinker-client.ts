@@ -4,6 +4,7 @@ export interface Reply {
   request_id: string;
   session_id: string;
   sampling_session_id: string;
+  sample_sequence_ids: string[];
   model_id: string;
   path: string;
   error: string;

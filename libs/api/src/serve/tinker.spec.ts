@@ -354,6 +354,33 @@ describe('sampling', () => {
     );
   });
 
+  it('takes what newer clients send where that changes nothing, and refuses the rest by name', async () => {
+    const usual = { topk_sample_logprobs: 0, prompt_alt_tokens_k: 0, record_stability_info: false };
+    const asked = { ...usual, sampling_session_id: session, prompt, sampling_params: { max_tokens: 1 } };
+    const request = { ...asked, num_samples: 2, seq_id: (next += 1) };
+    const begun = await client.post('asample', request);
+    expect(new Set(begun.sample_sequence_ids).size).toBe(2);
+    expect(await client.post('asample', request)).toEqual(begun);
+    expect((await client.result(begun)).sequences).toHaveLength(2);
+    const refused = client.post('asample', { ...asked, topk_sample_logprobs: 2 });
+    await expect(refused).rejects.toThrow('topk_sample_logprobs');
+    const create = (type: string) =>
+      client.post('create_model', {
+        session_id: client.session,
+        base_model: 'small',
+        lora_config: { rank: 4 },
+        optimizer_config: { type },
+      });
+    await expect(create('dimuon')).rejects.toThrow('optimizer_config');
+    const made = await create('adamw');
+    await client.result(made);
+    const save = { model_id: made.model_id, path: 'newer', user_metadata: { a: 'b' } };
+    await client.run('save_weights_for_sampler', { ...save, kind: 'snapshot' });
+    const inflight = client.post('save_weights_for_sampler', { ...save, kind: 'inflight' });
+    await expect(inflight).rejects.toThrow('kind');
+    await unload(made.model_id);
+  });
+
   it('ends at stop tokens and at stop texts', async () => {
     const params = { max_tokens: 12, seed: 3, temperature: 1.5 };
     const [{ tokens }] = (await sample(params)).sequences;

@@ -9,6 +9,11 @@ export function fieldsOf(body: unknown): Fields {
   return fields;
 }
 
+/** Newer clients name the optimizer of a model. @throws ApiError where that is another one than is here */
+export function adamwAlone(fields: Fields): void {
+  fields.only('optimizer_config', { type: 'adamw' });
+}
+
 export function bodyDigest(verb: string, body: unknown): string {
   return createHash('sha256')
     .update(`${verb} ${JSON.stringify(body)}`)

@@ -73,19 +73,20 @@ export class SamplingVerbs {
     const sampling = sessionId === undefined ? undefined : sessions.samplingSession(sessionId);
     const digest = bodyDigest('asample', body);
     const known = seq === undefined ? undefined : sampling?.numbers.find(seq, digest);
-    if (known !== undefined) return pending(known);
+    const count = fields.number('num_samples', { min: 1, max: MAX_SAMPLES, integer: true }) ?? 1;
+    if (known !== undefined) return begun(known, count);
     const source = sampling === undefined ? this.sourceOf(fields) : sourceIn(sampling, fields);
     const chunks = readModelInput(fields.raw('prompt'), 'prompt');
-    const count = fields.number('num_samples', { min: 1, max: MAX_SAMPLES, integer: true }) ?? 1;
     const asked = readSampling(Fields.of(fields.raw('sampling_params') ?? {}, 'sampling_params'), count);
     const withPrompt = fields.boolean('prompt_logprobs') ?? false;
     refuseTopk(fields);
+    refuseNewer(fields);
     fields.end();
     const requestId = futures.begin(sampling?.session ?? '', () =>
       this.sample(source, chunks, asked, withPrompt),
     );
     if (seq !== undefined) sampling?.numbers.keep(seq, digest, requestId);
-    return pending(requestId);
+    return begun(requestId, count);
   }
 
   private sourceOf(fields: Fields): SamplingSource {
@@ -191,6 +192,12 @@ export class SamplingVerbs {
   }
 }
 
+/** Newer clients want to know at once what each sequence is called. */
+function begun(requestId: string, count: number): object {
+  const ids = Array.from({ length: count }, (_, index) => `${requestId}-${index}`);
+  return { ...pending(requestId), sample_sequence_ids: ids };
+}
+
 function created(id: string): object {
   return { type: 'create_sampling_session', sampling_session_id: id };
 }
@@ -235,6 +242,13 @@ function refuseTopk(fields: Fields): void {
       'is not supported here: of a prompt only the log-probabilities of its own tokens are known (prompt_logprobs)',
     );
   }
+}
+
+/** What clients since 0.25 can ask for, and send as their own default. */
+function refuseNewer(fields: Fields): void {
+  for (const name of ['topk_sample_logprobs', 'prompt_alt_tokens_k']) fields.only(name, 0);
+  for (const name of ['target_prompt_logprobs', 'prompt_logprobs_last_n']) fields.only(name);
+  fields.only('record_stability_info', false);
 }
 
 function roomFor(asked: number | undefined, promptTokens: number, maxSequence: number): number {

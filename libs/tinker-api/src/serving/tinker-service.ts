@@ -146,7 +146,7 @@ export class TinkerService {
 
   private createSession(body: unknown): object {
     const fields = fieldsOf(body);
-    fields.note('tags', 'user_metadata', 'sdk_version', 'project_id');
+    fields.note('tags', 'user_metadata', 'sdk_version', 'project_id', 'display_name');
     fields.end();
     return {
       type: 'create_session',

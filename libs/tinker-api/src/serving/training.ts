@@ -6,7 +6,7 @@ import { readTrainingJson, seqIdOf, trainingJson } from '../wire/json';
 import { readTrainingRequest, writeTrainingOutput, type TrainingOutput } from '../wire/protobuf';
 import { requestNumberOf } from '../wire/request-number';
 import { digestOf, type TrainingRequest } from '../wire/training-request';
-import { answer, bodyDigest, fieldsOf, pending } from './bodies';
+import { adamwAlone, answer, bodyDigest, fieldsOf, pending } from './bodies';
 import type { RunRecord } from './checkpoints';
 import type { Context } from './context';
 import { readData } from './data';
@@ -34,6 +34,7 @@ export class TrainingVerbs {
     if (role !== 'policy')
       throw invalid('model_role', `is "${role}"; only policies are trained over this API`);
     const metadata = fields.raw('user_metadata');
+    adamwAlone(fields);
     const config = fields.raw('lora_config');
     if (config === undefined) throw fields.missing('lora_config');
     const { seed = randomInt(MAX_SEED), ...lora } = readLora(Fields.of(config, 'lora_config'));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, invalid, type Fields } from '@ui-rl/openai-api';
 import { rm } from 'node:fs/promises';
 import { seqIdOf } from '../wire/json';
-import { answer, bodyDigest, fieldsOf } from './bodies';
+import { adamwAlone, answer, bodyDigest, fieldsOf } from './bodies';
 import { addressText, checkpointNamed, parseAddress, type CheckpointAddress } from './checkpoints';
 import type { Context } from './context';
 import type { Answer } from './futures';
@@ -24,6 +24,7 @@ export class WeightsVerbs {
     const path = fields.text('path');
     const ttl = ttlOf(fields);
     const overwrite = fields.boolean('overwrite') ?? false;
+    fields.note('user_metadata');
     fields.end();
     const name = checkpointNamed(path ?? `seq-${seqId ?? randomUUID()}`, 'path');
     return this.training.numbered(modelId, seqId, bodyDigest('save_weights', body), async (run) => {
@@ -55,6 +56,7 @@ export class WeightsVerbs {
     const optimizer = fields.boolean('optimizer') ?? false;
     for (const name of ['weights_access_token', 'base_model', 'model_seq_id', 'user_metadata'])
       fields.only(name);
+    adamwAlone(fields);
     fields.end();
     if (optimizer && address.kind !== 'weights') {
       throw invalid(
@@ -79,6 +81,9 @@ export class WeightsVerbs {
     const path = fields.text('path');
     const samplingSeq = fields.number('sampling_session_seq_id', { min: 0, integer: true });
     const ttl = ttlOf(fields);
+    // Weights that are sampled from while they change are nothing that is here.
+    fields.only('kind', 'snapshot');
+    fields.note('user_metadata');
     fields.end();
     const name = path === undefined ? undefined : checkpointNamed(path, 'path');
     if (name === undefined && samplingSeq === undefined) {
