@@ -1,14 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { environmentSeed, samplingSeed, type RolloutRequest } from '@ui-rl/contracts';
-import {
-  judgedBy,
-  openTasks,
-  warnOfCutTasks,
-  type LoadedTask,
-  type Log,
-  type TaskList,
-} from '@ui-rl/plugin-kit';
+import { allOf, judgedBy, openTasks, warnOfCutTasks, type LoadedTask, type Log } from '@ui-rl/plugin-kit';
 import { taskMachine, taskUse, type LoadedRunFile } from '@ui-rl/settings';
 
 /** The flag of the run file that stands for what `--tasks` says: a file, a folder of them, or what a run file says of task sources. */
@@ -61,16 +54,6 @@ export async function tasksOf(
       `${rewarded} of ${all.length} tasks are judged by rewards alone: their mean reward is told, no success rate`,
     );
   return judged;
-}
-
-async function allOf(tasks: TaskList): Promise<LoadedTask[]> {
-  try {
-    const all: LoadedTask[] = [];
-    for (let place = 0; place < tasks.length; place++) all.push(await tasks.at(place));
-    return all;
-  } finally {
-    await tasks.close();
-  }
 }
 
 /** An episode that every candidate plays: the same start for all, and the same seed of the sampler. */

@@ -25,7 +25,11 @@ export async function loadTasks(
   machine: TaskMachine = {},
   use: TaskUse = {},
 ): Promise<LoadedTask[]> {
-  const tasks = await openTasks(registry, choices, machine, use);
+  return allOf(await openTasks(registry, choices, machine, use));
+}
+
+/** All tasks of a list, which is closed then. */
+export async function allOf(tasks: TaskList): Promise<LoadedTask[]> {
   try {
     const all: LoadedTask[] = [];
     for (let place = 0; place < tasks.length; place++) all.push(await tasks.at(place));
