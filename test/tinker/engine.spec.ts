@@ -14,6 +14,7 @@ import {
   type SampleResult,
   type TrainedModel,
 } from '@ui-rl/plugin-kit';
+import { components as algorithms } from '@ui-rl/algorithms';
 import { components } from '../../plugins/engine-tinker/src';
 import { FlakyProxy } from './flaky-proxy';
 
@@ -26,6 +27,8 @@ const KEY = 'tml-sixteen-letters';
 
 const lora = { rank: 4, alpha: 32, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
 const policy: TrainedModel = { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } };
+const critic: TrainedModel = { name: 'critic', role: 'critic', trainable: policy.trainable };
+const both = [policy, critic];
 const same = { threads: 2, deterministic: true } as const;
 const MAX_SEQUENCE = 400;
 const STEPS = 3;
@@ -89,8 +92,8 @@ async function throughTinker(changes: Partial<EngineContext> = {}, options: obje
   return engine;
 }
 
-async function inProcess(): Promise<Engine> {
-  const { models, maxRows, maxSequence, seed } = context;
+async function inProcess(models = context.models): Promise<Engine> {
+  const { maxRows, maxSequence, seed } = context;
   const engine = await LocalEngine.start({
     ...same,
     modelDir,
@@ -137,6 +140,42 @@ function dataOf(prompts: Awaited<ReturnType<typeof prompt>>[], sampled: readonly
   });
 }
 
+const gae = new ComponentRegistry(
+  algorithms.map((component) => ({ component, file: 'libs/algorithms' })),
+).create('advantage', { name: 'gae' }, {});
+
+/** The same data with the advantages that a critic has led to, the returns it learns, and its values. */
+function estimated(
+  data: readonly Datum[],
+  sampled: readonly SampleResult[],
+  values: readonly Float32Array[],
+): Datum[] {
+  return data.map((datum, index) => {
+    const own = Array.from(datum.weights, (weight, place) => (weight === 0 ? [] : [place])).flat();
+    const { tokens, logprobs } = sampled[index];
+    const turn = {
+      tokens,
+      logprobs: Float32Array.from(logprobs),
+      reward: index === 0 ? 1 : -0.5,
+      inputs: { values: Float32Array.from(own, (place) => values[index][place]) },
+    };
+    const episodes = [{ rolloutId: String(index), reward: turn.reward, turns: [turn] }];
+    const { advantages, returns } = gae.estimate([{ episodes }] as never, undefined, []);
+    const spread = (numbers: ArrayLike<number>): Float32Array => {
+      const all = new Float32Array(datum.weights.length);
+      own.forEach((place, token) => (all[place] = numbers[token]));
+      return all;
+    };
+    const lossInputs = {
+      ...datum.lossInputs,
+      advantages: spread(advantages[0][0]![0]),
+      returns: spread(returns![0][0]![0]),
+      values: spread(turn.inputs.values),
+    };
+    return { ...datum, lossInputs };
+  });
+}
+
 const loss = { name: 'ppo', clip_low: 0.2, clip_high: 0.28 };
 const optimizer = { name: 'adamw', beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0.01 };
 
@@ -155,12 +194,15 @@ function trainedSum(logprobs: Float32Array): number {
 
 interface Recorded {
   sampled: SampleResult[];
+  /** Of the critic, before the step and as it learns. */
+  values: (Float32Array[] | undefined)[];
   logprobs: Float32Array[];
-  metrics: Record<string, number>;
-  gradNorm: number;
-  digest: string;
+  metrics: Record<string, number>[];
+  gradNorms: number[];
+  digests: string[];
 }
 
+/** PPO with a critic. */
 async function oneStep(engine: Engine, step: number): Promise<Recorded> {
   const prompts = [await prompt('Open Settings'), await prompt('Count to 2')];
   const sampled: SampleResult[] = [];
@@ -172,17 +214,34 @@ async function oneStep(engine: Engine, step: number): Promise<Recorded> {
     });
     sampled.push({ tokens, logprobs, stopReason, digest });
   }
-  const data = dataOf(prompts, sampled);
+  const plain = dataOf(prompts, sampled);
+  const said = await engine.forward({ model: 'critic', data: plain });
+  const data = estimated(plain, sampled, said.values!);
+  const stepped = (model: string) =>
+    engine.optimStep({ model, optimizer, learningRate: 1e-3, maxGradNorm: 1 });
+  const value = { name: 'value', value_clip: step === 1 ? 0 : 0.2 };
+  const ofCritic = await engine.forwardBackward({ model: 'critic', data, loss: value });
+  const criticNow = await stepped('critic');
   const { logprobs, metrics } = await engine.forwardBackward({ model: 'policy', data, loss });
-  const stepped = await engine.optimStep({ model: 'policy', optimizer, learningRate: 1e-3, maxGradNorm: 1 });
-  return { sampled, logprobs, metrics, gradNorm: stepped.metrics.grad_norm, digest: stepped.weights.digest };
+  const now = await stepped('policy');
+  return {
+    sampled,
+    values: [said.values, ofCritic.values],
+    logprobs,
+    metrics: [ofCritic.metrics, metrics],
+    gradNorms: [criticNow, now].map((each) => each.metrics.grad_norm),
+    digests: [criticNow, now].map(({ weights }) => weights.digest),
+  };
 }
 
 it('trains as the engine in process does, bit by bit, though answers are lost and the server starts anew in between', async () => {
-  const [local, tinker] = [await inProcess(), await throughTinker()];
+  const [local, tinker] = [await inProcess(both), await throughTinker({ models: both })];
   const expected: Recorded[] = [];
   for (let step = 0; step < STEPS; step += 1) expected.push(await oneStep(local, step));
-  expect(new Set(expected.map(({ digest }) => digest)).size).toBe(STEPS);
+  expect(new Set(expected.flatMap(({ digests }) => digests)).size).toBe(2 * STEPS);
+  const valuesAt = (step: number) => Array.from(expected[step].values[0]![0]).filter((each) => each === each);
+  expect(valuesAt(0).every((each) => each === 0)).toBe(true);
+  expect(valuesAt(1).every((each) => each !== 0)).toBe(true);
   expect(await oneStep(tinker, 0)).toEqual(expected[0]);
   expect(await oneStep(tinker, 1)).toEqual(expected[1]);
   expect(proxy.lost).toEqual(expect.arrayContaining(['/api/v1/forward_backward', '/api/v1/optim_step']));
@@ -190,7 +249,10 @@ it('trains as the engine in process does, bit by bit, though answers are lost an
   // What the run compares with: other weights than those that are trained, by name and from its folder.
   const dir = join(scratch, 'checkpoint');
   const saved = await tinker.saveState({ model: 'policy', dir, files: { 'state.json': '{}' } });
-  expect(saved).toEqual({ version: 2, digest: expected[1].digest });
+  expect(saved).toEqual({ version: 2, digest: expected[1].digests[1] });
+  const criticDir = join(dir, 'critic');
+  const savedCritic = await tinker.saveState({ model: 'critic', dir: criticDir });
+  expect(savedCritic).toEqual({ version: 2, digest: expected[1].digests[0] });
   expect(await tinker.saveWeightsForSampler({ model: 'policy', name: 'step-2', dir })).toEqual(saved);
   const prompts = [await prompt('Open Settings')];
   const data = dataOf(prompts, expected[0].sampled);
@@ -203,15 +265,33 @@ it('trains as the engine in process does, bit by bit, though answers are lost an
   await tinker.stop();
   await server.stop();
   server = await serve();
-  const resumed = await throughTinker();
-  expect(await resumed.loadState({ model: 'policy', dir, optimizer: true })).toEqual(saved);
+  const resumed = await throughTinker({ models: both });
+  const load = (model: string, from: string) => resumed.loadState({ model, dir: from, optimizer: true });
+  await expect(load('critic', dir)).rejects.toThrow(/holds a policy, but .* is a critic/);
+  expect(await load('policy', dir)).toEqual(saved);
+  expect(await load('critic', criticDir)).toEqual(savedCritic);
   expect(await oneStep(resumed, 2)).toEqual(expected[2]);
   // The model that has been trained is unloaded first; that this was done is not told the first time.
   const unloaded = () => proxy.lost.filter((path) => path.endsWith('/unload_model')).length;
   const before = unloaded();
-  expect(await resumed.loadState({ model: 'policy', dir, optimizer: true })).toEqual(saved);
-  expect(unloaded()).toBe(before + 1);
+  expect(await load('policy', dir)).toEqual(saved);
+  expect(await load('critic', criticDir)).toEqual(savedCritic);
+  expect(unloaded()).toBe(before + 2);
   expect(await oneStep(resumed, 2)).toEqual(expected[2]);
+
+  const request = { model: 'critic', prompt: inputOf(prompts[0]), maxTokens: 5, temperature: 1, topP: 1 };
+  await expect(resumed.sample({ ...request, seed: 1 })).rejects.toThrow('gives values and no tokens');
+  for (const from of [{}, { dir: criticDir }]) {
+    const kept = resumed.saveWeightsForSampler({ model: 'critic', name: 'kept', ...from });
+    await expect(kept).rejects.toThrow('gives values and no tokens');
+  }
+  const [datum] = data;
+  const learn = (name: string) => resumed.forwardBackward({ model: 'critic', data: [datum], loss: { name } });
+  await expect(learn('ppo')).rejects.toThrow('critic.loss ppo');
+  expect((await resumed.info()).weights).toEqual({
+    policy: { version: 3, digest: expected[2].digests[1] },
+    critic: { version: 3, digest: expected[2].digests[0] },
+  });
 }, 180_000);
 
 it('ends when the service no longer knows its session', async () => {
@@ -267,6 +347,10 @@ describe('what the service lacks is refused by name', () => {
     await expect(start(withLora({ vision: true }))).rejects.toThrow('model.lora.vision');
     await expect(start({ models: [{ ...policy, trainable: { mode: 'full' } }] })).rejects.toThrow(
       'model.use_lora',
+    );
+    const scaled = { mode: 'lora' as const, lora: { ...lora, alpha: 8 } };
+    await expect(start({ models: [policy, { ...critic, trainable: scaled }] })).rejects.toThrow(
+      'critic.lora.alpha is 8',
     );
     await expect(start({ maxSequence: 5000 })).rejects.toThrow('model.max_sequence is 5000');
     await expect(start({}, { base_model: 'Qwen/Qwen3-8B' })).rejects.toThrow('it offers small');

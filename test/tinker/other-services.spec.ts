@@ -8,6 +8,7 @@ import {
   type EngineContext,
   type ModelInput,
   type RunView,
+  type TrainedModel,
 } from '@ui-rl/plugin-kit';
 import { eventually } from '@ui-rl/testkit';
 import { components } from '../../plugins/engine-tinker/src';
@@ -15,9 +16,10 @@ import { SkyRlDialect } from './skyrl-dialect';
 
 const scratch = mkdtempSync(join(tmpdir(), 'other-services-'));
 const lora = { rank: 4, alpha: 32, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
+const policy: TrainedModel = { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } };
 const context: EngineContext = {
   modelDir: scratch,
-  models: [{ name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } }],
+  models: [policy],
   maxRows: 4,
   maxSequence: 64,
   deterministic: false,
@@ -179,6 +181,93 @@ it('ends where a service was started anew and has its session alone', async () =
 
 it('refuses to clip where the service does not', async () => {
   await expect(step(1)).rejects.toThrow('training.max_grad_norm is 1');
+});
+
+describe('a critic', () => {
+  const withCritic = (): Promise<Engine> =>
+    registry.create(
+      'engine',
+      { name: 'tinker', base_url: service.url, retry_ms: 0 },
+      { ...context, models: [policy, { ...policy, name: 'critic', role: 'critic' }] },
+    );
+
+  it('that a service cannot have is told of at the start, and leaves nothing behind', async () => {
+    await expect(withCritic()).rejects.toThrow(
+      `this run trains a critic beside its policy (algorithm.advantage gae), and ${service.url} makes none: ` +
+        `${service.url}/api/v1/create_model: JaxBackend only supports model_role='policy', got 'critic'`,
+    );
+    expect(service.bodiesOf('unload_model')).toMatchObject([{ model_id: 'model_1' }]);
+  });
+
+  it('learns from what it has said, clipped where and how the run says', async () => {
+    service.hasCritics = true;
+    const both = await withCritic();
+    expect(service.bodiesOf('create_model').map(({ model_role }) => model_role)).toEqual([
+      ...[undefined, undefined],
+      'critic',
+    ]);
+    const plain = datum([0, 0.25, 0, 0.5]);
+    const { logprobs, values } = await both.forward({ model: 'critic', data: [plain] });
+    expect([logprobs, values]).toEqual([[], [Float32Array.from([Number.NaN, 0.5, Number.NaN, 0.5])]]);
+    const data = [{ ...plain, lossInputs: { values: [0, 0.5, 0, 0.5], returns: [0, 1, 0, 2] } }];
+    for (const value_clip of [0.2, 0]) {
+      const loss = { name: 'value', value_clip };
+      const learnt = await both.forwardBackward({ model: 'critic', data, loss });
+      expect(learnt).toEqual({
+        logprobs: [],
+        metrics: { tokens: 2, critic_loss: 0.25, values_mean: 0.5, values_clipfrac: 0 },
+      });
+    }
+    const sent = service
+      .bodiesOf('forward_backward')
+      .map(({ forward_backward_input }) => forward_backward_input as { data: object[] });
+    // Services have a clip of their own where they are told none.
+    expect(sent).toMatchObject([
+      { loss_fn: 'ppo_critic', loss_fn_config: { value_clip: 0.2 } },
+      { loss_fn: 'ppo_critic', loss_fn_config: { value_clip: 1e20 } },
+    ]);
+    expect(sent[0].data[0]).toMatchObject({
+      loss_fn_inputs: {
+        weights: { data: [0, 0.25, 0, 0.5] },
+        values: { data: [0, 0.5, 0, 0.5], dtype: 'float32', shape: [4] },
+        returns: { data: [0, 1, 0, 2] },
+      },
+    });
+    const dir = join(scratch, 'critic');
+    await both.saveState({ model: 'critic', dir });
+    expect(service.checkpoints).toEqual(['tinker://model_2/weights/000000']);
+    await both.loadState({ model: 'critic', dir, optimizer: true });
+    const stepped = both.optimStep({ model: 'critic', optimizer, learningRate: 1e-3, maxGradNorm: 1 });
+    await expect(stepped).rejects.toThrow('critic.max_grad_norm is 1');
+    await both.stop();
+  });
+
+  it('that is a policy is told of where it is asked for values', async () => {
+    service.hasCritics = true;
+    const both = await withCritic();
+    service.forgetRoles();
+    const asked = both.forward({ model: 'critic', data: [datum([0, 1, 0, 0])] });
+    await expect(asked).rejects.toThrow('answered no values');
+    await both.stop();
+  });
+
+  it('is refused by the run file where the service cannot train it as it is asked to', () => {
+    const [tinker] = components;
+    const run = (change: object): RunView => ({
+      model: { use_lora: true, lora: { ...lora, use_rslora: false } },
+      rollout: {},
+      training: { optimizer: { name: 'adamw' } },
+      algorithm: { advantage: { name: 'gae' }, loss: { name: 'ppo', clip_low: 0.2, clip_high: 0.2 } },
+      critic: { lora: { ...lora }, optimizer: { name: 'adamw' }, loss: { name: 'value' }, ...change },
+    });
+    const conflicts = (change: object, service_loss: 'sum' | 'mean' = 'sum') =>
+      tinker.conflicts!({ service_loss, request_timeout_ms: 1, retry_ms: 0 }, run(change)).join();
+    expect(conflicts({})).toBe('');
+    expect(conflicts({ optimizer: { name: 'sgd' } })).toContain('critic.optimizer has to be adamw');
+    expect(conflicts({ lora: { ...lora, alpha: 4 } })).toContain('critic.lora.alpha is 4');
+    expect(conflicts({ loss: { name: 'huber' } })).toContain('critic.loss huber');
+    expect(conflicts({}, 'mean')).toContain("which SkyRL's JAX backend (service_loss mean) has not");
+  });
 });
 
 it('refuses what would sample older weights over those that are trained', () => {

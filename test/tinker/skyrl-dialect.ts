@@ -6,7 +6,7 @@ type Answer = { status: number; body: Json };
 
 /**
  * Answers as SkyRL's server does where that differs from `ui-rl serve tinker`: it holds no model, and says of all tokens that they have the
- * log-probability -1. What it was asked for can be looked at. The real one is run by `npm run tinker:skyrl`.
+ * log-probability -1, and critics that all states are worth 0.5. What it was asked for can be looked at. The real one is run by `npm run tinker:skyrl`.
  */
 export class SkyRlDialect {
   readonly asked: { verb: string; body: Json }[] = [];
@@ -14,8 +14,10 @@ export class SkyRlDialect {
   held: Promise<void> = Promise.resolve();
   private readonly results = new Map<string, Answer>();
   private readonly saved = new Set<string>();
-  private readonly models = new Map<string, { requests: number }>();
+  private readonly models = new Map<string, { requests: number; role: unknown }>();
   private created = 0;
+  /** As over FSDP; other backends have none. */
+  hasCritics = false;
   private readonly server = createServer((request, response) => void this.answer(request, response));
 
   static async start(): Promise<SkyRlDialect> {
@@ -40,6 +42,11 @@ export class SkyRlDialect {
   /** As after a restart: sessions are in its database, models are gone. */
   restart(): void {
     this.models.clear();
+  }
+
+  /** As services that take `model_role` for nothing. */
+  forgetRoles(): void {
+    for (const model of this.models.values()) model.role = 'policy';
   }
 
   async stop(): Promise<void> {
@@ -96,11 +103,7 @@ export class SkyRlDialect {
   }
 
   private resultOf(verb: string, body: Json): Answer {
-    if (verb === 'create_model') {
-      const id = `model_${this.created++}`;
-      this.models.set(id, { requests: 0 });
-      return ok({ model_id: id, type: 'create_model' });
-    }
+    if (verb === 'create_model') return this.createModel(body);
     const id = verb === 'asample' ? modelOf(body) : String(body.model_id);
     if (id !== undefined && !this.models.has(id))
       return refused(400, `Model ${id} not loaded (likely stale request from previous server)`);
@@ -108,8 +111,22 @@ export class SkyRlDialect {
     if (verb === 'asample') return ok(sampled(body));
     if (verb === 'optim_step') return ok({ metrics: { 'skyrl.ai/grad_norm': 0.5 } });
     if (verb.startsWith('save_weights')) return ok({ path: addressOf(verb, String(id), String(body.path)) });
-    if (verb === 'forward_backward') return ok(trained(body));
+    const isCritic = this.models.get(String(id))?.role === 'critic';
+    if (verb === 'forward') return ok(scored(body, isCritic));
+    if (verb === 'forward_backward') return isCritic ? learnt(body) : ok(trained(body));
     return ok({});
+  }
+
+  private createModel({ model_role = 'policy' }: Json): Answer {
+    if (model_role !== 'policy' && !this.hasCritics) {
+      return failed(`JaxBackend only supports model_role='policy', got '${String(model_role)}'`);
+    }
+    if (model_role !== 'policy' && this.models.size === 0) {
+      return failed('Create a policy model before creating a critic model');
+    }
+    const id = `model_${this.created++}`;
+    this.models.set(id, { requests: 0, role: model_role });
+    return ok({ model_id: id, type: 'create_model' });
   }
 }
 
@@ -134,20 +151,54 @@ function sampled({ prompt, prompt_logprobs }: Json): Json {
   };
 }
 
+type Inputs = Partial<Record<string, { data: number[] }>>;
+
+function inputsOf(input: unknown): Inputs[] {
+  return (input as { data: { loss_fn_inputs: Inputs }[] }).data.map(({ loss_fn_inputs }) => loss_fn_inputs);
+}
+
 function trained({ forward_backward_input }: Json): Json {
-  const { data } = forward_backward_input as {
-    data: { loss_fn_inputs: { target_tokens: { data: number[] } } }[];
-  };
-  return {
-    loss_fn_outputs: data.map(({ loss_fn_inputs: { target_tokens } }) => ({
-      logprobs: { data: target_tokens.data.map(() => -1) },
-    })),
-    metrics: {},
-  };
+  const outputs = inputsOf(forward_backward_input).map(({ target_tokens }) => ({
+    logprobs: { data: target_tokens!.data.map(() => -1) },
+  }));
+  return { loss_fn_outputs: outputs, metrics: {} };
+}
+
+/** A number for each of the weights. */
+function scored({ forward_input }: Json, isCritic: boolean): Json {
+  const outputs = inputsOf(forward_input).map(({ weights }) => {
+    const data = weights!.data.map(() => (isCritic ? 0.5 : -1));
+    const tensor = { data, dtype: 'float32', shape: [data.length] };
+    return isCritic ? { values: tensor } : { logprobs: tensor };
+  });
+  return { loss_fn_output_type: 'scalar', loss_fn_outputs: outputs, metrics: {} };
+}
+
+/** What a critic has learned from says nothing of its values. */
+function learnt({ forward_backward_input }: Json): Answer {
+  const { loss_fn } = forward_backward_input as { loss_fn: string };
+  if (!['ppo', 'ppo_critic'].includes(loss_fn)) {
+    return failed(`Critic batches must use loss_fn='ppo' or 'ppo_critic', got '${loss_fn}'`);
+  }
+  const inputs = inputsOf(forward_backward_input);
+  const isWhole = inputs.every(({ values, returns, weights }) =>
+    [values, returns].every((each) => each?.data.length === weights!.data.length),
+  );
+  if (!isWhole) return failed('Critic forward_backward requires values and returns for every response token');
+  return ok({
+    loss_fn_output_type: 'scalar',
+    loss_fn_outputs: inputs.map(() => ({})),
+    metrics: { 'critic_loss:sum': 0.25, 'values_mean:mean': 0.5, 'values_clipfrac:mean': 0 },
+  });
 }
 
 function ok(body: Json): Answer {
   return { status: 200, body };
+}
+
+/** While it is worked at. */
+function failed(error: string): Answer {
+  return ok({ error, status: 'failed' });
 }
 
 function refused(status: number, detail: string): Answer {

@@ -40,18 +40,20 @@ afterAll(async () => {
 
 /** What a learner makes of a run file. */
 function optionsOf(engine: object, alpha = 32): LearnerOptions {
+  const lora = { rank: 2, alpha, targets: 'attention' };
   const run = parseRunFile(
     {
       model: {
         name: 'fixture',
         action_format: 'json',
         max_sequence: MAX_SEQUENCE,
-        lora: { rank: 2, alpha, targets: 'attention' },
+        lora,
       },
       engine,
       tasks: 'demo_training',
       rollout: { group_size: 2, max_tokens: 4, concurrency: 4, max_attempts: 2 },
-      algorithm: { loss: 'ppo' },
+      algorithm: { advantage: 'gae', loss: 'ppo' },
+      critic: { learning_rate: 1e-2, lora },
       training: {
         ...{ deterministic: true, seed: 1, groups_per_batch: 2, max_steps: STEPS },
         ...{ learning_rate: 1e-3, save_every: 100, eval_every: 0 },
@@ -107,28 +109,25 @@ async function kept(): Promise<string[]> {
   return lists.flatMap(({ checkpoints }) => checkpoints.map(({ tinker_path }) => tinker_path)).toSorted();
 }
 
-it('a run through Tinker has the weights of one on the engine in process, step by step, with a restart in between, and leaves nothing else', async () => {
+it('a run with a critic through Tinker has the weights of one on the engine in process, step by step, with a restart in between, and leaves nothing else', async () => {
   const [, expected] = await train(optionsOf({ name: 'local', device: 'cpu', threads: 1 }));
   expect(new Set(expected).size).toBe(STEPS + 1);
   const [runId, found] = await train(optionsOf({ name: 'tinker', base_url: server.url }), 2);
   expect(found).toEqual(expected);
 
   const checkpoints = join(world.runsDir, runId, 'checkpoints');
-  const named = readdirSync(checkpoints).map(
-    (step) =>
-      JSON.parse(readFileSync(join(checkpoints, step, 'tinker.json'), 'utf8')) as Record<
-        'state_path' | 'sampler_path',
-        string
-      >,
-  );
-  expect(named).toHaveLength(KEPT);
-  const needed = named.flatMap(({ state_path, sampler_path }) => [state_path, sampler_path]).toSorted();
+  const addressesIn = (...path: string[]): string[] =>
+    readFileSync(join(checkpoints, ...path, 'tinker.json'), 'utf8').match(/tinker:[^"]+/g) ?? [];
+  const steps = readdirSync(checkpoints);
+  expect(steps).toHaveLength(KEPT);
+  const needed = steps.flatMap((step) => [...addressesIn(step), ...addressesIn(step, 'critic')]).toSorted();
+  expect(needed).toHaveLength(3 * KEPT);
   await eventually(
     'what no checkpoint needs to be gone',
     async () => (await kept()).join() === needed.join(),
   );
-  // Weights of two models: that of the run's beginning, and that of the learner which went on.
-  expect(new Set(needed.map((address) => address.split('/')[2])).size).toBe(2);
+  // Weights of a policy and a critic at the run's beginning, and of those of the learner which went on.
+  expect(new Set(needed.map((address) => address.split('/')[2])).size).toBe(4);
 }, 120_000);
 
 it('a run that the service cannot train is refused by its run file', () => {

@@ -11,7 +11,7 @@ export interface Reply {
   category: string;
   detail: string;
   metrics: Record<string, number>;
-  loss_fn_outputs: Record<'logprobs' | 'elementwise_loss', { data: number[] }>[];
+  loss_fn_outputs: Record<'logprobs' | 'elementwise_loss' | 'values', { data: number[] }>[];
   weights: { version: number; digest: string };
   sequences: { tokens: number[]; logprobs: number[]; stop_reason: string }[];
   prompt_logprobs: (number | null)[] | null;
@@ -77,8 +77,12 @@ export class TrainingClient extends PlainClient {
     return new TrainingClient(url, session_id);
   }
 
-  async createModel(lora: object = { rank: 4, seed: 7 }): Promise<string> {
-    const request = { session_id: this.session, base_model: 'small', lora_config: lora };
+  createCritic(): Promise<string> {
+    return this.createModel({ rank: 4, seed: 7 }, { model_role: 'critic' });
+  }
+
+  async createModel(lora: object = { rank: 4, seed: 7 }, change: object = {}): Promise<string> {
+    const request = { session_id: this.session, base_model: 'small', lora_config: lora, ...change };
     return (await this.run('create_model', request)).model_id;
   }
 

@@ -1,5 +1,5 @@
 import { invalid, unsupported } from '@ui-rl/openai-api';
-import type { ComponentChoice, LossInput } from '@ui-rl/plugin-kit';
+import type { ComponentChoice, LossInput, LossModel } from '@ui-rl/plugin-kit';
 
 /** A loss of Tinker's as one of the engine. */
 interface KnownLoss {
@@ -15,8 +15,8 @@ const CLIPS = ['clip_low_threshold', 'clip_high_threshold'] as const;
 /** Bounds of the ratio itself, where a request gives none. */
 const USUAL = { clip_low_threshold: 0.8, clip_high_threshold: 1.2 };
 
-/** As the engine has them; their sums over all tokens are what is differentiated, as in Tinker's API. */
-const LOSSES: Readonly<Record<string, KnownLoss>> = {
+/** Of policies, as the engine has them; their sums over all tokens are what is differentiated, as in Tinker's API. */
+const OF_POLICIES: Readonly<Record<string, KnownLoss>> = {
   cross_entropy: { inputs: {}, options: [], choice: () => ({ name: 'cross_entropy' }) },
   importance_sampling: { inputs: RATIO, options: [], choice: () => ({ name: 'importance_sampling' }) },
   ppo: { inputs: RATIO, options: CLIPS, choice: (options) => ({ name: 'ppo', ...distances(options) }) },
@@ -37,6 +37,24 @@ const LOSSES: Readonly<Record<string, KnownLoss>> = {
   },
 };
 
+/** Squares of what is further apart are no float32: nothing finite is cut off by such a clip. */
+const NO_CLIP = Math.sqrt(3.4e38);
+
+const VALUE: KnownLoss = {
+  inputs: { values: 'values', returns: 'returns' },
+  options: ['value_clip'],
+  choice: ({ value_clip }) => {
+    if (value_clip === undefined) return { name: 'value' };
+    if (!(value_clip > 0)) throw invalid('loss_fn_config.value_clip', 'expected a number above 0');
+    return { name: 'value', value_clip: value_clip < NO_CLIP ? value_clip : 0 };
+  },
+};
+
+/** Of critics; `ppo` is what the official client can say of them. */
+const OF_CRITICS: Readonly<Record<string, KnownLoss>> = { ppo_critic: VALUE, ppo: VALUE };
+
+const LOSSES = { policy: OF_POLICIES, critic: OF_CRITICS } as const;
+
 /** The engine says how far from 1 a ratio may be. */
 function distances(options: Readonly<Record<string, number>>): Record<string, number> {
   const { clip_low_threshold, clip_high_threshold } = { ...USUAL, ...options };
@@ -48,17 +66,26 @@ export interface ChosenLoss {
   inputs: KnownLoss['inputs'];
 }
 
-/** @throws ApiError that names a loss or an option nobody knows here */
-export function chooseLoss(name: string, options: Readonly<Record<string, number>>): ChosenLoss {
-  if (!Object.hasOwn(LOSSES, name)) {
-    throw unsupported('loss_fn', `"${name}" is not known here; known are ${Object.keys(LOSSES).join(', ')}`);
+/** @throws ApiError that names a loss or an option that models of such a role do not know here */
+export function chooseLoss(
+  name: string,
+  options: Readonly<Record<string, number>>,
+  role: LossModel = 'policy',
+): ChosenLoss {
+  const known = LOSSES[role];
+  if (!Object.hasOwn(known, name)) {
+    const names = Object.keys(known).join(', ');
+    const isOfOthers = Object.values(LOSSES).some((losses) => Object.hasOwn(losses, name));
+    const why = isOfOthers ? `trains no ${role}; losses that do are` : 'is not known here; known are';
+    throw unsupported('loss_fn', `"${name}" ${why} ${names}`);
   }
-  const loss = LOSSES[name];
-  const { inputs, options: known } = loss;
-  const unknown = Object.keys(options).find((each) => !known.includes(each));
+  const loss = known[name];
+  const { inputs, options: taken } = loss;
+  const unknown = Object.keys(options).find((each) => !taken.includes(each));
   if (unknown !== undefined) {
-    const takes = known.length === 0 ? 'none' : known.join(', ');
-    throw invalid(`loss_fn_config.${unknown}`, `is no option of ${name} here, which takes ${takes}`);
+    const takes = taken.length === 0 ? 'none' : taken.join(', ');
+    const of = role === 'critic' ? ' of a critic' : '';
+    throw invalid(`loss_fn_config.${unknown}`, `is no option of ${name}${of} here, which takes ${takes}`);
   }
   return { choice: loss.choice(options), inputs };
 }

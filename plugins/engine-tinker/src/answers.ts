@@ -1,26 +1,57 @@
-import { type Datum, type EngineContext, isRecord, PluginError } from '@ui-rl/plugin-kit';
+import { type Datum, type EngineContext, isRecord, type LossModel, PluginError } from '@ui-rl/plugin-kit';
 import type { Json } from './connection';
 import { TinkerError } from './errors';
 import type { ServiceLoss } from './options';
 import type { Service } from './session';
 
-/** Per datum [L]; NaN where the weight is 0. */
+/** Per datum [L]; NaN where the weight is 0. @throws TinkerError `worker` where the answer has none */
 export function logprobsOf(answer: Json, data: readonly Datum[]): Float32Array[] {
-  const outputs = Array.isArray(answer.loss_fn_outputs) ? answer.loss_fn_outputs : [];
+  return arraysOf(answer, data, 'logprobs').map(
+    (said, index) => said ?? mustFit([], data[index], index, 'logprobs'),
+  );
+}
+
+/**
+ * What a critic says of states, per datum [L]; NaN where the weight is 0.
+ * @throws TinkerError `request` where the service has made something else of it
+ */
+export function valuesOf(answer: Json, data: readonly Datum[]): Float32Array[] {
+  const values = valuesIfSaid(answer, data);
+  if (values !== undefined) return values;
+  throw new TinkerError(
+    'request',
+    'the service answered no values: it has made a model of role critic, but knows no critics',
+  );
+}
+
+/** Services may say no values where they learn. */
+export function valuesIfSaid(answer: Json, data: readonly Datum[]): Float32Array[] | undefined {
+  const values = arraysOf(answer, data, 'values');
+  return values.every((each) => each !== undefined) ? values : undefined;
+}
+
+const CALLED = { logprobs: 'log-probabilities', values: 'values' } as const;
+type Said = keyof typeof CALLED;
+
+/** An array of each datum, undefined where it has no such one. */
+function arraysOf(answer: Json, data: readonly Datum[], name: Said): (Float32Array | undefined)[] {
+  const outputs = Array.isArray(answer.loss_fn_outputs) ? (answer.loss_fn_outputs as unknown[]) : [];
   if (outputs.length !== data.length) {
     throw new TinkerError('worker', `the service answered ${outputs.length} outputs to ${data.length} data`);
   }
-  return data.map(({ weights }, index) => {
-    const { logprobs } = outputs[index] as { logprobs?: { data?: number[] } };
-    const said = logprobs?.data ?? [];
-    if (said.length !== weights.length) {
-      throw new TinkerError(
-        'worker',
-        `the service answered ${said.length} log-probabilities to datum ${index}, which has ${weights.length} positions`,
-      );
-    }
-    return Float32Array.from(said, (each, place) => (weights[place] === 0 ? Number.NaN : each));
+  return data.map((datum, index) => {
+    const said = (outputs[index] as Partial<Record<Said, { data?: number[] }>>)[name]?.data;
+    return said === undefined ? undefined : mustFit(said, datum, index, name);
   });
+}
+
+function mustFit(said: readonly number[], { weights }: Datum, index: number, name: Said): Float32Array {
+  if (said.length === weights.length)
+    return Float32Array.from(said, (each, place) => (weights[place] === 0 ? Number.NaN : each));
+  throw new TinkerError(
+    'worker',
+    `the service answered ${said.length} ${CALLED[name]} to datum ${index}, which has ${weights.length} positions`,
+  );
 }
 
 /** Without what services put behind a colon, or before the name. */
@@ -34,12 +65,16 @@ export function metricsOf({ metrics }: Json): Record<string, number> {
 }
 
 /** SkyRL's server reads no `grad_clip_norm`, and does not say so. @throws TinkerError `request` */
-export function mustClip({ metrics }: Json, maxGradNorm: number, address: string): void {
+export function mustClip(
+  { metrics }: Json,
+  maxGradNorm: number,
+  { role, address }: { role: LossModel; address: string },
+): void {
   const isSkyRl = isRecord(metrics) && 'skyrl.ai/grad_norm' in metrics;
   if (maxGradNorm <= 0 || !isSkyRl) return;
   throw new TinkerError(
     'request',
-    `training.max_grad_norm is ${maxGradNorm}, but ${address}, a server of SkyRL, clips no gradient on request: it has to be 0`,
+    `${role === 'critic' ? 'critic' : 'training'}.max_grad_norm is ${maxGradNorm}, but ${address}, a server of SkyRL, clips no gradient on request: it has to be 0`,
   );
 }
 

@@ -30,3 +30,16 @@ it('names weights that no other checkpoint needs, not even a damaged one', async
   expect(await namedOnlyBy(join(run, '000005.7.writing'))).toEqual([]);
   await expect(namedOnlyBy(join(run, 'nowhere', '000001'))).rejects.toThrow('ENOENT');
 });
+
+it('compares a critic with those of other checkpoints, where a step has not changed it', async () => {
+  const of = (model: string, step: number) => `{"state_path": "tinker://${model}/weights/${step}"}`;
+  for (const [index, step] of [1, 1, 2].entries()) {
+    folder(`1${index}`, of('policy', index));
+    folder(join(`1${index}`, 'critic'), of('critic', step));
+  }
+  expect(await namedOnlyBy(join(run, '10', 'critic'))).toEqual([]);
+  expect(await namedOnlyBy(join(run, '12', 'critic'))).toEqual(['tinker://critic/weights/2']);
+  expect(await namedOnlyBy(join(run, '11'))).toEqual(['tinker://policy/weights/1']);
+  rmSync(join(run, '11'), { recursive: true });
+  expect(await namedOnlyBy(join(run, '10', 'critic'))).toEqual(['tinker://critic/weights/1']);
+});

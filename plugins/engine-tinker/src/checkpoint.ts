@@ -7,8 +7,8 @@ import { TinkerError } from './errors';
 export interface CheckpointFile extends WeightsInfo {
   /** `tinker://…`, with the state of the optimizer. */
   state_path: string;
-  /** `tinker://…`, to sample from. */
-  sampler_path: string;
+  /** `tinker://…`, to sample from. Absent for a critic, which nobody samples from. */
+  sampler_path?: string;
   base_model: string;
 }
 
@@ -53,12 +53,19 @@ export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
   );
 }
 
-/** Addresses of weights that the checkpoint in a folder names, and none of the folders beside it does, whole or not. */
+/** Addresses of weights that the checkpoint in a folder names, and none of the others of its run does, whole or not. */
 export async function namedOnlyBy(dir: string): Promise<string[]> {
-  const beside = (await readdir(dirname(dir))).filter((name) => name !== basename(dir));
-  const others = await Promise.all(beside.map((name) => addressesIn(join(dirname(dir), name))));
+  const others = await Promise.all((await othersOf(dir)).map(addressesIn));
   const needed = new Set(others.flat());
   return (await addressesIn(dir)).filter((address) => !needed.has(address));
+}
+
+/** Folders of other checkpoints that may name the same: a critic's lies within that of its policy, and so do those of the others. */
+async function othersOf(dir: string): Promise<string[]> {
+  const isWithin = (await addressesIn(dirname(dir))).length > 0;
+  const own = isWithin ? dirname(dir) : dir;
+  const beside = (await readdir(dirname(own))).filter((name) => name !== basename(own));
+  return beside.map((name) => join(dirname(own), name, ...(isWithin ? [basename(dir)] : [])));
 }
 
 /** None where a folder is no checkpoint of a service. */

@@ -60,7 +60,7 @@ async function wireDatum(
     throw new TinkerError('request', `datum ${index} has no ${ours}, which the loss ${name} reads`);
   });
   const sent =
-    name === 'cross_entropy' || takesWeights
+    KNOW_WEIGHTS.has(name) || takesWeights
       ? [...arrays, ['weights', Array.from(weights)] as const]
       : serviceLoss === 'mean'
         ? undoingMeans(arrays, weights, name, count)
@@ -78,6 +78,9 @@ async function wireDatum(
     },
   };
 }
+
+/** Losses that are multiplied with the weights of tokens by every service that has them. */
+const KNOW_WEIGHTS = new Set(['cross_entropy', 'ppo_critic']);
 
 /** Losses that are as many times as large where the advantages are. */
 const HOMOGENEOUS = new Set(['importance_sampling', 'ppo', 'cispo', 'dppo']);

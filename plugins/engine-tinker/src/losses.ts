@@ -1,4 +1,4 @@
-import type { ComponentChoice, LossInput, RunView } from '@ui-rl/plugin-kit';
+import type { ComponentChoice, LossInput, LossModel, RunView } from '@ui-rl/plugin-kit';
 import { TinkerError } from './errors';
 
 /** A loss of the project in the words of Tinker's API. */
@@ -45,6 +45,15 @@ const LOSSES: Readonly<Record<string, TinkerLoss>> = {
   },
 };
 
+/** Services have a usual clip, and no word for none: squares of what is further apart are no float32. */
+const NO_CLIP = 1e20;
+
+/** That of critics. */
+const VALUE: TinkerLoss = {
+  inputs: { values: 'values', returns: 'returns' },
+  config: ({ value_clip }) => ({ value_clip: Number(value_clip) || NO_CLIP }),
+};
+
 /** Losses of the API that mean something else there. */
 const OTHERS: Readonly<Record<string, string>> = {
   gspo: 'has one ratio for each datum, which is a turn; here it is one for all turns of an episode',
@@ -66,13 +75,35 @@ function problemOf({ name, ...options }: ComponentChoice): string | undefined {
   return typeof config === 'string' ? `algorithm.loss ${name}: Tinker's API has no ${config}` : undefined;
 }
 
+function criticProblemOf({ name }: ComponentChoice): string | undefined {
+  return name === 'value'
+    ? undefined
+    : `critic.loss ${name}: critics of Tinker's API learn by ppo_critic alone, which is value here`;
+}
+
 /** @throws TinkerError `request` */
-export function chooseLoss(choice: ComponentChoice): ChosenLoss {
-  const problem = problemOf(choice);
+export function chooseLoss(choice: ComponentChoice, role: LossModel = 'policy'): ChosenLoss {
+  const isCritic = role === 'critic';
+  const problem = isCritic ? criticProblemOf(choice) : problemOf(choice);
   if (problem !== undefined) throw new TinkerError('request', problem);
   const { name, ...options } = choice;
-  const loss = LOSSES[name];
-  return { name, inputs: loss.inputs, config: loss.config(options) as Record<string, number> };
+  const loss = isCritic ? VALUE : LOSSES[name];
+  return {
+    name: isCritic ? 'ppo_critic' : name,
+    inputs: loss.inputs,
+    config: loss.config(options) as Record<string, number>,
+  };
+}
+
+/** A forward pass, of which nothing is learned. */
+export function forwardLoss(role: LossModel): ChosenLoss {
+  return { name: role === 'critic' ? 'ppo_critic' : 'cross_entropy', inputs: {}, config: {} };
+}
+
+/** Why its critic cannot be trained by the service. */
+export function criticLossConflicts({ critic }: RunView): string[] {
+  const problem = criticProblemOf(critic.loss as ComponentChoice);
+  return problem === undefined ? [] : [problem];
 }
 
 /** What of a run file the service lacks, one sentence each. */

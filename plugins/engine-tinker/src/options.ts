@@ -7,10 +7,12 @@ import {
   serverAddress,
   type EngineContext,
   type LoraOptions,
+  type LossModel,
+  type ModelName,
   type RunView,
   type TrainedModel,
 } from '@ui-rl/plugin-kit';
-import { lossConflicts } from './losses';
+import { criticLossConflicts, lossConflicts } from './losses';
 
 /** A mean is of the weights of a sequence, and of the sequences of a step. */
 export type ServiceLoss = 'sum' | 'mean';
@@ -86,36 +88,57 @@ const LAYERS: Readonly<Record<string, { train_mlp: boolean; train_attn: boolean 
   attention: { train_mlp: false, train_attn: true },
 };
 
+type AskedLora = Omit<LoraOptions, 'rslora'> & { rslora?: boolean };
+
 /** Why an adapter cannot be had of the service. */
-function loraProblems(lora: Omit<LoraOptions, 'rslora'> & { rslora?: boolean }): string[] {
-  const { alpha, targets, dropout, vision, rslora } = lora;
+function loraProblems({ alpha, targets, dropout, vision, rslora }: AskedLora, path: string): string[] {
   const isLayers = typeof targets === 'string' && Object.hasOwn(LAYERS, targets);
   const checks: [boolean, string][] = [
-    [alpha !== ALPHA, `model.lora.alpha is ${alpha}; adapters of Tinker's API have ${ALPHA}`],
-    [!isLayers, `model.lora.targets has to be one of ${Object.keys(LAYERS).join(', ')}`],
-    [dropout !== 0, `model.lora.dropout is ${dropout}; Tinker's API drops nothing: 0`],
-    [vision, "model.lora.vision: adapters of Tinker's API have no part in the vision tower"],
-    [rslora === true, "model.lora.use_rslora: Tinker's API scales adapters by alpha / rank"],
+    [alpha !== ALPHA, `${path}.alpha is ${alpha}; adapters of Tinker's API have ${ALPHA}`],
+    [!isLayers, `${path}.targets has to be one of ${Object.keys(LAYERS).join(', ')}`],
+    [dropout !== 0, `${path}.dropout is ${dropout}; Tinker's API drops nothing: 0`],
+    [vision, `${path}.vision: adapters of Tinker's API have no part in the vision tower`],
+    [rslora === true, `${path}.use_rslora: Tinker's API scales adapters by alpha / rank`],
   ];
   return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
 }
 
-/** `lora_config` of the one adapter that is trained. @throws PluginError that names what the service lacks */
-export function loraConfig({ models, seed }: Pick<EngineContext, 'models' | 'seed'>): object {
-  const [model] = models;
-  const isOne = models.length === 1 && model.role === 'policy';
-  if (!isOne || model.trainable.mode !== 'lora') {
-    const found = models.map(({ name, trainable }: TrainedModel) => `${name} (${trainable.mode})`).join(', ');
+/** A model as `create_model` asks for it. */
+export interface ModelRequest {
+  name: ModelName;
+  role: LossModel;
+  lora_config: object;
+}
+
+/** The models of a run: a policy, and a critic where it has one. @throws PluginError that names what the service lacks */
+export function modelRequests({ models, seed }: Pick<EngineContext, 'models' | 'seed'>): ModelRequest[] {
+  const count = (role: LossModel): number => models.filter((model) => model.role === role).length;
+  if (count('policy') !== 1 || count('critic') > 1) {
+    const found = models.map(({ name, role }) => `${name} (${role})`).join(', ');
     throw new PluginError(
       'option',
-      `engine tinker trains one adapter, the policy's; asked for are ${found}: leave a critic out, and set model.use_lora`,
+      `engine tinker trains one policy, and one critic at most; asked for are ${found}`,
     );
   }
-  const { lora, adapterDir } = model.trainable;
+  return models.map((model) => ({
+    name: model.name,
+    role: model.role,
+    lora_config: loraConfig(model, seed),
+  }));
+}
+
+function loraConfig({ name, role, trainable }: TrainedModel, seed: number): object {
+  if (trainable.mode !== 'lora') {
+    throw new PluginError(
+      'option',
+      `engine tinker trains adapters, but ${name} is ${trainable.mode}: set model.use_lora`,
+    );
+  }
+  const { lora, adapterDir } = trainable;
   if (adapterDir !== undefined) {
     throw new PluginError('option', `engine tinker cannot send the adapter in ${adapterDir} to the service`);
   }
-  const [problem] = loraProblems(lora);
+  const [problem] = loraProblems(lora, role === 'critic' ? 'critic.lora' : 'model.lora');
   if (problem !== undefined) throw new PluginError('option', `engine tinker: ${problem}`);
   return { rank: lora.rank, seed, train_unembed: false, ...LAYERS[lora.targets as string] };
 }
@@ -142,17 +165,30 @@ export function conflictsOf({ service_loss }: TinkerOptions, run: RunView): stri
       (training.optimizer as { name: string }).name !== 'adamw',
       "training.optimizer has to be adamw, the one of Tinker's API",
     ],
-    [
-      (algorithm.advantage as { name: string }).name === 'gae',
-      'algorithm.advantage gae needs a critic, which engine tinker does not train',
-    ],
   ];
+  const hasCritic = (algorithm.advantage as { name: string }).name === 'gae';
   return [
     ...checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : [])),
-    ...(model.use_lora === true ? loraProblems({ ...lora, rslora }) : []),
+    ...(model.use_lora === true ? loraProblems({ ...lora, rslora }, 'model.lora') : []),
     ...lossConflicts(run),
+    ...(hasCritic ? criticConflicts(run, service_loss) : []),
     ...(service_loss === 'mean' ? slotConflicts(run) : []),
   ].map((problem) => `engine tinker: ${problem}`);
+}
+
+function criticConflicts(run: RunView, service_loss: ServiceLoss): string[] {
+  const { lora, optimizer } = run.critic;
+  const asked = { ...(lora as LoraOptions), dropout: 0, vision: false };
+  return [
+    ...(service_loss === 'mean'
+      ? ["algorithm.advantage gae needs a critic, which SkyRL's JAX backend (service_loss mean) has not"]
+      : []),
+    ...((optimizer as { name: string }).name === 'adamw'
+      ? []
+      : ["critic.optimizer has to be adamw, the one of Tinker's API"]),
+    ...loraProblems(asked, 'critic.lora'),
+    ...criticLossConflicts(run),
+  ];
 }
 
 /** SkyRL's JAX backend puts the weights it samples from where it trains those of the same model: older ones would take the place of newer ones. */

@@ -13,23 +13,26 @@ import {
   type SampleResult,
   type WeightsInfo,
 } from '@ui-rl/plugin-kit';
-import { checkService, logprobsOf, metricsOf, mustClip } from './answers';
+import { checkService, logprobsOf, metricsOf, mustClip, valuesIfSaid, valuesOf } from './answers';
 import { type CheckpointFile, namedOnlyBy, readCheckpoint, writeCheckpoint } from './checkpoint';
-import { Connection, unlessGone } from './connection';
+import { Connection } from './connection';
 import { checkPlain, wireData, type WireOptions } from './data';
 import { TinkerError } from './errors';
-import { chooseLoss } from './losses';
-import { loraConfig, type ServiceLoss, serviceOf, type TinkerOptions } from './options';
+import { chooseLoss, forwardLoss } from './losses';
+import { type ModelRequest, modelRequests, type ServiceLoss, serviceOf, type TinkerOptions } from './options';
 import { Sampled } from './sampled';
 import { SavedWeights } from './saved-weights';
 import { scoredAsPrompts } from './scored';
 import { findModel, type Service, ServiceSession, textOf } from './session';
-import { digestOf, isModelGone, TrainedRun } from './trained-run';
+import { TrainedModels } from './trained-models';
+import { digestOf, isModelGone, type TrainedRun } from './trained-run';
 
 const POLICY: ModelName = 'policy';
 const BASE: ModelName = 'base';
 /** Versions of the policy that were sampled from as the newest: whoever has asked for the one before may not have begun yet. */
 const KEPT_NAMES = 2;
+/** So long a service is waited for that is to end what it holds. */
+const PATIENCE_MS = 5_000;
 
 /** A service of Tinker's API as the engine of a run: weights and optimizer lie there, names and digests here. */
 export class TinkerEngine implements Engine {
@@ -37,10 +40,9 @@ export class TinkerEngine implements Engine {
   private end: (error: Error) => void = () => undefined;
   private gone: Error | undefined;
   private session: ServiceSession;
-  private run: TrainedRun;
+  private trained: TrainedModels;
   private sampled: Sampled;
   private readonly saved: SavedWeights;
-  private models = 0;
   /** Names of the policy's weights that are being saved. */
   private readonly saving = new Map<ModelName, Promise<WeightsInfo>>();
 
@@ -48,7 +50,7 @@ export class TinkerEngine implements Engine {
     private readonly connection: Connection,
     private readonly service: Service,
     private readonly context: EngineContext,
-    private readonly lora: object,
+    private readonly requests: readonly ModelRequest[],
     private readonly serviceLoss: ServiceLoss,
   ) {
     this.ended = new Promise((resolve) => (this.end = resolve));
@@ -56,7 +58,7 @@ export class TinkerEngine implements Engine {
   }
 
   static async start(options: TinkerOptions, context: EngineContext): Promise<TinkerEngine> {
-    const lora = loraConfig(context);
+    const requests = modelRequests(context);
     const { request_timeout_ms: timeoutMs, retry_ms: retryMs, service_loss: serviceLoss } = options;
     const place = serviceOf(options, context.environment);
     if (place.withheld)
@@ -64,12 +66,10 @@ export class TinkerEngine implements Engine {
     const connection = new Connection({ ...place, timeoutMs, retryMs });
     const service = await findModel(connection, options.base_model);
     checkService(service, { ...context, serviceLoss }, connection.address);
-    const engine = new TinkerEngine(connection, service, context, lora, serviceLoss);
+    const engine = new TinkerEngine(connection, service, context, requests, serviceLoss);
     await engine.begin();
-    context.log(
-      'info',
-      `the model ${service.baseModel} is trained by ${connection.address} as ${engine.run.id}`,
-    );
+    const ids = engine.trained.all.map(([name, { id }]) => `${name} ${id}`).join(', ');
+    context.log('info', `the model ${service.baseModel} is trained by ${connection.address} as ${ids}`);
     return engine;
   }
 
@@ -77,33 +77,23 @@ export class TinkerEngine implements Engine {
     const { connection, service, context } = this;
     const onLost = (error: Error): void => this.lose(error);
     this.session = await ServiceSession.begin(connection, this.context.log, onLost);
+    const { id } = this.session;
+    this.trained = new TrainedModels(connection, id, service.baseModel, this.requests, onLost);
     try {
-      this.run = await this.createModel();
-      this.sampled = new Sampled(
-        connection,
-        this.session.id,
-        service.baseModel,
-        this.wire.fetchImage,
-        context.endTokenIds,
-        () => this.saved.tidy(),
-      );
+      await this.trained.create();
     } catch (error) {
+      await this.trained.unloadAll(AbortSignal.timeout(PATIENCE_MS));
       this.session.stop();
       throw error;
     }
-  }
-
-  private async createModel(): Promise<TrainedRun> {
-    const created = await this.connection.result('create_model', {
-      session_id: this.session.id,
-      model_seq_id: this.models++,
-      base_model: this.service.baseModel,
-      lora_config: this.lora,
-      type: 'create_model',
-    });
-    const run = new TrainedRun(this.connection, textOf(created, 'model_id'), (error) => this.lose(error));
-    run.became(created, 0);
-    return run;
+    this.sampled = new Sampled(
+      connection,
+      id,
+      service.baseModel,
+      this.wire.fetchImage,
+      context.endTokenIds,
+      () => this.saved.tidy(),
+    );
   }
 
   async sample(request: SampleRequest): Promise<SampleResult> {
@@ -119,7 +109,7 @@ export class TinkerEngine implements Engine {
     }
     const name = await this.nameOf(request.model);
     return this.sampled.sample(name, request).catch((error: unknown) => {
-      if (isModelGone(error) && error.message.includes(this.run.id)) this.lose(error);
+      if (isModelGone(error) && error.message.includes(this.policy.id)) this.lose(error);
       throw error;
     });
   }
@@ -127,35 +117,42 @@ export class TinkerEngine implements Engine {
   async forward({ model, data }: ForwardRequest): Promise<ForwardResult> {
     this.mustLive();
     data.forEach(checkPlain);
-    if (data.length === 0) return { logprobs: [] };
-    if (model !== POLICY) return scoredAsPrompts(this.sampled, await this.nameOf(model), data);
-    const loss = chooseLoss({ name: 'cross_entropy' });
-    const answer = await this.run.call('forward', async () => ({
+    const isCritic = this.trained.isCritic(model);
+    if (data.length === 0) return { logprobs: [], ...(isCritic ? { values: [] } : {}) };
+    if (model !== POLICY && !isCritic) return scoredAsPrompts(this.sampled, await this.nameOf(model), data);
+    const run = this.trained.get(model);
+    const loss = forwardLoss(run.role);
+    const answer = await run.call('forward', async () => ({
       forward_input: { data: await wireData(data, loss, this.wire), loss_fn: loss.name },
+      ...this.onlyTrained,
     }));
-    return { logprobs: logprobsOf(answer, data) };
+    return isCritic
+      ? { logprobs: [], values: valuesOf(answer, data) }
+      : { logprobs: logprobsOf(answer, data) };
   }
 
   async forwardBackward(request: ForwardBackwardRequest): Promise<ForwardBackwardResult> {
     this.mustLive();
     const { model, data, loss: choice, regularizers = [] } = request;
-    this.mustTrain(model);
+    const run = this.trained.get(model);
     if (regularizers.length > 0) {
       throw new TinkerError('request', `Tinker's API adds no ${regularizers[0].name} to a loss`);
     }
-    const loss = chooseLoss(choice);
-    const answer = await this.run.call('forward_backward', async () => ({
+    const loss = chooseLoss(choice, run.role);
+    const answer = await run.call('forward_backward', async () => ({
       forward_backward_input: {
         data: await wireData(data, loss, this.wire),
         loss_fn: loss.name,
         ...(Object.keys(loss.config).length === 0 ? {} : { loss_fn_config: loss.config }),
       },
-      ...(this.service.extensions.has('untrained_logprobs') ? { untrained_logprobs: false } : {}),
+      ...this.onlyTrained,
     }));
-    this.run.hasGradients = true;
-    const metrics = metricsOf(answer);
+    run.hasGradients = true;
     const tokens = data.reduce((sum, { weights }) => sum + Array.from(weights).filter(Boolean).length, 0);
-    return { logprobs: logprobsOf(answer, data), metrics: { tokens, ...metrics } };
+    const metrics = { tokens, ...metricsOf(answer) };
+    if (run.role === 'policy') return { logprobs: logprobsOf(answer, data), metrics };
+    const values = valuesIfSaid(answer, data);
+    return { logprobs: [], ...(values === undefined ? {} : { values }), metrics };
   }
 
   async optimStep({
@@ -165,13 +162,13 @@ export class TinkerEngine implements Engine {
     maxGradNorm,
   }: OptimStepRequest): Promise<OptimStepResult> {
     this.mustLive();
-    this.mustTrain(model);
+    const run = this.trained.get(model);
     const { name, beta1, beta2, epsilon, weight_decay } = optimizer;
     if (name !== 'adamw') {
       throw new TinkerError('request', `Tinker's API knows the optimizer adamw alone, not ${name}`);
     }
-    const version = this.run.weights.version + 1;
-    const answer = await this.run.call('optim_step', () => ({
+    const version = run.weights.version + 1;
+    const answer = await run.call('optim_step', () => ({
       adam_params: {
         learning_rate: learningRate,
         beta1,
@@ -181,9 +178,9 @@ export class TinkerEngine implements Engine {
         ...(maxGradNorm > 0 ? { grad_clip_norm: maxGradNorm } : {}),
       },
     }));
-    this.run.hasGradients = false;
-    mustClip(answer, maxGradNorm, this.connection.address);
-    return { metrics: metricsOf(answer), weights: this.run.became(answer, version) };
+    run.hasGradients = false;
+    mustClip(answer, maxGradNorm, { role: run.role, address: this.connection.address });
+    return { metrics: metricsOf(answer), weights: run.became(answer, version) };
   }
 
   async saveState({
@@ -196,15 +193,19 @@ export class TinkerEngine implements Engine {
     files?: Readonly<Record<string, string>>;
   }): Promise<WeightsInfo> {
     this.mustLive();
-    this.mustTrain(model);
-    const { id, weights } = this.run;
+    const run = this.trained.get(model);
+    const { id, weights, role } = run;
     const name = nameOfStep(weights.version);
-    const state_path = textOf(await this.run.save('save_weights', name, { overwrite: true }), 'path');
+    const { baseModel: base_model } = this.service;
+    const state_path = textOf(await run.save('save_weights', name, { overwrite: true }), 'path');
+    if (role === 'critic') {
+      await writeCheckpoint(dir, { ...weights, state_path, base_model }, files);
+      return weights;
+    }
     // Once for those who sample and for the checkpoint.
     const sampler_path =
       this.saved.take({ run: id, ...weights }) ??
-      textOf(await this.run.save('save_weights_for_sampler', this.run.unused(name)), 'path');
-    const { baseModel: base_model } = this.service;
+      textOf(await run.save('save_weights_for_sampler', run.unused(name)), 'path');
     const checkpoint: CheckpointFile = { ...weights, state_path, sampler_path, base_model };
     try {
       await writeCheckpoint(dir, checkpoint, files);
@@ -226,19 +227,14 @@ export class TinkerEngine implements Engine {
 
   async loadState({ model, dir, optimizer }: Parameters<Engine['loadState']>[0]): Promise<WeightsInfo> {
     this.mustLive();
-    this.mustTrain(model);
     const { state_path, version, digest } = await readCheckpoint(dir);
-    const isRenewed = !this.run.isFresh;
-    if (isRenewed) {
-      // Room for another one comes first: services may have it for one model.
-      await this.unload(this.run);
-      this.run = await this.createModel();
-    }
-    const answer = await this.run.call('load_weights', () => ({ path: state_path, optimizer }));
-    this.run.hasGradients = false;
-    const loaded = this.run.became(answer, version, digest);
+    const isRenewed = !this.trained.get(model).isFresh;
+    const run = isRenewed ? await this.trained.renew(model) : this.trained.get(model);
+    const answer = await run.call('load_weights', () => ({ path: state_path, optimizer }));
+    run.hasGradients = false;
+    const loaded = run.became(answer, version, digest);
     if (loaded.digest === digest) {
-      if (isRenewed) await this.reopen(loaded);
+      if (isRenewed && model === POLICY) await this.reopen(loaded);
       return loaded;
     }
     throw new TinkerError(
@@ -259,7 +255,7 @@ export class TinkerEngine implements Engine {
     names: readonly ModelName[],
     weights: WeightsInfo,
   ): Promise<WeightsInfo> {
-    const { run } = this;
+    const run = this.policy;
     const word = called.replaceAll(/[^\w-]/g, '-').replace(/^[^A-Za-z0-9]/, 'w');
     const wanted = run.unused(`${word}-${nameOfStep(run.weights.version)}`);
     const path = textOf(await run.save('save_weights_for_sampler', wanted), 'path');
@@ -277,11 +273,16 @@ export class TinkerEngine implements Engine {
     dir,
   }: Parameters<Engine['saveWeightsForSampler']>[0]): Promise<WeightsInfo> {
     this.mustLive();
+    this.mustSample(model);
     if (model === BASE) return this.sampled.open(name, { base: true }, this.baseWeights);
     if (dir !== undefined) {
       const { sampler_path, version, digest } = await readCheckpoint(dir);
+      if (sampler_path === undefined) {
+        throw new TinkerError('checkpoint', `${dir} holds a critic, which cannot be sampled from`);
+      }
       // Of what was loaded from there, the model that has it now.
-      const isCurrent = digest === this.run.weights.digest && !sampler_path.includes(this.run.id);
+      const { id, weights } = this.policy;
+      const isCurrent = digest === weights.digest && !sampler_path.includes(id);
       if (isCurrent) return this.saveForSampler(name, [name], { version, digest });
       return this.sampled.open(name, { path: sampler_path }, { version, digest });
     }
@@ -289,7 +290,7 @@ export class TinkerEngine implements Engine {
       const known = this.sampled.find(model);
       return this.sampled.open(name, known.source, known.weights);
     }
-    return this.saveForSampler(name, [name], this.run.weights);
+    return this.saveForSampler(name, [name], this.policy.weights);
   }
 
   async exportWeights(): Promise<never> {
@@ -306,8 +307,7 @@ export class TinkerEngine implements Engine {
 
   /** Tinker's API cannot: what nobody has stepped by ends the engine, and the run goes on from its newest checkpoint. */
   async discardGradients(model: ModelName): Promise<void> {
-    this.mustTrain(model);
-    if (!this.run.hasGradients) return;
+    if (!this.trained.get(model).hasGradients) return;
     const error = new TinkerError(
       'worker',
       "gradients wait for a step that is not to come, and Tinker's API cannot forget them: the run has to go on from its newest checkpoint",
@@ -323,29 +323,31 @@ export class TinkerEngine implements Engine {
       device: 'tinker',
       deviceReason: `the service at ${this.connection.address}`,
       trainedParameters: 0,
-      models: [POLICY, BASE, ...this.sampled.names],
+      models: [...this.trained.all.map(([name]) => name), BASE, ...this.sampled.names],
       maxSequence: this.context.maxSequence,
       service: this.connection.address,
       baseModel: this.service.baseModel,
-      serviceModelId: this.run.id,
-      weights: { [POLICY]: this.run.weights },
+      serviceModelIds: Object.fromEntries(this.trained.all.map(([name, { id }]) => [name, id])),
+      weights: Object.fromEntries(this.trained.all.map(([name, { weights }]) => [name, weights])),
     };
   }
 
   async stop(): Promise<void> {
     if (this.gone === undefined) {
-      // A service that does not answer ends the model itself, with the session.
-      const patience = AbortSignal.timeout(5_000);
-      await this.unload(this.run, patience).catch(() => undefined);
+      const patience = AbortSignal.timeout(PATIENCE_MS);
+      await this.trained.unloadAll(patience);
       await this.saved.close(patience);
     }
     this.lose(new TinkerError('worker', 'the engine was stopped'));
   }
 
-  /** Not numbered: where the answer is lost, it is sent again to a service that may have done it. */
-  private unload({ id }: TrainedRun, patience?: AbortSignal): Promise<void> {
-    const body = { model_id: id, type: 'unload_model' };
-    return unlessGone(this.connection.result('unload_model', body, patience));
+  private get policy(): TrainedRun {
+    return this.trained.get(POLICY);
+  }
+
+  /** Says of the body of a request that what a model says of positions without weight is not read, where a service can be told. */
+  private get onlyTrained(): object {
+    return this.service.extensions.has('untrained_logprobs') ? { untrained_logprobs: false } : {};
   }
 
   private get wire(): WireOptions {
@@ -366,8 +368,9 @@ export class TinkerEngine implements Engine {
       if (!this.sampled.has(BASE)) await this.sampled.open(BASE, { base: true }, this.baseWeights);
       return BASE;
     }
+    this.mustSample(model);
     if (model !== POLICY) return model;
-    const name = `${POLICY}#${this.run.weights.digest.slice(0, 16)}`;
+    const name = `${POLICY}#${this.policy.weights.digest.slice(0, 16)}`;
     if (this.sampled.has(name)) return name;
     // Once for all who ask meanwhile.
     const saving = this.saving.get(name) ?? this.saveWeightsForSampler({ model: POLICY, name });
@@ -378,9 +381,9 @@ export class TinkerEngine implements Engine {
     return name;
   }
 
-  private mustTrain(model: ModelName): void {
-    if (model === POLICY) return;
-    throw new TinkerError('request', `no model "${model}" is trained; the one that is: ${POLICY}`);
+  private mustSample(model: ModelName): void {
+    if (!this.trained.isCritic(model)) return;
+    throw new TinkerError('request', `${model} is a critic, which gives values and no tokens`);
   }
 
   private mustLive(): void {

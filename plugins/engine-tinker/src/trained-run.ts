@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { isRecord, type WeightsInfo } from '@ui-rl/plugin-kit';
+import { isRecord, type LossModel, type WeightsInfo } from '@ui-rl/plugin-kit';
 import { ServiceFailure, type Connection, type Json } from './connection';
 import { TinkerError } from './errors';
 
 const MOST_NAMES = 10;
 
-/** The model that is trained: its requests are numbered, sent one after the other, and so are never done twice. */
+/** A model that is trained: its requests are numbered, sent one after the other, and so are never done twice. */
 export class TrainedRun {
   private next = 1;
   private sent: Promise<unknown> = Promise.resolve();
@@ -19,6 +19,7 @@ export class TrainedRun {
   constructor(
     private readonly connection: Connection,
     readonly id: string,
+    readonly role: LossModel,
     private readonly onLost: (error: Error) => void,
   ) {
     this.newest = { version: 0, digest: this.digestAt(0) };

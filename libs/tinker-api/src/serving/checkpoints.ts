@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError, invalid } from '@ui-rl/openai-api';
+import type { LossModel } from '@ui-rl/plugin-kit';
 import type { LoraRequest } from './lora';
 
 export type CheckpointKind = 'weights' | 'sampler_weights';
@@ -16,6 +17,8 @@ export interface CheckpointAddress {
 /** Of a model that was created here. */
 export interface RunRecord {
   baseModel: string;
+  /** Absent in the records of servers that knew policies alone. */
+  role?: LossModel;
   lora: LoraRequest;
   createdAt: string;
   userMetadata?: object;
@@ -35,6 +38,16 @@ export interface Checkpoint extends CheckpointRecord {
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 const RUN_FILE = 'run.json';
 const CHECKPOINT_FILE = 'tinker.json';
+
+export function roleIn({ role = 'policy' }: RunRecord): LossModel {
+  return role;
+}
+
+/** @throws ApiError where somebody wants tokens of a critic */
+export function mustSample(role: LossModel, param: string, called: string): void {
+  if (role === 'policy') return;
+  throw invalid(param, `${called} is a critic, which gives values and no tokens: it cannot be sampled from`);
+}
 
 export function addressText({ run, kind, name }: CheckpointAddress): string {
   return `tinker://${run}/${kind}/${name}`;

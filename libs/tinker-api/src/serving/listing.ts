@@ -6,6 +6,7 @@ import {
   addressText,
   checkpointNamed,
   parseAddress,
+  roleIn,
   type Checkpoint,
   type CheckpointKind,
   type RunRecord,
@@ -49,6 +50,7 @@ export class Listing {
       model_owner: 'local',
       is_lora: true,
       lora_rank: record.lora.rank,
+      model_role: roleIn(record),
       corrupted: false,
       last_request_time: new Date(lastRequestAt).toISOString(),
       last_checkpoint: newest('weights'),
@@ -96,6 +98,7 @@ export class Listing {
       base_model: run.baseModel,
       is_lora: true,
       lora_rank: run.lora.rank,
+      model_role: roleIn(run),
       train_mlp: run.lora.trainMlp,
       train_attn: run.lora.trainAttn,
     };

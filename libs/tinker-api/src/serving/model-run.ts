@@ -1,6 +1,6 @@
-import type { Engine, ModelName } from '@ui-rl/plugin-kit';
+import type { Engine, LossModel, ModelName } from '@ui-rl/plugin-kit';
 import { ApiError } from '@ui-rl/openai-api';
-import type { RunRecord } from './checkpoints';
+import { roleIn, type RunRecord } from './checkpoints';
 import { Numbers, Turns } from './turns';
 
 /** A model that a client trains. */
@@ -23,6 +23,10 @@ export class ModelRun {
   ) {
     this.turns = new Turns(gapMs);
     created.catch(() => undefined);
+  }
+
+  get role(): LossModel {
+    return roleIn(this.record);
   }
 
   /** Runs a request in its turn, once the model is there. */

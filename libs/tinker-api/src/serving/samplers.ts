@@ -1,6 +1,6 @@
 import { ApiError } from '@ui-rl/openai-api';
 import type { Engine, ModelName } from '@ui-rl/plugin-kit';
-import { addressText, type CheckpointAddress, type CheckpointStore } from './checkpoints';
+import { addressText, mustSample, roleIn, type CheckpointAddress, type CheckpointStore } from './checkpoints';
 import { loraOptions } from './lora';
 
 /** Weights that are sampled from, and how the engine lets go of them. */
@@ -54,6 +54,7 @@ export class Samplers {
       return name;
     }
     const { dir, run } = await this.store.open(address);
+    mustSample(roleIn(run), 'model_path', name);
     const lora = loraOptions(run.lora);
     const raced = this.open.get(name);
     if (raced === undefined) {

@@ -5,7 +5,7 @@ import { readModelInput, sampleJson } from '../wire/json';
 import { writeSampleOutput, type SampleOutput } from '../wire/protobuf';
 import type { WireChunk } from '../wire/training-request';
 import { bodyDigest, fieldsOf, pending } from './bodies';
-import { addressText, parseAddress } from './checkpoints';
+import { addressText, mustSample, parseAddress, roleIn } from './checkpoints';
 import type { Context } from './context';
 import type { Answer } from './futures';
 import { readInput, type ReadInput } from './model-inputs';
@@ -47,16 +47,20 @@ export class SamplingVerbs {
     const id = randomUUID();
     session.sampling.set(id, { id, session: session.id, source, numbers: new Numbers() });
     if (seq !== undefined) session.samplingNumbers.set(seq, { digest, id });
-    // Missing weights are told at once.
+    // Missing weights are told at once, and those that cannot be sampled from.
     if (source.kind !== 'saved') return created(id);
-    return this.context.store.open(source.address).then(
-      () => created(id),
-      (error: unknown) => {
-        session.sampling.delete(id);
-        if (seq !== undefined) session.samplingNumbers.delete(seq);
-        throw error;
-      },
-    );
+    const path = addressText(source.address);
+    return this.context.store
+      .open(source.address)
+      .then(({ run }) => mustSample(roleIn(run), 'model_path', path))
+      .then(
+        () => created(id),
+        (error: unknown) => {
+          session.sampling.delete(id);
+          if (seq !== undefined) session.samplingNumbers.delete(seq);
+          throw error;
+        },
+      );
   }
 
   getSampler(id: string): object {

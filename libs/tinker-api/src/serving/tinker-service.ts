@@ -18,7 +18,7 @@ import { WeightsVerbs } from './weights';
 const MAX_SESSIONS = 1024;
 
 /** What this server understands besides Tinker's API: see the guide. */
-export const EXTENSIONS = ['weights', 'digests', 'untrained_logprobs'] as const;
+export const EXTENSIONS = ['weights', 'digests', 'untrained_logprobs', 'critic'] as const;
 
 type Verb = (body: unknown) => object | Promise<object>;
 

@@ -1,25 +1,31 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { ApiError, Fields, invalid } from '@ui-rl/openai-api';
-import type { Datum, ForwardBackwardResult } from '@ui-rl/plugin-kit';
-import { chooseLoss, type ChosenLoss } from '../losses';
-import { readTrainingJson, seqIdOf, trainingJson } from '../wire/json';
-import { readTrainingRequest, writeTrainingOutput, type TrainingOutput } from '../wire/protobuf';
+import type { LossModel } from '@ui-rl/plugin-kit';
+import { readTrainingJson, seqIdOf } from '../wire/json';
+import { readTrainingRequest } from '../wire/protobuf';
 import { requestNumberOf } from '../wire/request-number';
-import { digestOf, type TrainingRequest } from '../wire/training-request';
+import { digestOf } from '../wire/training-request';
 import { adamwAlone, answer, bodyDigest, fieldsOf, pending } from './bodies';
 import type { RunRecord } from './checkpoints';
 import type { Context } from './context';
-import { readData } from './data';
 import type { Answer } from './futures';
 import { loraOptions, readLora } from './lora';
 import { ModelRun } from './model-run';
+import { Passes } from './passes';
 import type { Session } from './sessions';
 
 const MAX_SEED = 2 ** 31 - 1;
+const ROLES: readonly LossModel[] = ['policy', 'critic'];
+
+type NewRun = RunRecord & { role: LossModel };
 
 /** Verbs that make, train and unload models. */
 export class TrainingVerbs {
-  constructor(private readonly context: Context) {}
+  private readonly passes: Passes;
+
+  constructor(private readonly context: Context) {
+    this.passes = new Passes(context);
+  }
 
   createModel(body: unknown): object {
     const { sessions, futures, limits, model } = this.context;
@@ -30,9 +36,7 @@ export class TrainingVerbs {
     const known = seq === undefined ? undefined : session.creations.find(seq, digest);
     if (known !== undefined) return pending(known, session.created.get(known));
     mustServe(model.name, fields.requiredText('base_model'), 'base_model');
-    const role = fields.text('model_role') ?? 'policy';
-    if (role !== 'policy')
-      throw invalid('model_role', `is "${role}"; only policies are trained over this API`);
+    const role = roleOf(fields);
     const metadata = fields.raw('user_metadata');
     adamwAlone(fields);
     const config = fields.raw('lora_config');
@@ -50,6 +54,7 @@ export class TrainingVerbs {
     const record = {
       baseModel: model.name,
       lora,
+      role,
       createdAt: new Date().toISOString(),
       ...(typeof metadata === 'object' && metadata !== null ? { userMetadata: metadata } : {}),
     };
@@ -60,10 +65,10 @@ export class TrainingVerbs {
     return pending(requestId, id);
   }
 
-  private async addModel(session: Session, id: string, record: RunRecord, seed: number): Promise<Answer> {
+  private async addModel(session: Session, id: string, record: NewRun, seed: number): Promise<Answer> {
     const { limits, model } = this.context;
     const trainable = { mode: 'lora' as const, lora: loraOptions(record.lora) };
-    const created = model.engine.addModel!({ name: id, role: 'policy', trainable, seed });
+    const created = model.engine.addModel!({ name: id, role: record.role, trainable, seed });
     session.models.set(id, new ModelRun(id, session.id, record, created, limits.gapMs));
     try {
       return answer({ model_id: id, type: 'create_model', weights: await created });
@@ -98,6 +103,7 @@ export class TrainingVerbs {
       model_name: name,
       is_lora: true,
       lora_rank: run.record.lora.rank,
+      model_role: run.role,
       status: 'created',
       model_data: { arch: null, model_name: name, base_model: name, tokenizer_id: tokenizerId },
     };
@@ -106,10 +112,11 @@ export class TrainingVerbs {
   /** From JSON, or from protobuf as the official client sends it. */
   forwardBackward(body: unknown, forwardOnly = false): object {
     const request = Buffer.isBuffer(body) ? readTrainingRequest(body) : readTrainingJson(body, forwardOnly);
-    const loss = chooseLoss(request.lossFn, request.lossConfig);
+    const { role } = this.context.sessions.model(request.modelId);
+    const loss = this.passes.choose(request, role);
     if (request.data.length === 0) throw invalid('data', 'is empty');
     return this.numbered(request.modelId, request.seqId, digestOf(request), (run) =>
-      this.train(run, request, loss),
+      this.passes.run(run, request, loss),
     );
   }
 
@@ -171,86 +178,19 @@ export class TrainingVerbs {
     if (seqId !== undefined) run.numbers.keep(seqId, digest, requestId);
     return pending(requestId, run.id);
   }
+}
 
-  private async train(run: ModelRun, request: TrainingRequest, loss: ChosenLoss): Promise<Answer> {
-    const { images, range } = this.context;
-    const { data, hashes } = await readData(request, loss, images, range);
-    try {
-      const output = request.forwardOnly
-        ? await this.score(run, data, request.lossFn)
-        : await this.gradients(run, data, request, loss);
-      return {
-        json: () => trainingJson(output),
-        protobuf: () => writeTrainingOutput(output),
-        sizeBytes: sizeOf(output),
-      };
-    } finally {
-      images.release(hashes);
-    }
-  }
-
-  /** Log-probabilities of all targets, whatever their weights. */
-  private async score({ id }: ModelRun, data: readonly Datum[], lossFn: string): Promise<TrainingOutput> {
-    const logprobs = await this.scores(id, data, () => true);
-    const outputs = data.map((datum, index) => outputOf(datum, logprobs[index], lossFn));
-    const losses = outputs.flatMap(({ elementwise_loss }) => Array.from(elementwise_loss ?? []));
-    const loss = losses.reduce((sum, each) => sum + each, 0);
-    return { outputs, metrics: lossFn === 'cross_entropy' ? { 'loss:sum': loss } : {} };
-  }
-
-  private async gradients(
-    { id }: ModelRun,
-    data: readonly Datum[],
-    { lossFn, scoresAll }: TrainingRequest,
-    { choice }: ChosenLoss,
-  ): Promise<TrainingOutput> {
-    const { engine } = this.context.model;
-    const isTrained = data.some(({ weights }) =>
-      Array.prototype.some.call(weights, (each: number) => each !== 0),
-    );
-    const trained: Pick<ForwardBackwardResult, 'logprobs' | 'metrics'> = isTrained
-      ? await engine.forwardBackward({ model: id, data, loss: choice })
-      : {
-          logprobs: data.map(({ weights }) => new Float32Array(weights.length).fill(Number.NaN)),
-          metrics: { loss: 0 },
-        };
-    const others = scoresAll ? await this.scores(id, data, (weight) => weight === 0) : undefined;
-    const outputs = data.map((datum, index) => {
-      const own = trained.logprobs[index];
-      // Positions without weight are not computed where nobody asks for them.
-      const filled = own.map((each, place) =>
-        datum.weights[place] === 0 ? (others?.[index][place] ?? 0) : each,
-      );
-      return outputOf(datum, filled, lossFn);
-    });
-    return { outputs, metrics: reduced(trained.metrics) };
-  }
-
-  /** Log-probabilities of the targets that are chosen by their weights. */
-  private async scores(
-    model: string,
-    data: readonly Datum[],
-    isWanted: (weight: number) => boolean,
-  ): Promise<Float32Array[]> {
-    const scored = data.map(({ modelInput, targetTokens, weights }) => ({
-      modelInput,
-      targetTokens,
-      weights: Array.from(weights, (weight) => (isWanted(weight) ? 1 : 0)),
-    }));
-    const isEmpty = scored.every(({ weights }) => !weights.includes(1));
-    if (isEmpty) return scored.map(({ weights }) => new Float32Array(weights.length));
-    return (await this.context.model.engine.forward({ model, data: scored })).logprobs;
-  }
+/** @throws ApiError where a model is to be something else than what there is */
+function roleOf(fields: Fields): LossModel {
+  const asked = fields.text('model_role') ?? 'policy';
+  const role = ROLES.find((each) => each === asked);
+  if (role !== undefined) return role;
+  throw invalid('model_role', `is "${asked.slice(0, 100)}"; expected ${ROLES.join(' or ')}`);
 }
 
 /** What a client has to correct; 408, 409 and 429 it sends again as it is. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500 && ![408, 409, 429].includes(error.status);
-}
-
-function sizeOf({ outputs }: TrainingOutput): number {
-  const arrays = outputs.flatMap((each) => Object.values(each));
-  return arrays.reduce((sum, { byteLength }) => sum + byteLength, 1024);
 }
 
 /** @throws ApiError where another model is meant than the one that is served */
@@ -280,21 +220,4 @@ function readAdam(fields: Fields): {
   };
   fields.end();
   return read;
-}
-
-function outputOf({ weights }: Datum, logprobs: Float32Array, lossFn: string): Record<string, Float32Array> {
-  if (lossFn !== 'cross_entropy') return { logprobs };
-  return {
-    logprobs,
-    elementwise_loss: logprobs.map((each, place) => (weights[place] === 0 ? 0 : -each * weights[place])),
-  };
-}
-
-/** Clients that send a batch in parts put metrics together by what stands behind the colon. */
-const SUMS = new Set(['loss', 'tokens', 'passes']);
-
-function reduced(metrics: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(metrics).map(([name, value]) => [`${name}:${SUMS.has(name) ? 'sum' : 'mean'}`, value]),
-  );
 }

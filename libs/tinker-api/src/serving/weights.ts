@@ -3,7 +3,15 @@ import { ApiError, invalid, type Fields } from '@ui-rl/openai-api';
 import { rm } from 'node:fs/promises';
 import { seqIdOf } from '../wire/json';
 import { adamwAlone, answer, bodyDigest, fieldsOf } from './bodies';
-import { addressText, checkpointNamed, parseAddress, type CheckpointAddress } from './checkpoints';
+import type { LossModel } from '@ui-rl/plugin-kit';
+import {
+  addressText,
+  checkpointNamed,
+  mustSample,
+  parseAddress,
+  roleIn,
+  type CheckpointAddress,
+} from './checkpoints';
 import type { Context } from './context';
 import type { Answer } from './futures';
 import type { ModelRun } from './model-run';
@@ -65,7 +73,8 @@ export class WeightsVerbs {
       );
     }
     const load = async (run: ModelRun): Promise<Answer> => {
-      const { dir } = await this.context.store.open(address);
+      const { dir, run: saved } = await this.context.store.open(address);
+      mustHaveRole(run, roleIn(saved), address);
       const weights = await this.context.model.engine.loadState({ model: run.id, dir, optimizer });
       return answer({ type: 'load_weights', path: addressText(address), model_id: run.id, weights });
     };
@@ -92,6 +101,8 @@ export class WeightsVerbs {
         'is missing; name the weights, or the sampling session they are for (sampling_session_seq_id)',
       );
     }
+    const { id, role } = this.context.sessions.model(modelId);
+    mustSample(role, 'model_id', id);
     const digest = bodyDigest('save_weights_for_sampler', body);
     return this.training.numbered(modelId, seqId, digest, (run) =>
       name === undefined ? this.hold(run) : this.save(run, name, ttl),
@@ -131,6 +142,12 @@ export class WeightsVerbs {
       throw error;
     }
   }
+}
+
+/** A critic has a head that a policy has not. */
+function mustHaveRole({ id, role }: ModelRun, saved: LossModel, address: CheckpointAddress): void {
+  if (saved === role) return;
+  throw invalid('path', `${addressText(address)} holds a ${saved}, but ${id} is a ${role}`);
 }
 
 /** As Tinker has it: what was asked of a model before would be lost in silence. */

@@ -25,7 +25,7 @@ export interface TrainingRequest {
   lossConfig: Readonly<Record<string, number>>;
   data: readonly WireDatum[];
   forwardOnly: boolean;
-  /** Whether log-probabilities of positions of weight 0 are asked for: a pass of their own. */
+  /** Whether log-probabilities or values of positions of weight 0 are asked for: in `forward_backward` a pass of their own. */
   scoresAll: boolean;
 }
 
