@@ -1,7 +1,7 @@
 import { AckPolicy, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import { RolloutRequest, STREAMS, subjects, Task } from '@ui-rl/contracts';
-import { RETRIES } from '@ui-rl/retry';
+import { aborted, RETRIES } from '@ui-rl/retry';
 import { drained, eventually, makeRollout, makeTask, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService, type DeadLetter } from './index';
 
@@ -178,6 +178,40 @@ describe('streams and durable consumers', () => {
     await eventually('the end of the work', () => done);
     await eventually('an empty queue', async () => (await pending(bus, STREAMS.tasks)) === 0);
     expect(calls).toBe(1);
+  });
+
+  it('gives back what it handles when it stops: the next one has it at once, and once', async () => {
+    const [first, second] = [await connect('first'), await connect('second')];
+    const seen: string[] = [];
+    const options = {
+      stream: STREAMS.tasks,
+      durable: 'held',
+      subject: subjects.task('run'),
+      schema: Task,
+      concurrency: 8,
+      ackWaitMs: 60_000,
+    };
+    const holding = await first.consume({
+      ...options,
+      handle: async ({ description }: Task, { signal }) => {
+        seen.push(description);
+        await aborted(signal);
+        throw new Error('not done');
+      },
+    });
+    for (const description of ['a', 'b', 'c']) {
+      await bus.publishJson(subjects.task('run'), { description }, description);
+    }
+    await eventually('all of them to be handled', () => seen.length === 3);
+    await holding.stop();
+    seen.length = 0;
+    await second.consume({
+      ...options,
+      handle: async ({ description }: Task) => void seen.push(description),
+    });
+    await drained(bus, STREAMS.tasks, 'held', 5_000);
+    expect(seen.toSorted()).toEqual(['a', 'b', 'c']);
+    await Promise.all([first.close(), second.close()]);
   });
 
   it('handles a message once that comes again because the process stood still, and keeps the slot for others', async () => {

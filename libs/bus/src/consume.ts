@@ -24,6 +24,9 @@ import { BusError, describeError, UnacceptableMessage } from './errors';
 import type { Publisher } from './publisher';
 import { isClosed, isTransient, withRetry } from './retry';
 
+/** Longest wait for a broker that may be away while a reader stops. */
+const DROP_PULLS_MS = 1_000;
+
 /** What a handler knows about the delivery. */
 export interface JetStreamContext {
   subject: string;
@@ -145,6 +148,8 @@ class ConsumptionLoop<T> implements Consumption {
   async stop(): Promise<void> {
     this.stopping.abort();
     for (const messages of this.waiting) messages.stop();
+    // What is given back while the broker still counts a pull that was given up comes again only after `ackWaitMs`.
+    if (this.inFlight.size > 0) await waitAtMost(DROP_PULLS_MS, this.consumer.dropPulls());
     for (const delivery of this.inFlight.values()) delivery.end();
     await waitAtMost(DEADLINES.stopHandlers.ms, this.ended);
     // Where the broker is away, it deletes the consumer itself, later.

@@ -61,6 +61,15 @@ export class DurableConsumer {
     this.last = { sequence, timestampNanos };
   }
 
+  /**
+   * Has the broker drop the pulls that nobody waits for any more, as it does where it is asked how many there are. nats-server 2.9 would
+   * try to hand them a message that is given back, and forget that it was.
+   */
+  async dropPulls(): Promise<void> {
+    const { stream, durable } = this.options;
+    await this.broker.jsm.consumers.info(stream, durable).catch(() => undefined);
+  }
+
   async delete(): Promise<void> {
     const { stream, durable } = this.options;
     await this.broker.jsm.consumers.delete(stream, durable).catch(() => undefined);
