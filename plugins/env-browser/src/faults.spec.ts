@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { descendants, running } from '@ui-rl/testkit';
-import { browsers, codeOf, homeOfBrowser, Lab, until, value } from '../test/support';
+import { browsers, codeOf, homeOfBrowser, Lab, type Player, until, value } from '../test/support';
 import browser from './index';
 import { BrowserOptions } from './options';
 
@@ -21,31 +21,45 @@ const hang = { action: 'key', keys: ['h'] };
 const renderers = () => descendants(process.pid).filter(({ command }) => command.includes('--type=renderer'));
 
 describe('faults', () => {
-  let lab: Lab;
-  beforeEach(async () => {
-    lab = new Lab();
-    lab.page('counter', COUNTER);
-    await lab.start();
+  const lab = new Lab();
+  /** Of each test its own: no tab of another test is kept for it. */
+  let page: { page: string };
+  let pages = 0;
+  let players: Player[] = [];
+  beforeAll(() => lab.start());
+  afterAll(() => lab.stop());
+  beforeEach(() => {
+    pages += 1;
+    page = { page: `counter-${pages}` };
+    lab.page(page.page, COUNTER);
   });
-  afterEach(() => lab.stop());
+  afterEach(async () => {
+    for (const { sessionId } of players) await lab.sessions.closeSession(sessionId);
+    players = [];
+    lab.log.length = 0;
+  });
 
-  const page = { page: 'counter' };
+  async function open(...how: Parameters<Lab['open']>): Promise<Player> {
+    const player = await lab.open(...how);
+    players.push(player);
+    return player;
+  }
 
   it('a killed renderer ends the episode as crashed; the next one gets a new page', async () => {
-    const player = await lab.open(page);
+    const player = await open(page);
     await player.act(click);
     for (const { pid } of renderers()) process.kill(pid, 'SIGKILL');
     const begin = Date.now();
     expect(codeOf(await player.ask(click))).toBe('crashed');
     expect(Date.now() - begin).toBeLessThan(3000);
     expect(codeOf(await lab.sessions.closeSession(player.sessionId))).toBe('crashed');
-    const next = await lab.open(page);
+    const next = await open(page);
     await next.act(click);
     expect(await next.close()).toEqual({ clicks: 1, episodes: 1 });
   });
 
   it('a killed browser ends its episodes as crashed, also in the middle of a step, and is replaced', async () => {
-    const [a, b] = await Promise.all([lab.open(page), lab.open(page)]);
+    const [a, b] = await Promise.all([open(page), open(page)]);
     const waiting = b.ask({ action: 'wait', seconds: 8 }, 12_000);
     await a.act(click);
     const [{ pid }] = browsers();
@@ -53,7 +67,7 @@ describe('faults', () => {
     process.kill(pid, 'SIGKILL');
     expect(codeOf(await waiting)).toBe('crashed');
     expect(codeOf(await a.ask(click))).toBe('crashed');
-    const next = await lab.open(page);
+    const next = await open(page);
     await next.act(click);
     expect(await next.close()).toEqual({ clicks: 1, episodes: 1 });
     expect(browsers().map((process) => process.pid)).not.toContain(pid);
@@ -62,14 +76,14 @@ describe('faults', () => {
   });
 
   it('a browser that dies while no page is played is replaced without anyone noticing', async () => {
-    await (await lab.open(page)).close();
+    await (await open(page)).close();
     for (const { pid } of browsers()) process.kill(pid, 'SIGKILL');
-    const next = await lab.open(page);
+    const next = await open(page);
     expect(await next.close()).toMatchObject({ clicks: 0 });
   });
 
   it('a page that hangs is answered for in time and replaced, its neighbours play on', async () => {
-    const [stuck, neighbour] = await Promise.all([lab.open(page), lab.open(page)]);
+    const [stuck, neighbour] = await Promise.all([open(page), open(page)]);
     const begin = Date.now();
     const hanging = stuck.ask(hang, 700);
     await neighbour.act(click);
@@ -78,7 +92,7 @@ describe('faults', () => {
     expect(codeOf(await stuck.ask(click))).toBe('deadline');
     await neighbour.act(click);
     expect(await neighbour.close()).toEqual({ clicks: 2, episodes: 1 });
-    const next = await lab.open(page);
+    const next = await open(page);
     await next.act(click);
     expect(await next.close()).toMatchObject({ clicks: 1 });
     expect(browsers()).toHaveLength(1);
@@ -88,29 +102,29 @@ describe('faults', () => {
     const stuck = (reads: number) =>
       `<script>let reads = 0; window.uirl = { reset() {}, state() { while (++reads > ${reads}); return {}; } }</script>`;
     lab.page('stuck-at-first', stuck(0));
-    await expect(lab.open({ page: 'stuck-at-first' }, { deadlineMs: 2000 })).rejects.toThrow(/^deadline/);
+    await expect(open({ page: 'stuck-at-first' }, { deadlineMs: 2000 })).rejects.toThrow(/^deadline/);
     lab.page('stuck', stuck(1));
-    const player = await lab.open({ page: 'stuck' });
+    const player = await open({ page: 'stuck' });
     expect(codeOf(await lab.sessions.closeSession(player.sessionId))).toBe('deadline');
   });
 
   it('a page that never loads fails the open in time', async () => {
     lab.page('endless', `<script>for (;;);</script>`);
     const begin = Date.now();
-    await expect(lab.open({ page: 'endless' }, { deadlineMs: 700 })).rejects.toThrow(/^deadline/);
+    await expect(open({ page: 'endless' }, { deadlineMs: 700 })).rejects.toThrow(/^deadline/);
     expect(Date.now() - begin).toBeLessThan(3000);
   });
 
   it('an expired lease closes the page', async () => {
-    const player = await lab.open(page, { leaseMs: 200 });
+    const player = await open(page, { leaseMs: 200 });
     await until(() => lab.sessions.size === 0);
     expect(codeOf(await player.ask(click))).toBe('no_session');
-    const next = await lab.open(page);
+    const next = await open(page);
     expect(await next.close()).toEqual({ clicks: 0, episodes: 1 });
   });
 
   it('a repeated step is not executed twice', async () => {
-    const player = await lab.open(page);
+    const player = await open(page);
     const step = { sessionId: player.sessionId, stepId: 'same', action: click, deadlineMs: 5000 };
     const first = value(await lab.sessions.step(step));
     expect(value(await lab.sessions.step(step)).screenshot.sha256).toBe(first.screenshot.sha256);
@@ -123,26 +137,26 @@ describe('faults', () => {
       '<script>const visits = localStorage.visits = Number(localStorage.visits ?? 0) + 1; window.uirl = { state: () => ({ visits }) }</script>',
     );
     for (let episode = 1; episode <= 3; episode++) {
-      const counter = await lab.open(page);
+      const counter = await open(page);
       expect(await counter.close()).toEqual({ clicks: 0, episodes: episode });
-      const plain = await lab.open({ page: 'plain' });
+      const plain = await open({ page: 'plain' });
       expect(await plain.close()).toEqual({ visits: 1 });
     }
   });
 
   it('a page that went elsewhere is not used again', async () => {
-    const player = await lab.open(page);
+    const player = await open(page);
     await player.act({ action: 'key', keys: ['f5'] });
     lab.page(
       'away',
       `<body onclick="location.href = '/?away'" style="height:100vh"><script>
       let episodes = 0; window.uirl = { reset() { episodes++; }, state: () => ({ episodes, at: location.search }) }</script>`,
     );
-    const away = await lab.open({ page: 'away' });
+    const away = await open({ page: 'away' });
     await away.act(click);
     await away.act({ action: 'wait', seconds: 0.3 });
     expect(await away.close()).toEqual({ episodes: 0, at: '?away' });
-    expect(await (await lab.open({ page: 'away' })).close()).toEqual({ episodes: 1, at: '' });
+    expect(await (await open({ page: 'away' })).close()).toEqual({ episodes: 1, at: '' });
   });
 });
 
