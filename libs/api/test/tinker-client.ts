@@ -18,6 +18,7 @@ export interface Reply {
   supported_models: object[];
   training_runs: object[];
   checkpoints: object[];
+  user_metadata: object;
 }
 
 /** Tinker's API as any client speaks it, for tests: JSON over fetch, futures asked for until they are there. */

@@ -69,7 +69,7 @@ export interface ChosenLoss {
 /** @throws ApiError that names a loss or an option that models of such a role do not know here */
 export function chooseLoss(
   name: string,
-  options: Readonly<Record<string, number>>,
+  options: Readonly<Record<string, number | string>>,
   role: LossModel = 'policy',
 ): ChosenLoss {
   const known = LOSSES[role];
@@ -87,5 +87,7 @@ export function chooseLoss(
     const of = role === 'critic' ? ' of a critic' : '';
     throw invalid(`loss_fn_config.${unknown}`, `is no option of ${name}${of} here, which takes ${takes}`);
   }
-  return { choice: loss.choice(options), inputs };
+  const [text] = Object.entries(options).filter(([, value]) => typeof value === 'string');
+  if (text !== undefined) throw invalid(`loss_fn_config.${text[0]}`, `is a text, expected a number`);
+  return { choice: loss.choice(options as Readonly<Record<string, number>>), inputs };
 }

@@ -9,7 +9,7 @@ interface Saved {
 }
 
 /** Where a service keeps weights: `tinker://<run>/weights/<name>`, or `…/sampler_weights/<name>`. */
-const ADDRESS = /^tinker:\/\/([\w.-]+)\/((?:sampler_)?weights\/[\w.-]+)$/;
+const ADDRESS = /^tinker:\/\/([\w.:-]+)\/((?:sampler_)?weights\/[\w.-]+)$/;
 
 /**
  * Weights that lie with the service, and who needs them: names that are sampled from, and checkpoints of the run. What neither needs is deleted

@@ -22,7 +22,7 @@ export const CHANGES: readonly Change[] = [
 from skyrl.tinker.config import EngineConfig
 from tests.tinker.conftest import api_server_is_up, wait_for_condition
 `,
-    to: `from conftest import api_server_is_up, server_command, wait_for_condition
+    to: `from conftest import api_server_is_up, server_command, unload, wait_for_condition
 `,
   },
   {
@@ -87,6 +87,34 @@ from tests.tinker.conftest import api_server_is_up, wait_for_condition
     why: 'refused at once here; theirs fails while it is worked at, which the client tells by another exception',
     from: 'pytest.raises(ValueError, match="topk_prompt_logprobs is not supported")',
     to: 'pytest.raises(tinker.BadRequestError, match="topk_prompt_logprobs: is not supported")',
+  },
+  {
+    why: 'newer clients have no such verb any more',
+    from: 'future = await client.models.unload(request=types.UnloadModelRequest(model_id=training_client.model_id))',
+    to: 'future = await unload(client, training_client.model_id)',
+  },
+  {
+    why: 'a newer client that makes both at once waits for itself for ever',
+    from: `        training_client = service_client.create_lora_training_client(base_model=BASE_MODEL)
+        rest_client = service_client.create_rest_client()
+`,
+    to: `        rest_client = service_client.create_rest_client()
+        training_client = service_client.create_lora_training_client(base_model=BASE_MODEL)
+`,
+  },
+  {
+    why: 'newer clients get no archives any more',
+    from: `    checkpoint_response = rest_client.get_checkpoint_archive_url(training_run_id, checkpoint_id).result()
+    with tempfile.NamedTemporaryFile() as tmp_archive:
+        urllib.request.urlretrieve(checkpoint_response.url, tmp_archive.name)
+        assert os.path.getsize(tmp_archive.name) > 0
+`,
+    to: `    if hasattr(rest_client, "get_checkpoint_archive_url"):
+        checkpoint_response = rest_client.get_checkpoint_archive_url(training_run_id, checkpoint_id).result()
+        with tempfile.NamedTemporaryFile() as tmp_archive:
+            urllib.request.urlretrieve(checkpoint_response.url, tmp_archive.name)
+            assert os.path.getsize(tmp_archive.name) > 0
+`,
   },
   { why: PREFIXED, from: 'assert "0000" in checkpoint_ids', to: 'assert "weights/0000" in checkpoint_ids' },
   {

@@ -36,6 +36,14 @@ def server_command(asked, tmp_dir):
     return command
 
 
+async def unload(client, model_id):
+    """As older clients say it."""
+    from tinker.types import UntypedAPIFuture
+
+    body = {"model_id": model_id, "type": "unload_model"}
+    return await client.post("/api/v1/unload_model", body=body, cast_to=UntypedAPIFuture)
+
+
 def pytest_runtest_logreport(report):
     """One JSON object a line: the table is made of them."""
     if report.when != "call" and report.passed:

@@ -10,8 +10,8 @@ import { changed, LEFT_OUT } from './changes';
 const root = join(__dirname, '../../..');
 const HELP = `npm run tinker:conformance -- --python VENV --skyrl CHECKOUT [--model DIR] [--patience N] [-- PYTEST…]
 
-Drives \`ui-rl serve tinker\` with the official Python client: SkyRL's client tests (tests/tinker/test_api.py), a test of our own of what
-comes after a refusal, and the program of docs/guides/tinker.md, each against a server of its own on a free port, with a folder that is removed afterwards.
+Drives \`ui-rl serve tinker\` with the official Python client: SkyRL's client tests (tests/tinker/test_api.py), tests of our own of
+refusals and of critics, and the program of docs/guides/tinker.md, each against a server of its own on a free port, with a folder that is removed afterwards.
 
   --python VENV      virtual environment with tinker, pytest, transformers and torch
   --skyrl CHECKOUT   a checkout of github.com/NovaSky-AI/SkyRL
@@ -21,6 +21,7 @@ comes after a refusal, and the program of docs/guides/tinker.md, each against a 
 /** Importing them would take longer than many a test. */
 const FIND_PACKAGES =
   'import importlib.util as u, sys; sys.exit(", ".join(n for n in ("tinker", "pytest", "transformers", "torch") if not u.find_spec(n)) or 0)';
+const OUR_TESTS = ['conftest.py', 'test_guide.py', 'test_refusals.py', 'test_critic.py'];
 const DEADLINE_MS = 60 * 60_000;
 
 interface Report {
@@ -54,8 +55,7 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tinker-conformance-'));
   try {
     writeFileSync(join(folder, 'test_api.py'), changed(readFileSync(tests, 'utf8')));
-    for (const name of ['conftest.py', 'test_guide.py', 'test_refusals.py'])
-      copyFileSync(join(__dirname, name), join(folder, name));
+    for (const name of OUR_TESTS) copyFileSync(join(__dirname, name), join(folder, name));
     const report = join(folder, 'report.jsonl');
     writeFileSync(report, '');
     const key = `tml-${randomUUID()}`;

@@ -383,6 +383,66 @@ describe('weights', () => {
     for (const id of [model, other]) await unload(id);
   });
 
+  it('are what a new model begins with, as newer clients ask for one, until they say that they are done', async () => {
+    const own = await TrainingClient.begin(served.url);
+    const model = await client.createModel();
+    const digest = await trainedOnce(model);
+    const { path } = await client.run('save_weights', { model_id: model, path: 'begun', seq_id: 3 });
+    const load = { session_id: own.session, model_seq_id: 4, path, optimizer: true };
+    const begun = await own.post('load_weights', { ...load, user_metadata: { a: 'b' } });
+    const id = `${own.session}:train:4`;
+    expect(begun.model_id).toBe(id);
+    expect(await own.result(begun)).toMatchObject({ model_id: id, path, weights: { version: 1, digest } });
+    // Sent again, and another one under the same number.
+    expect(await own.post('load_weights', { ...load, user_metadata: { a: 'b' } })).toEqual(begun);
+    await expect(own.post('load_weights', load)).rejects.toThrow('seq_id 4 was another request');
+    expect(await own.post('get_info', { model_id: id })).toMatchObject({ lora_rank: 4 });
+
+    const next: string[] = [];
+    for (const [each, seq] of [
+      [model, 4],
+      [id, 1],
+    ] as const) {
+      await own.run('forward_backward', training(each, seq));
+      next.push((await own.run('optim_step', step(each, seq + 1))).weights.digest);
+    }
+    expect(next[0]).toBe(next[1]);
+    await expect(own.post('load_weights', { model_id: id, path, seq_id: 3 })).rejects.toThrow(
+      'not permitted',
+    );
+    const saved = await own.run('save_weights', { model_id: id, path: 'later', seq_id: 4 });
+    expect(saved.path).toBe(`tinker://${id}/weights/later`);
+    const again = await own.run('load_weights', { ...load, model_seq_id: 5, path: saved.path });
+    expect(again.weights.digest).toBe(next[1]);
+    const listed = await own.get(`training_runs/${id}/checkpoints`);
+    expect(listed.checkpoints).toMatchObject([{ tinker_path: saved.path }]);
+    expect((await own.get(`training_runs/${id}`)).user_metadata).toEqual({ a: 'b' });
+    const gone = await own.request(`training_runs/${id}/checkpoints/weights/later`, { method: 'DELETE' });
+    expect(gone.status).toBe(204);
+
+    await expect(own.run('load_weights', { ...load, model_seq_id: 6, path: saved.path })).rejects.toThrow(
+      'there are no weights',
+    );
+    const elsewhere = { ...load, model_seq_id: 7, base_model: 'Qwen/Qwen3-8B' };
+    await expect(own.post('load_weights', elsewhere)).rejects.toThrow('is not served here');
+    await expect(own.post('load_weights', { ...load, model_seq_id: null })).rejects.toThrow(
+      'model_seq_id: is missing',
+    );
+    await expect(own.post('get_info', { model_id: `${own.session}:train:6` })).rejects.toThrow('404');
+
+    const finish = () =>
+      own.request(`sessions/${own.session}/finish`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ reason: { type: 'success' }, detail: null }),
+      });
+    expect((await finish()).status).toBe(204);
+    expect((await finish()).status).toBe(404);
+    await expect(own.post('get_info', { model_id: id })).rejects.toThrow('404');
+    await expect(own.post('session_heartbeat', { session_id: own.session })).rejects.toThrow('404');
+    await unload(model);
+  });
+
   it('are sampled from under a name, or for one session, also when the engine has let go of them', async () => {
     const model = await client.createModel();
     await trainedOnce(model);

@@ -103,6 +103,12 @@ export class TinkerController {
     await this.service.listing.deleteCheckpoint(run, kind, name);
   }
 
+  @Post('sessions/:id/finish')
+  @HttpCode(204)
+  async finish(@Param('id') id: string, @Req() request: Request): Promise<void> {
+    await this.service.finish(id, request.body);
+  }
+
   @Post('*verb')
   @HttpCode(200)
   verb(@Param('verb') verb: string | string[], @Req() request: Request): Promise<object> {

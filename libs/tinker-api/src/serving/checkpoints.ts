@@ -36,6 +36,8 @@ export interface Checkpoint extends CheckpointRecord {
 
 /** Begins with a letter or digit: no name leads out of the folder. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+/** Also what clients call a model that is made from weights: `<session>:train:<number>`. */
+const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 const RUN_FILE = 'run.json';
 const CHECKPOINT_FILE = 'tinker.json';
 
@@ -56,7 +58,7 @@ export function addressText({ run, kind, name }: CheckpointAddress): string {
 /** @throws ApiError that says what an address looks like */
 export function parseAddress(text: string, param: string): CheckpointAddress {
   const [, run, kind, name] = /^tinker:\/\/([^/]+)\/(weights|sampler_weights)\/([^/]+)$/.exec(text) ?? [];
-  if (run !== undefined && NAME.test(run) && NAME.test(name))
+  if (run !== undefined && RUN_NAME.test(run) && NAME.test(name))
     return { run, kind: kind as CheckpointKind, name };
   throw invalid(
     param,
@@ -66,7 +68,16 @@ export function parseAddress(text: string, param: string): CheckpointAddress {
 
 /** @throws ApiError where a name could not be one of a folder */
 export function checkpointNamed(name: string, param: string): string {
-  if (NAME.test(name)) return name;
+  return named(NAME, name, param);
+}
+
+/** @throws ApiError where a model could not be called so */
+export function runNamed(name: string, param: string): string {
+  return named(RUN_NAME, name, param);
+}
+
+function named(pattern: RegExp, name: string, param: string): string {
+  if (pattern.test(name)) return name;
   throw invalid(
     param,
     'expected letters, digits, ".", "_" and "-", at most 128, with a letter or digit first',
@@ -118,7 +129,7 @@ export class CheckpointStore {
 
   /** Runs that have saved something. */
   async runs(): Promise<string[]> {
-    const found = await namesIn(this.dir);
+    const found = await namesIn(this.dir, RUN_NAME);
     const known = await Promise.all(found.map((run) => this.run(run)));
     return found.filter((_, index) => known[index] !== undefined);
   }
@@ -166,10 +177,10 @@ function isExpired({ expiresAt }: CheckpointRecord, now: number): boolean {
 }
 
 /** Names that could be one of ours; none where there is no such folder. */
-async function namesIn(dir: string): Promise<string[]> {
+async function namesIn(dir: string, pattern = NAME): Promise<string[]> {
   const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
   return entries
-    .filter((each) => each.isDirectory() && NAME.test(each.name))
+    .filter((each) => each.isDirectory() && pattern.test(each.name))
     .map(({ name }) => name)
     .toSorted();
 }

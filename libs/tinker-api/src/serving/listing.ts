@@ -4,9 +4,9 @@ import { archiveOf } from './archives';
 import { fieldsOf } from './bodies';
 import {
   addressText,
-  checkpointNamed,
   parseAddress,
   roleIn,
+  runNamed,
   type Checkpoint,
   type CheckpointKind,
   type RunRecord,
@@ -86,7 +86,7 @@ export class Listing {
   async archive(token: string): Promise<{ content: Readable; name: string }> {
     const address = this.context.archives.find(token);
     const { dir } = await this.context.store.open(address);
-    return { content: archiveOf(dir), name: `${address.run}_${address.name}.tar.gz` };
+    return { content: archiveOf(dir), name: `${address.run.replaceAll(':', '-')}_${address.name}.tar.gz` };
   }
 
   async weightsInfo(body: unknown): Promise<object> {
@@ -107,7 +107,7 @@ export class Listing {
   private async recordOf(run: string): Promise<{ record: RunRecord; lastRequestAt: number }> {
     const live = this.context.sessions.models().find(({ id }) => id === run);
     if (live !== undefined) return live;
-    const record = await this.context.store.run(checkpointNamed(run, 'run'));
+    const record = await this.context.store.run(runNamed(run, 'run'));
     if (record !== undefined) return { record, lastRequestAt: Date.parse(record.createdAt) };
     throw new ApiError(404, `there is no training run "${run}" here`, 'run_not_found');
   }

@@ -118,6 +118,13 @@ export class Sessions {
     }
   }
 
+  /** A session that its client has finished; it is no longer among the others. @throws ApiError 404 */
+  take(id: string): Session {
+    const session = this.get(id);
+    this.all.delete(id);
+    return session;
+  }
+
   /** Sessions nobody has been heard of for so long; they are no longer among the others. */
   takeSilent(silentMs: number, now = Date.now()): Session[] {
     const silent = this.list().filter(({ lastSeenAt }) => now - lastSeenAt > silentMs);

@@ -10,7 +10,7 @@ import { RequestImages } from './images';
 import { Listing } from './listing';
 import { Samplers } from './samplers';
 import { SamplingVerbs } from './sampling';
-import { Sessions } from './sessions';
+import { Sessions, type Session } from './sessions';
 import { TrainingVerbs } from './training';
 import { WeightsVerbs } from './weights';
 
@@ -124,20 +124,33 @@ export class TinkerService {
 
   /** Ends what is silent, and deletes what has expired. */
   async sweep(now = Date.now()): Promise<void> {
-    const { sessions, futures, samplers, store } = this.context;
+    const { sessions, store } = this.context;
     try {
       for (const session of sessions.takeSilent(this.limits.sessionTimeoutMs, now)) {
         this.logger.log(`session ${session.id} has ended: nothing was heard of it`);
-        for (const run of session.models.values()) await run.unload(this.model.engine);
-        for (const { source } of session.sampling.values()) {
-          if (source.kind === 'held') await samplers.release(source.name);
-        }
-        futures.forget(session.id);
+        await this.end(session);
       }
       await store.sweep(now);
     } catch (error) {
       this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     }
+  }
+
+  /** What newer clients say when they are done: their models and answers need not wait for a silence. */
+  async finish(id: string, body: unknown): Promise<void> {
+    const fields = fieldsOf(body);
+    fields.note('reason', 'detail');
+    fields.end();
+    await this.end(this.context.sessions.take(id));
+  }
+
+  private async end({ id, models, sampling }: Session): Promise<void> {
+    const { futures, samplers } = this.context;
+    for (const run of models.values()) await run.unload(this.model.engine);
+    for (const { source } of sampling.values()) {
+      if (source.kind === 'held') await samplers.release(source.name);
+    }
+    futures.forget(id);
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { ApiError, Fields, invalid } from '@ui-rl/openai-api';
-import type { LossModel } from '@ui-rl/plugin-kit';
+import type { LossModel, WeightsInfo } from '@ui-rl/plugin-kit';
 import { readTrainingJson, seqIdOf } from '../wire/json';
 import { readTrainingRequest } from '../wire/protobuf';
 import { requestNumberOf } from '../wire/request-number';
@@ -28,7 +28,7 @@ export class TrainingVerbs {
   }
 
   createModel(body: unknown): object {
-    const { sessions, futures, limits, model } = this.context;
+    const { sessions, futures, model } = this.context;
     const fields = fieldsOf(body);
     const session = sessions.get(fields.requiredText('session_id'));
     const seq = fields.number('model_seq_id', { min: 0, integer: true });
@@ -41,37 +41,56 @@ export class TrainingVerbs {
     adamwAlone(fields);
     const config = fields.raw('lora_config');
     if (config === undefined) throw fields.missing('lora_config');
-    const { seed = randomInt(MAX_SEED), ...lora } = readLora(Fields.of(config, 'lora_config'));
+    const { seed, ...lora } = readLora(Fields.of(config, 'lora_config'));
     fields.end();
-    if (sessions.models().length >= limits.maxModels) {
-      throw new ApiError(
-        400,
-        `${limits.maxModels} models are trained here, no more at a time: unload one, or start the server with more (--max-models)`,
-        'too_many_models',
-      );
-    }
+    this.mustHaveRoom();
     const id = randomUUID();
-    const record = {
-      baseModel: model.name,
-      lora,
-      role,
-      createdAt: new Date().toISOString(),
-      ...(typeof metadata === 'object' && metadata !== null ? { userMetadata: metadata } : {}),
-    };
+    const record = this.recordOf({ lora, role }, metadata);
     // Begun before this returns, and not at all where too much is in progress.
-    const requestId = futures.begin(session.id, () => this.addModel(session, id, record, seed));
+    const requestId = futures.begin(session.id, async () => {
+      const { weights } = await this.addModel(session, id, record, seed);
+      return answer({ model_id: id, type: 'create_model', weights });
+    });
     session.created.set(requestId, id);
     if (seq !== undefined) session.creations.keep(seq, digest, requestId);
     return pending(requestId, id);
   }
 
-  private async addModel(session: Session, id: string, record: NewRun, seed: number): Promise<Answer> {
+  /** @throws ApiError where as many models are trained as may be */
+  mustHaveRoom(): void {
+    const { sessions, limits } = this.context;
+    if (sessions.models().length < limits.maxModels) return;
+    throw new ApiError(
+      400,
+      `${limits.maxModels} models are trained here, no more at a time: unload one, or start the server with more (--max-models)`,
+      'too_many_models',
+    );
+  }
+
+  recordOf({ lora, role }: Pick<NewRun, 'lora' | 'role'>, metadata: unknown): NewRun {
+    return {
+      baseModel: this.context.model.name,
+      lora,
+      role,
+      createdAt: new Date().toISOString(),
+      ...(typeof metadata === 'object' && metadata !== null ? { userMetadata: metadata } : {}),
+    };
+  }
+
+  /** The model is one of its session before this returns. */
+  async addModel(
+    session: Session,
+    id: string,
+    record: NewRun,
+    seed = randomInt(MAX_SEED),
+  ): Promise<{ run: ModelRun; weights: WeightsInfo }> {
     const { limits, model } = this.context;
     const trainable = { mode: 'lora' as const, lora: loraOptions(record.lora) };
     const created = model.engine.addModel!({ name: id, role: record.role, trainable, seed });
-    session.models.set(id, new ModelRun(id, session.id, record, created, limits.gapMs));
+    const run = new ModelRun(id, session.id, record, created, limits.gapMs);
+    session.models.set(id, run);
     try {
-      return answer({ model_id: id, type: 'create_model', weights: await created });
+      return { run, weights: await created };
     } catch (error) {
       session.models.delete(id);
       throw error;

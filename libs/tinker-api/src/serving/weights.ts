@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, invalid, type Fields } from '@ui-rl/openai-api';
 import { rm } from 'node:fs/promises';
 import { seqIdOf } from '../wire/json';
-import { adamwAlone, answer, bodyDigest, fieldsOf } from './bodies';
+import { adamwAlone, answer, bodyDigest, fieldsOf, pending } from './bodies';
 import type { LossModel } from '@ui-rl/plugin-kit';
 import {
   addressText,
@@ -16,7 +16,7 @@ import type { Context } from './context';
 import type { Answer } from './futures';
 import type { ModelRun } from './model-run';
 import { Numbers } from './turns';
-import type { TrainingVerbs } from './training';
+import { mustServe, type TrainingVerbs } from './training';
 
 /** Verbs that write weights and read them. */
 export class WeightsVerbs {
@@ -55,31 +55,58 @@ export class WeightsVerbs {
 
   loadWeights(body: unknown): object {
     const fields = fieldsOf(body);
-    if (fields.raw('session_id') !== undefined) {
-      throw invalid('session_id', 'models are made by create_model; then load_weights names their model_id');
-    }
+    const digest = bodyDigest('load_weights', body);
+    const session = fields.text('session_id');
+    if (session !== undefined) return this.createFrom(session, fields, digest);
     const modelId = fields.requiredText('model_id');
     const { seqId } = seqIdOf(fields);
-    const address = parseAddress(fields.requiredText('path'), 'path');
-    const optimizer = fields.boolean('optimizer') ?? false;
-    for (const name of ['weights_access_token', 'base_model', 'model_seq_id', 'user_metadata'])
-      fields.only(name);
-    adamwAlone(fields);
+    const wanted = readLoad(fields);
+    for (const name of ['base_model', 'model_seq_id', 'user_metadata']) fields.only(name);
     fields.end();
-    if (optimizer && address.kind !== 'weights') {
-      throw invalid(
-        'path',
-        'holds weights to sample from, without the state of an optimizer; optimizer has to be false',
-      );
-    }
-    const load = async (run: ModelRun): Promise<Answer> => {
-      const { dir, run: saved } = await this.context.store.open(address);
-      mustHaveRole(run, roleIn(saved), address);
-      const weights = await this.context.model.engine.loadState({ model: run.id, dir, optimizer });
-      return answer({ type: 'load_weights', path: addressText(address), model_id: run.id, weights });
-    };
-    const digest = bodyDigest('load_weights', body);
+    const load = (run: ModelRun): Promise<Answer> => this.load(run, wanted);
     return this.training.numbered(modelId, seqId, digest, load, (run) => mustBeFirst(run, seqId));
+  }
+
+  /** A new model with these weights, as newer clients ask for one: its id is theirs to know. */
+  private createFrom(sessionId: string, fields: Fields, digest: string): object {
+    const { sessions, futures, store, model } = this.context;
+    const session = sessions.get(sessionId);
+    const seq = fields.number('model_seq_id', { min: 0, integer: true });
+    if (seq === undefined) throw fields.missing('model_seq_id');
+    const known = session.creations.find(seq, digest);
+    if (known !== undefined) return pending(known, session.created.get(known));
+    const wanted = readLoad(fields);
+    const base = fields.text('base_model');
+    if (base !== undefined) mustServe(model.name, base, 'base_model');
+    const metadata = fields.raw('user_metadata');
+    for (const name of ['model_id', 'seq_id']) fields.only(name);
+    fields.end();
+    this.training.mustHaveRoom();
+    const id = `${session.id}:train:${seq}`;
+    const requestId = futures.begin(session.id, async () => {
+      const { run: saved } = await store.open(wanted.address);
+      // Meanwhile there may be others, and the client be gone.
+      this.training.mustHaveRoom();
+      const record = this.training.recordOf({ lora: saved.lora, role: roleIn(saved) }, metadata);
+      const { run } = await this.training.addModel(sessions.get(session.id), id, record);
+      try {
+        return await run.run(undefined, () => this.load(run, wanted));
+      } catch (error) {
+        await run.unload(model.engine);
+        session.models.delete(id);
+        throw error;
+      }
+    });
+    session.created.set(requestId, id);
+    session.creations.keep(seq, digest, requestId);
+    return pending(requestId, id);
+  }
+
+  private async load(run: ModelRun, { address, optimizer }: Load): Promise<Answer> {
+    const { dir, run: saved } = await this.context.store.open(address);
+    mustHaveRole(run, roleIn(saved), address);
+    const weights = await this.context.model.engine.loadState({ model: run.id, dir, optimizer });
+    return answer({ type: 'load_weights', path: addressText(address), model_id: run.id, weights });
   }
 
   /** Under a path, or for one sampling session that is held in memory only. */
@@ -142,6 +169,24 @@ export class WeightsVerbs {
       throw error;
     }
   }
+}
+
+interface Load {
+  address: CheckpointAddress;
+  /** Whether the state of the optimizer is loaded, too. */
+  optimizer: boolean;
+}
+
+function readLoad(fields: Fields): Load {
+  const address = parseAddress(fields.requiredText('path'), 'path');
+  const optimizer = fields.boolean('optimizer') ?? false;
+  fields.only('weights_access_token');
+  adamwAlone(fields);
+  if (!optimizer || address.kind === 'weights') return { address, optimizer };
+  throw invalid(
+    'path',
+    'holds weights to sample from, without the state of an optimizer; optimizer has to be false',
+  );
 }
 
 /** A critic has a head that a policy has not. */

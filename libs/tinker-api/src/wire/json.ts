@@ -15,7 +15,7 @@ export function readTrainingJson(body: unknown, forwardOnly: boolean): TrainingR
     modelId: fields.requiredText('model_id'),
     ...seqIdOf(fields),
     lossFn: input.requiredText('loss_fn'),
-    lossConfig: numbersOf(input.raw('loss_fn_config'), input.at('loss_fn_config')),
+    lossConfig: optionsOf(input.raw('loss_fn_config'), input.at('loss_fn_config')),
     data: required(input, 'data').map((each, index) => readDatum(each, input.at(`data[${index}]`))),
     forwardOnly,
     scoresAll: fields.boolean('untrained_logprobs') ?? true,
@@ -112,12 +112,12 @@ function numbers(value: unknown, path: string): number[] {
   return value as number[];
 }
 
-function numbersOf(value: unknown, path: string): Record<string, number> {
+function optionsOf(value: unknown, path: string): Record<string, number | string> {
   if (value === undefined) return {};
   const fields = Fields.of(value, path);
   return Object.fromEntries(
-    Object.keys(value as object).flatMap((name) => {
-      const found = fields.number(name, {});
+    Object.entries(value as object).flatMap(([name, each]) => {
+      const found = typeof each === 'string' ? fields.text(name) : fields.number(name, {});
       return found === undefined ? [] : [[name, found]];
     }),
   );

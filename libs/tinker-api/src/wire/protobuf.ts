@@ -1,5 +1,5 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
-import { invalid } from '@ui-rl/openai-api';
+import { invalid, unsupported } from '@ui-rl/openai-api';
 import type { TrainingRequest, WireChunk, WireDatum, WireTensor } from './training-request';
 
 /*
@@ -11,12 +11,24 @@ const FLOAT32 = 1;
 const INT64 = 2;
 const STOP_REASONS = { stop: 0, length: 1 } as const;
 
-/** Calls `read` with each field, which has to read it or to answer false. */
-function eachField(bytes: Uint8Array, read: (field: number, reader: BinaryReader) => unknown): void {
+/**
+ * Calls `read` with each field, which has to read it or to answer false.
+ * @throws ApiError that names a field which is not known: what it asks for would not be done
+ */
+function eachField(
+  bytes: Uint8Array,
+  message: string,
+  read: (field: number, reader: BinaryReader) => unknown,
+): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
     const [field, type] = reader.tag();
-    if (read(field, reader) === false) reader.skip(type, field);
+    const begin = reader.pos;
+    if (read(field, reader) === false) {
+      throw unsupported('body', `has field ${field} of tinker_public.${message}, which is not known here`);
+    }
+    // Noted only.
+    if (reader.pos === begin) reader.skip(type, field);
   }
 }
 
@@ -32,34 +44,54 @@ export function readTrainingRequest(bytes: Uint8Array): TrainingRequest {
 
 function trainingRequest(bytes: Uint8Array): TrainingRequest {
   const data: WireDatum[] = [];
-  const lossConfig: Record<string, number> = {};
+  const numbers: Record<string, number> = {};
+  // Newer clients say all options here as well, and texts here alone.
+  const options: Record<string, number | string> = {};
   const request = { modelId: '', seqId: 0, lossFn: '', forwardOnly: false };
-  eachField(bytes, (field, reader) => {
+  eachField(bytes, 'ForwardBackwardRequest', (field, reader) => {
     if (field === 1) request.modelId = reader.string();
     else if (field === 2) request.seqId = reader.int32();
     else if (field === 3) data.push(datum(reader.bytes(), `data[${data.length}]`));
     else if (field === 4) request.lossFn = reader.string();
     else if (field === 5) {
       const [name, value] = entry(reader.bytes(), (each) => each.double());
-      lossConfig[name] = value ?? 0;
+      numbers[name] = value ?? 0;
     } else if (field === 6) request.forwardOnly = reader.bool();
-    else return false;
+    else if (field === 7) {
+      const [name, value] = entry(reader.bytes(), (each) => lossOption(each.bytes()));
+      options[name] = value ?? 0;
+    } else return false;
     return true;
   });
   const { seqId, ...others } = request;
+  const lossConfig = { ...numbers, ...options };
   // An absent number is 0 on this wire; the client counts from 1.
   return { ...others, ...(seqId === 0 ? {} : { seqId }), data, lossConfig, scoresAll: true };
 }
 
+function lossOption(bytes: Uint8Array): number | string {
+  let found: number | string = 0;
+  eachField(bytes, 'LossConfigValue', (field, reader) => {
+    if (field === 1) found = reader.double();
+    else if (field === 2) found = reader.string();
+    else return false;
+    return true;
+  });
+  return found;
+}
+
+/** Where tokens are said to come from, which changes nothing of what is computed here. */
+const PROVENANCE = [3, 4];
+
 function datum(bytes: Uint8Array, path: string): WireDatum {
   const chunks: WireChunk[] = [];
   const inputs = new Map<string, WireTensor>();
-  eachField(bytes, (field, reader) => {
+  eachField(bytes, 'Datum', (field, reader) => {
     if (field === 1) chunks.push(chunk(reader.bytes(), `${path}.model_input[${chunks.length}]`));
     else if (field === 2) {
       const [name, value] = entry(reader.bytes(), (each) => each.bytes());
       inputs.set(name, tensor(value ?? new Uint8Array(), `${path}.loss_fn_inputs.${name}`));
-    } else return false;
+    } else return PROVENANCE.includes(field);
     return true;
   });
   return { chunks, inputs };
@@ -70,7 +102,7 @@ function entry<T>(
   read: (reader: BinaryReader) => T,
 ): [name: string, value: T | undefined] {
   let [name, value]: [string, T | undefined] = ['', undefined];
-  eachField(bytes, (field, reader) => {
+  eachField(bytes, 'MapEntry', (field, reader) => {
     if (field === 1) name = reader.string();
     else if (field === 2) value = read(reader);
     else return false;
@@ -81,9 +113,9 @@ function entry<T>(
 
 function chunk(bytes: Uint8Array, path: string): WireChunk {
   let found: WireChunk | undefined;
-  eachField(bytes, (field, reader) => {
+  eachField(bytes, 'Chunk', (field, reader) => {
     if (field === 1) found = { type: 'text', tokens: encodedText(reader.bytes()) };
-    else if (field === 2) found = image(reader.bytes());
+    else if (field === 2) found = image(reader.bytes(), path);
     else if (field === 3)
       throw invalid(path, 'is a chunk of sound (dmel), which the models here do not hear');
     else return false;
@@ -95,7 +127,7 @@ function chunk(bytes: Uint8Array, path: string): WireChunk {
 
 function encodedText(bytes: Uint8Array): number[] {
   let tokens: number[] = [];
-  eachField(bytes, (field, reader) => {
+  eachField(bytes, 'EncodedTextChunk', (field, reader) => {
     if (field !== 1) return false;
     tokens = Array.from(new Int32Array(aligned(reader.bytes(), 4)));
     return true;
@@ -103,12 +135,15 @@ function encodedText(bytes: Uint8Array): number[] {
   return tokens;
 }
 
-function image(bytes: Uint8Array): WireChunk {
+function image(bytes: Uint8Array, path: string): WireChunk {
   const found: { base64: string; expectedTokens?: number } = { base64: '' };
-  eachField(bytes, (field, reader) => {
+  eachField(bytes, 'ImageChunk', (field, reader) => {
     if (field === 1) found.base64 = Buffer.from(reader.bytes()).toString('base64');
     else if (field === 3) found.expectedTokens = reader.int32();
-    else return false;
+    else if (field === 4)
+      throw unsupported(`${path}.override_dimensions`, 'is not supported here: an image has its own size');
+    // Its format is seen in its bytes.
+    else return field === 2;
     return true;
   });
   return { type: 'image', ...found };
@@ -117,7 +152,7 @@ function image(bytes: Uint8Array): WireChunk {
 function tensor(bytes: Uint8Array, path: string): WireTensor {
   let [dense, type]: [Uint8Array, number] = [new Uint8Array(), 0];
   const shape: number[] = [];
-  eachField(bytes, (field, reader) => {
+  eachField(bytes, 'Tensor', (field, reader) => {
     if (field === 1) dense = reader.bytes();
     else if (field === 2) throw invalid(path, 'is sparse; expected one number for each position');
     else if (field === 3) type = reader.int32();

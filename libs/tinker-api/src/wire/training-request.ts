@@ -22,7 +22,8 @@ export interface TrainingRequest {
   modelId: string;
   seqId?: number;
   lossFn: string;
-  lossConfig: Readonly<Record<string, number>>;
+  /** Options of the loss; losses here have no texts. */
+  lossConfig: Readonly<Record<string, number | string>>;
   data: readonly WireDatum[];
   forwardOnly: boolean;
   /** Whether log-probabilities or values of positions of weight 0 are asked for: in `forward_backward` a pass of their own. */
