@@ -108,6 +108,11 @@ export const DEADLINES = {
     ms: 3_000,
     then: 'it is requested again',
   },
+  browserFrame: {
+    what: 'a frame of another site, to feel the pointer that is over it, before it is clicked (environment `browser`)',
+    ms: 2_000,
+    then: 'the action is done anyway',
+  },
   browserClean: {
     what: 'a page, to be left and cleaned of its episode (environment `browser`)',
     ms: 10_000,

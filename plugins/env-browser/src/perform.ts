@@ -11,7 +11,9 @@ import {
 } from '@ui-rl/plugin-kit';
 import { isOnKeyboard } from './keys';
 import { click, drag, hold, line, move, tap, touch, wheel } from './pointer';
+import { reachFrame } from './reach-frame';
 import type { BrowserTab } from './browser-tab';
+import type { PageSpec } from './page-spec';
 
 /** CSS pixels per notch, as in Chromium for a mouse wheel. */
 const NOTCH = 100;
@@ -29,13 +31,17 @@ export async function perform(tab: BrowserTab, action: Action, deadline: Deadlin
     tab.note('outside_viewport');
     return;
   }
+  const begin = beginOf(action, tab);
+  const isApart = begin !== null && (await reachFrame(tab, begin));
+  // Taps of a finger never become clicks in frames of other sites: Chromium looks for them elsewhere.
+  const tool = tab.spec.input === 'touch' && !isApart ? 'touch' : 'mouse';
   switch (action.action) {
     case 'click':
-      return press(tab, [action.x, action.y], 1);
+      return press(tab, [action.x, action.y], 1, tool);
     case 'double_click':
-      return press(tab, [action.x, action.y], 2);
+      return press(tab, [action.x, action.y], 2, tool);
     case 'triple_click':
-      return press(tab, [action.x, action.y], 3);
+      return press(tab, [action.x, action.y], 3, tool);
     case 'right_click':
       return click(tab, [action.x, action.y], 'right', 1);
     case 'middle_click':
@@ -43,7 +49,7 @@ export async function perform(tab: BrowserTab, action: Action, deadline: Deadlin
     case 'move':
       return move(tab, [action.x, action.y]);
     case 'long_press':
-      return longPress(tab, [action.x, action.y], action.seconds ?? LONG_PRESS_SECONDS, deadline);
+      return longPress(tab, [action.x, action.y], action.seconds ?? LONG_PRESS_SECONDS, tool, deadline);
     case 'type':
       return type(tab, action.text);
     case 'key':
@@ -76,17 +82,29 @@ function pointsOf(action: Action, tab: BrowserTab): Point[] {
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
 }
 
+/** Where the pointer is when an action begins; null where it takes none. */
+function beginOf(action: Action, tab: BrowserTab): Point | null {
+  if (action.action === 'scroll') return scrolledAt(action, tab);
+  return pointsOf(action, tab)[0] ?? null;
+}
+
 function isInside([x, y]: Point, { spec: { viewport } }: BrowserTab): boolean {
   return x >= 0 && y >= 0 && x < viewport.width && y < viewport.height;
 }
 
-async function press(tab: BrowserTab, point: Point, count: number): Promise<void> {
-  await (tab.spec.input === 'touch' ? tap(tab, point, count) : click(tab, point, 'left', count));
+async function press(tab: BrowserTab, point: Point, count: number, tool: PageSpec['input']): Promise<void> {
+  await (tool === 'touch' ? tap(tab, point, count) : click(tab, point, 'left', count));
 }
 
-async function longPress(tab: BrowserTab, point: Point, seconds: number, deadline: Deadline): Promise<void> {
+async function longPress(
+  tab: BrowserTab,
+  point: Point,
+  seconds: number,
+  tool: PageSpec['input'],
+  deadline: Deadline,
+): Promise<void> {
   const milliseconds = allowed(tab, seconds, deadline);
-  await (tab.spec.input === 'touch' ? touch(tab, [point], milliseconds) : hold(tab, point, milliseconds));
+  await (tool === 'touch' ? touch(tab, [point], milliseconds) : hold(tab, point, milliseconds));
 }
 
 async function stroke(tab: BrowserTab, from: Point, to: Point): Promise<void> {
@@ -126,10 +144,13 @@ async function chord(tab: BrowserTab, keys: string[]): Promise<void> {
   for (const name of names.toReversed()) await keyboard.up(name);
 }
 
-async function scroll(tab: BrowserTab, { direction, amount, x, y }: ScrollAction): Promise<void> {
-  const point: Point = x === undefined || y === undefined ? middle(tab) : [x, y];
-  const [deltaX, deltaY] = TOWARDS[direction];
-  await wheel(tab, point, [deltaX * NOTCH, deltaY * NOTCH], amount);
+async function scroll(tab: BrowserTab, action: ScrollAction): Promise<void> {
+  const [deltaX, deltaY] = TOWARDS[action.direction];
+  await wheel(tab, scrolledAt(action, tab), [deltaX * NOTCH, deltaY * NOTCH], action.amount);
+}
+
+function scrolledAt({ x, y }: ScrollAction, tab: BrowserTab): Point {
+  return x === undefined || y === undefined ? middle(tab) : [x, y];
 }
 
 function middle({ spec: { viewport } }: BrowserTab): Point {

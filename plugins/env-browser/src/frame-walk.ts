@@ -1,0 +1,78 @@
+import type { CDPSession, Page } from 'playwright';
+
+/** A document, and the session that can be asked about it. */
+export interface FrameDocument {
+  session: CDPSession;
+  frameId: string;
+}
+
+interface FrameTree {
+  frame: { id: string };
+  childFrames?: FrameTree[];
+}
+
+/** Goes from a page into its frames, also those of other sites, whose processes have sessions of their own: they end with the walk. */
+export class FrameWalk {
+  private readonly opened: CDPSession[] = [];
+
+  constructor(
+    private readonly page: Page,
+    private readonly cdp: CDPSession,
+  ) {}
+
+  /** The page's own document. */
+  async top(): Promise<FrameDocument> {
+    const { frameTree } = await this.cdp.send('Page.getFrameTree');
+    return { session: this.cdp, frameId: frameTree.frame.id };
+  }
+
+  /** Runs an expression where scripts of the page change nothing, and waits for its promise. */
+  async evaluate<T>({ session, frameId }: FrameDocument, expression: string): Promise<T> {
+    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
+    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+      expression,
+      contextId,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.text);
+    return result.value as T;
+  }
+
+  /** The frame that an element shows which an expression gives; null where it is none that shows a frame. */
+  async into({ session, frameId }: FrameDocument, expression: string): Promise<FrameDocument | null> {
+    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
+    const { result } = await session.send('Runtime.evaluate', { expression, contextId });
+    if (result.objectId === undefined) return null;
+    const { node } = await session.send('DOM.describeNode', { objectId: result.objectId });
+    await session.send('Runtime.releaseObject', { objectId: result.objectId });
+    if (node.frameId === undefined) return null;
+    return { session: await this.sessionOf(node.frameId, session), frameId: node.frameId };
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.opened.splice(0).map((session) => session.detach().catch(() => undefined)));
+  }
+
+  /** The session that knows a frame: that of the document around it, or, of a frame with a process of its own, one that is opened for it. */
+  private async sessionOf(frameId: string, around: CDPSession): Promise<CDPSession> {
+    if (await knows(around, frameId)) return around;
+    for (const frame of this.page.frames().slice(1)) {
+      const session = await this.page
+        .context()
+        .newCDPSession(frame)
+        .catch(() => null);
+      if (session === null) continue;
+      this.opened.push(session);
+      if (await knows(session, frameId)) return session;
+    }
+    throw new Error('the frame has gone');
+  }
+}
+
+async function knows(session: CDPSession, frameId: string): Promise<boolean> {
+  const { frameTree } = await session.send('Page.getFrameTree');
+  const holds = ({ frame, childFrames = [] }: FrameTree): boolean =>
+    frame.id === frameId || childFrames.some(holds);
+  return holds(frameTree);
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEADLINES, type Point } from '@ui-rl/plugin-kit';
+import type { BrowserTab } from './browser-tab';
+import { FrameWalk, type FrameDocument } from './frame-walk';
+
+/** Frames in each other that are followed. */
+const MAX_DEPTH = 8;
+/** How long a frame has to feel the pointer before it is moved again. */
+const FELT_MS = 20;
+
+/** A function of a point in the view of a document: the element that a click there would hit. */
+const HIT = `(x, y) => {
+  let hit = document.elementFromPoint(x, y);
+  for (let inner = hit; inner !== null && inner.shadowRoot !== null; ) {
+    inner = inner.shadowRoot.elementFromPoint(x, y);
+    if (inner === null || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+}`;
+
+/** The same: where that is in the view of the frame which the element shows; null where it shows none. */
+const HIT_INSIDE = `(x, y) => {
+  const frame = (${HIT})(x, y);
+  if (frame === null || !/^(iframe|frame|object|embed|fencedframe)$/.test(frame.localName)) return null;
+  const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
+  const scaleX = frame.offsetWidth > 0 ? box.width / frame.offsetWidth : 1;
+  const scaleY = frame.offsetHeight > 0 ? box.height / frame.offsetHeight : 1;
+  return [
+    (x - box.left) / scaleX - frame.clientLeft - parseFloat(style.paddingLeft),
+    (y - box.top) / scaleY - frame.clientTop - parseFloat(style.paddingTop),
+  ];
+}`;
+
+const FELT = `new Promise((felt) => {
+  addEventListener('mousemove', () => felt(true), { capture: true, once: true });
+})`;
+
+/**
+ * Puts the pointer over a point, where a frame of another site is there, and waits until that feels it: a screenshot of another size than the
+ * view's own (any `scale` but the device's, any device) has such frames drawn anew, and until then the page around them gets what is meant for
+ * them. Whether there is such a frame.
+ */
+export async function reachFrame(tab: BrowserTab, point: Point): Promise<boolean> {
+  if (tab.page.frames().length === 1) return false;
+  const walk = new FrameWalk(tab.page, tab.cdp);
+  try {
+    const frame = await frameAt(walk, point);
+    if (frame.session === tab.cdp) return false;
+    await feelsPointer(walk, frame, () =>
+      tab.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: point[0], y: point[1] }),
+    );
+    return true;
+  } catch {
+    // It has gone meanwhile; what else may be wrong the action itself meets.
+    return false;
+  } finally {
+    await walk.end();
+  }
+}
+
+/** The innermost document at a point. */
+async function frameAt(walk: FrameWalk, point: Point): Promise<FrameDocument> {
+  let at = await walk.top();
+  let within = point;
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
+    const place = within.join(', ');
+    const inside = await walk.evaluate<Point | null>(at, `(${HIT_INSIDE})(${place})`);
+    const frame = inside === null ? null : await walk.into(at, `(${HIT})(${place})`);
+    if (inside === null || frame === null) return at;
+    [at, within] = [frame, inside];
+  }
+  return at;
+}
+
+async function feelsPointer(
+  walk: FrameWalk,
+  frame: FrameDocument,
+  move: () => Promise<unknown>,
+): Promise<void> {
+  let isFelt = false;
+  const felt = walk.evaluate(frame, FELT).then(
+    () => (isFelt = true),
+    () => (isFelt = true),
+  );
+  const until = performance.now() + DEADLINES.browserFrame.ms;
+  while (!isFelt && performance.now() < until) {
+    await move();
+    await Promise.race([felt, sleep(FELT_MS)]);
+  }
+}
