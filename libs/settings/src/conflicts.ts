@@ -16,7 +16,7 @@ import {
 import type { SettingsProblem } from './errors';
 import { MAX_OPEN_TRAJECTORIES, openTrajectories } from './open-trajectories';
 import { join } from './option-index';
-import { AsyncGroup, CriticGroup, CurriculumGroup, ModelGroup, RunFile } from './run-file';
+import { CriticGroup, CurriculumGroup, ModelGroup, RunFile } from './run-file';
 
 type Refuse = (message: string) => void;
 
@@ -181,8 +181,8 @@ function checkPace({ async: pace }: RunFile, refuse: Refuse): void {
       'async.in_flight_updates needs async.max_steps_off_policy of at least 1: with 0 nothing is being sampled when weights change',
     );
   }
-  // With its default it does no harm, and 0 is what happens.
-  if (![0, new AsyncGroup().straggler_factor].includes(pace.straggler_factor)) {
+  // 0 is what happens.
+  if (pace.straggler_factor !== undefined && pace.straggler_factor !== 0) {
     refuse(
       'async.straggler_factor would have no effect: it needs async.max_steps_off_policy of at least 1, since with 0 every step waits for all of its episodes',
     );

@@ -67,6 +67,7 @@ test('a run file of an earlier version, which named every option, is read', asyn
     ...OLD,
     algorithm: { name: 'dr_grpo', loss: 'importance_sampling', reward_threshold: 0, best_of_group: false },
     training: { ...OLD.training, gradient_checkpointing: 'auto' },
+    async: { max_steps_off_policy: 0, straggler_factor: 4 },
     plugins: [],
   };
   const { algorithm, engine } = parseRunFile(stored, await loadComponents());

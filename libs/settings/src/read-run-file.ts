@@ -62,6 +62,8 @@ export function parseRunFile(
 ): RunFile {
   if (!isRecord(plain)) throw settingsError('type', `${where} must be an object, found ${show(plain)}`);
   const { run } = complete(new GivenOptions(plain, where, registry), registry, {});
+  // Earlier versions stored a default of it with every run, where nobody had given it.
+  if (run.async.max_steps_off_policy === 0) delete run.async.straggler_factor;
   refuseModules(run, where);
   refusePaths(run, registry, where);
   refuseConflicts(run, registry);

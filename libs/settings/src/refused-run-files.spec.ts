@@ -219,6 +219,11 @@ describe('a run file that is wrong', () => {
       /async.straggler_factor would have no effect: it needs async.max_steps_off_policy of at least 1/,
     ],
     [
+      'async: {straggler_factor: 4, max_steps_off_policy: 0}',
+      'conflict',
+      /async.straggler_factor would have no effect/,
+    ],
+    [
       'rollout: {played_by: agents}\nmodel: {history_turns: 2}',
       'conflict',
       /model.history_turns would have no effect: outside agents \(rollout.played_by\) say themselves/,

@@ -51,7 +51,7 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     groupsPerBatch: training.groups_per_batch,
     maxStepsOffPolicy: run.async.max_steps_off_policy,
     updatesInFlight: run.async.in_flight_updates,
-    stragglerFactor: run.async.max_steps_off_policy > 0 ? run.async.straggler_factor : 0,
+    stragglerFactor: stragglerFactor(run.async),
     maxReplacedGroups: algorithm.dynamic_sampling ? algorithm.dynamic_sampling_limit : 0,
     maxAttempts: rollout.max_attempts,
     maxSteps: training.max_steps,
@@ -64,6 +64,14 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
 /** Whether a step's checkpoint stays, however old it is. */
 export function keepsCheckpoint({ keepEvery }: Pick<LearnerOptions, 'keepEvery'>, step: number): boolean {
   return step === 0 || keepEvery.some((every) => every > 0 && step % every === 0);
+}
+
+/** With a bound of 0 every step waits for all of its episodes. */
+function stragglerFactor({
+  max_steps_off_policy: steps,
+  straggler_factor: factor = 4,
+}: RunFile['async']): number {
+  return steps > 0 ? factor : 0;
 }
 
 function algorithmOptions({ algorithm, critic, training, rollout }: RunFile): AlgorithmOptions {

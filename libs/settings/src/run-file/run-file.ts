@@ -30,14 +30,15 @@ export class AsyncGroup {
 
   @Doc(
     'with max_steps_off_policy above 0, another episode is requested where one takes so many times as long as the median, ' +
-      'and the first to come counts; 0 = never',
+      'and the first to come counts; 0 = never; default: 4',
     { aliases: ['straggler_factor'] },
   )
+  @IsOptional()
   @Fits(
     '0, or a number of at least 1',
     (value) => value === 0 || (typeof value === 'number' && value >= 1 && Number.isFinite(value)),
   )
-  straggler_factor = 4;
+  straggler_factor?: number;
 }
 
 export class LoggingGroup {
