@@ -44,7 +44,6 @@ export const KEY_NAMES = [
   'tab',
   'up',
 ] as const;
-export type KeyName = (typeof KEY_NAMES)[number];
 
 /** `[x, y]` in pixels of the screenshot. */
 export type Point = readonly [number, number];

@@ -15,11 +15,10 @@ export {
   type PromptFolder,
   type SaveModelOptions,
 } from './folder';
-export { initializeLora, initializeWeights, sinusoidalPositions } from './initialize';
+export { initializeLora, initializeWeights } from './initialize';
 export { baseModelFields, loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
 export { mergeAdapter } from './lora/merge';
 export {
-  loraName,
   loraParameters,
   planLora,
   type LoraConfig,
@@ -45,7 +44,7 @@ export {
   type WriteOptions,
 } from './weights/safetensors';
 export { defaultCacheDir } from './weights/cache-file';
-export { QUANTIZATION_BLOCK, type Quantization } from './weights/quantize';
+export type { Quantization } from './weights/quantize';
 export { matricesOf, QuantizedWeights, type QuantizableWeight } from './weights/quantized-weights';
 export { WeightStore, type WeightData } from './weights/store';
 export { isHeldAsFloat32, isMappedAsFloat32, type WeightType } from './weights/weight-type';

@@ -101,11 +101,6 @@ export class VisionLanguageModel implements Policy {
     return new VisionLanguageModel(folder, chosen.adapterDir, { ...options, onProgress });
   }
 
-  /** `model_type` of its config.json. */
-  get modelType(): string {
-    return this.folder.family.shape.modelType;
-  }
-
   /** The next actions on a screen, or the answer to a conversation and the actions in it. */
   async predict(input: Screen | Conversation, options: SampleOptions = {}): Promise<Prediction> {
     const isScreen = 'screenshot' in input;
