@@ -32,10 +32,13 @@ function isToldAlready(kind: ProposalKind, preset: ReadonlySet<ProposalKind>): b
   return (kind === 'storage' || kind === 'expression') && preset.has('state');
 }
 
+/** Why what holds after an episode alone is no check. */
+export const ANOTHER_EACH_TIME = 'it does not hold when the same is done again: it is another one each time';
+
 function refusalOf({ holdsAfter, holdsWithout }: CheckVerdict): string | null {
   if (holdsWithout)
     return 'it holds without doing anything: so it was from the start, at least from some starts, or whoever serves the page keeps what was done';
-  if (!holdsAfter) return 'it does not hold when the same is done again: it is another one each time';
+  if (!holdsAfter) return ANOTHER_EACH_TIME;
   return null;
 }
 

@@ -1,6 +1,6 @@
 import type { Action } from '@ui-rl/actions';
 import type { Check } from '@ui-rl/contracts';
-import { judged, maxSteps, ofKinds, picked, readKinds, type CheckedTask } from './choose';
+import { ANOTHER_EACH_TIME, judged, maxSteps, ofKinds, picked, readKinds, type CheckedTask } from './choose';
 import { TryFailure } from './failure';
 import { HandPlay, type HandPlayed } from './hand-play';
 import type { LiveHandlers } from './live-page';
@@ -14,6 +14,9 @@ import type { LiveView, ShownProposal } from './view';
 const MAX_ACTIONS = 200;
 /** Starts that are looked at without acting, besides the recorded one: what a seed changes may make a check true. */
 const OTHER_STARTS = 2;
+/** What is wrong with most pages that are another one each time. */
+const DRAWS_LOTS =
+  'Where the page draws lots or reads the clock, have window.uirl.reset({ seed }) decide what comes of it: docs/guides/your-own-page.md#pages-that-draw-lots';
 
 /** What a person has shown, as a task that was tried both ways. */
 export interface HandTask {
@@ -77,7 +80,7 @@ export class HandEpisode {
       throw new TryFailure('the task is true without doing anything: its checks say nothing');
     if (!verdict.replayed)
       throw new TryFailure(
-        'the same actions on a page that was opened afresh do not make the checks true: the page does something else each time',
+        `the same actions on a page that was opened afresh do not make the checks true: the page does something else each time. ${DRAWS_LOTS}`,
       );
     options.signal?.throwIfAborted();
     return { task, actions, played, checks: words };
@@ -122,7 +125,11 @@ export class HandEpisode {
     });
     if (checks !== undefined) return take(ofKinds(shown, readKinds(checks)));
     if (shown.every(({ refused }) => refused !== null))
-      throw new TryFailure(`no check can be made: ${shown[0].refused}`);
+      throw new TryFailure(
+        shown.some(({ refused }) => refused === ANOTHER_EACH_TIME)
+          ? `no check can be made: ${ANOTHER_EACH_TIME}. ${DRAWS_LOTS}`
+          : `no check can be made: ${shown[0].refused}`,
+      );
     const over = new AbortController();
     const ends = AbortSignal.any([
       over.signal,

@@ -4,6 +4,8 @@ import type { NextStep, ShownProposal, ShownTurn } from './view';
 export interface TryOptions extends Partial<EngineChoice> {
   /** An http or https address, a folder with index.html, or an .html file. */
   page: string;
+  /** Folder that the page has, where it uses what lies above its own. */
+  root?: string | undefined;
   /** What is to be done there. */
   task: string;
   /** Who plays: as for `evaluate`. Default: the shipped model. */

@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, relative, resolve, sep } from 'node:path';
 import { ComponentRegistry, type TaskSourceComponent } from '@ui-rl/plugin-kit';
 import { TryFailure } from './failure';
 
@@ -10,13 +10,28 @@ export type PageTarget =
 
 const PAGE_NAME = /[^a-z0-9]+/g;
 
+/** Scripts, styles and pictures that a page names by paths that lead out of its folder. */
+const ABOVE = /<(?:script|link|img)\b[^>]*?\b(?:src|href)\s*=\s*["']?((?:\.\/)*\.\.\/[^"'\s>?#]+)/gi;
+
 /**
  * Reads what somebody named: an address, a folder with an index.html, or an .html file.
  *
+ * @param root folder that is served in place of the page's own, which lies in it
  * @throws TryFailure
  */
-export function readPageTarget(given: string, workingDir = process.cwd()): PageTarget {
-  if (/^https?:\/\//i.test(given)) return readUrl(given);
+export function readPageTarget(given: string, workingDir = process.cwd(), root?: string): PageTarget {
+  if (/^https?:\/\//i.test(given)) {
+    if (root !== undefined)
+      throw new TryFailure('--root is for pages of this machine, and not for addresses');
+    return readUrl(given);
+  }
+  const target = readFile(given, workingDir);
+  return root === undefined ? alone(target) : within(target, resolve(workingDir, root));
+}
+
+type FolderTarget = Extract<PageTarget, { kind: 'folder' }>;
+
+function readFile(given: string, workingDir: string): FolderTarget {
   const path = resolve(workingDir, given);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new TryFailure(missing(given, path));
@@ -30,6 +45,41 @@ export function readPageTarget(given: string, workingDir = process.cwd()): PageT
   throw new TryFailure(
     `${path} is no page: expected an http or https address, a folder with index.html, or an .html file`,
   );
+}
+
+/** A page is served from its own folder: of what lies above it, it would have nothing, and mostly fail in silence. */
+function alone(target: FolderTarget): FolderTarget {
+  const { folder, path = 'index.html' } = target;
+  const used = [...readFileSync(resolve(folder, path), 'utf8').matchAll(ABOVE)].map(([, named]) => named);
+  const above = used.filter((named) => isAbove(resolve(folder, named), folder));
+  if (above.length === 0) return target;
+  const [name] = above;
+  throw new TryFailure(
+    `${path} uses what lies above its folder, such as ${name}: --root ${commonFolder(folder, above)} lets the page have it`,
+  );
+}
+
+function isAbove(file: string, folder: string): boolean {
+  return existsSync(file) && !`${file}${sep}`.startsWith(`${folder}${sep}`);
+}
+
+/** The nearest folder that holds a folder, and all that is named from there. */
+function commonFolder(folder: string, named: readonly string[]): string {
+  let common = folder;
+  while (
+    named.some((name) => !resolve(folder, name).startsWith(`${common}${sep}`)) &&
+    dirname(common) !== common
+  )
+    common = dirname(common);
+  return common;
+}
+
+function within({ folder, path = 'index.html' }: FolderTarget, root: string): FolderTarget {
+  const file = resolve(folder, path);
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new TryFailure(`--root: there is no folder ${root}`);
+  if (!file.startsWith(`${root}${sep}`)) throw new TryFailure(`--root: ${file} does not lie in ${root}`);
+  return folderTarget(root, relative(root, file).split(sep).join('/'));
 }
 
 function readUrl(given: string): PageTarget {
@@ -49,7 +99,7 @@ function missing(given: string, path: string): string {
     : `there is no folder ${path}`;
 }
 
-function folderTarget(folder: string, file: string | undefined): PageTarget {
+function folderTarget(folder: string, file: string | undefined): FolderTarget {
   const name = basename(folder).toLowerCase().replace(PAGE_NAME, '-').replace(/^-|-$/g, '');
   const path = file === undefined || file === 'index.html' ? undefined : file;
   return { kind: 'folder', folder, page: name === '' ? 'page' : name, path };

@@ -56,7 +56,7 @@ export async function prepareTry(options: TryOptions): Promise<TrySetup> {
   const [{ checkpoint, flags }] = namedCandidates([options.checkpoint ?? SHIPPED_MODEL]);
   const description = options.task.trim();
   if (description === '') throw new TryFailure('--task is empty: what is to be done on the page?');
-  const found = readPageTarget(options.page, workingDir);
+  const found = readPageTarget(options.page, workingDir, options.root);
   const isShipped = isOfShipped(checkpoint, workingDir);
   const read = await loadForModel(
     {

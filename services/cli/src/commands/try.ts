@@ -16,6 +16,7 @@ import { positiveInteger, positiveNumber, wholeNumber } from '../flags';
 
 interface TryFlags extends EngineChoice {
   task: string;
+  root?: string;
   byHand?: boolean;
   checkpoint?: string;
   model?: string;
@@ -47,6 +48,7 @@ export function tryCommand(): Command {
     .argument('[options...]', 'any option of the run file as a flag, such as --sandbox off')
     .allowUnknownOption()
     .requiredOption('--task <sentence>', 'what is to be done there')
+    .option('--root <folder>', 'folder that the page has, where it uses what lies above its own')
     .option('--by-hand', 'play it yourself on the live page: what that changes becomes a task with checks')
     .option(
       '--checkpoint <checkpoint>',
@@ -134,10 +136,24 @@ function tryOut(page: string, options: string[], flags: TryFlags): Promise<numbe
 }
 
 function tryOptions(page: string, options: string[], flags: TryFlags): TryOptions {
-  const { task, byHand, viewport, scale, input, seed, storageState, saveStorageState, out, checks } = flags;
+  const { task, root, byHand, viewport, scale, input, seed, storageState, saveStorageState, out, checks } =
+    flags;
   const { device, dtype, quantization } = flags;
   return {
-    ...{ page, task, byHand, viewport, scale, input, seed, storageState, saveStorageState, out, checks },
+    ...{
+      page,
+      task,
+      root,
+      byHand,
+      viewport,
+      scale,
+      input,
+      seed,
+      storageState,
+      saveStorageState,
+      out,
+      checks,
+    },
     ...{ device, dtype, quantization },
     checkpoint: flags.checkpoint ?? flags.model,
     runFile: flags.config,

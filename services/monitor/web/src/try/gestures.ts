@@ -10,7 +10,7 @@ const CLICKS_MS = 300;
 const SCROLL_MS = 200;
 /** A pointer that is down for so long presses long. */
 const LONG_MS = 700;
-/** Pixels of the screenshot from which a press is a drag. */
+/** CSS pixels of what is shown from which a press is a drag: hands are not steadier on a smaller picture. */
 const DRAG = 6;
 const CLICKS = ['click', 'double_click', 'triple_click'];
 /** What a wheel gives for a notch, in CSS pixels. */
@@ -25,23 +25,31 @@ export interface Gestures {
   takeBack(): boolean;
   pressed(at: Point): void;
   released(at: Point): void;
+  /** What is down does nothing. */
+  forget(): void;
   scrolled(at: Point, deltaX: number, deltaY: number): void;
   /** Sends what is being collected. */
   flush(): void;
 }
 
-/** Puts together what a person does to actions: characters to texts, clicks to double clicks, turns of the wheel to notches. */
-export function useGestures(act: (action: Action) => void): Gestures {
+/**
+ * Puts together what a person does to actions: characters to texts, clicks to double clicks, turns of the wheel to notches.
+ *
+ * @param scale pixels of the screenshot per CSS pixel of what is shown
+ */
+export function useGestures(act: (action: Action) => void, scale: () => number): Gestures {
   const [text, setText] = useState('');
   const collected = useRef<Collector>(null);
   collected.current ??= new Collector(setText);
   collected.current.act = act;
+  collected.current.scale = scale;
   useEffect(() => () => collected.current?.flush(), []);
   return { text, ...collected.current.gestures };
 }
 
 class Collector {
   act: (action: Action) => void = () => undefined;
+  scale = (): number => 1;
   private text = '';
   private down: { at: Point; since: number } | null = null;
   private clicks: { at: Point; count: number } | null = null;
@@ -63,6 +71,7 @@ class Collector {
     },
     pressed: (at) => (this.down = { at, since: Date.now() }),
     released: (at) => this.released(at),
+    forget: () => (this.down = null),
     scrolled: (at, deltaX, deltaY) => {
       if (this.wheel === null) this.flush();
       const { x = 0, y = 0 } = this.wheel ?? {};
@@ -89,7 +98,7 @@ class Collector {
     const { down } = this;
     this.down = null;
     if (down === null) return;
-    if (distance(down.at, at) > DRAG) {
+    if (distance(down.at, at) > DRAG * this.scale()) {
       this.flush();
       this.act({ action: 'drag', from: down.at, to: at });
     } else if (Date.now() - down.since >= LONG_MS) {
@@ -100,7 +109,8 @@ class Collector {
 
   private clicked(at: Point): void {
     const before = this.clicks;
-    const isSame = before !== null && before.count < CLICKS.length && distance(before.at, at) <= DRAG;
+    const isSame =
+      before !== null && before.count < CLICKS.length && distance(before.at, at) <= DRAG * this.scale();
     if (!isSame) this.flush();
     this.clicks = isSame ? { at: before.at, count: before.count + 1 } : { at, count: 1 };
     this.flushIn(CLICKS_MS);

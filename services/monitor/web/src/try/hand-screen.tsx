@@ -1,8 +1,12 @@
-import { useRef, useState, type KeyboardEvent, type MouseEvent, type PointerEvent } from 'react';
+import { useEffect, useRef, useState, type KeyboardEvent, type MouseEvent, type PointerEvent } from 'react';
 import { Badge, Card, Problem } from '../ui';
 import { screenshotUrl, send, type Action, type View } from './live';
 import { isText, keysOf } from './keys';
 import { useGestures } from './gestures';
+import { shapeOf } from './turns';
+
+/** CSS pixels of what a wheel counts in: pixels, lines, pages. */
+const PIXELS_OF_WHEEL = [1, 100 / 3, 800];
 
 /** The screenshot as something to be operated: what is done on it is done on the page. */
 export function HandScreen({ view }: { view: View }) {
@@ -13,8 +17,8 @@ export function HandScreen({ view }: { view: View }) {
     setError(null);
     send('action', { action }).catch(say);
   };
-  const gestures = useGestures(act);
   const { size } = view;
+  const gestures = useGestures(act, () => size!.width / image.current!.getBoundingClientRect().width);
   const at = (event: { clientX: number; clientY: number }): [number, number] => {
     const box = image.current!.getBoundingClientRect();
     const place = (offset: number, length: number, pixels: number) =>
@@ -37,7 +41,10 @@ export function HandScreen({ view }: { view: View }) {
     event.preventDefault();
   };
   const onPointerDown = (event: PointerEvent) => {
-    if (event.button === 0) gestures.pressed(at(event));
+    if (event.button !== 0) return;
+    // A drag may leave the picture.
+    event.currentTarget.setPointerCapture(event.pointerId);
+    gestures.pressed(at(event));
   };
   const onPointerUp = (event: PointerEvent) => {
     if (event.button === 0) gestures.released(at(event));
@@ -48,6 +55,22 @@ export function HandScreen({ view }: { view: View }) {
     gestures.flush();
     act({ action: 'right_click', x, y });
   };
+  const hand = useRef<HTMLDivElement>(null);
+  const onWheel = useRef((_: WheelEvent): void => undefined);
+  onWheel.current = (event) => {
+    // The page that is shown is scrolled, and not the one that shows it.
+    event.preventDefault();
+    const pixels = PIXELS_OF_WHEEL[event.deltaMode] ?? 1;
+    gestures.scrolled(at(event), event.deltaX * pixels, event.deltaY * pixels);
+  };
+  useEffect(() => {
+    const element = hand.current!;
+    const listener = (event: WheelEvent) => onWheel.current(event);
+    // React's own listeners cannot keep a page from scrolling.
+    element.addEventListener('wheel', listener, { passive: false });
+    return () => element.removeEventListener('wheel', listener);
+  }, []);
+  useEffect(() => hand.current?.focus({ preventScroll: true }));
   const done = () => {
     gestures.flush();
     send('done', {}).catch(say);
@@ -74,13 +97,14 @@ export function HandScreen({ view }: { view: View }) {
         role="application"
         aria-label="The page"
         tabIndex={0}
-        ref={(element) => element?.focus({ preventScroll: true })}
+        ref={hand}
+        style={shapeOf(size!)}
         onKeyDown={onKeyDown}
         onPaste={(event) => gestures.typed(event.clipboardData.getData('text/plain'))}
         onPointerDown={onPointerDown}
         onPointerUp={onPointerUp}
         onContextMenu={onContextMenu}
-        onWheel={(event) => gestures.scrolled(at(event), event.deltaX, event.deltaY)}
+        onPointerCancel={() => gestures.forget()}
       >
         <img
           ref={image}

@@ -4,6 +4,7 @@ interface Pressed {
   metaKey: boolean;
   altKey: boolean;
   shiftKey: boolean;
+  getModifierState(name: string): boolean;
 }
 
 /** Names of a browser's keys → names of the action vocabulary. */
@@ -24,9 +25,10 @@ const NAMES: Readonly<Record<string, string>> = {
   Tab: 'tab',
 };
 
-/** Whether a key writes a character. */
-export function isText({ key, ctrlKey, metaKey, altKey }: Pressed): boolean {
-  return isCharacter(key) && !ctrlKey && !metaKey && !altKey;
+/** Whether a key writes a character; with AltGr, too, which Windows calls Ctrl and Alt. */
+export function isText(event: Pressed): boolean {
+  const { key, ctrlKey, metaKey, altKey } = event;
+  return isCharacter(key) && (event.getModifierState('AltGraph') || (!ctrlKey && !metaKey && !altKey));
 }
 
 /** The keys of an action, modifiers first; null for a modifier alone and for what no action has. */

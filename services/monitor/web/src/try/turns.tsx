@@ -1,6 +1,12 @@
+import type { CSSProperties } from 'react';
 import { ActionOverlay, describe } from '../action-overlay';
 import { Badge, Card, Empty } from '../ui';
 import { type Action, screenshotUrl, type Turn, type View } from './live';
+
+/** For the style sheet, which gives a picture the shape of the page. */
+export function shapeOf({ width, height }: { width: number; height: number }): CSSProperties {
+  return { '--wide': width, '--high': height } as CSSProperties;
+}
 
 /** A screenshot with actions drawn on it. */
 export function Screen({
@@ -13,7 +19,7 @@ export function Screen({
   actions: readonly Action[];
 }) {
   return (
-    <div className={`screen ${size.width <= 400 ? 'small' : ''}`}>
+    <div className={`screen ${size.width <= 400 ? 'small' : ''}`} style={shapeOf(size)}>
       <img src={screenshotUrl(hash)} alt="Screenshot" width={size.width} height={size.height} />
       {actions.length > 0 && <ActionOverlay actions={actions} size={size} />}
     </div>
