@@ -32,14 +32,14 @@ it('nothing that reads what others wrote throws, hangs, crashes or keeps memory,
 }, 300_000);
 
 it('finds every fault that it looks for, names the input, and goes on with the next target', async () => {
-  const options = { targets: join(__dirname, 'bad-targets.ts'), hangMs: 10_000, processes: 1 };
+  const options = { targets: join(__dirname, 'bad-targets.ts'), hangMs: 5_000, processes: 1 };
   const { turns } = await fuzz(ordersOf(bad.map(({ name }) => name)), options);
   const found = Object.fromEntries(turns.map(({ target, failure }) => [target, failure]));
   expect(found).toMatchObject({
     good: undefined,
     throws: { message: expect.stringMatching(/SyntaxError/) },
     'throws later': { at: 0, message: expect.stringMatching(/SyntaxError/) },
-    hangs: { message: 'no answer for 10 s' },
+    hangs: { message: 'no answer for 5 s' },
     'takes long': { message: expect.stringMatching(/^Error: took \d+ ms of processor time/) },
     crashes: { message: expect.stringMatching(/the process ended with SIGSEGV/) },
     keeps: { message: expect.stringMatching(/^\d\d MB more are kept/) },

@@ -16,6 +16,9 @@ import { verifyTask, type TaskVerdict } from '../src/try/verify-task';
 /** The page that is tried. */
 export const OWN_PAGE = resolve(__dirname, 'own-page');
 const SCALE = 0.5;
+/** How long somebody waits for what the page shows, and how often they look: each look keeps a browser busy. */
+const PATIENCE_MS = 40_000;
+const LOOK_MS = 100;
 
 /** Somebody at the live page. */
 export class Person {
@@ -32,7 +35,7 @@ export class Person {
 
   static async at(browser: Browser, url: string): Promise<Person> {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(url);
     return new Person(page);
   }
@@ -57,7 +60,8 @@ export class Person {
     await eventually(
       `${turns} turns`,
       async () => (await this.page.locator('.played li').count()) === turns,
-      20_000,
+      PATIENCE_MS,
+      LOOK_MS,
     );
   }
 
@@ -147,10 +151,13 @@ export async function readWritten(place: string): Promise<Written> {
   return { loaded, task: task as Written['task'], actions };
 }
 
-export async function tried({ loaded, task }: Written, actions: readonly Action[]): Promise<TaskVerdict> {
+/** What the task says of each of these ways to play it. */
+export async function tried({ loaded, task }: Written, ...ways: Action[][]): Promise<TaskVerdict[]> {
   const stage = await Stage.open({ loaded, variables: {}, idleMs: 10_000, log: () => undefined });
   try {
-    return await verifyTask(stage, task, actions, 0);
+    const verdicts: TaskVerdict[] = [];
+    for (const actions of ways) verdicts.push(await verifyTask(stage, task, actions, 0));
+    return verdicts;
   } finally {
     await stage.close();
   }

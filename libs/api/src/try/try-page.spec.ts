@@ -125,9 +125,11 @@ describe('by hand', () => {
       action.action === 'type' && action.text === '••••' ? { ...action, text: pieces.shift()! } : action,
     );
     expect(pieces).toEqual([]);
-    expect(await tried(written, actions)).toMatchObject({ replayed: true, untouched: false });
     const withoutText = actions.filter(({ action }) => action !== 'type');
-    expect(await tried(written, withoutText)).toMatchObject({ replayed: false, untouched: false });
+    expect(await tried(written, actions, withoutText)).toMatchObject([
+      { replayed: true, untouched: false },
+      { replayed: false, untouched: false },
+    ]);
     await person.page.close();
   }, 120_000);
 
@@ -136,56 +138,60 @@ describe('by hand', () => {
     mkdirSync(adapter);
     writeFileSync(join(adapter, 'adapter_config.json'), '{"base_model_name_or_path":"small"}');
     const checkpoint = './adapter';
-    const { ended, url, warnings } = byHand({
-      out: 'later',
-      task: 'Wait for it',
-      checks: 'text',
-      checkpoint,
-    });
-    const person = await trials.visit(await url);
-    await person.images.waitFor();
-    // With its end more than the turns that the shipped model has by itself.
-    for (let n = 0; n < MORE; n += 1) await act(await url, { action: 'click', x: 150, y: 200 });
-    await act(await url, { action: 'click', x: 50, y: 110 });
-    await person.sees(MORE + 2);
-    expect((await person.turns()).slice(0, 2)).toEqual(['wait 1 s', 'click 50, 110']);
-    await person.press('I’m done');
-    const { task } = await ended;
-    expect(task?.checks).toEqual(['the page shows “It is later”']);
-    expect(warnings).toEqual([]);
-    expect(task?.next.at(-1)?.command).toMatch(/ --checkpoint \.\/adapter$/);
-    const { loaded } = await readWritten(join(folder, 'later'));
-    expect(loaded.run).toMatchObject({
-      model: { name: 'small', load_checkpoint: adapter },
-      training: { warm_start: { episodes: join(folder, 'later/demonstration.jsonl') } },
-    });
-    const { trajectory } = JSON.parse(readFileSync(join(folder, 'later/demonstration.jsonl'), 'utf8')) as {
-      trajectory: Pick<Trajectory, 'success' | 'turns'>;
+    const waits = async (): Promise<void> => {
+      const { ended, url, warnings } = byHand({
+        out: 'later',
+        task: 'Wait for it',
+        checks: 'text',
+        checkpoint,
+      });
+      const person = await trials.visit(await url);
+      await person.images.waitFor();
+      // With its end more than the turns that the shipped model has by itself.
+      for (let n = 0; n < MORE; n += 1) await act(await url, { action: 'click', x: 150, y: 200 });
+      await act(await url, { action: 'click', x: 50, y: 110 });
+      await person.sees(MORE + 2);
+      expect((await person.turns()).slice(0, 2)).toEqual(['wait 1 s', 'click 50, 110']);
+      await person.press('I’m done');
+      const { task } = await ended;
+      expect(task?.checks).toEqual(['the page shows “It is later”']);
+      expect(warnings).toEqual([]);
+      expect(task?.next.at(-1)?.command).toMatch(/ --checkpoint \.\/adapter$/);
+      const { loaded } = await readWritten(join(folder, 'later'));
+      expect(loaded.run).toMatchObject({
+        model: { name: 'small', load_checkpoint: adapter },
+        training: { warm_start: { episodes: join(folder, 'later/demonstration.jsonl') } },
+      });
+      const { trajectory } = JSON.parse(readFileSync(join(folder, 'later/demonstration.jsonl'), 'utf8')) as {
+        trajectory: Pick<Trajectory, 'success' | 'turns'>;
+      };
+      expect(trajectory.success).toBe(true);
+      expect(trajectory.turns.map(({ text }) => (JSON.parse(text) as Action).action)).toEqual([
+        ...Array.from({ length: MORE + 1 }, () => 'click'),
+        'wait',
+        'finish',
+      ]);
+      expect(
+        trajectory.turns.every(
+          ({ tokenIds, logprobs }) => tokenIds.length > 0 && tokenIds.length === logprobs.length,
+        ),
+      ).toBe(true);
+      await person.page.close();
     };
-    expect(trajectory.success).toBe(true);
-    expect(trajectory.turns.map(({ text }) => (JSON.parse(text) as Action).action)).toEqual([
-      ...Array.from({ length: MORE + 1 }, () => 'click'),
-      'wait',
-      'finish',
-    ]);
-    expect(
-      trajectory.turns.every(
-        ({ tokenIds, logprobs }) => tokenIds.length > 0 && tokenIds.length === logprobs.length,
-      ),
-    ).toBe(true);
-    await person.page.close();
-
-    const dark = byHand({ out: 'dark', task: 'Turn on dark', checks: 'element' });
-    const other = await trials.visit(await dark.url);
-    await other.click(30, 280);
-    await other.sees(1);
-    await other.press('I’m done');
-    await expect(dark.ended).rejects.toThrow(
-      /no check of kind element can be made: .*Dark.*holds without doing anything/,
-    );
-    expect(existsSync(join(folder, 'dark'))).toBe(false);
-    await other.page.getByText('no check of kind element').waitFor();
-    await other.page.close();
+    const isRefused = async (): Promise<void> => {
+      const dark = byHand({ out: 'dark', task: 'Turn on dark', checks: 'element' });
+      const other = await trials.visit(await dark.url);
+      await other.click(30, 280);
+      await other.sees(1);
+      await other.press('I’m done');
+      await expect(dark.ended).rejects.toThrow(
+        /no check of kind element can be made: .*Dark.*holds without doing anything/,
+      );
+      expect(existsSync(join(folder, 'dark'))).toBe(false);
+      await other.page.getByText('no check of kind element').waitFor();
+      await other.page.close();
+    };
+    await Promise.all([waits(), isRefused()]);
   }, 120_000);
 
   it('clicks, strokes, keys, the wheel and the right button are actions; what is none is refused', async () => {
@@ -313,50 +319,57 @@ describe('hostile pages', () => {
   }, 60_000);
 
   it('what is typed into frames, of other sites too, is as secret; what a dialect cannot say leaves the task', async () => {
-    const elsewhere = origin.replace('127.0.0.1', 'localhost');
-    const shown: unknown[] = [];
-    const { ended, url, warnings } = byHand({
-      page: `${origin}/frames`,
-      allowedOrigins: [elsewhere],
-      flags: TRUSTED,
-      checks: 'text',
-      out: 'frames',
-      scale: 1,
-      onTurn: ({ actions: [action] }) => shown.push(action.text ?? action.action),
-    });
-    const person = await trials.visit(await url);
-    await person.images.waitFor();
-    // As long as a frame takes to be drawn.
-    await act(await url, { action: 'wait', seconds: 1 });
-    for (const y of [60, 160]) {
-      await act(await url, { action: 'click', x: 100, y });
-      await act(await url, { action: 'wait', seconds: 0.5 });
-      await act(await url, { action: 'type', text: `secret-${100 + y}` });
-      // A frame has a process of its own: the page is told of it later.
-      await act(await url, { action: 'wait', seconds: 0.5 });
-    }
-    await person.press('I’m done');
-    expect((await ended).task?.checks).toEqual(['the page shows “told of 10”']);
-    expect(shown.filter((each) => each !== 'wait')).toEqual(['click', '••••', 'click', '••••']);
-    expect(warnings).toContainEqual(expect.stringContaining('a password was typed'));
-    expect(textsOf(join(folder, 'frames'))).not.toMatch(/secret-\d/);
-
-    const held = byHand({
-      page: `${origin}/`,
-      flags: [...TRUSTED, '--model.action_format=qwen_computer_use'],
-      checks: 'text',
-      out: 'held',
-    });
-    const other = await trials.visit(await held.url);
-    await other.images.waitFor();
-    await act(await held.url, { action: 'long_press', x: 50, y: 50 });
-    await other.press('I’m done');
-    expect((await held.ended).task?.checks).toEqual(['the page shows “Hello stranger clicked”']);
-    expect(held.warnings).toContainEqual(expect.stringMatching(/no demonstration is written: .*long_press/));
-    const { loaded } = await readWritten(join(folder, 'held'));
-    expect(loaded.run.model.action_format.name).toBe('qwen_computer_use');
-    expect(existsSync(join(folder, 'held/demonstration.jsonl'))).toBe(false);
-    await Promise.all([person.page.close(), other.page.close()]);
+    const isSecret = async (): Promise<void> => {
+      const elsewhere = origin.replace('127.0.0.1', 'localhost');
+      const shown: unknown[] = [];
+      const { ended, url, warnings } = byHand({
+        page: `${origin}/frames`,
+        allowedOrigins: [elsewhere],
+        flags: TRUSTED,
+        checks: 'text',
+        out: 'frames',
+        scale: 1,
+        onTurn: ({ actions: [action] }) => shown.push(action.text ?? action.action),
+      });
+      const person = await trials.visit(await url);
+      await person.images.waitFor();
+      // As long as a frame takes to be drawn.
+      await act(await url, { action: 'wait', seconds: 1 });
+      for (const y of [60, 160]) {
+        await act(await url, { action: 'click', x: 100, y });
+        await act(await url, { action: 'wait', seconds: 0.5 });
+        await act(await url, { action: 'type', text: `secret-${100 + y}` });
+        // A frame has a process of its own: the page is told of it later.
+        await act(await url, { action: 'wait', seconds: 0.5 });
+      }
+      await person.press('I’m done');
+      expect((await ended).task?.checks).toEqual(['the page shows “told of 10”']);
+      expect(shown.filter((each) => each !== 'wait')).toEqual(['click', '••••', 'click', '••••']);
+      expect(warnings).toContainEqual(expect.stringContaining('a password was typed'));
+      expect(textsOf(join(folder, 'frames'))).not.toMatch(/secret-\d/);
+      await person.page.close();
+    };
+    const isLeftOut = async (): Promise<void> => {
+      const held = byHand({
+        page: `${origin}/`,
+        flags: [...TRUSTED, '--model.action_format=qwen_computer_use'],
+        checks: 'text',
+        out: 'held',
+      });
+      const other = await trials.visit(await held.url);
+      await other.images.waitFor();
+      await act(await held.url, { action: 'long_press', x: 50, y: 50 });
+      await other.press('I’m done');
+      expect((await held.ended).task?.checks).toEqual(['the page shows “Hello stranger clicked”']);
+      expect(held.warnings).toContainEqual(
+        expect.stringMatching(/no demonstration is written: .*long_press/),
+      );
+      const { loaded } = await readWritten(join(folder, 'held'));
+      expect(loaded.run.model.action_format.name).toBe('qwen_computer_use');
+      expect(existsSync(join(folder, 'held/demonstration.jsonl'))).toBe(false);
+      await other.page.close();
+    };
+    await Promise.all([isSecret(), isLeftOut()]);
   }, 120_000);
 
   it('a login is saved, and another episode begins with it', async () => {
