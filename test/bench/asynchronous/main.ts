@@ -13,10 +13,10 @@ Rows that the ledger has are not run again; stop it at any time. Build first (np
   --seeds LIST       a run of each mode for each (0,1,2)
   --modes LIST       of ${MODES.join(', ')} (all)
   --steps N          training steps (60)
-  --sessions N       episodes at once (64)
-  --groups N         groups of a batch (4)
+  --sessions N       episodes at once (80)
+  --groups N         groups of a batch (2)
   --group-size N     episodes of a group (8)
-  --bound N          steps off-policy where a run is asynchronous (2)
+  --bound N          steps off-policy where a run is asynchronous (4)
   --latency A-B      milliseconds that are added to every action (200-1000)
   --ledger FILE      one row a line (test/bench/asynchronous/ledger.jsonl)
 `;
@@ -70,10 +70,10 @@ async function main(): Promise<void> {
   const [least, most] = (values.latency ?? '200-1000').split('-').map(Number);
   const setting: Setting = {
     steps: Number(values.steps ?? 60),
-    sessions: Number(values.sessions ?? 64),
-    groupsPerBatch: Number(values.groups ?? 4),
+    sessions: Number(values.sessions ?? 80),
+    groupsPerBatch: Number(values.groups ?? 2),
     groupSize: Number(values['group-size'] ?? 8),
-    bound: Number(values.bound ?? 2),
+    bound: Number(values.bound ?? 4),
     latency: [least, most],
   };
   const ledger = values.ledger ?? join(__dirname, 'ledger.jsonl');

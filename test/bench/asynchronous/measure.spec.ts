@@ -1,6 +1,17 @@
+import { join } from 'node:path';
 import type { EvaluationEvent, PhaseEvent, TrainStepEvent } from '@ui-rl/contracts';
+import { loadRunFileComponents, readRunFile, type RunFileOptions } from '@ui-rl/settings';
 import { makeRollout, makeTrajectory, makeTurn } from '@ui-rl/testkit';
-import { measured, table, type Mode, type Published, type Row, type Setting } from './measure';
+import {
+  measured,
+  MODES,
+  runFile,
+  table,
+  type Mode,
+  type Published,
+  type Row,
+  type Setting,
+} from './measure';
 
 const setting: Setting = {
   ...{ steps: 2, sessions: 8, groupsPerBatch: 1, groupSize: 2, bound: 1 },
@@ -28,6 +39,15 @@ function published(changes: Partial<Record<string, number>> = {}): Published {
     ),
   };
 }
+
+it('trains in all modes with run files that a run begins with', async () => {
+  const registry = await loadRunFileComponents({ options: { plugins: [join(__dirname, 'far.cjs')] } });
+  const bounds = MODES.map((mode) => {
+    const options = runFile(mode, 0, setting) as RunFileOptions;
+    return readRunFile({ options }, registry).async.max_steps_off_policy;
+  });
+  expect(bounds).toEqual([0, 1, 1]);
+});
 
 it('counts episodes by the minute, and how old each trained token was', () => {
   expect(measured(published(), setting, 1)).toMatchObject({

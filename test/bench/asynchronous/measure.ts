@@ -51,7 +51,7 @@ export function runFile(mode: Mode, seed: number, setting: Setting): Record<stri
     tasks: { source_type: 'far_training', limit: 52 },
     environment: {
       max_sessions: sessions,
-      kind: { name: 'far', options: { least_ms: latency[0], most_ms: latency[1] } },
+      kind: { name: 'far', least_ms: latency[0], most_ms: latency[1] },
     },
     rollout: { group_size: groupSize, concurrency: sessions, max_tokens: 24, max_turns: 12 },
     rewards: ['task-success'],

@@ -28,7 +28,10 @@ const SMALL: Groups = {
   model: { name: 'small', prompt: 'compact', lora: { rank: 16, alpha: 32 }, max_sequence: 256 },
   environment: { max_sessions: 16 },
   rollout: { group_size: 8, max_tokens: 16, concurrency: 16 },
-  training: { groups_per_batch: 8, learning_rate: 1e-3, max_steps: 40, save_every: 0, eval_every: 0 },
+  training: {
+    ...{ groups_per_batch: 8, learning_rate: 1e-3, schedule: 'linear', max_steps: 20 },
+    ...{ save_every: 0, eval_every: 0 },
+  },
   logging: { num_groups_to_log: 0, trackers: [], upload_checkpoints: 'none' },
 };
 
@@ -47,7 +50,7 @@ export const TASKS: Readonly<Record<string, TaskDefinition>> = {
     algorithms: Object.keys(ALGORITHMS),
     runFile: merged(SMALL, {
       tasks: { source_type: 'named' },
-      evaluation: { episodes_per_task: 22, temperature: 1, sets: ['train_goals'] },
+      evaluation: { episodes_per_task: 16, temperature: 1, sets: ['train_goals'] },
     }),
   },
   steps: {
@@ -56,7 +59,8 @@ export const TASKS: Readonly<Record<string, TaskDefinition>> = {
     algorithms: Object.keys(ALGORITHMS),
     runFile: merged(SMALL, {
       tasks: { source_type: 'steps' },
-      evaluation: { episodes_per_task: 128, temperature: 1, sets: ['train_goals'] },
+      training: { max_steps: 16 },
+      evaluation: { episodes_per_task: 96, temperature: 1, sets: ['train_goals'] },
     }),
   },
   phone: {
@@ -84,9 +88,11 @@ export function defineRow(task: string, algorithm: string, seed: number): RowDef
   const { runFile: base, ownScreens, algorithms } = known(TASKS, task, 'task');
   const { changes, offline } = known(ALGORITHMS, algorithm, 'algorithm');
   if (!algorithms.includes(algorithm)) throw new Error(`${task} has no row ${algorithm}`);
+  // All rows of a seed begin with the same policy: what it does before is measured once.
+  const runFile = merged(base, changes, { evaluation: { baseline: algorithm === algorithms[0] } });
   const parts = offline
-    ? { runFile: merged(base, changes, LEARN_FROM_STORED), collecting: merged(base, COLLECT) }
-    : { runFile: merged(base, changes) };
+    ? { runFile: merged(runFile, LEARN_FROM_STORED), collecting: merged(base, COLLECT) }
+    : { runFile };
   const digest = digestOf(parts, ownScreens);
   const seeded = Object.entries(parts).map(([name, groups]) => [
     name,

@@ -4,9 +4,9 @@ import { wilson } from '@ui-rl/contracts';
 export const MARKS = [50, 80, 90] as const;
 
 /** Training episodes in a row whose share of successes has to reach a mark. */
-export const WINDOW = 128;
+export const WINDOW = 192;
 
-/** A training episode, sampled from the policy as it was then on a start it had not seen. */
+/** A training episode, sampled from the policy as it was then. */
 export interface PlayedEpisode {
   /** Milliseconds since the training began. */
   atMs: number;

@@ -6,16 +6,16 @@ import { evaluated, MARKS, type Evaluated, type Reached, type Row } from './row'
 export function tables(rows: readonly Row[]): string {
   return Object.keys(TASKS)
     .filter((task) => rows.some((row) => row.task === task))
-    .map(
-      (task) => `**${task}**: ${TASKS[task].ability}\n\n${tableOf(rows.filter((row) => row.task === task))}`,
-    )
+    .map((task) => {
+      const own = rows.filter((row) => row.task === task);
+      return `**${task}**: ${TASKS[task].ability}. Before: ${before(own)}.\n\n${tableOf(own)}`;
+    })
     .join('\n\n');
 }
 
 const HEAD = [
   'algorithm',
   'seeds',
-  'before',
   'after (95 % interval)',
   ...MARKS.map((mark) => `episodes to ${mark} %`),
   ...MARKS.map((mark) => `s to ${mark} %`),
@@ -23,6 +23,12 @@ const HEAD = [
   's',
   'processor s',
 ];
+
+/** The untrained policy, which one algorithm's rows have measured. */
+function before(rows: readonly Row[]): string {
+  const measured = rows.flatMap((row) => row.before ?? []);
+  return measured.length === 0 ? 'not measured' : withInterval(pooled(measured));
+}
 
 function tableOf(rows: readonly Row[]): string {
   const lines = Object.keys(ALGORITHMS)
@@ -44,8 +50,7 @@ function cellsOf(own: readonly Row[]): string[] {
   return [
     own[0].algorithm,
     seeds.join(', '),
-    percent(pooled(own.flatMap(({ before }) => before ?? []))),
-    withInterval(pooled(own.map(({ after }) => after))),
+    withInterval(pooled(own.map((row) => row.after))),
     ...marked(({ episodes }) => episodes),
     ...marked(({ seconds }) => seconds),
     ...[
@@ -73,7 +78,7 @@ function pooled(all: readonly Evaluated[]): Evaluated {
 }
 
 function percent({ successes, episodes }: Evaluated): string {
-  return episodes === 0 ? '' : `${((100 * successes) / episodes).toFixed(0)} %`;
+  return `${((100 * successes) / episodes).toFixed(0)} %`;
 }
 
 function withInterval(all: Evaluated): string {

@@ -8,7 +8,7 @@ const shows = (screen) => ({
   options: { page: 'screens', viewport: { width: 160, height: 224 }, reset: { screen } },
 });
 
-/** One answer decides: which tile, and where it is. */
+/** One answer decides: on which tile the name is. */
 const named = {
   kind: 'task-source',
   name: 'named',
@@ -38,7 +38,7 @@ const steps = {
         id: 'save_note',
         // The sentence of which the shipped model makes least: it presses anything, and does not give up at once.
         description: 'Tap note',
-        maxSteps: 7,
+        maxSteps: 5,
         environment: shows('steps'),
         checks: [{ path: 'saved', operator: 'equals', value: 2 }],
       },
