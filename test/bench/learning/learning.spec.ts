@@ -5,7 +5,7 @@ import { loadRunFileComponents, readRunFile, type RunFileOptions } from '@ui-rl/
 import { Lab, type Player } from '../../../plugins/env-browser/test/support';
 import { defineRow, merged, TASKS, TASKS_FILE } from './definitions';
 import { Ledger, refuseOutdated } from './ledger';
-import { evaluated, marksAtTheEnd, marksOf, WINDOW, type Row } from './row';
+import { assertPlayed, evaluated, marksAtTheEnd, marksOf, WINDOW, type Row } from './row';
 import { tables } from './table';
 
 jest.setTimeout(60_000);
@@ -68,6 +68,11 @@ describe('marks', () => {
     const price = { episodes: 512, seconds: 30 };
     expect(marksAtTheEnd(evaluated(85, 100), price)).toEqual({ 50: price, 80: price, 90: null });
   });
+});
+
+it('a row of which more than a twentieth was invalid is not taken', () => {
+  expect(() => assertPlayed({ invalidShare: 0.05 })).not.toThrow();
+  expect(() => assertPlayed({ invalidShare: 0.06 })).toThrow('6 % of its episodes were invalid');
 });
 
 describe('the ledger', () => {

@@ -6,7 +6,7 @@ import { ALGORITHMS } from './algorithms';
 import { defineRow, TASKS, type RowDefinition } from './definitions';
 import { Ledger, refuseOutdated } from './ledger';
 import { play } from './play';
-import type { Row } from './row';
+import { assertPlayed, type Row } from './row';
 import { tables } from './table';
 
 const HELP = `npm run bench:learning -- [options]      which algorithm learns what, how fast
@@ -90,6 +90,7 @@ async function take(definitions: readonly RowDefinition[], ledger: Ledger, until
       const onProgress = (line: string) => console.log(`    ${line}`);
       try {
         const row = await play(definition, { signal, onProgress });
+        assertPlayed(row);
         ledger.add(row);
         console.log(`    ${inWords(row)}`);
       } catch (error) {

@@ -48,6 +48,15 @@ export interface Row {
   marks: Record<string, Reached>;
 }
 
+/** Of a row whose episodes were lost to the machine more often, nothing can be said. */
+const MOST_INVALID = 0.05;
+
+/** @throws Error where too many episodes were invalid */
+export function assertPlayed({ invalidShare }: Pick<Row, 'invalidShare'>): void {
+  if (invalidShare > MOST_INVALID)
+    throw new Error(`${(100 * invalidShare).toFixed(0)} % of its episodes were invalid: not taken`);
+}
+
 export function evaluated(successes: number, episodes: number): Evaluated {
   return { successes, episodes, interval: wilson(successes, episodes) };
 }
