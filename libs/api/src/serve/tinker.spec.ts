@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { loadPromptFolder } from '@ui-rl/models';
-import { TrainingClient, type Reply } from '../../test/tinker-client';
+import { TrainingClient } from '../../test/tinker-client';
 import {
   image,
   protobufRequest,
@@ -17,29 +15,15 @@ import {
   training,
   words,
 } from '../../test/tinker-data';
-import { serveTinker, type ServedTinker, type ServeTinkerOptions } from './tinker';
+import { type Served, serveSmall } from '../../test/tinker-served';
 
-const dir = mkdtempSync(join(tmpdir(), 'serve-tinker-'));
-const usual: ServeTinkerOptions = {
-  model: 'small',
-  dir,
-  device: 'cpu',
-  threads: 2,
-  rows: 4,
-  maxSequence: 256,
-  deterministic: true,
-};
-
-let served: ServedTinker;
+let served: Served;
 let client: TrainingClient;
 beforeAll(async () => {
-  served = await serveTinker({ ...usual, maxModels: 6, maxSamplers: 2 });
-  client = await TrainingClient.begin(served.url);
+  served = await serveSmall({ maxModels: 6, maxSamplers: 2 });
+  ({ client } = served);
 });
-afterAll(async () => {
-  await served?.stop();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => served?.stop());
 
 async function trainedOnce(model: string): Promise<string> {
   await client.run('forward_backward', training(model, 1));
@@ -48,7 +32,7 @@ async function trainedOnce(model: string): Promise<string> {
 
 /** Name → sha256 of what an archive has, as `tar` reads it. */
 async function filesIn(url: string): Promise<Record<string, string>> {
-  const folder = mkdtempSync(join(dir, 'archive-'));
+  const folder = mkdtempSync(join(served.dir, 'archive-'));
   const file = join(folder, 'archive.tar.gz');
   writeFileSync(file, Buffer.from(await (await fetch(url)).arrayBuffer()));
   mkdirSync(join(folder, 'files'));
@@ -231,108 +215,6 @@ describe('training', () => {
   });
 });
 
-describe('a critic', () => {
-  const input = (inputs: object = {}) => ({
-    model_input: supervised.model_input,
-    loss_fn_inputs: {
-      target_tokens: tensor(targets, 'int64'),
-      weights: tensor([0, 0, 1, 1, 0.5, 1]),
-      ...inputs,
-    },
-  });
-  const values = async (model_id: string, loss_fn = 'ppo_critic') => {
-    const answer = await client.run('forward', { model_id, forward_input: { data: [input()], loss_fn } });
-    expect(answer).toMatchObject({ loss_fn_output_type: 'scalar', metrics: {} });
-    const [output] = answer.loss_fn_outputs;
-    expect(Object.keys(output)).toEqual(['values']);
-    expect(output.values).toMatchObject({ dtype: 'float32', shape: [6] });
-    return output.values.data;
-  };
-  const learn = (model_id: string, change: object = {}) => {
-    const data = [input({ values: tensor([0, 0, 0, 0, 0, 0]), returns: tensor([0, 0, 1, 1, 1, -1]) })];
-    return client.run('forward_backward', {
-      model_id,
-      forward_backward_input: { data, loss_fn: 'ppo_critic', ...change },
-    });
-  };
-  const stepOf = async (model: string) =>
-    (await client.run('optim_step', { model_id: model, adam_params: { learning_rate: 1e-2 } })).weights;
-
-  it('says values, learns returns, and is saved, loaded and unloaded as policies are', async () => {
-    const [model, other] = [await client.createCritic(), await client.createCritic()];
-    expect(await client.post('get_info', { model_id: model })).toMatchObject({ model_role: 'critic' });
-    expect(await values(model)).toEqual([0, 0, 0, 0, 0, 0]);
-    // Σ weight · ½ (V − R)², and nothing of values further away than the clip.
-    const first = await learn(model);
-    expect(first.metrics['loss:sum']).toBeCloseTo(3.5 / 2, 6);
-    expect(first.metrics['loss/clip_fraction:mean']).toBe(0);
-    expect(first.loss_fn_outputs[0].values.data).toEqual([0, 0, 0, 0, 0, 0]);
-    for (let round = 0; round < 8; round += 1) {
-      if (round > 0) await learn(model, { loss_fn: 'ppo', loss_fn_config: { value_clip: 1e20 } });
-      await stepOf(model);
-    }
-    const known = await values(model, 'cross_entropy');
-    expect(known.every((each) => each !== 0)).toBe(true);
-    const later = await learn(model, { loss_fn_config: { value_clip: 1e-6 } });
-    expect(later.metrics['loss/clip_fraction:mean']).toBeGreaterThan(0);
-    expect(later.loss_fn_outputs[0].values.data).toEqual(known.map((each) => expect.closeTo(each, 4)));
-    await client.run('optim_step', { model_id: model, adam_params: { learning_rate: 0 } });
-
-    const { path, weights } = await client.run('save_weights', { model_id: model, path: 'kept' });
-    expect(await client.post('weights_info', { tinker_path: path })).toMatchObject({ model_role: 'critic' });
-    const loaded = await client.run('load_weights', { model_id: other, path, optimizer: true });
-    expect(loaded.weights).toEqual(weights);
-    expect(await values(other)).toEqual(known);
-    const next = [];
-    for (const each of [model, other]) next.push((await learn(each), await stepOf(each)).digest);
-    expect(next[0]).toBe(next[1]);
-    for (const each of [model, other]) await unload(each);
-    await expect(client.post('get_info', { model_id: model })).rejects.toThrow('404');
-
-    const policy = await client.createModel();
-    const load = client.run('load_weights', { model_id: policy, path, optimizer: true });
-    await expect(load).rejects.toThrow(`${path} holds a critic, but ${policy} is a policy`);
-    await expect(client.sampler({ model_path: path })).rejects.toThrow(
-      `400: model_path: ${path} is a critic, which gives values and no tokens: it cannot be sampled from`,
-    );
-    const asked = { prompt: { chunks: [text(...words)] }, sampling_params: { max_tokens: 1 } };
-    await expect(client.run('asample', { ...asked, model_path: path })).rejects.toThrow(
-      'it cannot be sampled from',
-    );
-    await unload(policy);
-  });
-
-  it('is refused what only policies have, and they what only it has', async () => {
-    const [critic, policy] = [await client.createCritic(), await client.createModel()];
-    const save = (how: object) => client.post('save_weights_for_sampler', { model_id: critic, ...how });
-    await expect(save({ path: 'x' })).rejects.toThrow(`400: model_id: ${critic} is a critic`);
-    await expect(save({ sampling_session_seq_id: 0 })).rejects.toThrow('cannot be sampled from');
-    await expect(learn(critic, { loss_fn: 'cross_entropy' })).rejects.toThrow(
-      'loss_fn: "cross_entropy" trains no critic; losses that do are ppo_critic, ppo',
-    );
-    await expect(learn(critic, { loss_fn: 'dpo' })).rejects.toThrow('loss_fn: "dpo" is not known here');
-    for (const option of ['clip_low_threshold', 'beta']) {
-      await expect(learn(critic, { loss_fn_config: { [option]: 0.8 } })).rejects.toThrow(
-        `loss_fn_config.${option}: is no option of ppo_critic of a critic here, which takes value_clip`,
-      );
-    }
-    await expect(learn(critic, { loss_fn_config: { value_clip: 0 } })).rejects.toThrow(
-      'loss_fn_config.value_clip: expected a number above 0',
-    );
-    await expect(learn(critic, { data: [input({ values: tensor([1]) })] })).rejects.toThrow(
-      'expected one for each of the 6',
-    );
-    await expect(learn(critic, { data: [input()] })).rejects.toThrow('loss_fn_inputs.values: is missing');
-    await expect(learn(policy)).rejects.toThrow('loss_fn: "ppo_critic" trains no policy');
-    await expect(values(critic, 'importance_sampling')).rejects.toThrow('is nothing a critic is asked with');
-    const clipped = { data: [input()], loss_fn: 'ppo', loss_fn_config: { value_clip: 1 } };
-    await expect(client.post('forward', { model_id: critic, forward_input: clipped })).rejects.toThrow(
-      'loss_fn_config.value_clip: is nothing a forward pass of a critic reads',
-    );
-    for (const each of [critic, policy]) await unload(each);
-  });
-});
-
 describe('weights', () => {
   it('are saved, read by another model, listed and deleted', async () => {
     const [model, other] = [await client.createModel(), await client.createModel({ rank: 4, seed: 8 })];
@@ -373,7 +255,7 @@ describe('weights', () => {
     const archive = offered.headers.get('location')!;
     expect(offered.status).toBe(302);
     expect(Date.parse(offered.headers.get('expires')!)).toBeGreaterThan(Date.now());
-    expect(await filesIn(archive)).toEqual(filesOf(join(dir, model, 'weights', '0001')));
+    expect(await filesIn(archive)).toEqual(filesOf(join(served.dir, model, 'weights', '0001')));
     const bare = await client.request(`training_runs/${model}/checkpoints/0001`, { method: 'DELETE' });
     expect(bare.status).toBe(400);
     const gone = await client.request(checkpoint, { method: 'DELETE' });
@@ -485,108 +367,5 @@ describe('weights', () => {
     expect((await client.run('asample', { ...greedy, model_path: path })).sequences).toEqual(
       byPath.sequences,
     );
-  });
-});
-
-describe('sampling', () => {
-  const prompt = { chunks: [text(...words), image, text(7)] };
-  let session: string;
-  let next = 0;
-  beforeAll(async () => (session = await client.sampler({ base_model: 'small' })));
-
-  function sample(sampling_params: object, changes: object = {}): Promise<Reply> {
-    const request = {
-      sampling_session_id: session,
-      seq_id: (next += 1),
-      prompt,
-      sampling_params,
-      ...changes,
-    };
-    return client.run('asample', request);
-  }
-
-  it('is the same for the same seed, and differs between samples', async () => {
-    const params = { max_tokens: 6, seed: 5, temperature: 1.5 };
-    const { sequences } = await sample(params, { num_samples: 3 });
-    expect(sequences).toHaveLength(3);
-    expect(new Set(sequences.map(({ tokens }) => tokens.join())).size).toBeGreaterThan(1);
-    expect((await sample(params, { num_samples: 3 })).sequences).toEqual(sequences);
-    expect((await sample({ ...params, seed: 6 }, { num_samples: 3 })).sequences).not.toEqual(sequences);
-    expect((await sample({ ...params, top_k: 1 })).sequences[0].tokens).toEqual(
-      (await sample({ ...params, temperature: 0 })).sequences[0].tokens,
-    );
-  });
-
-  it('takes what newer clients send where that changes nothing, and refuses the rest by name', async () => {
-    const usual = { topk_sample_logprobs: 0, prompt_alt_tokens_k: 0, record_stability_info: false };
-    const asked = { ...usual, sampling_session_id: session, prompt, sampling_params: { max_tokens: 1 } };
-    const request = { ...asked, num_samples: 2, seq_id: (next += 1) };
-    const begun = await client.post('asample', request);
-    expect(new Set(begun.sample_sequence_ids).size).toBe(2);
-    expect(await client.post('asample', request)).toEqual(begun);
-    expect((await client.result(begun)).sequences).toHaveLength(2);
-    const refused = client.post('asample', { ...asked, topk_sample_logprobs: 2 });
-    await expect(refused).rejects.toThrow('topk_sample_logprobs');
-    const create = (type: string) =>
-      client.post('create_model', {
-        session_id: client.session,
-        base_model: 'small',
-        lora_config: { rank: 4 },
-        optimizer_config: { type },
-      });
-    await expect(create('dimuon')).rejects.toThrow('optimizer_config');
-    const made = await create('adamw');
-    await client.result(made);
-    const save = { model_id: made.model_id, path: 'newer', user_metadata: { a: 'b' } };
-    await client.run('save_weights_for_sampler', { ...save, kind: 'snapshot' });
-    const inflight = client.post('save_weights_for_sampler', { ...save, kind: 'inflight' });
-    await expect(inflight).rejects.toThrow('kind');
-    await unload(made.model_id);
-  });
-
-  it('ends at stop tokens and at stop texts', async () => {
-    const params = { max_tokens: 12, seed: 3, temperature: 1.5 };
-    const [{ tokens }] = (await sample(params)).sequences;
-    const at = tokens.indexOf(tokens[3]);
-    const stopped = await sample({ ...params, stop: [tokens[3]] });
-    expect(stopped.sequences[0]).toMatchObject({ tokens: tokens.slice(0, at + 1), stop_reason: 'stop' });
-    const { tokenizer } = await loadPromptFolder(join(__dirname, '../../../../deploy/local/model'));
-    const said = tokenizer.decode(tokens.slice(0, 5));
-    const untilText = await sample({ ...params, stop: said.slice(-2) });
-    const [ended] = untilText.sequences;
-    expect(ended).toMatchObject({ stop_reason: 'stop', tokens: tokens.slice(0, ended.tokens.length) });
-    expect(ended.tokens.length).toBeLessThanOrEqual(5);
-    expect(ended.logprobs).toHaveLength(ended.tokens.length);
-    expect(tokenizer.decode(ended.tokens)).toContain(said.slice(-2));
-  });
-
-  it('says how likely the prompt was, as a forward pass does', async () => {
-    const model = await client.createModel();
-    const forward = { data: [supervised], loss_fn: 'cross_entropy' };
-    const { loss_fn_outputs } = await client.run('forward', { model_id: model, forward_input: forward });
-    const asked = { prompt: { chunks: [text(...words)] }, prompt_logprobs: true };
-    const { prompt_logprobs } = await sample({ max_tokens: 1 }, asked);
-    expect(prompt_logprobs).toEqual([null, ...loss_fn_outputs[0].logprobs.data.slice(0, -1)]);
-    expect((await sample({ max_tokens: 1 })).prompt_logprobs).toBeNull();
-    const withImage = (await sample({ max_tokens: 1 }, { prompt_logprobs: true })).prompt_logprobs;
-    expect(withImage?.filter((each) => each === null).length).toBeGreaterThan(2);
-    await unload(model);
-  });
-
-  it('refuses what has no room, no such tokens, or is not known', async () => {
-    await expect(sample({ max_tokens: 1000 })).rejects.toThrow('a sequence here has at most 256');
-    const wrong = (tokens: number[]) => sample({ max_tokens: 1 }, { prompt: { chunks: [text(...tokens)] } });
-    await expect(wrong([5000])).rejects.toThrow('token 5000 is none of the model');
-    await expect(wrong([856])).rejects.toThrow('stands for an image');
-    await expect(sample({ max_tokens: 1 }, { topk_prompt_logprobs: 3 })).rejects.toThrow(
-      'topk_prompt_logprobs',
-    );
-    await expect(sample({ max_tokens: 1, best_of: 3 })).rejects.toThrow('best_of');
-    const pointer = { type: 'image_asset_pointer', location: 'http://a/b.png', format: 'png' };
-    await expect(sample({ max_tokens: 1 }, { prompt: { chunks: [pointer] } })).rejects.toThrow(
-      'nothing is fetched',
-    );
-    const expecting = { chunks: [{ ...image, expected_tokens: 1 }] };
-    await expect(sample({ max_tokens: 1 }, { prompt: expecting })).rejects.toThrow('but the image takes');
   });
 });
