@@ -41,7 +41,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'optim/kl_sample_train_v1',
     'nats',
-    'mean of log p(sampler) − log p(trainer) over trained tokens; near 0 where both compute the same',
+    'mean of log p(sampler) − log p(trainer) over the tokens of the first optimizer step; near 0 where both compute the same',
   ),
   metric(
     'optim/kl_sample_train_v2',

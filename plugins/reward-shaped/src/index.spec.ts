@@ -11,7 +11,7 @@ const observation = (sha256: string) => ({ sha256, width: 1, height: 1, png: asy
 
 interface Played {
   screen: string;
-  action?: 'click' | 'type' | 'wait';
+  action?: 'click' | 'type' | 'wait' | 'finish';
   state?: Record<string, unknown>;
 }
 
@@ -21,6 +21,7 @@ function episode(played: Played[], changes: Partial<JudgedEpisode> = {}): Judged
       click: { action: 'click', x: 1, y: 2 },
       type: { action: 'type', text: 'x' },
       wait: { action: 'wait', seconds: 1 },
+      finish: { action: 'finish' },
     };
     return {
       index,
@@ -67,7 +68,7 @@ test('pays success, and takes for turns, for what was done on the same screen be
     { success: true },
   );
   const { episode: whole, turns } = parts(played, { progress: 0 });
-  expect(whole).toEqual({ success: 1 });
+  expect(whole).toEqual({ success: 1, early_finish: 0 });
   const none = { step_cost: -0.005, repeated_actions: 0, parse_errors: 0 };
   const again = { ...none, repeated_actions: -0.01 };
   expect(turns).toEqual([none, again, none, none, none, { ...none, parse_errors: -0.02 }, again]);
@@ -80,13 +81,33 @@ test('pays progress in the turn that made it where states are told by turns, els
   const byTurns = parts(episode(told, ends), { progress: 0.4 });
   const gained = byTurns.turns?.map((turn) => (turn as Record<string, number>).progress);
   expect(gained?.map((value) => Number(value.toFixed(6)))).toEqual([0, 0.1, -0.1, 0.1]);
-  expect(byTurns.episode).toEqual({ success: 0 });
+  expect(byTurns.episode).toEqual({ success: 0, early_finish: 0 });
   const untold = told.map(({ screen, action }) => ({ screen, action }));
   expect(parts(episode(untold, ends), { progress: 0.4 }).episode).toEqual({
     success: 0,
+    early_finish: 0,
     progress: expect.closeTo(0.1) as number,
   });
-  expect(parts(episode(told, { ...ends, stateAfter: null })).episode).toEqual({ success: 0, progress: 0 });
+  expect(parts(episode(told, { ...ends, stateAfter: null })).episode).toEqual({
+    success: 0,
+    early_finish: 0,
+    progress: 0,
+  });
+});
+
+test('takes for ending the episode before the task is done: from who ends it, where a verifier says that it failed', () => {
+  const ended: Played[] = [
+    { screen: 'one', action: 'click' },
+    { screen: 'two', action: 'finish' },
+  ];
+  const early = (played: Played[], success: boolean | null) =>
+    (parts(episode(played, { success }), { early_finish: 0.3 }).episode as Record<string, number>)
+      .early_finish;
+  expect(early(ended, false)).toBe(-0.3);
+  expect(early(ended, true)).toBe(0);
+  expect(early(ended, null)).toBe(0);
+  expect(early(ended.slice(0, 1), false)).toBe(0);
+  expect(early([...ended, { screen: 'two' }], false)).toBe(0);
 });
 
 test('checks of a page count from the end on, when they are answered', () => {
@@ -126,7 +147,7 @@ const state = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.boolean());
 const turn = fc.record(
   {
     screen: fc.constantFrom('one', 'two'),
-    action: fc.constantFrom<'click' | 'type' | 'wait'>('click', 'type', 'wait'),
+    action: fc.constantFrom<'click' | 'type' | 'wait' | 'finish'>('click', 'type', 'wait', 'finish'),
     state,
   },
   { requiredKeys: ['screen'] },
@@ -149,6 +170,7 @@ const weights = fc
     step_cost: weight,
     repeated_action: weight,
     parse_error: weight,
+    early_finish: weight,
     max_penalty: weight,
   })
   .map((given): ShapedOptions => Object.assign(new ShapedOptions(), given));

@@ -29,7 +29,16 @@ export class ShapedOptions {
   @Min(0)
   parse_error = 0.02;
 
-  @Doc('what turns may take from an episode in all; what would exceed it is not taken')
+  @Doc(
+    'taken where the policy ends the episode itself before the task is done; more than what going on costs, so that giving up does not pay',
+  )
+  @IsNumber()
+  @Min(0)
+  early_finish = 0.1;
+
+  @Doc(
+    'what turns may take from an episode in all; what would exceed it is not taken; early_finish is beyond it',
+  )
   @IsNumber()
   @Min(0)
   max_penalty = 0.5;

@@ -16,13 +16,22 @@ type Parts = Record<string, number>;
 /** What an episode is worth: success at its end, the rest in the turns that earned it where the environment tells its state by turns. */
 export function shapedReward(episode: JudgedEpisode, options: ShapedOptions): DetailedReward {
   const turns: Parts[] = penalties(episode.turns, options);
-  const whole: Parts = { success: episode.success === true ? options.success : 0 };
+  const whole: Parts = {
+    success: episode.success === true ? options.success : 0,
+    // Not -0, which JSON does not know.
+    early_finish: 0 - (isEarlyFinish(episode) ? options.early_finish : 0),
+  };
   const gained = progressByTurn(episode);
   if (options.progress > 0) {
     if (gained === null) whole.progress = options.progress * progressOf(episode);
     else gained.forEach((share, index) => (turns[index].progress = options.progress * share));
   }
   return { episode: whole, turns };
+}
+
+/** Whether the policy has ended an episode by itself that has failed. */
+function isEarlyFinish({ success, turns }: JudgedEpisode): boolean {
+  return success === false && turns.at(-1)?.actions.at(-1)?.action === 'finish';
 }
 
 /** What each turn takes, until `max_penalty` is used up. */

@@ -8,11 +8,11 @@ import { measured, MODES, runFile, table, type Mode, type Row, type Setting } fr
 
 const HELP = `npm run bench:async -- [options]      asynchronous against synchronous training, the environment being far away
 
-Rows that the ledger has are not run again; stop it at any time. Build first (npm run build), and leave the machine alone.
+Rows that the ledger has are not run again; stop it at any time. Prepare by npm run setup -- --tests, and leave the machine alone.
 
   --seeds LIST       a run of each mode for each (0,1,2)
   --modes LIST       of ${MODES.join(', ')} (all)
-  --steps N          training steps (60)
+  --steps N          training steps (100)
   --sessions N       episodes at once (80)
   --groups N         groups of a batch (2)
   --group-size N     episodes of a group (8)
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   if (values.help === true) return console.log(HELP);
   const [least, most] = (values.latency ?? '200-1000').split('-').map(Number);
   const setting: Setting = {
-    steps: Number(values.steps ?? 60),
+    steps: Number(values.steps ?? 100),
     sessions: Number(values.sessions ?? 80),
     groupsPerBatch: Number(values.groups ?? 2),
     groupSize: Number(values['group-size'] ?? 8),

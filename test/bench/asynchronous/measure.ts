@@ -60,7 +60,8 @@ export function runFile(mode: Mode, seed: number, setting: Setting): Record<stri
     training: {
       groups_per_batch: groupsPerBatch,
       max_steps: steps,
-      learning_rate: 3e-4,
+      learning_rate: 5e-4,
+      schedule: 'linear',
       save_every: 0,
       seed,
     },

@@ -40,6 +40,18 @@ describe('the metrics of a step', () => {
     expect(joined).toEqual({ 'optim/tokens': 15, 'optim/loss': 2, 'optim/ratio_max': 2 });
   });
 
+  it('say of the first optimizer step whether sampler and trainer agree: after it the weights are others', () => {
+    const compared = (trained: number) =>
+      optimizerMetrics({}, [{ sampled: [-1, -1], trained: [trained, -1] }]);
+    const joined = joinSubsteps([compared(-1), compared(-3)]);
+    expect(joined).toMatchObject({
+      'optim/kl_sample_train_v1': 0,
+      'optim/kl_sample_train_v2': 0,
+      'optim/logp_difference_max': 0,
+    });
+    expect(joined['optim/ratio_mean']).toBeLessThan(1);
+  });
+
   it('have the names by which they are known, those of a loss included', () => {
     const engine = { loss: 2, passes: 3, 'loss/clip_fraction': 0.5, grad_norm: 1 };
     expect(optimizerMetrics(engine, [{ sampled: [-1], trained: [-2] }])).toMatchObject({

@@ -92,7 +92,10 @@ export function engineMetrics(
   );
 }
 
-/** Joins the metrics of a step's optimizer steps: sums of counts and times, means of the rest, extremes as such. */
+/**
+ * Joins the metrics of a step's optimizer steps: sums of counts and times, means of the rest, extremes as such. Whether sampler and trainer
+ * agree is what the first one says: from the second on, the weights are no longer those that sampled.
+ */
 export function joinSubsteps(steps: readonly Record<string, number>[]): Record<string, number> {
   const joined: Record<string, number> = {};
   for (const name of new Set(steps.flatMap((step) => Object.keys(step)))) {
@@ -112,7 +115,14 @@ const SUMMED = new Set([
   'time/train',
 ]);
 
+const OF_THE_FIRST = new Set([
+  'optim/kl_sample_train_v1',
+  'optim/kl_sample_train_v2',
+  'optim/logp_difference_max',
+]);
+
 function combine(name: string, values: number[]): number {
+  if (OF_THE_FIRST.has(name)) return values[0];
   if (SUMMED.has(name)) return values.reduce((sum, value) => sum + value, 0);
   return name.endsWith('_max') ? Math.max(...values) : mean(values);
 }
