@@ -22,12 +22,16 @@ Rows that the ledger has are not run again; stop it at any time. Prepare by npm 
 `;
 
 const RUN_MS = 4 * 3_600_000;
+const PROGRESS_MS = 30_000;
 
 async function play(mode: Mode, seed: number, setting: Setting): Promise<Row> {
   const fleet = await TestFleet.start({ plugins: [join(__dirname, 'far.cjs')] });
   try {
     const log = await fleet.createRun(`${mode.replace('_', '-')}-${seed}`, runFile(mode, seed, setting));
-    await fleet.completes(log, RUN_MS);
+    const progress = setInterval(() => {
+      console.log(`    ${mode}, seed ${seed}: step ${log.steps.length} of ${setting.steps}`);
+    }, PROGRESS_MS);
+    await fleet.completes(log, RUN_MS).finally(() => clearInterval(progress));
     const published = {
       steps: log.steps,
       phases: log.events('phase'),
