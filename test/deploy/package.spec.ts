@@ -180,14 +180,8 @@ describe('the package of npm pack', () => {
       'quickstart',
       ...['--tasks', tasks, '--eval_tasks', '[]'],
       ...['--rollout.group_size', '2', '--rollout.max_turns', '1'],
-      ...[
-        '--training.groups_per_batch',
-        '1',
-        '--training.max_steps',
-        '1',
-        '--evaluation.episodes_per_task',
-        '1',
-      ],
+      ...['--training.groups_per_batch', '1', '--training.num_substeps', '1', '--training.max_steps', '1'],
+      ...['--evaluation.episodes_per_task', '1'],
     );
     expect(stdout).toMatch(/ 1 training steps in /);
     expect(stdout).toMatch(/invalid episodes 0\.00 %/);

@@ -21,7 +21,7 @@ export interface Run {
 const SMALL_RUN = [
   `--tasks '{"source_type":"demo_training","limit":2}' --eval_tasks '[]'`,
   '--rollout.group_size 2 --rollout.max_turns 2',
-  '--training.groups_per_batch 1 --training.max_steps 1 --training.save_every 1',
+  '--training.groups_per_batch 1 --training.num_substeps 1 --training.max_steps 1 --training.save_every 1',
   '--evaluation.episodes_per_task 1',
 ].join(' ');
 

@@ -60,14 +60,8 @@ function quickstart(flags: string[]): ChildProcess {
 
 test('Ctrl-C in the middle of the training ends quickstart and everything it started', async () => {
   command = quickstart([
-    ...[
-      '--evaluation.episodes_per_task',
-      '1',
-      '--rollout.group_size',
-      '4',
-      '--training.groups_per_batch',
-      '2',
-    ],
+    ...['--evaluation.episodes_per_task', '1', '--rollout.group_size', '4'],
+    ...['--training.groups_per_batch', '2', '--training.num_substeps', '1'],
     ...['--environment.max_sessions', '4', '--rollout.concurrency', '4', '--evaluation.baseline=false'],
   ]);
   const trains = () => /training .* step [1-9]/.test(output);

@@ -164,7 +164,8 @@ function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
   }
   if (training.num_substeps > training.groups_per_batch) {
     refuse(
-      `training.num_substeps is ${training.num_substeps}, but a batch has only ${training.groups_per_batch} groups`,
+      `training.num_substeps is ${training.num_substeps}, and training.groups_per_batch only ${training.groups_per_batch}: ` +
+        'an optimizer step needs a group of the batch, or more',
     );
   }
   if (training.deterministic && pace.max_steps_off_policy > 0) {
