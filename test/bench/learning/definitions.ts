@@ -58,7 +58,7 @@ export const TASKS: Readonly<Record<string, TaskDefinition>> = {
     algorithms: Object.keys(ALGORITHMS),
     runFile: merged(SMALL, {
       tasks: { source_type: 'steps' },
-      training: { max_steps: 16 },
+      training: { groups_per_batch: 4, max_steps: 24 },
       evaluation: { episodes_per_task: 96, temperature: 1, sets: ['train_goals'] },
     }),
   },
