@@ -7,6 +7,8 @@ import { FrameWalk, type FrameDocument } from './frame-walk';
 const MAX_DEPTH = 8;
 /** How long a frame has to feel the pointer before it is moved again. */
 const FELT_MS = 20;
+/** Moves that nobody felt after which the page is drawn anew. */
+const MOVES_PER_DRAWING = 5;
 
 /** A function of a point in the view of a document: the element that a click there would hit. */
 const HIT = `(x, y) => {
@@ -47,9 +49,7 @@ export async function reachFrame(tab: BrowserTab, point: Point): Promise<boolean
   try {
     const frame = await frameAt(walk, point);
     if (frame.session === tab.cdp) return false;
-    await feelsPointer(walk, frame, () =>
-      tab.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: point[0], y: point[1] }),
-    );
+    await feelsPointer(walk, frame, tab, point);
     return true;
   } catch {
     // It has gone meanwhile; what else may be wrong the action itself meets.
@@ -76,7 +76,8 @@ async function frameAt(walk: FrameWalk, point: Point): Promise<FrameDocument> {
 async function feelsPointer(
   walk: FrameWalk,
   frame: FrameDocument,
-  move: () => Promise<unknown>,
+  tab: BrowserTab,
+  [x, y]: Point,
 ): Promise<void> {
   // What fails is as good as felt: the frame has gone.
   const felt = walk.evaluate(frame, FELT).then(
@@ -84,6 +85,17 @@ async function feelsPointer(
     () => true,
   );
   const until = performance.now() + DEADLINES.browserFrame.ms;
-  do await move();
-  while (!(await Promise.race([felt, sleep(FELT_MS, false)])) && performance.now() < until);
+  for (let moves = 1; performance.now() < until; moves++) {
+    await tab.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
+    if (await Promise.race([felt, sleep(FELT_MS, false)])) return;
+    if (moves % MOVES_PER_DRAWING === 0) drawAnew(tab);
+  }
+}
+
+/**
+ * Chromium looks for what is at a place in the frame that it has drawn last; on a busy machine that may be one from before the screenshot, and
+ * a page that does not change is not drawn again. Not waited for: a navigation may lose the answer.
+ */
+function drawAnew({ cdp }: BrowserTab): void {
+  cdp.send('Page.captureScreenshot', { format: 'jpeg', quality: 1 }).catch(() => undefined);
 }
