@@ -255,6 +255,7 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     ],
   ],
   ['pyautogui', '```\nDONE\n```', [{ action: 'finish', success: true }]],
+  ['pyautogui', "pyautogui.write('a ```python')", [{ action: 'type', text: 'a ```python' }]],
   // The tool schema of Tinker's recipe for computer use
   [
     'cua',

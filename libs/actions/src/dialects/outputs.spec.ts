@@ -90,6 +90,7 @@ const MALFORMED: [dialect: string, answer: string, reason: ParseFailureReason, s
   ['ui_tars', "Action: click(start_box='(1,2)'", 'malformed', ''],
   ['ui_tars', "Action: click(start_box='the button')", 'wrong_type', "'the button'"],
   ['ui_tars', "Action: click(start_box='(1,2000)')", 'out_of_range', "'(1,2000)'"],
+  ['ui_tars', "Action: click(constructor='(1,2)')", 'unknown_key', 'constructor'],
   ['ui_tars', "Action: open_app(app_name='Maps')", 'unknown_action', 'open_app'],
   ['ui_tars_1_5', "Action: hotkey(key='ctrl frob')", 'unknown_value', "'ctrl frob'"],
   [

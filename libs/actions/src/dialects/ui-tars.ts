@@ -73,11 +73,11 @@ const VERBS: Verbs = {
 };
 
 /** Both versions are read, whichever is written. */
-const SAME: Readonly<Record<string, string>> = {
-  point: 'start_box',
-  start_point: 'start_box',
-  end_point: 'end_box',
-};
+const SAME: ReadonlyMap<string, string> = new Map([
+  ['point', 'start_box'],
+  ['start_point', 'start_box'],
+  ['end_point', 'end_box'],
+]);
 
 /** The calls behind the last `Action:`; what stands before is the model's thought. */
 function read(answer: string): Call[] {
@@ -95,7 +95,7 @@ function read(answer: string): Call[] {
   while (!reader.isAtEnd && (calls.length === 0 || /[A-Za-z]/.test(answer[reader.at]))) {
     if (calls.length > 0 && !/^\w+\s*\(/.test(answer.slice(reader.at, reader.at + 40))) break;
     const call = reader.call();
-    calls.push({ ...call, args: call.args.map((arg) => ({ ...arg, key: SAME[arg.key] ?? arg.key })) });
+    calls.push({ ...call, args: call.args.map((arg) => ({ ...arg, key: SAME.get(arg.key) ?? arg.key })) });
     reader.space();
   }
   if (calls.length === 0)
