@@ -66,7 +66,7 @@ function spacesOf(name: string): Dialect[] {
 
 /**
  * A parser of answers never throws; what it refuses it says why, where, and what is expected instead; what it reads it can write, and
- * reads again as the same.
+ * reads again as the same, or as a neighbour that is written in the same way.
  */
 function feedTo(dialect: Dialect, sizes: ScreenSizes, answer: string): boolean {
   const parsed = dialect.parse(answer, sizes);
@@ -77,9 +77,26 @@ function feedTo(dialect: Dialect, sizes: ScreenSizes, answer: string): boolean {
     throw new Error(`a refusal that is none: ${JSON.stringify(parsed).slice(0, 1_000)}`);
   }
   const { actions } = parsed;
-  const again = dialect.parse(dialect.format(actions, sizes), sizes);
+  const form = dialect.format(actions, sizes);
+  const again = dialect.parse(form, sizes);
   if (JSON.stringify(again) === JSON.stringify(parsed)) return true;
+  if (again.ok && areNeighbours(actions, again.actions) && dialect.format(again.actions, sizes) === form)
+    return true;
   throw new Error(`what was read is not what its own form reads as: ${JSON.stringify({ parsed, again })}`);
+}
+
+/**
+ * The middle of a box may be a pixel that no whole number of the space means, where those are coarser than pixels: then it is written as the
+ * one beside it.
+ */
+function areNeighbours(actions: readonly Action[], others: readonly Action[]): boolean {
+  const numbers = (of: readonly Action[]) => (JSON.stringify(of).match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);
+  const words = (of: readonly Action[]) => JSON.stringify(of).replaceAll(/-?\d+(?:\.\d+)?/g, '0');
+  const found = numbers(others);
+  return (
+    words(actions) === words(others) &&
+    numbers(actions).every((number, index) => Math.abs(number - found[index]) <= 1)
+  );
 }
 
 /** In these units an answer may hold halves of surrogate pairs, as escapes in JSON do. */
