@@ -88,10 +88,11 @@ def dppo(
     return -mask * (t["logprobs"] - t["sample_logprobs"]).exp() * a
 
 
-def dpo(t: dict, beta: float = 0.1) -> Tensor:
+def dpo(t: dict, beta: float = 0.1, nll_coef: float = 0.0) -> Tensor:
     gained = t["logprobs"] - t["reference_logprobs"]
     margins = [gained[places(chosen)].sum() - gained[places(rejected)].sum() for chosen, rejected in PAIRS]
-    return -torch.nn.functional.logsigmoid(beta * torch.stack(margins))
+    imitated = torch.stack([-t["logprobs"][places(chosen)].mean() for chosen, _ in PAIRS])
+    return -torch.nn.functional.logsigmoid(beta * torch.stack(margins)) + nll_coef * imitated
 
 
 def cross_entropy(t: dict) -> Tensor:
@@ -142,6 +143,7 @@ CASES = [
     {"name": "dppo", "divergence": "kl", "delta_low": 0.01, "delta_high": 0.2},
     {"name": "dpo"},
     {"name": "dpo", "beta": 1.5},
+    {"name": "dpo", "nll_coef": 0.7},
     {"name": "cross_entropy"},
 ]
 

@@ -13,7 +13,7 @@ describe('the algorithms that come with the project', () => {
     );
     expect(Object.fromEntries(defaults)).toEqual({
       ppo: { clip_low: 0.2, clip_high: 0.2 },
-      dpo: { beta: 0.1 },
+      dpo: { beta: 0.1, nll_coef: 0 },
       cispo: { ratio_low: 0, ratio_high: 4 },
       gspo: { clip_low: 3e-4, clip_high: 4e-4 },
       dro: { beta: 0.05 },

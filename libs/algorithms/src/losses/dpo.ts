@@ -1,3 +1,4 @@
+import { Min } from 'class-validator';
 import { Above, Doc, type LossTerms, type PolicyLossComponent } from '@ui-rl/plugin-kit';
 import type { Value } from '@ui-rl/graph';
 
@@ -5,11 +6,18 @@ export class DpoOptions {
   @Doc('how much a margin counts: the higher, the nearer the policy stays to the base model')
   @Above(0)
   beta = 0.1;
+
+  @Doc(
+    'how much the chosen one is imitated besides, by its mean −log π a token; 0: not at all, and its own probability may fall, as long as that of the rejected one falls more',
+  )
+  @Min(0)
+  nll_coef = 0;
 }
 
 /**
  * −log σ(β·margin) per pair, Rafailov et al. 2023, eq. 7. The margin is the gain of the chosen sequence less that of the rejected
- * one; a gain is the sum over sampled tokens of log π_θ − log π_base, base being the model with its adapter off.
+ * one; a gain is the sum over sampled tokens of log π_θ − log π_base, base being the model with its adapter off. With `nll_coef` α
+ * each pair has α·mean(−log π_θ) over the tokens of the chosen sequence besides, Pang et al. 2024, eq. 1.
  */
 export const dpo: PolicyLossComponent<DpoOptions> = {
   kind: 'policy-loss',
@@ -18,14 +26,16 @@ export const dpo: PolicyLossComponent<DpoOptions> = {
   options: DpoOptions,
   inputs: ['reference_logprobs'],
   scope: 'pair',
-  create: ({ beta }) => ({
+  create: ({ beta, nll_coef }) => ({
     build(terms) {
       const { ops, logprobs, inputs, sequences, pairs } = terms;
       const gain = ops.mul(sequences.sum(ops.sub(logprobs, inputs.reference_logprobs)), beta);
       const [chosen, rejected] = [pairs.chosen(gain), pairs.rejected(gain)];
       const margin = ops.sub(chosen, rejected);
+      const preference = negativeLogSigmoid(terms, margin);
+      const imitation = ops.mul(pairs.chosen(sequences.mean(ops.neg(logprobs))), nll_coef);
       return {
-        loss: negativeLogSigmoid(terms, margin),
+        loss: nll_coef === 0 ? preference : ops.add(preference, imitation),
         metrics: {
           margin,
           accuracy: ops.cast(ops.greater(margin, 0), 'float32'),
