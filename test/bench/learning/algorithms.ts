@@ -11,8 +11,13 @@ export interface Algorithm {
 
 /** A batch trained in four optimizer steps: from the second on, the policy is not the one that sampled, so what a loss clips matters. */
 const FOUR_STEPS = { num_substeps: 4 };
-/** The bound at which corrections have something to correct. */
-const ASYNC = { max_steps_off_policy: 4 };
+/** Of losses that clip nothing: at 1e-3 the fourth step goes so far that no episode succeeds any more. */
+const SMALLER_STEPS = { ...FOUR_STEPS, learning_rate: 5e-4 };
+/** The bound at which corrections have something to correct; what is learnt late is learnt in more, smaller steps. */
+const ASYNC = {
+  async: { max_steps_off_policy: 4 },
+  training: { learning_rate: 5e-4, max_steps: 40 },
+};
 
 function advantage(name: string, options: object = {}): Algorithm {
   return { changes: { algorithm: { advantage: { name, ...options } } } };
@@ -23,7 +28,7 @@ function loss(name: string, options: object = {}): Algorithm {
   return {
     changes: {
       algorithm: { advantage: 'dr_grpo', loss: { name, ...options } },
-      training: FOUR_STEPS,
+      training: SMALLER_STEPS,
     },
   };
 }
@@ -32,7 +37,7 @@ function correction(name: string): Algorithm {
   return {
     changes: {
       algorithm: { advantage: 'dr_grpo', loss: 'importance_sampling', correction: { name } },
-      async: ASYNC,
+      ...ASYNC,
     },
   };
 }
@@ -50,8 +55,9 @@ function regularizer(name: string, options: object = {}): Algorithm {
   return { changes: { algorithm: { advantage: 'dr_grpo', regularizers: [{ name, ...options }] } } };
 }
 
-function warmStart(name: string, options: object): Algorithm {
-  return { changes: { training: { warm_start: { loss: { name }, ...options } } }, offline: true };
+function warmStart(name: string, options: object, ofLoss: object = {}): Algorithm {
+  const changes = { training: { warm_start: { loss: { name, ...ofLoss }, ...options } } };
+  return { changes, offline: true };
 }
 
 /** All there are, by the names of their rows. Options that are not named have their defaults. */
@@ -90,10 +96,11 @@ export const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
   'asynchronous, none': correction('none'),
   'asynchronous, tis': correction('tis'),
   'asynchronous, mis': correction('mis'),
-  sgd: optimizer('sgd', 1, { momentum: 0.9 }),
+  sgd: optimizer('sgd', 0.3, { momentum: 0.9 }),
   muon: optimizer('muon', 3e-3),
   'warm start, cross_entropy': warmStart('cross_entropy', { learning_rate: 1e-3, epochs: 8 }),
-  'warm start, dpo': warmStart('dpo', { learning_rate: 3e-4, epochs: 4 }),
+  'warm start, dpo': warmStart('dpo', { learning_rate: 1e-3, epochs: 8 }),
+  'warm start, dpo, nll': warmStart('dpo', { learning_rate: 1e-3, epochs: 8 }, { nll_coef: 1 }),
 };
 
 /**
