@@ -202,7 +202,11 @@ describe('a run file that is wrong', () => {
       'conflict',
       /training.schedule: schedule cosine reaches its end at training.max_steps, which is 5/,
     ],
-    ['training: {num_substeps: 11}', 'conflict', /num_substeps is 11, and training\.groups_per_batch only 10/],
+    [
+      'training: {num_substeps: 11}',
+      'conflict',
+      /num_substeps is 11, and training\.groups_per_batch only 10/,
+    ],
     [
       'async: {max_steps_off_policy: 1}\ntraining: {deterministic: true}',
       'conflict',
