@@ -86,13 +86,13 @@ it('has options of its loss beside it; those alone are of algorithm.loss', () =>
     ...['--training.warm_start.loss', 'dpo', '--training.warm_start.beta', '0.5'],
     ...['--loss', 'ppo', '--clip_high', '0.28'],
   );
-  expect(run.training.warm_start.loss).toEqual({ name: 'dpo', beta: 0.5 });
+  expect(run.training.warm_start.loss).toEqual({ name: 'dpo', beta: 0.5, nll_coef: 0 });
   expect(run.algorithm.loss).toMatchObject({ name: 'ppo', clip_high: 0.28 });
 });
 
 it('has losses that are described once, where they are chosen first', () => {
   const dpo = describeComponents(registry).find(({ name }) => name === 'dpo')!;
-  expect(dpo.options.map(({ path }) => path)).toEqual(['algorithm.loss.beta']);
+  expect(dpo.options.map(({ path }) => path)).toEqual(['algorithm.loss.beta', 'algorithm.loss.nll_coef']);
   expect(optionsHelp(registry)).toMatch(
     /--training.warm_start.loss\n.*\n.*\n +as of --algorithm.loss; .* --training.warm_start.<option>/,
   );
