@@ -80,22 +80,34 @@ function feedTo(dialect: Dialect, sizes: ScreenSizes, answer: string): boolean {
   const form = dialect.format(actions, sizes);
   const again = dialect.parse(form, sizes);
   if (JSON.stringify(again) === JSON.stringify(parsed)) return true;
-  if (again.ok && areNeighbours(actions, again.actions) && dialect.format(again.actions, sizes) === form)
+  const isCoarse = sizes.screenshot.width > 1000;
+  if (
+    isCoarse &&
+    again.ok &&
+    areNeighbours(actions, again.actions) &&
+    dialect.format(again.actions, sizes) === form
+  )
     return true;
   throw new Error(`what was read is not what its own form reads as: ${JSON.stringify({ parsed, again })}`);
 }
 
+const PLACES: readonly string[] = ['x', 'y', 'from', 'to'];
+
 /**
  * The middle of a box may be a pixel that no whole number of the space means, where those are coarser than pixels: then it is written as the
- * one beside it.
+ * one beside it. Everything but places is the same.
  */
 function areNeighbours(actions: readonly Action[], others: readonly Action[]): boolean {
-  const numbers = (of: readonly Action[]) => (JSON.stringify(of).match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);
-  const words = (of: readonly Action[]) => JSON.stringify(of).replaceAll(/-?\d+(?:\.\d+)?/g, '0');
-  const found = numbers(others);
+  const rest = (of: readonly Action[]) =>
+    JSON.stringify(of, (key, value: unknown) => (PLACES.includes(key) ? null : value));
+  const places = (of: readonly Action[]) =>
+    of.flatMap((action) =>
+      PLACES.flatMap((name) => (action as unknown as Record<string, number>)[name] ?? []),
+    );
+  const found = places(others);
   return (
-    words(actions) === words(others) &&
-    numbers(actions).every((number, index) => Math.abs(number - found[index]) <= 1)
+    rest(actions) === rest(others) &&
+    places(actions).every((number, index) => Math.abs(number - found[index]) <= 1)
   );
 }
 

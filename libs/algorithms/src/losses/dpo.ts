@@ -33,9 +33,9 @@ export const dpo: PolicyLossComponent<DpoOptions> = {
       const [chosen, rejected] = [pairs.chosen(gain), pairs.rejected(gain)];
       const margin = ops.sub(chosen, rejected);
       const preference = negativeLogSigmoid(terms, margin);
-      const imitation = ops.mul(pairs.chosen(sequences.mean(ops.neg(logprobs))), nll_coef);
+      const imitation = () => ops.mul(pairs.chosen(sequences.mean(ops.neg(logprobs))), nll_coef);
       return {
-        loss: nll_coef === 0 ? preference : ops.add(preference, imitation),
+        loss: nll_coef === 0 ? preference : ops.add(preference, imitation()),
         metrics: {
           margin,
           accuracy: ops.cast(ops.greater(margin, 0), 'float32'),
