@@ -5,6 +5,7 @@ const { default: Sequencer } = module.require('@jest/test-sequencer');
 const LONG = [
   'test/faults/kill.spec.ts',
   'libs/api/src/try/try-page.spec.ts',
+  'libs/api/src/try/hostile-pages.spec.ts',
   'test/docs/commands.spec.ts',
   'libs/engine/src/webgpu.spec.ts',
   'test/e2e/run.spec.ts',

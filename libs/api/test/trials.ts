@@ -162,3 +162,10 @@ export async function tried({ loaded, task }: Written, ...ways: Action[][]): Pro
     await stage.close();
   }
 }
+
+/** As the live page sends it. */
+export async function act(live: string, action: Action): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ action });
+  expect((await fetch(new URL('action', live), { method: 'POST', headers, body })).status).toBe(200);
+}
