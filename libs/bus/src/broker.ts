@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
 import {
   jetstream,
@@ -13,6 +13,7 @@ import { openConnection } from './connect';
 import { BusError, describeError } from './errors';
 import type { BusOptions } from './options';
 import { isUnanswered, withRetry, type RetryContext } from './retry';
+import { keepsQueuesWhole } from './server-version';
 import { ensureTopology, type Stores } from './topology';
 
 /** Below this not even a dead letter or the list of a stream's subjects fits into a message. */
@@ -48,6 +49,8 @@ export class Broker implements RetryContext {
     this.service = options.service;
     this.replicas = options.replicas;
     this.logger = new Logger(`bus:${options.service}`);
+    // Whatever is tried again listens to it: that many are no leak.
+    setMaxListeners(0, this.closing);
   }
 
   /**
@@ -63,7 +66,7 @@ export class Broker implements RetryContext {
     const broker = new Broker(connection, js, jsm, options);
     broker.checkLimits();
     void broker.followStatus();
-    await withRetry('create the streams', broker, () => broker.firstStores(options));
+    broker.checkVersion(await withRetry('create the streams', broker, () => broker.firstStores(options)));
     return broker;
   }
 
@@ -178,6 +181,14 @@ export class Broker implements RetryContext {
       this.logger.log(
         `NATS takes messages of at most ${found} bytes (max_payload): larger ones travel in parts`,
       );
+  }
+
+  private checkVersion({ replicated }: Stores): void {
+    const { version = 'unknown' } = this.connection.info ?? {};
+    if (!replicated || keepsQueuesWhole(version)) return;
+    this.logger.warn(
+      `several servers keep the streams, and this one is nats-server ${version}, which loses count of a queue when one of them dies: expected 2.11 or newer`,
+    );
   }
 
   private async followStatus(): Promise<void> {

@@ -263,7 +263,8 @@ class ConsumptionLoop<T> implements Consumption {
     } catch (error) {
       return this.failed(delivery, read.value, context, error);
     }
-    await this.acknowledge(delivery);
+    // Awaited, so that a slot is free only when the broker knows.
+    await delivery.acknowledge();
   }
 
   private async measured(message: JsMsg, handle: () => Promise<void>): Promise<void> {
@@ -328,7 +329,7 @@ class ConsumptionLoop<T> implements Consumption {
       message.nak(this.retry.maxMs);
       return;
     }
-    await this.acknowledge(delivery);
+    await delivery.acknowledge();
   }
 
   private async deadLetter(delivery: Delivery, reason: string): Promise<void> {
@@ -336,14 +337,6 @@ class ConsumptionLoop<T> implements Consumption {
     const key = `${this.options.stream}.${message.info.streamSequence}.${this.broker.service}`;
     await this.deadLetters.put({ key, subject: message.subject, reason }, message.data);
     if (await delivery.isOurs()) message.term();
-  }
-
-  private async acknowledge(delivery: Delivery): Promise<void> {
-    if (!(await delivery.isOurs())) return;
-    // Awaited, so that a slot is free only when the broker knows; unanswered, the message comes again.
-    if (!(await delivery.message.ackAck())) {
-      throw new Error('the broker did not confirm the acknowledgement');
-    }
   }
 
   private contextOf({ message, signal }: Delivery): JetStreamContext {

@@ -1,6 +1,11 @@
 import type { JsMsg } from '@nats-io/jetstream';
+import { DEADLINES, RETRIES, retry } from '@ui-rl/retry';
 import type { Broker } from './broker';
 import { isStored } from './positions';
+import { isTransient } from './retry';
+
+/** What JetStream is told of a message that is handled, and of one that is being handled. */
+const [ACKNOWLEDGED, IN_PROGRESS] = ['+ACK', '+WPI'];
 
 /** The message at that place of its stream, stored at that time. */
 export function identityOf({ info: { streamSequence, timestampNanos } }: JsMsg): string {
@@ -25,14 +30,21 @@ export class Delivery {
     this.generation = broker.generation;
     this.lost = new Promise((resolve) => (this.lose = resolve));
     this.heartbeat = setInterval(() => {
-      if (broker.connection.isClosed()) this.over();
-      else message.working();
+      const { connection } = broker;
+      // Both refuse what would be sent.
+      if (connection.isClosed() || connection.isDraining()) this.over();
+      else connection.publish(this.address, IN_PROGRESS);
     }, ackWaitMs / 3);
   }
 
   /** Aborts when its handler is to come to an end: the service stops, or the broker came back without the message. */
   get signal(): AbortSignal {
     return this.ending.signal;
+  }
+
+  /** Where the broker hears of it, which the client's type does not tell. */
+  private get address(): string {
+    return (this.message as JsMsg & { reply: string }).reply;
   }
 
   /** Has its handler come to an end. */
@@ -43,6 +55,26 @@ export class Delivery {
   /** It is handled. */
   over(): void {
     clearInterval(this.heartbeat);
+  }
+
+  /**
+   * Resolves when the broker knows that it is handled, so that it does not come again, or when the message is lost. It is told again where
+   * it does not answer: the server that led the consumer may have died, and the next one knows nothing of the first time. Throws what
+   * the last attempt ended with.
+   */
+  async acknowledge(): Promise<void> {
+    const { broker, message } = this;
+    let tell: () => Promise<unknown> = () => message.ackAck();
+    const tellAnother = () =>
+      broker.connection.request(this.address, ACKNOWLEDGED, { timeout: DEADLINES.publish.ms });
+    const acknowledge = async () => {
+      if (await this.isOurs()) await tell();
+    };
+    await retry(RETRIES.acknowledgement, acknowledge, {
+      ...{ isTransient, signal: broker.closing },
+      // By itself a message says it once and no more.
+      onFailure: () => (tell = tellAnother),
+    });
   }
 
   /**

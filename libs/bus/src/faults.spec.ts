@@ -156,6 +156,26 @@ describe('a broker that comes and goes', () => {
     await far.close();
     await proxy.stop();
   });
+
+  it('tells the broker again that a message is handled where it gave no answer: it does not come again', async () => {
+    const proxy = await FaultyProxy.start(nats.port);
+    const far = await connect('far', proxy.port);
+    let handled = 0;
+    await far.consume({
+      ...{ stream: STREAMS.tasks, durable: 'loader', subject: subjects.task('*') },
+      handle: async () => {
+        handled += 1;
+        proxy.blackhole(true);
+      },
+    });
+    await bus.publishJson(subjects.task('run'), makeTask(), 'one');
+    await eventually('the acknowledgement to get lost', () => proxy.swallowed > 0);
+    proxy.heal();
+    await drained(bus, STREAMS.tasks, 'loader');
+    expect(handled).toBe(1);
+    await far.close();
+    await proxy.stop();
+  });
 });
 
 describe('credentials', () => {

@@ -53,6 +53,13 @@ export const RETRIES = {
     maxMs: 2_000,
     then: 'for as long as the consumer runs',
   },
+  acknowledgement: {
+    what: 'every service: telling the broker that a message is handled, where it does not answer, as while a cluster chooses another leader',
+    firstMs: 100,
+    maxMs: 2_000,
+    withinMs: 30_000,
+    then: 'the message comes again, and what it asks for is done twice',
+  },
   redelivery: {
     what: 'every service: a message whose handler failed, delivered again by the broker',
     firstMs: 1_000,
