@@ -11,13 +11,13 @@ export const MAX_MESSAGES = 1_024;
 export const MAX_PARTS = 512;
 
 /** OpenAI's name for who speaks → the chat template's. */
-export const ROLES: Readonly<Record<string, Role>> = {
-  system: 'system',
-  developer: 'system',
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-};
+export const ROLES: ReadonlyMap<string, Role> = new Map([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+  ['tool', 'tool'],
+]);
 
 /** Puts a conversation together, message by message. */
 export class ConversationBuilder {

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { HttpException, Logger } from '@nestjs/common';
 
 /** OpenAI's names for what went wrong. */
 export type ApiErrorType =
@@ -76,10 +76,10 @@ export function toApiError(error: unknown): ApiError {
   return told;
 }
 
-/** Errors of Nest and of the body's parser know their status. */
+/** Errors of Nest and of the body's parser know their status, and may be told; those of servers that the policy asks have one of theirs. */
 function statusOf(error: unknown): [number, string] {
+  if (error instanceof HttpException) return [error.getStatus(), error.message];
   if (!(error instanceof Error)) return [500, ''];
-  const { getStatus, status } = error as { getStatus?: () => number; status?: unknown };
-  const found = getStatus?.call(error) ?? status;
-  return [typeof found === 'number' ? found : 500, error.message];
+  const { expose, status } = error as { expose?: unknown; status?: unknown };
+  return [expose === true && typeof status === 'number' ? status : 500, error.message];
 }

@@ -56,16 +56,17 @@ export function templateCall(name: string, json: string): ToolCall {
 
 /**
  * What an answer calls, in the form in which most chat templates show it to models (`<tool_call>` around JSON with `name` and
- * `arguments`), and the text besides. What cannot be read so stays text.
+ * `arguments`), and the text besides. What cannot be read so stays text; calls beyond the first `most` are left out.
  */
-export function readCalls(answer: string): { text: string; calls: FunctionCall[] } {
+export function readCalls(answer: string, most = Infinity): { text: string; calls: FunctionCall[] } {
   const calls: FunctionCall[] = [];
   const text = answer.replaceAll(
     /<tool_call>\s*([\s\S]*?)\s*<\/tool_call>/g,
     (whole: string, json: string) => {
       const call = parsed(json);
       if (call === undefined || typeof call.name !== 'string' || !isObject(call.arguments)) return whole;
-      calls.push({ callId: newId('call'), name: call.name, arguments: JSON.stringify(call.arguments) });
+      if (calls.length < most)
+        calls.push({ callId: newId('call'), name: call.name, arguments: JSON.stringify(call.arguments) });
       return '';
     },
   );
@@ -80,6 +81,11 @@ export function mayCall(fields: Fields): boolean {
     fields.at('tool_choice'),
     'only "auto" and "none" can be given: no answer is forced into a call',
   );
+}
+
+/** Calls that an answer may have: one where the caller wants no parallel ones. */
+export function mostCalls(fields: Fields): number {
+  return (fields.boolean('parallel_tool_calls') ?? true) ? Infinity : 1;
 }
 
 /** `chatcmpl-0f…`. */

@@ -3,7 +3,7 @@ import { newId, readCalls, type FunctionCall } from '../tools';
 import { idsOf, now, usageOf } from '../usage';
 import type { ChatRequest } from './request';
 
-type Wanted = Pick<ChatRequest, 'calls' | 'logprobs' | 'tokenIds'>;
+type Wanted = Pick<ChatRequest, 'calls' | 'mostCalls' | 'logprobs' | 'tokenIds'>;
 
 const encoder = new TextEncoder();
 
@@ -23,7 +23,7 @@ export function chatCompletion(answers: readonly PolicyAnswer[], wanted: Wanted)
 }
 
 function choiceOf(answer: PolicyAnswer, index: number, wanted: Wanted): object {
-  const { text, calls } = wanted.calls ? readCalls(answer.text) : { text: answer.text, calls: [] };
+  const { text, calls } = readAnswer(answer, wanted);
   return {
     index,
     message: {
@@ -36,6 +36,10 @@ function choiceOf(answer: PolicyAnswer, index: number, wanted: Wanted): object {
     finish_reason: calls.length > 0 ? 'tool_calls' : answer.finish,
     ...(wanted.tokenIds ? { token_ids: idsOf(answer) } : {}),
   };
+}
+
+function readAnswer({ text }: PolicyAnswer, wanted: Wanted): { text: string; calls: FunctionCall[] } {
+  return wanted.calls ? readCalls(text, wanted.mostCalls) : { text, calls: [] };
 }
 
 function toolCall({ callId, name, arguments: json }: FunctionCall): object {
@@ -80,7 +84,7 @@ export function tokenChunk(
 
 /** The chunk of an answer that comes as a whole: calls are looked for in it, or a text ends it, which its tokens hold and it does not. */
 export function wholeChunk(head: ChunkHead, index: number, answer: PolicyAnswer, wanted: Wanted): object {
-  const { text, calls } = wanted.calls ? readCalls(answer.text) : { text: answer.text, calls: [] };
+  const { text, calls } = readAnswer(answer, wanted);
   const delta = {
     ...(text === '' ? {} : { content: text }),
     ...(calls.length === 0
@@ -91,7 +95,7 @@ export function wholeChunk(head: ChunkHead, index: number, answer: PolicyAnswer,
 }
 
 export function lastChunk(head: ChunkHead, index: number, answer: PolicyAnswer, wanted: Wanted): object {
-  const called = wanted.calls && readCalls(answer.text).calls.length > 0;
+  const called = readAnswer(answer, wanted).calls.length > 0;
   return chunkOf(head, [
     { index, delta: {}, logprobs: null, finish_reason: called ? 'tool_calls' : answer.finish },
   ]);

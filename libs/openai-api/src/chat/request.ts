@@ -12,7 +12,7 @@ import {
   readStreamUsage,
   refuseAlternatives,
 } from '../sampling';
-import { MAX_TOOLS, mayCall, readFunction, templateCall, templateTool } from '../tools';
+import { MAX_TOOLS, mayCall, mostCalls, readFunction, templateCall, templateTool } from '../tools';
 
 /** A request to `/v1/chat/completions`, read. */
 export interface ChatRequest {
@@ -22,6 +22,8 @@ export interface ChatRequest {
   logprobs: boolean;
   /** Whether calls are looked for in answers. */
   calls: boolean;
+  /** Calls of one answer that are told; what further ones it has is left out. */
+  mostCalls: number;
   stream: boolean;
   streamUsage: boolean;
   /** Token ids of prompt and answers are wanted, too (vLLM's name). */
@@ -52,6 +54,7 @@ export async function readChatRequest(body: unknown): Promise<ChatRequest> {
     choices: readChoices(fields),
     logprobs,
     calls,
+    mostCalls: mostCalls(fields),
     stream: fields.boolean('stream') ?? false,
     streamUsage: readStreamUsage(fields),
     tokenIds: fields.boolean('return_token_ids') ?? false,
@@ -62,7 +65,7 @@ export async function readChatRequest(body: unknown): Promise<ChatRequest> {
 
 /** What may be given, since it changes nothing; and what may not, since it would have to change something. */
 function refuseOthers(fields: Fields): void {
-  fields.note('user', 'metadata', 'safety_identifier', 'prompt_cache_key', 'parallel_tool_calls');
+  fields.note('user', 'metadata', 'safety_identifier', 'prompt_cache_key');
   fields.only('store', false);
   fields.only('logit_bias', {});
   fields.only('response_format', { type: 'text' });
@@ -95,9 +98,9 @@ function readTools(fields: Fields): object[] {
 
 async function addMessage(builder: ConversationBuilder, value: unknown, path: string): Promise<void> {
   const message = Fields.of(value, path);
-  const role = ROLES[message.requiredText('role')];
+  const role = ROLES.get(message.requiredText('role'));
   if (role === undefined) {
-    throw invalid(message.at('role'), `expected one of ${Object.keys(ROLES).join(', ')}`);
+    throw invalid(message.at('role'), `expected one of ${[...ROLES.keys()].join(', ')}`);
   }
   const content = await readContent(builder, message.raw('content'), message.at('content'));
   const calls = role === 'assistant' ? readCallsOf(message) : undefined;

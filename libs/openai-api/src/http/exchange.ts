@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import type { HttpRequest, HttpResponse } from './messages';
@@ -58,6 +59,8 @@ export class Exchanges {
     work: (exchange: Exchange) => Promise<T>,
   ): Promise<T> {
     const gone = new AbortController();
+    // Each of the answers that are wanted listens to it.
+    setMaxListeners(0, gone.signal);
     const close = (): void => gone.abort();
     response.on('close', close);
     try {
@@ -67,6 +70,8 @@ export class Exchanges {
       return await this.run({ session, route, apiKey, attempt, signal: gone.signal }, work);
     } finally {
       response.off('close', close);
+      // Where one of several answers failed, nobody gets the others.
+      gone.abort();
     }
   }
 }

@@ -6,6 +6,12 @@ import { Fields, isObject } from '../fields';
 /** Pixels a notch of the mouse wheel scrolls. */
 const NOTCH = 100;
 const MAX_ACTIONS = 64;
+/** OpenAI's name of a button → our action. */
+const CLICKS = new Map([
+  ['left', 'click'],
+  ['right', 'right_click'],
+  ['wheel', 'middle_click'],
+] as const) as ReadonlyMap<string, 'click' | 'right_click' | 'middle_click'>;
 
 /**
  * An action in OpenAI's vocabulary, as one of its actions or several; undefined where that has no word for it (`button`, `long_press`,
@@ -83,9 +89,9 @@ function readAction(fields: Fields): Action[] {
   switch (type) {
     case 'click': {
       const button = fields.text('button') ?? 'left';
-      const action = { left: 'click', right: 'right_click', wheel: 'middle_click' }[button];
+      const action = CLICKS.get(button);
       if (action === undefined) throw invalid(fields.at('button'), 'expected left, right or wheel');
-      return [{ action: action as 'click', x: coordinate('x'), y: coordinate('y') }];
+      return [{ action, x: coordinate('x'), y: coordinate('y') }];
     }
     case 'double_click':
     case 'move':

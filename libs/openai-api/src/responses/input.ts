@@ -97,7 +97,7 @@ function addSummary(builder: ConversationBuilder, item: Fields, { seal, calls }:
 }
 
 async function addMessage(builder: ConversationBuilder, item: Fields): Promise<void> {
-  const role = ROLES[item.requiredText('role')];
+  const role = ROLES.get(item.requiredText('role'));
   if (role === undefined || role === 'tool')
     throw invalid(item.at('role'), 'expected user, assistant, system or developer');
   // Models that tell comments from final answers know it from their own chat template.

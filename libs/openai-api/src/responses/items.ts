@@ -16,7 +16,7 @@ export interface OutputItem {
 }
 
 export interface OutputContext {
-  request: Pick<ResponseRequest, 'callsFunctions' | 'computer' | 'logprobs'>;
+  request: Pick<ResponseRequest, 'callsFunctions' | 'mostCalls' | 'computer' | 'logprobs'>;
   /** What was answered. */
   conversation: Conversation;
   policy: Pick<ServedPolicy, 'computer'>;
@@ -31,7 +31,9 @@ export async function outputOf(answer: PolicyAnswer, context: OutputContext): Pr
     const called = await computerCalls(answer, context);
     if (called !== undefined) return called;
   }
-  const { text, calls } = request.callsFunctions ? readCalls(answer.text) : { text: answer.text, calls: [] };
+  const { text, calls } = request.callsFunctions
+    ? readCalls(answer.text, request.mostCalls)
+    : { text: answer.text, calls: [] };
   const logprobs = request.logprobs ? answer.tokens.map(tokenLogprob) : [];
   return [
     ...(text === '' && calls.length > 0 ? [] : [messageItem(newId('msg'), status, text, logprobs)]),

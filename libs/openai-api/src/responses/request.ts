@@ -2,10 +2,14 @@ import { ApiError, unsupported } from '../errors';
 import { Fields, isObject } from '../fields';
 import type { PolicyRequest, ServedPolicy } from '../policy';
 import { readMaxTokens, readSampling, refuseAlternatives } from '../sampling';
-import { MAX_TOOLS, mayCall, readFunction, templateTool, type FunctionTool } from '../tools';
+import { MAX_TOOLS, mayCall, mostCalls, readFunction, templateTool, type FunctionTool } from '../tools';
 import { readInput } from './input';
 import type { Seal } from './seal';
 import type { History, ResponseStore, StoredResponse } from './store';
+
+/** Of the pairs of `metadata`, as in OpenAI's API. */
+const MAX_METADATA = 16;
+const MAX_METADATA_TEXT = 512;
 
 export type ComputerForm = 'computer' | 'computer_use_preview';
 
@@ -34,6 +38,8 @@ export interface ResponseRequest extends History {
   toolChoice: string;
   /** Whether function calls are looked for in the answer. */
   callsFunctions: boolean;
+  /** Calls of one answer that are told; what further ones it has is left out. */
+  mostCalls: number;
   /** Which form of computer calls the caller understands; undefined where it has no computer. */
   computer: ComputerForm | undefined;
   logprobs: boolean;
@@ -77,6 +83,7 @@ export async function readResponseRequest(body: unknown, known: Known): Promise<
     tools,
     toolChoice,
     callsFunctions,
+    mostCalls: mostCalls(fields),
     computer: toolChoice === 'auto' ? computer : undefined,
     logprobs: readInclude(fields),
     truncation: readTruncation(fields),
@@ -167,6 +174,13 @@ function readTruncation(fields: Fields): 'auto' | 'disabled' {
 
 function readMetadata(fields: Fields): object {
   const metadata = fields.raw('metadata') ?? {};
-  if (isObject(metadata) && Object.keys(metadata).length <= 16) return metadata;
-  throw unsupported(fields.at('metadata'), 'expected an object of up to 16 texts');
+  const isShort = (text: unknown) => typeof text === 'string' && text.length <= MAX_METADATA_TEXT;
+  if (isObject(metadata)) {
+    const values = Object.values(metadata);
+    if (values.length <= MAX_METADATA && values.every(isShort)) return metadata;
+  }
+  throw unsupported(
+    fields.at('metadata'),
+    `expected an object of up to ${MAX_METADATA} texts of up to ${MAX_METADATA_TEXT} characters`,
+  );
 }

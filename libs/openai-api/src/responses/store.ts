@@ -22,9 +22,9 @@ export interface StoredResponse extends History {
 export class ResponseStore {
   private readonly responses = new LRUCache<string, StoredResponse>({
     maxSize: STORE_BYTES,
-    sizeCalculation: ({ conversation: { messages, images }, calls }) =>
+    sizeCalculation: ({ resource, conversation: { messages, images }, calls }) =>
       images.reduce((sum, image) => sum + image.byteLength, 1_024) +
-      2 * JSON.stringify([messages, calls]).length,
+      2 * JSON.stringify([resource, messages, calls]).length,
   });
   /** What was sampled where a computer call was read from it, by the call's id; '' for further calls of the same answer. */
   private readonly calls = new LRUCache<string, string>({ max: CALLS });

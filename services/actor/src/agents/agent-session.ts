@@ -60,6 +60,8 @@ export class AgentSession implements ServedPolicy {
   private idle: NodeJS.Timeout | undefined;
   private ending: Promise<Trajectory> | undefined;
   private acted = 0;
+  /** The actions that are carried out at the moment, and those that wait for them. */
+  private carrying: Promise<unknown> = Promise.resolve();
   /** Calls of the agent that are being answered: meanwhile it is not the agent that is waited for. */
   private inFlight = 0;
 
@@ -155,8 +157,16 @@ export class AgentSession implements ServedPolicy {
     if (environment === undefined)
       throw new ApiError(400, 'the session has no environment: the agent brings its own', 'no_environment');
     const read = actions.map(actionOf);
+    const before = this.carrying;
+    const carrying = (async () => {
+      await before;
+      this.mustBeOpen();
+      return this.carryOut(read, environment);
+    })();
+    // One after the other: they are numbered, and one screen shows what came of them.
+    this.carrying = carrying.catch(() => undefined);
     try {
-      return await this.during(this.carryOut(read, environment));
+      return await this.during(carrying);
     } catch (error) {
       this.fail(error);
       throw new ApiError(503, `the environment has failed: ${describeError(error)}`, 'session_over');

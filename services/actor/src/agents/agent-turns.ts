@@ -48,6 +48,8 @@ export class AgentTurns {
   private readonly sent = new Set<string>();
   private asked = 0;
   private refused = false;
+  /** Key of the newest call, where it got no answer. */
+  private unanswered: string | undefined;
   /** What is on the screen, as far as is known. */
   private latest: Screenshot | undefined;
 
@@ -94,8 +96,12 @@ export class AgentTurns {
     const { key } = request.attempt;
     const said: Said = { key, delivered: false, callers: [], answer: Promise.resolve() as never };
     this.said.push(said);
+    this.unanswered = undefined;
     said.answer = this.ask(request, said);
-    said.answer.catch(() => this.forget(said));
+    said.answer.catch(() => {
+      this.forget(said);
+      this.unanswered = key;
+    });
     return this.deliver(said, request);
   }
 
@@ -109,8 +115,12 @@ export class AgentTurns {
   /** What a request that comes again has asked for already: an answer that did not reach the agent, or the newest one, which may not have. */
   private lostAnswer({ attempt: { key, again } }: PolicyRequest): Said | undefined {
     if (!again) return undefined;
-    const newest = this.said.at(-1);
-    return this.said.findLast((said) => said.key === key && (!said.delivered || said === newest));
+    return this.said.findLast((said) => said.key === key && (!said.delivered || this.mayBeLost(said)));
+  }
+
+  /** The agent has it where it has done what it says; what comes again after a failure asks for another one. */
+  private mayBeLost(said: Said): boolean {
+    return said === this.said.at(-1) && said.key !== this.unanswered && said.turn?.actions.length === 0;
   }
 
   private forget(said: Said): void {

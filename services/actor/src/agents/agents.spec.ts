@@ -225,6 +225,35 @@ test('an agent with an environment of its own says its state; a call that comes 
   expect((await settled()).finalState).toEqual({ screen: 'home' });
 });
 
+test('a call that comes again is answered anew where it failed, or what was answered has been done', async () => {
+  world.answers = ['0', '1', '2'];
+  await rollout('again');
+  const session = await open();
+  const messages = shown(session.task.description);
+  const answer = async (options = {}) => {
+    const { choices } = await clientOf(session).chat.completions.create(
+      { model: 'latest', messages },
+      options,
+    );
+    return choices[0].message.content;
+  };
+  const click = { action: 'click', x: 3, y: 4 };
+  expect([await answer(), await answer(RETRIED)]).toEqual(['0', '0']);
+  // Two calls at once, as of an agent that calls tools in parallel: both are carried out.
+  await Promise.all(
+    [click, { ...click, x: 5 }].map((action) => ask('POST', `/${session.id}/actions`, { actions: [action] })),
+  );
+  expect(world.steps.map(({ action }) => (action as { x: number }).x)).toEqual([3, 5]);
+  expect(await answer(RETRIED)).toBe('1');
+  world.act = () => failure('failed', 'the policy is out of order');
+  await expect(answer()).rejects.toThrow();
+  world.act = undefined;
+  expect(await answer(RETRIED)).not.toBe('1');
+  await ask('POST', `/${session.id}/end`, {});
+  const { turns } = await settled();
+  expect(turns.map(({ actions }) => actions.length)).toEqual([2, 0, 0]);
+});
+
 test('an answer that did not reach the agent is no turn, unless it is asked for again', async () => {
   world.answers = ['0', '1', '2', '3', '4'];
   await rollout('lost');

@@ -95,7 +95,7 @@ export class PolicyServer {
   }
 
   private async answer(request: PolicyActRequest, prompt: Prompt, signal: AbortSignal): Promise<ActReply> {
-    const { weights, sampler, renderer, imageTokenId } = this.parts;
+    const { weights, sampler, renderer, imageTokenId, maxSequence } = this.parts;
     const policy = await weights.find(request.policy);
     if ('error' in policy) return policy;
     const movable = request.policy === 'latest' && weights.updatesInFlight;
@@ -104,7 +104,8 @@ export class PolicyServer {
       const result = await sampler.sample({
         model: policy.weights,
         prompt: { chunks: promptChunks(prompt.tokenIds, prompt.images, imageTokenId) },
-        maxTokens,
+        // Not every sampler knows the longest sequence of the run.
+        maxTokens: Math.min(maxTokens, maxSequence - prompt.tokenIds.length),
         temperature,
         topP,
         topK,

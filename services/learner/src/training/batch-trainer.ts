@@ -296,7 +296,7 @@ export class BatchTrainer {
     const turns = part.map((turn) => toTrain(turn, lossInputs, lossComponent.scope));
     const { data, owners } = mergeContinuations(
       turns,
-      part.map(({ sequence }) => sequence.rolloutId),
+      part.map(({ sequence }) => sequence),
     );
     const passes = await this.engine.forwardBackward({
       model: POLICY,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { LocalEngine } from '@ui-rl/engine';
 import type { Datum } from '@ui-rl/plugin-kit';
-import { mergeContinuations } from './merge-continuations';
+import { mergeContinuations, type MergedData } from './merge-continuations';
 
 const modelDir = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
 
@@ -24,6 +24,16 @@ function turn(prompt: number[], answer: number[], advantage: number, changes: Pa
     },
     ...changes,
   };
+}
+
+/** @param episodes of each turn */
+function merge(turns: readonly Datum[], episodes: readonly string[]): MergedData {
+  const sampledFrom = ({ weights, targetTokens }: Datum): number => {
+    const place = Array.from(weights).findIndex((weight) => weight > 0);
+    return place < 0 ? targetTokens.length - 1 : place;
+  };
+  const places = turns.map((each, index) => ({ rolloutId: episodes[index], first: sampledFrom(each) }));
+  return mergeContinuations(turns, places);
 }
 
 const first = turn([5, 6, 7], [8, 9], 1);
@@ -58,6 +68,18 @@ it('merges turns that continue one another token by token, and leaves the others
       ['a', 'a'],
       [0, 1],
     ],
+    // The same prompt again: the longer answer begins with the one that was cut, and was not read from it.
+    [
+      [first, turn([5, 6, 7], [8, 9, 10, 11], 1)],
+      ['a', 'a'],
+      [0, 1],
+    ],
+    // The next prompt has but a part of the answer.
+    [
+      [second, turn([5, 6, 7, 8, 9, 10, 11, 12], [13, 14, 15], 1)],
+      ['a', 'a'],
+      [0, 1],
+    ],
     // Two conversations of one episode, in turns.
     [
       [first, turn([1, 2], [3], 1), second, turn([1, 2, 3, 4], [5], 1)],
@@ -65,8 +87,7 @@ it('merges turns that continue one another token by token, and leaves the others
       [0, 1, 0, 1],
     ],
   ];
-  for (const [data, episodes, owners] of cases)
-    expect(mergeContinuations(data, episodes).owners).toEqual(owners);
+  for (const [data, episodes, owners] of cases) expect(merge(data, episodes).owners).toEqual(owners);
 });
 
 it('looks at pictures, not at the number of their places', () => {
@@ -77,7 +98,7 @@ it('looks at pictures, not at the number of their places', () => {
     weights: targets.map(() => 0),
   });
   const owners = (next: string) =>
-    mergeContinuations([shows('a', [], [9, 5, 6]), shows(next, [6, 7], [9, 5, 6, 7, 8])], ['e', 'e']).owners;
+    merge([shows('a', [], [9, 5, 6]), shows(next, [6, 7], [9, 5, 6, 7, 8])], ['e', 'e']).owners;
   expect(owners('a')).toEqual([0, 0]);
   expect(owners('b')).toEqual([0, 1]);
 });
@@ -88,7 +109,7 @@ it('keeps for each token what its distribution was cut to', () => {
       { ...datum },
       { keptTokens: Array.from(datum.weights, (weight) => (weight > 0 ? [token] : [])) },
     );
-  const { data } = mergeContinuations([cut(first, 1), cut(second, 2)], ['a', 'a']);
+  const { data } = merge([cut(first, 1), cut(second, 2)], ['a', 'a']);
   const { keptTokens } = data[0] as unknown as { keptTokens: number[][] };
   expect(keptTokens).toEqual([[], [], [1], [1], [], [], [2], [2], [2]]);
 });
@@ -107,7 +128,7 @@ it('changes neither the loss nor the gradients nor what is known of each token',
   });
   try {
     const turns = [first, second, third];
-    const { data, owners } = mergeContinuations(turns, ['a', 'a', 'a']);
+    const { data, owners } = merge(turns, ['a', 'a', 'a']);
     expect(data).toHaveLength(1);
     const pass = async (each: readonly Datum[]) => {
       const request = { model: 'policy', data: each, loss: { name: 'ppo', clip_low: 0.2, clip_high: 0.2 } };

@@ -1,4 +1,5 @@
 import type { Datum, LossInput, ModelInputChunk } from '@ui-rl/plugin-kit';
+import type { TurnSequence } from './turn-data';
 
 /** Sequences to train, of which one may hold several turns. */
 export interface MergedData {
@@ -10,20 +11,27 @@ export interface MergedData {
 /**
  * Makes one sequence of turns that continue one another exactly: where the next prompt begins with all that an earlier turn read and sampled,
  * token by token and image by image. A causal model computes the same for each token then, once instead of once per turn. Others stay
- * sequences of their own. The loss does not change: weights and inputs of a turn stand at the positions they had.
+ * sequences of their own, as where an answer begins with what was sampled before from the same prompt. The loss does not change: weights and
+ * inputs of a turn stand at the positions they had.
  *
- * @param episodes of each datum; turns of different episodes stay apart
+ * @param turns of each datum: its episode, as turns of different ones stay apart, and where its prompt ends
  */
-export function mergeContinuations(data: readonly Datum[], episodes: readonly string[]): MergedData {
-  const merged: { datum: Datum; episode: string; content: Content }[] = [];
+export function mergeContinuations(
+  data: readonly Datum[],
+  turns: readonly Pick<TurnSequence, 'rolloutId' | 'first'>[],
+): MergedData {
+  const merged: { datum: Datum; rolloutId: string; content: Content }[] = [];
   const owners = data.map((datum, index) => {
-    const episode = episodes[index];
+    const { rolloutId, first } = turns[index];
     const content = contentOf(datum.modelInput.chunks);
     const before = merged.findIndex(
-      (each) => each.episode === episode && continues(each.datum, each.content, datum, content),
+      (each) =>
+        each.rolloutId === rolloutId &&
+        first >= each.content.length &&
+        continues(each.datum, each.content, datum, content),
     );
-    if (before < 0) return merged.push({ datum, episode, content }) - 1;
-    merged[before] = { datum: added(merged[before].datum, datum), episode, content };
+    if (before < 0) return merged.push({ datum, rolloutId, content }) - 1;
+    merged[before] = { datum: added(merged[before].datum, datum), rolloutId, content };
     return before;
   });
   return { data: merged.map(({ datum }) => datum), owners };
