@@ -26,8 +26,8 @@ export interface BrokerFacts {
 
 /** Looks at a broker without waiting for one that is away, and without creating anything. Throws `BusError`. */
 export async function inspectBroker(options: BusOptions): Promise<BrokerFacts> {
-  const where = [options.servers].flat().join(', ');
   const settings = { ...connectionOptions(options), reconnect: false, maxReconnectAttempts: 0 };
+  const where = [settings.servers].flat().join(', ');
   const connection = await connect(settings).catch((cause: unknown) => {
     throw new BusError('configuration', `NATS at ${where} does not answer: ${describeError(cause)}`, {
       cause,

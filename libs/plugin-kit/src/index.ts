@@ -48,7 +48,7 @@ export { readTaskChoice, TaskChoiceOptions } from './tasks/choice-options';
 export { refuseSharedGoals } from './tasks/goals';
 export { judgedBy, refuseUnjudged, warnOfCutTasks, type JudgedBy, type Judges } from './tasks/judged';
 export { readLines, type TextLine } from './tasks/lines';
-export { allOf, loadTasks, openTasks, type TaskMachine, type TaskUse } from './tasks/load-tasks';
+export { allOf, loadTasks, openTasks, sampleOf, type TaskMachine, type TaskUse } from './tasks/load-tasks';
 export { storedSource } from './tasks/stored-source';
 export { TaskEntries, TaskDefaults } from './tasks/task-entries';
 export type { LoadedTask, TaskList, TaskPart } from './tasks/task-list';

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { DEADLINES, waitAtMost } from '@ui-rl/retry';
+import { redactUrl } from '@ui-rl/settings';
 
 /**
  * Sends the spans of this process to an OpenTelemetry collector (OTLP over HTTP), those of the bus and of whoever makes more. What else
@@ -33,7 +34,7 @@ export async function startTracing(service: string, url: string): Promise<{ clos
     spanProcessors: [new BatchSpanProcessor(new exporter.OTLPTraceExporter({ url }))],
   });
   provider.register();
-  logger.log(`traces go to ${url}`);
+  logger.log(`traces go to ${redactUrl(url)}`);
   // A collector that is away is not waited for.
   return { close: () => waitAtMost(DEADLINES.traces.ms, provider.shutdown()) };
 }

@@ -3,7 +3,7 @@ import { IsNotEmpty, IsOptional, IsString } from 'class-validator';
 import { MlflowRun } from './mlflow-run';
 import { paramsOf } from './params';
 import { RunStore } from './run-store';
-import { Server } from './server';
+import { Server, type ServerAddress } from './server';
 
 class MlflowOptions {
   @Doc('experiment at MLflow, made where it does not exist')
@@ -34,19 +34,32 @@ const mlflow: TrackerComponent<MlflowOptions> = {
   },
   create: ({ mlflow_experiment: experiment, mlflow_run_name: name }, { runId, config, environment, log }) => {
     const uri = environment.MLFLOW_TRACKING_URI;
-    if (uri === undefined || !/^https?:\/\/[^\s?#]+$/.test(uri)) {
+    if (uri === undefined || !/^https?:\/\/[^\s?#]+$/.test(uri) || !URL.canParse(uri)) {
       const found = uri === undefined ? 'is not set' : 'is no such address';
       throw new PluginError(
         'option',
         `tracker mlflow needs the address of a server in the environment of the learner, MLFLOW_TRACKING_URI=http://host:5000, which ${found}`,
       );
     }
-    const { MLFLOW_TRACKING_TOKEN: token, MLFLOW_TRACKING_USERNAME: username } = environment;
-    const password = environment.MLFLOW_TRACKING_PASSWORD;
-    const server = new Server({ uri, token, username, password }, REQUEST_MS);
+    const server = new Server(addressOf(uri, environment), REQUEST_MS);
     const params = paramsOf(config);
     return new MlflowRun(new RunStore(server), { runId, experiment, name: name ?? runId, params, log });
   },
 };
+
+/** Name and password may stand in the address, too, as MLflow's own client takes them. */
+function addressOf(uri: string, environment: Readonly<Record<string, string | undefined>>): ServerAddress {
+  const url = new URL(uri);
+  const [username, password] = [url.username, url.password].map((text) =>
+    text === '' ? undefined : decodeURIComponent(text),
+  );
+  url.username = url.password = '';
+  return {
+    uri: url.href,
+    token: environment.MLFLOW_TRACKING_TOKEN,
+    username: environment.MLFLOW_TRACKING_USERNAME ?? username,
+    password: environment.MLFLOW_TRACKING_PASSWORD ?? password,
+  };
+}
 
 export default mlflow;

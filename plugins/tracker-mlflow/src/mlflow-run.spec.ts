@@ -169,6 +169,10 @@ it('takes address and secrets from the environment alone', async () => {
   await tracker.resume!(0);
   await sent(tracker);
   expect(server.authorization).toBe('Bearer hush');
+  const named = start({}, { MLFLOW_TRACKING_URI: server.uri.replace('://', '://me:s%20cret@') });
+  await named.resume!(0);
+  await sent(named);
+  expect(server.authorization).toBe(`Basic ${Buffer.from('me:s cret').toString('base64')}`);
   expect(() => start({}, { MLFLOW_TRACKING_URI: '' })).toThrow(/MLFLOW_TRACKING_URI=http:\/\/host:5000/);
 });
 

@@ -4,8 +4,8 @@ import {
   judgedBy,
   type LoadedTask,
   openTasks,
-  Random,
   refuseSharedGoals,
+  sampleOf,
   type TaskList,
 } from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
@@ -67,28 +67,16 @@ async function loadSets(components: ComponentRegistry, file: RunFile): Promise<G
   const sources = { train_goals: file.tasks, eval_goals: file.eval_tasks };
   const opened = new Map<string, TaskList>();
   const machine = taskMachine(components);
+  const { max_tasks: most } = file.evaluation;
+  const sample = (tasks: TaskList) => sampleOf(tasks, most, file.training.seed);
   try {
     for (const name of file.evaluation.sets)
       opened.set(name, await openTasks(components, sources[name], machine, taskUse(file)));
     const [training, evaluation] = [opened.get('train_goals'), opened.get('eval_goals')];
     if (training !== undefined && evaluation !== undefined) await refuseSharedGoals(training, evaluation);
-    const sets = [...opened].map(async ([name, tasks]) => ({ name, tasks: await sampleOf(tasks, file) }));
+    const sets = [...opened].map(async ([name, tasks]) => ({ name, tasks: await sample(tasks) }));
     return await Promise.all(sets);
   } finally {
     await Promise.all([...opened.values()].map((tasks) => tasks.close()));
   }
-}
-
-/** All tasks, or as many as are evaluated at most. */
-function sampleOf(tasks: TaskList, { evaluation, training }: RunFile): Promise<LoadedTask[]> {
-  const places = Array.from({ length: tasks.length }, (_, place) => place);
-  const { max_tasks: most } = evaluation;
-  const kept =
-    most === 0 || places.length <= most
-      ? places
-      : new Random(training.seed)
-          .shuffled(places)
-          .slice(0, most)
-          .toSorted((a, b) => a - b);
-  return Promise.all(kept.map((place) => tasks.at(place)));
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { environmentSeed, samplingSeed, type RolloutRequest } from '@ui-rl/contracts';
-import { allOf, judgedBy, openTasks, warnOfCutTasks, type LoadedTask, type Log } from '@ui-rl/plugin-kit';
+import { judgedBy, openTasks, sampleOf, warnOfCutTasks, type LoadedTask, type Log } from '@ui-rl/plugin-kit';
 import { taskMachine, taskUse, type LoadedRunFile } from '@ui-rl/settings';
 
 /** The flag of the run file that stands for what `--tasks` says: a file, a folder of them, or what a run file says of task sources. */
@@ -30,7 +30,10 @@ export async function tasksOf(
   };
   const { verifier, rollout } = run;
   const opened = await openTasks(registry, run.eval_tasks, taskMachine(registry, log), taskUse(run));
-  const all = await allOf(opened);
+  const { max_tasks: most } = run.evaluation;
+  const all = await sampleOf(opened, most, run.training.seed).finally(() => opened.close());
+  if (all.length < opened.length)
+    onWarning(`${all.length} of ${opened.length} tasks are evaluated: evaluation.max_tasks, 0 for all`);
   warnOfCutTasks(opened, rollout.max_turns, onWarning);
   const judges = judgedBy(run, registry);
   const by = (wanted: ReturnType<typeof judges>) => all.filter((task) => judges(task) === wanted);

@@ -1,5 +1,5 @@
 import { BusError, BusService, describeError, resolveCheckpoint } from '@ui-rl/bus';
-import { readCliSettings, type CliSettings } from '@ui-rl/settings';
+import { readCliSettings, redactUrl, type CliSettings } from '@ui-rl/settings';
 import type { FetchOptions } from './model-folder';
 
 /** A broker that does not answer for so long is not there. */
@@ -44,7 +44,7 @@ async function connect(
   return BusService.connect({ ...nats, signal: ends }).catch((cause: unknown) => {
     if (!limit.aborted) throw cause;
     throw new Error(
-      `${name} is not in ${runsDir} (UIRL_RUNS_DIR), and no broker answers at ${nats.servers.join(', ')}: NATS_URL names it (${describeError(cause)})`,
+      `${name} is not in ${runsDir} (UIRL_RUNS_DIR), and no broker answers at ${nats.servers.map(redactUrl).join(', ')}: NATS_URL names it (${describeError(cause)})`,
       { cause },
     );
   });

@@ -5,13 +5,32 @@ import type { JudgedEpisode, Observation } from '@ui-rl/plugin-kit';
 import { makeTask } from '@ui-rl/testkit';
 import { IsolatedComponent } from './isolated-component';
 
+/** With this bonus it can be made once. */
+const LATER_REFUSED = 77;
+
 /** As somebody outside of the project writes it; the seed says what it does. */
 const REWARD = `
 exports.default = {
   kind: 'reward',
   name: 'moody',
   options: { bonus: { type: 'number', description: 'what it pays', default: 1 } },
-  create: ({ bonus }, { log }) => ({
+  create: async ({ bonus }, { log }) => {
+    if (bonus === ${LATER_REFUSED} && created()) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      throw new Error('cannot be made again');
+    }
+    return judge(bonus, log);
+  },
+};
+/** Whether one was created before, in whichever thread. */
+function created() {
+  const mark = __filename + '.created';
+  if (require('node:fs').existsSync(mark)) return true;
+  require('node:fs').writeFileSync(mark, '');
+  return false;
+}
+function judge(bonus, log) {
+  return {
     async score({ seed, success, turns, finalObservation }, { deadlineAt, signal }) {
       if (seed === 1) for (;;);
       if (seed === 2) process.exit(3);
@@ -23,8 +42,8 @@ exports.default = {
       log('info', 'scores ' + turns.length + ' turns, ' + turns[0].observation.sha256);
       return success && deadlineAt > Date.now() ? { paid: bonus, shown: png.length } : 0;
     },
-  }),
-};`;
+  };
+}`;
 
 const DIALECT = `
 exports.default = {
@@ -106,6 +125,16 @@ it('outlives a plugin that exits or takes all memory', async () => {
   await expect(score(6, 60_000)).rejects.toThrow(/its thread failed: .*memory/);
   expect(await score(0)).toMatchObject({ paid: 2 });
 }, 60_000);
+
+it('ends a call whose time is over while another thread starts, which then cannot be made', async () => {
+  const own = await start(LATER_REFUSED);
+  const ask = (seed: number, ms: number) =>
+    own.score(episode(seed), { deadlineAt: Date.now() + ms, signal: AbortSignal.timeout(ms) });
+  await expect(ask(2, 20_000)).rejects.toThrow('its thread ended with code 3');
+  await expect(ask(0, 200)).rejects.toThrow(/did not end when its time was over|cannot be made again/);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await own.close();
+});
 
 it('refuses what cannot be made, when it is to be made', async () => {
   await expect(start('much')).rejects.toMatchObject({ name: 'PluginError', category: 'option' });

@@ -137,7 +137,11 @@ export class IsolatedComponent {
 
   /** Asks the plugin to end a call; a thread that does not even hear that is ended. */
   private abort(id: number): void {
-    void this.worker?.then((worker) => worker.postMessage({ type: 'abort', id } satisfies ToThread));
+    void this.worker?.then(
+      (worker) => worker.postMessage({ type: 'abort', id } satisfies ToThread),
+      // It could not be started, which its calls are told.
+      () => undefined,
+    );
     setTimeout(() => {
       if (!this.calls.has(id)) return;
       this.calls.get(id)?.reject(new Error('it did not end when its time was over'));

@@ -1,4 +1,5 @@
 import type { Task } from '@ui-rl/contracts';
+import { Random } from '@ui-rl/random';
 import { DEADLINES } from '@ui-rl/retry';
 import { checks } from '../builtin/checks';
 import { callPlugin } from '../call-plugin';
@@ -37,6 +38,23 @@ export async function allOf(tasks: TaskList): Promise<LoadedTask[]> {
   } finally {
     await tasks.close();
   }
+}
+
+/**
+ * All tasks of a list, or a sample of so many, in their order; the list is not closed.
+ * @param most 0: all
+ * @param seed decides which ones
+ */
+export function sampleOf(tasks: TaskList, most: number, seed: number): Promise<LoadedTask[]> {
+  const places = Array.from({ length: tasks.length }, (_, place) => place);
+  const kept =
+    most === 0 || places.length <= most
+      ? places
+      : new Random(seed)
+          .shuffled(places)
+          .slice(0, most)
+          .toSorted((a, b) => a - b);
+  return Promise.all(kept.map((place) => tasks.at(place)));
 }
 
 /** What of a run file decides what becomes of its tasks. */

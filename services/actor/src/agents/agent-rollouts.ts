@@ -124,8 +124,8 @@ export class AgentRollouts implements ServedRun, OfferedRun {
         try {
           await handle(request, context);
         } finally {
-          // Nothing further is taken: each claim reads for itself.
-          void reading.consumption?.stop();
+          // Nothing further is taken: each claim reads for itself. Not before it is decided what becomes of this one.
+          setImmediate(() => void reading.consumption?.stop());
         }
       },
       exhausted: (request, context) => this.trajectories.exhausted(request, context),

@@ -43,6 +43,25 @@ describe('Batcher', () => {
     await batcher.stop();
   });
 
+  it('refuses a key that no index takes, and not all that comes with it and after it', async () => {
+    const batcher = new Batcher(database.dataSource);
+    // What cannot be compressed.
+    const key = Array.from({ length: 3_000 }, (_, index) =>
+      String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)),
+    ).join('');
+    const event = {
+      type: 'warning',
+      runId: 'run',
+      at: new Date().toISOString(),
+      service: 'actor',
+      message: 'm',
+    };
+    const row = { event: { key, event } } as unknown as Item;
+    const results = await Promise.allSettled([item('k'), row, item('l')].map((each) => batcher.add(each)));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    await batcher.stop();
+  });
+
   it.each(Array.from({ length: 12 }, (_, turns) => turns))(
     'writes what fills a batch as the one before is done, %i promises after its commit',
     async (turns) => {

@@ -1,8 +1,8 @@
 import { QueryFailedError } from 'typeorm';
 
-/** Whether the database will refuse the same rows whenever they are written: SQLSTATE classes 21, 22 and 23. */
+/** Whether the database will refuse the same rows whenever they are written: SQLSTATE classes 21, 22, 23, and 54 (too large for an index). */
 export function isDataError(error: unknown): boolean {
   if (!(error instanceof QueryFailedError)) return false;
   const code = (error.driverError as { code?: unknown }).code;
-  return typeof code === 'string' && /^2[123]/.test(code);
+  return typeof code === 'string' && /^(2[123]|54)/.test(code);
 }

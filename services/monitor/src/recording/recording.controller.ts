@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { type JetStreamContext, JetStreamHandler } from '@ui-rl/bus';
@@ -8,6 +9,8 @@ import { Batcher } from './batcher';
 
 /** Messages on their way into one transaction. */
 const CONCURRENCY = 48;
+/** Characters of an event's key. */
+const MAX_KEY = 256;
 
 /** Writes what the other services publish; a message is acknowledged once its row is committed. */
 @Controller()
@@ -36,7 +39,7 @@ export class RecordingController {
     concurrency: CONCURRENCY,
   })
   async event(@Payload() event: RunEvent, @Ctx() context: JetStreamContext): Promise<void> {
-    const key = context.messageId ?? `${context.stream}.${context.streamSequence}.${context.storedAt}`;
+    const key = keyOf(context.messageId ?? `${context.stream}.${context.streamSequence}.${context.storedAt}`);
     await this.batcher.add({ event: { key, event: this.recordable(event) } });
   }
 
@@ -45,4 +48,9 @@ export class RecordingController {
     if (event.type !== 'run_created') return event;
     return Object.assign(event, { config: redactRunFile(event.config, this.components) });
   }
+}
+
+/** An index takes no key of any length. */
+function keyOf(id: string): string {
+  return id.length <= MAX_KEY ? id : createHash('sha256').update(id).digest('hex');
 }
