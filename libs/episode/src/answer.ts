@@ -102,13 +102,14 @@ export async function executeActions(
   const done: ExecutedActions = { actions: [], outcome: 'ok', ended: false };
   for (const [index, action] of actions.entries()) {
     done.actions.push(action);
-    if (action.action === 'finish') return { ...done, ended: true };
+    const isFinish = action.action === 'finish';
+    if (isFinish && environment.takesFinish !== true) return { ...done, ended: true };
     const step = await clock.race(environment.step(`${turnId}.${index}`, action));
     done.outcome = step.outcome;
     done.screenshot = step.screenshot;
     done.state = step.state;
-    done.ended = step.done;
-    if (step.done || step.outcome !== 'ok') break;
+    done.ended = step.done || isFinish;
+    if (done.ended || step.outcome !== 'ok') break;
   }
   return done;
 }

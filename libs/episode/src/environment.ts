@@ -15,6 +15,8 @@ export interface EpisodeEnvironment {
   readonly firstFrame: Screenshot;
   /** The state of the first frame. */
   readonly initialState: State;
+  /** Whether `finish` is to be executed, too. */
+  readonly takesFinish?: boolean | undefined;
   /** Executes an action once, however often it has to be asked for. */
   step(stepId: string, action: object): Promise<StepOutcome>;
   /** Ends the session; the state that verifiers judge. */

@@ -3,6 +3,7 @@ import type { RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
 import { answerGrammar, describeActions, executeActions, readAnswer } from './answer';
 import type { Clock } from './clock';
 import type { EpisodeEnvironment, State } from './environment';
+import { EpisodeFailure } from './failure';
 import type { EpisodePlan } from './plan';
 import type { Policy } from './policy';
 import { goalOf } from './goal';
@@ -34,7 +35,7 @@ export interface EpisodeContext {
 
 /**
  * Plays turns until the policy or the environment ends the episode (`completed`) or its turns are used up
- * (`truncated`). An answer that is no action costs a turn; the next prompt says what was wrong.
+ * (`truncated`), or its prompts have become too long. An answer that is no action costs a turn; the next prompt says what was wrong.
  *
  * @throws EpisodeFailure, Stopped
  */
@@ -46,9 +47,19 @@ export async function playTurns(
   const maxTurns = Math.min(request.task.maxSteps ?? plan.maxTurns, plan.maxTurns);
   const history: History = { past: [], maxTurns };
   for (let index = 0; index < maxTurns; index++) {
-    if (await playTurn(index, context, progress, history)) return 'completed';
+    try {
+      if (await playTurn(index, context, progress, history)) return 'completed';
+    } catch (error) {
+      if (index > 0 && isTooLong(error)) return 'truncated';
+      throw error;
+    }
   }
   return 'truncated';
+}
+
+/** What the policy has said itself leaves it no room for another answer; of the first prompt it is the run's fault. */
+function isTooLong(error: unknown): boolean {
+  return error instanceof EpisodeFailure && error.code === 'prompt_too_long';
 }
 
 /** Earlier turns, as the prompt shows them. */

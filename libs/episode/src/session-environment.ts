@@ -22,6 +22,7 @@ export class SessionEnvironment implements EpisodeEnvironment {
     private readonly sessionId: string,
     readonly firstFrame: Screenshot,
     readonly initialState: State,
+    readonly takesFinish: boolean | undefined,
   ) {}
 
   /** Waits for room. @throws EpisodeFailure where there is none in time, or the environment cannot play the task. */
@@ -33,8 +34,8 @@ export class SessionEnvironment implements EpisodeEnvironment {
   ): Promise<SessionEnvironment> {
     const open = () => sessions.open({ task, seed, owner: rolloutId, ...times });
     const reply = await clock.retry(RETRIES.environmentOpen, open, { isTransientResult: mayOpenLater });
-    const opened = valueOf('open', reply);
-    return new SessionEnvironment(sessions, times, opened.sessionId, opened.screenshot, opened.state);
+    const { sessionId, screenshot, state, takesFinish } = valueOf('open', reply);
+    return new SessionEnvironment(sessions, times, sessionId, screenshot, state, takesFinish);
   }
 
   async step(stepId: string, action: object): Promise<StepOutcome> {

@@ -37,6 +37,8 @@ interface OpenedSession {
   screenshot: Screenshot;
   /** Of the first frame; null where the environment reports none. */
   state: State;
+  /** That the agent has finished is an action like others, too. */
+  takesFinish?: boolean;
 }
 
 export interface ClosedSession {
@@ -224,9 +226,10 @@ export class Sessions {
     };
     this.active.set(open.id, open);
     this.renew(open);
+    const { screenshot, state = null, takesFinish } = session;
     return {
       ok: true,
-      value: { sessionId: open.id, screenshot: session.screenshot, state: session.state ?? null },
+      value: { sessionId: open.id, screenshot, state, ...(takesFinish === true ? { takesFinish } : {}) },
     };
   }
 

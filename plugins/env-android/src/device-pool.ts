@@ -19,6 +19,9 @@ interface Waiting {
 /** How old a list of devices may be that is looked at for a free one. */
 const LIST_MS = 2_000;
 
+/** Those of all runs of this process: none gives away what another has given. */
+const POOLS = new Set<DevicePool>();
+
 /**
  * The devices of a run: one episode each, in the order they were asked for. One that fails is set aside and tried again, later each
  * time; devices that appear are taken in.
@@ -36,7 +39,9 @@ export class DevicePool {
     private readonly adb: AdbServer,
     private readonly allowed: Allowed,
     private readonly log: Log,
-  ) {}
+  ) {
+    POOLS.add(this);
+  }
 
   /** Devices that are there and not set aside. */
   get usable(): string[] {
@@ -77,7 +82,7 @@ export class DevicePool {
     if (member === undefined) return;
     member.busy = false;
     member.failures = 0;
-    this.handOut();
+    for (const pool of POOLS) pool.handOut();
   }
 
   /** Takes a device back that failed. */
@@ -91,6 +96,7 @@ export class DevicePool {
     member.asideUntil = performance.now() + pauseMs;
     this.log('warn', `device ${serial} is set aside for ${pauseMs} ms: ${reason}`);
     this.later(pauseMs, () => this.handOut());
+    for (const pool of POOLS) pool.handOut();
   }
 
   /** Looks which devices there are. Throws `DeviceError` where the adb server does not say. */
@@ -109,6 +115,7 @@ export class DevicePool {
 
   close(): void {
     this.closed = true;
+    POOLS.delete(this);
     this.timers.forEach(clearTimeout);
   }
 
@@ -148,7 +155,7 @@ export class DevicePool {
 
   private handOut(): void {
     for (let next = this.queue.at(0); next !== undefined; next = this.queue.at(0)) {
-      const member = [...this.members.values()].find((each) => !each.busy && isUsable(each));
+      const member = [...this.members.values()].find((each) => isUsable(each) && !this.isPlayed(each));
       if (member === undefined) return;
       member.busy = true;
       // To the end: devices take turns.
@@ -157,6 +164,15 @@ export class DevicePool {
       this.queue.shift();
       next.give(member.device);
     }
+  }
+
+  /** Here, or in another run. */
+  private isPlayed({ device: { serial } }: Member): boolean {
+    const { host, port } = this.adb.address;
+    return [...POOLS, this].some(
+      ({ adb: { address }, members }) =>
+        address.host === host && address.port === port && members.get(serial)?.busy === true,
+    );
   }
 
   private later(ms: number, work: () => void): void {

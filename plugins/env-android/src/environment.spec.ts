@@ -198,6 +198,15 @@ it('gives each episode a device of its own; others wait, and hear that there is 
   expect((await late).state?.device).toBe(b.state?.device);
 });
 
+it('gives no device away that another run of the same service plays on', async () => {
+  const [first, second] = [await started([phones[0]]), await started([phones[0]])];
+  const playing = await open(first);
+  expect(code(await second.open({ task: task(), seed: 1 }, within(300)))).toBe('capacity');
+  const late = open(second);
+  await playing.discard();
+  expect((await late).state?.device).toBe(playing.state?.device);
+});
+
 it('a device that is gone ends the episode, is set aside, and plays again once it is back', async () => {
   const proxy = await FaultyProxy.start(phones[1].port);
   const serial = `127.0.0.1:${proxy.port}`;

@@ -98,6 +98,15 @@ describe('checks of a page', () => {
       false,
     ],
     [{ kind: 'element', selector: '.row', property: 'count', operator: 'at_least', value: 2 }, true, true],
+    // Of what is yes or no, and of a number, `exists` asks the same as `equals`.
+    ...(['exists', 'visible', 'count'] as const).flatMap((property): typeof CASES => {
+      const none = { kind: 'element', selector: '#nowhere', property, operator: 'exists' } as const;
+      return [
+        [{ ...none, value: true }, false, false],
+        [{ ...none, value: false }, true, true],
+        [{ ...none, selector: '.row', value: true }, true, true],
+      ];
+    }),
     [{ ...MANY, value: '20' }, true, true],
     // Beyond what is looked at nothing is known, so nothing holds.
     [BEYOND, false, false],

@@ -123,7 +123,11 @@ async function elementResult(check: ElementCheck, place: number, tab: BrowserTab
   const all = tab.page.locator(check.selector);
   const count = await countOf(all, `checks.${place}.selector`, check.selector);
   const found = `${count} ${count === 1 ? 'element' : 'elements'}`;
-  if (property === 'count') return result(compare(operator, count, value), found);
+  if (property === 'count') {
+    const isAsked =
+      operator === 'exists' ? compare('equals', count > 0, value) : compare(operator, count, value);
+    return result(isAsked, found);
+  }
   const read = (element: Locator) => READERS[property](element, check.attribute ?? '');
   const fits = (each: unknown) => (isYesOrNo(property) ? each === true : compare(operator, each, value));
   if (count === 0 && !isYesOrNo(property)) return result(fits(undefined), found);
@@ -133,7 +137,10 @@ async function elementResult(check: ElementCheck, place: number, tab: BrowserTab
   if (!isFound && count > MAX_ELEMENTS) {
     return result(false, `${found}, of which only the first ${MAX_ELEMENTS} were looked at: it is not known`);
   }
-  if (isYesOrNo(property)) return result(compare(operator, isFound, value), found);
+  if (isYesOrNo(property)) {
+    // What is no answer does not exist: both ask the same.
+    return result(compare(operator === 'exists' ? 'equals' : operator, isFound, value), found);
+  }
   return result(isFound !== isNegative, found);
 }
 

@@ -53,7 +53,7 @@ export class BrowserSession implements EnvironmentSession {
   }
 
   async inspect(deadline: Deadline): Promise<Reply<State>> {
-    return asReply(() => this.tab.during(deadline, () => readState(this.tab)));
+    return asReply(() => this.tab.during(deadline, () => this.judgedState()));
   }
 
   async survey(at: Point | null, deadline: Deadline): Promise<Reply<Survey>> {
@@ -65,7 +65,7 @@ export class BrowserSession implements EnvironmentSession {
   }
 
   async close(deadline: Deadline): Promise<Reply<State>> {
-    const reply = await asReply(() => this.tab.during(deadline, () => this.finalState()));
+    const reply = await asReply(() => this.tab.during(deadline, () => this.judgedState()));
     if (reply.ok) await this.end(true);
     return reply;
   }
@@ -75,7 +75,7 @@ export class BrowserSession implements EnvironmentSession {
   }
 
   /** With what the page says of the checks of its task; under that key a page itself can say nothing. */
-  private async finalState(): Promise<State> {
+  private async judgedState(): Promise<State> {
     const state = { ...(await readState(this.tab)) };
     delete state[CHECK_RESULTS];
     return { ...state, ...(await checkResults(this.tab)) };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeviceError, isRecord, type Log } from '@ui-rl/plugin-kit';
 import { Box } from './box';
 import type { GboxApi } from './gbox-api';
-import { hostLabels, isOwn, isStale, ownLabels, type Labels } from './labels';
+import { forgetLabels, hostLabels, isOwn, isStale, newLabels, type Labels } from './labels';
 import { durationMs, type GboxOptions } from './options';
 
 interface Listed {
@@ -21,6 +21,7 @@ const LEFT = 1 / 4;
 
 /** The boxes of one environment: made, kept, and ended, those of processes that died among them. */
 export class Boxes {
+  private readonly labels = newLabels();
   private readonly live = new Map<string, Box>();
   private readonly idle: Box[] = [];
   private readonly sweeps = new Set<Promise<void>>();
@@ -68,16 +69,18 @@ export class Boxes {
     await Promise.all([...this.live.values()].map((box) => this.end(box)));
     await Promise.all(this.sweeps);
     await this.sweep().catch((error: unknown) => this.log('warn', messageOf(error)));
+    forgetLabels(this.labels);
   }
 
   /**
-   * Ends boxes of ours that nobody uses: of processes on this host that died, and those that this one never heard of. Throws
+   * Ends boxes of ours that nobody uses: of processes on this host that died, and those that this environment never heard of. Throws
    * `DeviceError` where GBox does not list them.
    */
   async sweep(): Promise<void> {
     const listed = await this.list(AbortSignal.timeout(END_MS));
     const lost = listed.filter(
-      ({ id, labels }) => isStale(labels) || (isOwn(labels) && this.creating === 0 && !this.live.has(id)),
+      ({ id, labels }) =>
+        isStale(labels) || (isOwn(labels, this.labels) && this.creating === 0 && !this.live.has(id)),
     );
     for (const { id } of lost) this.log('warn', `box ${id} was left behind, and is ended`);
     await Promise.all(lost.map(({ id }) => this.terminate(id)));
@@ -85,7 +88,7 @@ export class Boxes {
 
   private async create(signal: AbortSignal): Promise<Box> {
     const { box_type: type, device_type: deviceType, expires_in: expiresIn } = this.options;
-    const config = { expiresIn, labels: ownLabels(), ...(type === 'android' ? { deviceType } : {}) };
+    const config = { expiresIn, labels: this.labels, ...(type === 'android' ? { deviceType } : {}) };
     this.creating++;
     try {
       const made = await this.api.once(

@@ -236,6 +236,15 @@ it('ends what processes of this host left behind, and nothing else', async () =>
   gbox.boxes.length = 0;
 });
 
+it('leaves the boxes of other environments of this process alone, when it begins and when it is closed', async () => {
+  const session = await open(await environment());
+  const other = await environment();
+  await other.close();
+  expect(gbox.boxes[0].status).toBe('running');
+  expect(await session.step({ action: 'click', x: 1, y: 2 }, within(5_000))).toMatchObject({ ok: true });
+  await session.discard();
+});
+
 it.each(['keep', 'stop'] as const)(
   'with after_episode: %s the next episode gets the box, as long as it has time left',
   async (after) => {

@@ -4,15 +4,22 @@ import { hostname } from 'node:os';
 /** By what we know our boxes again. */
 const LABELS = { owner: 'ui-rl', host: 'ui-rl-host', process: 'ui-rl-process' } as const;
 const OWNER = 'env';
-/** Of this process; another one may have its number later. */
-const NONCE = randomUUID().slice(0, 8);
+/** Of the environments of this process that are open; another process may have its number later. */
+const OPEN = new Set<string>();
 const HOST = hostname().toLowerCase();
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Labels of the boxes of this process. */
-export function ownLabels(): Labels {
-  return { [LABELS.owner]: OWNER, [LABELS.host]: HOST, [LABELS.process]: `${process.pid}-${NONCE}` };
+/** Labels of the boxes of one environment of this process, which no other one ends until `forgetLabels`. */
+export function newLabels(): Labels {
+  const id = `${process.pid}-${randomUUID().slice(0, 8)}`;
+  OPEN.add(id);
+  return { [LABELS.owner]: OWNER, [LABELS.host]: HOST, [LABELS.process]: id };
+}
+
+/** The environment is closed: what is left of it is nobody's. */
+export function forgetLabels(own: Labels): void {
+  OPEN.delete(own[LABELS.process]);
 }
 
 /** Labels by which the boxes of all our processes on this host are found. */
@@ -20,16 +27,16 @@ export function hostLabels(): Labels {
   return { [LABELS.owner]: OWNER, [LABELS.host]: HOST };
 }
 
-/** Whether a box is of this process. */
-export function isOwn(labels: Labels): boolean {
-  return isOfHost(labels) && labels[LABELS.process] === `${process.pid}-${NONCE}`;
+/** Whether a box is of the environment with these labels. */
+export function isOwn(labels: Labels, own: Labels): boolean {
+  return isOfHost(labels) && labels[LABELS.process] === own[LABELS.process];
 }
 
-/** Whether the process that a box belonged to was one of ours on this host, and is no more. */
+/** Whether the environment that a box belonged to was one of ours on this host, and is no more. */
 export function isStale(labels: Labels, isAlive: (pid: number) => boolean = alive): boolean {
   if (!isOfHost(labels)) return false;
-  const [, pid] = /^(\d+)-[0-9a-f]{8}$/.exec(labels[LABELS.process] ?? '') ?? [];
-  if (pid === undefined || isOwn(labels)) return false;
+  const [id, pid] = /^(\d+)-[0-9a-f]{8}$/.exec(labels[LABELS.process] ?? '') ?? [];
+  if (id === undefined || OPEN.has(id)) return false;
   return Number(pid) === process.pid || !isAlive(Number(pid));
 }
 

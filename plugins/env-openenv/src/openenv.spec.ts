@@ -127,8 +127,10 @@ describe('an episode', () => {
     expect(screenshot.textOnly).toBeUndefined();
     const clicked = value(await step(both, sessionId, { action: 'click', x: 3, y: 4 }));
     expect(clicked.screenshot.text).toBe(text);
+    await both.close();
     const alone = await environment({ observation: 'text', text: 'axtree_txt' });
     expect(value(await open(alone)).screenshot).toMatchObject({ width: 32, text, textOnly: true });
+    await alone.close();
     expect(value(await open(await environment())).screenshot.text).toBeUndefined();
   });
 
@@ -146,6 +148,14 @@ describe('an episode', () => {
     }
     expect(value(await step(sessions, sessionId, { action: 'finish', success: true })).done).toBe(true);
     expect(one.actions).toEqual([]);
+  });
+
+  it('is told that the policy has finished, where the format has a word for it', async () => {
+    const sessions = await environment({ actions: 'templates', templates: { finish: { over: '$success' } } });
+    const { sessionId, takesFinish } = value(await open(sessions));
+    expect(takesFinish).toBe(true);
+    expect(value(await step(sessions, sessionId, { action: 'finish', success: true })).done).toBe(true);
+    expect(one.actions).toEqual([{ over: true }]);
   });
 
   it('says so where the environment has refused an action, and where it has failed', async () => {

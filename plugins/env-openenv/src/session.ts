@@ -23,6 +23,7 @@ export interface SessionParts {
 /** One episode in an environment of a server. */
 export class OpenEnvSession extends OutsideSession {
   readonly state: State;
+  readonly takesFinish = true;
   private last: Screenshot;
   private observed: Observed;
   private reward = 0;

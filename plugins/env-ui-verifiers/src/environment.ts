@@ -62,10 +62,11 @@ export class UiVerifiersEnvironment implements Environment {
     signal: AbortSignal,
   ): Promise<EnvironmentSession> {
     const { server } = place;
-    const remote = await this.remoteAt(server, type, signal);
+    const { remote, startedAt } = await this.remoteAt(server, type, signal);
     try {
       const [before, screenshot] = [await remote.progress(signal), await remote.screenshot(signal)];
       const { delay_seconds: delaySeconds } = this.options;
+      if (startedAt !== undefined) this.played.set(server, startedAt);
       return new UiVerifiersSession(screenshot, { remote, place, before, delaySeconds });
     } catch (error) {
       await remote.end(AbortSignal.timeout(DEADLINES.outsideLeave.ms)).catch(() => undefined);
@@ -77,12 +78,12 @@ export class UiVerifiersEnvironment implements Environment {
     server: OutsideServer,
     type: string | undefined,
     signal: AbortSignal,
-  ): Promise<RemoteSession> {
+  ): Promise<{ remote: RemoteSession; startedAt?: string }> {
     const { sessions, session_type: usual } = this.options;
     const soon = AbortSignal.any([signal, AbortSignal.timeout(DEADLINES.outsideReady.ms)]);
     const { startedAt, type: own } = await greet(server, soon);
     if (sessions === 'many' || (sessions === 'auto' && (await opensSessions(server, soon)))) {
-      return openSession(server, type ?? usual, signal);
+      return { remote: await openSession(server, type ?? usual, signal) };
     }
     if (type !== undefined && own !== undefined && own !== type) {
       throw new OutsideError(
@@ -90,12 +91,13 @@ export class UiVerifiersEnvironment implements Environment {
         `the task is for a session of type ${type}, but ${server.address} has one of type ${own}`,
       );
     }
-    this.refuseUsed(server, startedAt);
-    return onlySession(server);
+    const remote = onlySession(server);
+    if (this.options.between_episodes === 'continue') return { remote };
+    return { remote, startedAt: this.freshSince(server, startedAt) };
   }
 
-  private refuseUsed(server: OutsideServer, startedAt: string | undefined): void {
-    if (this.options.between_episodes === 'continue') return;
+  /** When a server began that has had no episode since. @throws OutsideError */
+  private freshSince(server: OutsideServer, startedAt: string | undefined): string {
     if (startedAt === undefined) {
       throw new OutsideError(
         'crashed',
@@ -108,7 +110,7 @@ export class UiVerifiersEnvironment implements Environment {
         `${server.address} has had its episode, and was not started anew since`,
       );
     }
-    this.played.set(server, startedAt);
+    return startedAt;
   }
 }
 

@@ -143,7 +143,11 @@ describe('an episode', () => {
     expect(await open(sessions)).toMatchObject({ ok: false, error: { code: 'capacity' } });
     one.startedAt = '2026-01-01 00:10:00';
     one.sessions.clear();
-    await opened(sessions);
+    // An episode that did not begin has not used it up.
+    one.faults = { '/progress': 'nonsense' };
+    expect(await open(sessions)).toMatchObject({ ok: false });
+    one.faults = {};
+    await eventually('another episode', async () => (await open(sessions)).ok);
   });
 
   it('of a task with options is refused: addresses are not the task’s to name', async () => {
@@ -173,6 +177,9 @@ describe('an episode', () => {
     };
     value(await play(many.url, 'simple_data_entry'));
     value(await play(one.url, 'simple_data_entry'));
+    // Its server has one place, for all runs of a service.
+    expect(await play(one.url, 'shop')).toMatchObject({ ok: false, error: { code: 'capacity' } });
+    await Promise.all(running.splice(0).map((sessions) => sessions.close()));
     const refused = (message: string) => ({
       ok: false,
       error: { code: 'bad_task', message: expect.stringContaining(message) as string },

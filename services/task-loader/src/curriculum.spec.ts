@@ -121,6 +121,12 @@ describe('a curriculum by success', () => {
     await curriculum.learn(1, [result(0, 0, 0.6)]);
     expect(new Set(places())).toEqual(new Set([0, 2]));
   });
+
+  it('does not wait for a task that is taken out', () => {
+    const curriculum = curriculumOf(tasksOf(2, { prerequisites: [[1, [0]]] }), { explore: 0 });
+    const { place, choice } = curriculum.choose(0, 0, (each) => each === 0);
+    expect([place, choice.reason, choice.waiting]).toEqual([1, 'new', 0]);
+  });
 });
 
 describe('a curriculum by difficulty', () => {

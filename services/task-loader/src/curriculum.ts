@@ -91,14 +91,14 @@ export class Curriculum {
    */
   choose(group: number, cursor: number, isLeftOut: (place: number) => boolean): Chosen {
     const { options, seed } = this.parts;
-    const counts = this.counts();
+    const counts = this.counts(isLeftOut);
     const withReason = (reason: ChoiceReason, place: number, next: number): Chosen => ({
       place,
       cursor: next,
       choice: { reason, ...counts, ...(options.by === 'difficulty' ? { level: this.level } : {}) },
     });
     const explores = numberOf(`explore/${seed}/${group}`) / 2 ** 32 < options.explore;
-    const isHeld = (place: number) => isLeftOut(place) || this.isWaiting(place);
+    const isHeld = (place: number) => isLeftOut(place) || this.isWaiting(place, isLeftOut);
     if (explores) {
       const place = this.outside(cursor, isHeld);
       if (place !== undefined) return withReason('explored', place, cursor);
@@ -157,16 +157,17 @@ export class Curriculum {
     return success > highest ? 'tooEasy' : 'inBand';
   }
 
-  /** Whether something is to be learnt before it. */
-  private isWaiting(place: number): boolean {
+  /** Whether something is to be learnt before it that still can be. */
+  private isWaiting(place: number, isLeftOut: (place: number) => boolean): boolean {
     const before = this.parts.tasks.prerequisites.get(place) ?? [];
     return before.some((each) => {
+      if (isLeftOut(each)) return false;
       const standing = this.standingOf(each);
       return standing === 'unmeasured' || standing === 'tooHard';
     });
   }
 
-  private counts(): Omit<CurriculumChoice, 'reason' | 'level'> {
+  private counts(isLeftOut: (place: number) => boolean): Omit<CurriculumChoice, 'reason' | 'level'> {
     const counts = { inBand: 0, tooHard: 0, tooEasy: 0, unmeasured: this.parts.tasks.length };
     for (const place of this.tallies.keys()) {
       const standing = this.standingOf(place);
@@ -175,7 +176,7 @@ export class Curriculum {
       counts.unmeasured -= 1;
     }
     const waiting = [...this.parts.tasks.prerequisites.keys()].filter((place) =>
-      this.isWaiting(place),
+      this.isWaiting(place, isLeftOut),
     ).length;
     return { ...counts, waiting };
   }

@@ -36,6 +36,10 @@ export const gigpo: AdvantageComponent<GigpoOptions> = {
   description:
     'The return among those of the group, plus each turn’s among those of turns that began at the same screen.',
   options: GigpoOptions,
+  conflicts: ({ step_weight, gamma }) => {
+    const isIdle = step_weight === 0 && gamma !== new GigpoOptions().gamma;
+    return isIdle ? ['gamma would have no effect: it needs a step_weight above 0'] : [];
+  },
   create: (options) => {
     const numbersOf = (group: EpisodeGroup): number[][] => advantagesOf(group, options);
     return {

@@ -39,6 +39,10 @@ export const muon: OptimizerComponent<MuonOptions> = {
   name: 'muon',
   description: 'Moves matrices along all their directions alike; AdamW for everything else.',
   options: MuonOptions,
+  conflicts: ({ momentum, nesterov }) =>
+    nesterov && momentum === 0
+      ? ['nesterov would have no effect: it needs a momentum above 0, or false']
+      : [],
   create: (options) => {
     const others = adamw.create(options, {});
     const isOther = new RegExp(options.adamw_weights);

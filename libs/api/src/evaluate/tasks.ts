@@ -31,7 +31,8 @@ export async function tasksOf(
   const { verifier, rollout } = run;
   const opened = await openTasks(registry, run.eval_tasks, taskMachine(registry, log), taskUse(run));
   const { max_tasks: most } = run.evaluation;
-  const all = await sampleOf(opened, most, run.training.seed).finally(() => opened.close());
+  const all = await sampleOf(opened, most, run.training.seed);
+  await opened.close();
   if (all.length < opened.length)
     onWarning(`${all.length} of ${opened.length} tasks are evaluated: evaluation.max_tasks, 0 for all`);
   warnOfCutTasks(opened, rollout.max_turns, onWarning);

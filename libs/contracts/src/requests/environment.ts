@@ -88,6 +88,11 @@ export class EnvOpenReply {
   @IsOptional()
   @IsObject()
   state?: Record<string, unknown> | null;
+
+  /** Whether `finish` is a step of it, too. */
+  @IsOptional()
+  @IsBoolean()
+  takesFinish?: boolean;
 }
 
 export class EnvStepRequest {

@@ -104,6 +104,11 @@ export interface EnvironmentSession {
   readonly screenshot: Screenshot;
   /** The state of the first frame; absent or null where the environment has none. */
   readonly state?: Record<string, unknown> | null;
+  /**
+   * That the agent has finished is an action like others here, and what comes of it the environment's own to say: a server pays then, or
+   * ends. Absent: the episode is closed, and no step asked for.
+   */
+  readonly takesFinish?: boolean;
   step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>>;
   /** Reads the state as it is now; the episode goes on. Absent where an environment can read it at the end only. */
   inspect?(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;

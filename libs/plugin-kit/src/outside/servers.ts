@@ -23,6 +23,15 @@ interface Kept {
   reason: string;
 }
 
+/** Address → episodes that all runs of this process play there. */
+const PLAYED = new Map<string, number>();
+
+function count(address: string, change: 1 | -1): void {
+  const played = (PLAYED.get(address) ?? 0) + change;
+  if (played === 0) PLAYED.delete(address);
+  else PLAYED.set(address, played);
+}
+
 /** The servers of an environment: which has a free place, and which are set aside since they failed. */
 export class OutsideServers {
   private readonly kept: readonly Kept[];
@@ -52,17 +61,20 @@ export class OutsideServers {
     const now = performance.now();
     const [kept] = this.kept
       .filter(
-        ({ server, used, asideUntil }) => used < this.places && asideUntil <= now && !avoided.has(server),
+        ({ server, asideUntil }) =>
+          (PLAYED.get(server.address) ?? 0) < this.places && asideUntil <= now && !avoided.has(server),
       )
       .toSorted((a, b) => a.used - b.used || a.taken - b.taken);
     if (kept === undefined) throw new OutsideError('capacity', `no server is free: ${this.shown(now)}`);
     kept.used += 1;
+    count(kept.server.address, 1);
     kept.taken += 1;
     let isHeld = true;
     const release = (failure?: OutsideError): void => {
       if (!isHeld) return;
       isHeld = false;
       kept.used -= 1;
+      count(kept.server.address, -1);
       this.settle(kept, failure);
     };
     return { server: kept.server, release };

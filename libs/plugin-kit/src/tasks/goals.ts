@@ -15,8 +15,8 @@ const MOST_NAMED = 5;
 export function goalKey({ description, goalFrom, environment }: Task): string | undefined {
   if (goalFrom !== undefined) return undefined;
   const { kind = '', options = {} } = environment ?? {};
-  const { page, url = '', path = '' } = options;
-  return `${kind}\n${String(page ?? url)}\n${String(path)}\n${wordsOf(description)}${givenTo(options)}`;
+  const { page, application, url = '', path = '' } = options;
+  return `${kind}\n${String(page ?? application ?? url)}\n${String(path)}\n${wordsOf(description)}${givenTo(options)}`;
 }
 
 /** What of an environment's options says what is played; where it begins (`start`) is left out. */

@@ -129,6 +129,11 @@ describe('a goal that is trained and evaluated', () => {
     ['the sheet', goal({ reset: { rows: [1] } }), goal({ reset: { rows: [2] } })],
     ['the type of the session', goal({ session_type: 'a' }), goal({ session_type: 'b' })],
     ['the page', goal({}), goal({ page: 'other' })],
+    [
+      'the application',
+      goal({ page: undefined, application: 'a' }),
+      goal({ page: undefined, application: 'b' }),
+    ],
   ])('is another where %s differs', async (_what, training, evaluation) => {
     expect(await share(training, evaluation)).toBeUndefined();
   });

@@ -34,7 +34,8 @@ Module._extensions['.ts'] = (module, file) => module._compile(compiled(file), fi
 function compiled(file) {
   const source = readFileSync(file, 'utf8');
   const stamp = `// ${createHash('sha256').update(`${compiler}\0${source}`).digest('hex')}\n`;
-  const kept = join(root, '.cache/compiled', `${relative(root, file)}.js`);
+  // Also of what lies elsewhere: nothing is written there.
+  const kept = join(root, '.cache/compiled', `${relative(root, file).replaceAll('..', '__')}.js`);
   const found = readIfThere(kept);
   if (found?.startsWith(stamp)) return found;
   // Loaded where it is needed: it takes its time.

@@ -246,7 +246,7 @@ test('a call that comes again is answered anew where it failed, or what was answ
   expect(world.steps.map(({ action }) => (action as { x: number }).x)).toEqual([3, 5]);
   expect(await answer(RETRIED)).toBe('1');
   world.act = () => failure('failed', 'the policy is out of order');
-  await expect(answer()).rejects.toThrow();
+  await expect(answer()).rejects.toMatchObject({ status: 503 });
   world.act = undefined;
   expect(await answer(RETRIED)).not.toBe('1');
   await ask('POST', `/${session.id}/end`, {});

@@ -33,6 +33,7 @@ export class EnvironmentClient implements EpisodeEnvironment {
     readonly instance: string,
     readonly firstFrame: Screenshot,
     readonly initialState: State,
+    readonly takesFinish: boolean | undefined,
   ) {}
 
   /** Waits for room. @throws EpisodeFailure where there is none in time, or the environment cannot play the task. */
@@ -61,8 +62,10 @@ export class EnvironmentClient implements EpisodeEnvironment {
       throw error;
     });
     if (reply.ok) {
-      const { sessionId, instance, screenshot, state } = reply.value;
-      return new EnvironmentClient(bus, clock, timeouts, sessionId, instance, screenshot, state ?? null);
+      const { sessionId, instance, screenshot, state = null, takesFinish } = reply.value;
+      return new EnvironmentClient(
+        ...([bus, clock, timeouts, sessionId, instance, screenshot, state, takesFinish] as const),
+      );
     }
     throw new EpisodeFailure(
       reply.error.code,

@@ -69,6 +69,15 @@ test('an episode that uses up its turns is truncated, and its final state still 
   expect(new Set(world.asked.map(({ seed }) => seed)).size).toBe(3);
 });
 
+test('an episode whose own answers leave no room for another is truncated, one whose first prompt has none is invalid', async () => {
+  world.answers = ['{"action":"wait","seconds":0}'];
+  world.act = (attempt) => (attempt > 1 ? failure('prompt_too_long', 'no room') : undefined);
+  const { status, turns, success } = await play();
+  expect([status, turns.length, success]).toEqual(['truncated', 1, true]);
+  world.act = () => failure('prompt_too_long', 'no room');
+  expect(await play()).toMatchObject({ status: 'invalid', turns: [] });
+});
+
 test('a text that is no action costs a turn and is explained in the next one', async () => {
   world.answers = ['tap it', '{"action":"finish","success":true}'];
   const played = await play({ promptStyle: 'full' });

@@ -164,6 +164,19 @@ describe('the data of a step', () => {
     ).toMatchObject([{ turn: long }, { turn: longer }, { turn: second }]);
   });
 
+  it('pair no episode of which a part is too old: of that part its side would say nothing', () => {
+    const advantages: [Turn, number][] = [
+      [long, 3],
+      [longer, 3],
+      [second, -1],
+      [third, 2],
+      [fourth, 1],
+    ];
+    const mayTrain = (turn: Turn) => turn.tokenIds.map((_, token) => turn !== longer || token > 0);
+    const all = trained(advantages, { scope: 'pair', skipsZeroAdvantages: false, mayTrain });
+    expect(all.map(({ turn }) => turn)).toEqual([third, fourth]);
+  });
+
   it('are split into parts of nearly equal size', () => {
     expect(split([1, 2, 3, 4, 5], 2)).toEqual([
       [1, 2],

@@ -6,6 +6,9 @@ import type { PerTurn } from './experience';
 import { pairsOf } from './pairs';
 import type { TrainedTurn, TurnSequence } from './turn-data';
 
+/** [T] whether each token of a turn may be trained, or is too old. */
+export type MayTrain = (turn: Turn) => readonly boolean[];
+
 export interface BatchDataOptions {
   scope: LossScope;
   /** Whether what has no advantage has no gradient: it counts in the means, and need not be computed. */
@@ -14,8 +17,8 @@ export interface BatchDataOptions {
   advantagesAreWeights?: boolean;
   aggregation: LossAggregation;
   constantTokens?: number;
-  /** [T] whether each token of a turn may be trained; unless given, all may. */
-  mayTrain?: (turn: Turn) => readonly boolean[];
+  /** Unless given, all may be trained. */
+  mayTrain?: MayTrain;
 }
 
 /** What one loss value may speak of: a turn, or all turns of an episode where the loss is one of sequences. */
@@ -44,6 +47,7 @@ export function trainedTurns(
   );
   const tokensOf = (turn: Turn): number =>
     options.mayTrain?.(turn).filter(Boolean).length ?? turn.tokenIds.length;
+  if (options.scope === 'pair') dropPartial(pairs, (turn) => tokensOf(turn) === turn.tokenIds.length);
   const isTrained = (turn: Turn): boolean =>
     advantages.has(turn) &&
     sequences.has(turn) &&
@@ -78,7 +82,7 @@ export function valuedTurns(
   groups: readonly Group[],
   sequences: ReadonlyMap<Turn, TurnSequence>,
   returns: PerTurn,
-  mayTrain: NonNullable<BatchDataOptions['mayTrain']>,
+  mayTrain: MayTrain,
 ): TrainedTurn[] {
   return trainedTurns(groups, sequences, returns, {
     scope: 'token',
@@ -86,6 +90,15 @@ export function valuedTurns(
     aggregation: 'token-mean',
     mayTrain,
   });
+}
+
+/** Takes pairs out of which not all tokens can be trained: of part of an episode its side says nothing. */
+function dropPartial(
+  pairs: Map<Turn, NonNullable<TrainedTurn['pair']>>,
+  isWhole: (turn: Turn) => boolean,
+): void {
+  const partial = new Set([...pairs].filter(([turn]) => !isWhole(turn)).map(([, { id }]) => id));
+  for (const [turn, { id }] of pairs) if (partial.has(id)) pairs.delete(turn);
 }
 
 /** @param weights [T] of the tokens of a turn beside one another */

@@ -3,7 +3,7 @@ import type { Engine } from '@ui-rl/plugin-kit';
 import { POLICY } from '../checkpoints/run-models';
 import { Group } from '../episodes/groups';
 import type { Algorithm } from './algorithm';
-import { split, trainedTurns, valuedTurns } from './batch-data';
+import { type MayTrain, split, trainedTurns, valuedTurns } from './batch-data';
 import { CriticTrainer, valueMetrics } from './critic-trainer';
 import { byTurn, experienceOf, type InputsOf, type PerTurn } from './experience';
 import { penalizeDrift, type PenalizedAdvantages } from './kl-penalty';
@@ -144,18 +144,18 @@ export class BatchTrainer {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
+    const bound: StalenessBound = { step, maxStepsOffPolicy: this.context.maxStepsOffPolicy ?? 0 };
+    // What is replayed is old on purpose.
+    const mayTrain: MayTrain = (turn) =>
+      replayed.has(turn) ? turn.tokenIds.map(() => true) : isWithin(turn, bound);
     const { advantages, returns, values, metrics, carried } = await this.estimate(
       groups,
       sequences,
       reference,
-      told,
+      { ...told, mayTrain },
     );
     const { scope } = lossComponent;
     const advantagesAreWeights = this.algorithm.advantage.gives === 'selection';
-    const bound: StalenessBound = { step, maxStepsOffPolicy: this.context.maxStepsOffPolicy ?? 0 };
-    // What is replayed is old on purpose.
-    const mayTrain = (turn: Turn): boolean[] =>
-      replayed.has(turn) ? turn.tokenIds.map(() => true) : isWithin(turn, bound);
     const options = {
       ...{ scope, skipsZeroAdvantages, advantagesAreWeights, aggregation, constantTokens, mayTrain },
     };
@@ -206,7 +206,7 @@ export class BatchTrainer {
     groups: readonly Group[],
     sequences: ReadonlyMap<Turn, TurnSequence>,
     reference: ReferenceLogprobs,
-    { memory, untrained }: Told,
+    { memory, untrained, mayTrain }: Told & { mayTrain: MayTrain },
   ): Promise<Estimate> {
     const { advantage, estimator, lossComponent } = this.algorithm;
     const wantsReference = advantage.inputs?.includes('reference_logprobs') === true;
@@ -226,7 +226,7 @@ export class BatchTrainer {
     }
     const returned = returns && byTurn(groups, returns, `${source}, as a return,`);
     const estimated = byTurn(groups, advantages, source);
-    const penalized = await this.penalized(estimated, sequences, reference);
+    const penalized = await this.penalized(estimated, sequences, reference, mayTrain);
     return {
       advantages: penalized.advantages,
       ...(returned === undefined ? {} : { returns: returned }),
@@ -244,11 +244,12 @@ export class BatchTrainer {
     advantages: PerTurn,
     sequences: ReadonlyMap<Turn, TurnSequence>,
     reference: ReferenceLogprobs,
+    mayTrain: MayTrain,
   ): Promise<PenalizedAdvantages> {
     const { klPenaltyCoef } = this.algorithm;
     if (klPenaltyCoef === 0) return { advantages, metrics: {} };
     const trained = [...sequences.values()].filter(({ turn }) => advantages.has(turn));
-    return penalizeDrift(advantages, await reference.of(trained), klPenaltyCoef);
+    return penalizeDrift(advantages, await reference.of(trained), klPenaltyCoef, mayTrain);
   }
 
   /** Begins to measure how far the policy moves on the tokens of these turns. */

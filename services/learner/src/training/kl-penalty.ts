@@ -1,21 +1,24 @@
 import type { Turn } from '@ui-rl/contracts';
+import type { MayTrain } from './batch-data';
 import type { PerTurn } from './experience';
 
 export interface PenalizedAdvantages {
   advantages: PerTurn;
-  /** `kl_policy_base`: mean of log p(sampler) − log p(base model) over the tokens of the batch. */
+  /** `kl_policy_base`: mean of log p(sampler) − log p(base model) over the tokens that are trained. */
   metrics: Record<string, number>;
 }
 
 /**
  * Advantages less what their tokens have drifted from the base model: A + coef · (mean(d) − d) with d = log π_sample − log π_base, the mean
- * over all tokens of the batch, so that the penalty adds up to 0 (Tinker's `incorporate_kl_penalty`).
+ * over the tokens that are trained, so that the penalty adds up to 0 there (Tinker's `incorporate_kl_penalty`).
  * @param reference log-probabilities [T] of each turn that has an advantage, under the base model
+ * @param mayTrain [T] which tokens of a turn are trained, the others being too old
  */
 export function penalizeDrift(
   advantages: PerTurn,
   reference: ReadonlyMap<Turn, Float32Array>,
   coef: number,
+  mayTrain: MayTrain,
 ): PenalizedAdvantages {
   const drifts = new Map<Turn, number[]>();
   let [sum, tokens] = [0, 0];
@@ -24,8 +27,12 @@ export function penalizeDrift(
     if (base === undefined) continue;
     const drift = turn.logprobs.map((logprob, token) => logprob - base[token]);
     drifts.set(turn, drift);
-    for (const each of drift) sum += each;
-    tokens += drift.length;
+    const trained = mayTrain(turn);
+    drift.forEach((each, token) => {
+      if (!trained[token]) return;
+      sum += each;
+      tokens += 1;
+    });
   }
   if (tokens === 0) return { advantages, metrics: {} };
   const centre = sum / tokens;

@@ -32,9 +32,13 @@ export function correct(
   return { 'optim/correction_weight_mean': sum / tokens, 'optim/correction_masked': masked / tokens };
 }
 
-/** What is left to be trained where a correction has masked whole turns; a pair needs both of its sides. */
+/** What is left to be trained where a correction has masked whole turns; a pair needs both of its sides, and all of them. */
 export function withWeight(turns: readonly TrainedTurn[]): TrainedTurn[] {
-  const left = turns.filter(({ weights }) => weights.some((weight) => weight !== 0));
+  const partial = new Set(turns.filter(({ weights }) => weights.includes(0)).map(({ pair }) => pair?.id));
+  const left = turns.filter(
+    ({ weights, pair }) =>
+      weights.some((weight) => weight !== 0) && (pair === undefined || !partial.has(pair.id)),
+  );
   const sides = new Map<string, Set<string>>();
   for (const { pair } of left) {
     if (pair !== undefined) sides.set(pair.id, (sides.get(pair.id) ?? new Set()).add(pair.side));

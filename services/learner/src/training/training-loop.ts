@@ -386,12 +386,19 @@ export class TrainingLoop {
   }
 }
 
+const BEYOND_BATCH: ReadonlySet<string> = new Set([
+  'closed',
+  'unavailable',
+  'authorization',
+  'configuration',
+]);
+
 /** Whether an error is one of the machine, such as a file that is gone: another process may go on. */
 function isOfSystem(error: unknown): boolean {
   return error instanceof Error && 'errno' in error;
 }
 
-/** Whether an error says nothing of the batch: this process ends, or its engine is gone. */
+/** Whether an error says nothing of the batch: this process ends, or what it needs of others is out of reach, such as screenshots. */
 function isBeyondBatch(error: unknown): boolean {
-  return error instanceof BusError && error.category === 'closed';
+  return error instanceof BusError && BEYOND_BATCH.has(error.category);
 }
