@@ -12,7 +12,8 @@ export interface Checked {
   /** Of a random agent, an episode for each seed. */
   episodes: {
     seed: number;
-    steps: number;
+    /** Where it clicked, x and y within the page. */
+    clicks: [number, number][];
     done: boolean;
     raw: number;
     success: boolean;
@@ -42,15 +43,16 @@ export async function check(world: World, task: Task, seeds: readonly number[]):
 async function episode(world: World, task: Task, seed: number): Promise<Checked['episodes'][number]> {
   const random = new Random(seed);
   const opened = await world.open(task, seed);
-  let steps = 0;
+  const clicks: [number, number][] = [];
   let done = false;
-  while (steps < (task.maxSteps ?? 10) && !done) {
-    ({ done } = await opened.step(randomClick(random)));
-    steps++;
+  while (clicks.length < (task.maxSteps ?? 10) && !done) {
+    const click = randomClick(random);
+    clicks.push([click.x, click.y]);
+    ({ done } = await opened.step(click));
   }
   const { raw_reward: raw, success, positive } = await opened.close();
   if (typeof raw !== 'number') throw new Error(`the page gave ${JSON.stringify(raw)} as its raw reward`);
-  return { seed, steps, done, raw, success: success === true, positive: positive === true };
+  return { seed, clicks, done, raw, success: success === true, positive: positive === true };
 }
 
 /** One line for each page, and what holds of all. */

@@ -68,6 +68,6 @@ function valueOf<T>(reply: Reply<T>): T {
 }
 
 /** A click anywhere in the area of the task. */
-export function randomClick(random: Random): object {
+export function randomClick(random: Random): { action: 'click'; x: number; y: number } {
   return { action: 'click', x: random.below(160), y: 50 + random.below(160) };
 }
