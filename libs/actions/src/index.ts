@@ -3,6 +3,7 @@ export { COORDINATE_SPACES, type CoordinateSpace } from './coordinates';
 export * from './dialect';
 export * from './dialects';
 export { formatOfModelName, formatOfModelType, type ActionFormat } from './model-formats';
+export { keysWithShift } from './keys';
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
 export { actionMeaning, actionParameters, actionSchema, type JsonSchema } from './json-schema';

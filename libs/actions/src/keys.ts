@@ -67,3 +67,23 @@ export function keyOfName(name: string): string | null {
 export function joinKeys(keys: readonly string[]): string {
   return keys.map((key) => (key === '+' ? 'plus' : key)).join('+');
 }
+
+const CAPITAL = /^[A-Z]$/;
+
+/** Whether letters among the keys are pressed, not written: `ctrl` and `S` in a format that names keys by capitals. */
+function isCommand(keys: readonly string[]): boolean {
+  return ['ctrl', 'alt', 'meta'].some((key) => keys.includes(key));
+}
+
+/** Keys of a format in which a capital names a letter's key and says nothing of Shift. */
+export function keysByName(keys: readonly string[]): string[] {
+  return keys.map((key) => (isCommand(keys) && CAPITAL.test(key) ? key.toLowerCase() : key));
+}
+
+/** The same keys as such a format writes them: the Shift of a capital is a key of its own. */
+export function keysWithShift(keys: readonly string[]): string[] {
+  if (!isCommand(keys) || !keys.some((key) => CAPITAL.test(key))) return [...keys];
+  const lower = keysByName(keys);
+  const first = keys.findIndex((key) => CAPITAL.test(key));
+  return lower.includes('shift') ? lower : lower.toSpliced(first, 0, 'shift');
+}

@@ -37,6 +37,13 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     '{"type":"keypress","keys":["CTRL","ARROWLEFT"]}',
     [{ action: 'key', keys: ['ctrl', 'left'] }],
   ],
+  // A capital names the key: with Shift there would be "SHIFT", too.
+  ['openai_computer', '{"type":"keypress","keys":["CTRL","S"]}', [{ action: 'key', keys: ['ctrl', 's'] }]],
+  [
+    'openai_computer',
+    '{"type":"keypress","keys":["CTRL","SHIFT","T"]}',
+    [{ action: 'key', keys: ['ctrl', 'shift', 't'] }],
+  ],
   ['openai_computer', '{"type":"screenshot"}', [{ action: 'wait', seconds: 0 }]],
   [
     'openai_computer',
@@ -112,8 +119,9 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
   ],
   [
     'gemini_computer',
+    // https://ai.google.dev/gemini-api/docs/computer-use: a capital names the key.
     '{"name": "key_combination", "args": {"keys": "Control+A"}}',
-    [{ action: 'key', keys: ['ctrl', 'A'] }],
+    [{ action: 'key', keys: ['ctrl', 'a'] }],
   ],
   [
     'gemini_computer',

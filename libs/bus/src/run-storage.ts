@@ -95,9 +95,8 @@ export class RunStorage {
     const state = await this.runs.state(runId);
     if (state !== null && !FINAL_PHASES.includes(state.phase))
       throw new BusError('conflict', `run ${runId} has not ended (${state.phase}): stop it first`);
-    for (const { stream, name } of await this.consumersOf(runId)) {
-      await this.run(`delete consumer ${name}`, () => this.broker.jsm.consumers.delete(stream, name));
-    }
+    for (const { stream, name } of await this.consumersOf(runId))
+      await this.broker.deleteConsumer(stream, name);
     for (const { stream, filterOf } of MESSAGES_OF_RUN) {
       const filter = filterOf(runId);
       await this.run(`delete ${filter}`, () => this.broker.jsm.streams.purge(stream, { filter }));

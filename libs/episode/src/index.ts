@@ -16,6 +16,6 @@ export {
 export { playRollout, trajectory, type RolloutContext } from './play-rollout';
 export type { Policy } from './policy';
 export { Screenshots, type ScreenshotStore } from './screenshots';
-export { SessionEnvironment, type SessionTimes } from './session-environment';
+export { leaseOf, SessionEnvironment, type SessionTimes } from './session-environment';
 export { startSessions, type StartSessions } from './start-sessions';
 export { turnOf, turnSeed } from './turn';

@@ -1,6 +1,7 @@
 import type { RolloutRequest, Screenshot } from '@ui-rl/contracts';
 import type { Reply, Sessions, StepOutcome } from '@ui-rl/plugin-kit';
-import { RETRIES } from '@ui-rl/retry';
+import { DEADLINES, RETRIES } from '@ui-rl/retry';
+import type { RunFile } from '@ui-rl/settings';
 import type { Clock } from './clock';
 import { mayOpenLater, type EpisodeEnvironment, type SessionUse, type State } from './environment';
 import { EpisodeFailure } from './failure';
@@ -10,6 +11,11 @@ export interface SessionTimes {
   deadlineMs: number;
   /** The session ends by itself when nothing is asked of it for so long. */
   leaseMs: number;
+}
+
+/** The lease of an episode's session: nothing is asked of it while the policy is waited for, as long as a turn may take. */
+export function leaseOf({ environment, rollout }: Pick<RunFile, 'environment' | 'rollout'>): number {
+  return Math.max(environment.lease_ms, rollout.turn_timeout_ms + DEADLINES.environmentMargin.ms);
 }
 
 /** A session of an environment in this process. */

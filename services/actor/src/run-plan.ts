@@ -1,5 +1,5 @@
 import type { EnvironmentSpec, Purpose, RunRecord } from '@ui-rl/contracts';
-import { type EpisodePlan, planEpisodes } from '@ui-rl/episode';
+import { type EpisodePlan, leaseOf, planEpisodes } from '@ui-rl/episode';
 import type { Log } from '@ui-rl/plugin-kit';
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
 import type { RolloutGroup } from '@ui-rl/settings';
@@ -38,7 +38,7 @@ export async function planRun(record: RunRecord, receiver: RunFileReceiver, log:
       ...TIMEOUTS,
       openDeadlineMs: environment.deadline_ms,
       stepDeadlineMs: environment.deadline_ms,
-      leaseMs: environment.lease_ms,
+      leaseMs: leaseOf(run),
     },
     episode: (purpose) => ({
       ...plan,

@@ -74,6 +74,16 @@ describe('a curriculum by success', () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
   });
 
+  it('tries others one after the other, also before the first of them was measured', async () => {
+    const curriculum = curriculumOf(tasksOf(4), { explore: 1 });
+    await curriculum.learn(
+      1,
+      [0, 1, 2].map((place) => result(place, place, 0, 8)),
+    );
+    const explored = [3, 4, 5, 6].map((group) => curriculum.choose(group, 0, none).place);
+    expect(explored).toEqual([0, 1, 2, 0]);
+  });
+
   it('takes a task back that has become possible', async () => {
     const chosen = await play(curriculumOf(tasksOf(10), { explore: 0.2 }), 800, (place, group) =>
       place === 0 && group > 200 ? 0.5 : success(place),

@@ -55,6 +55,8 @@ export class Curriculum {
   }));
   private level: number;
   private lastStep = 0;
+  /** The newest group that was measured. */
+  private newestGroup = -1;
 
   constructor(private readonly parts: CurriculumParts) {
     this.level = this.nextLevel(-1);
@@ -73,6 +75,7 @@ export class Curriculum {
     const places = await Promise.all(ordered.map(({ task }) => tasks.placeOf(task)));
     // From here on at once: nothing is chosen by a part of a step.
     this.lastStep = step;
+    this.newestGroup = Math.max(this.newestGroup, ordered.at(-1)?.group ?? -1);
     for (const [index, result] of ordered.entries()) {
       const place = places[index];
       if (place === undefined) continue;
@@ -90,17 +93,16 @@ export class Curriculum {
    * @param isLeftOut tasks that are not played any more
    */
   choose(group: number, cursor: number, isLeftOut: (place: number) => boolean): Chosen {
-    const { options, seed } = this.parts;
+    const { options } = this.parts;
     const counts = this.counts(isLeftOut);
     const withReason = (reason: ChoiceReason, place: number, next: number): Chosen => ({
       place,
       cursor: next,
       choice: { reason, ...counts, ...(options.by === 'difficulty' ? { level: this.level } : {}) },
     });
-    const explores = numberOf(`explore/${seed}/${group}`) / 2 ** 32 < options.explore;
     const isHeld = (place: number) => isLeftOut(place) || this.isWaiting(place, isLeftOut);
-    if (explores) {
-      const place = this.outside(cursor, isHeld);
+    if (this.explores(group)) {
+      const place = this.outside(group, cursor, isHeld);
       if (place !== undefined) return withReason('explored', place, cursor);
     }
     const wanted = this.next(cursor, (place) => !isHeld(place) && this.isWanted(place));
@@ -123,18 +125,32 @@ export class Curriculum {
     return undefined;
   }
 
-  /** A task that is not trained now: of those that were measured the one that was tried longest ago. */
-  private outside(cursor: number, isHeld: (place: number) => boolean): number | undefined {
+  private explores(group: number): boolean {
+    const { options, seed } = this.parts;
+    return numberOf(`explore/${seed}/${group}`) / 2 ** 32 < options.explore;
+  }
+
+  /**
+   * A task that is not trained now: of those that were measured the one that was tried longest ago, behind those of groups whose results are
+   * still to come.
+   */
+  private outside(group: number, cursor: number, isHeld: (place: number) => boolean): number | undefined {
     if (this.parts.options.by === 'difficulty') {
       return this.next(cursor, (place) => !isHeld(place) && this.levelOf(place) !== this.level)?.place;
     }
-    let found: { place: number; last: number } | undefined;
-    for (const [place, { last }] of this.tallies) {
-      const standing = this.standingOf(place);
-      if (standing !== 'tooHard' && standing !== 'tooEasy') continue;
-      if (!isHeld(place) && (found === undefined || last < found.last)) found = { place, last };
-    }
-    return found?.place;
+    const isOutside = (place: number) => ['tooHard', 'tooEasy'].includes(this.standingOf(place));
+    const oldestFirst = [...this.tallies]
+      .filter(([place]) => isOutside(place) && !isHeld(place))
+      .toSorted(([, a], [, b]) => a.last - b.last)
+      .map(([place]) => place);
+    return oldestFirst.at(this.exploredBefore(group) % Math.max(1, oldestFirst.length));
+  }
+
+  /** How many groups before one explore, of those that were not measured yet. */
+  private exploredBefore(group: number): number {
+    let explored = 0;
+    for (let each = this.newestGroup + 1; each < group; each++) if (this.explores(each)) explored += 1;
+    return explored;
   }
 
   private isWanted(place: number): boolean {

@@ -71,7 +71,7 @@ export class GroupReleaser {
       await Promise.race([Promise.all([phases, demand]), returns]);
     } finally {
       unsubscribe();
-      clearTimeout(this.waiting);
+      this.stopWaiting();
       ended.abort();
     }
   }
@@ -79,6 +79,7 @@ export class GroupReleaser {
   /** Takes in how the groups of a step ended, and releases what had to wait for that. */
   async learn(step: number, results: readonly GroupResult[]): Promise<void> {
     await this.curriculum?.learn(step, results);
+    if (this.curriculum !== undefined && this.curriculum.step >= this.version) this.stopWaiting();
     await this.releaseNext();
   }
 
@@ -98,6 +99,11 @@ export class GroupReleaser {
     }, RESULTS_MS);
     this.waiting.unref();
     return true;
+  }
+
+  private stopWaiting(): void {
+    clearTimeout(this.waiting);
+    this.waiting = undefined;
   }
 
   private async follow<T>(

@@ -7,7 +7,8 @@ import { chord, flag, keys, length, number, oneKey, oneOf, optional, text, x, y 
 import { NOTCH, notchesOf, placeOf, scroll } from '../calls/scrolls';
 import type { Axes, CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
-import { MAX_SECONDS } from '../schema';
+import { keysByName, keysWithShift } from '../keys';
+import { MAX_KEYS, MAX_SECONDS } from '../schema';
 
 /** Of the screen, by a scroll that says no magnitude: 800 on the grid of 1000. */
 const DEFAULT_SCROLL = 0.8;
@@ -49,7 +50,7 @@ const VERBS: Verbs = {
     { action: 'wait', seconds },
   ]),
   press_key: verb({ key: oneKey }, ({ key }) => [{ action: 'key', keys: [key] }]),
-  hotkey: verb({ keys }, (press) => [{ action: 'key', keys: press.keys }]),
+  hotkey: verb({ keys }, (press) => [{ action: 'key', keys: keysByName(press.keys) }]),
   go_back: verb({}, () => [{ action: 'button', button: 'back' }]),
   // A new screenshot comes with each turn.
   take_screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
@@ -82,7 +83,9 @@ const EARLIER: Verbs = {
   ]),
   scroll_at: PLACED_SCROLL,
   wait_5_seconds: verb({}, () => [{ action: 'wait', seconds: 5 }]),
-  key_combination: verb({ keys: chord(/\s*\+\s*/) }, (press) => [{ action: 'key', keys: press.keys }]),
+  key_combination: verb({ keys: chord(/\s*\+\s*/) }, (press) => [
+    { action: 'key', keys: keysByName(press.keys) },
+  ]),
 };
 
 const CLEAR: Action[] = [
@@ -152,10 +155,11 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
       ];
     case 'type':
       return ['type', { text: action.text }];
-    case 'key':
-      return action.keys.length === 1
-        ? ['press_key', { key: action.keys[0] }]
-        : ['hotkey', { keys: action.keys }];
+    case 'key': {
+      const pressed = keysWithShift(action.keys);
+      if (pressed.length > MAX_KEYS) return undefined;
+      return pressed.length === 1 ? ['press_key', { key: pressed[0] }] : ['hotkey', { keys: pressed }];
+    }
     case 'drag':
     case 'swipe': {
       if (!('from' in action)) return undefined;

@@ -20,6 +20,8 @@ import { Rejection } from '../calls/rejection';
 import { notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
+import { keysByName, keysWithShift } from '../keys';
+import { MAX_KEYS } from '../schema';
 
 /** Pixels; MAX_SCROLL_AMOUNT notches and more come to as many. */
 const SCROLLED = number(-100_000, 100_000);
@@ -44,7 +46,7 @@ const VERBS: Verbs = {
       ...(across === 0 ? [] : [scroll(across > 0 ? 'right' : 'left', notchesOf(across), at)]),
     ],
   ),
-  keypress: verb({ keys }, (press) => [{ action: 'key', keys: press.keys }]),
+  keypress: verb({ keys }, (press) => [{ action: 'key', keys: keysByName(press.keys) }]),
   type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
   wait: verb({}, () => [{ action: 'wait', seconds: WAIT_SECONDS }]),
   // A new screenshot comes with each turn.
@@ -125,10 +127,10 @@ function actionsOf(action: Action, pen: Pen): object[] | undefined {
       return 'from' in action ? [drag(action, pen)] : undefined;
     case 'scroll':
       return [scrollOf(action, pen)];
-    case 'key':
-      return [
-        { type: 'keypress', keys: action.keys.map((key) => (key.length > 1 ? key.toUpperCase() : key)) },
-      ];
+    case 'key': {
+      const pressed = keysWithShift(action.keys).map((key) => (key.length > 1 ? key.toUpperCase() : key));
+      return pressed.length > MAX_KEYS ? undefined : [{ type: 'keypress', keys: pressed }];
+    }
     case 'type':
       return [{ type: 'type', text: action.text }];
     case 'wait':

@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { anyAction } from '../../test/any-action';
 import type { Action } from '../action';
 import { COORDINATE_SPACES } from '../coordinates';
+import { keysWithShift } from '../keys';
 import { jsonInSpace, WHOLE_SPACES } from '../json-in-space';
+import { MAX_KEYS } from '../schema';
 import type { ScreenSizes } from '../sizes';
 import { dialectFactories, dialects } from './index';
 
@@ -45,6 +47,11 @@ const noEmptyMessage: Loss = (action) =>
 const succeeds: Loss = (action) => (action.action === 'finish' && !action.success ? undefined : action);
 const failsSilently: Loss = (action) =>
   action.action === 'finish' && !action.success ? { action: 'finish', success: false } : action;
+const saysShift: Loss = (action) => {
+  if (action.action !== 'key') return action;
+  const keys = keysWithShift(action.keys);
+  return keys.length > MAX_KEYS ? undefined : { ...action, keys };
+};
 const pressesShortly: Loss = (action) =>
   action.action === 'long_press' ? { action: 'long_press', x: action.x, y: action.y } : action;
 
@@ -67,6 +74,7 @@ const LOSSES: Record<string, Loss[]> = {
     buttons('back'),
     (action) => (action.action === 'wait' && action.seconds > 0 ? { ...action, seconds: 1 } : action),
     noEmptyMessage,
+    saysShift,
   ],
   anthropic_computer: [hasNo('long_press', 'button'), swipesAreDrags, succeeds, noEmptyMessage],
   anthropic_browser: [
@@ -79,7 +87,7 @@ const LOSSES: Record<string, Loss[]> = {
     (action) => (action.action === 'scroll' && action.amount > 10 ? undefined : action),
     (action) => (action.action === 'wait' && action.seconds > 30 ? undefined : action),
   ],
-  gemini_computer: [scrollsAtAPlace, swipesAreDrags, buttons('back'), succeeds, noEmptyMessage],
+  gemini_computer: [scrollsAtAPlace, swipesAreDrags, buttons('back'), succeeds, noEmptyMessage, saysShift],
   ui_tars: [
     hasNo('triple_click', 'middle_click', 'move'),
     pressesShortly,

@@ -1,5 +1,6 @@
 import type { PolicyActRequest, RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
 import {
+  leaseOf,
   planEpisodes,
   playRollout,
   SessionEnvironment,
@@ -94,8 +95,7 @@ export class Player {
   }
 
   private get times(): { deadlineMs: number; leaseMs: number } {
-    const { deadline_ms: deadlineMs, lease_ms: leaseMs } = this.run.environment;
-    return { deadlineMs, leaseMs };
+    return { deadlineMs: this.run.environment.deadline_ms, leaseMs: leaseOf(this.run) };
   }
 
   /** Environments start when a task needs them. */

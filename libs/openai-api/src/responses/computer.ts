@@ -1,4 +1,4 @@
-import type { Action, Point } from '@ui-rl/actions';
+import { keysWithShift, type Action, type Point } from '@ui-rl/actions';
 import type { ImageSize } from '@ui-rl/contracts';
 import { invalid } from '../errors';
 import { Fields, isObject } from '../fields';
@@ -37,7 +37,7 @@ export function toOpenAi(action: Action, screen: ImageSize): object[] | undefine
     case 'type':
       return [{ type: 'type', text: action.text }];
     case 'key':
-      return [{ type: 'keypress', keys: action.keys.map((key) => key.toUpperCase()) }];
+      return [{ type: 'keypress', keys: keysWithShift(action.keys).map((key) => key.toUpperCase()) }];
     case 'wait':
       return [{ type: 'wait' }];
     case 'drag':

@@ -16,7 +16,9 @@ export class EnvironmentGroup {
   @Min(1)
   deadline_ms = 15_000;
 
-  @Doc('a session ends by itself when nothing is asked of it for so long, in milliseconds')
+  @Doc(
+    'a session ends by itself when nothing is asked of it for so long, in milliseconds; that of an episode outlasts a turn (rollout.turn_timeout_ms) in any case',
+  )
   @IsInt()
   @Min(1)
   lease_ms = 60_000;

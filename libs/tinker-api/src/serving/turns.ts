@@ -113,6 +113,8 @@ export class Turns {
             'seq_id',
           ),
         );
+        // Nor is it waited for itself, once the missing one has come after all.
+        this.pass(number);
       }, this.gapMs);
       timer.unref();
       this.waiting.set(number, { go, fail, timer });

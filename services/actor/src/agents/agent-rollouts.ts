@@ -38,10 +38,7 @@ export class AgentRollouts implements ServedRun, OfferedRun {
     private readonly sessions: AgentSessions,
   ) {
     this.trajectories = new Trajectories(bus);
-    const { turnTimeoutMs } = plan.episode('train');
-    // The environment waits for as long as the session does: an agent may think between two actions.
-    const leaseMs = Math.max(plan.timeouts.leaseMs, turnTimeoutMs + DEADLINES.environmentMargin.ms);
-    this.world = overBroker(bus, plan.runId, { ...plan.timeouts, leaseMs });
+    this.world = overBroker(bus, plan.runId, plan.timeouts);
   }
 
   get runId(): string {
