@@ -7,7 +7,7 @@ import { code, page, table, type Page } from './markdown';
 export function environmentPage(): Page {
   const rows = Object.entries(ENVIRONMENT_VARIABLES).map(([name, help]) => [code(name), help]);
   return page('environment.md', 'Environment variables', '`libs/settings`', [
-    'How a service is configured from outside; everything else is in the run file. Defaults stand in brackets. A misspelt `UIRL_` variable ends the start with its name. Secrets (`DATABASE_URL`, names that end with `_PASSWORD`, `_TOKEN`, `_API_KEY` or `_KEYS`, those of components, too) may lie in a file that `<name>_FILE` names instead. Nothing listens beyond loopback unless `MONITOR_HOST` says so; then it asks for `MONITOR_TOKEN`.',
+    'How a service is configured from outside; everything else is in the run file. Defaults stand in brackets. A misspelt `UIRL_` variable ends the start with its name. Secrets (`DATABASE_URL`, names that end with `_PASSWORD`, `_TOKEN`, `_API_KEY` or `_KEYS`, those of components, too) may lie in a file that `<name>_FILE` names instead. Nothing listens beyond loopback unless `MONITOR_HOST`, `POLICY_HOST`, `AGENTS_HOST`, `ENVIRONMENTS_HOST` or `HEALTH_HOST` says so. The first then asks for `MONITOR_TOKEN`, the next three for a key; `/health`, `/ready` and `/metrics` ask for nothing.',
     table(['variable', 'what'], rows),
   ]);
 }

@@ -137,7 +137,7 @@ function whatItNeeds(device: Device): string {
     case 'cuda':
       return (
         '\nCUDA needs an NVIDIA driver, CUDA 12 with cuDNN 9, and the provider: ' +
-        'ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild --ignore-scripts=false onnxruntime-node'
+        'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js'
       );
   }
 }

@@ -128,9 +128,7 @@ function showPage({ folder }: { folder: string }, options: ShowOptions): Shown {
     program,
     begin: async () => {
       await pipe.attach(address);
-      await pipe.evaluate(
-        "document.readyState === 'complete' || new Promise((done) => addEventListener('load', () => done()))",
-      );
+      await pipe.loaded(address);
       await pipe.evaluate(`window.uirl?.reset?.(${reset})`);
     },
     state: () => pageState(pipe, spec.name),

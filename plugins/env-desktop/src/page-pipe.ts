@@ -68,6 +68,25 @@ export class PagePipe {
     }
   }
 
+  /**
+   * Waits until the page is there with all its parts. A browser tells the address of a page before it has it: until then the empty
+   * page is in its place, complete, and deaf to what the page would be told.
+   */
+  async loaded(address: string): Promise<void> {
+    const isLoaded = `document.readyState === 'complete' && location.href.startsWith(${JSON.stringify(address)})`;
+    while ((await this.whileReplaced(() => this.evaluate(isLoaded))) !== true) await sleep(POLL_MS);
+  }
+
+  /** What is asked of the empty page while it goes has no answer. */
+  private async whileReplaced(ask: () => Promise<unknown>): Promise<unknown> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (this.isClosed) throw error;
+      return undefined;
+    }
+  }
+
   /** The value of an expression in the page, its promises awaited. Rejects with what the page throws. */
   async evaluate(expression: string): Promise<unknown> {
     const asked = { expression, awaitPromise: true, returnByValue: true };

@@ -11,9 +11,13 @@ export interface LiveChange {
   events: string[];
 }
 
+const LET_IN_MS = 2_000;
+
 /** Tells open pages what was committed, each at most once in `everyMs`. */
 export class LiveChanges {
   private readonly emitter = new EventEmitter().setMaxListeners(0);
+  /** Pages that were let in, and do not follow yet: many may ask at once. */
+  private readonly letIn = new Set<object>();
 
   /** @param maxFollowers pages that may follow at the same time */
   constructor(
@@ -22,7 +26,7 @@ export class LiveChanges {
   ) {}
 
   get isFull(): boolean {
-    return this.emitter.listenerCount('items') >= this.maxFollowers;
+    return this.emitter.listenerCount('items') + this.letIn.size >= this.maxFollowers;
   }
 
   committed(items: readonly Item[]): void {
@@ -31,7 +35,12 @@ export class LiveChanges {
 
   /** Changes of one run, or of all; those of an interval are sent together. */
   follow(runId?: string): Observable<LiveChange[]> {
+    const place = {};
+    this.letIn.add(place);
+    // One that is gone before it follows gives its place back.
+    setTimeout(() => this.letIn.delete(place), LET_IN_MS).unref();
     return new Observable((subscriber) => {
+      this.letIn.delete(place);
       const changes = new Map<string, LiveChange>();
       let timer: NodeJS.Timeout | null = null;
       const flush = () => {

@@ -272,3 +272,22 @@ describe('weights that change while answers are generated', () => {
     expect((await askWith(asked, named(2), true, 3)).spans).toBeUndefined();
   });
 });
+
+test('a row without a next token ends alone, in the middle of others', async () => {
+  const asked = new Asked(new Counting(64));
+  const decode = asked.model.decode.bind(asked.model);
+  jest.spyOn(asked.model, 'decode').mockImplementation(async (...given) => {
+    const next = await decode(...given);
+    given[2].forEach(({ tokenId }, row) => {
+      if (tokenId === 5) next.probabilities.fill(Number.NaN, row * VOCABULARY, (row + 1) * VOCABULARY);
+    });
+    return next;
+  });
+  const [failing, first, second] = [asked.ask([1, 4], 3), asked.ask([1, 0], 3), asked.ask([2, 0], 4)];
+  await expect(failing).rejects.toThrow('its weights are not finite');
+  expect(await Promise.all([first, second])).toEqual([
+    [1, 2, 3],
+    [1, 2, 3, 4],
+  ]);
+  expect(asked.generator.rowsActive).toBe(0);
+});

@@ -57,6 +57,8 @@ export interface LaneParts {
   newCache(maxLength: number): KvCache;
 }
 
+const CLASSES = Object.keys(SHARES) as SampleClass[];
+
 /** Cache lengths are multiples of so many tokens, so that one that is done with often fits what comes next. */
 const LENGTH_STEP = 32;
 
@@ -93,10 +95,11 @@ export class Lane {
     this.waiting = new FairQueue<Job>(parts.shares, classOf, costOf);
   }
 
-  /** The class with the largest share among those that wait or generate here. */
+  /** The class with the largest share among those that wait or generate here; of equal ones the first of `SHARES`. */
   get class(): SampleClass {
-    const classes = [...this.rows.map(({ job }) => classOf(job)), ...this.waiting.classes];
-    return classes.reduce((best, each) => (SHARES[each] > SHARES[best] ? each : best), 'outside');
+    const classes = new Set([...this.rows.map(({ job }) => classOf(job)), ...this.waiting.classes]);
+    const here = CLASSES.filter((each) => classes.has(each));
+    return here.reduce((best, each) => (SHARES[each] > SHARES[best] ? each : best), here[0] ?? 'outside');
   }
 
   /** Those of the pass in progress, or of the one before. */
@@ -159,6 +162,7 @@ export class Lane {
         await this.prefill(this.cache, readings);
       } catch (error) {
         for (const job of jobs) job.reject(error);
+        for (const row of this.rows) row.isOver ||= jobs.includes(row.job);
       }
     }
   }
@@ -321,7 +325,7 @@ export class Lane {
   private async keepEnded(cache: KvCache): Promise<void> {
     if (this.options.deterministic) return;
     for (const [index, row] of this.rows.entries()) {
-      if (row.isMixed || stopReason(row, this.options.maxSequence) === undefined) continue;
+      if (row.isMixed || row.isOver || stopReason(row, this.options.maxSequence) === undefined) continue;
       await this.parts.prefixes.keep(this.weights, cachedSequence(row), cache, index);
     }
   }
@@ -340,15 +344,22 @@ export class Lane {
     await this.retire(cache);
   }
 
+  /** What has no next token, such as in a grammar that no token fits, ends alone. */
   private sample(row: Row, scores: NextTokens, index: number): void {
-    sampleRow(this.model, this.weights, row, scores, index);
-    this.parts.counts.generatedTokens += 1;
+    try {
+      sampleRow(this.model, this.weights, row, scores, index);
+      this.parts.counts.generatedTokens += 1;
+    } catch (error) {
+      row.isOver = true;
+      row.job.reject(error);
+    }
   }
 
   /** Frees the slots of rows that nobody waits for. */
   private dropCancelled(): void {
     for (let index = this.rows.length - 1; index >= 0; index -= 1) {
-      if (this.rows[index].job.isCancelled) this.removeRow(this.cache as KvCache, index);
+      const { isOver, job } = this.rows[index];
+      if (isOver || job.isCancelled) this.removeRow(this.cache as KvCache, index);
     }
   }
 
@@ -366,8 +377,9 @@ export class Lane {
     for (let index = this.rows.length - 1; index >= 0; index -= 1) {
       const row = this.rows[index];
       const reason = stopReason(row, this.options.maxSequence);
-      if (reason === undefined) continue;
+      if (reason === undefined && !row.isOver) continue;
       this.removeRow(cache, index);
+      if (reason === undefined || row.isOver) continue;
       row.job.resolve({ ...sampledBy(row), stopReason: reason });
     }
   }

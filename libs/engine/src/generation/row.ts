@@ -14,6 +14,8 @@ export interface Row {
   spans: WeightsSpan[];
   /** Keys and values of its cache are those of other weights than the ones it goes on with: they are for nobody else. */
   isMixed: boolean;
+  /** Its job was rejected: nobody waits for it. */
+  isOver: boolean;
   /** What the distribution of each token was cut to; none where it was not. */
   kept: Int32Array[];
   /** Where it is in the job's grammar. */
@@ -47,9 +49,9 @@ export function sharedRow(job: Job): Row {
 
 function unsampled({
   grammar,
-}: Job): Pick<Row, 'tokens' | 'logprobs' | 'spans' | 'isMixed' | 'kept' | 'grammarState'> {
+}: Job): Pick<Row, 'tokens' | 'logprobs' | 'spans' | 'isMixed' | 'isOver' | 'kept' | 'grammarState'> {
   const grammarState = grammar?.start ?? 0;
-  return { tokens: [], logprobs: [], spans: [], isMixed: false, kept: [], grammarState };
+  return { tokens: [], logprobs: [], spans: [], isMixed: false, isOver: false, kept: [], grammarState };
 }
 
 /** The tokens of a row that are in the cache. */

@@ -154,6 +154,7 @@ export class LayerByLayer implements PassRunner {
     accumulated: AccumulatedGradients | undefined,
   ): PassState {
     const { pool } = this;
+    pool.begin();
     const extents = extentsOf(sessions.plan.graph.inputs, feeds);
     const kept: PassState['kept'] = new Map();
     return {

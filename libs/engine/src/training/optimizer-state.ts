@@ -33,9 +33,9 @@ export function fromTensors(weights: WeightSet, { steps, tensors }: SavedOptimiz
   const arrays: OptimizerArrays = new Map();
   if (steps === 0) return arrays;
   const saved = byWeight(tensors);
-  const [some] = saved.values();
   for (const [weight, { data }] of weights.tensors) {
-    const own = saved.get(weight) ?? new Map(Array.from(some?.keys() ?? [], (state) => [state, undefined]));
+    // Of some weights an optimizer keeps nothing; whether this one does is asked where it is known.
+    const own = saved.get(weight) ?? new Map<string, Float32Array | undefined>();
     const copies = Array.from(own, ([state, found]) => {
       if (found?.length === data.length) return [state, found.slice()] as const;
       throw new EngineError(

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -32,10 +32,11 @@ export async function cacheKey(
 
 /** Writes a temporary file and renames it: it is there as a whole or not at all. */
 export async function makeFile(file: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
-  const temporary = `${file}.${process.pid}.writing`;
+  // Others may make the same file meanwhile, also under the same process id in another container.
+  const temporary = `${file}.${randomUUID()}.writing`;
   try {
     await mkdir(dirname(file), { recursive: true });
-    const handle = await open(temporary, 'w');
+    const handle = await open(temporary, 'wx');
     try {
       await write(handle);
       await handle.sync();

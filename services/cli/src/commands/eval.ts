@@ -89,11 +89,16 @@ async function evalCheckpoints(flags: EvalFlags, options: string[]): Promise<num
         await aborted(signal).catch(() => undefined);
       },
     }).finally(() => display.stop());
-    if (report.ended === null) return 0;
+    if (report.ended === null) return report.checkpoints.some(hasNothing) ? 1 : 0;
     if (signal.aborted) throw new Error(report.ended);
     console.error(`it ended early: ${report.ended}`);
     return 1;
   });
+}
+
+/** Whether all episodes of a checkpoint are invalid: nothing was measured. */
+function hasNothing({ score, unjudged }: EvalReport['checkpoints'][number]): boolean {
+  return score === null && unjudged === 0;
 }
 
 function runFileFlags({ episodes, seed }: EvalFlags): string[] {

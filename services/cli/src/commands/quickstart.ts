@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -17,19 +18,25 @@ import { Command } from 'commander';
 import { printCheckpoint } from '../print-checkpoint';
 
 interface QuickstartFlags {
-  minutes: number;
+  minutes?: number;
   keepOpen?: boolean;
   json?: string;
   config: string;
 }
 
+/** Of the whole, where nobody says anything else. */
+const MINUTES = 14;
 /** Of the minutes the user gives, what baseline and final evaluation take. */
 const EVALUATION_MINUTES = 2;
 
 export function quickstartCommand(): Command {
   return new Command('quickstart')
     .description('train the small default model on the demo phone, and show success before and after')
-    .option('--minutes <n>', 'the longest time of baseline, training and final evaluation', Number, 14)
+    .option(
+      '--minutes <n>',
+      `the longest time of baseline, training and final evaluation (${MINUTES}, unless the run file says training.max_minutes)`,
+      Number,
+    )
     .option('--keep-open', 'leave the monitor up until Ctrl-C')
     .option('--json <file>', 'write the report as JSON')
     .option('--config <file>', 'run file', join(projectRoot, 'deploy/config/quickstart.yaml'))
@@ -40,16 +47,30 @@ export function quickstartCommand(): Command {
     });
 }
 
-async function quickstart(options: QuickstartFlags, flags: string[]): Promise<number> {
-  if (!(options.minutes >= EVALUATION_MINUTES + 0.5)) {
+/** The flag of the run file that says how long is trained; none where the file or another flag does. */
+function timeOf({ minutes, config }: QuickstartFlags, flags: readonly string[]): string[] {
+  const isSaid = flags.some((flag) => /^--(training\.)?max_minutes\b/.test(flag)) || saysMinutes(config);
+  if (minutes === undefined && isSaid) return [];
+  const all = minutes ?? MINUTES;
+  if (!(all >= EVALUATION_MINUTES + 0.5)) {
     throw new Error(
       `--minutes must be at least ${EVALUATION_MINUTES + 0.5}: evaluation alone takes about ${EVALUATION_MINUTES}`,
     );
   }
+  return [`--training.max_minutes=${all - EVALUATION_MINUTES}`];
+}
+
+/** A file that is not there is told where it is read. */
+function saysMinutes(config: string): boolean {
+  return existsSync(config) && /\bmax_minutes\b/.test(readFileSync(config, 'utf8').replaceAll(/#.*/g, ''));
+}
+
+async function quickstart(options: QuickstartFlags, flags: string[]): Promise<number> {
+  const time = timeOf(options, flags);
   return withCleanup(async (signal, onEnd) => {
     const display = new ProgressDisplay(() => run.progress(), process.stdout);
     const run: StartedRun = await startRun(options.config, {
-      flags: [`--training.max_minutes=${options.minutes - EVALUATION_MINUTES}`, ...flags],
+      flags: [...time, ...flags],
       services: 'own',
       signal,
       onWarning: (message) => display.print(message),

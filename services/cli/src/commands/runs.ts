@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import {
+  aborted,
   bytesText,
   countText,
   deleteRuns,
@@ -40,7 +41,7 @@ async function monitorOf(bus: BusService, runId: string): Promise<string> {
 
 /** Runs work over a bus of its own, and prints what comes of it. */
 async function withBus<T>(
-  work: (bus: BusService) => Promise<T>,
+  work: (bus: BusService, signal: AbortSignal) => Promise<T>,
   { json }: Flags,
   text: (result: T) => string,
 ): Promise<void> {
@@ -48,7 +49,7 @@ async function withBus<T>(
   process.exitCode = await withCleanup(async (signal, onEnd) => {
     const bus = await BusService.connect({ ...nats, signal });
     onEnd(() => bus.close());
-    const result = await work(bus);
+    const result = await Promise.race([work(bus, signal), aborted(signal)]);
     console.log(json === true ? JSON.stringify(result, null, 2) : text(result));
     return 0;
   });
@@ -101,8 +102,8 @@ export function runsCommand(): Command {
     .option('--json', 'as JSON')
     .action((runId: string, { monitor, ...flags }: EpisodesFlags) => {
       const { token } = readCliSettings().monitor;
-      const store = async (bus: BusService) =>
-        storeEpisodes({ ...flags, runId, token, monitor: monitor ?? (await monitorOf(bus, runId)) });
+      const store = async (bus: BusService, signal: AbortSignal) =>
+        storeEpisodes({ ...flags, runId, token, signal, monitor: monitor ?? (await monitorOf(bus, runId)) });
       return withBus(
         store,
         flags,

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import {
   BadRequestException,
   Controller,
@@ -6,6 +7,7 @@ import {
   type MessageEvent,
   Param,
   Query,
+  Res,
   ServiceUnavailableException,
   Sse,
   StreamableFile,
@@ -43,11 +45,16 @@ export class LiveController {
   /** PNG bytes by content hash; never anything but a run id and 64 hexadecimal digits reaches the store. */
   @Get('runs/:run/screenshots/:hash')
   @Header('Content-Type', 'image/png')
-  @Header('Cache-Control', 'private, max-age=31536000, immutable')
-  async screenshot(@Param('run') run: string, @Param('hash') hash: string): Promise<StreamableFile> {
+  async screenshot(
+    @Param('run') run: string,
+    @Param('hash') hash: string,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<StreamableFile> {
     if (!isRunId(run)) throw new BadRequestException('a run is named by letters, digits, - and _');
     if (!SHA256.test(hash)) throw new BadRequestException('a screenshot is named by 64 hexadecimal digits');
     const bytes = found(await this.bus.blobs.of(run).get(hash), `screenshot ${hash} of run ${run}`);
+    // Not before it was found: a browser would keep for a year that it was not.
+    response.setHeader('Cache-Control', 'private, max-age=31536000, immutable');
     return new StreamableFile(bytes, { type: 'image/png', length: bytes.byteLength });
   }
 

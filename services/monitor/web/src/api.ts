@@ -19,21 +19,55 @@ export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<
   throw new Error(Array.isArray(message) ? message.join(', ') : message);
 }
 
+/** Reads a path, and again where it was asked to meanwhile: an answer that takes longer than changes do is shown all the same. */
+class Reader<T> {
+  private readonly abort = new AbortController();
+  private isReading = false;
+  private isAskedAgain = false;
+
+  constructor(
+    private readonly path: string,
+    private readonly show: (data: T) => void,
+    private readonly fail: (error: string) => void,
+  ) {}
+
+  read(): void {
+    if (this.isReading) {
+      this.isAskedAgain = true;
+      return;
+    }
+    this.isReading = true;
+    void fetchJson<T>(this.path, this.abort.signal)
+      .then(this.show, (error: unknown) => {
+        if (!this.abort.signal.aborted) this.fail(error instanceof Error ? error.message : String(error));
+      })
+      .finally(() => {
+        this.isReading = false;
+        if (!this.isAskedAgain || this.abort.signal.aborted) return;
+        this.isAskedAgain = false;
+        this.read();
+      });
+  }
+
+  end(): void {
+    this.abort.abort();
+  }
+}
+
 /** Reads a path, again whenever `version` changes; the old data stays on the screen meanwhile. */
 export function useApi<T>(path: string, version: number): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { path: string }>({ data: null, error: null, path });
+  const reader = useRef<Reader<T> | null>(null);
   useEffect(() => {
-    const abort = new AbortController();
-    fetchJson<T>(path, abort.signal).then(
+    const own = new Reader<T>(
+      path,
       (data) => setState({ data, error: null, path }),
-      (error: unknown) => {
-        if (abort.signal.aborted) return;
-        const message = error instanceof Error ? error.message : String(error);
-        setState((old) => ({ data: old.path === path ? old.data : null, error: message, path }));
-      },
+      (error) => setState((old) => ({ data: old.path === path ? old.data : null, error, path })),
     );
-    return () => abort.abort();
-  }, [path, version]);
+    reader.current = own;
+    return () => own.end();
+  }, [path]);
+  useEffect(() => reader.current?.read(), [path, version]);
   return state.path === path ? state : { data: null, error: null };
 }
 

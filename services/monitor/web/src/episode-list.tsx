@@ -38,9 +38,8 @@ export function EpisodeList({ run, version, playedFor }: EpisodeListProps) {
   const [filter, setFilter] = useState<Filter>({ ...NO_FILTER, playedFor });
   const path = pathOf(run, filter);
   const { data: first, error } = useApi<EpisodePage>(path, version);
-  const older = useOlder(run, filter, path);
-  const known = new Set(first?.episodes.map(({ id }) => id));
-  const episodes = [...(first?.episodes ?? []), ...older.episodes.filter(({ id }) => !known.has(id))];
+  const older = useOlder(run, filter, path, first);
+  const episodes = joined(first?.episodes ?? [], older.episodes);
   const cursor = older.episodes.length === 0 ? (first?.cursor ?? null) : older.cursor;
   const filtered = filter.purpose !== '' || filter.result !== '' || filter.task !== '';
   return (
@@ -74,16 +73,33 @@ function PlayedForNote({ run, playedFor: { evaluation, taskId } }: { run: string
   );
 }
 
-/** Pages behind the first one; forgotten when the filter changes. */
-function useOlder(run: string, filter: Filter, path: string) {
+/** Both, each episode once: the newest first. */
+function joined(newer: readonly EpisodeSummary[], older: readonly EpisodeSummary[]): EpisodeSummary[] {
+  const known = new Set(newer.map(({ id }) => id));
+  return [...newer, ...older.filter(({ id }) => !known.has(id))];
+}
+
+/** Pages behind the first one, and what was on that before it changed; forgotten when the filter changes. */
+function useOlder(run: string, filter: Filter, path: string, first: EpisodePage | null) {
   const [pages, setPages] = useState<{ path: string; episodes: EpisodeSummary[]; cursor: string | null }>();
   const [error, setError] = useState<string | null>(null);
   useEffect(() => setError(null), [path]);
+  useEffect(() => {
+    if (first === null) return;
+    setPages((old) => {
+      if (old === undefined || old.path !== path) return old;
+      const known = new Set(old.episodes.map(({ id }) => id));
+      // More have come than a page has: what is between is not known, and is asked for anew.
+      if (!first.episodes.some(({ id }) => known.has(id))) return undefined;
+      return { ...old, episodes: joined(first.episodes, old.episodes) };
+    });
+  }, [path, first]);
   const present = pages?.path === path ? pages : { path, episodes: [], cursor: null };
   const load = async (cursor: string) => {
     try {
       const page = await fetchJson<EpisodePage>(pathOf(run, filter, cursor));
-      setPages({ path, episodes: [...present.episodes, ...page.episodes], cursor: page.cursor });
+      const before = joined(first?.episodes ?? [], present.episodes);
+      setPages({ path, episodes: joined(before, page.episodes), cursor: page.cursor });
     } catch (problem) {
       setError(String(problem));
     }
