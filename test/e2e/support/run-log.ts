@@ -1,3 +1,4 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import {
   type BusService,
   type Consumption,
@@ -22,14 +23,17 @@ export class RunLog {
   private readonly storedTrajectories = new StoredMessages<Trajectory>();
   private consumptions: Consumption[] = [];
 
-  private constructor(readonly runId: string) {}
+  private constructor(
+    readonly runId: string,
+    private readonly bus: BusService,
+  ) {}
 
   static async follow(bus: BusService, runId: string): Promise<RunLog> {
-    const log = new RunLog(runId);
+    const log = new RunLog(runId, bus);
     const follow = <T>(stream: string, subject: string, into: StoredMessages<T>, schema: MessageSchema<T>) =>
       bus.consume<T>({
         stream,
-        durable: `test-${runId}`,
+        durable: durableOf(runId),
         subject,
         schema,
         ackWaitMs: 2_000,
@@ -61,6 +65,17 @@ export class RunLog {
     return this.events('train_step');
   }
 
+  /** Waits until the log has all that is stored, as the broker tells. What is published meanwhile may be missing. */
+  async catchesUp(timeoutMs = 30_000): Promise<void> {
+    const { consumers } = await jetstreamManager(this.bus.connection);
+    const hasAll = async (stream: string) => {
+      const { num_pending, num_ack_pending } = await consumers.info(stream, durableOf(this.runId));
+      return num_pending + num_ack_pending === 0;
+    };
+    const isThere = async () => (await hasAll(STREAMS.events)) && hasAll(STREAMS.trajectories);
+    await eventually(`everything stored of ${this.runId}`, isThere, timeoutMs);
+  }
+
   /** Waits until the log has the end of the run, and with it everything that came before. */
   async ends(timeoutMs = 30_000): Promise<void> {
     const ended = () =>
@@ -68,6 +83,8 @@ export class RunLog {
     await eventually(`the end of ${this.runId}`, ended, timeoutMs);
   }
 }
+
+const durableOf = (runId: string) => `test-${runId}`;
 
 interface Stored<T> {
   message: T;

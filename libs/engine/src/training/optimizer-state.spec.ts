@@ -10,7 +10,7 @@ it('reads what it has written of an optimizer that keeps something of some weigh
       ['v', { shape: [2], data: data(2) }],
     ]),
   );
-  const arrays = new Map([
+  const arrays = new Map<string, Record<string, Float32Array>>([
     ['m', { momentum: data(4) }],
     ['v', {}],
   ]);
