@@ -99,6 +99,16 @@ describe('the cache of prefixes', () => {
     expect(await known(text(words(600, 650)))).toHaveLength(50);
   });
 
+  it('drops what was kept last before what it stands on', async () => {
+    const { memory, keep, known } = makeCache(100);
+    const first = words(1, 41);
+    await keep(text(first));
+    await keep(text([...first, ...words(50, 70)]));
+    await keep(text(words(200, 250)));
+    expect(await known(text([...first, ...words(50, 70)]))).toEqual(first);
+    expect(memory.usedBytes).toBe(TOKEN * 90);
+  });
+
   it('tells weights apart and forgets those of some', async () => {
     const { memory, prefixes, keep, known, weights } = makeCache(1000);
     const others = new WeightSet(1, new Map());

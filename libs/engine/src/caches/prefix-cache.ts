@@ -62,7 +62,7 @@ export class PrefixCache {
   /** The longest known beginning of a sequence, of at least a step; what it stands on counts as used. */
   find(weights: WeightSet, sequence: Sequence): Prefix | undefined {
     const best = this.longest(keysOf(weights.id, sequence), sequence);
-    for (let entry = best?.entry; entry !== undefined; entry = entry.before?.entry) this.memory.touch(entry);
+    if (best !== undefined) for (const part of underneath(best.entry)) this.memory.touch(part);
     return best;
   }
 
@@ -112,12 +112,13 @@ export class PrefixCache {
   private add(weights: number, sequence: Sequence, before: Prefix | undefined, segment: KvSegment): void {
     const keys = keysOf(weights, sequence).slice(Math.floor((before?.tokens ?? 0) / PREFIX_STEP));
     const entry = new PrefixEntry(this, weights, sequence, before, segment, keys);
-    let besides = 0;
-    for (let part = before?.entry; part !== undefined; part = part.before?.entry) besides += part.bytes;
+    const under = before === undefined ? [] : underneath(before.entry);
+    const besides = under.reduce((sum, { bytes }) => sum + bytes, 0);
     if (!this.memory.keep(entry, besides)) {
       segment.release();
       return;
     }
+    for (const part of under) this.memory.touch(part);
     for (const key of keys) this.found.set(key, entry);
     const others = this.entries.get(weights) ?? new Set();
     this.entries.set(weights, others.add(entry));
@@ -141,6 +142,14 @@ export class PrefixCache {
     }
     return tokens < PREFIX_STEP ? undefined : { entry, tokens };
   }
+}
+
+/** An entry and all it stands on, the last first: touched in this order, each is used later than what stands on it. */
+function underneath(top: PrefixEntry): PrefixEntry[] {
+  const entries: PrefixEntry[] = [];
+  for (let entry: PrefixEntry | undefined = top; entry !== undefined; entry = entry.before?.entry)
+    entries.push(entry);
+  return entries;
 }
 
 /** An entry that goes on, where one ends, as a sequence does. */
