@@ -35,6 +35,13 @@ describe('buckets', () => {
     expect(await bus.runsBucket.create('a.b', { n: 5 })).not.toBeNull();
   });
 
+  it('lists keys in the order in which they were written last', async () => {
+    for (const key of ['c', 'a', 'b', 'c']) await bus.runsBucket.put(key, key);
+    expect(await bus.runsBucket.keys()).toEqual(['a', 'b', 'c']);
+    await bus.runsBucket.put('a', 'again');
+    expect(await bus.runsBucket.keys()).toEqual(['b', 'c', 'a']);
+  });
+
   it('loses no change of many writers', async () => {
     const add = async () => {
       await bus.runsBucket.change<{ n: number }>('count', (current) => ({ n: (current?.n ?? 0) + 1 }));

@@ -122,9 +122,10 @@ export class KvBucket {
     }
   }
 
-  /** Keys that exist, filtered by a NATS pattern such as `*.state`. */
+  /** Keys that exist, filtered by a NATS pattern such as `*.state`; those that were written last come last. */
   async keys(filter = '>'): Promise<string[]> {
-    return (await this.list(filter)).filter(({ operation }) => operation === 'PUT').map(({ key }) => key);
+    const entries = (await this.list(filter)).filter(({ operation }) => operation === 'PUT');
+    return entries.toSorted((a, b) => a.revision - b.revision).map(({ key }) => key);
   }
 
   /**
