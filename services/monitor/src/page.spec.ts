@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, get } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -372,6 +375,27 @@ test('evaluations stand side by side: task by task, what differs beyond chance i
   await eventually('its failure', async () => (await page.locator('.episodes tbody tr').count()) === 1);
   await page.getByRole('link', { name: 'Show all episodes' }).click();
   await eventually('all episodes', async () => (await page.locator('.episodes tbody tr').count()) === 48);
+});
+
+test('the page works below a path of a proxy', async () => {
+  const proxy = createServer((request, response) => {
+    const below = /^\/lab\/ui(\/.*)/.exec(request.url ?? '')?.[1];
+    if (below === undefined) return void response.writeHead(404).end();
+    const onward = { headers: { ...request.headers, host: new URL(monitor.url).host } };
+    get(new URL(monitor.url + below), onward, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const screenshot = page.waitForResponse(/\/lab\/ui\/api\/runs\/[^/]+\/screenshots\//);
+  await page.goto(`http://127.0.0.1:${port}/lab/ui/#/runs/${RUN}/steps/20`);
+  await page.getByText('live', { exact: true }).waitFor();
+  expect((await screenshot).status()).toBe(200);
+  await page.goto('about:blank');
+  proxy.closeAllConnections();
+  proxy.close();
 });
 
 test('the page works without a complaint of the browser, also on a phone', async () => {

@@ -55,11 +55,16 @@ export class TokenGate {
     response
       .writeHead(303, {
         'Set-Cookie': `${this.cookie}=${this.session}; ${attributes}`,
-        // Of this host alone: "//other.example" would be another one.
-        Location: (request.url ?? '/').replace(/^[/\\]+/, '/'),
+        Location: toItself(request.url ?? '/'),
       })
       .end();
   }
+}
+
+/** From the page at a path to the same page, whatever path of this host a proxy has it below; never to another host. */
+function toItself(url: string): string {
+  const [path] = url.split('?');
+  return `./${path.slice(path.lastIndexOf('/') + 1)}${url.slice(path.length)}`;
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse): void {

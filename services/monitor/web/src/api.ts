@@ -19,14 +19,14 @@ export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<
   throw new Error(Array.isArray(message) ? message.join(', ') : message);
 }
 
-/** Reads a path, and again where it was asked to meanwhile: an answer that takes longer than changes do is shown all the same. */
+/** Loads something, and again where it was asked to meanwhile: what takes longer than changes do is shown all the same. */
 class Reader<T> {
   private readonly abort = new AbortController();
   private isReading = false;
   private isAskedAgain = false;
 
   constructor(
-    private readonly path: string,
+    private readonly load: Load<T>,
     private readonly show: (data: T) => void,
     private readonly fail: (error: string) => void,
   ) {}
@@ -37,7 +37,7 @@ class Reader<T> {
       return;
     }
     this.isReading = true;
-    void fetchJson<T>(this.path, this.abort.signal)
+    void this.load(this.abort.signal)
       .then(this.show, (error: unknown) => {
         if (!this.abort.signal.aborted) this.fail(error instanceof Error ? error.message : String(error));
       })
@@ -54,21 +54,29 @@ class Reader<T> {
   }
 }
 
+type Load<T> = (signal: AbortSignal) => Promise<T>;
+
 /** Reads a path, again whenever `version` changes; the old data stays on the screen meanwhile. */
 export function useApi<T>(path: string, version: number): Loaded<T> {
-  const [state, setState] = useState<Loaded<T> & { path: string }>({ data: null, error: null, path });
+  return useLoaded<T>(path, version, (signal) => fetchJson<T>(path, signal));
+}
+
+/** Loads what `key` names, again whenever `version` changes; the old data stays on the screen meanwhile. */
+export function useLoaded<T>(key: string, version: number, load: Load<T>): Loaded<T> {
+  const [state, setState] = useState<Loaded<T> & { key: string }>({ data: null, error: null, key });
   const reader = useRef<Reader<T> | null>(null);
   useEffect(() => {
     const own = new Reader<T>(
-      path,
-      (data) => setState({ data, error: null, path }),
-      (error) => setState((old) => ({ data: old.path === path ? old.data : null, error, path })),
+      load,
+      (data) => setState({ data, error: null, key }),
+      (error) => setState((old) => ({ data: old.key === key ? old.data : null, error, key })),
     );
     reader.current = own;
     return () => own.end();
-  }, [path]);
-  useEffect(() => reader.current?.read(), [path, version]);
-  return state.path === path ? state : { data: null, error: null };
+    // What is loaded is what the key names, whichever function does it.
+  }, [key]);
+  useEffect(() => reader.current?.read(), [key, version]);
+  return state.key === key ? state : { data: null, error: null };
 }
 
 /** One connection for the whole page, which the browser opens again by itself. */
@@ -92,7 +100,7 @@ class Live {
 
   private start(): void {
     if (this.source !== null) return;
-    const source = new EventSource('/api/live');
+    const source = new EventSource('api/live');
     this.source = source;
     source.addEventListener('open', () => this.become(true));
     source.addEventListener('error', () => {
@@ -146,4 +154,4 @@ export function useVersion(run: string | null, everyMs = 2_000): number {
   return version;
 }
 
-export const screenshotUrl = (run: string, hash: string): string => `/api/runs/${run}/screenshots/${hash}`;
+export const screenshotUrl = (run: string, hash: string): string => `api/runs/${run}/screenshots/${hash}`;

@@ -1,6 +1,6 @@
 import type { Curves, RunSummary } from '@ui-rl/records';
 import { useEffect, useMemo, useState } from 'react';
-import { fetchJson, useApi, useVersion } from './api';
+import { fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
 import { number, percent, smooth } from './format';
 import { goTo, links } from './route';
@@ -76,7 +76,7 @@ function colorOf(index: number): string {
 
 /** Which runs are shown: one can be taken out or in by a click. */
 function Chooser({ runs }: { runs: string[] }) {
-  const { data, error } = useApi<RunSummary[]>('/api/runs', useVersion(null));
+  const { data, error } = useApi<RunSummary[]>('api/runs', useVersion(null));
   const known = data?.map(({ id }) => id) ?? [];
   const all = [...runs, ...known.filter((id) => !runs.includes(id))];
   return (
@@ -104,37 +104,37 @@ function Chooser({ runs }: { runs: string[] }) {
   );
 }
 
+interface ComparedCurves {
+  curves: RunCurves[];
+  error: string | null;
+}
+
 /** The curves of all of them; what has not arrived, or of a run that nobody has recorded, is left out. */
-function useCurves(runs: string[]): { curves: RunCurves[]; error: string | null } {
-  const [state, setState] = useState<{ curves: RunCurves[]; error: string | null }>({
-    curves: [],
-    error: null,
-  });
-  const version = useVersion(null, 5_000);
-  const key = runs.join(',');
+function useCurves(runs: string[]): ComparedCurves {
+  const shown = runs.filter((id) => id !== '').slice(0, MAX_RUNS);
+  const { data, error } = useLoaded(shown.join(','), useVersion(null, 5_000), (signal) =>
+    loadCurves(shown, signal),
+  );
+  // While another choice of runs is loaded, those that are in both stay on the screen.
+  const [last, keep] = useState<RunCurves[]>([]);
   useEffect(() => {
-    const abort = new AbortController();
-    const shown = key
-      .split(',')
-      .filter((id) => id !== '')
-      .slice(0, MAX_RUNS);
-    const load = async (id: string, index: number): Promise<RunCurves> => {
-      const { steps } = await fetchJson<Curves>(`/api/runs/${encodeURIComponent(id)}/curves`, abort.signal);
-      return { id, color: colorOf(index), steps };
-    };
-    const loadAll = async (): Promise<void> => {
-      const loaded = await Promise.allSettled(shown.map(load));
-      if (abort.signal.aborted) return;
-      const failed = loaded.find((result) => result.status === 'rejected');
-      setState({
-        curves: loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
-        error: failed === undefined ? null : String(failed.reason),
-      });
-    };
-    void loadAll();
-    return () => abort.abort();
-  }, [key, version]);
-  return state;
+    if (data !== null) keep(data.curves);
+  }, [data]);
+  return data ?? { curves: last.filter(({ id }) => shown.includes(id)), error };
+}
+
+async function loadCurves(runs: readonly string[], signal: AbortSignal): Promise<ComparedCurves> {
+  const load = async (id: string, index: number): Promise<RunCurves> => {
+    const { steps } = await fetchJson<Curves>(`api/runs/${encodeURIComponent(id)}/curves`, signal);
+    return { id, color: colorOf(index), steps };
+  };
+  const loaded = await Promise.allSettled(runs.map(load));
+  signal.throwIfAborted();
+  const failed = loaded.find((result) => result.status === 'rejected');
+  return {
+    curves: loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+    error: failed === undefined ? null : String(failed.reason),
+  };
 }
 
 function namesOf(curves: RunCurves[]): string[] {

@@ -12,7 +12,7 @@ interface Filter {
 
 /** What the run was started with: every option with its help, and what it is where nobody says anything. */
 export function ConfigurationView({ run }: { run: RunDetail }) {
-  const path = `/api/runs/${encodeURIComponent(run.id)}/configuration`;
+  const path = `api/runs/${encodeURIComponent(run.id)}/configuration`;
   // It arrives once and stays.
   const version = Object.keys(run.config).length === 0 ? 0 : 1;
   const { data: groups, error } = useApi<ConfigurationGroup[]>(path, version);

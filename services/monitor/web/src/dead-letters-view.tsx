@@ -4,7 +4,7 @@ import { day } from './format';
 import { Card, Empty, Problem } from './ui';
 
 export function DeadLetterView() {
-  const { data: messages, error } = useApi<Message[]>('/api/dead-letters', useVersion(null));
+  const { data: messages, error } = useApi<Message[]>('api/dead-letters', useVersion(null));
   return (
     <Card title="Dead letters">
       <Problem error={error} />

@@ -24,7 +24,7 @@ function pathOf(run: string, filter: Filter, before?: string): string {
   if (filter.playedFor !== undefined) query.set('evaluation', filter.playedFor.evaluation);
   if (filter.playedFor?.taskId !== undefined) query.set('taskId', filter.playedFor.taskId);
   if (before !== undefined) query.set('before', before);
-  return `/api/runs/${encodeURIComponent(run)}/episodes?${query.toString()}`;
+  return `api/runs/${encodeURIComponent(run)}/episodes?${query.toString()}`;
 }
 
 export interface EpisodeListProps {

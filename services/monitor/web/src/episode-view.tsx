@@ -7,7 +7,7 @@ import { links } from './route';
 import { Badge, Card, Empty, Problem, Result, Stat } from './ui';
 
 export function EpisodeView({ id }: { id: string }) {
-  const { data: episode, error } = useApi<EpisodeDetail>(`/api/episodes/${encodeURIComponent(id)}`, 0);
+  const { data: episode, error } = useApi<EpisodeDetail>(`api/episodes/${encodeURIComponent(id)}`, 0);
   return (
     <>
       <Problem error={error} />

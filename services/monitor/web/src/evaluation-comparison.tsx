@@ -10,7 +10,7 @@ import { Card, Empty, Problem } from './ui';
 export function EvaluationComparisons({ run, version }: { run: string; version: number }) {
   const [to, compareTo] = useState<string | null>(null);
   const query = to === null ? '' : `?to=${encodeURIComponent(to)}`;
-  const path = `/api/runs/${encodeURIComponent(run)}/evaluations${query}`;
+  const path = `api/runs/${encodeURIComponent(run)}/evaluations${query}`;
   const { data, error } = useApi<EvaluationComparison[]>(path, version);
   return (
     <>

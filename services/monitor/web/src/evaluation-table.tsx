@@ -9,7 +9,7 @@ import { Card, Empty, Problem } from './ui';
 const SETS = ['train_goals', 'eval_goals'];
 
 export function EvaluationTable({ run, version }: { run: RunDetail; version: number }) {
-  const path = `/api/runs/${encodeURIComponent(run.id)}/tasks`;
+  const path = `api/runs/${encodeURIComponent(run.id)}/tasks`;
   const { data: scores, error } = useApi<TaskScoreView[]>(path, version);
   // An evaluation of checkpoints has one set each, and says nothing of before and after.
   if (run.evaluations.some(({ set }) => !SETS.includes(set)))

@@ -15,7 +15,7 @@ const FAVOURITES = ['optim/loss', 'optim/entropy', 'optim/grad_norm'];
 const wholePercent = (value: number) => percent(value);
 
 export function RunCharts({ run, version }: { run: RunDetail; version: number }) {
-  const { data: curves, error } = useApi<Curves>(`/api/runs/${encodeURIComponent(run.id)}/curves`, version);
+  const { data: curves, error } = useApi<Curves>(`api/runs/${encodeURIComponent(run.id)}/curves`, version);
   if (curves === null) return <Problem error={error} />;
   return (
     <div className="charts">
@@ -149,7 +149,7 @@ function MetricChart({ curves }: { curves: Curves }) {
   }, [curves]);
   const [chosen, choose] = useState<string | null>(null);
   const name = chosen !== null && names.includes(chosen) ? chosen : names.at(0);
-  const { data: about } = useApi<MetricInfo | null>(`/api/metrics?name=${encodeURIComponent(name ?? '')}`, 0);
+  const { data: about } = useApi<MetricInfo | null>(`api/metrics?name=${encodeURIComponent(name ?? '')}`, 0);
   const series = useMemo(() => {
     if (name === undefined) return [];
     return [{ label: name, color: '--series-3', x: curves.steps.step, y: curves.steps.metrics[name] }];

@@ -32,7 +32,7 @@ export interface RunViewProps {
 
 export function RunView({ id, tab, playedFor }: RunViewProps) {
   const version = useVersion(id);
-  const { data: run, error } = useApi<RunDetail>(`/api/runs/${encodeURIComponent(id)}`, version);
+  const { data: run, error } = useApi<RunDetail>(`api/runs/${encodeURIComponent(id)}`, version);
   return (
     <>
       <header className="page-head">

@@ -5,7 +5,7 @@ import { links } from './route';
 import { Card, Empty, Phase, Problem } from './ui';
 
 export function RunsView() {
-  const { data: runs, error } = useApi<RunSummary[]>('/api/runs', useVersion(null));
+  const { data: runs, error } = useApi<RunSummary[]>('api/runs', useVersion(null));
   return (
     <Card
       title="Runs"

@@ -30,7 +30,7 @@ function exponential(value: number | null): string {
 
 /** Steps of a run, latest first; each leads to what it was trained on. */
 export function StepList({ run, version }: { run: string; version: number }) {
-  const { data: curves, error } = useApi<Curves>(`/api/runs/${encodeURIComponent(run)}/curves`, version);
+  const { data: curves, error } = useApi<Curves>(`api/runs/${encodeURIComponent(run)}/curves`, version);
   const [shown, show] = useState(PAGE);
   const steps = curves?.steps.step ?? [];
   const rows = steps.map((step, index) => ({ step, index })).toReversed();

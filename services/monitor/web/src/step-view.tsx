@@ -6,7 +6,7 @@ import { Badge, Card, Problem, Result, Stat } from './ui';
 
 /** What a step was trained on: its groups, and the episodes of each. */
 export function StepView({ run, step }: { run: string; step: number }) {
-  const path = `/api/runs/${encodeURIComponent(run)}/steps/${step}`;
+  const path = `api/runs/${encodeURIComponent(run)}/steps/${step}`;
   const { data, error } = useApi<StepDetail>(path, useVersion(run));
   return (
     <>
