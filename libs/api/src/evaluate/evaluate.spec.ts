@@ -116,6 +116,18 @@ const play = (checkpoints: string[], options: Partial<EvaluateOptions> = {}) =>
     ...options,
   });
 
+it('a monitor of its own that asks for a token has recorded everything at the end', async () => {
+  process.env.MONITOR_TOKEN = 'of-sixteen-characters-and-more';
+  process.env.UIRL_RUNS_DIR = join(folder, 'runs');
+  const warnings: string[] = [];
+  const report = await play([`${address}#idle`], {
+    records: 'own',
+    onWarning: (message) => warnings.push(message),
+  });
+  expect(report.ended).toBeNull();
+  expect(warnings).toEqual([]);
+}, 60_000);
+
 it('an endpoint plays the tasks of a file beside another, on the same starts', async () => {
   const warnings: string[] = [];
   const report = await play([`${address}#idle`, `${address}#newer --model.prompt compact`], {

@@ -187,7 +187,7 @@ class Evaluation {
   private async untilRecorded(): Promise<void> {
     const { monitorUrl } = this.host ?? {};
     if (this.records === null || monitorUrl === undefined) return;
-    if (!(await this.records.recordedBy(monitorUrl)))
+    if (!(await this.records.recordedBy(monitorUrl, readCliSettings().monitor.token)))
       this.options.onWarning?.('the monitor has not recorded everything');
   }
 

@@ -59,12 +59,13 @@ export class EvaluationRecords {
 
   /**
    * Waits until a monitor has recorded everything, for one that ends with the evaluation.
+   * @param token that it asks for
    * @returns whether it has
    */
-  async recordedBy(monitorUrl: string): Promise<boolean> {
+  async recordedBy(monitorUrl: string, token?: string): Promise<boolean> {
     const { ms } = DEADLINES.recorded;
     for (const until = performance.now() + ms; performance.now() < until; await sleep(200)) {
-      const run = await recordedRun(`${monitorUrl}/api/runs/${this.runId}`);
+      const run = await recordedRun(`${monitorUrl}/api/runs/${this.runId}`, token);
       if (run !== null && ['finished', 'stopped'].includes(run.phase) && run.episodes >= this.episodes)
         return true;
     }
@@ -72,9 +73,13 @@ export class EvaluationRecords {
   }
 }
 
-async function recordedRun(url: string): Promise<{ phase: string; episodes: number } | null> {
+async function recordedRun(
+  url: string,
+  token: string | undefined,
+): Promise<{ phase: string; episodes: number } | null> {
   try {
-    const response = await fetch(url);
+    const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
+    const response = await fetch(url, { headers });
     return response.ok ? ((await response.json()) as { phase: string; episodes: number }) : null;
   } catch {
     return null;
