@@ -128,7 +128,7 @@ function showPage({ folder }: { folder: string }, options: ShowOptions): Shown {
     program,
     begin: async () => {
       await pipe.attach(address);
-      await pipe.loaded(address);
+      await pipe.loaded();
       await pipe.evaluate(`window.uirl?.reset?.(${reset})`);
     },
     state: () => pageState(pipe, spec.name),

@@ -31,7 +31,7 @@ it('waits for the page behind its address, whatever the empty page before it say
   const replaced = { error: { message: 'Inspected target navigated or closed' } };
   const { pipe, evaluated } = browserThatSays([says(false), replaced, says(false), says(true), says('late')]);
   await pipe.attach(ADDRESS);
-  await pipe.loaded(ADDRESS);
+  await pipe.loaded();
   expect(evaluated()).toBe(4);
   expect(await pipe.evaluate('title')).toBe('late');
 });
@@ -39,5 +39,5 @@ it('waits for the page behind its address, whatever the empty page before it say
 it('does not wait for a page that is gone', async () => {
   const { pipe } = browserThatSays([says(false), { error: { message: 'Session with given id not found.' } }]);
   await pipe.attach(ADDRESS);
-  await expect(pipe.loaded(ADDRESS)).rejects.toThrow('the page is gone: Session with given id not found.');
+  await expect(pipe.loaded()).rejects.toThrow('the page is gone: Session with given id not found.');
 });

@@ -72,8 +72,8 @@ export class PagePipe {
    * Waits until the page is there with all its parts. A browser tells the address of a page before it has it: until then the empty
    * page is in its place, complete, and deaf to what the page would be told.
    */
-  async loaded(address: string): Promise<void> {
-    const isLoaded = `document.readyState === 'complete' && location.href.startsWith(${JSON.stringify(address)})`;
+  async loaded(): Promise<void> {
+    const isLoaded = "document.readyState === 'complete' && location.href !== 'about:blank'";
     while ((await this.whileReplaced(() => this.evaluate(isLoaded))) !== true) await sleep(POLL_MS);
   }
 
