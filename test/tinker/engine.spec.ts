@@ -63,6 +63,7 @@ afterAll(async () => {
 
 const context: EngineContext = {
   modelDir,
+  cacheDir: tmpdir(),
   models: [policy],
   maxRows: 4,
   maxSequence: MAX_SEQUENCE,

@@ -19,6 +19,7 @@ const lora = { rank: 4, alpha: 32, targets: 'all-linear', dropout: 0, vision: fa
 const policy: TrainedModel = { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } };
 const context: EngineContext = {
   modelDir: scratch,
+  cacheDir: scratch,
   models: [policy],
   maxRows: 4,
   maxSequence: 64,

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ComponentRegistry, type Engine } from '@ui-rl/plugin-kit';
 import { adapter, crossEntropy, scores, step, scratchFolder, TestModel, train } from '../test/test-model';
@@ -122,9 +123,16 @@ it('is what a run file chooses as engine local, and the sampler engine samples f
     components.map((component) => ({ component, file: '@ui-rl/engine' })),
   );
   const log: string[] = [];
-  const choice = { name: 'local', device: 'cpu', threads: 2, gradient_checkpointing: 'on' };
+  const choice = {
+    name: 'local',
+    device: 'cpu',
+    threads: 2,
+    gradient_checkpointing: 'on',
+    quantization: 'int8',
+  };
   const engine = await registry.create('engine', choice, {
     modelDir: model.folder.dir,
+    cacheDir: scratch,
     models: [adapter()],
     maxRows: 2,
     maxSequence: 160,
@@ -146,6 +154,7 @@ it('is what a run file chooses as engine local, and the sampler engine samples f
       deviceReason: 'as asked for',
       models: ['policy', 'base'],
     });
+    expect(readdirSync(join(scratch, 'quantized'))).toHaveLength(1);
     expect(info.trainedParameters).toBeGreaterThan(1000);
     const sampler = await registry.create(
       'sampler',

@@ -94,7 +94,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     'modules whose components runs may choose, besides those of the project, separated by commas: paths (./…) or npm packages',
   UIRL_LOG_LEVEL: 'error, warn, log, debug or verbose (log)',
   UIRL_CACHE_DIR:
-    'folder of downloads: checkpoints and files (~/.cache/ui-rl), what the set-up fetches (there, too; .cache of a clone)',
+    'folder of downloads and copies: checkpoints, files, weights in another type (~/.cache/ui-rl), what the set-up fetches (there, too; .cache of a clone)',
   UIRL_SETUP_SECONDS: 'seconds the set-up took, for the report',
 };
 

@@ -161,7 +161,7 @@ export class RunSampler implements ServedRun {
 }
 
 async function startEngine(
-  { bus, runId, run, components, hub, models, cacheDir: _cache }: RunSamplerOptions,
+  { bus, runId, run, components, hub, models, cacheDir }: RunSamplerOptions,
   learner: LearnerLink,
   signal: AbortSignal,
 ): Promise<{ engine: Engine; identity: Identity }> {
@@ -188,6 +188,7 @@ async function startEngine(
   const { name } = run.engine;
   const engine = await components.create('engine', run.engine, {
     modelDir: found.dir,
+    cacheDir,
     models: [{ name: 'policy', role: 'policy', trainable: trainableOf(run.model) }],
     maxRows: rows,
     maxSequence: run.model.max_sequence,

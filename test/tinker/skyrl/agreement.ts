@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { datumOf, LocalEngine } from '@ui-rl/engine';
 import { loadPromptFolder, makeRenderer, type PromptFolder } from '@ui-rl/models';
 import {
@@ -38,6 +39,7 @@ export async function compare(
   const policy: TrainedModel = { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } };
   const context: EngineContext = {
     modelDir,
+    cacheDir: join(modelDir, 'cache'),
     models: [policy],
     maxRows: 4,
     maxSequence: MAX_SEQUENCE,

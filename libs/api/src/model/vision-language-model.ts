@@ -15,6 +15,7 @@ import {
   promptChunks,
 } from '@ui-rl/models';
 import type { SampleRequest, SampleResult, TrainedModel } from '@ui-rl/plugin-kit';
+import { readCliSettings } from '@ui-rl/settings';
 import { conversationOf, type Conversation, type Screen } from './conversation';
 import { deviceFor, type EngineChoice } from './engine-choice';
 import { chooseModel, type ModelChoice } from './model-choice';
@@ -97,7 +98,8 @@ export class VisionLanguageModel implements Policy {
     const { adapter, checkpoint, signal, dtype = 'auto', onProgress = () => undefined } = options;
     const chosen = await chooseModel({ model, adapter, checkpoint }, { signal, onProgress });
     const onCopy = shareReporter(onProgress, 'a copy of the weights in another type is made');
-    const folder = await loadModelFolder(chosen.modelDir, { weights: dtype, onProgress: onCopy });
+    const { cacheDir } = readCliSettings();
+    const folder = await loadModelFolder(chosen.modelDir, { weights: dtype, cacheDir, onProgress: onCopy });
     return new VisionLanguageModel(folder, chosen.adapterDir, { ...options, onProgress });
   }
 
@@ -245,6 +247,7 @@ export class VisionLanguageModel implements Policy {
     const { device = 'auto', dtype = 'auto', quantization = 'none', rows = ROWS, onProgress } = this.options;
     return LocalEngine.start({
       modelDir: this.folder.dir,
+      cacheDir: readCliSettings().cacheDir,
       imageProcessor: this.folder.imageProcessor,
       device: await deviceFor(device, onProgress),
       weights: dtype,

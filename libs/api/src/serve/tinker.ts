@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { LocalEngine, shareReporter } from '@ui-rl/engine';
 import { loadModelFolder } from '@ui-rl/models';
 import { isLoopback } from '@ui-rl/openai-api';
+import { readCliSettings } from '@ui-rl/settings';
 import { openTinkerServer, RequestImages, USUAL_LIMITS, type ServingLimits } from '@ui-rl/tinker-api';
 import { deviceFor, type EngineChoice } from '../model/engine-choice';
 import { modelFolder } from '../model/model-folder';
@@ -54,11 +55,13 @@ export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTi
   const modelDir = await modelFolder(options.model, { signal, onProgress });
   const { maxSequence = 4096, rows = 16, threads, deterministic = false } = options;
   const { device = 'auto', dtype = 'auto', quantization = 'none' } = options;
+  const { cacheDir } = readCliSettings();
   const onCopy = shareReporter(onProgress, 'a copy of the weights in another type is made');
-  const folder = await loadModelFolder(modelDir, { weights: dtype, onProgress: onCopy });
+  const folder = await loadModelFolder(modelDir, { weights: dtype, cacheDir, onProgress: onCopy });
   const images = new RequestImages(folder);
   const engine = await LocalEngine.start({
     modelDir,
+    cacheDir,
     imageProcessor: folder.imageProcessor,
     fetchImage: images.fetch,
     device: await deviceFor(device, onProgress),

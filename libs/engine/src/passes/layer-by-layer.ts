@@ -8,7 +8,7 @@ import {
   type Value,
 } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
-import { memoize } from '../memoize';
+import { Recent } from '../recent';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
 import { buildObjectiveGraph, buildScoringGraph, type GraphParts, type PassMode } from './graphs';
 import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
@@ -20,6 +20,9 @@ import { TensorPool } from './tensor-pool';
 
 /** Logits that are in memory at once: 128 MiB of float32. */
 export const HEAD_LOGITS = 32 * 1024 * 1024;
+
+/** Passes and losses with options of their own that are kept ready, see `WholeGraph`. */
+const MOST_PASSES = 16;
 
 /** The sessions of a pass, and the metrics of its loss. */
 interface Prepared {
@@ -33,8 +36,8 @@ interface Prepared {
  * Memory stays near the size of the weights, at the cost of a second forward pass.
  */
 export class LayerByLayer implements PassRunner {
-  private readonly passes = new Map<string, Prepared>();
-  private readonly losses = new Map<string, Promise<LossSession>>();
+  private readonly passes = new Recent<Prepared>(MOST_PASSES, ({ sessions }) => sessions.release());
+  private readonly losses = new Recent<LossSession>(MOST_PASSES, (session) => session.release());
   private readonly pool = new TensorPool();
 
   constructor(
@@ -55,7 +58,7 @@ export class LayerByLayer implements PassRunner {
     feeds: Feeds,
     accumulated: AccumulatedGradients,
   ): Promise<PassResult> {
-    const state = this.begin(this.trainingSessions(mode, weighted(loss)), feeds, accumulated);
+    const state = this.begin(await this.trainingSessions(mode, weighted(loss)), feeds, accumulated);
     await this.forward(state);
     const result = await runHead(state, 'backward');
     await runBackward(state);
@@ -73,7 +76,7 @@ export class LayerByLayer implements PassRunner {
     accumulated: AccumulatedGradients,
   ): Promise<PassResult> {
     const session = await this.lossSession(loss);
-    const prepared = this.trainingSessions(mode, linear(session.readsEntropy));
+    const prepared = await this.trainingSessions(mode, linear(session.readsEntropy));
     const count = feeds[OBJECTIVE_INPUTS.membership].dims[1];
     const zeros = new Float32Array(count);
     const state = this.begin(prepared, { ...feeds, ...derivativeFeeds(zeros, zeros) }, accumulated);
@@ -87,7 +90,7 @@ export class LayerByLayer implements PassRunner {
   }
 
   async score(mode: PassMode, feeds: Feeds): Promise<Float32Array> {
-    const prepared = this.prepared(mode, () => {
+    const prepared = await this.prepared(mode, () => {
       const { graph, scores } = buildScoringGraph(this.parts(mode));
       return { pass: { graph, trained: new Map(), results: new Map([['scores', scores]]) } };
     });
@@ -99,10 +102,8 @@ export class LayerByLayer implements PassRunner {
   }
 
   async release(): Promise<void> {
-    for (const { sessions } of this.passes.values()) await sessions.release();
-    for (const session of this.losses.values()) await (await session).release();
-    this.passes.clear();
-    this.losses.clear();
+    await this.passes.release();
+    await this.losses.release();
     this.pool.clear();
   }
 
@@ -111,7 +112,7 @@ export class LayerByLayer implements PassRunner {
     return { role, family, parameters: parameters(), mode, attention: 'blocks' };
   }
 
-  private trainingSessions(mode: PassMode, objective: Objective): Prepared {
+  private trainingSessions(mode: PassMode, objective: Objective): Promise<Prepared> {
     return this.prepared(`${mode} ${objective.key}`, () => {
       const built = buildObjectiveGraph(this.parts(mode), objective);
       const { graph, total, scores, entropy, trained } = built;
@@ -127,23 +128,23 @@ export class LayerByLayer implements PassRunner {
     });
   }
 
-  private prepared(key: string, build: () => { pass: PassGraph; metrics?: Map<string, string> }): Prepared {
-    let prepared = this.passes.get(key);
-    if (prepared === undefined) {
+  private prepared(
+    key: string,
+    build: () => { pass: PassGraph; metrics?: Map<string, string> },
+  ): Promise<Prepared> {
+    return this.passes.get(key, async () => {
       const { session, memory } = this.options;
       const { pass, metrics = new Map() } = build();
-      prepared = {
+      return {
         sessions: new LayerSessions(pass, { ...session, arena: false }, memory.location),
         metrics,
       };
-      this.passes.set(key, prepared);
-    }
-    return prepared;
+    });
   }
 
   private lossSession(loss: Loss): Promise<LossSession> {
     // It reads and gives a number per token: on the host, where these are.
-    return memoize(this.losses, loss.key, () =>
+    return this.losses.get(loss.key, () =>
       LossSession.create(loss, { ...this.options.session, device: 'cpu' }),
     );
   }

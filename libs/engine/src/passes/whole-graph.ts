@@ -1,6 +1,7 @@
 import { Session, type Tensor } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
 import { memoize } from '../memoize';
+import { Recent } from '../recent';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
 import {
   buildScoringGraph,
@@ -12,11 +13,17 @@ import {
 import { weighted, type Loss } from './objective';
 import { numberOf, pick, type PassResult, type PassRunner, type RunnerOptions } from './runner';
 
+/**
+ * Losses with options of their own, by kinds of pass, that are kept ready: a run has a few; who serves others meets as many as they
+ * think of, and each is a graph of the whole model.
+ */
+const MOST_TRAINING = 12;
+
 type TrainingSession = Omit<TrainingGraph, 'graph'> & { session: Session };
 
 /** Each pass as one run of one graph: fastest, while all activations fit into memory. Sessions are made when first needed. */
 export class WholeGraph implements PassRunner {
-  private readonly training = new Map<string, Promise<TrainingSession>>();
+  private readonly training = new Recent<TrainingSession>(MOST_TRAINING, ({ session }) => session.release());
   private readonly scoring = new Map<PassMode, Promise<Session>>();
 
   constructor(private readonly options: RunnerOptions) {}
@@ -46,9 +53,8 @@ export class WholeGraph implements PassRunner {
   }
 
   async release(): Promise<void> {
-    for (const prepared of this.training.values()) await (await prepared).session.release();
+    await this.training.release();
     for (const session of this.scoring.values()) await (await session).release();
-    this.training.clear();
     this.scoring.clear();
   }
 
@@ -65,7 +71,7 @@ export class WholeGraph implements PassRunner {
   }
 
   private trainingSession(mode: PassMode, loss: Loss): Promise<TrainingSession> {
-    return memoize(this.training, `${mode} ${loss.key}`, () => this.prepareTraining(mode, loss));
+    return this.training.get(`${mode} ${loss.key}`, () => this.prepareTraining(mode, loss));
   }
 
   private prepareScoring(mode: PassMode): Promise<Session> {

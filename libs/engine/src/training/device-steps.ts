@@ -1,6 +1,6 @@
 import { freeTensors, Graph, ops, Session, tensor, type DeviceMemory, type Tensor } from '@ui-rl/graph';
 import type { FloatTensor } from '@ui-rl/models';
-import { memoize } from '../memoize';
+import { Recent } from '../recent';
 import { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
 import { stateNames, type OptimizerArrays } from './optimizer-state';
@@ -27,6 +27,9 @@ interface StepSession {
 
 type StateTensors = Record<string, Tensor>;
 
+/** Optimizers with options of their own that are kept ready. */
+const MOST_OPTIMIZERS = 8;
+
 const SCALARS = ['scale', 'step', 'learning rate'] as const;
 
 /**
@@ -36,7 +39,7 @@ const SCALARS = ['scale', 'step', 'learning rate'] as const;
 export class DeviceSteps implements OptimizerSteps {
   private state = new Map<string, StateTensors>();
   private norm: Promise<Session> | undefined;
-  private readonly sessions = new Map<string, Promise<StepSession>>();
+  private readonly sessions = new Recent<StepSession>(MOST_OPTIMIZERS, ({ session }) => session.release());
 
   constructor(private readonly memory: DeviceMemory) {}
 
@@ -94,7 +97,7 @@ export class DeviceSteps implements OptimizerSteps {
   async release(): Promise<void> {
     this.reset();
     await (await this.norm)?.release();
-    for (const prepared of this.sessions.values()) await (await prepared).session.release();
+    await this.sessions.release();
   }
 
   private async normOf(weights: WeightSet, gradients: AccumulatedGradients): Promise<number> {
@@ -104,7 +107,7 @@ export class DeviceSteps implements OptimizerSteps {
   }
 
   private stepSession(weights: WeightSet, chosen: ChosenOptimizer): Promise<StepSession> {
-    return memoize(this.sessions, chosen.key, async () => {
+    return this.sessions.get(chosen.key, async () => {
       const { graph, ports } = stepGraph(weights, chosen);
       return { session: await this.create(graph, this.memory.location), ports };
     });

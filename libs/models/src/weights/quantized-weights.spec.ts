@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Graph, ops, Session, tensor } from '@ui-rl/graph';
@@ -139,4 +139,22 @@ it('converts weights of small types within the graph, without a copy of its own'
   const { y } = await session.run({});
   await session.release();
   expect(y.data).toEqual(await weights.read('w', shape));
+});
+
+it('removes what a process that was killed has left of the same copy, and nothing that is still written', async () => {
+  const weights = await store();
+  await QuantizedWeights.open(weights, matrices, 'int4', dir);
+  const folder = join(dir, 'quantized');
+  const [name] = readdirSync(folder);
+  rmSync(join(folder, name));
+  const [left, written, other] = [
+    `${name}.left.writing`,
+    `${name}.written.writing`,
+    'other.int4.left.writing',
+  ];
+  for (const each of [left, written, other]) writeFileSync(join(folder, each), 'half');
+  const twoHoursAgo = Date.now() / 1000 - 7200;
+  for (const each of [left, other]) utimesSync(join(folder, each), twoHoursAgo, twoHoursAgo);
+  await QuantizedWeights.open(weights, matrices, 'int4', dir);
+  expect(readdirSync(folder).toSorted()).toEqual([name, written, other].toSorted());
 });

@@ -230,6 +230,8 @@ export interface Engine {
 export interface EngineContext {
   /** Hugging Face folder of the model, as resolved on this machine. */
   modelDir: string;
+  /** Folder of this machine for what can be made again, such as the weights in another type. */
+  cacheDir: string;
   /** Models to train over it. */
   models: readonly TrainedModel[];
   /** Sequences sampled at the same time. */

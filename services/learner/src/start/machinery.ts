@@ -49,6 +49,7 @@ export async function startMachinery(
   const { trainable, maxRows, maxSequence, deterministic, seed } = options;
   const engine = await components.create('engine', options.engine, {
     modelDir,
+    cacheDir: options.cacheDir,
     models: [
       { name: POLICY, role: 'policy', trainable },
       ...(critic === undefined

@@ -81,6 +81,7 @@ beforeEach(async () => {
     { name: 'local', device: 'cpu', threads: 1 },
     {
       modelDir: model,
+      cacheDir: tmpdir(),
       models: [{ name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } }],
       maxRows: 4,
       maxSequence: 64,

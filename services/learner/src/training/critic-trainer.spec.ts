@@ -25,6 +25,7 @@ beforeEach(async () => {
     { name: 'local', device: 'cpu', threads: 1 },
     {
       modelDir: model,
+      cacheDir: tmpdir(),
       models: [
         { name: 'policy', role: 'policy', trainable: { mode: 'lora', lora } },
         { name: 'critic', role: 'critic', trainable: { mode: 'lora', lora } },

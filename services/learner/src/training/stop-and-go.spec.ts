@@ -122,6 +122,7 @@ class Machine {
       { name: 'local', device: 'cpu', threads: 1 },
       {
         modelDir: MODEL,
+        cacheDir: tmpdir(),
         models: [
           { name: POLICY, role: 'policy', trainable },
           { name: CRITIC, role: 'critic', trainable: LORA },
