@@ -6,7 +6,6 @@ import { ADB_KEYBOARD } from './typing';
 /** One device that an adb server reaches. Everything throws `DeviceError` where it is gone or too slow. */
 export class Device {
   private adbKeyboard: boolean | null = null;
-  private keyboardChanged = false;
 
   constructor(
     readonly serial: string,
@@ -35,7 +34,7 @@ export class Device {
 
   /** What has the focus: `package/activity`, or a window of the system. */
   async focus(signal: AbortSignal): Promise<string> {
-    return focusOf((await this.shell(FOCUS_COMMAND, signal)).stdout);
+    return focusOf(await this.mustRun(FOCUS_COMMAND, signal));
   }
 
   /** Whether the device has booted, and can be asked for something. */
@@ -52,15 +51,16 @@ export class Device {
     if (this.adbKeyboard) {
       await this.mustRun(`ime enable ${ADB_KEYBOARD}`, signal);
       await this.mustRun(`ime set ${ADB_KEYBOARD}`, signal);
-      this.keyboardChanged = true;
     }
     return this.adbKeyboard;
   }
 
-  /** Gives the device the input method back that it began with. */
+  /**
+   * Gives the device its own input method back where it is ADBKeyBoard. The device is asked, since an episode of another run, or of a
+   * process that is no more, may have left it so.
+   */
   async restoreKeyboard(signal: AbortSignal): Promise<void> {
-    if (!this.keyboardChanged) return;
-    await this.mustRun('ime reset', signal);
-    this.keyboardChanged = false;
+    const current = await this.mustRun('settings get secure default_input_method', signal);
+    if (current.trim() === ADB_KEYBOARD) await this.mustRun('ime reset', signal);
   }
 }

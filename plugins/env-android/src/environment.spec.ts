@@ -1,6 +1,6 @@
 import { isRecord, type EnvironmentSession } from '@ui-rl/plugin-kit';
 import { Adb, FakeAdbd, FakePhone, FaultyProxy } from '@ui-rl/testkit';
-import { act, code, environment, open, task, value, warnings, within } from '../test/support';
+import { act, code, environment, open, Phone, task, value, warnings, within } from '../test/support';
 import type { AndroidEnvironment } from './environment';
 import type { AndroidOptions } from './options';
 
@@ -9,7 +9,7 @@ const phones: FakeAdbd[] = [];
 
 beforeAll(async () => {
   adb = await Adb.start();
-  for (let i = 0; i < 2; i += 1) phones.push(await FakeAdbd.listen(new FakePhone()));
+  for (let i = 0; i < 2; i += 1) phones.push(await FakeAdbd.listen(new Phone()));
 });
 afterAll(async () => {
   await Promise.all(phones.map((adbd) => adbd.stop()));
@@ -141,6 +141,32 @@ it('types beyond ASCII through ADBKeyBoard where it is installed, and gives the 
   expect(phone.keyboard).toBe(phone.keyboards[0]);
 });
 
+it('begins without ADBKeyBoard, which an episode of another run has left behind', async () => {
+  const { phone } = phones[0];
+  phone.installAdbKeyboard();
+  const first = await started([phones[0]]);
+  const left = await open(first);
+  expect(await act(left, { action: 'type', text: 'ü' })).toBe('ok');
+  await left.discard(); // its lease was over
+  await first.close();
+  expect(phone.keyboard).toContain('adbkeyboard');
+  const next = await open(await started([phones[0]]));
+  expect(phone.keyboard).toBe(phone.keyboards[0]);
+  await next.discard();
+});
+
+it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {
+  const { phone } = phones[0];
+  const session = await opened();
+  phone.typed = '';
+  // A little more than is left for the screenshot.
+  const step = session.step({ action: 'type', text: '\n'.repeat(500) }, within(3_300));
+  expect(value(await step).outcome).toBe('cut_short');
+  expect(phone.typed).toMatch(/^\n{1,499}$/);
+  expect(await act(session, { action: 'click', x: 1, y: 2 })).toBe('ok');
+  await session.discard();
+});
+
 it('carries out the vocabulary in the words of input', async () => {
   const session = await opened();
   const done = async (action: Parameters<typeof act>[1]) => [await act(session, action), inputs()];
@@ -236,6 +262,18 @@ it('another device takes over where one fails before its episode began', async (
   }
   expect(warnings.at(-1)).toContain(`device 127.0.0.1:${proxy.port} is set aside`);
   await proxy.stop();
+});
+
+it('a device that does not tell what has the focus is no verdict', async () => {
+  const phone = new Phone();
+  const adbd = await FakeAdbd.listen(phone);
+  const session = await open(await started([adbd]), { validators: [{ focus: 'com.android.settings' }] });
+  phone.failing = 'dumpsys window';
+  expect(await session.close(within(5_000))).toMatchObject({
+    ok: false,
+    error: { code: 'crashed', message: expect.stringContaining('dumpsys window') },
+  });
+  await adbd.stop();
 });
 
 it('keeps its deadline with a device that does not answer', async () => {

@@ -7,12 +7,12 @@ import { isPlain, typingCommands } from './typing';
 
 const LONG_PRESS_SECONDS = 0.8;
 const DRAG_MS = 800;
-/** Left of the deadline after a wait, for the screenshot. */
+/** Left of the deadline after an action, for the screenshot. */
 const RESERVE_MS = 3_000;
 
 /**
- * Carries out an action on a device, and says `ok` or what was wrong with it; nothing is done then. Throws `DeviceError` where the
- * device is gone.
+ * Carries out an action on a device, and says `ok` or what was wrong with it. Nothing was done then, but what had been when there was
+ * no more time. Throws `DeviceError` where the device is gone.
  */
 export async function perform(
   device: Device,
@@ -34,9 +34,7 @@ export async function perform(
       return key(device, action.keys, deadline);
     default: {
       const commands = commandsOf(action, screen);
-      if (commands === null) return 'unsupported_action';
-      await runAll(device, commands, deadline);
-      return 'ok';
+      return commands === null ? 'unsupported_action' : runAll(device, commands, deadline);
     }
   }
 }
@@ -90,7 +88,7 @@ async function longPress(
   deadline: Deadline,
 ): Promise<string> {
   const ms = allowed(seconds, deadline);
-  await runAll(device, [swipe({ from: [x, y], to: [x, y], ms })], deadline);
+  await device.mustRun(swipe({ from: [x, y], to: [x, y], ms }), deadline.signal);
   return ms < seconds * 1000 ? 'wait_cut_short' : 'ok';
 }
 
@@ -108,8 +106,7 @@ function allowed(seconds: number, { deadlineAt }: Deadline): number {
 async function type(device: Device, text: string, deadline: Deadline): Promise<string> {
   const keyboard = isPlain(text) ? 'input' : 'adb_keyboard';
   if (keyboard === 'adb_keyboard' && !(await device.useAdbKeyboard(deadline.signal))) return 'untypable_text';
-  await runAll(device, typingCommands(text, keyboard), deadline);
-  return 'ok';
+  return runAll(device, typingCommands(text, keyboard), deadline);
 }
 
 async function key(device: Device, keys: readonly string[], deadline: Deadline): Promise<string> {
@@ -117,15 +114,21 @@ async function key(device: Device, keys: readonly string[], deadline: Deadline):
   const codes = keys.map(keyCode);
   if (keys.length === 1 && only.length === 1) return type(device, only, deadline);
   if (codes.includes(undefined)) return 'unsupported_action';
-  if (codes.length === 1) {
-    await runAll(device, [`input keyevent ${codes[0]}`], deadline);
-    return 'ok';
-  }
+  if (codes.length === 1) return runAll(device, [`input keyevent ${codes[0]}`], deadline);
   // Devices before Android 12 know no keys that are pressed together.
   const { exitCode, stdout } = await device.shell(`input keycombination ${codes.join(' ')}`, deadline.signal);
   return exitCode === 0 && !/unknown command|^usage/im.test(stdout) ? 'ok' : 'unsupported_action';
 }
 
-async function runAll(device: Device, commands: readonly string[], { signal }: Deadline): Promise<void> {
-  for (const command of commands) await device.mustRun(command, signal);
+/** As many as there is time for, the first one in any case: asking for too much is not the environment's failure. */
+async function runAll(
+  device: Device,
+  commands: readonly string[],
+  { signal, deadlineAt }: Deadline,
+): Promise<string> {
+  for (const [index, command] of commands.entries()) {
+    if (index > 0 && Date.now() > deadlineAt - RESERVE_MS) return 'cut_short';
+    await device.mustRun(command, signal);
+  }
+  return 'ok';
 }

@@ -6,8 +6,23 @@ import {
   type Reply,
   type Task,
 } from '@ui-rl/plugin-kit';
+import { FakePhone } from '@ui-rl/testkit';
 import { AndroidEnvironment } from '../src/environment';
 import { AndroidOptions } from '../src/options';
+
+/** A phone that tells its input method among its settings, as Android does. */
+export class Phone extends FakePhone {
+  /** How commands begin that fail at the moment. */
+  failing: string | null = null;
+
+  override async run(command: string) {
+    if (this.failing !== null && command.startsWith(this.failing)) {
+      return { exitCode: 20, stdout: Buffer.from("Can't find service"), stderr: Buffer.alloc(0) };
+    }
+    this.settings.set('secure default_input_method', this.keyboard);
+    return super.run(command);
+  }
+}
 
 /** What a run file would make of it. */
 export function options(given: Partial<AndroidOptions> = {}): AndroidOptions {

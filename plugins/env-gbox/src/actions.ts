@@ -12,7 +12,8 @@ interface Screen {
   height: number;
 }
 
-const LONG_PRESS_SECONDS = 0.8;
+/** Where the agent does not say how long. */
+export const LONG_PRESS_SECONDS = 0.8;
 /** Pixels of a notch of a mouse wheel. */
 const NOTCH = 100;
 const TOWARDS: Readonly<Record<Direction, Point>> = {

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { DeviceError, show, type CommandReply, type Screenshot } from '@ui-rl/plugin-kit';
+import {
+  DeviceError,
+  FOCUS_COMMAND,
+  focusOf,
+  show,
+  type CommandReply,
+  type Screenshot,
+} from '@ui-rl/plugin-kit';
 import type { BoxRequest } from './actions';
 import type { GboxApi } from './gbox-api';
 
@@ -61,6 +68,16 @@ export class Box {
       );
     }
     return { exitCode, stdout: stdout + String(stderr) };
+  }
+
+  /** What has the focus on Android: `package/activity`, or a window of the system. */
+  async focus(signal: AbortSignal): Promise<string> {
+    const { exitCode, stdout } = await this.command(FOCUS_COMMAND, signal);
+    if (exitCode === 0) return focusOf(stdout);
+    throw new DeviceError(
+      'crashed',
+      `box ${this.id}: ${FOCUS_COMMAND} ended with ${exitCode}, and said ${show(stdout.trim())}`,
+    );
   }
 
   async screenshot(signal: AbortSignal): Promise<Screenshot> {

@@ -140,7 +140,11 @@ export class Boxes {
       if (this.options.after_episode === 'stop') await box.start(signal);
       return (await box.status(signal)) === 'running' && this.hasTimeLeft(box);
     } catch (error) {
-      if (!(error instanceof DeviceError) || signal.aborted) throw error;
+      if (!(error instanceof DeviceError) || signal.aborted) {
+        // Nobody else would: it is not among the idle ones any more.
+        await this.end(box);
+        throw error;
+      }
       this.log('warn', error.message);
       return false;
     }
@@ -161,13 +165,23 @@ export class Boxes {
     }
   }
 
+  /** Boxes that may still cost something. GBox's documents tell of `stopped`, but not all of them as a status that may be asked for. */
   private async list(signal: AbortSignal): Promise<Listed[]> {
+    try {
+      return await this.listed('pending,running,stopped', signal);
+    } catch (error) {
+      if (!/: 4(00|22) /.test(messageOf(error))) throw error;
+      return this.listed('pending,running', signal);
+    }
+  }
+
+  private async listed(statuses: string, signal: AbortSignal): Promise<Listed[]> {
     const all: Listed[] = [];
     for (let page = 1; page <= MAX_PAGES; page += 1) {
       const query = new URLSearchParams({
         page: String(page),
         pageSize: String(PAGE_SIZE),
-        status: 'pending,running',
+        status: statuses,
       });
       for (const [name, value] of Object.entries(hostLabels())) query.set(`labels[${name}]`, value);
       const { data, total } = await this.api.repeat(

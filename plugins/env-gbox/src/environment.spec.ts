@@ -6,7 +6,7 @@ import {
   type Reply,
   type Task,
 } from '@ui-rl/plugin-kit';
-import { eventually } from '@ui-rl/testkit';
+import { eventually, FakePhone } from '@ui-rl/testkit';
 import { GboxServer } from '../test/gbox-server';
 import { GboxEnvironment } from './environment';
 import { GboxOptions } from './options';
@@ -135,6 +135,30 @@ it('carries out the vocabulary in the words of GBox', async () => {
   expect(await done({ action: 'click', x: 1, y: 160 })).toEqual(['outside_viewport']);
 });
 
+it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {
+  const session = await open(await environment());
+  // A little more than is left for the screenshot.
+  const typing = session.step({ action: 'type', text: '\n'.repeat(2_000) }, within(5_100));
+  expect(value(await typing).outcome).toBe('cut_short');
+  const pressed = gbox.calls('/actions/press-key').length;
+  expect(pressed).toBeGreaterThan(0);
+  expect(pressed).toBeLessThan(2_000);
+  const next = value(await session.step({ action: 'click', x: 1, y: 2 }, within(5_000)));
+  expect(next.outcome).toBe('ok');
+  await session.discard();
+});
+
+it('a finger stays down no longer than there is time', async () => {
+  const session = await open(await environment());
+  const long = { action: 'long_press', x: 1, y: 2, seconds: 60 } as const;
+  expect(value(await session.step(long, within(6_000))).outcome).toBe('wait_cut_short');
+  const [{ duration }] = gbox.calls('/actions/long-press');
+  expect(Number.parseInt(String(duration), 10)).toBeLessThanOrEqual(1_000);
+  expect(value(await session.step({ ...long, seconds: 0.5 }, within(10_000))).outcome).toBe('ok');
+  expect(gbox.calls('/actions/long-press')[1]).toMatchObject({ duration: '500ms' });
+  await session.discard();
+});
+
 it('plays Linux, which is asked for files only', async () => {
   const linux = await environment({ box_type: 'linux' });
   const session = await open(linux, { validators: [{ file: '/tmp/a', exists: false }] });
@@ -208,6 +232,22 @@ it('a box that ended in the middle is no verdict', async () => {
   expect(await session.close(within(5_000))).toMatchObject({ ok: false, error: { code: 'crashed' } });
 });
 
+/** A phone whose window manager is gone. */
+class Windowless extends FakePhone {
+  override run(command: string) {
+    return super.run(command.replace(/^dumpsys window\b/, 'dumpsys absent'));
+  }
+}
+
+it('a box that does not tell what has the focus is no verdict', async () => {
+  const session = await open(await environment(), WIFI);
+  gbox.boxes[0].phone = new Windowless();
+  expect(await session.close(within(5_000))).toMatchObject({
+    ok: false,
+    error: { code: 'crashed', message: expect.stringContaining('dumpsys window') },
+  });
+});
+
 it('ends what processes of this host left behind, and nothing else', async () => {
   const host = hostname().toLowerCase();
   const gone = gbox.add({
@@ -236,6 +276,26 @@ it('ends what processes of this host left behind, and nothing else', async () =>
   gbox.boxes.length = 0;
 });
 
+it.each(['asked for', 'refused'] as const)(
+  'ends what a process left behind that stops its boxes; boxes that are stopped may be %s',
+  async (stopped) => {
+    const labels = {
+      'ui-rl': 'env',
+      'ui-rl-host': hostname().toLowerCase(),
+      'ui-rl-process': '999999999-0badcafe',
+    };
+    const boxes = [gbox.add({ labels }), gbox.add({ labels, status: 'stopped' })];
+    if (stopped === 'refused') {
+      gbox.faults = [{ path: /GET .*status=[^&]*stopped/, fault: { status: 400 } }];
+    }
+    await environment();
+    expect(boxes.map(({ status }) => status)).toEqual([
+      'terminated',
+      stopped === 'refused' ? 'stopped' : 'terminated',
+    ]);
+  },
+);
+
 it('leaves the boxes of other environments of this process alone, when it begins and when it is closed', async () => {
   const session = await open(await environment());
   const other = await environment();
@@ -262,6 +322,20 @@ it.each(['keep', 'stop'] as const)(
     expect(third.state?.box).not.toBe(box.id);
     expect(box.status).toBe('terminated');
     await third.discard();
+  },
+);
+
+it.each(['keep', 'stop'] as const)(
+  'with after_episode: %s a box that does not answer in time is ended',
+  async (after) => {
+    const own = await environment({ after_episode: after });
+    await (await open(own)).close(within(5_000));
+    const [box] = gbox.boxes;
+    const path = after === 'keep' ? /GET \/boxes\/[^/]+$/ : /\/start$/;
+    gbox.faults = [{ path, fault: 'never answered' }];
+    const reply = await own.open({ task: task(), seed: 1 }, within(300));
+    expect(reply).toMatchObject({ ok: false, error: { code: 'deadline' } });
+    expect(box.status).toBe('terminated');
   },
 );
 

@@ -1,7 +1,5 @@
 import {
   asDeviceReply,
-  FOCUS_COMMAND,
-  focusOf,
   pauseForDevice,
   validatedState,
   type Action,
@@ -12,7 +10,7 @@ import {
   type Screenshot,
   type StepOutcome,
 } from '@ui-rl/plugin-kit';
-import { pointsOf, requestsOf } from './actions';
+import { LONG_PRESS_SECONDS, pointsOf, requestsOf } from './actions';
 import type { Box } from './box';
 
 type State = Record<string, unknown>;
@@ -29,7 +27,7 @@ export interface SessionParts {
   giveBack: (box: Box, healthy: boolean) => Promise<void>;
 }
 
-/** Left of the deadline after a wait, for the screenshot. */
+/** Left of the deadline after an action, for the screenshot. */
 const RESERVE_MS = 5_000;
 
 /** One episode in a box. */
@@ -73,20 +71,31 @@ export class GboxSession implements EnvironmentSession {
     return { screenshot, outcome, done };
   }
 
-  /** What was wrong with the action, or `ok`; nothing is done then. */
-  private async perform(action: Action, { signal, deadlineAt }: Deadline): Promise<string> {
-    const { box, type } = this.parts;
+  /** What was wrong with the action, or `ok`. Nothing was done then, but what had been when there was no more time. */
+  private async perform(action: Action, deadline: Deadline): Promise<string> {
     const { width, height } = this.screen;
     const isOutside = pointsOf(action).some(([x, y]) => x < 0 || y < 0 || x >= width || y >= height);
     if (isOutside) return 'outside_viewport';
     if (action.action === 'wait') {
-      const ms = Math.max(0, Math.min(action.seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
-      await pauseForDevice(ms, signal);
-      return ms < action.seconds * 1000 ? 'wait_cut_short' : 'ok';
+      return cut(action.seconds, deadline, (seconds) => pauseForDevice(seconds * 1000, deadline.signal));
     }
+    if (action.action === 'long_press') {
+      return cut(action.seconds ?? LONG_PRESS_SECONDS, deadline, (seconds) =>
+        this.ask({ ...action, seconds }, deadline),
+      );
+    }
+    return this.ask(action, deadline);
+  }
+
+  /** Sends as many requests as there is time for, the first one in any case. */
+  private async ask(action: Action, { signal, deadlineAt }: Deadline): Promise<string> {
+    const { box, type } = this.parts;
     const requests = requestsOf(action, type, this.screen);
     if (requests === null) return 'unsupported_action';
-    for (const request of requests) await box.act(request, signal);
+    for (const [index, request] of requests.entries()) {
+      if (index > 0 && Date.now() > deadlineAt - RESERVE_MS) return 'cut_short';
+      await box.act(request, signal);
+    }
     return 'ok';
   }
 
@@ -97,12 +106,22 @@ export class GboxSession implements EnvironmentSession {
   }
 }
 
+/** For the time an agent asks for, as far as the deadline allows: asking for too much is not the environment's failure. */
+async function cut(
+  seconds: number,
+  { deadlineAt }: Deadline,
+  work: (seconds: number) => Promise<unknown>,
+): Promise<string> {
+  const allowed = Math.max(0, Math.min(seconds, (deadlineAt - Date.now() - RESERVE_MS) / 1000));
+  await work(allowed);
+  return allowed < seconds ? 'wait_cut_short' : 'ok';
+}
+
 /** The state that verifiers judge: what has the focus on Android, and what the box answers to the checks of the task. */
 export async function readState(
   { box, type, checks }: Pick<SessionParts, 'box' | 'type' | 'checks'>,
   signal: AbortSignal,
 ): Promise<State> {
-  const focus =
-    type === 'android' ? { focus: focusOf((await box.command(FOCUS_COMMAND, signal)).stdout) } : {};
+  const focus = type === 'android' ? { focus: await box.focus(signal) } : {};
   return validatedState({ box: box.id, ...focus }, checks, (command) => box.command(command, signal));
 }
