@@ -51,6 +51,7 @@ const AUTOMATION = [
   '--no-default-browser-check',
   '--no-first-run',
   '--no-service-autorun',
+  '--overscroll-history-navigation=0',
   '--password-store=basic',
   '--unsafely-disable-devtools-self-xss-warnings',
   '--use-mock-keychain',

@@ -159,7 +159,7 @@ export class BrowserEnvironment implements Environment {
         await tab.reset(seed);
         await settle(tab, true);
         await refuseBadSelectors(tab);
-        if (!tab.contract.button) await tab.beginHistory();
+        await tab.beginHistory();
         // Asked for while the screenshot is made, the state costs no time of its own.
         return Promise.all([observe(tab, this.options), readState(tab)]);
       });

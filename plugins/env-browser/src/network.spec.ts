@@ -156,6 +156,15 @@ describe('the network of a page', () => {
     }
   });
 
+  it('is not left for the empty page before it, however an agent scrolls', async () => {
+    lab.page('own', '<script>window.uirl = { button: () => true, state: () => ({ here: true }) }</script>');
+    const player = await lab.open({ page: 'own', viewport: { width: 160, height: 224 } });
+    await player.act({ action: 'scroll', direction: 'down', amount: 1 });
+    await player.act({ action: 'scroll', direction: 'left', amount: 3 });
+    await player.act({ action: 'click', x: 20, y: 20 });
+    expect(await player.close()).toEqual({ here: true });
+  });
+
   it('shows the page that a navigation leads to, however it falls together with the screenshot', async () => {
     lab.page(
       'p',
