@@ -21,12 +21,12 @@ export interface Shown {
   window?: string;
   /** After its window is there: into the state that the episode begins with. */
   begin(): Promise<void>;
-  /** Reads its state. */
-  state(): Promise<State>;
+  /** Reads its state. Where it cannot be read at once, it is not tried again after it is given up. */
+  state(givenUp?: AbortSignal): Promise<State>;
   /** Whether that costs next to nothing, so that it is read after every action. */
   tellsState: boolean;
   /** When it shows what the last action did, as far as it knows. */
-  settled(): Promise<void>;
+  settled(givenUp: AbortSignal): Promise<void>;
   /** Whether somebody has closed what is shown, while its program may go on. */
   isClosed(): boolean;
 }
@@ -47,6 +47,7 @@ export interface ShowOptions {
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
 /** Behind another window a page draws no frames. */
 const NO_FRAME_MS = 250;
+const DRAWN = `Promise.race([${TWO_FRAMES}, new Promise((done) => setTimeout(done, ${NO_FRAME_MS}))])`;
 const MAX_OUTPUT = 2 ** 21;
 
 /** Starts what a task shows. */
@@ -90,8 +91,8 @@ async function windowsOf(x: XConnection): Promise<State> {
 
 async function stateOf(program: Program, name: string): Promise<State> {
   let output = '';
-  program.child.stdout?.on('data', (data: Buffer) => {
-    if (output.length < MAX_OUTPUT) output += data.toString();
+  program.child.stdout?.on('data', (text: string) => {
+    if (output.length < MAX_OUTPUT) output += text;
   });
   const closed = new Promise((resolve) => program.child.once('close', resolve));
   const { code } = await program.ended;
@@ -128,23 +129,26 @@ function showPage({ folder }: { folder: string }, options: ShowOptions): Shown {
     program,
     begin: async () => {
       await pipe.attach(address);
-      await pipe.loaded();
-      await pipe.evaluate(`window.uirl?.reset?.(${reset})`);
+      await pipe.evaluate(withoutValue(`window.uirl?.reset?.(${reset})`));
     },
-    state: () => pageState(pipe, spec.name),
+    state: (givenUp) => pageState(pipe, spec.name, givenUp),
     tellsState: true,
-    settled: async () => {
-      await pipe.evaluate(
-        `window.uirl?.settled?.() ?? Promise.race([${TWO_FRAMES}, new Promise((done) => setTimeout(done, ${NO_FRAME_MS}))])`,
-      );
+    settled: async (givenUp) => {
+      await pipe.evaluate(withoutValue(`window.uirl?.settled?.() ?? ${DRAWN}`), givenUp);
     },
     isClosed: () => pipe.isClosed,
   };
 }
 
-async function pageState(pipe: PagePipe, name: string): Promise<State> {
+/** For what is done in a page: it may come to something that is no JSON, which nobody wants to know. */
+function withoutValue(expression: string): string {
+  return `(async () => { await (${expression}); })()`;
+}
+
+async function pageState(pipe: PagePipe, name: string, givenUp?: AbortSignal): Promise<State> {
   const text = await pipe.evaluate(
     '(async () => JSON.stringify((await window.uirl?.state?.()) ?? { title: document.title }))()',
+    givenUp,
   );
   return plainState(String(text), name);
 }

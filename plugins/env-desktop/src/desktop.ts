@@ -12,7 +12,7 @@ import type { Hands } from './perform';
 import { Pointer } from './pointer';
 import { Camera } from './screenshot';
 import { Seat } from './seat';
-import type { XConnection } from './x-connection';
+import type { Ping, XConnection } from './x-connection';
 
 /** What all desktops of an environment have in common. */
 export interface DesktopContext {
@@ -30,6 +30,10 @@ const CAUSE_WITHIN_MS = 500;
 const ENDS_TOGETHER_MS = 200;
 /** After which a program that does not answer at the end of an episode is taken to hang. */
 const HUNG_MS = 5_000;
+/** After which a page that has answered so far is taken not to tell its state; it does within milliseconds. */
+const TELLS_WITHIN_MS = 2_000;
+/** The same for one that has just let its time pass: it may only take long to draw. */
+const TELLS_AT_ONCE_MS = 300;
 /** In which a program that cannot be asked is taken to have dealt with what was typed. */
 const UNASKED_MS = 300;
 const MIB = 2 ** 20;
@@ -39,8 +43,10 @@ export class Desktop {
   private readonly failed: Promise<never>;
   private fail: (error: DesktopError) => void = () => undefined;
   private readonly camera: Camera;
-  /** The answer to a ping that did not come in time. */
-  private unanswered: Promise<void> | null = null;
+  /** A ping whose answer did not come in time. */
+  private unanswered: Ping | null = null;
+  /** Whether the page has answered in time what it was asked last. */
+  private pageAnswers = true;
   /** That it has used too much memory. */
   private exceeded: DesktopError | null = null;
   private readonly unwatch: () => void;
@@ -130,42 +136,81 @@ export class Desktop {
 
   /**
    * Waits until the screen shows the effect of the last action: the program has taken all events, as far as it can be asked, and
-   * nothing has been drawn for a while. False where it does not answer.
+   * nothing has been drawn for a while; but no longer than `settle_ms`.
    */
-  async settle(): Promise<boolean> {
+  async settle(): Promise<void> {
     const { x } = this.display;
     const { quiet_ms: quietMs, settle_ms: settleMs } = this.context.options;
     const until = performance.now() + settleMs;
-    const answers = await this.answers(settleMs);
-    if (answers && this.isThere) await this.unlessClosed(() => this.shown.settled());
+    this.unanswered = await this.unansweredPing(settleMs);
+    this.pageAnswers = true;
+    if (this.answers && this.isThere) {
+      const leftMs = Math.max(0, until - performance.now());
+      await this.askPage(leftMs, (givenUp) => this.shown.settled(givenUp));
+    }
     const from = performance.now();
     for (;;) {
       const now = performance.now();
       const left = Math.min(Math.max(from, x.drawnAt) + quietMs, until) - now;
-      if (left <= 0) return answers;
+      if (left <= 0) return;
       await sleep(left);
     }
+  }
+
+  /**
+   * Whether the program has answered since the last action. The thread of a page that computes, or waits until somebody closes its
+   * dialog, does not, while its window still takes events. What is gone owes no answer.
+   */
+  get answers(): boolean {
+    return (this.unanswered === null && this.pageAnswers) || !this.isThere;
   }
 
   async capture(): Promise<Screenshot> {
     return this.camera.take();
   }
 
-  /** The state after an action, where it costs next to nothing; else undefined. */
+  /** The state after an action, where it costs next to nothing and is told in time; else undefined. */
   async stateInBetween(): Promise<State | undefined> {
-    return this.shown.tellsState && this.isThere ? this.unlessClosed(() => this.shown.state()) : undefined;
+    if (!this.shown.tellsState || !this.isThere) return undefined;
+    const limitMs = this.answers ? TELLS_WITHIN_MS : TELLS_AT_ONCE_MS;
+    return this.askPage(limitMs, (givenUp) => this.shown.state(givenUp));
   }
 
   /** The state that is judged; undefined where the program has ended and took it along. Throws where it hangs. */
   async state(): Promise<State | undefined> {
-    if (this.shown.tellsState && !this.isThere) return undefined;
-    if (this.unanswered !== null && !(await within(HUNG_MS, this.unanswered))) {
-      throw new DesktopError(
-        'hung',
-        `${this.shown.program.name} takes no events any more${this.shown.program.said}`,
-      );
-    }
-    return this.shown.state();
+    const { shown } = this;
+    if (shown.tellsState && !this.isThere) return undefined;
+    if (this.unanswered !== null && !(await within(HUNG_MS, this.unanswered.answered)))
+      throw this.hung('takes no events any more');
+    if (!shown.tellsState) return shown.state();
+    const state = await this.askPage(HUNG_MS, (givenUp) => shown.state(givenUp));
+    if (!this.pageAnswers)
+      throw this.hung('shows a page that does not answer: it is busy, or waits for a dialog');
+    return state;
+  }
+
+  /** Cancels a dialog that keeps a page from answering, so that an agent which leaves it open is judged all the same. */
+  async dismissDialog(): Promise<void> {
+    if (!this.pageAnswers && this.isThere) await this.hands.keyboard.chord(['escape']);
+  }
+
+  private hung(how: string): DesktopError {
+    const { name, said } = this.shown.program;
+    return new DesktopError('hung', `${name} ${how}${said}`);
+  }
+
+  /** What comes of a question to the page; undefined where it does not answer in time, or somebody was closing it. */
+  private async askPage<T>(
+    milliseconds: number,
+    ask: (givenUp: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const givenUp = new AbortController();
+    const answer = this.unlessClosed(() => ask(givenUp.signal));
+    const answered = answer.then(() => undefined);
+    this.pageAnswers = await within(milliseconds, answered);
+    if (this.pageAnswers) return answer;
+    givenUp.abort();
+    return undefined;
   }
 
   private get isThere(): boolean {
@@ -228,16 +273,14 @@ export class Desktop {
     return false;
   }
 
-  private async answers(timeoutMs: number): Promise<boolean> {
+  /** A ping whose answer does not come in time; null where there is nothing to wait for. */
+  private async unansweredPing(timeoutMs: number): Promise<Ping | null> {
     const { x } = this.display;
     const active = await x.activeWindow();
     const ping = active === null ? null : await x.ping(active);
-    this.unanswered = null;
-    if (ping === null || (await within(timeoutMs, ping.answered))) return true;
+    if (ping === null || (await within(timeoutMs, ping.answered))) return null;
     // A window that was closed in between answers no more.
-    if (active !== null && !(await x.isShown(active))) return true;
-    this.unanswered = ping.answered;
-    return false;
+    return active !== null && !(await x.isShown(active)) ? null : ping;
   }
 
   private fails(): void {

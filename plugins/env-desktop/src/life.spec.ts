@@ -46,6 +46,11 @@ describe('a desktop', () => {
         mistaken: { command: ['no-such-program'] },
         liar: { command: term('sleep 1000'), state: ['sh', '-c', 'echo oops >&2; exit 4'] },
         talker: { command: term('sleep 1000'), state: ['echo', 'not json'] },
+        // The two bytes of a character come apart.
+        halting: {
+          command: term('sleep 1000'),
+          state: ['sh', '-c', `printf '{"text":"Gr\\303'; sleep 0.3; printf '\\274n"}'`],
+        },
         glutton: { command: term('sleep 1; tail /dev/zero') },
         daemon: { command: term('setsid -f sleep 4321; setsid -f env -i sleep 4322; sleep 1000') },
         two: { command: term('sleep 1000', '-T', 'other title'), window: 'wanted title' },
@@ -86,6 +91,11 @@ describe('a desktop', () => {
     const player = await lab.play({ application: 'red' });
     expect(await pixelOf(player.first, 160, 200)).toEqual([0xc8, 0x1e, 0x32]);
     expect(await player.close()).toEqual({ windows: ['sleep 1000'] });
+  });
+
+  it('reads the state of a program that says a character in two parts', async () => {
+    const player = await lab.play({ application: 'halting' });
+    expect(await player.close()).toEqual({ text: 'Grün' });
   });
 
   it('lets a program reach no network', async () => {

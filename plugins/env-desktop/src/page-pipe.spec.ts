@@ -8,9 +8,10 @@ interface Asked {
   method: string;
 }
 
-/** A browser that answers what it is asked to evaluate with one answer after the other. */
+/** A browser that answers what it is asked to evaluate with one answer after the other, and nothing after the last. */
 function browserThatSays(answers: object[]) {
   const [asked, answered] = [new PassThrough(), new PassThrough()];
+  const tells = (message: object) => answered.write(`${JSON.stringify(message)}\0`);
   let evaluated = 0;
   asked.on('data', (chunk: Buffer) => {
     const { id, method } = JSON.parse(chunk.toString().slice(0, -1)) as Asked;
@@ -20,24 +21,68 @@ function browserThatSays(answers: object[]) {
         'Target.getTargets': { result: { targetInfos: [target] } },
         'Target.attachToTarget': { result: { sessionId: 's' } },
       }[method] ?? answers[evaluated++];
-    answered.write(`${JSON.stringify({ id, ...answer })}\0`);
+    if (answer !== undefined) tells({ id, ...answer });
   });
-  return { pipe: new PagePipe(asked, answered), evaluated: () => evaluated };
+  return { pipe: new PagePipe(asked, answered), evaluated: () => evaluated, tells };
 }
 
 const says = (value: unknown) => ({ result: { result: { value } } });
+/** What a page says that is there: the value that was asked for. */
+const answers = (value: unknown) => says({ value });
+const notYet = says(undefined);
+const failsWith = (message: string) => ({ error: { message } });
+const replaced = failsWith('Inspected target navigated or closed');
 
 it('waits for the page behind its address, whatever the empty page before it says', async () => {
-  const replaced = { error: { message: 'Inspected target navigated or closed' } };
-  const { pipe, evaluated } = browserThatSays([says(false), replaced, says(false), says(true), says('late')]);
+  const { pipe, evaluated } = browserThatSays([notYet, replaced, notYet, answers('late'), answers('later')]);
   await pipe.attach(ADDRESS);
-  await pipe.loaded();
-  expect(evaluated()).toBe(4);
   expect(await pipe.evaluate('title')).toBe('late');
+  expect(evaluated()).toBe(4);
+});
+
+it.each([
+  'Inspected target navigated or closed',
+  'Execution context was destroyed.',
+  'Cannot find context with specified id',
+])('asks the page that takes the place of the one that was asked: %s', async (message) => {
+  const { pipe } = browserThatSays([failsWith(message), notYet, answers('next')]);
+  await pipe.attach(ADDRESS);
+  expect(await pipe.evaluate('title')).toBe('next');
+  expect(pipe.isClosed).toBe(false);
 });
 
 it('does not wait for a page that is gone', async () => {
-  const { pipe } = browserThatSays([says(false), { error: { message: 'Session with given id not found.' } }]);
+  const { pipe, evaluated } = browserThatSays([notYet, failsWith('Session with given id not found.')]);
   await pipe.attach(ADDRESS);
-  await expect(pipe.loaded()).rejects.toThrow('the page is gone: Session with given id not found.');
+  await expect(pipe.evaluate('title')).rejects.toThrow('the page is gone: Session with given id not found.');
+  expect(evaluated()).toBe(2);
+  expect(pipe.isClosed).toBe(true);
+});
+
+it('does not wait for a page that has crashed, which nobody has closed', async () => {
+  const { pipe, tells } = browserThatSays([]);
+  await pipe.attach(ADDRESS);
+  const asked = pipe.evaluate('title');
+  tells({ method: 'Inspector.targetCrashed', params: {} });
+  await expect(asked).rejects.toThrow('the page is gone: its process has ended');
+  await expect(pipe.evaluate('title')).rejects.toThrow('its process has ended');
+  expect(pipe.isClosed).toBe(false);
+});
+
+it('does not ask again what a page throws at', async () => {
+  const thrown = { result: { result: {}, exceptionDetails: { text: 'Uncaught', exception: {} } } };
+  const { pipe, evaluated } = browserThatSays([thrown]);
+  await pipe.attach(ADDRESS);
+  await expect(pipe.evaluate('state()')).rejects.toThrow('the page throws Uncaught');
+  expect(evaluated()).toBe(1);
+});
+
+it('asks a page that does not come no more after it was given up', async () => {
+  const { pipe, evaluated } = browserThatSays(new Array<object>(1_000).fill(notYet));
+  await pipe.attach(ADDRESS);
+  const givenUp = new AbortController();
+  const answer = pipe.evaluate('title', givenUp.signal);
+  givenUp.abort();
+  await expect(answer).rejects.toThrow('aborted');
+  expect(evaluated()).toBe(1);
 });

@@ -5,15 +5,24 @@ import { DesktopError } from './errors';
 /** Largest message that is taken in; what a page has to say is smaller. */
 const MAX_BYTES = 32 * 2 ** 20;
 const POLL_MS = 20;
+/** Told of a page whose process has ended while its browser goes on: nothing that it was asked is ever answered. */
+const CRASHED = 'Inspector.targetCrashed';
+/**
+ * A browser tells the address of a page before it has it: until then the empty page is in its place, complete, and deaf to what the page
+ * would be told.
+ */
+const IS_THERE = "document.readyState === 'complete' && location.href !== 'about:blank'";
 
-interface Message {
+interface Message<T = unknown> {
   id?: number;
+  /** Of what is told without being asked. */
+  method?: string;
   error?: { message: string };
-  result?: Record<string, unknown>;
+  result?: T;
 }
 
 interface Evaluated {
-  result: { value?: unknown };
+  result: { value?: { value?: unknown } };
   exceptionDetails?: { text: string; exception?: { description?: string } };
 }
 
@@ -31,7 +40,8 @@ export class PagePipe {
   private parts: Buffer[] = [];
   private size = 0;
   private ids = 0;
-  private isOver = false;
+  /** Why nothing is answered any more. */
+  private end: DesktopError | null = null;
   /** The page, or the whole browser, is not there any more. */
   isClosed = false;
   private session: string | undefined;
@@ -45,9 +55,9 @@ export class PagePipe {
     input: Readable,
   ) {
     input.on('data', (chunk: Buffer) => this.read(chunk));
-    input.on('close', () => this.over());
-    input.on('error', () => this.over());
-    output.on('error', () => this.over());
+    input.on('close', () => this.close());
+    input.on('error', () => this.close());
+    output.on('error', () => this.close());
   }
 
   /** Waits until the browser shows the page whose address begins so, and talks to that page from then on. */
@@ -69,39 +79,45 @@ export class PagePipe {
   }
 
   /**
-   * Waits until the page is there with all its parts. A browser tells the address of a page before it has it: until then the empty
-   * page is in its place, complete, and deaf to what the page would be told.
+   * The value of an expression in the page, its promises awaited, once the page is there with all its parts; where another page takes its
+   * place before it has answered, that of the other one. Rejects with what the page throws, and soon after it is given up where there is
+   * no such page.
    */
-  async loaded(): Promise<void> {
-    const isLoaded = "document.readyState === 'complete' && location.href !== 'about:blank'";
-    while ((await this.whileReplaced(() => this.evaluate(isLoaded))) !== true) await sleep(POLL_MS);
-  }
-
-  /** What is asked of the empty page while it goes has no answer. */
-  private async whileReplaced(ask: () => Promise<unknown>): Promise<unknown> {
-    try {
-      return await ask();
-    } catch (error) {
-      if (this.isClosed) throw error;
-      return undefined;
+  async evaluate(expression: string, givenUp?: AbortSignal): Promise<unknown> {
+    // In one question: between two of them the page may be replaced.
+    const asked = `${IS_THERE} ? (async () => ({ value: await (${expression}) }))() : undefined`;
+    for (;;) {
+      const answer = await this.evaluateOnce(asked);
+      if (answer !== undefined) return answer.value;
+      await sleep(POLL_MS);
+      givenUp?.throwIfAborted();
     }
   }
 
-  /** The value of an expression in the page, its promises awaited. Rejects with what the page throws. */
-  async evaluate(expression: string): Promise<unknown> {
+  /** Undefined where the page has not come, or goes because another one comes: what it was asked then has no answer. */
+  private async evaluateOnce(expression: string): Promise<{ value?: unknown } | undefined> {
     const asked = { expression, awaitPromise: true, returnByValue: true };
-    const { result, exceptionDetails: thrown } = await this.ask<Evaluated>('Runtime.evaluate', asked);
-    if (thrown === undefined) return result.value;
+    const { error, result } = await this.send<Evaluated>('Runtime.evaluate', asked);
+    if (error !== undefined && this.isClosed) throw pageGone(error.message);
+    if (result === undefined) return undefined;
+    const { exceptionDetails: thrown } = result;
+    if (thrown === undefined) return result.result.value;
     throw new DesktopError(
       'application_error',
       `the page throws ${thrown.exception?.description ?? thrown.text}`,
     );
   }
 
-  private async ask<T>(method: string, params: object = {}): Promise<T> {
-    if (this.isOver) throw gone();
+  private async ask<T>(method: string, params?: object): Promise<T> {
+    const { error, result } = await this.send<T>(method, params);
+    if (result === undefined) throw pageGone(error?.message ?? `${method} has no answer`);
+    return result;
+  }
+
+  private async send<T>(method: string, params: object = {}): Promise<Message<T>> {
+    if (this.end !== null) throw this.end;
     const id = ++this.ids;
-    const reply = new Promise<T>((resolve, reject) => this.pending.set(id, { resolve, reject }));
+    const reply = new Promise<Message<T>>((resolve, reject) => this.pending.set(id, { resolve, reject }));
     const session = this.session === undefined ? {} : { sessionId: this.session };
     this.output.write(`${JSON.stringify({ id, method, params, ...session })}\0`);
     return reply;
@@ -128,26 +144,29 @@ export class PagePipe {
     this.parts = [];
     this.size = 0;
     // What is too large is the answer of a page that floods its browser: there is no going on with it.
-    if (!isWhole) return this.over();
-    const { id, error, result } = JSON.parse(text) as Message;
+    if (!isWhole) return this.close();
+    const message = JSON.parse(text) as Message;
+    const { id, error, method } = message;
+    if (method === CRASHED) this.over(pageGone('its process has ended'));
     const asked = id === undefined ? undefined : this.pending.get(id);
     if (id === undefined || asked === undefined) return;
     this.pending.delete(id);
-    if (error === undefined) asked.resolve(result as never);
-    else {
-      this.isClosed ||= error.message.includes('not found');
-      asked.reject(new DesktopError('crashed', `the page is gone: ${error.message}`));
-    }
+    this.isClosed ||= error?.message.includes('not found') === true;
+    asked.resolve(message as never);
   }
 
-  private over(): void {
-    this.isOver = true;
+  private close(): void {
     this.isClosed = true;
-    for (const { reject } of this.pending.values()) reject(gone());
+    this.over(new DesktopError('crashed', 'the browser is gone'));
+  }
+
+  private over(why: DesktopError): void {
+    this.end ??= why;
+    for (const { reject } of this.pending.values()) reject(this.end);
     this.pending.clear();
   }
 }
 
-function gone(): DesktopError {
-  return new DesktopError('crashed', 'the browser is gone');
+function pageGone(why: string): DesktopError {
+  return new DesktopError('crashed', `the page is gone: ${why}`);
 }

@@ -22,7 +22,10 @@ export class Program {
     readonly name: string,
     readonly child: ChildProcess,
   ) {
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => this.hear(data));
+    for (const stream of [child.stdout, child.stderr]) {
+      // As text, since a character may come in two parts.
+      stream?.setEncoding('utf8').on('data', (text: string) => this.hear(text));
+    }
     this.ended = new Promise((resolve) => {
       const end = (ending: Ending) => {
         this.ending ??= ending;
@@ -52,7 +55,7 @@ export class Program {
     return `${this.name} ended ${signal === null ? `with code ${code}` : `by ${signal}`}${this.said}`;
   }
 
-  private hear(data: Buffer): void {
-    this.output = (this.output + data.toString()).slice(-KEPT_OUTPUT);
+  private hear(text: string): void {
+    this.output = (this.output + text).slice(-KEPT_OUTPUT);
   }
 }

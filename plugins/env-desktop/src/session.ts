@@ -36,7 +36,8 @@ export class DesktopSession implements EnvironmentSession {
   }
 
   async close(deadline: Deadline): Promise<Reply<State>> {
-    const reply = await this.inspect(deadline);
+    const dismissed = await asReply(() => this.desktop.during(deadline, () => this.desktop.dismissDialog()));
+    const reply = dismissed.ok ? await this.inspect(deadline) : dismissed;
     await this.discard();
     return reply;
   }
@@ -51,11 +52,15 @@ export class DesktopSession implements EnvironmentSession {
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
     const { desktop } = this;
     const problem = await perform(desktop.hands, action, deadline);
-    const answers = await desktop.settle();
-    const isClosed = await desktop.isClosed();
-    const notes = [problem, answers ? null : 'not_responding', isClosed ? 'application_closed' : null];
+    await desktop.settle();
     const state = await desktop.stateInBetween();
     if (state !== undefined) this.last = state;
+    const isClosed = await desktop.isClosed();
+    const notes = [
+      problem,
+      desktop.answers ? null : 'not_responding',
+      isClosed ? 'application_closed' : null,
+    ];
     return {
       screenshot: await desktop.capture(),
       outcome: notes.filter((note) => note !== null).join(',') || 'ok',

@@ -16,6 +16,11 @@ interface Property {
   format: number;
 }
 
+/** A question to an application whether it takes events. */
+export interface Ping {
+  answered: Promise<void>;
+}
+
 /** A connection to the X server of a desktop: its screen, its input devices, and its windows as the window manager lists them. */
 export class XConnection {
   /** When something was drawn last, by `performance.now()`. */
@@ -138,7 +143,7 @@ export class XConnection {
    * Asks an application whether it takes events: it answers when it has dealt with those before.
    * Null where the window does not know the question.
    */
-  async ping(window: number): Promise<{ answered: Promise<void> } | null> {
+  async ping(window: number): Promise<Ping | null> {
     const [protocols, ping] = await Promise.all([this.atom('WM_PROTOCOLS'), this.atom('_NET_WM_PING')]);
     if (!(await this.numbers(window, 'WM_PROTOCOLS')).includes(ping)) return null;
     const id = ++this.pings;

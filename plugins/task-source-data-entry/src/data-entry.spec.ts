@@ -3,6 +3,7 @@ import {
   loadTasks,
   openTasks,
   refuseSharedGoals,
+  verify,
   type ComponentRegistry,
   type Task,
 } from '@ui-rl/plugin-kit';
@@ -27,7 +28,7 @@ describe('the tasks', () => {
         'Type rows 1 to 100 from the spreadsheet at the left into the form at the right, one after the other, and submit each',
       environment: { kind: 'desktop', options: { page: 'data-entry', screen: { width: 1280, height: 800 } } },
     });
-    expect(all.checks).toHaveLength(101);
+    expect(all.checks).toHaveLength(102);
   });
 
   it('are shuffled and divided as those of every source; another sheet has other goals of the same words', async () => {
@@ -53,6 +54,11 @@ describe('the tasks', () => {
     expect(sheetOf(4, 50)).toEqual(sheetOf(4, 50));
     expect(sheetOf(5, 50)).not.toEqual(sheetOf(4, 50));
     expect(new Set(sheetOf(4, 1_000).map((row) => row.join())).size).toBe(1_000);
+  });
+
+  it('of a shorter sheet have no row of a longer one', () => {
+    const longer = new Set(sheetOf(0, 100).map((row) => row.join()));
+    expect(sheetOf(0, 20).filter((row) => longer.has(row.join()))).toEqual([]);
   });
 
   it.each([
@@ -107,4 +113,13 @@ describe('the oracle', () => {
     },
     180_000,
   );
+
+  it('has not done what a task asks for where it has typed one more row of the sheet', async () => {
+    const [first] = await load({ rows: 3 });
+    const [both] = await load({ rows: 3, rows_per_task: 2 });
+    const { state: end } = await playByOracle(registry, both);
+    expect(verify(both.checks, end)).toBe(true);
+    expect(verify(first.checks, end)).toBe(false);
+    expect(verify(first.checks, { ...end, submitted_row_indices: [0], num_submissions: 1 })).toBe(true);
+  }, 180_000);
 });

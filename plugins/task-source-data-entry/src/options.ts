@@ -1,5 +1,6 @@
 import { Doc } from '@ui-rl/plugin-kit';
 import { IsIn, IsInt, Max, Min } from 'class-validator';
+import { MOST_ROWS } from './sheet';
 
 export const PLACES = ['browser', 'desktop'] as const;
 
@@ -8,7 +9,7 @@ export class DataEntryOptions {
   @Doc('rows of the spreadsheet')
   @IsInt()
   @Min(1)
-  @Max(1_000)
+  @Max(MOST_ROWS)
   rows = 100;
 
   @Doc(
@@ -16,7 +17,7 @@ export class DataEntryOptions {
   )
   @IsInt()
   @Min(1)
-  @Max(1_000)
+  @Max(MOST_ROWS)
   rows_per_task = 1;
 
   @Doc(
@@ -25,7 +26,7 @@ export class DataEntryOptions {
   @IsIn(PLACES)
   on: (typeof PLACES)[number] = 'browser';
 
-  @Doc('which spreadsheet: the same number gives the same rows')
+  @Doc('which spreadsheet: the same number gives the same rows where `rows` is the same, too')
   @IsInt()
   @Min(0)
   sheet = 0;

@@ -16,9 +16,15 @@ const CITIES =
   );
 const HOSTS = ['mail.test', 'post.example', 'office.test'];
 
-/** Rows of a spreadsheet, a text for each column; no two are alike. The same seed gives the same rows. */
+/** Rows of the largest sheet. */
+export const MOST_ROWS = 1_000;
+
+/**
+ * Rows of a spreadsheet, a text for each column; no two are alike. The same seed and count give the same rows. Another count gives others:
+ * were a shorter sheet the beginning of a longer one, its rows could be trained on and evaluated without anybody seeing that they are the same.
+ */
 export function sheetOf(seed: number, count: number): string[][] {
-  const random = new Random(seed);
+  const random = new Random(seed * (MOST_ROWS + 1) + count);
   const rows = new Map<string, string[]>();
   while (rows.size < count) {
     const row = rowOf(random);

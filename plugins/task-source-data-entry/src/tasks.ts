@@ -47,6 +47,8 @@ function taskOf(asked: { begin: number; end: number }, sheet: string[][], option
         operator: 'contains' as const,
         value,
       })),
+      // A row that nobody asked for is not incorrect, but one too many.
+      { path: 'num_submissions', operator: 'equals', value: indices.length },
       { path: 'num_incorrect_submissions', operator: 'equals', value: 0 },
     ],
   };
