@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
-import { loadComponents, type Task } from '@ui-rl/plugin-kit';
+import { join } from 'node:path';
+import { findChromium, loadComponents, type Task } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import type { Browser, Page } from 'playwright';
 import { tapPointOf } from './tap-points';
 
 const ADDRESS = 'http://pocket.bench/';
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
@@ -62,15 +60,6 @@ export class BarePages {
 export async function launchBare(): Promise<Browser> {
   const { chromium } = await import('playwright');
   const isRoot = process.getuid?.() === 0;
-  const executablePath = findBrowser(chromium.executablePath());
+  const executablePath = findChromium(readCliSettings().chromiumBin, chromium.executablePath());
   return chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: !isRoot });
-}
-
-/** The browser that the environment plugin finds too: the one named, the one `downloaded` by Playwright, the system's. */
-function findBrowser(downloaded: string): string | undefined {
-  const settings = readCliSettings();
-  if (settings.chromiumBin !== undefined) return settings.chromiumBin;
-  const folders = (settings.environmentWith({}).PATH ?? '').split(delimiter);
-  const installed = BROWSERS.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return [downloaded, ...installed].find((path) => existsSync(path));
 }

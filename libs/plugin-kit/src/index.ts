@@ -31,6 +31,7 @@ export { ComponentRegistry, missingComponent, type LoadedComponent } from './reg
 export { loadComponents, type LoadComponentsOptions } from './load';
 export { judgesWithoutVerifier } from './judges';
 export { didYouMean, nearest } from './nearest';
+export { findChromium } from './find-chromium';
 export { escapeHtml } from './html';
 export { isRecord, show } from './show';
 export {

@@ -1,5 +1,11 @@
 import type { Browser, CDPSession, Page } from 'playwright';
-import type { Action, OracleObservation, Task, TaskSourceComponent } from '@ui-rl/plugin-kit';
+import {
+  findChromium,
+  type Action,
+  type OracleObservation,
+  type Task,
+  type TaskSourceComponent,
+} from '@ui-rl/plugin-kit';
 
 /** Flags without which Chromium asks for things on the network. */
 const FLAGS = [
@@ -76,10 +82,12 @@ export class Phone {
   }
 }
 
-export async function launchBrowser(executablePath: string | undefined): Promise<Browser> {
+/** @param named the browser that this machine names, if it names one: see `findChromium` */
+export async function launchBrowser(named: string | undefined): Promise<Browser> {
   // Only here: it is a third of what all other commands would load.
   const { chromium } = await import('playwright');
   // Signals are the command's to handle: it closes the browser.
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
+  const executablePath = findChromium(named, chromium.executablePath());
   return chromium.launch({ executablePath, headless: true, args: FLAGS, ...signals });
 }

@@ -1,34 +1,11 @@
-import { existsSync } from 'node:fs';
+import { findChromium } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 
-/** Where distributions and vendors put Chromium and Chrome. */
-const SYSTEM_PATHS = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/local/bin/chromium',
-  '/snap/bin/chromium',
-  '/usr/bin/google-chrome-stable',
-  '/usr/bin/google-chrome',
-  '/opt/google/chrome/chrome',
-  '/Applications/Chromium.app/Contents/MacOS/Chromium',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-
-const INSTALL = 'npx playwright install --with-deps chromium';
-
-/** The browser to use: the one this machine `names`, the one `downloaded` by Playwright, or the system's. Throws `BrowserError`. */
+/** As `findChromium`. Throws `BrowserError` where there is none. */
 export function findBrowser(named: string | undefined, downloaded: string): string {
-  if (named !== undefined) {
-    if (existsSync(named)) return named;
-    throw new BrowserError(
-      'no_browser',
-      `there is no browser at ${named} (CHROMIUM_BIN); correct it, or install one: ${INSTALL}`,
-    );
+  try {
+    return findChromium(named, downloaded);
+  } catch (cause) {
+    throw new BrowserError('no_browser', (cause as Error).message, { cause });
   }
-  const found = [downloaded, ...SYSTEM_PATHS].find((path) => existsSync(path));
-  if (found !== undefined) return found;
-  throw new BrowserError(
-    'no_browser',
-    `Chromium is not installed. Install it with\n  ${INSTALL}\nor set CHROMIUM_BIN to the path of an installed one`,
-  );
 }

@@ -1,4 +1,3 @@
-import { findBrowser } from './find-browser';
 import { completeOptions } from '@ui-rl/plugin-kit';
 import { BrowserOptions } from './options';
 import { readPageSpec } from './page-spec';
@@ -154,18 +153,5 @@ describe('the options of the environment', () => {
     expect(read(given).problems.map(({ message }) => message)).toEqual([
       expect.stringContaining(problem) as string,
     ]);
-  });
-});
-
-describe('findBrowser', () => {
-  it('takes the browser requested, then the one Playwright brought', () => {
-    expect(findBrowser(process.execPath, __filename)).toBe(process.execPath);
-    expect(findBrowser(undefined, __filename)).toBe(__filename);
-  });
-
-  it('says how to install one', () => {
-    expect(() => findBrowser('/none/chrome', '')).toThrow(
-      /no browser at \/none\/chrome .*npx playwright install --with-deps chromium/,
-    );
   });
 });

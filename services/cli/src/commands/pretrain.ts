@@ -25,7 +25,7 @@ export function pretrainCommand(): Command {
     .option('--evaluate-every <n>', 'steps between two evaluations by playing', wholeNumber, 400)
     .option(
       '--chromium <path>',
-      'browser to use (default: as found by npx ui-rl setup)',
+      "browser to use (default: Playwright's own, else the system's)",
       readCliSettings().chromiumBin,
     )
     .action(async (options: PretrainOptions) => {
