@@ -70,7 +70,23 @@ const JSON_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>; s
       { version: 3, adapterDigest: sha256, checkpoint: 'x', groupsRequested: 8, failedGroups: '1-3,7' },
     ],
   },
-  loader_state: { schema: LoaderState, samples: [{ groupsReleased: 8 }] },
+  loader_state: {
+    schema: LoaderState,
+    samples: [
+      { groupsReleased: 8 },
+      {
+        groupsReleased: 8,
+        measured: {
+          step: 3,
+          nextGroup: 6,
+          level: 1,
+          levels: { episodes: [4], score: [0.5], groups: [1], seen: [4], last: [5] },
+          places: [2],
+          tasks: { episodes: [4], score: [0.5], groups: [1], seen: [4], last: [5] },
+        },
+      },
+    ],
+  },
   evaluator_state: {
     schema: EvaluatorState,
     samples: [

@@ -133,6 +133,28 @@ describe('what runs leave behind', () => {
     expect(await messages(STREAMS.events, subjects.event('over', 'warning'))).toBeLessThan(10);
   });
 
+  it('a log that fills up keeps the newest steps of an open run: a task-loader that was away has still to learn from them', async () => {
+    await createRuns('over', 'open');
+    const steps = Array.from({ length: 150 }, (_, index) => index + 1);
+    for (const run of ['over', 'open']) {
+      for (const step of steps) {
+        const event = { type: 'train_step', runId: run, step, rolloutIds: [], metrics: {} };
+        await bus.publishJson(subjects.event(run, 'train_step'), event, `${run}-${step}`);
+      }
+    }
+    await bus.runs.changePhase('over', 'finished');
+    const { bytes } = (await jsm.streams.info(STREAMS.events)).state;
+    await jsm.streams.update(STREAMS.events, { max_bytes: Math.ceil(bytes / 1.5) });
+    bus.keepHouse(EVERY);
+    const of = (run: string) => messages(STREAMS.events, subjects.event(run, 'train_step'));
+    await eventually('room', async () => (await of('open')) < steps.length);
+    expect(await of('over')).toBe(0);
+    const left: { step: number }[] = [];
+    await read(STREAMS.events, 'loader', subjects.event('open', 'train_step'), left);
+    await drained(bus, STREAMS.events, 'loader');
+    expect(left.map(({ step }) => step)).toEqual(steps.slice(-100));
+  });
+
   it('a consumer of one process alone goes when it stops, or with the process', async () => {
     const own = await bus.consume({
       stream: STREAMS.events,

@@ -7,10 +7,12 @@ import { FINAL_PHASES } from './runs';
 /** Share of a stream's bound from which on it is made room in it, and the share that is left then. */
 const FULL = 0.75;
 const ENOUGH = 0.5;
+/** Steps of an open run that stay: a task-loader that was away learns from those that it has not noted. More, nobody trains without it. */
+const NEWEST_STEPS = 100;
 
 /**
  * Drops the oldest of a log that is filling up: what every consumer has acknowledged, of runs that have ended first. What anybody
- * still has to read stays, and so does what of an open run nobody has begun to read.
+ * still has to read stays, and so do what of an open run nobody has begun to read, and its newest steps.
  */
 export async function makeRoom(
   broker: Broker,
@@ -26,7 +28,9 @@ export async function makeRoom(
   for (const subject of inOrder(found, states)) {
     const end = endOfRead(subject, consumers, state.last_seq, states);
     if (end <= 1) continue;
-    await broker.jsm.streams.purge(stream, { filter: subject, seq: end });
+    const keepsSteps = end > state.last_seq && isOfSteps(subject) && !isOver(subject, states);
+    const drop = keepsSteps ? { keep: NEWEST_STEPS } : { seq: end };
+    await broker.jsm.streams.purge(stream, { filter: subject, ...drop });
     const { bytes } = (await broker.jsm.streams.info(stream)).state;
     if (bytes < ENOUGH * bound) return;
   }
@@ -56,14 +60,22 @@ function endOfRead(
 ): number {
   const readers = consumers.filter(({ config }) => covers(config.filter_subject ?? '>', subject));
   const runId = runOfSubject(subject) ?? '';
-  const phase = states.get(runId)?.phase;
-  const isOver = phase !== undefined && FINAL_PHASES.includes(phase);
   const isRead = readers.some((reader) => runOfConsumer(reader) === runId && !isTemporary(reader));
-  if (!isOver && isNeeded(subject, runId) && !isRead) return 0;
+  if (!isOver(subject, states) && isNeeded(subject, runId) && !isRead) return 0;
   const ends = readers.map(({ num_pending: waiting, num_ack_pending: unacknowledged, ack_floor: floor }) =>
     waiting === 0 && unacknowledged === 0 ? lastSequence + 1 : floor.stream_seq + 1,
   );
   return Math.min(lastSequence + 1, ...ends);
+}
+
+/** Whether a subject is of a run that has ended. */
+function isOver(subject: string, states: ReadonlyMap<string, RunState>): boolean {
+  const phase = states.get(runOfSubject(subject) ?? '')?.phase;
+  return phase !== undefined && FINAL_PHASES.includes(phase);
+}
+
+function isOfSteps(subject: string): boolean {
+  return subject === subjects.event(runOfSubject(subject) ?? '', 'train_step');
 }
 
 /** Whether a service goes on by these messages, which may not have begun to read them. */

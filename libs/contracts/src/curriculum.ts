@@ -1,5 +1,6 @@
-import { IsIn, IsNumber, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
-import { Count } from './limits';
+import { Type } from 'class-transformer';
+import { IsIn, IsNumber, IsOptional, IsString, Max, MaxLength, Min, ValidateNested } from 'class-validator';
+import { Count, FiniteNumbers } from './limits';
 
 /** How a group of a run ended: what a curriculum learns from. */
 export class GroupResult {
@@ -55,4 +56,56 @@ export class CurriculumChoice {
   @IsOptional()
   @Count()
   level?: number;
+}
+
+/** What was measured of tasks, or of difficulties: a column for each number, since there may be thousands of them. */
+export class TallyColumns {
+  /** Episodes, of which those of older groups count less. */
+  @FiniteNumbers()
+  episodes: number[];
+
+  /** Sum of their scores, likewise. */
+  @FiniteNumbers()
+  score: number[];
+
+  /** Groups, all of them counted alike. */
+  @FiniteNumbers()
+  groups: number[];
+
+  /** Episodes of all groups. */
+  @FiniteNumbers()
+  seen: number[];
+
+  /** The newest group; -1 where there is none. */
+  @FiniteNumbers()
+  last: number[];
+}
+
+/** What a curriculum has measured so far: it goes on from there when the events that told it are gone. */
+export class CurriculumState {
+  /** The newest step whose results are in it. */
+  @Count()
+  step: number;
+
+  /** Number of the group after the newest one that was measured. */
+  @Count()
+  nextGroup: number;
+
+  /** The difficulty that is trained now, as in `CurriculumChoice`. */
+  @Count()
+  level: number;
+
+  /** Of each difficulty. */
+  @ValidateNested()
+  @Type(() => TallyColumns)
+  levels: TallyColumns;
+
+  /** Places of the tasks that were measured, in the list of the run's tasks. */
+  @FiniteNumbers()
+  places: number[];
+
+  /** Of these tasks. */
+  @ValidateNested()
+  @Type(() => TallyColumns)
+  tasks: TallyColumns;
 }

@@ -4,6 +4,7 @@ import {
   ArrayMinSize,
   Equals,
   IsArray,
+  IsBoolean,
   IsIn,
   IsISO8601,
   IsNumber,
@@ -131,6 +132,11 @@ export class CheckpointEvent extends EventBase {
 
   @IsString()
   adapterDigest: string;
+
+  /** The run has trained as many steps as it was to: its final evaluation is of this one. */
+  @IsOptional()
+  @IsBoolean()
+  last?: boolean;
 }
 
 export class TaskScore {

@@ -209,7 +209,11 @@ export const METRICS: readonly MetricInfo[] = [
   metric('warm_start/episodes', 'episodes', 'stored episodes of the step (training.warm_start)'),
   metric('progress/batch', 'steps', 'steps so far, a batch each'),
   metric('progress/done_frac', 'share', 'of training.max_steps, the warm start aside'),
-  metric('time/train', 's', 'passes and optimizer steps'),
+  metric(
+    'time/train',
+    's',
+    'from when the batch was complete until it is trained: the passes of policy, critic and reference, and optimizer steps',
+  ),
   metric(
     'time/waiting_for_episodes',
     's',

@@ -73,7 +73,7 @@ export const runKeys = {
   policy: (run: string) => `${run}.policy`,
   /** `RunLease`: which learner it is that trains and serves. Written by that one, and by the one that takes over. */
   lease: (run: string) => `${run}.lease`,
-  /** `LoaderState`: how far the task-loader has come. Written by the task-loader. */
+  /** `LoaderState`: how far the task-loader has come, and what its curriculum has measured. Written by the task-loader. */
   loader: (run: string) => `${run}.loader`,
   /** `EvaluatorState`: open evaluations. Written by the evaluator. */
   evaluator: (run: string) => `${run}.evaluator`,

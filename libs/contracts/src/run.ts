@@ -11,7 +11,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { CurriculumChoice } from './curriculum';
+import { CurriculumChoice, CurriculumState } from './curriculum';
 import { EVALUATION_STAGES, type EvaluationStage } from './events';
 import { Count, NumbersByName } from './limits';
 import { RUN_ID } from './names';
@@ -148,6 +148,12 @@ export class LoaderState {
   @ValidateNested()
   @Type(() => ChosenTask)
   chosen?: ChosenTask;
+
+  /** What it has measured; absent where that is larger than the broker takes. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => CurriculumState)
+  measured?: CurriculumState;
 }
 
 /** One evaluation of one set of goals that is not finished. */

@@ -54,6 +54,10 @@ function checkAlgorithm({ algorithm, rollout }: RunFile, registry: ComponentRegi
     refuse(
       `rollout.group_size is ${rollout.group_size}, but ${advantage.name} compares the episodes of a group: at least ${least}`,
     );
+  } else if (loss.scope === 'pair' && rollout.group_size < 2) {
+    refuse(
+      `rollout.group_size is ${rollout.group_size}, but algorithm.loss ${loss.name} compares the episodes of a group in pairs: at least 2`,
+    );
   }
   if (algorithm.overlong_buffer > rollout.max_tokens) {
     refuse(

@@ -195,6 +195,11 @@ describe('a run file that is wrong', () => {
       /model.lora.rank would have no effect: it needs model.use_lora/,
     ],
     ['rollout: {group_size: 1}', 'conflict', /compares the episodes of a group/],
+    [
+      'algorithm: {advantage: gae, loss: dpo}\nrollout: {group_size: 1}',
+      'conflict',
+      /rollout.group_size is 1, but algorithm.loss dpo compares the episodes of a group in pairs: at least 2/,
+    ],
     ['training: {max_steps: 0}', 'conflict', /the training has no end/],
     ['training: {batch_size: 0}', 'type', /^\S+: training.batch_size is 0, expected/],
     [

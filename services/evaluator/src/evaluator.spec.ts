@@ -2,7 +2,14 @@ import 'reflect-metadata';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EvaluationEvent, type RolloutRequest, SEED_RANGES, STREAMS, wilson } from '@ui-rl/contracts';
+import {
+  type EvaluationEvent,
+  type PolicyState,
+  type RolloutRequest,
+  SEED_RANGES,
+  STREAMS,
+  wilson,
+} from '@ui-rl/contracts';
 import { drained, eventually } from '@ui-rl/testkit';
 import { ALL, byId, checkpoint, EPISODES, EvaluatorWorld, succeeds, TRAIN } from '../test/evaluator-world';
 
@@ -13,6 +20,11 @@ beforeAll(async () => {
 });
 afterEach(() => world.endRuns());
 afterAll(() => world.close());
+
+function policyAt(runId: string, version: number): PolicyState {
+  const name = checkpoint(runId, version);
+  return { epoch: 0, version, adapterDigest: `d${version}`, checkpoint: name, groupsRequested: 0 };
+}
 
 it('evaluates before, during and after training, and moves the run on', async () => {
   const runId = await world.createRun();
@@ -58,13 +70,7 @@ it('evaluates before, during and after training, and moves the run on', async ()
     episodes: 2 * EPISODES,
   });
 
-  const last = {
-    epoch: 0,
-    version: 20,
-    adapterDigest: 'd20',
-    checkpoint: checkpoint(runId, 20),
-    groupsRequested: 0,
-  };
+  const last = policyAt(runId, 20);
   await world.bus.runs.putPolicy(runId, last);
   await world.bus.runs.changePhase(runId, 'final_eval');
   await world.inPhase(runId, 'finished');
@@ -77,6 +83,27 @@ it('evaluates before, during and after training, and moves the run on', async ()
     checkpoint: last.checkpoint,
     successRate: (TRAIN - 1) / TRAIN,
   });
+});
+
+it('evaluates the last checkpoint once, as the final one', async () => {
+  const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 1, baseline: false } });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  await world.startActor(runId, succeeds);
+  await world.startEvaluator(runId);
+  await world.inPhase(runId, 'training');
+  await world.announceCheckpoint(runId, 10);
+  await eventually('the periodic results', () => evaluations.length >= 2);
+  await world.announceCheckpoint(runId, 20, { last: true });
+  await world.bus.runs.putPolicy(runId, policyAt(runId, 20));
+  await world.bus.runs.changePhase(runId, 'final_eval');
+  await world.inPhase(runId, 'finished');
+  await drained(world.bus, STREAMS.events, `test-${runId}-evaluation`);
+  expect(evaluations.map(({ stage, policyVersion }) => [stage, policyVersion])).toEqual([
+    ['periodic', 10],
+    ['periodic', 10],
+    ['final', 20],
+    ['final', 20],
+  ]);
 });
 
 it('plays the same starts before and after, none of them from the range of training', async () => {

@@ -151,9 +151,10 @@ export class RunEvaluator implements ServedRun {
     await this.store.change((current) => record(current, trajectory, maxAttempts));
   }
 
-  private async takeCheckpoint({ step, name }: CheckpointEvent): Promise<void> {
+  /** The final evaluation plays the same episodes with the last one. */
+  private async takeCheckpoint({ step, name, last = false }: CheckpointEvent): Promise<void> {
     const { every, runId } = this.plan;
-    if (every === 0 || step === 0 || step % every !== 0) return;
+    if (last || every === 0 || step === 0 || step % every !== 0) return;
     const state = await this.bus.runs.state(runId);
     if (state?.phase !== 'training') return;
     const start = { stage: 'periodic' as const, policy: name, policyVersion: step };

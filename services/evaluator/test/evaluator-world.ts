@@ -13,7 +13,7 @@ import {
 } from '@ui-rl/contracts';
 import { decideOnUnservedRuns, openApplication } from '@ui-rl/service';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import { eventually, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
+import { drained, eventually, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
 import { EvaluatorModule } from '../src/evaluator.module';
 
 Logger.overrideLogger(false);
@@ -154,8 +154,15 @@ export class EvaluatorWorld {
     return eventually(`phase ${phase}`, async () => (await this.bus.runs.state(runId))?.phase === phase);
   }
 
-  async announceCheckpoint(runId: string, step: number): Promise<void> {
-    const event = { path: `/runs/${step}`, adapterDigest: `d${step}`, name: checkpoint(runId, step) };
+  /** The evaluator has taken it in when this resolves. */
+  async announceCheckpoint(runId: string, step: number, more: { last?: boolean } = {}): Promise<void> {
+    const event = {
+      path: `/runs/${step}`,
+      adapterDigest: `d${step}`,
+      name: checkpoint(runId, step),
+      ...more,
+    };
     await this.bus.event({ type: 'checkpoint', runId, step, ...event }, String(step));
+    await drained(this.bus, STREAMS.events, `evaluator-${runId}-checkpoints`);
   }
 }

@@ -94,7 +94,7 @@ it('has its engine go on where the run began', async () => {
   expect(await eventually('the engine', () => note(), 20_000)).toBe('cpu');
 });
 
-it('goes on from the run that left its checkpoints in the same folder, or leaves that alone', async () => {
+it('goes on from the run that left its checkpoints in the same folder, whose records stay, or leaves that alone', async () => {
   const logDir = 'shared-folder';
   const first = await world.startRun({ groupsPerBatch: 1, logDir });
   await world.playGroup(first, 0, [1, 0]);
@@ -104,6 +104,16 @@ it('goes on from the run that left its checkpoints in the same folder, or leaves
   await world.bus.runs.changePhase(first, 'finished');
   const second = await world.startRun({ groupsPerBatch: 1, logDir, ifLogDirExists: 'resume' });
   expect(await world.bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
+  const written = async (file: string): Promise<string[]> => {
+    const text = await readFile(join(world.runsDir, logDir, file), 'utf8').catch(() => '');
+    return text.split('\n').filter((line) => line !== '');
+  };
+  await eventually('its checkpoint', async () => (await written('checkpoints.jsonl')).length > 0, 20_000);
+  const own = await written('checkpoints.jsonl');
+  expect(own.map((line) => (JSON.parse(line) as { sampler_path: string }).sampler_path)).toEqual([
+    `uirl://${second}/sampler_weights/000000`,
+  ]);
+  expect(await written(`earlier.${first}/metrics.jsonl`)).toHaveLength(1);
   await world.quit();
   await world.bus.runs.changePhase(second, 'finished');
   const skipped = world.newRunId();

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { manifestOf, writeManifest } from '@ui-rl/bus';
@@ -57,12 +66,31 @@ it('is emptied where it is to be overwritten', async () => {
 it('sets the newest checkpoint of the other run aside to go on from, also after a restart', async () => {
   await leave('mine', 'old', '000003');
   await leave('mine', 'old', '000020');
-  const resumeFrom = join(runsDir, 'mine/checkpoints.old/000020');
+  const resumeFrom = join(runsDir, 'mine/earlier.old/checkpoints/000020');
   expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine'), resumeFrom });
   expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine'), resumeFrom });
   await leave('mine', 'new', '000000');
   expect(await open('resume')).toEqual({ dir: join(runsDir, 'mine') });
-  expect(readdirSync(join(runsDir, 'mine')).toSorted()).toEqual(['checkpoints', 'checkpoints.old']);
+  expect(readdirSync(join(runsDir, 'mine')).toSorted()).toEqual(['checkpoints', 'earlier.old']);
+});
+
+it('sets all that the other run wrote aside with its checkpoints, also where that was cut off', async () => {
+  await leave('mine', 'oldest', '000002');
+  writeFileSync(join(runsDir, 'mine/metrics.jsonl'), 'of the oldest');
+  await open('resume', 'old');
+  await leave('mine', 'old', '000003');
+  writeFileSync(join(runsDir, 'mine/metrics.jsonl'), 'of the old');
+  mkdirSync(join(runsDir, 'mine/episodes/000003'), { recursive: true });
+  // Somebody began, and ended before the checkpoints were moved.
+  mkdirSync(join(runsDir, 'mine/earlier.old'));
+  renameSync(join(runsDir, 'mine/episodes'), join(runsDir, 'mine/earlier.old/episodes'));
+  const { resumeFrom } = await open('resume');
+  expect(resumeFrom).toBe(join(runsDir, 'mine/earlier.old/checkpoints/000003'));
+  const left = (folder: string) => readdirSync(join(runsDir, 'mine', folder)).toSorted();
+  expect(left('.')).toEqual(['earlier.old', 'earlier.oldest']);
+  expect(left('earlier.old')).toEqual(['checkpoints', 'episodes', 'metrics.jsonl']);
+  expect(left('earlier.oldest')).toEqual(['checkpoints', 'metrics.jsonl']);
+  expect(readFileSync(join(runsDir, 'mine/earlier.oldest/metrics.jsonl'), 'utf8')).toBe('of the oldest');
 });
 
 it('is gone on from with what is whole where the newest checkpoint is torn', async () => {
@@ -70,7 +98,7 @@ it('is gone on from with what is whole where the newest checkpoint is torn', asy
   await leave('mine', 'old', '000004');
   writeFileSync(join(runsDir, 'mine/checkpoints/000004/state.json'), '{"format":1,"ru');
   await expect(open('ask')).rejects.toThrow(/checkpoints of run old/);
-  expect((await open('resume')).resumeFrom).toBe(join(runsDir, 'mine/checkpoints.old/000003'));
+  expect((await open('resume')).resumeFrom).toBe(join(runsDir, 'mine/earlier.old/checkpoints/000003'));
 });
 
 it.each(['overwrite', 'resume', 'skip', 'ask'] as const)(

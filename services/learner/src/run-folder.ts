@@ -1,4 +1,4 @@
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
 import { Misconfigured } from '@ui-rl/service';
@@ -34,6 +34,8 @@ export interface RunFolder {
 
 /** Where a run's checkpoints lie in its folder. */
 export const CHECKPOINTS = 'checkpoints';
+/** What an earlier run left in the folder lies in `earlier.<run>` of it. */
+const EARLIER = 'earlier.';
 const FOLDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Whether a text names a folder and nothing outside it. */
@@ -42,8 +44,8 @@ function isFolderName(text: string): boolean {
 }
 
 /**
- * The folder of a run. Checkpoints that another run left in it are treated as the run file says: deleted (`overwrite`), moved beside
- * and resumed from (`resume`), or left alone (`skip`).
+ * The folder of a run. Where another run left checkpoints in it, they and all else are treated as the run file says: deleted (`overwrite`),
+ * moved into `earlier.<other run>` of it and resumed from (`resume`), or left alone (`skip`).
  * @throws RunSkipped, or an error that says what to choose (`ask` is for the command line), or that the other run is not over
  */
 export async function openRunFolder(options: RunFolderOptions): Promise<RunFolder> {
@@ -72,7 +74,15 @@ async function makeRoom(
     );
   }
   if (ifExists === 'overwrite') await rm(dir, { recursive: true, force: true });
-  else await rename(join(dir, CHECKPOINTS), join(dir, `${CHECKPOINTS}.${other}`));
+  else await moveAside(dir, other);
+}
+
+/** Its checkpoints at last: while they are there, whoever opens the folder next moves the rest. */
+async function moveAside(dir: string, other: string): Promise<void> {
+  const aside = join(dir, `${EARLIER}${other}`);
+  await mkdir(aside, { recursive: true });
+  const names = (await readdir(dir)).filter((name) => !name.startsWith(EARLIER) && name !== CHECKPOINTS);
+  for (const name of [...names, CHECKPOINTS]) await rename(join(dir, name), join(aside, name));
 }
 
 /** The run whose checkpoints lie in the folder; undefined where there is none. */
@@ -94,14 +104,14 @@ async function newestIn(checkpoints: string): Promise<string | undefined> {
   return newest === undefined ? undefined : folder.pathOf(newest);
 }
 
-/** The newest checkpoint that was moved aside last: also after a process ended before the new run saved its first one. */
+/** The newest checkpoint of the run that was moved aside last: also after a process ended before the new run saved its first one. */
 async function movedAside(dir: string): Promise<string | undefined> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
-  const folders = names.filter((name) => name.startsWith(`${CHECKPOINTS}.`));
+  const folders = names.filter((name) => name.startsWith(EARLIER));
   const times = await Promise.all(folders.map(async (name) => (await stat(join(dir, name))).mtimeMs));
   const last = folders[times.indexOf(Math.max(...times))];
-  return last === undefined ? undefined : newestIn(join(dir, last));
+  return last === undefined ? undefined : newestIn(join(dir, last, CHECKPOINTS));
 }

@@ -1,4 +1,4 @@
-import type { GroupResult } from '@ui-rl/contracts';
+import type { CurriculumState, GroupResult } from '@ui-rl/contracts';
 import type { TaskList } from '@ui-rl/plugin-kit';
 import { CurriculumGroup } from '@ui-rl/settings';
 import { Curriculum } from './curriculum';
@@ -163,4 +163,48 @@ describe('a curriculum by difficulty', () => {
     expect(others.every(({ reason }) => reason === 'explored')).toBe(true);
     expect(others.length / chosen.length).toBeCloseTo(0.25, 1);
   });
+
+  it('tries others one after the other, measured or not, the one that was tried longest ago first', async () => {
+    const curriculum = curriculumOf(tasksOf(5, { difficulties: [...difficulties, 'hard'] }), {
+      ...{ by: 'difficulty', explore: 1 },
+    });
+    const [a, b, c, ...later] = (await play(curriculum, 12, () => 0)).map(({ place }) => place);
+    expect(new Set([a, b, c])).toEqual(new Set([2, 3, 4]));
+    // Steps of four groups: whatever was first in one was last, too.
+    expect(later).toEqual([a, b, c, a, b, c, a, b, c]);
+  });
 });
+
+it.each(['success', 'difficulty'] as const)(
+  'goes on from what it has measured by %s as if it had never ended',
+  async (by) => {
+    const difficulties = Array.from({ length: 10 }, (_, place) => (place < 5 ? ('easy' as const) : 'hard'));
+    const tasks = tasksOf(10, { difficulties, prerequisites: [[9, [0]]] });
+    const options = { by, explore: 0.3, least_groups: 6, threshold: 0.4 };
+    const success = (place: number) => place / 10;
+    const curriculum = curriculumOf(tasks, options);
+    await play(curriculum, 40, success);
+    const resumed = curriculumOf(tasks, options);
+    resumed.restore(JSON.parse(JSON.stringify(curriculum.state)) as CurriculumState);
+    expect(resumed.step).toBe(10);
+    const next = async (each: Curriculum) => {
+      const chosen = [];
+      for (let step = 11; step < 20; step += 1) {
+        const groups = [0, 1, 2, 3].map((group) => 4 * step + group);
+        const choices = groups.map((group) => each.choose(group, group, none));
+        chosen.push(...choices);
+        await each.learn(
+          step,
+          choices.map(({ place }, index) => result(groups[index], place, success(place))),
+        );
+      }
+      return chosen;
+    };
+    expect(await next(resumed)).toEqual(await next(curriculum));
+    // What is older says nothing new.
+    const older = curriculumOf(tasks, options);
+    await older.learn(3, [result(0, 0, 1)]);
+    resumed.restore(older.state);
+    expect(resumed.state).toEqual(curriculum.state);
+  },
+);

@@ -2,22 +2,13 @@ import {
   type ChosenTask,
   type ChoiceReason,
   type CurriculumChoice,
+  type CurriculumState,
   type GroupResult,
 } from '@ui-rl/contracts';
 import { TASK_DIFFICULTIES, type TaskList } from '@ui-rl/plugin-kit';
 import type { CurriculumGroup } from '@ui-rl/settings';
-import { numberOf, type TaskOrder, type WeightedOrder } from './task-order';
-
-/** What was measured of a task, or of a difficulty: sums in which older groups count less. */
-interface Tally {
-  episodes: number;
-  score: number;
-  groups: number;
-  /** Episodes of all of them. */
-  seen: number;
-  /** The last group that was measured. */
-  last: number;
-}
+import { added, columnsOf, talliesOf, type Tally, UNMEASURED } from './tally';
+import { numberOf, TaskOrder, type WeightedOrder } from './task-order';
 
 type Standing = 'inBand' | 'tooHard' | 'tooEasy' | 'unmeasured';
 
@@ -40,23 +31,19 @@ const UNKNOWN_LEVEL = 1;
 
 /**
  * Chooses tasks by what was measured of them. It is a function of the seed, of the number of the group and of the results of the groups so far,
- * in their order: the events of the run tell these again to a process that begins.
+ * in their order: `state` tells these to a process that begins, and the events of the run what came since.
  */
 export class Curriculum {
   /** Place of a task → what was measured. */
   private readonly tallies = new Map<number, Tally>();
   /** Difficulty → the same of all its tasks. */
-  private readonly levels = TASK_DIFFICULTIES.map((): Tally => ({
-    episodes: 0,
-    score: 0,
-    groups: 0,
-    seen: 0,
-    last: -1,
-  }));
+  private levels = TASK_DIFFICULTIES.map(() => UNMEASURED);
   private level: number;
   private lastStep = 0;
-  /** The newest group that was measured. */
-  private newestGroup = -1;
+  /** Number of the group after the newest one that was measured. */
+  private nextGroup = 0;
+  /** Every place, in an order of the seed; computed once it is needed. */
+  private shuffled: number[] | undefined;
 
   constructor(private readonly parts: CurriculumParts) {
     this.level = this.nextLevel(-1);
@@ -67,15 +54,39 @@ export class Curriculum {
     return this.lastStep;
   }
 
+  /** All that it has measured. */
+  get state(): CurriculumState {
+    return {
+      step: this.lastStep,
+      nextGroup: this.nextGroup,
+      level: this.level,
+      levels: columnsOf(this.levels),
+      places: [...this.tallies.keys()],
+      tasks: columnsOf([...this.tallies.values()]),
+    };
+  }
+
+  /** Goes on from what was measured before, unless it knows more itself. */
+  restore({ step, nextGroup, level, levels, places, tasks }: CurriculumState): void {
+    if (step <= this.lastStep) return;
+    this.lastStep = step;
+    this.nextGroup = nextGroup;
+    this.level = level;
+    this.levels = talliesOf(levels);
+    this.tallies.clear();
+    for (const [index, tally] of talliesOf(tasks).entries()) this.tallies.set(places[index], tally);
+  }
+
   /** Takes in how the groups of a step ended. A step that is told again says nothing new. */
   async learn(step: number, results: readonly GroupResult[]): Promise<void> {
     if (step <= this.lastStep) return;
     const { tasks, options } = this.parts;
     const ordered = results.toSorted((a, b) => a.group - b.group);
     const places = await Promise.all(ordered.map(({ task }) => tasks.placeOf(task)));
+    if (step <= this.lastStep) return;
     // From here on at once: nothing is chosen by a part of a step.
     this.lastStep = step;
-    this.newestGroup = Math.max(this.newestGroup, ordered.at(-1)?.group ?? -1);
+    this.nextGroup = Math.max(this.nextGroup, (ordered.at(-1)?.group ?? -1) + 1);
     for (const [index, result] of ordered.entries()) {
       const place = places[index];
       if (place === undefined) continue;
@@ -102,7 +113,7 @@ export class Curriculum {
     });
     const isHeld = (place: number) => isLeftOut(place) || this.isWaiting(place, isLeftOut);
     if (this.explores(group)) {
-      const place = this.outside(group, cursor, isHeld);
+      const place = this.outside(group, isHeld);
       if (place !== undefined) return withReason('explored', place, cursor);
     }
     const wanted = this.next(cursor, (place) => !isHeld(place) && this.isWanted(place));
@@ -131,25 +142,36 @@ export class Curriculum {
   }
 
   /**
-   * A task that is not trained now: of those that were measured the one that was tried longest ago, behind those of groups whose results are
-   * still to come.
+   * A task that is not trained now: the one that was tried longest ago, or never, behind those of groups whose results are still to come.
    */
-  private outside(group: number, cursor: number, isHeld: (place: number) => boolean): number | undefined {
-    if (this.parts.options.by === 'difficulty') {
-      return this.next(cursor, (place) => !isHeld(place) && this.levelOf(place) !== this.level)?.place;
-    }
-    const isOutside = (place: number) => ['tooHard', 'tooEasy'].includes(this.standingOf(place));
-    const oldestFirst = [...this.tallies]
-      .filter(([place]) => isOutside(place) && !isHeld(place))
-      .toSorted(([, a], [, b]) => a.last - b.last)
-      .map(([place]) => place);
+  private outside(group: number, isHeld: (place: number) => boolean): number | undefined {
+    const lastOf = (place: number): number => (this.tallies.get(place) ?? UNMEASURED).last;
+    const oldestFirst = this.explorable
+      .filter((place) => this.isOutside(place) && !isHeld(place))
+      .toSorted((a, b) => lastOf(a) - lastOf(b));
     return oldestFirst.at(this.exploredBefore(group) % Math.max(1, oldestFirst.length));
+  }
+
+  private isOutside(place: number): boolean {
+    if (this.parts.options.by === 'difficulty') return this.levelOf(place) !== this.level;
+    return ['tooHard', 'tooEasy'].includes(this.standingOf(place));
+  }
+
+  /** Among which tasks one is looked for: by difficulty also those that were never tried, of all kinds by turns. */
+  private get explorable(): readonly number[] {
+    const { options, tasks, seed } = this.parts;
+    if (options.by !== 'difficulty') return [...this.tallies.keys()];
+    if (this.shuffled === undefined) {
+      const order = new TaskOrder(tasks.length, seed);
+      this.shuffled = Array.from({ length: tasks.length }, (_, index) => order.at(index));
+    }
+    return this.shuffled;
   }
 
   /** How many groups before one explore, of those that were not measured yet. */
   private exploredBefore(group: number): number {
     let explored = 0;
-    for (let each = this.newestGroup + 1; each < group; each++) if (this.explores(each)) explored += 1;
+    for (let each = this.nextGroup; each < group; each++) if (this.explores(each)) explored += 1;
     return explored;
   }
 
@@ -219,17 +241,6 @@ export class Curriculum {
     }
     return [...there].toSorted((a, b) => a - b).find((each) => each > level) ?? level;
   }
-}
-
-function added(tally: Tally | undefined, { group, episodes, score }: GroupResult, memory: number): Tally {
-  const kept = 1 - 1 / memory;
-  return {
-    episodes: (tally?.episodes ?? 0) * kept + episodes,
-    score: (tally?.score ?? 0) * kept + score * episodes,
-    groups: (tally?.groups ?? 0) + 1,
-    seen: (tally?.seen ?? 0) + episodes,
-    last: group,
-  };
 }
 
 /** Of a state: what is to be published next, where that was decided already. */

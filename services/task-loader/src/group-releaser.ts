@@ -1,4 +1,4 @@
-import { type BusService, FINAL_PHASES } from '@ui-rl/bus';
+import { BusError, type BusService, FINAL_PHASES } from '@ui-rl/bus';
 import {
   type ChosenTask,
   type GroupResult,
@@ -28,6 +28,8 @@ export class GroupReleaser {
   /** The version whose results were waited for in vain. */
   private unmeasured = 0;
   private waiting: NodeJS.Timeout | undefined;
+  /** What was measured is more than the broker takes. */
+  private measuredTooMuch = false;
   private phase: RunState['phase'] | null = null;
   private requested = 0;
   private takenOut: readonly string[] = [];
@@ -76,11 +78,19 @@ export class GroupReleaser {
     }
   }
 
-  /** Takes in how the groups of a step ended, and releases what had to wait for that. */
+  /** Takes in how the groups of a step ended, and releases what had to wait for that. It is noted when this resolves. */
   async learn(step: number, results: readonly GroupResult[]): Promise<void> {
-    await this.curriculum?.learn(step, results);
-    if (this.curriculum !== undefined && this.curriculum.step >= this.version) this.stopWaiting();
+    const { curriculum } = this;
+    if (curriculum === undefined) return;
+    // What a process before, or beside, has noted: the events of those steps may be gone.
+    if (step > curriculum.step) this.recall(await this.bus.runs.loader(this.plan.runId));
+    await curriculum.learn(step, results);
+    if (curriculum.step >= this.version) this.stopWaiting();
     await this.releaseNext();
+  }
+
+  private recall(state: LoaderState | null): void {
+    if (state?.measured !== undefined) this.curriculum?.restore(state.measured);
   }
 
   /** Whether the results of the newest step are still to come: what is chosen then depends on them, not on who is faster. */
@@ -123,28 +133,55 @@ export class GroupReleaser {
   }
 
   private async release(): Promise<void> {
-    const key = runKeys.loader(this.plan.runId);
-    const entry = await this.bus.runsBucket.get(key, LoaderState);
+    const entry = await this.bus.runsBucket.get(this.key, LoaderState);
     const stored = entry?.value ?? { groupsReleased: 0 };
-    let state = this.withTakenOut(entry === null ? (this.known ?? stored) : stored);
+    this.recall(stored);
+    let state = this.withMeasured(this.withTakenOut(entry === null ? (this.known ?? stored) : stored));
     let revision: number | null = entry?.revision ?? 0;
-    if (state !== stored) revision = await this.bus.runsBucket.update(key, state, revision);
+    if (state !== stored) revision = await this.store(state, revision);
     while (revision !== null && this.phase === 'training' && !this.signal.aborted) {
       const { groupsReleased } = state;
       if (groupsReleased >= this.requested) return;
       if (this.curriculum !== undefined && chosenBefore(state.chosen, groupsReleased) === undefined) {
         if (this.mustWait) return;
         state = changed(state, { chosen: await this.chooseNext(state, this.curriculum) });
-        revision = await this.bus.runsBucket.update(key, state, revision);
+        revision = await this.store(state, revision);
         continue;
       }
       await this.publish(state);
       state = changed(state, { groupsReleased: groupsReleased + 1 });
-      revision = await this.bus.runsBucket.update(key, state, revision);
+      revision = await this.store(state, revision);
       if (revision !== null) this.known = state;
     }
     // Another task-loader serves the run too: go on from what it has counted.
     if (revision === null) return this.release();
+  }
+
+  private get key(): string {
+    return runKeys.loader(this.plan.runId);
+  }
+
+  /** Null where another task-loader was first. What was measured is left out where it is too large: then only events tell it again. */
+  private async store(state: LoaderState, revision: number): Promise<number | null> {
+    const { measured, ...rest } = state;
+    const bucket = this.bus.runsBucket;
+    if (this.measuredTooMuch) return bucket.update(this.key, rest, revision);
+    try {
+      return await bucket.update(this.key, state, revision);
+    } catch (error) {
+      if (!(error instanceof BusError) || error.category !== 'too_large' || measured === undefined)
+        throw error;
+      this.measuredTooMuch = true;
+      this.bus.logger.warn(`what the curriculum has measured is not kept: ${error.message}`);
+      return this.store(state, revision);
+    }
+  }
+
+  /** The state with what was measured since; the same where that is nothing. */
+  private withMeasured(state: LoaderState): LoaderState {
+    if (this.curriculum === undefined || this.measuredTooMuch) return state;
+    if (this.curriculum.step <= (state.measured?.step ?? 0)) return state;
+    return changed(state, { measured: this.curriculum.state });
   }
 
   /** The state with what the learner has taken out since; the same where that is nothing. */

@@ -34,7 +34,7 @@ export class RunLoader implements ServedRun {
     await this.plan.tasks.close();
   }
 
-  /** With a curriculum, after every step by what came of its groups: its events tell all of them, also to a process that begins later. */
+  /** With a curriculum, after every step by what came of its groups, which its events tell; what a process before has noted of them stands. */
   private async releaseGroups(signal: AbortSignal): Promise<void> {
     const { runId, curriculum } = this.plan;
     const releaser = new GroupReleaser(this.bus, this.plan);

@@ -202,10 +202,11 @@ describe('task-loader', () => {
     expect(taskOf(groupsOf(seen)[13])).not.toBe(out);
   });
 
-  it('chooses tasks by what came of their groups, and the same again after it was killed', async () => {
+  it('chooses tasks by what came of their groups, and the same again after it ended, also when the events of that are gone', async () => {
     const curriculum = { by: 'success', least_episodes: GROUP_SIZE, explore: 0 };
     const changes = { rollout: { group_size: GROUP_SIZE, curriculum } };
     const runs = await Promise.all([
+      world.createRun('training', changes),
       world.createRun('training', changes),
       world.createRun('training', changes),
     ]);
@@ -230,9 +231,10 @@ describe('task-loader', () => {
           await world.bus.event(event, String(step));
         }
         await eventually(`${wanted} groups`, () => seen.length >= wanted * GROUP_SIZE);
-        // The second time the process ends between two steps.
-        if (run === 1 && step === 1) {
+        // From the second time on the process ends between two steps.
+        if (run > 0 && step === 1) {
           await world.ends.pop()?.();
+          if (run === 2) await world.forgetSteps(runId);
           await world.startLoader(runId);
         }
       }
@@ -246,6 +248,42 @@ describe('task-loader', () => {
       released.push(groups.map(([{ task }]) => task.id!));
     }
     expect(released[1]).toEqual(released[0]);
+    expect(released[2]).toEqual(released[0]);
+  });
+
+  it('chooses by what it has measured also where the broker takes no state that is so large', async () => {
+    const small = await LoaderWorld.open({ maxPayload: 64 * 1024 });
+    try {
+      const path = join(small.folder, 'tasks.jsonl');
+      const checks = [{ path: 'open', operator: 'equals', value: true }];
+      const ids = Array.from({ length: 6_000 }, (_, place) => `t${place}`);
+      writeFileSync(path, ids.map((id) => JSON.stringify({ id, description: id, checks })).join('\n'));
+      const tasks = [{ source_type: 'file', path: await small.bus.files.share(path) }];
+      const curriculum = { by: 'success', least_episodes: GROUP_SIZE, explore: 0 };
+      const runId = await small.createRun('training', {
+        tasks,
+        rollout: { group_size: GROUP_SIZE, curriculum },
+      });
+      const seen = await small.collect(runId);
+      await small.startLoader(runId);
+      // Of all tasks one can be learnt from.
+      const groups = ids.map((task, group) => {
+        return { group, task, episodes: GROUP_SIZE, score: task === 't1234' ? 1 / 3 : 0 };
+      });
+      const event = { type: 'train_step' as const, runId, step: 1, rolloutIds: [], groups, metrics: {} };
+      await small.bus.event(event, '1');
+      await small.request(runId, 1, [], 1);
+      await eventually('a group', () => seen.length >= GROUP_SIZE);
+      expect(seen[0].task.id).toBe('t1234');
+      const state = await eventually('its state', async () => {
+        const found = await small.bus.runs.loader(runId);
+        return found?.groupsReleased === 1 ? found : null;
+      });
+      expect(state.measured).toBeUndefined();
+    } finally {
+      await small.endTest();
+      await small.close();
+    }
   });
 
   it('refuses tasks that nothing can judge, unless a reward does', async () => {

@@ -43,8 +43,8 @@ export class LoaderWorld {
     readonly bus: BusService,
   ) {}
 
-  static async open(): Promise<LoaderWorld> {
-    const nats = await startNats();
+  static async open(options?: Parameters<typeof startNats>[0]): Promise<LoaderWorld> {
+    const nats = await startNats(options);
     return new LoaderWorld(nats, await BusService.connect({ service: 'test', servers: [nats.url] }));
   }
 
@@ -115,6 +115,12 @@ export class LoaderWorld {
   async forgetKey(key: string): Promise<void> {
     const jsm = await jetstreamManager(this.bus.connection);
     await jsm.streams.purge(`KV_${BUCKETS.runs}`, { filter: `$KV.${BUCKETS.runs}.${key}` });
+  }
+
+  /** As where room was made in the stream of events. */
+  async forgetSteps(runId: string): Promise<void> {
+    const jsm = await jetstreamManager(this.bus.connection);
+    await jsm.streams.purge(STREAMS.events, { filter: subjects.event(runId, 'train_step') });
   }
 
   /** Waits until everything that was released is seen. */

@@ -69,7 +69,8 @@ export class LoggingGroup {
   log_path?: string;
 
   @Doc(
-    'where another run left checkpoints in log_dir: overwrite them, skip this run, resume from the newest one, or ask (on the command line)',
+    'where another run left checkpoints in log_dir: overwrite them and all else there, skip this run, resume from the newest one, ' +
+      'with what that run left moved into earlier.<run> there, or ask (on the command line)',
     { aliases: ['behavior_if_log_dir_exists'] },
   )
   @IsIn(['ask', 'overwrite', 'skip', 'resume'])

@@ -60,7 +60,9 @@ export class TrainingGroup {
   @Min(0)
   save_every = 10;
 
-  @Doc('evaluate every so many steps; 0 = only before and after training', { aliases: ['eval_every'] })
+  @Doc('evaluate every so many steps before the last; 0 = only before and after training', {
+    aliases: ['eval_every'],
+  })
   @IsInt()
   @Min(0)
   eval_every = 10;

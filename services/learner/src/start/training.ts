@@ -82,6 +82,7 @@ export function trainingOf(
       screenshot: (sha256) => screenshots.bytesOf(sha256),
     }),
     keepsCheckpoint: (step) => keepsCheckpoint(options, step),
+    isLast: (): boolean => loop.reachedMaxSteps,
   });
   const durable = new DurableSteps({
     lease,
@@ -93,7 +94,7 @@ export function trainingOf(
     reports,
     warnings,
   });
-  const loop = new TrainingLoop({
+  const loop: TrainingLoop = new TrainingLoop({
     ...{
       lease,
       durable,

@@ -95,6 +95,7 @@ export class BatchTrainer {
     digest: string,
     { carried = NOTHING_CARRIED, untrained = [] }: BesideBatch = {},
   ): Promise<BatchResult> {
+    const began = performance.now();
     const { learningRate: peak, schedule, substeps, critic } = this.algorithm;
     const learningRate = peak * schedule.factor(step);
     const kept = carried.kept.map((trajectory, index) =>
@@ -128,6 +129,7 @@ export class BatchTrainer {
         ...(await movedSince?.()),
         'optim/lr': learningRate,
         'optim/substeps': results.length,
+        'time/train': (performance.now() - began) / 1000,
       },
       digest: newest,
       tokens,
@@ -293,7 +295,6 @@ export class BatchTrainer {
   ): Promise<{ metrics: Record<string, number>; digest: string }> {
     const { loss, lossComponent, lossInputs, regularizers, optimizer, maxGradNorm, minibatches } =
       this.algorithm;
-    const began = performance.now();
     const turns = part.map((turn) => toTrain(turn, lossInputs, lossComponent.scope));
     const { data, owners } = mergeContinuations(
       turns,
@@ -318,7 +319,6 @@ export class BatchTrainer {
       ...optimizerMetrics({ ...passes.metrics, ...updated.metrics }, compared),
       'optim/samples': part.length,
       'optim/sequences': data.length,
-      'time/train': (performance.now() - began) / 1000,
     };
     return { metrics, digest: updated.weights.digest };
   }

@@ -127,6 +127,28 @@ it('is warmed up alone', async () => {
   expect(second.metrics['optim/substeps']).toBe(2);
 });
 
+it('takes its part of the time of a step, as do the passes that only look', async () => {
+  const batch = await groups();
+  const passes = timePasses();
+  const { metrics } = await trainerWith({ computePostKl: true }).train(batch, 0, 'none');
+  expect(metrics['time/train']).toBeGreaterThanOrEqual(passes.seconds);
+});
+
+/** Adds up how long passes and optimizer steps take, of all models and one after the other, from now on. */
+function timePasses(): { seconds: number } {
+  const spent = { seconds: 0 };
+  for (const name of ['forward', 'forwardBackward', 'optimStep'] as const) {
+    const call = engine[name].bind(engine) as (request: unknown) => Promise<never>;
+    engine[name] = async (request: unknown) => {
+      const began = performance.now();
+      const result = await call(request);
+      spent.seconds += (performance.now() - began) / 1000;
+      return result;
+    };
+  }
+  return spent;
+}
+
 function score([{ trajectories }]: Group[]): Parameters<Engine['forward']>[0]['data'][number] {
   const { promptTokenIds } = trajectories[0].turns[0];
   return {

@@ -93,7 +93,7 @@ export function engineMetrics(
 }
 
 /**
- * Joins the metrics of a step's optimizer steps: sums of counts and times, means of the rest, extremes as such. Whether sampler and trainer
+ * Joins the metrics of a step's optimizer steps: sums of counts, means of the rest, extremes as such. Whether sampler and trainer
  * agree is what the first one says: from the second on, the weights are no longer those that sampled.
  */
 export function joinSubsteps(steps: readonly Record<string, number>[]): Record<string, number> {
@@ -112,7 +112,6 @@ const SUMMED = new Set([
   'optim/micro_batches',
   'critic/tokens',
   'critic/micro_batches',
-  'time/train',
 ]);
 
 const OF_THE_FIRST = new Set([

@@ -24,6 +24,8 @@ export interface StepReportsParts {
   episodeLog: EpisodeLog;
   /** Whether a step's checkpoint stays, however old it is. */
   keepsCheckpoint: (step: number) => boolean;
+  /** Whether no step follows the present one. */
+  isLast: () => boolean;
 }
 
 /** Reports what a run has reached: to its trackers, and to other services. What is reported again after a restart is stored once. */
@@ -67,14 +69,16 @@ export class StepReports {
   }
 
   async publishCheckpoint(): Promise<void> {
-    const { bus, runId, progress, weights, checkpoints, trackers } = this.parts;
+    const { bus, runId, progress, weights, checkpoints, trackers, isLast } = this.parts;
     const { step } = progress;
     const address = checkpointName({ runId, step });
     const path = checkpoints.folder.pathOf(step);
     const at = new Date().toISOString();
     await trackers.checkpoint({ step, at, name: stepFolder(step), path, address });
+    const { digest: adapterDigest } = weights.current;
+    const last = isLast() ? { last: true } : {};
     await bus.event(
-      { type: 'checkpoint', runId, step, name: address, path, adapterDigest: weights.current.digest },
+      { type: 'checkpoint', runId, step, name: address, path, adapterDigest, ...last },
       String(step),
     );
   }

@@ -131,19 +131,26 @@ it('tells the estimator of groups that are not trained, since others have taken 
   expect(step.metrics).toMatchObject({ 'advantage/chosen': 1, 'env/all/groups_replaced': 1 });
 });
 
-it('ends after its last step, with a checkpoint, and goes on serving', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1, maxSteps: 1, keepEvery: [50] });
-  expect(await world.bus.runs.policy(runId)).toMatchObject({ groupsRequested: 1 });
-  await world.playGroup(runId, 0, [1, 0]);
-  await eventually(
-    'the final evaluation',
-    async () => (await world.bus.runs.state(runId))?.phase === 'final_eval',
-    20_000,
-  );
-  expect((await world.bus.runs.policy(runId))?.groupsRequested).toBe(1);
-  expect((await world.events(runId, 'checkpoint')).map(({ step }) => step)).toEqual([0, 1]);
-  expect(valueOf(await world.act(runId, 'end/0', { temperature: 0 })).policyVersion).toBe(1);
-});
+it.each([50, 1])(
+  'ends after its last step, with a checkpoint, and goes on serving: keeps every %i',
+  async (every) => {
+    const runId = await world.startRun({ groupsPerBatch: 1, maxSteps: 1, keepEvery: [every] });
+    expect(await world.bus.runs.policy(runId)).toMatchObject({ groupsRequested: 1 });
+    await world.playGroup(runId, 0, [1, 0]);
+    await eventually(
+      'the final evaluation',
+      async () => (await world.bus.runs.state(runId))?.phase === 'final_eval',
+      20_000,
+    );
+    expect((await world.bus.runs.policy(runId))?.groupsRequested).toBe(1);
+    const checkpoints = await world.events(runId, 'checkpoint');
+    expect(checkpoints.map(({ step, last }) => [step, last])).toEqual([
+      [0, undefined],
+      [1, true],
+    ]);
+    expect(valueOf(await world.act(runId, 'end/0', { temperature: 0 })).policyVersion).toBe(1);
+  },
+);
 
 it('trains groups in order and gives the same weights again in deterministic mode', async () => {
   const digests: (string | undefined)[] = [];
