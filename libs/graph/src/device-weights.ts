@@ -4,6 +4,7 @@ import type { ConstantData, ExternalData } from './constant';
 import { freeTensors, type DeviceMemory } from './device-memory';
 import { GraphError } from './errors';
 import type { ConstantSource } from './common-constants';
+import { readFully } from './read-fully';
 import { tensor, type Tensor } from './tensor';
 
 /** Weights that lie in files, in the memory of a device: read when a session first needs one, one copy for all sessions. */
@@ -52,12 +53,9 @@ async function readPart({ path, offset, length }: ExternalData): Promise<ArrayBu
   const bytes = new ArrayBuffer(length);
   const file = await open(path);
   try {
-    for (let done = 0; done < length;) {
-      const { bytesRead } = await file.read(new Uint8Array(bytes, done), { position: offset + done });
-      if (bytesRead === 0) {
-        throw new GraphError('session', `${path}: ends after ${done} of ${length} bytes at ${offset}`);
-      }
-      done += bytesRead;
+    const done = await readFully(file, new Uint8Array(bytes), offset);
+    if (done < length) {
+      throw new GraphError('session', `${path}: ends after ${done} of ${length} bytes at ${offset}`);
     }
   } finally {
     await file.close();

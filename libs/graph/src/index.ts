@@ -7,6 +7,7 @@ export { extentsOf } from './extents';
 export { Graph, Value, type Node, type OutputSpec, type Rule, type RuleContext } from './graph';
 export { deviceMemory, freeTensors, type DeviceMemory } from './device-memory';
 export { DeviceWeights } from './device-weights';
+export { readFully } from './read-fully';
 export { Session, type Device, type SessionOptions, type TensorLocation } from './session';
 export { Tensor, tensor, zeros, type FeedDType } from './tensor';
 export * as ops from './ops';

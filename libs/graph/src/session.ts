@@ -1,5 +1,6 @@
 import { InferenceSession, type Tensor } from './onnxruntime';
 import { GraphError } from './errors';
+import { extentReader } from './extents';
 import { Graph, type Value } from './graph';
 import { externalDataFolder, rootRelative } from './onnx/external';
 import { halfProducts } from './onnx/half-products';
@@ -68,6 +69,8 @@ export class Session {
     private readonly label: string,
     /** what is fed in every run */
     private readonly constants: Readonly<Record<string, Tensor>>,
+    /** throws where what is fed contradicts itself */
+    private readonly check: (feeds: Readonly<Record<string, Tensor>>) => unknown,
   ) {}
 
   /**
@@ -81,7 +84,7 @@ export class Session {
     const prepack = !(options.disablePrepacking ?? (graph instanceof Graph && graph.hasExternalData));
     try {
       const inner = await InferenceSession.create(bytes, ortOptions(options, prepack));
-      return new Session(inner, label, constants);
+      return new Session(inner, label, constants, extentReader(graph instanceof Graph ? graph.inputs : []));
     } catch (cause) {
       const device = options.device ?? 'cpu';
       throw new GraphError(
@@ -102,7 +105,7 @@ export class Session {
 
   /**
    * Runs the graph. `fetches` names the requested results, each with a tensor to write into or null for a new one; without
-   * it all results are computed. Feeds must hold exactly the inputs of the graph.
+   * it all results are computed. Feeds must hold exactly the inputs of the graph, and a symbol have one extent in all of them.
    */
   async run(
     feeds: Readonly<Record<string, Tensor>>,
@@ -110,6 +113,7 @@ export class Session {
   ): Promise<Record<string, Tensor>> {
     const all = { ...this.constants, ...feeds };
     try {
+      this.check(feeds);
       if (fetches === undefined) return await this.inner.run(all);
       return await this.inner.run(all, fetches);
     } catch (cause) {

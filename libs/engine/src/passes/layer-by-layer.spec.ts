@@ -36,7 +36,7 @@ let losses: Record<LossModel, Loss>;
 beforeAll(async () => {
   const algorithms = await Algorithms.load([]);
   losses = {
-    policy: algorithms.loss({ name: 'ppo', clip_low: 0.2 }),
+    policy: algorithms.loss({ name: 'ppo', clip_low: 0.2 }, [{ name: 'entropy', coef: 0.02 }]),
     critic: algorithms.loss({ name: 'value', value_clip: 0.1 }),
   };
 });
@@ -112,7 +112,9 @@ async function feedsOf({ folder, images, parameters, weights }: Case, pass: Pass
   };
   // Every other distribution is cut to its target and some others.
   const kept = batch.selected.map(({ row, position }, i) =>
-    i % 2 === 0 ? [] : [...new Set([3, 40 + i, 90, rows[row].targets[position]])].toSorted((a, b) => a - b),
+    i % 2 === 0
+      ? []
+      : [...new Set([3, 40 + i, 70, 80, 90, rows[row].targets[position]])].toSorted((a, b) => a - b),
   );
   const cut = pass === mode ? {} : cutFeeds(kept);
   const feeds = { ...batch.feeds, ...(await weights.feeds(memory)), ...tokens, ...cut };
@@ -175,6 +177,8 @@ const COMBINATIONS: readonly Combination[] = [
   ['llava-onevision-c', 'full', 'patches'],
   ['llava-onevision-c', 'all', 'patches'],
   ['llava-onevision-c', 'full', 'none'],
+  // Here features are sums, of another number of parts than there are kept tokens.
+  ['llava-onevision-c', 'full', 'patches cut'],
   ['idefics2-b', 'full', 'patches'],
   ['idefics2-b', 'all', 'patches'],
   ['idefics2-b', 'text', 'features'],
@@ -201,15 +205,15 @@ test.each(COMBINATIONS)(
       expect(largest(gap)).toBeLessThan(2e-5);
     }
     expect(largest(layers.scored.map((value, i) => value - whole.scored[i]))).toBeLessThan(2e-5);
+    // Some derivatives are 0, such as those by biases of keys: what is there is rounding of the others.
+    const rounding = 2e-7 * Math.max(1, ...Array.from(whole.accumulated.values(), largest));
     let reached = 0;
     for (const [weight, expected] of whole.accumulated) {
       const found = layers.accumulated.get(weight)!;
       const size = largest(expected);
       if (size > 0) reached++;
-      expect([weight, largest(expected.map((value, i) => value - found[i])) <= 1e-4 * size + 1e-7]).toEqual([
-        weight,
-        true,
-      ]);
+      const gap = largest(expected.map((value, i) => value - found[i]));
+      expect([weight, gap <= 1e-4 * size + rounding]).toEqual([weight, true]);
     }
     expect(reached).toBeGreaterThan(10);
   },

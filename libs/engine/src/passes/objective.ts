@@ -14,8 +14,9 @@ import { EngineError } from '../errors';
 
 /** The dimension of what there is one of per trained token. */
 export const TRAINED_TOKENS = 'M';
-const SEQUENCES = 'S';
-const PAIRS = 'P';
+// Words: in one graph they meet the symbols of families, such as P for patches.
+const SEQUENCES = 'sequences';
+const PAIRS = 'pairs';
 
 /** A loss as training takes it. */
 export interface Loss {
@@ -50,13 +51,13 @@ export interface BuiltObjective {
 
 /** Inputs of an objective besides what the loss declares. */
 export const OBJECTIVE_INPUTS = {
-  /** [M], [S] or [P] by the loss's scope */
+  /** [M], [sequences] or [pairs] by the loss's scope */
   weights: 'loss_weights',
   /** [M] for regularizers, where the loss is not one of tokens */
   tokenWeights: 'token_weights',
-  /** [S, M] 1 where a token belongs to a sequence, else 0 */
+  /** [sequences, M] 1 where a token belongs to a sequence, else 0 */
   membership: 'sequence_membership',
-  /** [P, S] 1 at the pair's chosen sequence, else 0 */
+  /** [pairs, sequences] 1 at the pair's chosen sequence, else 0 */
   chosen: 'chosen_sequences',
   rejected: 'rejected_sequences',
   /** [M] derivatives of a loss that was computed elsewhere */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
+import { readFully } from '@ui-rl/graph';
 import { ModelError } from '../errors';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half';
 
@@ -142,12 +143,9 @@ export async function readTensorBytes(entry: TensorEntry): Promise<ArrayBuffer> 
   const bytes = new Uint8Array(entry.length);
   const handle = await open(entry.file, 'r');
   try {
-    let done = 0;
-    while (done < entry.length) {
-      const { bytesRead } = await handle.read(bytes, done, entry.length - done, entry.offset + done);
-      if (bytesRead === 0) throw bad(entry.file, `tensor "${entry.name}": the file ended while it was read`);
-      done += bytesRead;
-    }
+    const done = await readFully(handle, bytes, entry.offset);
+    if (done < entry.length)
+      throw bad(entry.file, `tensor "${entry.name}": the file ended while it was read`);
   } finally {
     await handle.close();
   }

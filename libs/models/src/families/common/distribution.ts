@@ -23,8 +23,8 @@ export function mayBeCut(scaled: Value, targets: Value): Distribution {
   const { graph } = scaled;
   const [M] = scaled.shape;
   const isCut = graph.input(KEPT_INPUTS.isCut, 'float32', [M]);
-  const tokens = graph.input(KEPT_INPUTS.tokens, 'int64', [M, 'K']);
-  const bias = graph.input(KEPT_INPUTS.bias, 'float32', [M, 'K']);
+  const tokens = graph.input(KEPT_INPUTS.tokens, 'int64', [M, 'kept']);
+  const bias = graph.input(KEPT_INPUTS.bias, 'float32', [M, 'kept']);
   const uncut = whole(scaled, targets);
   const choose = (cut: Value, other: Value): Value =>
     ops.add(ops.mul(isCut, cut), ops.mul(ops.sub(1, isCut), other));

@@ -14,8 +14,8 @@ const newlineName = 'model.image_newline';
 function buildFeatures(build: LayerBuilder, { text, vision }: LlavaOneVisionConfig): Value {
   const { graph } = build;
   const pictures = projectPictures(build, vision, declarePictures(graph, vision));
-  const rows = graph.input('pack_rows', 'int64', ['F', 'K']);
-  const weights = graph.input('pack_weights', 'float32', ['F', 'K']);
+  const rows = graph.input('pack_rows', 'int64', ['F', 'taps']);
+  const weights = graph.input('pack_weights', 'float32', ['F', 'taps']);
   return graph.scope('pack', () => {
     const newline = ops.reshape(build.weight(newlineName, [text.hiddenSize]), [1, text.hiddenSize]);
     const taps = ops.gather(ops.concat([pictures, newline], 0), rows, 0);

@@ -1,17 +1,19 @@
 import { tensor, type Tensor } from '@ui-rl/graph';
 import type { Feeds, ImageInput } from '../base';
 import { patchLength } from '../common/patch-attention';
-import { paddedPatches, PatchFeeds, patchesOf, PerGrid } from '../common/patch-feeds';
-import { bilinearInterpolation, type Grid } from '../common/positions';
+import { paddedPatches, PatchFeeds, PerGrid } from '../common/patch-feeds';
+import { bilinearInterpolation, type Interpolation } from '../common/positions';
 import type { Qwen3VisionConfig } from './config';
 
 /** Feeds of the vision tower: those of all Qwen towers, and the weights of the learned position table. */
 export class Qwen3VisionFeeds extends PatchFeeds {
-  private readonly weights: PerGrid<Float32Array>;
+  /** Four taps per patch: the weights that are fed are thousands of numbers, nearly all of them 0. */
+  private readonly interpolations: PerGrid<Interpolation>;
 
   constructor(private readonly vision: Qwen3VisionConfig) {
     super({ ...vision, patchLength: patchLength(vision) });
-    this.weights = new PerGrid((grid) => positionWeights(vision, grid));
+    const side = Math.sqrt(vision.positions);
+    this.interpolations = new PerGrid((grid) => bilinearInterpolation([grid], side, vision.mergeSize));
   }
 
   override feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
@@ -23,17 +25,16 @@ export class Qwen3VisionFeeds extends PatchFeeds {
     const { positions } = this.vision;
     const P = paddedPatches(images);
     const weights = new Float32Array(images.length * P * positions);
-    images.forEach(({ grid }, n) => weights.set(this.weights.of(grid), n * P * positions));
+    images.forEach(({ grid }, n) => {
+      addTaps(this.interpolations.of(grid), weights.subarray(n * P * positions), positions);
+    });
     return tensor('float32', weights, [images.length, P, positions]);
   }
 }
 
-/** [P, positions]: what each entry of the learned table contributes to each patch. */
-function positionWeights({ positions, mergeSize }: Qwen3VisionConfig, grid: Grid): Float32Array {
-  const weights = new Float32Array(patchesOf(grid) * positions);
-  const interpolation = bilinearInterpolation([grid], Math.sqrt(positions), mergeSize);
-  interpolation.indices.forEach((index, tap) => {
-    weights[(tap >> 2) * positions + index] += interpolation.weights[tap];
+/** What each entry of the learned table contributes to each patch, added into [patches, positions]. */
+function addTaps({ indices, weights }: Interpolation, out: Float32Array, positions: number): void {
+  indices.forEach((index, tap) => {
+    out[(tap >> 2) * positions + index] += weights[tap];
   });
-  return weights;
 }
