@@ -1,4 +1,4 @@
-import { jetstreamManager } from '@nats-io/jetstream';
+import { type ClusterInfo, jetstreamManager } from '@nats-io/jetstream';
 import { STREAMS } from '@ui-rl/contracts';
 import { API_PREFIX } from '@ui-rl/bus';
 import type { FaultLab, Scenario } from '../scenario';
@@ -20,20 +20,35 @@ export const natsCluster: Scenario = {
       await node.kill();
       await lab.trained(place + 1);
       await node.launch();
-    }
-    for (const stream of Object.values(STREAMS)) {
-      let copies = 0;
-      const complete = async (): Promise<boolean> => (copies = await currentCopies(lab, stream)) === 3;
-      await fleet.until(`three copies of ${stream}`, complete, CATCHES_UP_MS, 500).catch(() => undefined);
-      lab.expect(copies === 3, `${stream} has ${copies} copies that are up to date, expected 3`);
+      // Three bear that one is away. Who kills another before the first knows what it missed has two away.
+      await caughtUp(lab);
     }
   },
 };
 
-/** How many servers have all of a stream. */
-async function currentCopies({ fleet }: FaultLab, stream: string): Promise<number> {
+/** Waits until all three brokers have all of every stream and of the consumers that last. */
+async function caughtUp(lab: FaultLab): Promise<void> {
+  const { fleet } = lab;
+  let behind: string[] = [];
+  const complete = async (): Promise<boolean> => (behind = await notCurrent(lab)).length === 0;
+  await fleet.until('three copies of everything', complete, CATCHES_UP_MS, 500).catch(() => undefined);
+  lab.expect(behind.length === 0, `not all of three copies are up to date of ${behind.join(', ')}`);
+}
+
+/** Streams and durable consumers of which not all three servers have everything. */
+async function notCurrent({ fleet }: FaultLab): Promise<string[]> {
   const manager = await jetstreamManager(fleet.bus.connection, { apiPrefix: API_PREFIX, checkAPI: false });
-  const { cluster } = await manager.streams.info(stream);
+  const behind: string[] = [];
+  for (const stream of Object.values(STREAMS)) {
+    if (!isCurrent((await manager.streams.info(stream)).cluster)) behind.push(stream);
+    for await (const { name, config, cluster } of manager.consumers.list(stream)) {
+      if (config.durable_name !== undefined && !isCurrent(cluster)) behind.push(`${stream} > ${name}`);
+    }
+  }
+  return behind;
+}
+
+function isCurrent(cluster: ClusterInfo | undefined): boolean {
   const others = cluster?.replicas?.filter(({ current, offline }) => current && offline !== true) ?? [];
-  return (cluster?.leader === undefined ? 0 : 1) + others.length;
+  return cluster?.leader !== undefined && others.length === 2;
 }
