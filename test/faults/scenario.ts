@@ -19,6 +19,8 @@ const RUN_MS = 300_000;
 /** A fleet, and the run that a scenario disturbs. */
 export class FaultLab {
   private runs = 0;
+  /** Of the run that was begun last. */
+  private size = SIZE;
   /** Of the run that was begun last; a scenario has one once it has begun one. */
   log!: RunLog;
   /** What a scenario found that no run must show. */
@@ -48,9 +50,10 @@ export class FaultLab {
     }
   }
 
-  /** Begins a run of four steps; `training` are options of that group that win. */
-  async beginRun(name: string, training: object = {}): Promise<RunLog> {
-    const { groupSize, groupsPerBatch, steps } = SIZE;
+  /** Begins a run of four steps, unless a scenario needs more; `training` are options of that group that win. */
+  async beginRun(name: string, training: object = {}, steps = SIZE.steps): Promise<RunLog> {
+    this.size = { ...SIZE, steps };
+    const { groupSize, groupsPerBatch } = SIZE;
     this.log = await this.fleet.createRun(`${name}-${(this.runs += 1)}`, {
       rollout: { group_size: groupSize, max_turns: 3 },
       training: {
@@ -86,7 +89,7 @@ export class FaultLab {
     let database: Database | undefined;
     try {
       database = await this.fleet.openDatabase();
-      return problemsOf(await remainsOf(this.log, this.fleet.bus, database), SIZE);
+      return problemsOf(await remainsOf(this.log, this.fleet.bus, database), this.size);
     } finally {
       await database?.close();
     }
