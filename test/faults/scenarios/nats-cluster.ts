@@ -3,8 +3,8 @@ import { STREAMS } from '@ui-rl/contracts';
 import { API_PREFIX } from '@ui-rl/bus';
 import type { FaultLab, Scenario } from '../scenario';
 
-/** There are two while each server is away, and some while it catches up. */
-const STEPS = 24;
+/** There are two while each server is away, and many while it catches up. */
+const STEPS = 60;
 /** For a server that came back to have what it missed. */
 const CATCHES_UP_MS = 60_000;
 
