@@ -24,6 +24,8 @@ const CONTENT_TYPES: Record<string, string> = {
 
 /** An empty document of each local origin: a tab that is left there keeps the process and the compiled code of its last page. */
 export const EMPTY_DOCUMENT = '/.uirl-empty';
+/** Names an icon, so that the browser asks for none. */
+const EMPTY = '<link rel="icon" href="data:,">';
 
 /** Requests of one context at a time; a page of a thousand modules that are not bundled is still within it. */
 export const MOST_REQUESTS = 1_000;
@@ -107,7 +109,7 @@ export class PageNetwork {
     if (folder === null) {
       await route.continue();
     } else if (url.pathname === EMPTY_DOCUMENT) {
-      await route.fulfill({ status: 200, contentType: 'text/html', body: '' });
+      await route.fulfill({ status: 200, contentType: 'text/html', body: EMPTY });
     } else {
       await serve(route, folder, url.pathname);
     }
