@@ -151,3 +151,13 @@ describe('node pools', () => {
     }
   });
 });
+
+it("a single machine's broker stores where its configuration says, and may write there", () => {
+  const configuration = readFileSync(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
+  const [, store] = /store_dir: "(\S+)"/.exec(configuration)!;
+  const startup = readFileSync(join(ROOT, 'deploy/gcp/vm/startup.sh'), 'utf8');
+  // nats-server does not start where the command line names a store, too.
+  expect(/nats-server -c .*/.exec(startup)![0]).not.toMatch(/ --?(sd|store_dir)\b/);
+  expect(/^install -d -o ui-rl .*$/m.exec(startup)![0].split(' ')).toContain(store);
+  expect(/^ReadWritePaths=(.*)$/m.exec(startup)![1].split(' ')).toContain(store);
+});

@@ -29,13 +29,14 @@ if [ ! -e /opt/ui-rl/.installed ]; then
   touch .installed
 fi
 
-install -d -o ui-rl -g ui-rl /var/lib/ui-rl
+install -d -o ui-rl -g ui-rl /var/lib/ui-rl /var/lib/nats
 for service in ${services//:/ }; do
   needs=/etc/ui-rl/$service.json
   command="/usr/bin/node dist/services/$service/src/main.js"
   if [ "$service" = nats ]; then
     needs=/etc/ui-rl/nats.conf
-    command='/opt/ui-rl/.cache/bin/nats-server -c /etc/ui-rl/nats.conf -sd /var/lib/ui-rl/nats'
+    # Stores in /var/lib/nats, as its configuration says: it refuses to be told twice.
+    command='/opt/ui-rl/.cache/bin/nats-server -c /etc/ui-rl/nats.conf'
   fi
   cat > "/etc/systemd/system/ui-rl-$service.service" <<UNIT
 [Unit]
@@ -54,7 +55,7 @@ Restart=always
 RestartSec=2
 NoNewPrivileges=yes
 ProtectSystem=strict
-ReadWritePaths=/var/lib/ui-rl
+ReadWritePaths=/var/lib/ui-rl /var/lib/nats
 PrivateTmp=yes
 
 [Install]
