@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { descendants, eventually } from '@ui-rl/testkit';
+import { descendants, eventually, growthInWords } from '@ui-rl/testkit';
 import { growths, playAtRandom, type Occupied, type Played } from './play';
 import { filesBelow } from './proc';
 import { WORLDS } from './worlds';
@@ -44,13 +44,10 @@ function report(played: Played): boolean {
   );
   const trends = growths(played);
   for (const [name, meaning] of Object.entries(NAMES)) {
-    const { begin, end, slope, error, grows } = trends[name as keyof Occupied];
-    const growth =
-      slope === null || error === null
-        ? 'too short to tell'
-        : `${(slope * 1_000).toFixed(1)} ± ${(error * 1_000).toFixed(1)}`;
+    const trend = trends[name as keyof Occupied];
+    const { begin, end, grows } = trend;
     console.log(
-      `| ${meaning} | ${begin.toFixed(0)} | ${end.toFixed(0)} | ${growth} | ${grows ? 'GROWS' : ''} |`,
+      `| ${meaning} | ${begin.toFixed(0)} | ${end.toFixed(0)} | ${growthInWords(trend)} | ${grows ? 'GROWS' : ''} |`,
     );
   }
   return Object.values(trends).some(({ grows }) => grows);

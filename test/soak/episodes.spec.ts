@@ -22,7 +22,7 @@ function readings(change: (round: number) => Partial<Occupied>) {
 }
 
 function growing(change: (round: number) => Partial<Occupied>): string[] {
-  const found = Object.entries(growths({ readings: readings(change), episodes: 1_000 }));
+  const found = Object.entries(growths({ readings: readings(change) }));
   return found.filter(([, { grows }]) => grows).map(([name]) => name);
 }
 

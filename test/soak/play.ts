@@ -1,6 +1,6 @@
 import type { Task } from '@ui-rl/plugin-kit';
 import { Random } from '@ui-rl/random';
-import { descendants, trendOf, type Trend } from '@ui-rl/testkit';
+import { descendants, growthOf, type Growth } from '@ui-rl/testkit';
 import { filesBelow, memoryOf, openFilesOf } from './proc';
 import { anything } from './random-agent';
 import type { World } from './worlds';
@@ -120,26 +120,10 @@ export function read(folder: string): Occupied {
   };
 }
 
-/** More than this share of what there is, in all episodes after the first fifth and for certain, is growth. */
-const TOLERATED = 0.1;
-const STANDARD_ERRORS = 3;
-/** With fewer, memory is still that of a process which begins. */
-const FEWEST = 200;
-
-export type Growth = Trend & { grows: boolean };
-
 /** What grew over the episodes. */
-export function growths({
-  readings,
-  episodes,
-}: Pick<Played, 'readings' | 'episodes'>): Record<keyof Occupied, Growth> {
-  const growth = (name: keyof Occupied): Growth => {
-    const trend = trendOf(readings.map(([at, occupied]) => [at, occupied[name]] as const));
-    const { begin, slope, error } = trend;
-    if (slope === null || error === null || episodes < FEWEST) return { ...trend, slope: null, grows: false };
-    const isCertain = slope > STANDARD_ERRORS * error;
-    return { ...trend, grows: isCertain && slope * episodes > TOLERATED * Math.max(begin, 1) };
-  };
+export function growths({ readings }: Pick<Played, 'readings'>): Record<keyof Occupied, Growth> {
+  const growth = (name: keyof Occupied): Growth =>
+    growthOf(readings.map(([at, occupied]) => [at, occupied[name]] as const));
   return {
     memory: growth('memory'),
     memoryOfOthers: growth('memoryOfOthers'),

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
 import { COMPONENT_NAME } from '@ui-rl/contracts';
 import { validateSync } from 'class-validator';
 import { COMPONENT_KINDS, type ComponentKind } from './component-kind';
@@ -164,8 +163,8 @@ function checkPages({ pages, environment }: Candidate): string | null {
       return `has page "${page}" with ${show(where)}, expected "variable", one of its "environment"`;
     }
     if (typeof where !== 'string') return `has page "${page}" with ${show(where)}, expected a folder`;
-    if (!existsSync(join(where, 'index.html'))) {
-      return `has page "${page}" in ${where}, but there is no index.html in it`;
+    if (statSync(where, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      return `has page "${page}" in ${where}, where there is no folder`;
     }
   }
   return null;

@@ -100,6 +100,15 @@ describe('loadComponents', () => {
     expect(registry.resolveTask('stay')).toBeNull();
   });
 
+  it('takes any folder for a page, and refuses a file', async () => {
+    const brings = (place: string) => source(`pages: { p: ${JSON.stringify(join(folder, place))} }`);
+    write('pages/one.html', '<p>');
+    write('a.js', `exports.default = ${brings('pages')}`);
+    write('b.js', `exports.default = ${brings('pages/one.html')}`);
+    expect((await load('./a.js')).pages).toEqual({ p: join(folder, 'pages') });
+    await expect(load('./b.js')).rejects.toThrow('one.html, where there is no folder');
+  });
+
   it('tells pages whose files a machine names, and what is missing where it does not', async () => {
     write('page/index.html', '<p>');
     write('helper.js', '');
@@ -173,7 +182,7 @@ describe('loadComponents', () => {
     [`exports.default = ${source('oracle: 3')}`, /needs a function "oracle", found 3/],
     [
       `exports.default = ${source('pages: { p: "/none" }')}`,
-      /has page "p" in \/none, but there is no index\.html/,
+      /has page "p" in \/none, where there is no folder/,
     ],
     [`exports.default = ${source('pages: { "a.b": "/none" }')}`, /has a page named "a\.b"/],
     [`exports.default = ${source('pages: { p: 3 }')}`, /has page "p" with 3, expected a folder/],

@@ -14,4 +14,4 @@ export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';
 export { findAdb, findChromium, findNatsServer, softwareVulkan } from './tools';
 export { TraceCollector, type CollectedSpan } from './trace-collector';
-export { trendOf, type Trend } from './trend';
+export { growthInWords, growthOf, trendOf, type Growth, type Trend } from './trend';

@@ -32,3 +32,29 @@ export function trendOf(
   );
   return { begin, end, slope, error: Math.sqrt(rest / (settled.length - 2) / spread) };
 }
+
+/** More than this share of what there was at the beginning, over all that was counted and for certain, is growth. */
+const TOLERATED = 0.1;
+const STANDARD_ERRORS = 3;
+/** After fewer episodes memory is still that of a process which begins. */
+const FEWEST_EPISODES = 200;
+
+export type Growth = Trend & { grows: boolean };
+
+/** The trend of values by the number of episodes before them, and whether it is growth that has no end. */
+export function growthOf(points: readonly (readonly [episodes: number, value: number])[]): Growth {
+  const trend = trendOf(points);
+  const { begin, slope, error } = trend;
+  const episodes = points.at(-1)?.[0] ?? 0;
+  if (slope === null || error === null || episodes < FEWEST_EPISODES) {
+    return { ...trend, slope: null, grows: false };
+  }
+  const isCertain = slope > STANDARD_ERRORS * error;
+  return { ...trend, grows: isCertain && slope * episodes > TOLERATED * Math.max(begin, 1) };
+}
+
+/** In words, by 1,000 episodes. */
+export function growthInWords({ slope, error }: Growth): string {
+  if (slope === null || error === null) return 'too short to tell';
+  return `${(slope * 1_000).toFixed(1)} ± ${(error * 1_000).toFixed(1)}`;
+}

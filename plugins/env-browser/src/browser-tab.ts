@@ -6,7 +6,7 @@ import type { Device } from './device';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { MOST_REQUESTS, PageNetwork } from './network';
-import type { PageRules, PageSpec } from './page-spec';
+import { refusalOf, type PageRules, type PageSpec } from './page-spec';
 import { pageText } from './page-text';
 import { RequestTally } from './request-tally';
 import { TabFailure } from './tab-failure';
@@ -127,7 +127,7 @@ export class BrowserTab {
     try {
       const response = await this.page.goto(this.spec.url, { waitUntil: 'load', timeout: 0 });
       if (response !== null && response.status() >= 400) {
-        throw new BrowserError('page_error', `${this.spec.url} answers ${response.status()}`);
+        throw new BrowserError('page_error', refusalOf(this.spec, response.status()));
       }
     } catch (cause) {
       if (cause instanceof BrowserError || this.failure.happened) throw cause;

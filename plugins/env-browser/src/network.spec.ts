@@ -235,6 +235,13 @@ describe('the network of a page', () => {
     expect(await open({ page: 'broken' })).toMatchObject({
       error: { code: 'page_error', message: expect.stringContaining('no such start') as string },
     });
+    expect(await open({ page: 'broken', path: 'two.html' })).toMatchObject({
+      error: {
+        code: 'page_error',
+        message:
+          'the folder of the page "broken" has no two.html: a task names another one of its files by "path"',
+      },
+    });
     expect(codeOf(await open({ url: 'http://127.0.0.1:9/' }))).toBe('page_error');
   });
 });

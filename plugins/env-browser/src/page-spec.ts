@@ -107,6 +107,14 @@ export function pageOrigin(page: string): string {
   return `http://${page}.uirl`;
 }
 
+/** What is wrong where the start answers with an HTTP status of 400 or more. */
+export function refusalOf({ url, page }: PageSpec, status: number): string {
+  const { pathname } = new URL(url);
+  if (page === null || status !== 404) return `${url} answers ${status}`;
+  const file = pathname.endsWith('/') ? `${pathname}index.html` : pathname;
+  return `the folder of the page "${page}" has no ${file.slice(1)}: a task names another one of its files by "path"`;
+}
+
 function readStart(
   { page, path, url }: Options,
   { pages, absentPages }: PageRules,

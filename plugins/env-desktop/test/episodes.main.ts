@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Random, type Action } from '@ui-rl/plugin-kit';
+import { growthInWords, growthOf } from '@ui-rl/testkit';
 import { filesOf, Lab, processesOf, until, value } from './support';
 
 const HELP = `npm run soak:desktop -- [options]      episodes of an agent that acts at random: nothing of them may stay behind
@@ -95,10 +96,10 @@ async function episode(
   return closed.ok ? 'played' : `invalid, ${closed.error.code}`;
 }
 
-/** MiB that this process has, after what nobody holds has been collected where that can be asked for. */
-function memoryMib(): number {
+/** MB that this process has alone, after garbage was collected. */
+function memoryMb(): number {
   (globalThis as { gc?: () => void }).gc?.();
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) / 1024;
+  return Number(/^Pss:\s+(\d+)/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'))![1]) / 1024;
 }
 
 async function main(): Promise<void> {
@@ -120,6 +121,7 @@ async function main(): Promise<void> {
   lab.addPage('page', PAGE);
   await lab.start({ term: { command: ['xterm'] } });
   const before = { processes: processesOf().length, files: filesOf() };
+  const memory: [episodes: number, mb: number][] = [];
   const totals: Totals = { actions: 0, openMs: [], actMs: 0, ends: new Map() };
   const began = Date.now();
   for (let index = 0; index < count; index++) {
@@ -127,12 +129,15 @@ async function main(): Promise<void> {
     const end = await episode(lab, index, Number(steps), { ...shown, screen }, totals);
     totals.ends.set(end, (totals.ends.get(end) ?? 0) + 1);
     if ((index + 1) % Math.ceil(count / 20) === 0) {
+      memory.push([index + 1, memoryMb()]);
       const seconds = ((Date.now() - began) / 1_000).toFixed(0);
       console.log(
-        `${index + 1} episodes, ${seconds} s, this process ${memoryMib().toFixed(0)} MiB, ${processesOf().length} processes of desktops`,
+        `${index + 1} episodes, ${seconds} s, this process ${memory.at(-1)![1].toFixed(0)} MB, ${processesOf().length} processes of desktops`,
       );
     }
+    // What the tests' own laboratory remembers of each.
     lab.seats.length = 0;
+    lab.log.length = 0;
   }
   await lab.stop();
   await until(() => processesOf().length <= before.processes).catch(() => undefined);
@@ -146,10 +151,14 @@ async function main(): Promise<void> {
     `${count} episodes, ${totals.actions} actions in ${seconds.toFixed(0)} s; opened in ${opens[Math.floor(opens.length / 2)].toFixed(0)} ms (median); ${(totals.actMs / totals.actions).toFixed(0)} ms an action`,
   );
   for (const [end, times] of totals.ends) console.log(`${times} × ${end}`);
+  const growth = growthOf(memory);
+  console.log(
+    `this process, MB: ${growth.begin.toFixed(0)} after a fifth, ${growth.end.toFixed(0)} at the end, by 1,000 episodes ${growthInWords(growth)}${growth.grows ? ' GROWS' : ''}`,
+  );
   console.log(
     `left behind: ${Math.max(0, left.processes)} processes, ${left.files.length} files${left.files.map((file) => `\n  ${file}`).join('')}`,
   );
-  process.exitCode = left.processes > 0 || left.files.length > 0 ? 1 : 0;
+  process.exitCode = growth.grows || left.processes > 0 || left.files.length > 0 ? 1 : 0;
 }
 
 main().catch((error: unknown) => {

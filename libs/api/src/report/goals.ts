@@ -44,10 +44,20 @@ function phaseDone(run: RunFile, evaluation: number, observer: RunObserver, seco
     return evaluation === 0 ? null : observer.phaseEpisodes / evaluation;
   }
   if (observer.phase !== 'training') return null;
-  const { max_minutes: minutes, max_steps: steps } = run.training;
+  const { max_minutes: minutes } = run.training;
+  const steps = stepsOf(run, observer);
   const shares = [
     ...(minutes > 0 ? [seconds / (60 * minutes)] : []),
     ...(steps > 0 ? [observer.trainSteps / steps] : []),
   ];
   return shares.length === 0 ? null : Math.max(...shares);
+}
+
+/** Of the whole training, the warm start included; 0 where time alone ends it. */
+function stepsOf(
+  { training: { max_steps: most, warm_start: warm } }: RunFile,
+  { warmSteps }: RunObserver,
+): number {
+  if (warm.only) return warmSteps;
+  return most > 0 ? warmSteps + most : 0;
 }

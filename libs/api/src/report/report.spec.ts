@@ -1,5 +1,7 @@
 import { wilson, type EvaluationEvent, type RunEvent, type Trajectory } from '@ui-rl/contracts';
+import type { RunFile } from '@ui-rl/settings';
 import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
+import { phaseGoal } from './goals';
 import { clock, progressLine } from './progress';
 import { beforeAfterTable, quickstartReport } from './quickstart-report';
 import { RunObserver } from './run-observer';
@@ -78,6 +80,24 @@ test('progress shows phase, share, rate, success and the time left', () => {
   const line = progressLine(observer, { done: 0.5, secondsLeft: 61 }, observer.phaseSince + 5_000);
   expect(line).toMatch(/^training .* 50 % {2}2\.0 episodes\/s {2}step 0 {2}success 40 % {2}1:01 left$/);
   expect(clock(3599.6)).toBe('60:00');
+});
+
+test('the steps of a warm start come before those that the run file counts', () => {
+  const step = (number: number, metrics: Record<string, number> = {}): RunEvent => ({
+    ...{ type: 'train_step', runId: 'r', at, step: number, rolloutIds: [], metrics },
+  });
+  const [half, whole] = [step(5, { 'warm_start/done_frac': 0.5 }), step(10, { 'warm_start/done_frac': 1 })];
+  const doneIn = (max_steps: number, only: boolean, ...events: RunEvent[]) => {
+    const run = { training: { max_minutes: 10, max_steps, warm_start: { only } } } as RunFile;
+    const observer = observed({ type: 'phase', runId: 'r', at, phase: 'training' }, ...events);
+    return phaseGoal(run, 0, observer, observer.phaseSince + 6_000).done;
+  };
+  expect(doneIn(90, false, step(45))).toBe(0.5);
+  expect(doneIn(90, false, half)).toBe(0.05);
+  expect(doneIn(90, false, half, whole, step(50))).toBe(0.5);
+  expect(doneIn(90, true, half)).toBe(0.5);
+  // Time alone ends it.
+  expect(doneIn(0, false, half, whole)).toBe(0.01);
 });
 
 test('table and report show both sets before and after', () => {

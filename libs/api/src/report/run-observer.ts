@@ -11,6 +11,8 @@ export class RunObserver {
   invalid = 0;
   envSteps = 0;
   trainSteps = 0;
+  /** Steps of the warm start, which come before all others; 0 as long as none was seen. */
+  warmSteps = 0;
   maxKlSampleTrain = 0;
   checkpoint: { name: string; path: string } | undefined;
   readonly evaluations: EvaluationEvent[] = [];
@@ -56,6 +58,8 @@ export class RunObserver {
   private onTrainStep(event: TrainStepEvent): void {
     this.steps.push(event);
     this.trainSteps = Math.max(this.trainSteps, event.step);
+    const warm = event.metrics['warm_start/done_frac'];
+    if (warm !== undefined) this.warmSteps = Math.round(event.step / warm);
     const kl = Math.abs(event.metrics['optim/kl_sample_train_v1'] ?? 0);
     this.maxKlSampleTrain = Math.max(this.maxKlSampleTrain, kl);
   }

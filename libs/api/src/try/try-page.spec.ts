@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Action } from '@ui-rl/actions';
@@ -130,12 +130,16 @@ describe('by hand', () => {
     mkdirSync(adapter);
     writeFileSync(join(adapter, 'adapter_config.json'), '{"base_model_name_or_path":"small"}');
     const checkpoint = './adapter';
+    // Of a folder that has no page of its own.
+    const root = join(folder, 'site');
+    cpSync(OWN_PAGE, join(root, 'pages'), { recursive: true });
+    const page = join(root, 'pages/index.html');
     const waits = async (): Promise<void> => {
       const { ended, url, warnings } = byHand({
+        ...{ page, root, checkpoint },
         out: 'later',
         task: 'Wait for it',
         checks: 'text',
-        checkpoint,
       });
       const person = await trials.visit(await url);
       await person.images.waitFor();
