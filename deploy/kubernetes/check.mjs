@@ -44,7 +44,10 @@ async function schemaText(name, url) {
   const path = join(folder, name);
   if (existsSync(path)) return readFileSync(path, 'utf8');
   if (values.schemas !== undefined) return null;
-  const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(30_000) }).catch((error) => {
+    const reason = error.cause?.message ?? error.message;
+    throw new Error(`${url} cannot be fetched: ${reason}. --schemas FOLDER reads the schemas from a folder`);
+  });
   if (response.status === 404) return null;
   if (!response.ok) throw new Error(`${url} answers ${response.status}`);
   const text = await response.text();
@@ -104,27 +107,33 @@ async function validatorOf({ apiVersion, kind }) {
   return builtIn.get(name);
 }
 
-const shared = join(folder, '_definitions.json');
-if (existsSync(shared)) ajv.addSchema(JSON.parse(readFileSync(shared, 'utf8')), '_definitions.json');
-const defined = await definedKinds();
-let problems = 0;
-for (const kustomization of kustomizations()) {
-  const objects = render(kustomization);
-  for (const object of objects) {
-    const { apiVersion, kind, metadata } = object;
-    const validate = defined.get(`${apiVersion} ${kind}`) ?? (await validatorOf(object));
-    const found =
-      validate === null
-        ? [`there is no schema of ${apiVersion} ${kind}`]
-        : validate(object)
-          ? []
-          : validate.errors.map(
-              ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
-            );
-    problems += found.length;
-    for (const problem of found)
-      console.error(`${relative(root, kustomization)}: ${kind} ${metadata?.name}: ${problem}`);
+async function main() {
+  const shared = join(folder, '_definitions.json');
+  if (existsSync(shared)) ajv.addSchema(JSON.parse(readFileSync(shared, 'utf8')), '_definitions.json');
+  const defined = await definedKinds();
+  for (const kustomization of kustomizations()) {
+    const objects = render(kustomization);
+    for (const object of objects) {
+      const { apiVersion, kind, metadata } = object;
+      const validate = defined.get(`${apiVersion} ${kind}`) ?? (await validatorOf(object));
+      for (const problem of problemsOf(object, validate)) {
+        process.exitCode = 1;
+        console.error(`${relative(root, kustomization)}: ${kind} ${metadata?.name}: ${problem}`);
+      }
+    }
+    console.log(`${relative(root, kustomization)}: ${objects.length} objects`);
   }
-  console.log(`${relative(root, kustomization)}: ${objects.length} objects`);
 }
-process.exitCode = problems === 0 ? 0 : 1;
+
+function problemsOf(object, validate) {
+  if (validate === null) return [`there is no schema of ${object.apiVersion} ${object.kind}`];
+  if (validate(object)) return [];
+  return validate.errors.map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
+}
+
+main().catch((error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});
