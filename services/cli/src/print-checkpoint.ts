@@ -1,9 +1,9 @@
-import { readCliSettings, type NatsSettings } from '@ui-rl/settings';
+import { readCliSettings, type NatsSettings, type RunFile } from '@ui-rl/settings';
 
-/** Prints a checkpoint's address, and what can be done with it from here. */
-export function printCheckpoint(address: string | null | undefined): void {
+/** Prints a checkpoint's address, and what can be done with it from here, which is nothing where the weights are kept by a service. */
+export function printCheckpoint(address: string | null | undefined, { engine }: RunFile): void {
   console.log(`checkpoint ${address ?? 'none'}`);
-  if (address === null || address === undefined) return;
+  if (address === null || address === undefined || engine.name !== 'local') return;
   const { hasBroker, nats } = readCliSettings();
   const where = hasBroker ? `${brokerVariable(nats)} ` : '';
   console.log(`  ${where}npx ui-rl generate --checkpoint ${address} --input conversation.json`);

@@ -250,8 +250,8 @@ function judged(imitated: RunObserver, learnt: RunObserver, { warmSteps, steps }
     [learnt.trainSteps === steps, `${learnt.trainSteps} steps of reinforcement learning, ${steps} wanted`],
     [after - before >= 0.2, `reinforcement learning ended at ${percent(after)}, 20 points more wanted`],
     [
-      learnt.maxKlSampleTrain < 1e-4,
-      `sampler and trainer differ by a divergence of at most ${learnt.maxKlSampleTrain.toExponential(1)}, less than 1e-4 wanted`,
+      (learnt.maxKlSampleTrain ?? Infinity) < 1e-4,
+      `sampler and trainer differ by a divergence of at most ${learnt.maxKlSampleTrain?.toExponential(1)}, less than 1e-4 wanted`,
     ],
   ];
   for (const [isTrue, fact] of facts) say(`${isTrue ? 'ok    ' : 'FAILED'} ${fact}`);

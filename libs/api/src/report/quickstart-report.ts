@@ -22,7 +22,8 @@ export interface QuickstartReport {
   wall_seconds: number;
   setup_seconds: number;
   invalid_share: number;
-  max_kl_sample_train: number;
+  /** Null where no step could measure it. */
+  max_kl_sample_train: number | null;
   /** Its address. */
   checkpoint: string | null;
   peak_rss_bytes: Record<string, number>;

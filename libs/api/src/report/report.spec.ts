@@ -38,20 +38,22 @@ function observed(...events: RunEvent[]): RunObserver {
 
 describe('RunObserver', () => {
   test('counts an evaluation published twice once, and keeps the largest KL whatever its sign', () => {
-    const step = (n: number, kl: number): RunEvent => ({
+    const step = (n: number, metrics: Record<string, number>): RunEvent => ({
       type: 'train_step',
       runId: 'r',
       at,
       step: n,
       rolloutIds: [],
-      metrics: { 'optim/kl_sample_train_v1': kl },
+      metrics,
     });
     const observer = observed(
       evaluation('baseline', 'train_goals', 1),
       evaluation('baseline', 'train_goals', 1),
-      step(1, -3e-6),
-      step(2, 1e-6),
+      step(1, { 'optim/kl_sample_train_v1': -3e-6 }),
+      step(2, { 'optim/kl_sample_train_v1': 1e-6 }),
     );
+    // One that trained on nothing.
+    expect(observed(step(1, { 'optim/substeps': 0 })).maxKlSampleTrain).toBeNull();
     expect(observer.evaluations).toHaveLength(1);
     expect(observer.maxKlSampleTrain).toBe(3e-6);
     expect(observer.trainSteps).toBe(2);

@@ -13,7 +13,8 @@ export class RunObserver {
   trainSteps = 0;
   /** Steps of the warm start, which come before all others; 0 as long as none was seen. */
   warmSteps = 0;
-  maxKlSampleTrain = 0;
+  /** Null as long as no step measured it: one that trains on nothing does not. */
+  maxKlSampleTrain: number | null = null;
   checkpoint: { name: string; path: string } | undefined;
   readonly evaluations: EvaluationEvent[] = [];
   readonly steps: TrainStepEvent[] = [];
@@ -60,8 +61,8 @@ export class RunObserver {
     this.trainSteps = Math.max(this.trainSteps, event.step);
     const warm = event.metrics['warm_start/done_frac'];
     if (warm !== undefined) this.warmSteps = Math.round(event.step / warm);
-    const kl = Math.abs(event.metrics['optim/kl_sample_train_v1'] ?? 0);
-    this.maxKlSampleTrain = Math.max(this.maxKlSampleTrain, kl);
+    const kl = event.metrics['optim/kl_sample_train_v1'];
+    if (kl !== undefined) this.maxKlSampleTrain = Math.max(this.maxKlSampleTrain ?? 0, Math.abs(kl));
   }
 
   onTrajectory(trajectory: Trajectory): void {

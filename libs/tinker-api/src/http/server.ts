@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Module } from '@nestjs/common';
+import { Module, type LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { BodyBudget, checkAccess, isLoopback } from '@ui-rl/openai-api';
@@ -40,6 +40,9 @@ class TinkerRoot {}
 
 const KEEP_ALIVE_MS = 75_000;
 
+/** Whoever types the command is told where it listens, and not how it is built. */
+const LOGGED: LogLevel[] = ['fatal', 'error', 'warn'];
+
 /** Bodies that are read at a time have the memory of so many of the longest. */
 const BODIES = 64;
 
@@ -53,7 +56,7 @@ export async function openTinkerServer(options: TinkerServerOptions): Promise<Ti
       controllers: [TinkerController],
       providers: [{ provide: TinkerService, useValue: service }],
     },
-    { abortOnError: false, bodyParser: false, forceCloseConnections: true },
+    { abortOnError: false, bodyParser: false, forceCloseConnections: true, logger: LOGGED },
   );
   app.disable('x-powered-by');
   const access = { keys, loopbackOnly: isLoopback(host), header: 'x-api-key' };

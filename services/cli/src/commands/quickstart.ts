@@ -13,7 +13,7 @@ import {
   type StartedRun,
 } from '@ui-rl/api';
 import type { RunEvent } from '@ui-rl/contracts';
-import { projectRoot } from '@ui-rl/settings';
+import { projectRoot, type RunFile } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { printCheckpoint } from '../print-checkpoint';
 
@@ -86,7 +86,7 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
     display.start();
     const { runId: _, ...report } = await run.end().finally(() => display.stop());
     console.log(beforeAfterTable(run.observer));
-    await printReport(report, options.json);
+    await printReport(report, run.run, options.json);
     if (options.keepOpen) {
       console.log('\nThe monitor stays up. Ctrl-C ends it.');
       await aborted(signal).catch(() => undefined);
@@ -102,13 +102,14 @@ function printEvent(display: ProgressDisplay, event: RunEvent): void {
   }
 }
 
-async function printReport(report: QuickstartReport, file: string | undefined): Promise<void> {
+async function printReport(report: QuickstartReport, run: RunFile, file: string | undefined): Promise<void> {
   console.log(
     `\n${report.episodes} episodes, ${report.env_steps} environment steps, ${report.train_steps} training steps in ${clock(report.wall_seconds)}`,
   );
   console.log(`invalid episodes ${(100 * report.invalid_share).toFixed(2)} %`);
-  console.log(`largest |KL| between sampler and trainer ${report.max_kl_sample_train.toExponential(1)}`);
-  printCheckpoint(report.checkpoint);
+  const kl = report.max_kl_sample_train?.toExponential(1) ?? 'not measured: no step trained';
+  console.log(`largest |KL| between sampler and trainer ${kl}`);
+  printCheckpoint(report.checkpoint, run);
   if (file === undefined) return;
   await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
   console.log(`report ${file}`);

@@ -1,9 +1,12 @@
 import { aborted, serveTinker, withCleanup, type EngineChoice } from '@ui-rl/api';
-import { readCliSettings } from '@ui-rl/settings';
+import { ModelGroup, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { join } from 'node:path';
 import { addEngineFlags, MODEL_HELP, printProgress } from '../engine-flags';
 import { positiveInteger, positiveNumber, wholeNumber } from '../flags';
+
+/** What a run takes by itself, and one more: log-probabilities of a whole sequence are asked for by sampling a token after it. */
+const MAX_SEQUENCE = new ModelGroup().max_sequence + 1;
 
 interface ServeFlags extends EngineChoice {
   model: string;
@@ -40,9 +43,9 @@ function tinkerCommand(): Command {
     .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber, 8123)
     .option(
       '--max-sequence <n>',
-      'longest sequence, prompt and answer together, in tokens',
+      'longest sequence, prompt and answer together, in tokens: one more than model.max_sequence of runs that train through it',
       positiveInteger,
-      4096,
+      MAX_SEQUENCE,
     )
     .option('--rows <n>', 'sequences that are sampled at the same time', positiveInteger, 16)
     .option('--threads <n>', 'threads of the device (default: one per core)', positiveInteger)

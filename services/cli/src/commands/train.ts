@@ -105,7 +105,7 @@ async function follow(run: StartedRun, display: ProgressDisplay): Promise<void> 
   display.start();
   const { checkpoint } = await run.end().finally(() => display.stop());
   console.log(beforeAfterTable(run.observer));
-  printCheckpoint(checkpoint);
+  printCheckpoint(checkpoint, run.run);
 }
 
 function printEvent(display: ProgressDisplay, event: RunEvent): void {
