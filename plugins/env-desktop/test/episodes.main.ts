@@ -96,10 +96,10 @@ async function episode(
   return closed.ok ? 'played' : `invalid, ${closed.error.code}`;
 }
 
-/** MB that this process has alone, after garbage was collected. */
+/** MB that are this process's own, whatever else of Node runs on the machine, after garbage was collected. */
 function memoryMb(): number {
   (globalThis as { gc?: () => void }).gc?.();
-  return Number(/^Pss:\s+(\d+)/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'))![1]) / 1024;
+  return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]) / 1024;
 }
 
 async function main(): Promise<void> {
