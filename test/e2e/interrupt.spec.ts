@@ -78,3 +78,17 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
   expect({ code, output: code === 130 ? '' : output }).toEqual({ code: 130, output: '' });
   expect([...marked(), ...running(started)]).toEqual([]);
 }, 420_000);
+
+test('so does whoever closes the pipe that it prints to', async () => {
+  output = '';
+  command = quickstart(['--evaluation.episodes_per_task', '1']);
+  const isUp = () => output.includes('monitor http');
+  await eventually('services or an early end', () => isUp() || command.exitCode !== null, 60_000, 100);
+  if (!isUp()) throw new Error(output);
+  const started = [command.pid!, ...pidsBelow(command.pid!)];
+  // As `| head` does.
+  command.stdout!.destroy();
+  const [code] = await once(command, 'exit');
+  expect({ code, output: code === 143 ? '' : output }).toEqual({ code: 143, output: '' });
+  expect([...marked(), ...running(started)]).toEqual([]);
+}, 120_000);

@@ -362,6 +362,16 @@ describe('what the service lacks is refused by name', () => {
       'No key was sent',
     );
     await expect(start({ environment: elsewhere }, { retry_ms: 0 })).rejects.toThrow('cannot be reached');
+    const told: string[] = [];
+    const log = (level: string, message: string) => void told.push(`${level} ${message}`);
+    await expect(start({ environment: elsewhere, log }, { retry_ms: 4_000 })).rejects.toThrow(
+      'cannot be reached',
+    );
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^warn http:\/\/127\.0\.0\.1:1\/.* cannot be reached.*; it is asked again for up to 4 s \(retry_ms\)$/,
+      ),
+    ]);
   });
 
   it('at a request', async () => {

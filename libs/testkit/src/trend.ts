@@ -41,9 +41,12 @@ const FEWEST_EPISODES = 200;
 
 export type Growth = Trend & { grows: boolean };
 
-/** The trend of values by the number of episodes before them, and whether it is growth that has no end. */
-export function growthOf(points: readonly (readonly [episodes: number, value: number])[]): Growth {
-  const trend = trendOf(points);
+/** The trend of values by the number of episodes before them, `from` as for `trendOf`, and whether it is growth that has no end. */
+export function growthOf(
+  points: readonly (readonly [episodes: number, value: number])[],
+  from?: number,
+): Growth {
+  const trend = trendOf(points, from);
   const { begin, slope, error } = trend;
   const episodes = points.at(-1)?.[0] ?? 0;
   if (slope === null || error === null || episodes < FEWEST_EPISODES) {

@@ -12,6 +12,8 @@ export interface ConnectionOptions {
   timeoutMs: number;
   /** How long a request that fails by no fault of its own is sent again. */
   retryMs: number;
+  /** Told of a service that fails again and again, once a minute. */
+  onFailing?: (message: string) => void;
 }
 
 /** An answer that says what is wrong with a request, or a service that does not answer. */
@@ -40,9 +42,12 @@ function isTransient(status: number | undefined): boolean {
 }
 
 const SHOWN = 300;
+const TOLD_EVERY_MS = 60_000;
 
 /** Requests to a service of Tinker's API. Each may be sent more than once: those that change weights are numbered. */
 export class Connection {
+  private toldAt = -Infinity;
+
   constructor(private readonly options: ConnectionOptions) {}
 
   get address(): string {
@@ -84,8 +89,17 @@ export class Connection {
   private again(send: () => Promise<Json>, signal?: AbortSignal): Promise<Json> {
     return retry({ ...RETRIES.tinker, withinMs: this.options.retryMs }, send, {
       isTransient: (error) => error instanceof ServiceFailure && isTransient(error.status),
+      onFailure: (error, failures) => this.tell(error as Error, failures),
       ...(signal === undefined ? {} : { signal }),
     });
+  }
+
+  /** Many failures are over with the first. */
+  private tell({ message }: Error, failures: number): void {
+    if (failures < 2 || performance.now() - this.toldAt < TOLD_EVERY_MS) return;
+    this.toldAt = performance.now();
+    const seconds = this.options.retryMs / 1000;
+    this.options.onFailing?.(`${message}; it is asked again for up to ${seconds} s (retry_ms)`);
   }
 
   private async once(

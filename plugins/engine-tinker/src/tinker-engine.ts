@@ -63,7 +63,11 @@ export class TinkerEngine implements Engine {
     const place = serviceOf(options, context.environment);
     if (place.withheld)
       context.log('info', `TINKER_API_KEY is not sent to ${place.address}: it goes to TINKER_BASE_URL alone`);
-    const connection = new Connection({ ...place, timeoutMs, retryMs });
+    const connection = new Connection({
+      ...place,
+      ...{ timeoutMs, retryMs },
+      onFailing: (message) => context.log('warn', message),
+    });
     const service = await findModel(connection, options.base_model);
     checkService(service, { ...context, serviceLoss }, connection.address);
     const engine = new TinkerEngine(connection, service, context, requests, serviceLoss);

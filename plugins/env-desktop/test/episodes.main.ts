@@ -7,7 +7,7 @@ import { filesOf, Lab, processesOf, until, value } from './support';
 
 const HELP = `npm run soak:desktop -- [options]      episodes of an agent that acts at random: nothing of them may stay behind
 
-  --episodes N     (1000)
+  --episodes N     (2000: memory is judged after the first 1000)
   --steps N        actions of an episode (8)
   --pages N        every Nth episode shows a page in Chromium, the others a terminal (10)
   --width N        pixels of the screen (640 × 480)
@@ -57,6 +57,9 @@ function anything(random: Random, { width, height }: Size): Action {
   ];
   return random.pick(kinds)();
 }
+
+/** Sessions keep the replies of so many that have ended, for requests that are repeated: until then memory grows. */
+const REMEMBERED = 1_000;
 
 interface Totals {
   actions: number;
@@ -114,7 +117,7 @@ async function main(): Promise<void> {
   } as const;
   const { values } = parseArgs({ options: flags });
   if (values.help === true) return console.log(HELP);
-  const { episodes = '1000', steps = '8', pages = '10', width = '640', height = '480' } = values;
+  const { episodes = '2000', steps = '8', pages = '10', width = '640', height = '480' } = values;
   const count = Number(episodes);
   const screen = { width: Number(width), height: Number(height) };
   const lab = new Lab();
@@ -151,9 +154,12 @@ async function main(): Promise<void> {
     `${count} episodes, ${totals.actions} actions in ${seconds.toFixed(0)} s; opened in ${opens[Math.floor(opens.length / 2)].toFixed(0)} ms (median); ${(totals.actMs / totals.actions).toFixed(0)} ms an action`,
   );
   for (const [end, times] of totals.ends) console.log(`${times} × ${end}`);
-  const growth = growthOf(memory);
+  const growth = growthOf(memory, REMEMBERED);
+  const [begin, end] = [growth.begin, growth.end].map((mb) => mb.toFixed(0));
   console.log(
-    `this process, MB: ${growth.begin.toFixed(0)} after a fifth, ${growth.end.toFixed(0)} at the end, by 1,000 episodes ${growthInWords(growth)}${growth.grows ? ' GROWS' : ''}`,
+    growth.slope === null
+      ? 'this process: too few episodes to tell whether its memory grows'
+      : `this process, MB: ${begin} after ${REMEMBERED} episodes, ${end} at the end, by 1,000 episodes ${growthInWords(growth)}${growth.grows ? ' GROWS' : ''}`,
   );
   console.log(
     `left behind: ${Math.max(0, left.processes)} processes, ${left.files.length} files${left.files.map((file) => `\n  ${file}`).join('')}`,

@@ -12,6 +12,15 @@ class LogsAside extends ConsoleLogger {
 
 Logger.overrideLogger(new LogsAside());
 
+/** Whoever read what is printed is gone, as with `| head`: that ends the work in order, as a signal does. */
+let isHeard = true;
+const endUnheard = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE') throw error;
+  if (isHeard) process.kill(process.pid, 'SIGTERM');
+  isHeard = false;
+};
+for (const stream of [process.stdout, process.stderr]) stream.on('error', endUnheard);
+
 programWith(process.argv[2])
   .parseAsync()
   .catch((error: unknown) => {

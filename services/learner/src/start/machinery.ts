@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { describeError } from '@ui-rl/bus';
 import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
-import type { Engine, Sampler } from '@ui-rl/plugin-kit';
+import type { Engine, Log, Sampler } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
 import { readVariables } from '@ui-rl/settings';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
@@ -71,7 +72,7 @@ export async function startMachinery(
     componentFiles: components.files,
     environment: readVariables(Object.keys(components.get('engine', options.engine.name).environment ?? {})),
     fetchImage: (sha256) => screenshots.bytesOf(sha256),
-    log,
+    log: engineLog(warnings, lease.epoch),
     onProgress: (line) => logger.log(line),
   });
   let processes: BusProcesses | undefined;
@@ -99,6 +100,17 @@ export async function startMachinery(
     await engine.stop();
     throw error;
   }
+}
+
+/** What an engine warns of, whoever follows the run sees. */
+function engineLog(warnings: RunWarnings, epoch: number): Log {
+  return (level, message) => {
+    if (level !== 'warn') return log(level, message);
+    const id = createHash('sha256').update(message).digest('hex').slice(0, 16);
+    warnings
+      .send('engine', message, `learner.engine.${epoch}.${id}`)
+      .catch((error: unknown) => log('error', String(error)));
+  };
 }
 
 function checkRenderer({ rendererName }: LearnerOptions, { family }: PromptFolder): void {
