@@ -31,7 +31,13 @@ afterAll(() => {
 
 it('trains by code with services of its own, and what was trained plays a task', async () => {
   const phases: string[] = [];
-  const result = await train(RUN, {
+  // A group whose episodes are all alike trains nothing: there are others until one is not.
+  const run: RunFileOptions = {
+    ...RUN,
+    rewards: { name: 'shaped', step_cost: 0.05 },
+    algorithm: { dynamic_sampling: true },
+  };
+  const result = await train(run, {
     flags: ['--seed', '3', '--training.max_steps=1'],
     onEvent: (event) => void (event.type === 'phase' && phases.push(event.phase)),
   });
