@@ -9,6 +9,7 @@ export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
 export { actionMeaning, actionParameters, actionSchema, type JsonSchema } from './json-schema';
 export { playwrightKey } from './playwright-keys';
 export * from './prompt';
+export { readBehindThoughts, type ReadAnswer, type Reading } from './thoughts';
 export type { ScreenSizes, Size } from './sizes';
 export {
   ACTION_NAMES,
