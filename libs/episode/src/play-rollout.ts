@@ -1,4 +1,4 @@
-import type { IdleTimes, RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
+import type { IdleTimes, RolloutRequest, Screenshot, Trajectory, Turn } from '@ui-rl/contracts';
 import { Clock } from './clock';
 import type { EpisodeEnvironment, SessionUse, State } from './environment';
 import { EpisodeFailure } from './failure';
@@ -28,6 +28,8 @@ export interface RolloutContext {
   idleMs?: number;
   /** Told of each turn as it is over; of an episode that begins again, from the first one again. */
   onTurn?: ((turn: Turn) => void) | undefined;
+  /** Called with the screenshot of the first frame and of each action, also where the same screen was seen before. */
+  onScreenshot?: ((screenshot: Screenshot) => void) | undefined;
 }
 
 /**
@@ -111,11 +113,15 @@ class Attempt {
 
   async play(restart: number): Promise<Played> {
     const { request, clock, screenshots } = this;
-    const { plan, policy, delivery, onTurn } = this.context;
+    const { plan, policy, delivery, onTurn, onScreenshot } = this.context;
+    const show = (screenshot: Screenshot): void => {
+      screenshots.add(screenshot);
+      onScreenshot?.(screenshot);
+    };
     const environment = await this.context.open(request, clock);
     let closed = false;
     try {
-      screenshots.add(environment.firstFrame);
+      show(environment.firstFrame);
       const progress: EpisodeProgress = { turns: [], screenshot: environment.firstFrame, states: [] };
       this.progress = progress;
       const playId = delivery === 1 && restart === 0 ? '' : `~${delivery}.${restart}`;
@@ -127,7 +133,7 @@ class Attempt {
           clock,
           environment,
           playId,
-          storeScreenshot: (screenshot) => screenshots.add(screenshot),
+          storeScreenshot: show,
           onTurn,
         },
         progress,

@@ -4,12 +4,8 @@ import type { ScreenshotStore } from '@ui-rl/episode';
 export class MemoryScreenshots implements ScreenshotStore {
   private readonly pngs = new Map<string, Uint8Array>();
 
-  /** @param onScreenshot told of each as it comes, the first frame too */
-  constructor(private readonly onScreenshot?: (png: Uint8Array, sha256: string) => void) {}
-
   async put(png: Uint8Array, sha256: string): Promise<void> {
     this.pngs.set(sha256, png);
-    this.onScreenshot?.(png, sha256);
   }
 
   async get(sha256: string): Promise<Uint8Array | null> {

@@ -31,7 +31,7 @@ export interface PlayerOptions {
   onWarning?: ((message: string) => void) | undefined;
   /** Called as each turn of an episode is over. */
   onTurn?: ((turn: Turn) => void) | undefined;
-  /** Called with each screenshot as it is made, before the turn that is decided on it. */
+  /** Called with each screenshot as it is made, before the turn that is decided on it; also with one that was seen before. */
   onScreenshot?: ((png: Uint8Array, sha256: string) => void) | undefined;
   /** What counts instead of variables of this process that environments read. */
   variables?: Readonly<Record<string, string>> | undefined;
@@ -68,7 +68,7 @@ export class Player {
    */
   async play(request: RolloutRequest): Promise<EpisodeResult> {
     const { onTurn, onScreenshot } = this.options;
-    const screenshots = new MemoryScreenshots(onScreenshot);
+    const screenshots = new MemoryScreenshots();
     const { leaseMs, deadlineMs } = this.times;
     const sessions = await this.environment(request.task.environment!.kind);
     const played = await playRollout(request, {
@@ -82,6 +82,7 @@ export class Player {
       stopping: this.signal,
       restarts: RETRIES.episode.attempts - 1,
       onTurn,
+      onScreenshot: ({ png, sha256 }) => onScreenshot?.(png, sha256),
     });
     return Object.assign(played, { screenshot: (sha256: string) => screenshots.png(sha256) });
   }
