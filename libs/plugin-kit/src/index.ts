@@ -23,6 +23,7 @@ export {
   type Task,
   type TrajectoryStatus,
 } from '@ui-rl/contracts';
+export { AnswerTooLong, boundedFetch, fetchFailure, lookupBeyondLink, type FetchLimits } from '@ui-rl/http';
 export { Random } from '@ui-rl/random';
 export { DEADLINES, RETRIES, retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 export * from './errors';

@@ -15,3 +15,4 @@ export { startFromSource, startService } from './services';
 export { findAdb, findChromium, findNatsServer, softwareVulkan } from './tools';
 export { TraceCollector, type CollectedSpan } from './trace-collector';
 export { growthInWords, growthOf, trendOf, type Growth, type Trend } from './trend';
+export { ZerosServer } from './zeros-server';

@@ -1,4 +1,4 @@
-import { RETRIES, isRecord, retry } from '@ui-rl/plugin-kit';
+import { AnswerTooLong, boundedFetch, fetchFailure, RETRIES, isRecord, retry } from '@ui-rl/plugin-kit';
 import { TinkerError } from './errors';
 
 export type Json = Record<string, unknown>;
@@ -8,6 +8,8 @@ export interface ConnectionOptions {
   address: string;
   /** Sent to it as `X-API-Key`; undefined: none. */
   key: string | undefined;
+  /** The owner of this machine named the service, not a run file. */
+  isTrusted?: boolean;
   /** How long one answer may take, in milliseconds. */
   timeoutMs: number;
   /** How long a request that fails by no fault of its own is sent again. */
@@ -42,6 +44,8 @@ function isTransient(status: number | undefined): boolean {
 }
 
 const SHOWN = 300;
+/** Losses and log-probabilities of a whole batch. */
+const MAX_ANSWER_BYTES = 128 * 2 ** 20;
 const TOLD_EVERY_MS = 60_000;
 
 /** Requests to a service of Tinker's API. Each may be sent more than once: those that change weights are numbered. */
@@ -108,7 +112,7 @@ export class Connection {
       method: 'GET',
     },
   ): Promise<Json> {
-    const { key, timeoutMs } = this.options;
+    const { key, timeoutMs, isTrusted = false } = this.options;
     const url = this.urlOf(path);
     const late = AbortSignal.timeout(timeoutMs);
     const signal = caller === undefined ? late : AbortSignal.any([late, caller]);
@@ -120,11 +124,14 @@ export class Connection {
     let text: string;
     try {
       const init = { method, headers, signal, redirect: 'error' as const };
-      response = await fetch(url, { ...init, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      const ask = boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted });
+      response = await ask(url, { ...init, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
       text = await response.text();
     } catch (cause) {
       caller?.throwIfAborted();
-      const why = late.aborted ? `gave no answer within ${timeoutMs / 1000} s` : reasonOf(cause);
+      if (cause instanceof AnswerTooLong)
+        throw new TinkerError('worker', `${url} ${cause.message}`, { cause });
+      const why = late.aborted ? `gave no answer within ${timeoutMs / 1000} s` : fetchFailure(cause);
       throw new ServiceFailure(`${url} ${why}`, undefined, { cause });
     }
     // Where other services wait for a future in vain.
@@ -167,10 +174,4 @@ function detailOf(text: string): string {
 
 function shown(value: unknown): string {
   return JSON.stringify(value).slice(0, SHOWN);
-}
-
-/** What `fetch` says lies in the cause of its error. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-  return `cannot be reached: ${cause?.code ?? cause?.message ?? message}`;
 }

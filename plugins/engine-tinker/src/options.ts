@@ -61,7 +61,7 @@ const ALPHA = 32;
 export function serviceOf(
   { base_url }: TinkerOptions,
   { TINKER_BASE_URL: own, TINKER_API_KEY: key }: Readonly<Record<string, string>>,
-): { address: string; key: string | undefined; withheld: boolean } {
+): { address: string; key: string | undefined; isTrusted: boolean; withheld: boolean } {
   if (own !== undefined && !isServerAddress(own)) {
     throw new PluginError('option', 'TINKER_BASE_URL is no address such as http://host:8123');
   }
@@ -77,7 +77,7 @@ export function serviceOf(
   }
   const address = serverAddress(named);
   const isOwn = own !== undefined && serverAddress(own) === address;
-  return { address, key: isOwn ? key : undefined, withheld: key !== undefined && !isOwn };
+  return { address, key: isOwn ? key : undefined, isTrusted: isOwn, withheld: key !== undefined && !isOwn };
 }
 
 const LAYERS: Readonly<Record<string, { train_mlp: boolean; train_attn: boolean }>> = {

@@ -26,8 +26,8 @@ const PRIVATE: readonly (readonly [network: string, prefix: number])[] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  ['::', 128],
-  ['::1', 128],
+  ['::', 96], // this machine, and IPv4-compatible addresses
+  ['::ffff:0:0:0', 96], // IPv4-translated
   ['64:ff9b::', 96], // hold an IPv4 address, as the next but one does
   ['64:ff9b:1::', 48],
   ['2002::', 16],
@@ -36,6 +36,7 @@ const PRIVATE: readonly (readonly [network: string, prefix: number])[] = [
   ['2001:db8::', 32],
   ['fc00::', 7],
   ['fe80::', 10],
+  ['fec0::', 10],
   ['ff00::', 8],
 ];
 

@@ -145,6 +145,9 @@ describe('addresses', () => {
     '::ffff:a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
     '2002:7f00:1::',
+    '::10.0.0.1',
+    '::ffff:0:10.0.0.1',
+    'fec0::1',
   ])('%s is not the open internet', (address) => expect(isPrivate(address)).toBe(true));
 
   it.each(['93.184.215.14', '8.8.8.8', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8'])(

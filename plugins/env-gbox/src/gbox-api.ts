@@ -1,4 +1,13 @@
-import { DeviceError, isRecord, RETRIES, retry, show, type DeviceErrorCode } from '@ui-rl/plugin-kit';
+import {
+  AnswerTooLong,
+  boundedFetch,
+  DeviceError,
+  isRecord,
+  RETRIES,
+  retry,
+  show,
+  type DeviceErrorCode,
+} from '@ui-rl/plugin-kit';
 import type { Account } from './machine';
 
 type Json = Record<string, unknown>;
@@ -11,6 +20,8 @@ interface Request {
 
 /** More than any screenshot in base64. */
 const MAX_BYTES = 64 * 2 ** 20;
+/** The environment of the env service names the address. */
+const ask = boundedFetch({ maxBytes: MAX_BYTES, isTrusted: true });
 /** Failures in which no byte of the request got to a server. */
 const NOT_SENT = new Set([
   'ECONNREFUSED',
@@ -64,7 +75,7 @@ export class GboxApi {
   private async send({ method, path, body }: Request, signal: AbortSignal): Promise<Json> {
     const what = `GBox: ${method} ${path}`;
     try {
-      const response = await fetch(new URL(path, this.account.baseUrl), {
+      const response = await ask(new URL(path, this.account.baseUrl), {
         method,
         headers: { authorization: `Bearer ${this.account.key}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -72,11 +83,12 @@ export class GboxApi {
         redirect: 'error',
         signal,
       });
-      const text = await textOf(response, what);
+      const text = await response.text();
       if (!response.ok) throw this.refusal(what, response.status, text);
       return this.read(text, what);
     } catch (error) {
       if (error instanceof DeviceError) throw error;
+      if (error instanceof AnswerTooLong) throw new DeviceError('crashed', `${what}: GBox ${error.message}`);
       if (signal.aborted) throw new DeviceError('deadline', `${what}: no answer in time`, { cause: error });
       throw this.lost(what, error);
     }
@@ -113,16 +125,4 @@ export class GboxApi {
   private masked(text: string): string {
     return text.replaceAll(this.account.key, '[hidden]');
   }
-}
-
-async function textOf(response: Response, what: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > MAX_BYTES)
-      throw new DeviceError('crashed', `${what}: an answer of more than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

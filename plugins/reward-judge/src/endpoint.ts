@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { APIConnectionError, APIError } from 'openai';
-import { RETRIES, retry, type Deadline, type Log } from '@ui-rl/plugin-kit';
+import { boundedFetch, fetchFailure, RETRIES, retry, type Deadline, type Log } from '@ui-rl/plugin-kit';
 import type { JudgeOptions } from './options';
 import { NoVerdict, readVerdict, VERDICT_SCHEMA, type Verdict } from './verdict';
 
@@ -8,6 +8,9 @@ type ChatRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 /** What the judge is shown, with pictures as PNG. */
 export type Content = { text: string } | { png: Uint8Array };
+
+/** Far more than a verdict. */
+const MAX_ANSWER_BYTES = 4 * 2 ** 20;
 
 /** No answer within the time of one. */
 class Late extends Error {}
@@ -35,6 +38,8 @@ export class Endpoint {
       maxRetries: 0,
       // A key is for this host alone.
       fetchOptions: { redirect: 'error' },
+      // A run file names the address; a key says that the owner of this machine knows it.
+      fetch: boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted: key !== undefined }),
     });
   }
 
@@ -117,8 +122,9 @@ export class Endpoint {
     const { base_url: address, request_timeout_ms: ms } = this.options;
     if (error instanceof NoVerdict) return `${this.name}: ${error.message}`;
     if (error instanceof Late) return `${this.name} gave no answer within ${ms} ms`;
-    if (error instanceof APIConnectionError) return `${address} cannot be reached: ${causeOf(error)}`;
-    if (!(error instanceof APIError) || error.status === undefined) return `${this.name}: ${causeOf(error)}`;
+    if (error instanceof APIConnectionError) return `${address} ${fetchFailure(error)}`;
+    if (!(error instanceof APIError) || error.status === undefined)
+      return `${this.name}: ${(error as Error).message}`;
     const said = `${this.name} answered ${error.message}`;
     const status = error.status as number;
     if (status === 401 || status === 403) return `${said}. ${this.howToGiveKey()}`;
@@ -164,10 +170,4 @@ function partOf(part: Content): OpenAI.ChatCompletionContentPart {
   if ('text' in part) return { type: 'text', text: part.text };
   const url = `data:image/png;base64,${Buffer.from(part.png).toString('base64')}`;
   return { type: 'image_url', image_url: { url } };
-}
-
-/** What `fetch` says lies in the cause of its error. */
-function causeOf(error: unknown): string {
-  const { cause, code, message } = error as { cause?: unknown; code?: string; message: string };
-  return typeof cause === 'object' && cause !== null ? causeOf(cause) : (code ?? message);
 }

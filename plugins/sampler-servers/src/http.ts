@@ -1,3 +1,4 @@
+import { boundedFetch, fetchFailure } from '@ui-rl/plugin-kit';
 import { SamplerError } from './errors';
 
 /** Where a server is, and what it wants to be shown. */
@@ -31,6 +32,8 @@ export class ServerFailure extends SamplerError {
 }
 
 const SHOWN = 300;
+/** Log-probabilities of a long prompt take about 100 bytes a token. */
+const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
 /** The answer to a request, as text; a request that takes too long is cut off, so that the server ends it, too. */
 export async function call(server: Connection, path: string, body?: unknown): Promise<string> {
@@ -42,15 +45,17 @@ export async function call(server: Connection, path: string, body?: unknown): Pr
   };
   const late = AbortSignal.timeout(server.timeoutMs);
   const signal = server.signal === undefined ? late : AbortSignal.any([late, server.signal]);
+  // A run file names the address; a key says that the owner of this machine knows it.
+  const ask = boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted: server.apiKey !== undefined });
   let response: Response;
   let text: string;
   try {
     const method = body === undefined ? 'GET' : 'POST';
-    response = await fetch(url, { method, headers, signal, body: JSON.stringify(body), redirect: 'error' });
+    response = await ask(url, { method, headers, signal, body: JSON.stringify(body), redirect: 'error' });
     text = await response.text();
   } catch (cause) {
     server.signal?.throwIfAborted();
-    const why = late.aborted ? `gave no answer within ${server.timeoutMs / 1000} s` : reasonOf(cause);
+    const why = late.aborted ? `gave no answer within ${server.timeoutMs / 1000} s` : fetchFailure(cause);
     throw new ServerFailure(`${url} ${why}`, undefined, { cause });
   }
   if (response.ok) return text;
@@ -73,10 +78,4 @@ export async function callJson(server: Connection, path: string, body?: unknown)
       cause,
     });
   }
-}
-
-/** What `fetch` says lies in the cause of its error. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-  return `cannot be reached: ${cause?.code ?? cause?.message ?? message}`;
 }

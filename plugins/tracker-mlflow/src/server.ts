@@ -1,3 +1,5 @@
+import { boundedFetch, fetchFailure } from '@ui-rl/plugin-kit';
+
 /** A server answered with an error, or gave no answer at all. */
 export class ServerError extends Error {
   override readonly name = 'ServerError';
@@ -26,6 +28,10 @@ export interface ServerAddress {
 }
 
 const API = 'api/2.0/mlflow';
+/** A page of a metric's history has some 4 MB. */
+const MAX_ANSWER_BYTES = 64 * 2 ** 20;
+/** The learner's environment names the server. */
+const ask = boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted: true });
 
 /** MLflow's REST API (https://mlflow.org/docs/latest/rest-api.html). One request each, nothing is tried again. */
 export class Server {
@@ -61,12 +67,10 @@ export class Server {
     let text: string;
     try {
       const signal = AbortSignal.timeout(this.timeoutMs);
-      response = await fetch(this.base + path, { ...init, headers: this.headers, signal });
+      response = await ask(this.base + path, { ...init, headers: this.headers, signal });
       text = await response.text();
     } catch (error) {
-      const { message, cause } = error as Error;
-      const why = cause instanceof Error ? `${message}: ${cause.message}` : message;
-      throw new ServerError(`${what} got no answer: ${why}`, undefined, { cause: error });
+      throw new ServerError(`${what}: ${this.base} ${fetchFailure(error)}`, undefined, { cause: error });
     }
     if (response.ok) return parse(what, text) as T;
     throw new ServerError(

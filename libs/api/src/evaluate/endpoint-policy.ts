@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage, ImageSize, PolicyActReply, PolicyActRequest } from '@ui-rl/contracts';
 import { EpisodeFailure, type Clock, type Policy } from '@ui-rl/episode';
+import { AnswerTooLong, boundedFetch, fetchFailure } from '@ui-rl/http';
 import { RETRIES } from '@ui-rl/retry';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import sharp from 'sharp';
@@ -30,6 +31,8 @@ export class EndpointRefusal extends Error {
   }
 }
 
+/** Far more than an answer. */
+const MAX_ANSWER_BYTES = 16 * 2 ** 20;
 const FIRST_QUESTION_MS = 120_000;
 
 /**
@@ -55,6 +58,7 @@ export class EndpointPolicy implements Policy {
       defaultHeaders: key === undefined ? { authorization: null } : {},
       maxRetries: RETRIES.endpointPolicy.attempts - 1,
       fetchOptions: { redirect: 'error' },
+      fetch: boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted: true }),
     });
   }
 
@@ -179,10 +183,11 @@ export class EndpointPolicy implements Policy {
       return new EpisodeFailure('deadline', `${this.name} gave no answer in time`);
     }
     if (error instanceof APIConnectionError) {
-      return new EndpointRefusal(`${this.options.address} cannot be reached: ${reasonOf(error)}`, {
+      return new EndpointRefusal(`${this.options.address} ${fetchFailure(error)}`, {
         cause: error,
       });
     }
+    if (error instanceof AnswerTooLong) return new EpisodeFailure('policy', `${this.name} ${error.message}`);
     if (!(error instanceof APIError) || error.status === undefined) return error;
     const said = `${this.name} answered ${error.message}`;
     switch (error.status as number) {
@@ -236,10 +241,4 @@ function shownImages({ messages, images }: PolicyActRequest): string[] {
 
 function dataUrl(png: Uint8Array): string {
   return `data:image/png;base64,${Buffer.from(png).toString('base64')}`;
-}
-
-/** What `fetch` says lies in the cause of its error. */
-function reasonOf(error: unknown): string {
-  const { cause, code, message } = error as { cause?: unknown; code?: string; message: string };
-  return typeof cause === 'object' && cause !== null ? reasonOf(cause) : (code ?? message);
 }

@@ -1,9 +1,14 @@
 import type { BusService, ShownRunFile } from '@ui-rl/bus';
 import { subjects, type EvaluationEvent } from '@ui-rl/contracts';
+import { boundedFetch } from '@ui-rl/http';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { DEADLINES, sleep } from '@ui-rl/retry';
 import { describeRun, redactRunFile, type RunFile } from '@ui-rl/settings';
 import type { EpisodeResult } from '../task/player';
+
+/** Of what a monitor tells of a run. */
+const MAX_RUN_BYTES = 16 * 2 ** 20;
+const ask = boundedFetch({ maxBytes: MAX_RUN_BYTES });
 
 /**
  * An evaluation as the monitors of a broker record it: a run of its own with its episodes, screenshots and scores. Services do not
@@ -79,7 +84,7 @@ async function recordedRun(
 ): Promise<{ phase: string; episodes: number } | null> {
   try {
     const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
-    const response = await fetch(url, { headers });
+    const response = await ask(url, { headers, signal: AbortSignal.timeout(DEADLINES.recorded.ms) });
     return response.ok ? ((await response.json()) as { phase: string; episodes: number }) : null;
   } catch {
     return null;

@@ -1,6 +1,10 @@
 import type { BusService } from '@ui-rl/bus';
+import { boundedFetch } from '@ui-rl/http';
 import { MonitorPageReply, subjects } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
+
+/** Addresses come over the broker, from whoever says that it is a monitor. */
+const ask = boundedFetch({ maxBytes: 65_536 });
 
 /** Where a monitor answers, and what to do where it does not. */
 export type FoundMonitor = { address: string; path: string } | { problem: string };
@@ -32,7 +36,7 @@ export async function findMonitorPage(bus: BusService, runId: string): Promise<s
 async function isAt(address: string, instance: string): Promise<boolean> {
   const signal = AbortSignal.timeout(DEADLINES.monitorPage.ms);
   try {
-    const response = await fetch(`${address}/api/monitor`, { signal });
+    const response = await ask(`${address}/api/monitor`, { signal, redirect: 'error' });
     const found = (await response.json()) as { instance?: unknown };
     return found.instance === instance;
   } catch {

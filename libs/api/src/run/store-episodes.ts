@@ -1,5 +1,10 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { boundedFetch } from '@ui-rl/http';
 import type { StoredEpisode, Trajectory } from '@ui-rl/contracts';
+
+/** A page of episodes with all their tokens; whoever calls this names the monitor. */
+const askMonitor = boundedFetch({ maxBytes: 256 * 2 ** 20, isTrusted: true });
+const ANSWER_WITHIN_MS = 120_000;
 
 export interface StoreEpisodesOptions {
   /** Address of the monitor that has recorded the run. */
@@ -90,7 +95,9 @@ async function screenshot(options: StoreEpisodesOptions, hash: string): Promise<
 async function ask({ monitor, token, signal }: StoreEpisodesOptions, path: string): Promise<Response> {
   const address = `${monitor.replace(/\/$/, '')}/api/${path}`;
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-  const response = await fetch(address, { headers, ...(signal === undefined ? {} : { signal }) });
+  const late = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  const ends = signal === undefined ? late : AbortSignal.any([signal, late]);
+  const response = await askMonitor(address, { headers, signal: ends });
   if (response.ok) return response;
   const said = (await response.json().catch(() => ({}))) as { message?: unknown };
   const why = typeof said.message === 'string' ? said.message : response.statusText;

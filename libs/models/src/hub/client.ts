@@ -1,3 +1,4 @@
+import { AnswerTooLong, boundedFetch, fetchFailure } from '@ui-rl/http';
 import { DEADLINES } from '@ui-rl/retry';
 import { readOptionalText } from '../optional-file';
 import { HubError } from './errors';
@@ -13,6 +14,9 @@ export interface HubFile {
 }
 
 const MAX_REDIRECTS = 10;
+const MAX_JSON_BYTES = 64 * 2 ** 20;
+/** Far more than any model has. */
+const MAX_FILES = 100_000;
 /** What a server answers to a request for bytes behind the end. */
 export const RANGE_NOT_SATISFIABLE = 416;
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -62,8 +66,10 @@ export class HubClient {
     let next: string | undefined = `/api/models/${id}/tree/${commit}`;
     while (next !== undefined) {
       const response: Response = await this.get(this.url(next), id);
-      const entries = (await readJson(response)) as Record<string, unknown>[];
+      const entries = (await readJson(response, shown(this.url(next)))) as Record<string, unknown>[];
       for (const entry of entries) if (entry.type === 'file') files.push(fileOf(entry, id));
+      if (files.length > MAX_FILES)
+        throw new HubError('unusable', `${id}: the hub lists more than ${MAX_FILES} files`);
       next = nextPage(response);
     }
     return files;
@@ -78,7 +84,7 @@ export class HubClient {
   }
 
   private async json(path: string, id: string): Promise<unknown> {
-    return readJson(await this.get(this.url(path), id));
+    return readJson(await this.get(this.url(path), id), shown(this.url(path)));
   }
 
   private url(path: string): URL {
@@ -109,10 +115,13 @@ export class HubClient {
   }
 
   private async send(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-    const own = url.origin === this.origin && this.token !== undefined;
+    const isOwn = url.origin === this.origin;
+    const own = isOwn && this.token !== undefined;
+    // Files are checked against their announced sizes while they are written; the environment names the hub, but not its redirects.
+    const maxBytes = 'accept-encoding' in headers ? Infinity : MAX_JSON_BYTES;
     const authorization: Record<string, string> = own ? { authorization: `Bearer ${this.token}` } : {};
     try {
-      return await fetch(url, {
+      return await boundedFetch({ maxBytes, isTrusted: isOwn })(url, {
         redirect: 'manual',
         headers: { 'user-agent': 'ui-rl', ...headers, ...authorization },
         signal,
@@ -120,7 +129,7 @@ export class HubClient {
     } catch (cause) {
       if (this.options.signal?.aborted === true)
         throw new HubError('stopped', 'the download was stopped', { cause });
-      throw new HubError('unreachable', `${url.origin} cannot be reached: ${reasonOf(cause)}`, { cause });
+      throw new HubError('unreachable', `${url.origin} ${reasonOf(cause)}`, { cause });
     }
   }
 
@@ -177,19 +186,16 @@ async function readToken({ token, tokenFile }: HubOptions): Promise<string | und
   throw new HubError('denied', `${from}: is no token: expected one word of plain characters such as hf_…`);
 }
 
-/** What `fetch` says lies in the cause of its error. */
 function reasonOf(error: unknown): string {
-  const { cause, name, message } = error as Error;
-  if (name === 'TimeoutError') return 'no answer in time';
-  const inner = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
-  return inner.code ?? inner.message ?? message;
+  return (error as Error).name === 'TimeoutError' ? 'gave no answer in time' : fetchFailure(error);
 }
 
-async function readJson(response: Response): Promise<unknown> {
+async function readJson(response: Response, what: string): Promise<unknown> {
   try {
     return await response.json();
   } catch (cause) {
-    throw new HubError('unreachable', `${shown(new URL(response.url))}: the answer is not JSON`, { cause });
+    const why = cause instanceof AnswerTooLong ? cause.message : 'the answer is not JSON';
+    throw new HubError('unreachable', `${what}: ${why}`, { cause });
   }
 }
 

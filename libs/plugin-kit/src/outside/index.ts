@@ -1,4 +1,4 @@
-export { isServerAddress, lookupBeyondLink, readAddresses, readServerKeys, serverAddress } from './addresses';
+export { isServerAddress, readAddresses, readServerKeys, serverAddress } from './addresses';
 export { connectionsOf, type OutsideChoice } from './connections';
 export { OutsideEpisodes } from './episodes';
 export { OutsideError, type OutsideErrorCode } from './errors';

@@ -1,7 +1,6 @@
 import { request as plainRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import { isIP } from 'node:net';
-import { isLinkLocal, lookupBeyondLink } from './addresses';
+import { isLinkLocalHost, lookupBeyondLink } from '@ui-rl/http';
 import { OutsideError } from './errors';
 import { outsideText } from './reply';
 
@@ -102,8 +101,7 @@ export function shownAnswer({ status, bytes }: ServerAnswer): string {
 
 /** @throws OutsideError where an address is one of the link, which no run may name */
 export function refuseLink({ hostname, origin }: URL, { isTrusted }: ServerConnection): void {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isTrusted || isIP(host) === 0 || !isLinkLocal(host)) return;
+  if (isTrusted || !isLinkLocalHost(hostname)) return;
   throw new OutsideError('crashed', `${origin} is an address of the link itself, which no run may name`);
 }
 

@@ -1,0 +1,2 @@
+export { isLinkLocalHost, lookupBeyondLink } from './addresses';
+export { AnswerTooLong, boundedFetch, fetchFailure, type FetchLimits } from './bounded-fetch';
