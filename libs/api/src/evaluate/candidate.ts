@@ -22,6 +22,8 @@ export interface NamedCandidate {
 /** Who answers for a candidate. */
 export interface OpenCandidate {
   policy: Policy;
+  /** Sampling parameters that it refuses, and is asked without. */
+  refusedParameters(): readonly string[];
   /** Releases what it holds; again, it does nothing. */
   close(): Promise<void>;
 }
@@ -88,7 +90,7 @@ export async function openCandidate(
     onProgress: onWarning,
   });
   let stopped: Promise<void> | undefined;
-  return { policy, close: () => (stopped ??= policy.stop()) };
+  return { policy, refusedParameters: () => [], close: () => (stopped ??= policy.stop()) };
 }
 
 async function openEndpoint(
@@ -108,7 +110,7 @@ async function openEndpoint(
   const policy = new EndpointPolicy({ address, model, key, onWarning });
   const { max_tokens: maxTokens, top_p: topP } = rollout;
   await policy.check({ maxTokens, topP, temperature: evaluation.temperature, seed: training.seed }, signal);
-  return { policy, close: async () => undefined };
+  return { policy, refusedParameters: () => policy.refused, close: async () => undefined };
 }
 
 /** The name of the model that plays: of an adapter, or of a checkpoint of a run, that of the run file. */

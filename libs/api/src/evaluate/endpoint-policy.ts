@@ -3,8 +3,10 @@ import type { ChatMessage, ImageSize, PolicyActReply, PolicyActRequest } from '@
 import { EpisodeFailure, type Clock, type Policy } from '@ui-rl/episode';
 import { AnswerTooLong, boundedFetch, fetchFailure } from '@ui-rl/http';
 import { RETRIES } from '@ui-rl/retry';
-import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import { APIConnectionError, APIConnectionTimeoutError, APIError, type OpenAI } from 'openai';
 import sharp from 'sharp';
+import { EndpointClient } from './endpoint-client';
+import { EndpointForm, type Parameter, type Sampling } from './endpoint-form';
 
 type ChatRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type ChatParts = OpenAI.ChatCompletionContentPart[];
@@ -20,9 +22,6 @@ export interface EndpointOptions {
   onWarning: (message: string) => void;
 }
 
-/** How an answer is sampled. */
-export type Sampling = Pick<PolicyActRequest, 'maxTokens' | 'temperature' | 'topP' | 'seed'>;
-
 /** Why everything that is asked of an endpoint fails: nobody is there, or it wants another key or model. */
 export class EndpointRefusal extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -35,20 +34,31 @@ export class EndpointRefusal extends Error {
 const MAX_ANSWER_BYTES = 16 * 2 ** 20;
 const FIRST_QUESTION_MS = 120_000;
 
+type Question = Sampling & Pick<PolicyActRequest, 'messages' | 'images'>;
+type Asking = { signal?: AbortSignal | undefined; maxRetries?: number; timeout: number };
+type Answer = Pick<PolicyActReply, 'text' | 'finishReason'>;
+
+/** What follows where an endpoint is asked without a parameter. */
+const WITHOUT: Readonly<Record<Parameter, string>> = {
+  seed: 'the same question may get another answer each time',
+  temperature: 'it samples at a temperature of its own',
+  top_p: 'it samples with a threshold of its own',
+  max_tokens: 'its answers may be longer than rollout.max_tokens',
+  max_completion_tokens: 'its answers may be longer than rollout.max_tokens',
+};
+
 /**
  * The policy is whatever answers at an endpoint of OpenAI's API, `/chat/completions`. It says text alone, so nothing of it can be trained.
  * Pictures go as data URLs; the model is told of their own size.
  */
 export class EndpointPolicy implements Policy {
   readonly saysTokens = false;
-  private readonly client: OpenAI;
-  /** Newer models of OpenAI refuse the usual name of this, and older servers the newer one. */
-  private tokenLimit: 'max_tokens' | 'max_completion_tokens' = 'max_tokens';
-  private takesSeed = true;
+  private readonly client: EndpointClient;
+  private form = EndpointForm.whole;
 
   constructor(private readonly options: EndpointOptions) {
     const { address, key } = options;
-    this.client = new OpenAI({
+    this.client = new EndpointClient({
       baseURL: address,
       apiKey: key ?? 'none',
       // Nothing that the environment says to others of its kind.
@@ -79,12 +89,8 @@ export class EndpointPolicy implements Policy {
     try {
       await this.ask(
         { ...sampling, messages: [{ role: 'user', content }], images: [png] },
-        FIRST_QUESTION_MS,
-        {
-          signal,
-          // Whoever waits for it wants to know.
-          maxRetries: 1,
-        },
+        // The user waits for it.
+        { signal, maxRetries: 1, timeout: FIRST_QUESTION_MS },
       );
     } catch (error) {
       signal?.throwIfAborted();
@@ -102,7 +108,8 @@ export class EndpointPolicy implements Policy {
   async act(request: PolicyActRequest, clock: Clock): Promise<PolicyActReply> {
     const over = new AbortController();
     try {
-      const asking = this.ask(request, Math.max(1, Math.ceil(clock.leftMs)), { signal: over.signal });
+      const timeout = Math.max(1, Math.ceil(clock.leftMs));
+      const asking = this.ask(request, { signal: over.signal, timeout });
       const { text, finishReason } = await clock.race(asking);
       return {
         promptTokenIds: [],
@@ -120,58 +127,59 @@ export class EndpointPolicy implements Policy {
     }
   }
 
-  private async ask(
-    request: Sampling & Pick<PolicyActRequest, 'messages' | 'images'>,
-    timeout: number,
-    options: { signal?: AbortSignal | undefined; maxRetries?: number },
-  ): Promise<Pick<PolicyActReply, 'text' | 'finishReason'>> {
-    try {
-      const body = this.bodyOf(request);
-      const reply = await this.client.chat.completions.create(body, { ...options, timeout });
-      const [choice] = reply.choices ?? [];
-      if (choice === undefined) throw new EndpointRefusal(`${this.name} gave an answer without choices`);
-      const { message, finish_reason: why } = choice;
-      return {
-        text: message.content ?? message.refusal ?? '',
-        finishReason: why === 'length' ? 'length' : 'stop',
-      };
-    } catch (error) {
-      if (error instanceof APIError && this.adapts(error)) return this.ask(request, timeout, options);
-      throw await this.failureOf(error);
+  /** Parameters that it refuses. */
+  get refused(): Parameter[] {
+    return this.form.leftOut;
+  }
+
+  /** A form of the question that works is kept: an error may name a parameter for another reason. */
+  private async ask(question: Question, options: Asking): Promise<Answer> {
+    let { form } = this;
+    let isOther = false;
+    for (;;) {
+      try {
+        const answer = await this.send(question, form, options);
+        if (isOther) this.keep(form, question);
+        return answer;
+      } catch (error) {
+        const other = isRefusal(error) ? form.without(error, question) : undefined;
+        if (other === undefined) throw await this.failureOf(error);
+        form = other;
+        isOther = true;
+      }
     }
   }
 
-  private bodyOf({
-    messages,
-    images,
-    maxTokens,
-    temperature,
-    topP,
-    seed,
-  }: Sampling & Pick<PolicyActRequest, 'messages' | 'images'>): ChatRequest {
-    return {
+  private async send(
+    { messages, images, ...sampling }: Question,
+    form: EndpointForm,
+    options: Asking,
+  ): Promise<Answer> {
+    const body = {
       model: this.options.model,
+      ...form.parameters(sampling),
       messages: messages.map((message) => chatMessage(message, images as Uint8Array[])),
-      [this.tokenLimit]: maxTokens,
-      temperature,
-      ...(topP < 1 ? { top_p: topP } : {}),
-      ...(this.takesSeed ? { seed } : {}),
+    } satisfies ChatRequest;
+    const reply = await this.client.chat.completions.create(body, options);
+    const [choice] = reply.choices ?? [];
+    if (choice === undefined) throw new EndpointRefusal(`${this.name} gave an answer without choices`);
+    const { message, finish_reason: why } = choice;
+    return {
+      text: message.content ?? message.refusal ?? '',
+      finishReason: why === 'length' ? 'length' : 'stop',
     };
   }
 
-  /** Whether it said that it wants to be asked in another way, which is done from now on. */
-  private adapts({ status, message }: APIError): boolean {
-    if (status !== 400 && status !== 422) return false;
-    if (this.tokenLimit === 'max_tokens' && /max_completion_tokens/.test(message)) {
-      this.tokenLimit = 'max_completion_tokens';
-      return true;
+  private keep(form: EndpointForm, sampling: Sampling): void {
+    const before = this.form.leftOut;
+    const asked = EndpointForm.whole.parameters(sampling);
+    this.form = form;
+    for (const name of form.leftOut.filter((each) => !before.includes(each))) {
+      const value = name === 'seed' ? '' : ` ${asked[name]}`;
+      this.options.onWarning(
+        `${this.name} refuses ${name}${value} and is asked without it: ${WITHOUT[name]}`,
+      );
     }
-    if (this.takesSeed && /\bseed\b/.test(message)) {
-      this.takesSeed = false;
-      this.options.onWarning(`${this.name} takes no seed: its answers differ each time`);
-      return true;
-    }
-    return false;
   }
 
   private get name(): string {
@@ -215,6 +223,10 @@ export class EndpointPolicy implements Policy {
       return ' Is the address that of its API, such as http://host:8000/v1?';
     }
   }
+}
+
+function isRefusal(error: unknown): error is APIError {
+  return error instanceof APIError && (error.status === 400 || error.status === 422);
 }
 
 function chatMessage(

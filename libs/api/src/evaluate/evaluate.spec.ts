@@ -152,10 +152,10 @@ it('an endpoint plays the tasks of a file beside another, on the same starts', a
   expect(report.comparisons).toMatchObject([
     { label: 'newer', to: 'idle', difference: 0, pairs: 4, better: 0, worse: 0 },
   ]);
-  expect(warnings).toEqual([expect.stringMatching(/newer at .* takes no seed/)]);
+  expect(warnings).toEqual([expect.stringMatching(/newer at .* refuses seed and is asked without it/)]);
 
   const [first] = asked.filter(({ model, messages }) => model === 'idle' && messages.length > 1);
-  expect(first).toMatchObject({ max_tokens: 2048, temperature: 0, seed: expect.any(Number) });
+  expect(first).toMatchObject({ max_tokens: 2048, temperature: 0, top_p: 1, seed: expect.any(Number) });
   expect(first.messages.map(({ role }) => role)).toEqual(['system', 'user']);
   const picture = (first.messages[1].content as { image_url?: { url: string } }[]).find(
     (part) => part.image_url,

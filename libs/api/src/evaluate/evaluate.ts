@@ -176,7 +176,10 @@ class Evaluation {
       record: async (episode) => records?.episode(episode),
       onEpisode: (progress) => onEpisode?.({ ...progress, ...candidates, label }),
     });
-    const result = candidateResult(tasks, played, { label, checkpoint, flags, wall_seconds: seconds });
+    const result = candidateResult(tasks, played, {
+      ...{ label, checkpoint, flags, wall_seconds: seconds },
+      refused_parameters: open.refusedParameters(),
+    });
     this.evaluated.push({ label, played, result });
     await records?.scored(evaluationEvent(runId, evaluationId, result));
     options.onResult?.(result);

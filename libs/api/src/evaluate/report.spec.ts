@@ -25,7 +25,13 @@ const played = (...outcomes: string[]): Played =>
   );
 
 const result = (label: string, found: Played) =>
-  candidateResult(tasks, found, { label, checkpoint: label, flags: [], wall_seconds: 61 });
+  candidateResult(tasks, found, {
+    label,
+    checkpoint: label,
+    flags: [],
+    refused_parameters: [],
+    wall_seconds: 61,
+  });
 
 const first = played('sfff', 'fx--');
 const second = played('ssxf', 'sf--');

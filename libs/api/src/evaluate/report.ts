@@ -48,6 +48,8 @@ export interface CandidateResult extends CandidateScore {
   checkpoint: string;
   /** Options that counted for it alone. */
   flags: string[];
+  /** Sampling parameters that its endpoint refuses, such as `temperature`: its answers were sampled without them. */
+  refused_parameters: readonly string[];
   mean_turns: number | null;
   wall_seconds: number;
   tasks: TaskResult[];
@@ -87,7 +89,7 @@ export type Played = (EpisodeScore | undefined)[][];
 export function candidateResult(
   tasks: readonly LoadedTask[],
   played: Played,
-  facts: Pick<CandidateResult, 'label' | 'checkpoint' | 'flags' | 'wall_seconds'>,
+  facts: Pick<CandidateResult, 'label' | 'checkpoint' | 'flags' | 'refused_parameters' | 'wall_seconds'>,
 ): CandidateResult {
   const results = tasks.map(({ id, description }, place): TaskResult => {
     const episodes = (played[place] ?? []).filter((each) => each !== undefined);

@@ -45,6 +45,8 @@ export function evaluationTable({ checkpoints, comparisons, seed, temperature }:
       }),
     );
   }
+  if (checkpoints.some(({ refused_parameters: names }) => names.length > 0))
+    lines.push(each('sampled without', ({ refused_parameters: names }) => names.join(', ') || '–'));
   lines.push(
     each('turns per episode', ({ mean_turns: mean }) => (mean === null ? '–' : mean.toFixed(1))),
     each('invalid episodes', ({ invalid }) => String(invalid)),
