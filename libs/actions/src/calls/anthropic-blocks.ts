@@ -2,6 +2,7 @@ import type { Action } from '../action';
 import { Rejection } from './rejection';
 import { entryOf, flatCall, jsonObjects, nestedCall, textUnder, type ObjectNode } from './json-answer';
 import type { Part } from './make-dialect';
+import { withoutQuotes } from './text-arguments';
 
 /**
  * Content blocks of a message: calls of tools, and text. Text without any call ends the episode.
@@ -25,7 +26,7 @@ function callOfBlock(block: ObjectNode, toolset: string): Part {
   const other = entryOf(block, 'toolset_name');
   if (other !== undefined && textUnder(block, 'toolset_name') !== toolset)
     throw new Rejection('unknown_action', other.node, `There is no toolset but "${toolset}".`);
-  const input = entryOf(block, 'input')?.node;
+  const input = withoutQuotes(entryOf(block, 'input')?.node);
   if (textUnder(block, 'name') !== toolset || other !== undefined)
     return nestedCall(block, 'name', ['input']);
   if (input?.type !== 'object') throw new Rejection('missing_key', block, 'The call needs an "input".');

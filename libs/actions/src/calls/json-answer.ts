@@ -1,6 +1,7 @@
 import { readJson, type Entry, type JsonNode } from '../json-reader';
 import type { Call } from './call';
 import { Rejection } from './rejection';
+import { withoutQuotes } from './text-arguments';
 
 export type ObjectNode = Extract<JsonNode, { type: 'object' }>;
 
@@ -98,10 +99,11 @@ export function flatCall(node: ObjectNode, nameKey: string): Call {
 export function nestedCall(node: ObjectNode, nameKey: string, argsKeys: readonly string[]): Call {
   const args = argsKeys.map((key) => entryOf(node, key)).find((entry) => entry !== undefined);
   const call = callOf(node, nameKey, []);
-  if (args === undefined || args.node.type === 'null') return call;
-  if (args.node.type !== 'object')
-    throw new Rejection('wrong_type', args.node, `The value of "${args.key}" must be an object.`);
-  return { ...call, args: args.node.entries };
+  const value = withoutQuotes(args?.node);
+  if (args === undefined || value === undefined || value.type === 'null') return call;
+  if (value.type !== 'object')
+    throw new Rejection('wrong_type', value, `The value of "${args.key}" must be an object.`);
+  return { ...call, args: value.entries };
 }
 
 /**

@@ -4,6 +4,7 @@ import { flatCall, entryOf, textUnder, toolCalls } from './json-answer';
 import { verb, type Call, type Verbs } from './call';
 import { number, oneOf, text } from './params';
 import { Rejection } from './rejection';
+import { withoutQuotes } from './text-arguments';
 import { spacedJson } from './write-json';
 
 /**
@@ -16,7 +17,7 @@ export function readQwen(answer: string, tool: string): Call[] {
     if (name === undefined) throw new Rejection('missing_key', node, 'The key "name" is missing.');
     if (textUnder(node, 'name') !== tool)
       throw new Rejection('unknown_action', name.node, `There is no tool but "${tool}".`);
-    const args = entryOf(node, 'arguments')?.node;
+    const args = withoutQuotes(entryOf(node, 'arguments')?.node);
     if (args?.type !== 'object')
       throw new Rejection('missing_key', args ?? node, 'The call needs "arguments", an object.');
     return flatCall(args, 'action');

@@ -6,6 +6,7 @@ import type { Pen } from '../calls/pen';
 import { flag, integer, keys, number, oneOf, optional, placeUnder, text } from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { NOTCH, notchesOf, scroll, stroke } from '../calls/scrolls';
+import { withoutQuotes } from '../calls/text-arguments';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { MAX_COORDINATE } from '../schema';
@@ -87,7 +88,7 @@ function read(answer: string): Call[] {
       if (Object.hasOwn(TOOLS, call.name)) return call;
       throw new Rejection('unknown_action', call.at, 'There is no tool but action, wait and finish.');
     }
-    const args = (entryOf(node, 'args') ?? entryOf(node, 'arguments'))?.node;
+    const args = withoutQuotes((entryOf(node, 'args') ?? entryOf(node, 'arguments'))?.node);
     if (args?.type !== 'object') throw new Rejection('missing_key', node, 'action needs "args", an object.');
     return flatCall(args, 'action_type');
   });
