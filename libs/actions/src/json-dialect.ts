@@ -4,18 +4,19 @@ import type { Dialect, ParseFailure, ParseFailureReason } from './dialect';
 import { jsonGrammar } from './json-grammar';
 import { readJson, type Entry, type JsonNode } from './json-reader';
 import { ACTION_NAMES, isActionName, SCHEMA, type Variant } from './schema';
+import { CUT_OFF, ONLY_THOUGHTS, readBehindThoughts, type Reading } from './thoughts';
 
 type ObjectNode = Extract<JsonNode, { type: 'object' }>;
 
 /**
- * One JSON object, one action: `{"action":"click","x":83,"y":41}`. Coordinates are pixels of the screenshot. Text before the
- * object is the model's reasoning and is passed over; a Markdown fence around the object is, too. Anything behind it is a
+ * One JSON object, one action: `{"action":"click","x":83,"y":41}`. Coordinates are pixels of the screenshot. Thoughts and text
+ * before the object are passed over; a Markdown fence around the object is, too. Anything behind it is a
  * failure.
  */
 export const jsonDialect: Dialect = {
   parse(text) {
-    const read = new Parser(text).parse();
-    return read.ok ? { ok: true, actions: [read.action] } : read;
+    const { result } = readAnswer(text);
+    return result.ok ? { ok: true, actions: [result.action] } : result;
   },
   format(actions) {
     if (actions.length === 1) return formatAction(actions[0]);
@@ -28,11 +29,30 @@ export const jsonDialect: Dialect = {
 /** One action of the vocabulary, or why there is none. */
 export type ActionResult = { ok: true; action: Action } | ParseFailure;
 
+/** The action of an answer, and where the answer begins: behind the thoughts. */
+export function readAnswer(text: string): { result: ActionResult; start: number } {
+  const { value, start, isCutOff } = readBehindThoughts(text, (from) => actionFrom(text, from));
+  if (!isCutOff) return { result: value, start };
+  return {
+    result: new Parser(text, start).failure('no_action', start, text.length, CUT_OFF, 'click'),
+    start,
+  };
+}
+
+function actionFrom(text: string, start: number): Reading<ActionResult> {
+  const parser = new Parser(text, start);
+  const node = parser.object();
+  return 'ok' in node ? { value: node, parts: null } : { value: parser.action(node), parts: [node] };
+}
+
 /** Checks a plain object, e.g. one that came over the wire, against the vocabulary. Never throws. */
 export function readAction(value: unknown): ActionResult {
   const text = toJson(value);
-  if (text.startsWith('{')) return new Parser(text).parse();
-  return new Parser(text).failure('no_action', 0, text.length, 'An action is an object.', 'click');
+  const parser = new Parser(text, 0);
+  if (!text.startsWith('{'))
+    return parser.failure('no_action', 0, text.length, 'An action is an object.', 'click');
+  const node = parser.object();
+  return 'ok' in node ? node : parser.action(node);
 }
 
 function toJson(value: unknown): string {
@@ -44,23 +64,23 @@ function toJson(value: unknown): string {
 }
 
 class Parser {
-  constructor(private readonly text: string) {}
+  /** @param from where the answer begins in the text */
+  constructor(
+    private readonly text: string,
+    private readonly from: number,
+  ) {}
 
-  parse(): ActionResult {
-    const start = this.text.indexOf('{');
+  object(): ObjectNode | ParseFailure {
+    const start = this.text.indexOf('{', this.from);
     if (start < 0) {
-      return this.failure(
-        'no_action',
-        0,
-        this.text.length,
-        'There is no JSON object in the answer.',
-        'click',
-      );
+      const message = 'There is no JSON object in the answer.';
+      const why = this.from > 0 ? `${message} ${ONLY_THOUGHTS}` : message;
+      return this.failure('no_action', this.from, this.text.length, why, 'click');
     }
     const read = readJson(this.text, start);
     if (!read.ok)
       return this.failure('malformed', read.start, read.end, `The JSON object ${read.message}.`, 'click');
-    return this.trailing(start, read.node.end) ?? this.action(read.node as ObjectNode);
+    return this.trailing(start, read.node.end) ?? (read.node as ObjectNode);
   }
 
   failure(
@@ -80,7 +100,7 @@ class Parser {
   }
 
   private trailing(start: number, end: number): ParseFailure | null {
-    const fenced = /```(?:json)?\s*$/.test(this.text.slice(0, start));
+    const fenced = /```(?:json)?\s*$/.test(this.text.slice(this.from, start));
     const rest = this.text.slice(end);
     const allowed = fenced ? /^\s*(?:```\s*)?$/ : /^\s*$/;
     if (allowed.test(rest)) return null;
@@ -95,7 +115,7 @@ class Parser {
     );
   }
 
-  private action(node: ObjectNode): ActionResult {
+  action(node: ObjectNode): ActionResult {
     const duplicate = node.entries.find(({ key }, i) => node.entries.findIndex((e) => e.key === key) < i);
     if (duplicate !== undefined) {
       return this.at(duplicate, 'duplicate_key', `The key ${quote(duplicate.key)} comes twice.`, 'click');

@@ -1,7 +1,7 @@
 import type { Action, Point } from './action';
 import { axesOf, describeCoordinates, type Axes } from './coordinates';
 import type { Dialect, ParseResult } from './dialect';
-import { describeJson, jsonDialect } from './json-dialect';
+import { describeJson, jsonDialect, readAnswer } from './json-dialect';
 import { jsonGrammar } from './json-grammar';
 
 /** The spaces whose numbers are whole, as those of the json dialect are. */
@@ -12,8 +12,8 @@ export function jsonInSpace(space: (typeof WHOLE_SPACES)[number]): Dialect {
   if (space === 'screenshot') return jsonDialect;
   return {
     parse(text, sizes) {
-      const read = jsonDialect.parse(text, sizes);
-      return read.ok ? onScreenshot(read.actions, axesOf(space, sizes), text) : read;
+      const { result, start } = readAnswer(text);
+      return result.ok ? onScreenshot(result.action, axesOf(space, sizes), text, start) : result;
     },
     format(actions, sizes) {
       const { x, y } = axesOf(space, sizes);
@@ -30,16 +30,14 @@ export function jsonInSpace(space: (typeof WHOLE_SPACES)[number]): Dialect {
   };
 }
 
-function onScreenshot(written: readonly Action[], { x, y }: Axes, text: string): ParseResult {
+function onScreenshot(written: Action, { x, y }: Axes, text: string, from: number): ParseResult {
   let isOutside = false;
-  const actions = written.map((action) =>
-    movePoints(action, ([across, down]) => {
-      isOutside ||= across > x.max || down > y.max;
-      return [x.read(across), y.read(down)];
-    }),
-  );
-  if (!isOutside) return { ok: true, actions };
-  const start = text.indexOf('{');
+  const action = movePoints(written, ([across, down]) => {
+    isOutside ||= across > x.max || down > y.max;
+    return [x.read(across), y.read(down)];
+  });
+  if (!isOutside) return { ok: true, actions: [action] };
+  const start = text.indexOf('{', from);
   return {
     ok: false,
     reason: 'out_of_range',

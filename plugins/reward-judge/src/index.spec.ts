@@ -314,8 +314,27 @@ test.each<[string, boolean | RegExp]>([
   [YES, true],
   [`  ${NO}\n`, false],
   ['```json\n{"success": true}\n```', true],
+  ['```\n\n{"success": true}\n\n```\n', true],
   [`<think>It says {"success": false}.</think>\n${YES}`, true],
+  // A template began the thoughts.
+  [`It says {"success": false}.</think>\n${YES}`, true],
+  [`</think>\n\n${NO}`, false],
+  [`<think>The tag </think> is shown</think>\n${YES}`, true],
+  [`<think>a</think><think>b</think>\n\`\`\`json\n${YES}\n\`\`\``, true],
+  [`<thinking>${NO}</thinking>${YES}`, true],
+  [`◁think▷${NO}◁/think▷${YES}`, true],
+  [`[THINK]${NO}[/THINK]${YES}`, true],
+  ['{"reason": "the tag </think> is shown", "success": true}', true],
+  ['{"reason": "it never ends its <think>", "success": true}', true],
+  ['<think>so</think>{"reason": "</think>", "success": false}', false],
   [`${YES} ${NO}`, /it answered/],
+  [`<think>I never ended ${YES}`, /never ended its thoughts/],
+  [`<think>${YES}`, /never ended its thoughts/],
+  [`<think>so</think> <think>${YES}`, /never ended its thoughts/],
+  [`<think>${YES}</think>`, /it answered/],
+  [`${YES}</think>`, /it answered/],
+  [`${YES}</think> but ${NO} was`, /it answered/],
+  [`<think>so</think>I say ${YES}`, /it answered/],
   ['[true]', /it answered/],
   ['{"success": 1}', /it answered/],
   ['null', /it answered/],
@@ -323,6 +342,18 @@ test.each<[string, boolean | RegExp]>([
 ])('reads %j', (answer, expected) => {
   if (typeof expected === 'boolean') expect(readVerdict(answer).success).toBe(expected);
   else expect(() => readVerdict(answer)).toThrow(expected);
+});
+
+test.each([
+  ['a fence that is never closed', '```json\n' + '\n'.repeat(100_000) + 'x'],
+  ['fences', '```'.repeat(33_000)],
+  ['white space', ' '.repeat(100_000) + 'x'],
+  ['ends of thoughts', '<think></think>'.repeat(7_000)],
+  ['brackets', '['.repeat(100_000)],
+])('an answer of %s is refused without delay', (_name, answer) => {
+  const began = process.cpuUsage();
+  expect(() => readVerdict(answer)).toThrow(/it answered/);
+  expect(process.cpuUsage(began).user / 1000).toBeLessThan(500);
 });
 
 test('screenshots are chosen evenly, the last one first of all', () => {

@@ -1,4 +1,4 @@
-import { isRecord, show } from '@ui-rl/plugin-kit';
+import { isRecord, readBehindThoughts, show } from '@ui-rl/plugin-kit';
 
 export interface Verdict {
   success: boolean;
@@ -22,23 +22,36 @@ export class NoVerdict extends Error {
 }
 
 const SHOWN = 200;
-const THOUGHTS = /^\s*<think>[^]*?<\/think>/;
-const FENCE = /^```(?:json)?\s*\n([^]*?)\n?```$/;
-
+const FENCE = '```';
 /**
- * Reads an answer. It has to be the object as a whole: a verdict that is quoted somewhere within a text may be that of the page.
+ * Reads an answer behind the judge's thoughts. It has to be the object as a whole: a verdict that is quoted somewhere within a text may be
+ * that of the page.
  *
  * @throws NoVerdict that shows the answer
  */
 export function readVerdict(answer: string): Verdict {
-  const text = answer.replace(THOUGHTS, '').trim();
-  const found = parsed(FENCE.exec(text)?.[1] ?? text);
-  if (isRecord(found) && typeof found.success === 'boolean') {
-    return { success: found.success, reason: typeof found.reason === 'string' ? found.reason : '' };
-  }
+  const { value, isCutOff } = readBehindThoughts(answer, (start) => {
+    const verdict = verdictIn(answer.slice(start).trim());
+    return { value: verdict, parts: verdict === null ? null : [{ start, end: answer.length }] };
+  });
+  if (value !== null && !isCutOff) return value;
+  const found = isCutOff ? 'it never ended its thoughts:' : 'it answered';
   throw new NoVerdict(
-    `it answered ${show(answer.slice(0, SHOWN))}, expected {"reason": "…", "success": true or false}`,
+    `${found} ${show(answer.slice(0, SHOWN))}, expected {"reason": "…", "success": true or false}`,
   );
+}
+
+function verdictIn(text: string): Verdict | null {
+  const found = parsed(withoutFence(text));
+  if (!isRecord(found) || typeof found.success !== 'boolean') return null;
+  return { success: found.success, reason: typeof found.reason === 'string' ? found.reason : '' };
+}
+
+/** What stands within a Markdown fence around all of the text. */
+function withoutFence(text: string): string {
+  const opening = /^```(?:json)?[ \t]*\r?\n/.exec(text)?.[0];
+  if (opening === undefined || !text.endsWith('```')) return text;
+  return text.slice(opening.length, -FENCE.length);
 }
 
 function parsed(text: string): unknown {

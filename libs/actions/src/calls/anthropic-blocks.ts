@@ -1,5 +1,6 @@
 import type { Action } from '../action';
 import { Rejection } from './rejection';
+import { finished, readItems } from './items';
 import { entryOf, flatCall, jsonObjects, nestedCall, textUnder, type ObjectNode } from './json-answer';
 import type { Part } from './make-dialect';
 import { withoutQuotes } from './text-arguments';
@@ -11,15 +12,12 @@ import { withoutQuotes } from './text-arguments';
  * @throws Rejection
  */
 export function readBlocks(answer: string, toolset: string): Part[] {
-  const blocks = jsonObjects(answer).filter((block) => !/thinking$/.test(textUnder(block, 'type') ?? ''));
-  const calls = blocks.filter((block) => textUnder(block, 'type') !== 'text');
-  if (calls.length > 0) return calls.map((block) => callOfBlock(block, toolset));
-  const said = blocks.map((block) => textUnder(block, 'text') ?? '').join('');
-  return blocks.length === 0 ? [] : [{ action: finished(said) }];
-}
-
-function finished(said: string): Action {
-  return { action: 'finish', success: true, ...(said === '' ? {} : { message: said }) };
+  return readItems(jsonObjects(answer), {
+    isThought: (block) => /thinking$/.test(textUnder(block, 'type') ?? ''),
+    isMessage: (block) => textUnder(block, 'type') === 'text',
+    call: (block) => [callOfBlock(block, toolset)],
+    finish: (blocks) => [finished(blocks.map((block) => textUnder(block, 'text') ?? '').join(''))],
+  });
 }
 
 function callOfBlock(block: ObjectNode, toolset: string): Part {

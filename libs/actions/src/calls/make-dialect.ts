@@ -3,6 +3,7 @@ import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from '..
 import type { Dialect, ParseFailure, ParseResult } from '../dialect';
 import { ACTION_NAMES, SCHEMA } from '../schema';
 import type { ScreenSizes, Size } from '../sizes';
+import { CUT_OFF, ONLY_THOUGHTS, readBehindThoughts, type Reading } from '../thoughts';
 import type { Call, Ignored, Verbs } from './call';
 import { readCall } from './call';
 import { grammarOf } from './grammar';
@@ -13,8 +14,8 @@ import { Rejection } from './rejection';
 /** Most actions of one answer. */
 export const MAX_ACTIONS = 64;
 
-/** A call in an answer, or an action that is no call (a message that ends the episode). */
-export type Part = Call | { action: Action };
+/** A part of an answer: a call, or something else that means these actions (a message that ends the episode), or none. */
+export type Part = Call | { actions: readonly Action[]; start: number; end: number };
 
 /** What makes one dialect differ from others. */
 export interface DialectParts {
@@ -47,20 +48,45 @@ export function makeDialect(parts: DialectParts, space: CoordinateSpace): Dialec
 }
 
 function parse(parts: DialectParts, text: string, axes: Axes, example: () => string): ParseResult {
+  const { value: found, start, isCutOff } = readBehindThoughts(text, (from) => partsFrom(parts, text, from));
+  const rest = text.slice(start);
+  const actions = isCutOff
+    ? new Rejection('no_action', { start: 0, end: rest.length }, CUT_OFF)
+    : found instanceof Rejection
+      ? found
+      : orRejection(() => actionsOf(parts, found, rest, axes));
+  if (actions instanceof Rejection) return failure(actions, text, start, example());
+  return { ok: true, actions };
+}
+
+/** The parts of an answer from a place on, with offsets from there. */
+function partsFrom(parts: DialectParts, text: string, start: number): Reading<Part[] | Rejection> {
+  const found = orRejection(() => parts.read(text.slice(start)));
+  if (found instanceof Rejection) return { value: found, parts: null };
+  return {
+    value: found,
+    parts: found.map((part) => ({ start: start + part.start, end: start + part.end })),
+  };
+}
+
+function orRejection<T>(attempt: () => T): T | Rejection {
   try {
-    const reader = new ParamReader(text, axes);
-    const read = parts
-      .read(text)
-      .flatMap((part) =>
-        'action' in part ? [part.action] : readCall(part, parts.verbs, reader, parts.ignored ?? NONE),
-      );
-    const actions = parts.merge?.(read) ?? read;
-    refuseCount(actions, text);
-    return { ok: true, actions };
+    return attempt();
   } catch (error) {
-    if (error instanceof Rejection) return failure(error, text, example());
+    if (error instanceof Rejection) return error;
     throw error;
   }
+}
+
+/** @throws Rejection */
+function actionsOf(parts: DialectParts, found: readonly Part[], text: string, axes: Axes): Action[] {
+  const reader = new ParamReader(text, axes);
+  const read = found.flatMap((part) =>
+    'actions' in part ? part.actions : readCall(part, parts.verbs, reader, parts.ignored ?? NONE),
+  );
+  const actions = parts.merge?.(read) ?? read;
+  refuseCount(actions, text);
+  return actions;
 }
 
 const NONE: Ignored = new Set();
@@ -76,13 +102,20 @@ function refuseCount(actions: readonly Action[], text: string): void {
     );
 }
 
-function failure({ reason, place, message }: Rejection, text: string, example: string): ParseFailure {
-  const { start, end } = place;
+/** @param start of what was read, behind the thoughts */
+function failure(
+  { reason, place, message }: Rejection,
+  text: string,
+  start: number,
+  example: string,
+): ParseFailure {
+  const span = { start: start + place.start, end: start + place.end };
+  const why = start > 0 && reason === 'no_action' ? `${message} ${ONLY_THOUGHTS}` : message;
   return {
     ok: false,
     reason,
-    span: { start, end, text: text.slice(start, end) },
-    correction: `${message} Answer in this form: ${example}`,
+    span: { ...span, text: text.slice(span.start, span.end) },
+    correction: `${why} Answer in this form: ${example}`,
   };
 }
 

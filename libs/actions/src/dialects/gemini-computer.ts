@@ -1,5 +1,6 @@
 import { DIRECTIONS, type Action, type Direction } from '../action';
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
+import { finished, readItems } from '../calls/items';
 import { entryOf, jsonObjects, nestedCall, textUnder, type ObjectNode } from '../calls/json-answer';
 import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
@@ -111,19 +112,20 @@ function isSideways(direction: Direction): boolean {
   return direction === 'left' || direction === 'right';
 }
 
-/** Parts of a content, or steps of an interaction: calls of functions, and text. */
+/** Parts of a content, or steps of an interaction: calls of functions, text, and thoughts. */
 function read(answer: string): Part[] {
-  const objects = jsonObjects(answer);
-  const calls = objects.filter((each) => !isText(each)).map(callOfPart);
-  if (calls.length > 0) return calls;
-  const said = objects.map((each) => textUnder(each, 'text') ?? '').join('');
-  return objects.length === 0
-    ? []
-    : [{ action: { action: 'finish', success: true, ...(said === '' ? {} : { message: said }) } }];
+  return readItems(jsonObjects(answer), {
+    isThought,
+    isMessage: (part) => textUnder(part, 'text') !== undefined && textUnder(part, 'name') === undefined,
+    call: (part) => [callOfPart(part)],
+    finish: (parts) => [finished(parts.map((part) => textUnder(part, 'text') ?? '').join(''))],
+  });
 }
 
-function isText(part: ObjectNode): boolean {
-  return textUnder(part, 'text') !== undefined && textUnder(part, 'name') === undefined;
+/** `{"thought": true, "text": …}` of a content, `{"type": "thought", …}` of an interaction. */
+function isThought(part: ObjectNode): boolean {
+  const mark = entryOf(part, 'thought')?.node;
+  return (mark?.type === 'boolean' && mark.value) || textUnder(part, 'type') === 'thought';
 }
 
 function callOfPart(part: ObjectNode): Part {

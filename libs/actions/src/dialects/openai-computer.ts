@@ -1,6 +1,7 @@
 import type { Action } from '../action';
 import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
+import { finished, readItems } from '../calls/items';
 import { entryOf, flatCall, jsonObjects, textUnder, type ObjectNode } from '../calls/json-answer';
 import { verb, type Verbs } from '../calls/call';
 import {
@@ -61,10 +62,12 @@ function clickOf(button: 'left' | 'right' | 'wheel' | 'back', at: { x: number; y
 
 /** Items of a response: calls, reasoning, and the message that ends it. */
 function read(answer: string): Part[] {
-  const items = jsonObjects(answer).filter((item) => textUnder(item, 'type') !== 'reasoning');
-  const calls = items.filter((item) => textUnder(item, 'type') !== 'message').flatMap(callsOf);
-  const isOver = items.every((item) => textUnder(item, 'type') === 'message');
-  return isOver ? items.map(finishOf) : calls;
+  return readItems(jsonObjects(answer), {
+    isThought: (item) => textUnder(item, 'type') === 'reasoning',
+    isMessage: (item) => textUnder(item, 'type') === 'message',
+    call: callsOf,
+    finish: (messages) => messages.map(finishOf),
+  });
 }
 
 function callsOf(item: ObjectNode): Part[] {
@@ -80,16 +83,13 @@ function callsOf(item: ObjectNode): Part[] {
   });
 }
 
-function finishOf(message: ObjectNode): Part {
+function finishOf(message: ObjectNode): Action {
   const content = entryOf(message, 'content')?.node;
   const parts = content?.type === 'array' ? content.items.filter((part) => part.type === 'object') : [];
-  const said = parts.map((part) => textUnder(part, 'text') ?? '').join('');
   const refusals = parts.filter((part) => textUnder(part, 'type') === 'refusal');
-  if (refusals.length > 0) {
-    const reason = refusals.map((part) => textUnder(part, 'refusal') ?? '').join('');
-    return { action: { action: 'finish', success: false, ...(reason === '' ? {} : { message: reason }) } };
-  }
-  return { action: { action: 'finish', success: true, ...(said === '' ? {} : { message: said }) } };
+  if (refusals.length > 0)
+    return finished(refusals.map((part) => textUnder(part, 'refusal') ?? '').join(''), false);
+  return finished(parts.map((part) => textUnder(part, 'text') ?? '').join(''));
 }
 
 function write(action: Action, pen: Pen): string[] | undefined {

@@ -173,8 +173,9 @@ function statements(code: string, start: number): Part[] {
   const reader = new FunctionReader(code, start);
   const skip = () => reader.match(/(?:[\s;]+|#[^\n]*|(?:import|from) [^\n;]*)*/y);
   for (skip(); !reader.isAtEnd; skip()) {
+    const from = reader.at;
     const word = reader.match(/(?:WAIT|DONE|FAIL)\b/y);
-    if (word !== null) parts.push({ action: CODES[word] });
+    if (word !== null) parts.push({ actions: [CODES[word]], start: from, end: reader.at });
     else parts.push(statement(reader));
   }
   return parts;
