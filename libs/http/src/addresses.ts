@@ -29,7 +29,7 @@ export function isLinkLocal(address: string): boolean {
 }
 
 /** A lookup for sockets that fails for names which lead to the link itself alone. */
-export const lookupBeyondLink: LookupFunction = lookupWith(lookup as never);
+export const lookupBeyondLink: LookupFunction = lookupWith(lookup);
 
 /** {@link lookupBeyondLink} over another resolver. */
 export function lookupWith(resolve: typeof lookup): LookupFunction {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ZerosServer } from '@ui-rl/testkit';
 import { isLinkLocal, lookupWith } from './addresses';
-import { boundedFetch } from './bounded-fetch';
+import { boundedFetch, fetchFailure } from './bounded-fetch';
 
 const MIB = 2 ** 20;
 let server: Server;
@@ -102,4 +102,20 @@ it('skips link-local addresses of a name, and fails where there are no others', 
   expect(await resolved(addresses)).toEqual([null, addresses.slice(1)]);
   const [error] = await resolved(addresses.slice(0, 1));
   expect(String(error)).toContain('x.test resolves to 169.254.169.254, a link-local address');
+});
+
+it.each([
+  [
+    'a port that nobody listens at',
+    () => boundedFetch({ maxBytes: 1 })('http://127.0.0.1:1'),
+    'ECONNREFUSED',
+  ],
+  [
+    'a deadline',
+    () => boundedFetch({ maxBytes: 1 })(`${zeros.address}/endless`, { signal: AbortSignal.timeout(0) }),
+    'The operation was aborted due to timeout',
+  ],
+])('says why %s is an end', async (_name, ask, reason) => {
+  const error: unknown = await ask().catch((found: unknown) => found);
+  expect(fetchFailure(error)).toBe(`cannot be reached: ${reason}`);
 });

@@ -28,8 +28,12 @@ export function fetchFailure(error: unknown): string {
 
 /** What `fetch` and clients over it say lies in the cause of their error. */
 function innermost(error: unknown): string {
-  const { cause, code, message } = error as { cause?: unknown; code?: string; message: string };
-  return typeof cause === 'object' && cause !== null ? innermost(cause) : (code ?? message);
+  const { cause, code, message } = error as { cause?: unknown; code?: unknown; message: string };
+  return typeof cause === 'object' && cause !== null
+    ? innermost(cause)
+    : typeof code === 'string'
+      ? code
+      : message;
 }
 
 /**

@@ -23,7 +23,7 @@ export async function frameOf(
 ): Promise<Screenshot> {
   const screenshot = await pictureOf(observation, options, from);
   if (options.observation === 'screenshot') return screenshot;
-  const text = cleaned(textOf(observation, options)).slice(0, MAX_TOLD);
+  const text = cleaned(textOf(observation, options).slice(0, MAX_TOLD));
   return Object.assign(screenshot, { text }, options.observation === 'text' ? { textOnly: true } : {});
 }
 
@@ -63,9 +63,14 @@ async function ofPixels(rows: readonly unknown[], from: string): Promise<Screens
   const width = Array.isArray(rows[0]) ? rows[0].length : 0;
   const first = Array.isArray(rows[0]) ? (rows[0][0] as unknown) : undefined;
   const channels = Array.isArray(first) ? first.length : 1;
-  const bytes = new Uint8Array(Math.max(0, width * height * channels));
-  const isScreen = width > 0 && width <= MAX_SIDE && height <= MAX_SIDE && [1, 3, 4].includes(channels);
-  if (!isScreen || !copied(rows, bytes, { width, channels })) {
+  const isScreen =
+    width > 0 &&
+    width <= MAX_SIDE &&
+    height <= MAX_SIDE &&
+    [1, 3, 4].includes(channels) &&
+    isRectangle(rows, width);
+  const bytes = new Uint8Array(isScreen ? width * height * channels : 0);
+  if (!isScreen || !copied(rows, bytes, channels)) {
     throw new OutsideError('crashed', `${from} has a picture that is no rectangle of pixels of 0 to 255`);
   }
   const { default: sharp } = await import('sharp');
@@ -73,15 +78,15 @@ async function ofPixels(rows: readonly unknown[], from: string): Promise<Screens
   return screenshotOfPng(await sharp(bytes, { raw }).png({ compressionLevel: 2 }).toBuffer(), from);
 }
 
-function copied(
-  rows: readonly unknown[],
-  bytes: Uint8Array,
-  { width, channels }: { width: number; channels: number },
-): boolean {
+/** Checked before memory is taken: few bytes can say that a picture is large. */
+function isRectangle(rows: readonly unknown[], width: number): boolean {
+  return rows.every((row) => Array.isArray(row) && row.length === width);
+}
+
+function copied(rows: readonly unknown[], bytes: Uint8Array, channels: number): boolean {
   let at = 0;
-  for (const row of rows) {
-    if (!Array.isArray(row) || row.length !== width) return false;
-    for (const pixel of row as unknown[]) {
+  for (const row of rows as unknown[][]) {
+    for (const pixel of row) {
       const values: unknown[] = Array.isArray(pixel) ? pixel : [pixel];
       if (values.length !== channels) return false;
       for (const value of values) {
@@ -96,7 +101,7 @@ function copied(
 /** Text as a screen shows it: black on white, wrapped, what is too long cut off. */
 async function drawn(text: string, from: string): Promise<Screenshot> {
   const { default: sharp } = await import('sharp');
-  const lines = cleaned(text)
+  const lines = cleaned(text.slice(0, MAX_TOLD))
     .split('\n')
     .flatMap((line) => line.match(new RegExp(`.{1,${PAGE.columns}}`, 'gu')) ?? [''])
     .slice(0, PAGE.rows)

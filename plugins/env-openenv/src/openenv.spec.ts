@@ -277,6 +277,18 @@ describe('a server that fails', () => {
     },
   );
 
+  it('that sends what was not asked for ends the episode, and is cut off', async () => {
+    const sessions = await environment({ servers: [one.url] });
+    const { sessionId } = value(await open(sessions));
+    one.faults = { step: 'floods' };
+    await step(sessions, sessionId, { action: 'click', x: 1, y: 1 });
+    await eventually('the end of the socket', () => one.open === 0);
+    expect(await step(sessions, sessionId, { action: 'click', x: 1, y: 1 })).toMatchObject({
+      ok: false,
+      error: { code: 'crashed', message: expect.stringContaining('sent more than 8 messages') as string },
+    });
+  });
+
   it('before the first frame is passed over', async () => {
     one.faults = { '/health': 'dies' };
     const sessions = await environment({ servers: [one.url, other.url] });

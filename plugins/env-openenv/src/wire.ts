@@ -1,6 +1,9 @@
 import { lookupBeyondLink, OutsideError, refuseLink, type OutsideServer } from '@ui-rl/plugin-kit';
 import { WebSocket, type RawData } from 'ws';
 
+/** A server may say why it closes; what sends more than this without being asked is broken. */
+const MAX_WAITING = 8;
+
 /** A WebSocket at which every question has one answer, which is waited for before the next. */
 export class Wire {
   private readonly inbox: string[] = [];
@@ -12,7 +15,8 @@ export class Wire {
     readonly address: string,
   ) {
     socket.on('message', (data: RawData) => {
-      this.inbox.push(textOf(data));
+      if (this.inbox.length < MAX_WAITING) this.inbox.push(textOf(data));
+      else this.cutOff(`sent more than ${MAX_WAITING} messages that were not asked for`);
       this.wake();
     });
     socket.on('error', (cause) => this.end(cause.message, cause));
@@ -55,6 +59,12 @@ export class Wire {
     }
     // Who does not answer that is cut off; the timer keeps no process alive.
     setTimeout(() => this.socket.terminate(), 2_000).unref();
+  }
+
+  private cutOff(why: string): void {
+    this.inbox.length = 0;
+    this.end(why);
+    this.socket.terminate();
   }
 
   private async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {

@@ -10,7 +10,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 type Data = Record<string, unknown>;
 
 /** What becomes of the answer to a message of this type, or a request of this path. */
-export type Fault = 'dies' | 'hangs' | 'nonsense' | 'no JSON' | 'large' | Data;
+export type Fault = 'dies' | 'hangs' | 'nonsense' | 'no JSON' | 'large' | 'floods' | Data;
 
 /** A row of pixels of one colour, as numpy tells an image. */
 export function pixels(width: number, height: number, colour: readonly number[]): number[][][] {
@@ -105,10 +105,23 @@ export class FakeOpenEnv {
 }
 
 function failSocket(fault: Fault, client: WebSocket): void {
+  if (fault === 'floods') return flood(client);
   if (fault === 'hangs') return;
   if (fault === 'dies') client.terminate();
   else if (fault === 'nonsense') client.send('{"type":"observation","data":{"observation":7}}');
   else if (fault === 'no JSON') client.send('<h1>It works!</h1>');
   else if (fault === 'large') client.send(Buffer.alloc(2 * 2 ** 20, 'x').toString());
   else client.send(JSON.stringify(fault));
+}
+
+/** Sends observations without end, as fast as they are taken. */
+function flood(client: WebSocket): void {
+  const message = JSON.stringify({
+    type: 'observation',
+    data: { observation: { text: 'x'.repeat(1_000) }, reward: 0, done: false },
+  });
+  const more = (): void => {
+    if (client.readyState === client.OPEN) client.send(message, () => setImmediate(more));
+  };
+  more();
 }

@@ -176,13 +176,88 @@ it('takes address and secrets from the environment alone', async () => {
   expect(() => start({}, { MLFLOW_TRACKING_URI: '' })).toThrow(/MLFLOW_TRACKING_URI=http:\/\/host:5000/);
 });
 
-it('says what a server refuses, and goes on with the rest', async () => {
+const ODD_NAMES = [
+  'reward/on time?',
+  'reward/a(b)',
+  'reward/50%',
+  'a@b',
+  'reward//x',
+  'reward/../x',
+  '/abs',
+  'reward/',
+  './a',
+  'a/./b',
+  '..',
+  '',
+  'a\nb',
+  'a|b',
+  'x'.repeat(300),
+];
+
+it.each(ODD_NAMES)(
+  'stores a metric named %p under a name that MLflow accepts, and says so once',
+  async (name) => {
+    const tracker = start();
+    await tracker.resume!(0);
+    for (const step of [1, 2]) await tracker.step({ step, at, metrics: { 'optim/loss': 0.1, [name]: 1 } });
+    await sent(tracker);
+    const [run] = server.runs;
+    expect(pointsOf(run, 'optim/loss')).toEqual([
+      [1, 0.1],
+      [2, 0.1],
+    ]);
+    expect(run.metrics).toHaveLength(4);
+    expect(logged).toEqual([expect.stringContaining(`metric "${name}" is stored as "`)]);
+  },
+);
+
+it.each(['reward/a:b', 'reward/ä', 'reward/日本', 'reward/ok name.-_'])(
+  'keeps the name %p, which MLflow accepts',
+  async (name) => {
+    const tracker = start();
+    await tracker.resume!(0);
+    await tracker.step({ step: 1, at, metrics: { [name]: 1 } });
+    await sent(tracker);
+    expect(pointsOf(server.runs[0], name)).toEqual([[1, 1]]);
+    expect(logged).toEqual([]);
+  },
+);
+
+it('leaves out a metric whose name another one has', async () => {
   const tracker = start();
   await tracker.resume!(0);
-  await tracker.step({ step: 1, at, metrics: { 'what?': 1 } });
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  await tracker.step(stepOf(2));
+  for (const step of [1, 2]) await tracker.step({ step, at, metrics: { a_b: step, 'a@b': 9 } });
   await sent(tracker);
-  expect(logged).toEqual([expect.stringContaining('cannot be a key')]);
-  expect(pointsOf(server.runs[0], 'optim/loss')).toEqual([[2, 0.2]]);
+  expect(pointsOf(server.runs[0], 'a_b')).toEqual([
+    [1, 1],
+    [2, 2],
+  ]);
+  expect(logged).toEqual(['metric "a@b" is left out: "a_b" is stored as "a_b" already']);
+});
+
+it('stores NaN and infinities', async () => {
+  const tracker = start();
+  await tracker.resume!(0);
+  await tracker.step({ step: 1, at, metrics: { a: NaN, b: Infinity, c: -Infinity, d: 1 } });
+  await sent(tracker);
+  expect(server.runs[0].metrics.map(({ value }) => value)).toEqual([NaN, Infinity, -Infinity, 1]);
+  expect(logged).toEqual([]);
+});
+
+it('leaves out what a server refuses, says so once, and stores all the rest', async () => {
+  server.onWindows = true;
+  const tracker = start();
+  await tracker.resume!(0);
+  const others = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`env/${index}`, index]));
+  for (const step of [1, 2, 3]) {
+    await tracker.step({ step, at, metrics: { ...others, 'a:b': 1, 'optim/loss': 0.1, 'c:d': 1 } });
+    await tracker.evaluation!(evaluationAt(step));
+  }
+  await sent(tracker);
+  expect(pointsOf(server.runs[0], 'optim/loss')).toHaveLength(3);
+  expect(server.runs[0].metrics).toHaveLength(3 * 52);
+  expect(logged.toSorted()).toEqual([
+    expect.stringMatching(/^metric "a:b" is left out: .* answered with 400/),
+    expect.stringMatching(/^metric "c:d" is left out: .* answered with 400/),
+  ]);
 });

@@ -7,6 +7,7 @@ import {
   type TrackedStep,
   type Tracker,
 } from '@ui-rl/plugin-kit';
+import { acceptedName } from './names';
 import { batchOf, RUN_TAG, type Point, type RunStore, type StoredRun } from './run-store';
 import { ServerError } from './server';
 
@@ -20,6 +21,8 @@ export interface MlflowRunOptions {
 
 /** Points that wait for a server that is away; the oldest are dropped beyond. */
 const MAX_WAITING = 200_000;
+/** What servers answer to values that they will never store. */
+const REFUSALS = [400, 413, 422];
 /** So long a run that ends tries to send what waits. */
 const CLOSE_MS = 6_000;
 
@@ -36,6 +39,12 @@ export class MlflowRun implements Tracker {
   /** Largest recorded step by metric; of evaluations, which come in any order, every one. */
   private readonly latest = new Map<string, number>();
   private readonly evaluated = new Set<string>();
+  /** Metric by the name it is stored under. */
+  private readonly metrics = new Map<string, string>();
+  /** Metrics that the server refused, or whose name another one has. */
+  private readonly leftOut = new Set<string>();
+  /** Values per request, halved with each refusal until the refused value is alone. */
+  private maxBatch = Infinity;
   /** Whether a request ended without saying what became of it. */
   private isUnsure = false;
   private sending: Promise<void> | undefined;
@@ -74,9 +83,9 @@ export class MlflowRun implements Tracker {
 
   private add(step: number, at: string, metrics: Readonly<Record<string, number>>): Promise<void> {
     const timestamp = Date.parse(at);
-    for (const [key, value] of Object.entries(metrics)) {
-      const point = { key, value, timestamp, step };
-      if (!this.isRecorded(point)) this.waiting.set(keyOf(point), point);
+    for (const [metric, value] of Object.entries(metrics)) {
+      const point = { key: this.nameOf(metric), value, timestamp, step };
+      if (!this.leftOut.has(metric) && !this.isRecorded(point)) this.waiting.set(keyOf(point), point);
     }
     for (const oldest of this.waiting.keys()) {
       if (this.waiting.size <= MAX_WAITING) break;
@@ -84,6 +93,26 @@ export class MlflowRun implements Tracker {
     }
     this.sendSoon();
     return Promise.resolve();
+  }
+
+  private nameOf(metric: string): string {
+    const name = acceptedName(metric);
+    const known = this.metrics.get(name);
+    if (known === metric) return name;
+    if (known !== undefined) {
+      this.leaveOut(metric, `"${known}" is stored as "${name}" already`);
+    } else {
+      this.metrics.set(name, metric);
+      if (name !== metric)
+        this.options.log('warn', `metric "${metric}" is stored as "${name}", a name that MLflow accepts`);
+    }
+    return name;
+  }
+
+  private leaveOut(metric: string, why: string): void {
+    if (this.leftOut.has(metric)) return;
+    this.leftOut.add(metric);
+    this.options.log('warn', `metric "${metric}" is left out: ${why}`);
   }
 
   private sendSoon(): void {
@@ -108,7 +137,7 @@ export class MlflowRun implements Tracker {
     while (this.waiting.size > 0) {
       if (this.isUnsure) await this.refresh(this.id);
       this.drop([...this.waiting.values()].filter((point) => this.isRecorded(point)));
-      const batch = batchOf([...this.waiting.values()]);
+      const batch = batchOf([...this.waiting.values()]).slice(0, this.maxBatch);
       if (batch.length > 0) await this.send(this.id, batch);
     }
   }
@@ -118,12 +147,26 @@ export class MlflowRun implements Tracker {
       await this.store.logMetrics(id, batch);
     } catch (error) {
       this.isUnsure = true;
+      if (error instanceof ServerError && REFUSALS.includes(error.status!)) return this.refused(batch, error);
       // What a server will never take is not to hold up the rest.
       if (!isTransient(error)) this.drop(batch);
       throw error;
     }
+    this.maxBatch = Infinity;
     this.drop(batch);
     for (const point of batch) this.remember(point);
+  }
+
+  /** One value that a server refuses makes it refuse the whole batch: smaller ones find which. */
+  private refused(batch: readonly Point[], { message }: ServerError): void {
+    if (batch.length > 1) {
+      this.maxBatch = Math.ceil(batch.length / 2);
+      return;
+    }
+    this.maxBatch = Infinity;
+    const metric = this.metrics.get(batch[0].key)!;
+    this.leaveOut(metric, message);
+    this.drop([...this.waiting.values()].filter(({ key }) => key === batch[0].key));
   }
 
   private drop(batch: readonly Point[]): void {

@@ -116,7 +116,8 @@ export class RunStore {
 
   /** Appends points, also those that are there already. Of at most `batchOf(points)`. */
   async logMetrics(id: string, metrics: readonly Point[]): Promise<void> {
-    await this.server.post('runs/log-batch', { run_id: id, metrics });
+    const written = metrics.map(({ value, ...rest }) => ({ ...rest, value: jsonNumber(value) }));
+    await this.server.post('runs/log-batch', { run_id: id, metrics: written });
   }
 
   /** Every point of a metric. */
@@ -136,6 +137,11 @@ export class RunStore {
     }
     return points;
   }
+}
+
+/** JSON has no NaN and infinities; protobuf's JSON, which MLflow reads, has their names. */
+function jsonNumber(value: number): number | string {
+  return Number.isFinite(value) ? value : String(value);
 }
 
 /** As many of the first points as one request takes. */

@@ -5,10 +5,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { posix } from 'node:path';
 
 /** https://mlflow.org/docs/latest/rest-api.html: a request has less than 1 MB, and so many items at most. */
 const LIMITS = { bytes: 1_000_000, metrics: 1_000, params: 100, tags: 100, items: 1_000 };
-const KEY = /^[\w\-. /:]{1,250}$/;
+const KEY = /^[\p{L}\p{N}_\-. /:]{1,250}$/u;
 
 interface Metric {
   key: string;
@@ -51,6 +52,8 @@ export class FakeMlflow {
   readonly requests: string[] = [];
   authorization: string | undefined;
   fault: Fault = () => undefined;
+  /** Servers on Windows accept no colon. */
+  onWindows = false;
   private readonly http: HttpServer;
 
   private constructor() {
@@ -174,15 +177,24 @@ export class FakeMlflow {
     const lists = { metrics, params, tags } as Record<string, Metric[]>;
     for (const [name, list] of Object.entries(lists)) {
       if (list.length > LIMITS[name as 'metrics']) throw invalid(`${list.length} ${name}`);
-      for (const { key } of list) if (!KEY.test(key)) throw invalid(`"${key}" cannot be a key`);
+      for (const { key } of list) if (!this.accepts(key)) throw invalid(`"${key}" cannot be a key`);
     }
     for (const { key, value } of lists.params) {
       if (String(value).length > 6_000) throw invalid(`${key} is too long`);
       if ((run.params.get(key) ?? String(value)) !== String(value)) throw invalid(`${key} was another one`);
       run.params.set(key, String(value));
     }
-    run.metrics.push(...lists.metrics);
+    for (const { key, value } of lists.metrics) {
+      if (value === null) throw invalid(`Missing value for required parameter "${key}"`);
+    }
+    run.metrics.push(...lists.metrics.map((metric) => ({ ...metric, value: Number(metric.value) })));
     return {};
+  }
+
+  /** As `_validate_metric_name` of MLflow 3. */
+  private accepts(key: string): boolean {
+    if (this.onWindows && key.includes(':')) return false;
+    return KEY.test(key) && posix.normalize(key) === key && !/^(\/|\.)|\/$/.test(key);
   }
 
   private history({
@@ -224,5 +236,6 @@ function view({ id, name, status, tags, params, metrics }: FakeRun): object {
 
 /** Protobuf as JSON: a step of 0 is left out, 64 bits are a text in some versions. */
 function written({ key, value, timestamp, step }: Metric): object {
-  return { key, value, timestamp: String(timestamp), ...(step === 0 ? {} : { step: String(step) }) };
+  const shown = Number.isFinite(value) ? value : String(value);
+  return { key, value: shown, timestamp: String(timestamp), ...(step === 0 ? {} : { step: String(step) }) };
 }

@@ -71,6 +71,19 @@ it('writes the file that wandb sync reads', () => {
   );
 });
 
+it("writes NaN and infinities as wandb does, by the bare names of Python's json", () => {
+  const values = { a: NaN, b: Infinity, c: -Infinity };
+  const [summary, history] = rowRecords(1, 0, { at, metrics: values }, at);
+  for (const record of [summary, history]) {
+    const written = Buffer.from(record).toString('latin1');
+    expect([...written.matchAll(/[abc]\x82\x01.(-?[A-Z][A-Za-z]+)/gs)].map(([, value]) => value)).toEqual([
+      'NaN',
+      'Infinity',
+      '-Infinity',
+    ]);
+  }
+});
+
 it('has a row per step and per evaluation, along the steps', async () => {
   const tracker = await resumedAt(0);
   await tracker.step(stepOf(1));

@@ -105,9 +105,15 @@ function items(writer: BinaryWriter, field: number, values: Readonly<Record<stri
   for (const [key, value] of Object.entries(values)) {
     message(writer, field, (item) => {
       text(item, ITEM.nestedKey, key);
-      text(item, ITEM.valueJson, JSON.stringify(value) ?? 'null');
+      text(item, ITEM.valueJson, jsonOf(value));
     });
   }
+}
+
+/** wandb writes and reads NaN and infinities as Python's `json` does, by their bare names. */
+function jsonOf(value: unknown): string {
+  const isNamed = typeof value === 'number' && !Number.isFinite(value);
+  return isNamed ? String(value) : (JSON.stringify(value) ?? 'null');
 }
 
 function message(writer: BinaryWriter, field: number, write: Write): void {
