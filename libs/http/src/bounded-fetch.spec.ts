@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ZerosServer } from '@ui-rl/testkit';
+import { freePort, ZerosServer } from '@ui-rl/testkit';
 import { isLinkLocal, lookupWith } from './addresses';
 import { boundedFetch, fetchFailure } from './bounded-fetch';
 
