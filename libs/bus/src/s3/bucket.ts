@@ -3,6 +3,7 @@ import type * as Sdk from '@aws-sdk/client-s3';
 import { DEADLINES, everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
 import type { RetryContext } from '../retry';
 import { BusError } from '../errors';
+import { MAX_PARTED_BYTES } from '../parts';
 import { isAbsent, isOvertaken, isPassing, meaningOf } from './errors';
 import type { S3Options } from './options';
 
@@ -86,11 +87,13 @@ export class S3Bucket {
     });
   }
 
+  /** An object as a whole, of as many bytes as a blob or manifest may have. Throws `BusError` `damaged` where it has more. */
   async get(key: string): Promise<S3Object | null> {
     const command = () => new this.sdk.GetObjectCommand(this.at(key));
     return this.unlessAbsent(`read ${key}`, async (send, abortSignal) => {
       const { Body, Metadata } = await send(command(), { abortSignal });
-      return { bytes: await readAll(Body as Readable, abortSignal), sha256: Metadata?.[SHA256] };
+      const bytes = await readUpTo(MAX_PARTED_BYTES, Body as Readable, key, abortSignal);
+      return { bytes, sha256: Metadata?.[SHA256] };
     });
   }
 
@@ -105,7 +108,7 @@ export class S3Bucket {
     const command = () => new this.sdk.GetObjectCommand({ ...this.at(key), ...range });
     return this.unlessAbsent(`read ${key}`, async (send, abortSignal) => {
       const { Body } = await send(command(), { abortSignal });
-      return readAll(Body as Readable, abortSignal);
+      return readUpTo(sizeBytes, Body as Readable, key, abortSignal);
     });
   }
 
@@ -238,8 +241,20 @@ export class S3Bucket {
   }
 }
 
-async function readAll(body: Readable, signal: AbortSignal): Promise<Uint8Array> {
+async function readUpTo(
+  maxBytes: number,
+  body: Readable,
+  key: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of addAbortSignal(signal, body)) chunks.push(chunk as Uint8Array);
+  let length = 0;
+  // Leaving the loop destroys the body, and with it the connection.
+  for await (const chunk of addAbortSignal(signal, body) as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    if (length > maxBytes)
+      throw new BusError('damaged', `${key} in the bucket has more than the ${maxBytes} bytes expected`);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks);
 }

@@ -216,3 +216,24 @@ describe('a bucket', () => {
     expect(s3.unfinished).toBe(0);
   });
 });
+
+it('reads no object that is larger than anything that is stored whole', async () => {
+  const fake = await FakeS3.start();
+  const closing = new AbortController();
+  try {
+    const bucket = await S3Bucket.open(
+      { bucket: fake.bucket, prefix: '', endpoint: fake.endpoint, credentials: fake.credentials },
+      { closing: closing.signal, logger: new Logger() },
+    );
+    fake.objects.set('large', { bytes: Buffer.alloc(64 * 2 ** 20 + 1), metadata: {} });
+    await expect(bucket.get('large')).rejects.toMatchObject({
+      category: 'damaged',
+      message: 'large in the bucket has more than the 67108864 bytes expected',
+    });
+    fake.objects.set('large', { bytes: Buffer.alloc(64 * 2 ** 20), metadata: {} });
+    expect((await bucket.get('large'))!.bytes.byteLength).toBe(64 * 2 ** 20);
+  } finally {
+    closing.abort();
+    await fake.stop();
+  }
+});
