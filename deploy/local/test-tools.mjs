@@ -98,7 +98,7 @@ function keepAdb(folder) {
 
 /** X server, window manager and a small program of the environment `desktop`; where they are, it finds out itself. */
 function findDesktop() {
-  const found = ['Xvfb', 'openbox', 'xterm', 'xkbcomp', 'setpriv'].map((name) => onPath(name));
+  const found = ['Xvfb', 'openbox', 'xterm', 'bwrap', 'xkbcomp', 'setpriv'].map((name) => onPath(name));
   return found.includes(undefined) ? undefined : dirname(found[0]);
 }
 
@@ -126,11 +126,11 @@ export function ensureTestTools({ natsServer, chromium }) {
       'It comes with most builds of Chromium: npx playwright install chromium',
     ),
     desktop: ensure(
-      'What desktops are made of (Xvfb, openbox, xterm)',
+      'What desktops are made of (Xvfb, openbox, xterm, bubblewrap)',
       findDesktop,
-      [byAptInstall('xvfb', 'openbox', 'xterm')],
+      [byAptInstall('xvfb', 'openbox', 'xterm', 'bubblewrap')],
       'They are packages of Linux, and the tests of desktops run there only. Install them with\n' +
-        '  sudo apt-get install xvfb openbox xterm',
+        '  sudo apt-get install xvfb openbox xterm bubblewrap',
     ),
   };
   mkdirSync(cache, { recursive: true });

@@ -9,7 +9,7 @@ import { DesktopError } from './errors';
 import { PagePipe } from './page-pipe';
 import { plainState } from './plain';
 import type { Program } from './program';
-import type { Seat } from './seat';
+import type { Kernel, Seat } from './seat';
 import type { XConnection } from './x-connection';
 
 export type State = Record<string, unknown> | null;
@@ -40,8 +40,9 @@ export interface ShowOptions {
   environment: Readonly<Record<string, string>>;
   memoryMb: number;
   chromium: string | undefined;
-  /** What the kernel gives programs: a network of their own, namespaces. */
-  kernel: { network: boolean; namespaces: boolean };
+  kernel: Kernel;
+  /** Whether programs are to be kept from what the user of this process owns. */
+  confines: boolean;
 }
 
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
@@ -57,7 +58,8 @@ export function show(options: ShowOptions): Shown {
 }
 
 function showApplication(application: Application, options: ShowOptions): Shown {
-  const { seat, x, spec, seed, memoryMb, kernel } = options;
+  const { seat, x, spec, seed, memoryMb, kernel, confines } = options;
+  if (confines && !kernel.confinement) throw unconfined(spec.name);
   if (!application.network && !kernel.network) {
     throw new DesktopError(
       'no_confinement',
@@ -70,7 +72,8 @@ function showApplication(application: Application, options: ShowOptions): Shown 
   const episode = seat.write('episode.json', JSON.stringify({ seed, reset: spec.reset }));
   seat.own(episode);
   const environment = { ...options.environment, ...application.environment, UIRL_EPISODE: episode };
-  const starting = { environment, network: application.network, memoryMb };
+  const sandbox = confines ? { files: application.files } : undefined;
+  const starting = { environment, network: application.network, memoryMb, sandbox };
   const { state } = application;
   return {
     program: seat.start(application.command, starting),
@@ -81,6 +84,14 @@ function showApplication(application: Application, options: ShowOptions): Shown 
     settled: async () => {},
     isClosed: () => false,
   };
+}
+
+function unconfined(name: string): DesktopError {
+  return new DesktopError(
+    'no_confinement',
+    `${name} would run as the user of this service, and could read its files and end it: install bubblewrap (sudo apt-get install bubblewrap) ` +
+      'where the kernel allows user namespaces, start the service as root, or, for programs that you trust, set DESKTOP_CONFINEMENT=off',
+  );
 }
 
 /** For want of anything better: what is open. */

@@ -17,10 +17,12 @@ export interface Application {
   environment: Readonly<Record<string, string>>;
   /** Whether it may reach the network. */
   network: boolean;
+  /** Files and folders that it may read besides the system's, where it has no user of its own. */
+  files: readonly string[];
 }
 
 export const APPLICATIONS = 'DESKTOP_APPLICATIONS';
-const KNOWN = ['command', 'home', 'state', 'window', 'environment', 'network'];
+const KNOWN = ['command', 'home', 'state', 'window', 'environment', 'network', 'files'];
 
 /** Reads the list of applications in YAML. Throws a `DesktopError` `no_desktop` that says what is wrong with it. */
 export function readApplications(file: string | undefined): ReadonlyMap<string, Application> {
@@ -45,7 +47,7 @@ function readApplication(name: string, given: unknown, file: string): Applicatio
   if (!isRecord(given)) return refuse(`must have "command", found ${show(given)}`);
   const unknown = Object.keys(given).find((key) => !KNOWN.includes(key));
   if (unknown !== undefined) refuse(`"${unknown}" is unknown, known: ${KNOWN.join(', ')}`);
-  const { command, home, state, window, environment = {}, network = false } = given;
+  const { command, home, state, window, environment = {}, network = false, files = [] } = given;
   if (!isCommand(command)) refuse(`"command" must be a list, program first, found ${show(command)}`);
   if (state !== undefined && !isCommand(state))
     refuse(`"state" must be a list, program first, found ${show(state)}`);
@@ -54,6 +56,8 @@ function readApplication(name: string, given: unknown, file: string): Applicatio
   if (!isRecord(environment) || Object.values(environment).some((value) => typeof value !== 'string'))
     refuse(`"environment" must map variables to texts, found ${show(environment)}`);
   if (typeof network !== 'boolean') refuse(`"network" must be true or false, found ${show(network)}`);
+  if (!Array.isArray(files) || files.some((path) => typeof path !== 'string'))
+    refuse(`"files" must be a list of files and folders, found ${show(files)}`);
   return {
     command: command as string[],
     home: home === undefined ? undefined : folderOf(home, file, refuse),
@@ -61,12 +65,18 @@ function readApplication(name: string, given: unknown, file: string): Applicatio
     window: window as string | undefined,
     environment: environment as Record<string, string>,
     network: network as boolean,
+    files: (files as string[]).map((path) => fileOf(path, file, refuse)),
   };
 }
 
 function folderOf(home: unknown, file: string, refuse: (problem: string) => never): string {
   const folder = typeof home === 'string' ? resolve(dirname(file), home) : '';
   return existsSync(folder) ? folder : refuse(`"home" must be a folder, found ${show(home)}`);
+}
+
+function fileOf(path: string, file: string, refuse: (problem: string) => never): string {
+  const found = resolve(dirname(file), path);
+  return existsSync(found) ? found : refuse(`"files" names ${show(path)}, which does not exist`);
 }
 
 function isCommand(value: unknown): value is string[] {

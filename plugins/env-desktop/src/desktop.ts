@@ -19,6 +19,7 @@ export interface DesktopContext {
   programs: DesktopPrograms;
   options: DesktopOptions;
   kernel: ShowOptions['kernel'];
+  confines: boolean;
   memory: MemoryWatch;
 }
 
@@ -104,13 +105,13 @@ export class Desktop {
     seed: number,
     context: DesktopContext,
   ): Promise<Desktop> {
-    const { programs, options, kernel } = context;
+    const { programs, options, kernel, confines } = context;
     const memoryMb = options.memory_mb;
     const display = await startDisplay(seat, { programs, screen: spec.screen, memoryMb });
     const { x, environment } = display;
     const { chromium } = programs;
     const keyboard = await Keyboard.of(x, () => dealtWith(x));
-    const shown = show({ seat, x, spec, seed, environment, memoryMb, chromium, kernel });
+    const shown = show({ seat, x, spec, seed, environment, memoryMb, chromium, kernel, confines });
     return new Desktop(seat, display, shown, keyboard, spec, context);
   }
 

@@ -9,11 +9,20 @@ import type {
 import { APPLICATIONS, readApplications } from './applications';
 import { Desktop, type DesktopContext } from './desktop';
 import { readDesktopSpec, type DesktopRules } from './desktop-spec';
+import { DesktopError } from './errors';
 import { findPrograms } from './find-programs';
 import { MemoryWatch } from './memory-watch';
 import type { DesktopOptions } from './options';
 import { sweepLeftOvers, whatKernelAllows } from './seat';
 import { asReply, DesktopSession } from './session';
+
+export const CONFINEMENT = 'DESKTOP_CONFINEMENT';
+
+/** Throws a `DesktopError` `no_desktop` where the variable says something else. */
+function readConfinement(value = 'on'): 'on' | 'off' {
+  if (value === 'on' || value === 'off') return value;
+  throw new DesktopError('no_desktop', `${CONFINEMENT} is "${value}", expected on or off`);
+}
 
 /** Desktops, one for each episode: display, home and programs begin with it and end with it. */
 export class DesktopEnvironment implements Environment {
@@ -32,6 +41,7 @@ export class DesktopEnvironment implements Environment {
     const { programs, pages, variables = {}, log } = service;
     const applications = readApplications(variables[APPLICATIONS]);
     const found = findPrograms(variables, programs.chromium);
+    const confines = readConfinement(variables[CONFINEMENT]) === 'on';
     const kernel = whatKernelAllows();
     sweepLeftOvers();
     if (!kernel.namespaces)
@@ -39,7 +49,12 @@ export class DesktopEnvironment implements Environment {
         'warn',
         'the kernel refuses user namespaces: pages on desktops run without the sandbox of Chromium',
       );
-    const context = { programs: found, options, kernel, memory: new MemoryWatch() };
+    if (!confines && process.getuid?.() !== 0)
+      log(
+        'warn',
+        `${CONFINEMENT}=off: programs on desktops can read the files of this user, and end this service`,
+      );
+    const context = { programs: found, options, kernel, confines, memory: new MemoryWatch() };
     return new DesktopEnvironment(context, { applications, pages });
   }
 

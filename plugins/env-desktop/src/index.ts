@@ -12,6 +12,8 @@ const desktop: EnvironmentComponent<DesktopOptions> = {
   environment: {
     DESKTOP_APPLICATIONS:
       'file that lists the programs which tasks of the environment `desktop` may show (none); see docs/guides/desktop.md',
+    DESKTOP_CONFINEMENT:
+      'off: programs on desktops of a service that is not root run as its user, read its files and can end it (on)',
     ...PROGRAM_VARIABLES,
   },
   create: (options, context) => DesktopEnvironment.create(options, context),

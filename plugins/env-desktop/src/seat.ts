@@ -6,8 +6,10 @@ import {
   lchownSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,6 +19,7 @@ import { PATH } from './find-programs';
 import { KEEPER_SCRIPT } from './keeper-script';
 import { FIRST_USER, MARK, USERS, type Owner } from './owner';
 import { Program } from './program';
+import { sandboxed } from './sandbox';
 
 /** X servers keep their locks and sockets there, wherever temporary files lie otherwise. */
 const TEMPORARY = '/tmp';
@@ -42,6 +45,8 @@ export interface StartOptions {
   /** False: in a network of its own that leads nowhere. */
   network: boolean;
   memoryMb: number;
+  /** Where the programs have no user of their own: in a sandbox, with these files and folders besides the system's. Absent: in none. */
+  sandbox?: { files: readonly string[] } | undefined;
 }
 
 /**
@@ -105,10 +110,11 @@ export class Seat {
     for (const name of readdirSync(path)) this.own(join(path, name));
   }
 
-  start(command: readonly string[], { environment, stdio, network, memoryMb }: StartOptions): Program {
+  start(command: readonly string[], options: StartOptions): Program {
+    const { environment, stdio, memoryMb } = options;
     if (this.isOver) throw new DesktopError('crashed', 'the desktop has ended');
     const [file, ...args] = [
-      ...confined(this.user, network),
+      ...this.confinement(options),
       'prlimit',
       '--core=0',
       `--data=${(memoryMb + UNTOUCHED_MB) * 2 ** 20}`,
@@ -146,6 +152,12 @@ export class Seat {
     // Where somebody has ended the keeper itself before it could do anything.
     if (existsSync(this.folder)) sweep(this.mark, this.user, this.number, this.folder);
     await Promise.race([Promise.all(this.programs.map(({ ended }) => ended)), late]);
+  }
+
+  private confinement({ network, sandbox }: StartOptions): string[] {
+    if (this.user !== null || sandbox === undefined) return confined(this.user, network);
+    const { folder, number } = this;
+    return sandboxed({ folder, number, network, files: sandbox.files });
   }
 
   private environment(): Record<string, string> {
@@ -237,15 +249,36 @@ function confined(user: number | null, network: boolean): string[] {
   return network ? lent : ['unshare', '--net', '--', ...lent];
 }
 
-/** Whether the kernel gives the programs of a desktop a network of their own, and namespaces to be confined in. */
-export function whatKernelAllows(): { network: boolean; namespaces: boolean } {
+/** What the kernel gives the programs of a desktop. */
+export interface Kernel {
+  /** A network of their own. */
+  network: boolean;
+  /** Namespaces to be confined in. */
+  namespaces: boolean;
+  /** A user of their own, or the sandbox that keeps them from what this process's user owns. */
+  confinement: boolean;
+}
+
+export function whatKernelAllows(): Kernel {
   const works = ([file, ...args]: string[]) =>
     spawnSync(file, args, { stdio: 'ignore', env: { PATH } }).status === 0;
   const user = process.getuid?.() === 0 ? FIRST_USER : null;
   return {
     network: works([...confined(user, false), 'true']),
     namespaces: works([...confined(user, true), 'unshare', '--user', 'true']),
+    confinement: user !== null || hasSandbox(works),
   };
+}
+
+/** Tried with a folder of its own, as a desktop has one. */
+function hasSandbox(works: (command: string[]) => boolean): boolean {
+  const folder = mkdtempSync(join(TEMPORARY, 'uirl-sandbox-'));
+  try {
+    for (const name of ['home', 'tmp', 'run']) mkdirSync(join(folder, name));
+    return works([...sandboxed({ folder, number: 0, network: true, files: [] }), 'true']);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** The folder of the sockets of X servers, as the first X server that root starts makes it. */
