@@ -187,7 +187,9 @@ export class FakeMlflow {
     for (const { key, value } of lists.metrics) {
       if (value === null) throw invalid(`Missing value for required parameter "${key}"`);
     }
-    run.metrics.push(...lists.metrics.map((metric) => ({ ...metric, value: Number(metric.value) })));
+    run.metrics.push(
+      ...lists.metrics.map((metric) => ({ ...metric, value: Number(metric.value as number | string) })),
+    );
     return {};
   }
 
