@@ -21,6 +21,7 @@ import { Launcher } from './launch';
 import { observe } from './observe';
 import type { BrowserOptions } from './options';
 import { pageOrigin, readPageSpec, type PageRules, type PageSpec } from './page-spec';
+import { Popups } from './popups/popups';
 import { asReply, BrowserSession, readState } from './session';
 import { Recorder, type Called } from './recorder';
 import { RECORDINGS } from './recording';
@@ -151,6 +152,7 @@ export class BrowserEnvironment implements Environment {
     deadline: Deadline,
   ): Promise<EnvironmentSession> {
     const needsLoad = !isShown(tab, spec);
+    const popups = new Popups(tab);
     tab.spec = spec;
     tab.isPlayed = true;
     try {
@@ -161,12 +163,12 @@ export class BrowserEnvironment implements Environment {
         await refuseBadSelectors(tab);
         await tab.beginHistory();
         // Asked for while the screenshot is made, the state costs no time of its own.
-        return Promise.all([observe(tab, this.options), readState(tab)]);
+        return Promise.all([observe(tab, popups, this.options), readState(tab)]);
       });
       tab.requests = new RequestTally(spec.checks);
       const recording = await tab.during(deadline, () => this.recorder.begin(tab, screenshot, called));
       const giveBack = (used: BrowserTab, healthy: boolean) => this.takeBack(used, healthy);
-      return new BrowserSession(screenshot, state, tab, this.options, recording, giveBack);
+      return new BrowserSession(screenshot, state, tab, popups, this.options, recording, giveBack);
     } catch (error) {
       await tab.destroy();
       throw error;

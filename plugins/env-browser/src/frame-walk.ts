@@ -27,27 +27,52 @@ export class FrameWalk {
   }
 
   /** Runs an expression where scripts of the page change nothing, and waits for its promise. */
-  async evaluate<T>({ session, frameId }: FrameDocument, expression: string): Promise<T> {
-    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
-    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+  async evaluate<T>(frame: FrameDocument, expression: string, { userGesture = false } = {}): Promise<T> {
+    const { result, exceptionDetails } = await frame.session.send('Runtime.evaluate', {
       expression,
-      contextId,
+      contextId: await worldOf(frame),
       awaitPromise: true,
       returnByValue: true,
+      userGesture,
     });
     if (exceptionDetails !== undefined) throw new Error(exceptionDetails.text);
     return result.value as T;
   }
 
   /** The frame that an element shows which an expression gives; null where it is none that shows a frame. */
-  async into({ session, frameId }: FrameDocument, expression: string): Promise<FrameDocument | null> {
-    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
+  async into(frame: FrameDocument, expression: string): Promise<FrameDocument | null> {
+    const { session } = frame;
+    const contextId = await worldOf(frame);
     const { result } = await session.send('Runtime.evaluate', { expression, contextId });
     if (result.objectId === undefined) return null;
     const { node } = await session.send('DOM.describeNode', { objectId: result.objectId });
     await session.send('Runtime.releaseObject', { objectId: result.objectId });
     if (node.frameId === undefined) return null;
     return { session: await this.sessionOf(node.frameId, session), frameId: node.frameId };
+  }
+
+  /** Calls a function with the shadow root of an element that an expression gives, also a closed one; null where it has none. */
+  async evaluateInShadow<T>(frame: FrameDocument, host: string, functionOfRoot: string): Promise<T | null> {
+    const { session } = frame;
+    const contextId = await worldOf(frame);
+    const { result } = await session.send('Runtime.evaluate', { expression: host, contextId });
+    if (result.objectId === undefined) return null;
+    const { node } = await session.send('DOM.describeNode', { objectId: result.objectId });
+    await session.send('Runtime.releaseObject', { objectId: result.objectId });
+    const root = node.shadowRoots?.find(({ shadowRootType }) => shadowRootType !== 'user-agent');
+    if (root === undefined) return null;
+    const { backendNodeId } = root;
+    const { object } = await session.send('DOM.resolveNode', {
+      backendNodeId,
+      executionContextId: contextId,
+    });
+    const called = await session.send('Runtime.callFunctionOn', {
+      functionDeclaration: `function () { return (${functionOfRoot})(this); }`,
+      objectId: object.objectId!,
+      returnByValue: true,
+    });
+    await session.send('Runtime.releaseObject', { objectId: object.objectId! });
+    return (called.result.value ?? null) as T | null;
   }
 
   async end(): Promise<void> {
@@ -68,6 +93,12 @@ export class FrameWalk {
     }
     throw new Error('the frame has gone');
   }
+}
+
+/** The same one each time, as long as the document is there. */
+async function worldOf({ session, frameId }: FrameDocument): Promise<number> {
+  const asked = { frameId, worldName: 'uirl' };
+  return (await session.send('Page.createIsolatedWorld', asked)).executionContextId;
 }
 
 async function knows(session: CDPSession, frameId: string): Promise<boolean> {

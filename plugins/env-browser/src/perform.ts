@@ -13,6 +13,7 @@ import { isOnKeyboard } from './keys';
 import { click, drag, hold, line, move, tap, touch, wheel } from './pointer';
 import { reachFrame } from './reach-frame';
 import type { BrowserTab } from './browser-tab';
+import type { Popups } from './popups/popups';
 import type { PageSpec } from './page-spec';
 
 /** CSS pixels per notch, as in Chromium for a mouse wheel. */
@@ -26,11 +27,17 @@ const RESERVE_MS = 2000;
 const TOWARDS: Record<Direction, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
 
 /** Executes an action on the page. What is wrong with the action is noted as an outcome; nothing is done then. */
-export async function perform(tab: BrowserTab, action: Action, deadline: Deadline): Promise<void> {
+export async function perform(
+  tab: BrowserTab,
+  popups: Popups,
+  action: Action,
+  deadline: Deadline,
+): Promise<void> {
   if (pointsOf(action, tab).some((point) => !isInside(point, tab))) {
     tab.note('outside_viewport');
     return;
   }
+  if (await popups.take({ action, from: beginOf(action, tab), to: endOf(action, tab) })) return;
   const begin = beginOf(action, tab);
   const isApart = begin !== null && (await reachFrame(tab, begin));
   // Taps of a finger never become clicks in frames of other sites: Chromium looks for them elsewhere.
@@ -57,9 +64,9 @@ export async function perform(tab: BrowserTab, action: Action, deadline: Deadlin
     case 'scroll':
       return scroll(tab, action);
     case 'drag':
-      return stroke(tab, action.from, action.to);
+      return stroke(tab, popups, action.from, action.to);
     case 'swipe':
-      return stroke(tab, ...endsOf(action, tab));
+      return stroke(tab, popups, ...endsOf(action, tab));
     case 'button':
       return deviceButton(tab, action.button);
     case 'wait':
@@ -88,6 +95,12 @@ function beginOf(action: Action, tab: BrowserTab): Point | null {
   return pointsOf(action, tab)[0] ?? null;
 }
 
+/** Where the pointer is when a stroke ends; null where an action is none. */
+function endOf(action: Action, tab: BrowserTab): Point | null {
+  if (action.action === 'drag') return action.to;
+  return action.action === 'swipe' ? endsOf(action, tab)[1] : null;
+}
+
 function isInside([x, y]: Point, { spec: { viewport } }: BrowserTab): boolean {
   return x >= 0 && y >= 0 && x < viewport.width && y < viewport.height;
 }
@@ -107,8 +120,8 @@ async function longPress(
   await (tool === 'touch' ? touch(tab, [point], milliseconds) : hold(tab, point, milliseconds));
 }
 
-async function stroke(tab: BrowserTab, from: Point, to: Point): Promise<void> {
-  await (tab.spec.input === 'touch' ? touch(tab, line(from, to), 0) : drag(tab, from, to));
+async function stroke(tab: BrowserTab, popups: Popups, from: Point, to: Point): Promise<void> {
+  await (tab.spec.input === 'touch' ? touch(tab, line(from, to), 0) : drag(tab, popups, from, to));
 }
 
 /** The time an agent asks for, as far as the deadline allows: waiting too long is not the environment's failure. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Point } from '@ui-rl/plugin-kit';
 import type { BrowserTab } from './browser-tab';
+import type { Popups } from './popups/popups';
 
 type Button = 'left' | 'middle' | 'right';
 
@@ -35,10 +36,14 @@ export async function hold({ cdp }: BrowserTab, [x, y]: Point, milliseconds: num
   await cdp.send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event });
 }
 
-/** Through Playwright, which also carries HTML drag and drop. */
-export async function drag({ page }: BrowserTab, from: Point, to: Point): Promise<void> {
+/** Through Playwright, which also carries HTML drag and drop. A list that opens at the press gets the release. */
+export async function drag({ page }: BrowserTab, popups: Popups, from: Point, to: Point): Promise<void> {
   await page.mouse.move(...from);
   await page.mouse.down();
+  if (await popups.openedByPress()) {
+    await page.mouse.up();
+    return popups.release(to);
+  }
   await page.mouse.move(...to, { steps: PATH_STEPS });
   await page.mouse.up();
 }

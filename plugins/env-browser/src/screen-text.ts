@@ -13,10 +13,16 @@ const FEW = 60;
 const NOTICE = 80;
 
 /** A line with its place in CSS pixels of the screen; null where no action would reach it now. */
-interface PlacedLine {
+export interface PlacedLine {
   depth: number;
   text: string;
   place: Point | null;
+}
+
+/** What lies over a page, such as an open list. */
+export interface LinesOver {
+  lines: readonly PlacedLine[];
+  covers(place: Point): boolean;
 }
 
 /**
@@ -24,12 +30,17 @@ interface PlacedLine {
  * element, in pixels of the screenshot; what has none is scrolled away, hidden or covered. Elements have no ids: actions name pixels.
  *
  * @param maxLength in characters; beyond, what has no place is left out first, and the last line says how much was
+ * @param over what lies over the page, told after it; null where there is nothing
  */
-export async function screenText(tab: BrowserTab, maxLength: number): Promise<string> {
+export async function screenText(
+  tab: BrowserTab,
+  maxLength: number,
+  over: LinesOver | null = null,
+): Promise<string> {
   const lines = await linesOfPage(tab);
   if (lines === null) return 'page (larger than can be told as text)';
   try {
-    const placed = await withPlaces(lines, tab);
+    const placed = withOver(await withPlaces(lines, tab), over);
     return boundedText(
       placed.map(({ depth, text, place }) => ' '.repeat(depth) + text + shownPlace(place, tab)),
       placed.map(({ place }) => place !== null),
@@ -38,6 +49,12 @@ export async function screenText(tab: BrowserTab, maxLength: number): Promise<st
   } finally {
     await leaveFrames(lines, tab);
   }
+}
+
+function withOver(lines: readonly PlacedLine[], over: LinesOver | null): readonly PlacedLine[] {
+  if (over === null) return lines;
+  const uncovered = (place: Point | null) => (place !== null && over.covers(place) ? null : place);
+  return [...lines.map((line) => ({ ...line, place: uncovered(line.place) })), ...over.lines];
 }
 
 async function withPlaces(lines: readonly DocumentLine[], tab: BrowserTab): Promise<PlacedLine[]> {

@@ -14,6 +14,7 @@ import { BrowserError } from './errors';
 import { pageState, pageText } from './page-text';
 import { observe, type Observing } from './observe';
 import { isContinuous, perform } from './perform';
+import type { Popups } from './popups/popups';
 import type { Recording } from './recording';
 import { inCssPixels } from './scale';
 import { settle } from './settle';
@@ -40,6 +41,7 @@ export class BrowserSession implements EnvironmentSession {
     readonly screenshot: Screenshot,
     readonly state: State,
     private readonly tab: BrowserTab,
+    private readonly popups: Popups,
     private readonly observing: Observing,
     private readonly recording: Recording | null,
     /** Takes the page back: for another episode, or to be closed. */
@@ -85,16 +87,17 @@ export class BrowserSession implements EnvironmentSession {
     if (this.over) return;
     this.over = true;
     this.surveyor.stop();
+    await this.popups.close();
     await this.recording?.end(healthy ? 'the end' : 'the episode was given up, or has failed');
     await this.giveBack(this.tab, healthy);
   }
 
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
-    const { tab, recording } = this;
+    const { tab, popups, recording } = this;
     recording?.acts(action);
-    await perform(tab, inCssPixels(action, tab.spec.scale), deadline);
+    await perform(tab, popups, inCssPixels(action, tab.spec.scale), deadline);
     await settle(tab, isContinuous(action));
-    const screenshot = await observe(tab, this.observing);
+    const screenshot = await observe(tab, popups, this.observing);
     const ended = tab.contract.done && (await tab.evaluate<unknown>('window.uirl?.done?.()')) === true;
     const outcome = tab.takeOutcome();
     recording?.shown(screenshot, outcome);

@@ -1,0 +1,122 @@
+import type { DateControl } from './control';
+
+/** Of a day, a month (1 to 12) and a year, without a time zone. */
+export interface Day {
+  year: number;
+  month: number;
+  day: number;
+}
+
+/** Hours from 0 to 23. */
+export interface Time {
+  hour: number;
+  minute: number;
+  second: number;
+}
+
+export const MONTHS = [
+  ...['January', 'February', 'March', 'April', 'May', 'June'],
+  ...['July', 'August', 'September', 'October', 'November', 'December'],
+];
+
+const DAY_MS = 86_400_000;
+/** A Monday. */
+const WEEK_BASE = Date.UTC(1970, 0, 5);
+
+export function pad(value: number, length = 2): string {
+  return String(value).padStart(length, '0');
+}
+
+export function isoDay({ year, month, day }: Day): string {
+  return `${pad(year, 4)}-${pad(month)}-${pad(day)}`;
+}
+
+export function isoMonth({ year, month }: Pick<Day, 'year' | 'month'>): string {
+  return `${pad(year, 4)}-${pad(month)}`;
+}
+
+/** `09:05`, with seconds where they are not 0 or asked for. */
+export function isoTime({ hour, minute, second }: Time, withSeconds = second !== 0): string {
+  return `${pad(hour)}:${pad(minute)}${withSeconds ? `:${pad(second)}` : ''}`;
+}
+
+/** Of `2026-01-15`, or of what begins so. */
+export function readDay(text: string): Day | null {
+  const found = /^(\d{4,6})-(\d\d)-(\d\d)/.exec(text);
+  return found === null ? null : { year: Number(found[1]), month: Number(found[2]), day: Number(found[3]) };
+}
+
+/** Of `09:05`, `09:05:30` and of what ends so after a `T`. */
+export function readTime(text: string): Time | null {
+  const found = /(?:^|T)(\d\d):(\d\d)(?::(\d\d))?/.exec(text);
+  return found === null
+    ? null
+    : { hour: Number(found[1]), minute: Number(found[2]), second: Number(found[3] ?? 0) };
+}
+
+export function plusDays({ year, month, day }: Day, days: number): Day {
+  return dayOf(utc({ year, month, day }) + days * DAY_MS);
+}
+
+export function plusMonths({ year, month }: Pick<Day, 'year' | 'month'>, months: number): Day {
+  const index = year * 12 + (month - 1) + months;
+  return { year: Math.floor(index / 12), month: (((index % 12) + 12) % 12) + 1, day: 1 };
+}
+
+/** 0: Sunday. */
+export function weekday(day: Day): number {
+  return new Date(utc(day)).getUTCDay();
+}
+
+/** `2026-W03`: the week of a day, by ISO 8601. */
+export function isoWeek(day: Day): string {
+  const thursday = plusDays(day, 3 - ((weekday(day) + 6) % 7));
+  const first = utc({ year: thursday.year, month: 1, day: 1 });
+  const week = Math.floor((utc(thursday) - first) / (7 * DAY_MS)) + 1;
+  return `${pad(thursday.year, 4)}-W${pad(week)}`;
+}
+
+/** The Monday of `2026-W03`. */
+export function dayOfWeek(text: string): Day | null {
+  const found = /^(\d{4,6})-W(\d\d)$/.exec(text);
+  if (found === null) return null;
+  const fourth: Day = { year: Number(found[1]), month: 1, day: 4 };
+  return plusDays(fourth, 7 * (Number(found[2]) - 1) - ((weekday(fourth) + 6) % 7));
+}
+
+/** Whether a control takes a value: what its `min`, `max` and `step` allow. Values of one kind are ordered as their texts are. */
+export function isAllowed({ kind, min, max, step }: DateControl, value: string): boolean {
+  const isAfter = min === '' || value >= min;
+  const isBefore = max === '' || value <= max;
+  // A range of times may go over midnight.
+  const isOverMidnight = kind === 'time' && min !== '' && max !== '' && min > max;
+  if (isOverMidnight ? !isAfter && !isBefore : !isAfter || !isBefore) return false;
+  const width = Number(step);
+  if (kind === 'time' || kind === 'datetime-local' || !(width > 1)) return true;
+  return (positionOf(kind, value) - positionOf(kind, min)) % Math.round(width) === 0;
+}
+
+/** Counts days, months or weeks; of no value, where steps begin. */
+function positionOf(kind: DateControl['kind'], value: string): number {
+  if (kind === 'month') {
+    const month = readDay(`${value}-01`);
+    return month === null ? 0 : (month.year - 1970) * 12 + month.month - 1;
+  }
+  if (kind === 'week') {
+    const monday = dayOfWeek(value);
+    return monday === null ? 0 : (utc(monday) - WEEK_BASE) / (7 * DAY_MS) + 1;
+  }
+  const day = readDay(value);
+  return day === null ? 0 : utc(day) / DAY_MS;
+}
+
+function utc({ year, month, day }: Day): number {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getTime();
+}
+
+function dayOf(ms: number): Day {
+  const date = new Date(ms);
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
+}

@@ -1,0 +1,172 @@
+import type { Action, Point, Screenshot } from '@ui-rl/plugin-kit';
+import type { BrowserTab } from '../browser-tab';
+import type { LinesOver } from '../screen-text';
+import { ColorPicker } from './color-picker';
+import type { Control } from './control';
+import { DatePicker } from './date-picker';
+import { effectOf, pressEffect } from './inputs';
+import { ListPopup } from './list';
+import { OpenedControl, type Setting } from './opened-control';
+import { withOverlay } from './overlay';
+import { linesOf } from './lines';
+import { placePopup, roomFor } from './place';
+import { isWithin, type Box, type Choice, type Effect, type Popup, type Size } from './popup';
+
+interface Shown {
+  opened: OpenedControl;
+  control: Control;
+  popup: Popup;
+  /** Where it is drawn in the page's view. */
+  box: Box;
+}
+
+/** An action with its places, in CSS pixels of the page's view. */
+export interface PlacedAction {
+  action: Action;
+  from: Point | null;
+  to: Point | null;
+}
+
+/**
+ * The popups of a page's controls in one episode: lists of selects, pickers of dates, times and colors. The browser draws them in windows of their
+ * own, which no input of the debugging protocol reaches. Each is closed as soon as it is open, drawn again over the screenshot, and gets the actions
+ * that point at it. The page hears of what is chosen as it does from the browser's own; nothing of the popup is in its document.
+ */
+export class Popups {
+  private shown: Shown | null = null;
+  /** Whether an action may have opened one. */
+  private isPlayed = false;
+  /** Whether the last action has closed one by a press on its control, which opens it again. */
+  private wasToggled = false;
+
+  constructor(private readonly tab: BrowserTab) {}
+
+  /** What is seen of the page, with the popup that is open. */
+  async capture(): Promise<Screenshot> {
+    // Before the screenshot: one at another scale than the view's own closes the browser's popup.
+    const opened = this.isPlayed ? await OpenedControl.find(this.tab) : null;
+    if (opened !== null) await this.adopt(opened);
+    if (opened !== null && this.wasToggled) await this.close();
+    return this.overlaid(await this.tab.capture());
+  }
+
+  /** What is open, as text: its parts with their places. Null where nothing is. */
+  over(): LinesOver | null {
+    const { shown } = this;
+    if (shown === null) return null;
+    const { popup, box } = shown;
+    return { lines: linesOf(popup, box), covers: (place) => isWithin(place, box) };
+  }
+
+  /** Gives an action to the open popup. Whether that is all there is to do; a press elsewhere closes the popup, and is the page's as well. */
+  async take({ action, from, to }: PlacedAction): Promise<boolean> {
+    this.isPlayed = true;
+    this.wasToggled = false;
+    const { shown } = this;
+    if (shown === null) return false;
+    const within = { from: inPopup(shown, from), to: inPopup(shown, to) };
+    const isTouch = this.tab.spec.input === 'touch';
+    const effect = effectOf(shown.popup, { action, ...within, isTouch });
+    if (effect !== null) await this.apply(effect, shown);
+    else if (!['wait', 'finish', 'move'].includes(action.action)) await this.leave(from, shown);
+    return effect !== null;
+  }
+
+  /** Whether a press that is still held has opened a popup; the browser opens lists at the press. */
+  async openedByPress(): Promise<boolean> {
+    const opened = await OpenedControl.find(this.tab);
+    if (opened === null) return false;
+    await this.adopt(opened);
+    return true;
+  }
+
+  /** The press is over, where it has been dragged to. */
+  async release(at: Point): Promise<void> {
+    const { shown } = this;
+    if (shown === null || !isWithin(at, shown.box)) return;
+    await this.apply(pressEffect(shown.popup, inPopup(shown, at)!), shown);
+  }
+
+  /** Forgets what is open. */
+  async close(): Promise<void> {
+    const { shown } = this;
+    this.shown = null;
+    await shown?.opened.end();
+  }
+
+  /** Closes the browser's popup, which takes the key, and takes its place. */
+  private async adopt(opened: OpenedControl): Promise<void> {
+    await this.close();
+    const escape = { key: 'Escape', code: 'Escape', windowsVirtualKeyCode: 27 };
+    await this.tab.cdp.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...escape });
+    const { control } = opened;
+    const popup = popupOf(control, this.tab.spec.viewport);
+    this.shown = { opened, control, popup, box: this.boxOf(control, popup) };
+  }
+
+  private async overlaid(screenshot: Screenshot): Promise<Screenshot> {
+    const { shown } = this;
+    if (shown === null) return screenshot;
+    const control = await shown.opened.tell();
+    const picture = control === null ? null : await this.picture(shown, control);
+    if (picture === null) {
+      await this.close();
+      return screenshot;
+    }
+    const { scale } = this.tab.spec;
+    return withOverlay(screenshot, picture, [
+      Math.round(shown.box.x * scale),
+      Math.round(shown.box.y * scale),
+    ]);
+  }
+
+  /** As the page has changed meanwhile: where the control is, and what a list offers. */
+  private async picture(shown: Shown, control: Control): Promise<Buffer | null> {
+    const { viewport, scale } = this.tab.spec;
+    const isOther = JSON.stringify(rowsOf(control)) !== JSON.stringify(rowsOf(shown.control));
+    if (isOther) shown.popup = popupOf(control, viewport);
+    shown.control = control;
+    shown.box = this.boxOf(control, shown.popup);
+    const { size } = shown.popup;
+    return shown.opened.paint(size, (scale * shown.box.width) / size.width, shown.popup.paint());
+  }
+
+  private boxOf(control: Control, { size }: Popup): Box {
+    return placePopup(size, control.box, this.tab.spec.viewport, control.isRtl);
+  }
+
+  private async apply({ choice, closes = false }: Effect, shown: Shown): Promise<void> {
+    if (choice !== undefined) await shown.opened.choose(settingOf(choice, shown.opened.control));
+    if (closes) await this.close();
+  }
+
+  private async leave(at: Point | null, shown: Shown): Promise<void> {
+    this.wasToggled = at !== null && isWithin(at, shown.control.box);
+    await this.apply({ ...shown.popup.leave(), closes: true }, shown);
+  }
+}
+
+function popupOf(control: Control, viewport: Size): Popup {
+  if (control.kind === 'list') return new ListPopup(control, roomFor(control.box, viewport));
+  return control.kind === 'color' ? new ColorPicker(control) : new DatePicker(control);
+}
+
+function rowsOf(control: Control): unknown {
+  return control.kind === 'list' ? [control.rows, control.selected] : null;
+}
+
+/** A point of the page's view in pixels of the popup, which may be drawn smaller than it is. */
+function inPopup({ box, popup }: Shown, at: Point | null): Point | null {
+  if (at === null) return null;
+  const shrunk = box.width / popup.size.width;
+  return [(at[0] - box.x) / shrunk, (at[1] - box.y) / shrunk];
+}
+
+/** A change is told once, with the value that stays. @param first control as it was when its popup opened */
+function settingOf(choice: Choice, first: Control): Setting {
+  if ('index' in choice) return choice;
+  return {
+    value: choice.value,
+    tellsChange: choice.isFinal && 'value' in first && first.value !== choice.value,
+  };
+}
