@@ -1,11 +1,8 @@
-import sharp from 'sharp';
-import type { ImageSize } from '@ui-rl/contracts';
+import { imageSize, MAX_PIXELS, toRgbPng } from '@ui-rl/image-decoding';
 import { invalid, unsupported } from './errors';
 
 /** Of one request. */
 export const MAX_IMAGES = 256;
-/** 8192 × 8192: a file of a few kilobytes may claim far more. */
-const MAX_PIXELS = 2 ** 26;
 /** Of all images of a request: a hundred screenshots of 1920 × 1080. */
 export const MAX_PIXELS_TOGETHER = 2 ** 28;
 /** Of all images of a conversation, as PNGs. */
@@ -21,7 +18,8 @@ export interface ReadImage {
 }
 
 /**
- * An image that a request gives as a data URL: PNG, JPEG, WebP, or the first frame of a GIF; what is not a PNG is decoded and becomes one.
+ * An image that a request gives as a data URL: PNG, JPEG, WebP, or the first frame of a GIF. It becomes a PNG with the pixels that
+ * a model sees of it (`decodeRgb` of `@ui-rl/image-decoding`): turned as EXIF says, over white where it is transparent.
  * Addresses are refused: nothing is fetched for a caller.
  *
  * @param param where it stands in the request
@@ -39,20 +37,15 @@ export async function readImage(url: string, param: string, maxPixels = MAX_PIXE
   const isPng = bytes.subarray(0, PNG.length).equals(PNG);
   if (!isPng && !CONVERTED.test(bytes.toString('latin1', 0, 16)))
     throw invalid(param, `${bytes.length} bytes are no PNG, JPEG, WebP or GIF`);
-  const image = sharp(bytes, { limitInputPixels: MAX_PIXELS });
-  const unreadable = (error: unknown): never => {
-    throw invalid(param, `${bytes.length} bytes cannot be decoded as an image: ${(error as Error).message}`);
+  const unreadable = (error: Error): never => {
+    throw invalid(param, error.message);
   };
   // Reads the header only.
-  const { width, height } = await image.metadata().catch(unreadable);
+  const { width, height } = await imageSize(bytes).catch(unreadable);
   const pixels = width * height;
   if (pixels > maxPixels) throw invalid(param, 'the images have too many pixels together');
-  const png = isPng ? bytes : await image.png().toBuffer().catch(unreadable);
-  return { png: new Uint8Array(png), pixels };
+  return { png: new Uint8Array(await toRgbPng(bytes).catch(unreadable)), pixels };
 }
 
 /** Pixels of a PNG that {@link readImage} gave. */
-export async function sizeOf(png: Uint8Array): Promise<ImageSize> {
-  const { width, height } = await sharp(png, { limitInputPixels: MAX_PIXELS }).metadata();
-  return { width, height };
-}
+export const sizeOf = imageSize;

@@ -32,8 +32,8 @@ async function referencePatches(file: string): Promise<Float32Array> {
   return decodeFloats(entry, await readTensorBytes(entry));
 }
 
-function blank(width: number, height: number): Promise<Buffer> {
-  return sharp({ create: { width, height, channels: 3, background: 'teal' } })
+function blank(width: number, height: number, background = 'teal'): Promise<Buffer> {
+  return sharp({ create: { width, height, channels: 3, background } })
     .png()
     .toBuffer();
 }
@@ -158,11 +158,23 @@ describe('the image processor', () => {
       .toColourspace('rgb16')
       .png()
       .toBuffer();
-    const [, red, sixteen] = await Promise.all([grey, clear, deep].map((png) => processor.process(png)));
-    expect(red.patches[0]).toBeCloseTo((1 - config.mean[0]) / config.std[0], 5);
+    const [, white, sixteen] = await Promise.all([grey, clear, deep].map((png) => processor.process(png)));
+    // As the image processors of transformers: over white, not the colour below the transparency.
+    const opaque = await processor.process(await blank(64, 32, 'white'));
+    expect(Array.from(white.patches)).toEqual(Array.from(opaque.patches));
     expect(Array.from(sixteen.patches.subarray(0, 8))).toEqual(
       Array.from((await processor.process(await blank(64, 32))).patches.subarray(0, 8)),
     );
+  });
+
+  test('takes a turned photo as it is looked at, measured or processed', async () => {
+    const photo = await sharp(await blank(64, 32))
+      .withMetadata({ orientation: 6 })
+      .jpeg()
+      .toBuffer();
+    const upright = { width: 32, height: 64, grid: [1, 4, 2] };
+    expect(await processor.measure(photo)).toMatchObject(upright);
+    expect(await processor.process(photo)).toMatchObject(upright);
   });
 
   test('refuses what cannot be a screenshot, naming what it found', async () => {
