@@ -29,7 +29,8 @@ describe.each(images)('%s', (_name, { width, height, file, rgb }) => {
     const png = await toRgbPng(bytes);
     const { data, info } = await sharp(png).raw().toBuffer({ resolveWithObject: true });
     expect([info.width, info.height]).toEqual([width, height]);
-    if (info.channels === 3 && !png.includes('iCCP') && !png.includes('gAMA')) {
+    const text = Buffer.from(png).toString('latin1');
+    if (info.channels === 3 && !/iCCP|gAMA/.test(text)) {
       expect(Array.from(data)).toEqual(pixels);
     }
     expect(Array.from((await decodeRgb(png)).data)).toEqual(pixels);

@@ -3,19 +3,22 @@ import { join } from 'node:path';
 import { ChatTemplate } from './chat';
 import { ModelError } from './errors';
 import type { Family } from './families/base';
+import { OWN_HEAD } from './families/common/decoder-config';
 import { familyOf } from './families/registry';
 import { loadImageProcessor, type ImageProcessor } from './image';
 import { rewriteJson } from './rewrite-json';
 import { Tokenizer } from './tokenizer';
 import { defaultCacheDir } from './weights/cache-file';
-import { writeSafetensors, type FloatDtype, type FloatTensor } from './weights/safetensors';
+import { isFile, writeSafetensors, type FloatDtype, type FloatTensor } from './weights/safetensors';
 import { transposeEach, WeightStore } from './weights/store';
+import { withOwnHead, withStoredHead } from './weights/stored-head';
+import { unreadableWeights } from './weights/unreadable-weights';
 import { holdWeights, type WeightType } from './weights/weight-type';
 
 /** What prompts for a model are written with. */
 export interface PromptFolder {
   dir: string;
-  /** config.json as parsed */
+  /** config.json as parsed, with the output layer that the weights have */
   config: Record<string, unknown>;
   family: Family;
   tokenizer: Tokenizer;
@@ -58,9 +61,40 @@ export interface LoadOptions {
   onProgress?: (share: number) => void;
 }
 
-/** The family of a model folder: reads nothing but config.json. */
+/** config.json, and the family that it describes. */
+interface Described {
+  config: Record<string, unknown>;
+  family: Family;
+}
+
+async function describe(dir: string): Promise<Described> {
+  const config = await readConfig(dir);
+  return { config, family: familyOf(config, join(dir, 'config.json')) };
+}
+
+/** Whether a folder has weights, or names them. */
+async function hasWeights(dir: string): Promise<boolean> {
+  const found = ['model.safetensors', 'model.safetensors.index.json'].map((name) => isFile(join(dir, name)));
+  return (await Promise.all(found)).includes(true);
+}
+
+/** The weight files of a folder, and the family that has the output layer which they hold. */
+async function openWeights(dir: string): Promise<Described & { files: WeightStore }> {
+  const { config, family } = await describe(dir);
+  try {
+    const files = await WeightStore.open(dir, family.checkpointName);
+    const stored = await withStoredHead(config, family, files);
+    const own = stored === config ? family : familyOf(stored, join(dir, 'config.json'));
+    return { config: stored, family: own, files };
+  } catch (error) {
+    throw await unreadableWeights(error, dir, config);
+  }
+}
+
+/** The family of a model folder: reads config.json, and where there are weights which of them are there. */
 export async function loadFamily(dir: string): Promise<Family> {
-  return familyOf(await readConfig(dir), join(dir, 'config.json'));
+  const { family } = (await hasWeights(dir)) ? await openWeights(dir) : await describe(dir);
+  return family;
 }
 
 /**
@@ -69,13 +103,16 @@ export async function loadFamily(dir: string): Promise<Family> {
  * @throws ModelError naming the file, what was found and what was expected.
  */
 export async function loadModelFolder(dir: string, options: LoadOptions = {}): Promise<ModelFolder> {
-  const family = await loadFamily(dir);
-  const files = await WeightStore.open(dir, family.checkpointName);
+  const { config, family, files } = await openWeights(dir);
   const parameters = family.parameters();
-  files.check(parameters);
+  try {
+    files.check(parameters);
+  } catch (error) {
+    throw await unreadableWeights(error, dir, config);
+  }
   const { weights: type = 'auto', cacheDir = defaultCacheDir(), onProgress } = options;
   const weights = await holdWeights(files, parameters, type, cacheDir, onProgress);
-  return { ...(await loadPromptFolder(dir)), weights };
+  return { ...(await promptFolder(dir, { config, family })), weights };
 }
 
 /**
@@ -83,8 +120,10 @@ export async function loadModelFolder(dir: string, options: LoadOptions = {}): P
  * @throws ModelError naming the file, what was found and what was expected.
  */
 export async function loadPromptFolder(dir: string): Promise<PromptFolder> {
-  const config = await readConfig(dir);
-  const family = familyOf(config, join(dir, 'config.json'));
+  return promptFolder(dir, await describe(dir));
+}
+
+async function promptFolder(dir: string, { config, family }: Described): Promise<PromptFolder> {
   const tokenizer = await Tokenizer.load(dir);
   if (tokenizer.vocabSize > family.shape.vocabSize) {
     throw new ModelError(
@@ -138,13 +177,13 @@ export async function saveModelFolder(dir: string, options: SaveModelOptions): P
   const config = options.config ?? (filesFrom === undefined ? undefined : await readConfig(filesFrom));
   if (config === undefined)
     throw new ModelError('bad-input', 'saveModelFolder needs a config or a folder to copy it from');
-  const family = familyOf(config, join(dir, 'config.json'));
+  const family = familyOf(tensors.has(OWN_HEAD) ? withOwnHead(config) : config, join(dir, 'config.json'));
   WeightStore.fromTensors(tensors).check(family.parameters());
   await mkdir(dir, { recursive: true });
   const text = options.config === undefined ? await readConfigText(filesFrom!) : JSON.stringify(config);
   await writeFile(
     join(dir, 'config.json'),
-    rewriteJson(text, (json) => withDtype(json, dtype)),
+    rewriteJson(text, (json) => withDtype(tensors.has(OWN_HEAD) ? withOwnHead(json) : json, dtype)),
   );
   if (filesFrom !== undefined) await copyOtherFiles(filesFrom, dir);
   const transposed = new Set(

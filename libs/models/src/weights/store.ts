@@ -11,6 +11,7 @@ import {
   type TensorEntry,
   type SafetensorsDtype,
 } from './safetensors';
+import { otherWeightFiles } from './unreadable-weights';
 
 /** A frozen weight as a graph constant: mapped from its file as it is stored there, or float32 held in memory. */
 export type WeightData =
@@ -22,6 +23,15 @@ const constantTypes: Partial<Record<SafetensorsDtype, 'float32' | 'bfloat16' | '
   BF16: 'bfloat16',
   F16: 'float16',
 };
+
+/** Of tensors that are compared, at a time. */
+const COMPARED_BYTES = 8 * 2 ** 20;
+
+function constantType({ file, name, dtype }: TensorEntry): 'float32' | 'bfloat16' | 'float16' {
+  const type = constantTypes[dtype];
+  if (type !== undefined) return type;
+  throw new ModelError('unsupported', `${file}: tensor "${name}" is ${dtype}; expected F32, BF16 or F16`);
+}
 
 function shapeText(shape: readonly number[]): string {
   return `[${shape.join(', ')}]`;
@@ -79,9 +89,11 @@ export class WeightStore {
     }
     const index = resolve(dir, 'model.safetensors.index.json');
     if (await isFile(index)) return new WeightStore(index, await readShards(dir, index), checkpointName);
+    const others = await otherWeightFiles(dir);
     throw new ModelError(
       'missing-file',
-      `${dir}: holds no weights; expected model.safetensors or model.safetensors.index.json`,
+      `${dir}: holds no weights${others.length === 0 ? '' : ` that can be read, only ${others.join(', ')}`}; expected ` +
+        'model.safetensors or model.safetensors.index.json',
     );
   }
 
@@ -163,9 +175,26 @@ export class WeightStore {
     }
   }
 
-  /** Checks that every expected tensor is there with its shape; the matrices of a stack may be transposed. */
+  /**
+   * Checks that every expected tensor is there with its shape and holds floating-point numbers; the matrices of a stack may be
+   * transposed.
+   * @throws ModelError naming file and tensor.
+   */
   check(expected: Iterable<{ name: string; shape: readonly number[] }>): void {
-    for (const { name, shape } of expected) this.locate(name, shape);
+    for (const { name, shape } of expected) constantType(this.locate(name, shape).entry);
+  }
+
+  /** Whether two tensors hold the same numbers, as far as both are stored in the same type. */
+  async areEqual(one: string, other: string): Promise<boolean> {
+    const [a, b] = [this.entry(one), this.entry(other)];
+    if (a.dtype !== b.dtype || shapeText(a.shape) !== shapeText(b.shape)) return false;
+    for (let at = 0; at < a.length; at += COMPARED_BYTES) {
+      const length = Math.min(COMPARED_BYTES, a.length - at);
+      const parts = [a, b].map((entry) => readTensorBytes({ ...entry, offset: entry.offset + at, length }));
+      const [left, right] = await Promise.all(parts);
+      if (!Buffer.from(left).equals(Buffer.from(right))) return false;
+    }
+    return true;
   }
 
   /** Keeps bf16 and fp16 tensors in memory as float32: twice their size on disk, and no conversion when they are needed. */
@@ -186,14 +215,10 @@ export class WeightStore {
     const entry = this.entry(name, expectedShape);
     const data = this.converted.get(entry.name);
     if (data !== undefined) return { dtype: 'float32', data };
-    const dtype = constantTypes[entry.dtype];
-    if (dtype === undefined) {
-      throw new ModelError(
-        'unsupported',
-        `${entry.file}: tensor "${entry.name}" is ${entry.dtype}; expected F32, BF16 or F16`,
-      );
-    }
-    return { dtype, external: { path: entry.file, offset: entry.offset, length: entry.length } };
+    return {
+      dtype: constantType(entry),
+      external: { path: entry.file, offset: entry.offset, length: entry.length },
+    };
   }
 
   /**

@@ -59,6 +59,18 @@ export interface DecoderDefaults {
   normEps?: number;
 }
 
+/** The output layer's weight, where it is not that of the embeddings. */
+export const OWN_HEAD = 'lm_head.weight';
+
+/**
+ * The weight of the output layer by `tie_word_embeddings`, which stands at the top of config.json, in `text_config`, or in both:
+ * transformers 4 wrote it into either. A file with an output layer of its own decides otherwise, see `withStoredHead`.
+ */
+export function outputWeight(prefix: string, top: ConfigReader, text: ConfigReader): string {
+  const isTied = [top, text].some((reader) => reader.boolean('tie_word_embeddings', false));
+  return isTied ? `${prefix}.embed_tokens.weight` : OWN_HEAD;
+}
+
 /** Reads what the text configurations of all families call the same, with their defaults where it is left out. */
 export function parseDecoder(
   reader: ConfigReader,

@@ -1,5 +1,11 @@
 import type { ConfigReader } from '../../config-reader';
-import { parseDecoder, type DecoderConfig, type DecoderDefaults, type RopeConfig } from './decoder-config';
+import {
+  outputWeight,
+  parseDecoder,
+  type DecoderConfig,
+  type DecoderDefaults,
+  type RopeConfig,
+} from './decoder-config';
 import type { RopeScaling } from './rope-scaling';
 
 /** What a kind of decoder is where its configuration is silent, and which biases it has. */
@@ -92,13 +98,12 @@ export interface TextModules {
 export function parseTextConfig(top: ConfigReader, { prefix, modelType }: TextModules): DecoderConfig {
   const reader = top.section('text_config');
   const { defaults, biases, window } = kinds[reader.oneOf('model_type', Object.keys(kinds), modelType)];
-  const isTied = top.boolean('tie_word_embeddings', false) || reader.boolean('tie_word_embeddings', false);
   const positions = reader.integer('max_position_embeddings', defaults.maxPositions);
   return parseDecoder(
     reader,
     {
       prefix,
-      outputWeight: isTied ? `${prefix}.embed_tokens.weight` : 'lm_head.weight',
+      outputWeight: outputWeight(prefix, top, reader),
       ...biases(reader),
       qkNorm: false,
       rope: parseRope(reader),

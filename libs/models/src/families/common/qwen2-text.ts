@@ -1,5 +1,11 @@
 import type { ConfigReader } from '../../config-reader';
-import { mropeSections, parseDecoder, type DecoderConfig, type RopeConfig } from './decoder-config';
+import {
+  mropeSections,
+  outputWeight,
+  parseDecoder,
+  type DecoderConfig,
+  type RopeConfig,
+} from './decoder-config';
 
 /** Modules of Qwen2-VL and Qwen2.5-VL as transformers builds them. */
 export const visionPrefix = 'model.visual';
@@ -26,13 +32,12 @@ function parseRope(reader: ConfigReader, headDim: number): RopeConfig {
 export function parseQwen2Text(top: ConfigReader): DecoderConfig {
   const reader = top.has('text_config') ? top.section('text_config') : top;
   if (reader.boolean('use_sliding_window', false)) throw reader.error('use_sliding_window', 'false');
-  const tied = top.boolean('tie_word_embeddings', false) || reader.boolean('tie_word_embeddings', false);
   const headDim = reader.integer('hidden_size') / reader.integer('num_attention_heads');
   return parseDecoder(
     reader,
     {
       prefix: textPrefix,
-      outputWeight: tied ? `${textPrefix}.embed_tokens.weight` : 'lm_head.weight',
+      outputWeight: outputWeight(textPrefix, top, reader),
       qkvBias: true,
       outputBias: false,
       qkNorm: false,

@@ -1,5 +1,11 @@
 import { ConfigReader } from '../../config-reader';
-import { mropeSections, parseDecoder, type DecoderConfig, type RopeConfig } from '../common/decoder-config';
+import {
+  mropeSections,
+  outputWeight,
+  parseDecoder,
+  type DecoderConfig,
+  type RopeConfig,
+} from '../common/decoder-config';
 import type { MixtureConfig } from '../common/mixture';
 import type { PatchTowerSize } from '../common/patch-attention';
 
@@ -71,13 +77,13 @@ export interface TextVariant {
 
 const dense: TextVariant = { headDim: () => 128 };
 
-function parseText(reader: ConfigReader, tied: boolean, variant: TextVariant): DecoderConfig {
+function parseText(top: ConfigReader, reader: ConfigReader, variant: TextVariant): DecoderConfig {
   const bias = reader.boolean('attention_bias', false);
   const headDim = reader.integer('head_dim', variant.headDim(reader));
   const rope = parseRope(reader, headDim);
   const own = {
     prefix: textPrefix,
-    outputWeight: tied ? `${textPrefix}.embed_tokens.weight` : 'lm_head.weight',
+    outputWeight: outputWeight(textPrefix, top, reader),
     qkvBias: bias,
     outputBias: bias,
     qkNorm: true,
@@ -96,8 +102,7 @@ export function parseQwen3VlConfig(json: unknown, file: string, variant = dense)
   const reader = ConfigReader.of(json, file);
   const vision = parseVision(reader.section('vision_config'));
   const textReader = reader.section('text_config');
-  const tied = reader.boolean('tie_word_embeddings', textReader.boolean('tie_word_embeddings', false));
-  const text = parseText(textReader, tied, variant);
+  const text = parseText(reader, textReader, variant);
   if (vision.outHiddenSize !== text.hiddenSize) {
     throw reader
       .section('vision_config')

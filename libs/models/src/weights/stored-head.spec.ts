@@ -1,0 +1,137 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadFamily, loadModelFolder, saveModelFolder, type ModelFolder } from '../folder';
+import { readSafetensors, writeSafetensors, type FloatTensor } from './safetensors';
+
+const fixtures = join(__dirname, '../../../../test/golden/fixtures');
+const HEAD = 'lm_head.weight';
+
+type Json = Record<string, unknown>;
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'uirl-head-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** The places of `tie_word_embeddings`; undefined for one that is left out. */
+interface Flags {
+  outer?: boolean | undefined;
+  text?: boolean | undefined;
+}
+
+/** A copy of a model whose config.json says this. */
+function copyOf(name: string, { outer, text }: Flags): void {
+  cpSync(join(fixtures, name, 'model'), dir, { recursive: true });
+  const file = join(dir, 'config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8')) as { text_config: Json } & Json;
+  const parts: [Json, boolean | undefined][] = [
+    [config, outer],
+    [config.text_config, text],
+  ];
+  for (const [part, flag] of parts) {
+    delete part.tie_word_embeddings;
+    if (flag !== undefined) part.tie_word_embeddings = flag;
+  }
+  writeFileSync(file, JSON.stringify(config));
+}
+
+const outputOf = ({ family }: ModelFolder): string =>
+  family.parameters().some(({ name }) => name === HEAD) ? 'own' : 'embeddings';
+
+const saysTied: Flags[] = [{ outer: true }, { text: true }, { outer: false, text: true }];
+const names = readdirSync(fixtures);
+const own = names.filter((name) => /-a$/.test(name) && name !== 'smolvlm-a');
+const tied = ['qwen2-vl-b', 'qwen2-5-vl-b', 'qwen3-vl-b', 'qwen3-vl-moe-b', 'llava-b', 'llava-onevision-b'];
+tied.push('llava-onevision-c', 'idefics2-b', 'idefics3-b', 'smolvlm-a');
+
+describe.each(own)('%s, whose files hold an output layer', (name) => {
+  test.each([...saysTied, {}])('computes with it where config.json says %j', async (flags) => {
+    copyOf(name, flags);
+    const folder = await loadModelFolder(dir);
+    expect(outputOf(folder)).toBe('own');
+    const stored = await (await loadModelFolder(join(fixtures, name, 'model'))).weights.read(HEAD);
+    expect(await folder.weights.read(HEAD)).toEqual(stored);
+    expect((await loadFamily(dir)).parameters()).toEqual(folder.family.parameters());
+  });
+});
+
+describe.each(tied)('%s, whose files hold none', (name) => {
+  test.each(saysTied)('computes with the embeddings where config.json says %j', async (flags) => {
+    copyOf(name, flags);
+    expect(outputOf(await loadModelFolder(dir))).toBe('embeddings');
+  });
+
+  test('is refused where nothing says that they are the output layer', async () => {
+    copyOf(name, {});
+    await expect(loadModelFolder(dir)).rejects.toThrow(
+      /lm_head\.weight" is missing; if .* set "tie_word_embeddings": true in config\.json/,
+    );
+  });
+});
+
+const single = own.filter((name) => readdirSync(join(fixtures, name, 'model')).includes('model.safetensors'));
+
+/** Puts the output layer of a single file into shards of its own, or changes it. */
+async function rewriteHead(change: (tensors: Map<string, FloatTensor>, head: string, input: string) => void) {
+  const file = join(dir, 'model.safetensors');
+  const tensors = await readSafetensors(file);
+  const find = (end: string): string => [...tensors.keys()].find((name) => name.endsWith(end)) ?? '';
+  change(tensors, find(HEAD), find('embed_tokens.weight'));
+  await writeSafetensors(file, tensors);
+}
+
+test.each(single)(
+  '%s: an output layer equal to the embeddings is tied, as config.json says',
+  async (name) => {
+    copyOf(name, { outer: true });
+    await rewriteHead((tensors, head, input) => tensors.set(head, tensors.get(input)!));
+    expect(outputOf(await loadModelFolder(dir))).toBe('embeddings');
+  },
+);
+
+test.each(single)('%s: one number in which they differ makes it a layer of its own', async (name) => {
+  copyOf(name, { outer: true });
+  await rewriteHead((tensors, head, input) => {
+    const { shape, data } = tensors.get(input)!;
+    const changed = data.slice();
+    changed[changed.length - 1] += 1;
+    tensors.set(head, { shape, data: changed });
+  });
+  expect(outputOf(await loadModelFolder(dir))).toBe('own');
+});
+
+test('an output layer in another shard counts', async () => {
+  copyOf('qwen3-vl-b', { outer: true });
+  const file = join(dir, 'model.safetensors.index.json');
+  const index = JSON.parse(readFileSync(file, 'utf8')) as { weight_map: Record<string, string> };
+  const shape = (await loadModelFolder(dir)).family.shape;
+  const data = new Float32Array(shape.vocabSize * shape.hiddenSize).fill(0.5);
+  const head = new Map([[HEAD, { shape: [shape.vocabSize, shape.hiddenSize], data }]]);
+  await writeSafetensors(join(dir, 'model-head.safetensors'), head, { dtype: 'BF16' });
+  index.weight_map[HEAD] = 'model-head.safetensors';
+  writeFileSync(file, JSON.stringify(index));
+  const folder = await loadModelFolder(dir);
+  expect(outputOf(folder)).toBe('own');
+  expect((await folder.weights.read(HEAD))[0]).toBe(0.5);
+});
+
+test('an output layer of another size than the embeddings is refused by name', async () => {
+  copyOf('qwen2-5-vl-a', { outer: true });
+  await rewriteHead((tensors, head) => tensors.set(head, { shape: [2, 2], data: new Float32Array(4) }));
+  await expect(loadModelFolder(dir)).rejects.toThrow(/"lm_head\.weight" has shape \[2, 2\]/);
+});
+
+test('a saved model says that its output layer is its own', async () => {
+  copyOf('qwen2-5-vl-a', { outer: true, text: true });
+  const { family, weights } = await loadModelFolder(dir);
+  const tensors = new Map<string, FloatTensor>();
+  for (const { name, shape } of family.parameters())
+    tensors.set(name, { shape, data: await weights.read(name) });
+  const saved = join(dir, 'saved');
+  await saveModelFolder(saved, { tensors, filesFrom: dir });
+  const config = JSON.parse(readFileSync(join(saved, 'config.json'), 'utf8')) as Json & { text_config: Json };
+  expect([config.tie_word_embeddings, config.text_config.tie_word_embeddings]).toEqual([false, false]);
+  expect(outputOf(await loadModelFolder(saved))).toBe('own');
+});

@@ -1,0 +1,38 @@
+import { ModelError } from '../errors';
+import type { Family } from '../families/base';
+import { OWN_HEAD } from '../families/common/decoder-config';
+import type { WeightStore } from './store';
+
+type Json = Record<string, unknown>;
+
+function untie(section: Json): Json {
+  return section.tie_word_embeddings === true ? { ...section, tie_word_embeddings: false } : section;
+}
+
+/** A configuration whose output layer is not the embeddings. */
+export function withOwnHead(config: Json): Json {
+  const untied = untie(config);
+  const text = config.text_config as Json | null | undefined;
+  return text?.tie_word_embeddings === true ? { ...untied, text_config: untie(text) } : untied;
+}
+
+/**
+ * The configuration with the output layer that the weight files have: where they hold one that differs from the embeddings, it
+ * counts, whatever `tie_word_embeddings` says (`tie_weights` of transformers 5).
+ * @throws ModelError where there is no output layer, and none is said to be the embeddings.
+ */
+export async function withStoredHead(config: Json, family: Family, weights: WeightStore): Promise<Json> {
+  const names = family.parameters().map(({ name }) => name);
+  const isTied = !names.includes(OWN_HEAD);
+  if (!weights.has(OWN_HEAD)) {
+    if (isTied) return config;
+    throw new ModelError(
+      'bad-file',
+      `${weights.source}: tensor "${family.checkpointName(OWN_HEAD)}" is missing; if the output layer of this model is its ` +
+        'embeddings, set "tie_word_embeddings": true in config.json, else its files are incomplete',
+    );
+  }
+  const embeddings = names.find((name) => name.endsWith('.embed_tokens.weight'));
+  if (!isTied || embeddings === undefined || !weights.has(embeddings)) return config;
+  return (await weights.areEqual(embeddings, OWN_HEAD)) ? config : withOwnHead(config);
+}
