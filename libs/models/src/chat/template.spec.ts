@@ -100,21 +100,53 @@ describe('where a template is found', () => {
   const render = async () =>
     (await ChatTemplate.load(dir, { eos_token: '</s>' })).render(hello, { addGenerationPrompt: false });
 
-  test('the .jinja file goes before chat_template.json, and that before tokenizer_config.json', async () => {
+  const write = (file: string, template: unknown) =>
+    writeFile(join(dir, file), JSON.stringify({ chat_template: template }));
+
+  test('the order of files is that of AutoProcessor of transformers 5', async () => {
     await expect(render()).rejects.toThrow(/has no chat template/);
-    const named = [
-      { name: 'tool_use', template: 'no' },
-      { name: 'default', template: 'config{{ eos_token }}' },
-    ];
-    await writeFile(join(dir, 'tokenizer_config.json'), JSON.stringify({ chat_template: named }));
-    expect(await render()).toBe('config</s>');
-    await writeFile(join(dir, 'chat_template.json'), JSON.stringify({ chat_template: 'json' }));
-    expect(await render()).toBe('json');
+    await write('tokenizer_config.json', 'tokenizer{{ eos_token }}');
+    expect(await render()).toBe('tokenizer</s>');
     await writeFile(
       join(dir, 'chat_template.jinja'),
       '{% if true %}\n  {% set a = 1 %}\njinja{{ a }}\n{% endif %}\n',
     );
     expect(await render()).toBe('jinja1\n');
+    await write('chat_template.json', 'json');
+    expect(await render()).toBe('json');
+    await write('processor_config.json', 'processor');
+    expect(await render()).toBe('processor');
+    await Promise.all(['processor_config.json', 'chat_template.json'].map((file) => write(file, null)));
+    expect(await render()).toBe('jinja1\n');
+  });
+
+  describe.each(['processor_config.json', 'chat_template.json', 'tokenizer_config.json'])('in %s', (file) => {
+    test.each([
+      ['a text', 'said{{ eos_token }}'],
+      ['an object of named ones', { tool_use: 'no', default: 'said{{ eos_token }}' }],
+      [
+        'a list of named ones',
+        [
+          { name: 'tool_use', template: 'no' },
+          { name: 'default', template: 'said{{ eos_token }}' },
+        ],
+      ],
+    ])('it is %s', async (_, template) => {
+      await write(file, template);
+      expect(await render()).toBe('said</s>');
+    });
+
+    test.each([
+      [{ tool_use: 'x', rag: 'y' }, 'has tool_use, rag; expected a text, or one that is named "default"'],
+      [[{ name: 'rag', template: 'x' }], 'has rag; expected'],
+      [[], 'has no template; expected'],
+      [[null], 'has undefined; expected'],
+      [7, 'has no template; expected'],
+      [{ default: 7 }, 'has default; expected'],
+    ])('%j is refused', async (template, message) => {
+      await write(file, template);
+      await expect(render()).rejects.toThrow(`${join(dir, file)}: "chat_template" ${message}`);
+    });
   });
 
   test('what the template raises is told', async () => {

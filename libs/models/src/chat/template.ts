@@ -15,6 +15,14 @@ export interface ChatTemplateOptions {
   variables?: Record<string, unknown>;
 }
 
+/** Where a folder may have its template, in the order in which AutoProcessor of transformers 5 takes them. */
+const places = [
+  'processor_config.json',
+  'chat_template.json',
+  'chat_template.jinja',
+  'tokenizer_config.json',
+];
+
 /** Characters of conversations and of what was made of them: short ones come again and again, one for each screen of a task. */
 const KEPT_CHARACTERS = 4 * 2 ** 20;
 
@@ -47,19 +55,21 @@ export class ChatTemplate {
   }
 
   /**
-   * Reads `chat_template.jinja`, else `chat_template.json`, else `chat_template` of `tokenizer_config.json`.
-   * @throws ModelError `missing-file` when the folder has none of them.
+   * Reads the first template among {@link places}.
+   * @throws ModelError `missing-file` when the folder has none, `bad-file` when none of those that a file names is the default.
    */
   static async load(dir: string, namedTokens: Readonly<Record<string, string>> = {}): Promise<ChatTemplate> {
-    const jinja = await readOptionalText(join(dir, 'chat_template.jinja'));
-    if (jinja !== undefined) return new ChatTemplate(jinja, namedTokens, join(dir, 'chat_template.jinja'));
-    for (const name of ['chat_template.json', 'tokenizer_config.json']) {
-      const source = templateOf(await readOptionalJson(join(dir, name)));
-      if (source !== undefined) return new ChatTemplate(source, namedTokens, join(dir, name));
+    for (const name of places) {
+      const file = join(dir, name);
+      const source = name.endsWith('.jinja')
+        ? await readOptionalText(file)
+        : templateOf(await readOptionalJson(file), file);
+      if (source !== undefined) return new ChatTemplate(source, namedTokens, file);
     }
     throw new ModelError(
       'missing-file',
-      `${dir} has no chat template: expected chat_template.jinja, chat_template.json or "chat_template" in tokenizer_config.json`,
+      `${dir} has no chat template: expected chat_template.jinja, or "chat_template" in processor_config.json, ` +
+        'chat_template.json or tokenizer_config.json',
     );
   }
 
@@ -118,13 +128,23 @@ function plainPart({ type, text }: ContentPart): Record<string, unknown> {
   return type === 'image' ? { type } : { type, text: text ?? '' };
 }
 
-/** `chat_template` of a JSON file: a text, or a list of named ones of which `default` is taken. */
-function templateOf(json: Record<string, unknown> | undefined): string | undefined {
+/** `chat_template` of a JSON file: a text, or named ones, in an object or a list, of which `default` is taken. */
+function templateOf(json: Record<string, unknown> | undefined, file: string): string | undefined {
   const template = json?.chat_template;
+  if (template === undefined || template === null) return undefined;
   if (typeof template === 'string') return template;
-  if (!Array.isArray(template)) return undefined;
-  const named = template as { name?: string; template?: string }[];
-  return named.find(({ name }) => name === 'default')?.template;
+  const named = templatesByName(template);
+  if (typeof named.default === 'string') return named.default;
+  throw new ModelError(
+    'bad-file',
+    `${file}: "chat_template" has ${Object.keys(named).join(', ') || 'no template'}; expected a text, or one that is named "default"`,
+  );
+}
+
+function templatesByName(template: unknown): Record<string, unknown> {
+  if (!Array.isArray(template)) return typeof template === 'object' ? { ...template } : {};
+  const list = template as ({ name?: unknown; template?: unknown } | null)[];
+  return Object.fromEntries(list.map((one) => [String(one?.name), one?.template]));
 }
 
 function messageOf(cause: unknown): string {

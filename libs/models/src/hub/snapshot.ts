@@ -75,7 +75,12 @@ async function cachedSnapshot(
     (await has('config.json')) &&
     (await has('tokenizer.json')) &&
     (await has('preprocessor_config.json', 'processor_config.json')) &&
-    (await has('chat_template.jinja', 'chat_template.json', 'tokenizer_config.json')) &&
+    (await has(
+      'chat_template.jinja',
+      'chat_template.json',
+      'processor_config.json',
+      'tokenizer_config.json',
+    )) &&
     (!weights || (await hasWeights(cache, commit)));
   return complete ? { dir: cache.snapshot(commit), commit } : undefined;
 }

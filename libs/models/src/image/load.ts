@@ -53,7 +53,7 @@ const kinds: readonly ProcessorKind[] = [
 ];
 
 /**
- * The image processor of a Hugging Face folder: `preprocessor_config.json`, or `image_processor` of `processor_config.json`.
+ * The image processor of a Hugging Face folder: `image_processor` of `processor_config.json`, else `preprocessor_config.json`.
  * @throws ModelError `missing-file`, `bad-config`, or `unsupported` for a processor or option this lib does not have.
  */
 export async function loadImageProcessor(
@@ -83,15 +83,24 @@ export function parsePreparation(json: Json, source: string, model: ImageModel):
   return kind.parse(json, source, model);
 }
 
+/** transformers 5 saves processors into one file, and reads no other where that has an image processor. */
 async function readImageConfig(dir: string): Promise<{ json: Json; source: string }> {
+  const shared = join(dir, 'processor_config.json');
+  const nested = (await readOptionalJson(shared))?.image_processor;
+  if (nested !== undefined && nested !== null) return { json: asObject(nested, shared), source: shared };
   const own = join(dir, 'preprocessor_config.json');
   const json = await readOptionalJson(own);
   if (json !== undefined) return { json, source: own };
-  const shared = join(dir, 'processor_config.json');
-  const nested = (await readOptionalJson(shared))?.image_processor as Json | undefined;
-  if (nested !== undefined) return { json: nested, source: shared };
   throw new ModelError(
     'missing-file',
-    `${dir} has no preprocessor_config.json: how images are prepared is unknown`,
+    `${dir} has no preprocessor_config.json, and no "image_processor" in processor_config.json: how images are prepared is unknown`,
+  );
+}
+
+function asObject(nested: unknown, file: string): Json {
+  if (typeof nested === 'object' && nested !== null && !Array.isArray(nested)) return nested as Json;
+  throw new ModelError(
+    'bad-config',
+    `${file}: "image_processor" is ${JSON.stringify(nested)}; expected an object`,
   );
 }
