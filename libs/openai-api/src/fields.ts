@@ -6,13 +6,30 @@ export interface NumberRange {
   integer?: boolean;
 }
 
+/** Levels of objects and lists: templates and answers are written by functions that call themselves for each. */
+export const MAX_DEPTH = 64;
+
+/** Whether objects and lists stand in one another more than so many levels deep. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  let layer = [value].filter(isNested);
+  for (let level = 0; layer.length > 0; level += 1) {
+    if (level === levels) return true;
+    layer = layer.flatMap((each) => Object.values(each)).filter(isNested);
+  }
+  return false;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
- * Reads an object of a request field by field; `null` counts as absent. What nobody has read is unknown, and refused by {@link end}:
- * nothing is ignored in silence.
+ * Reads an object of a request field by field; `null` counts as absent, in fields that are not known here, too: OpenAI's clients write
+ * all optional fields. What nobody has read is unknown, and refused by {@link end}: nothing is ignored in silence.
  */
 export class Fields {
   private readonly unread: Set<string>;
@@ -21,15 +38,26 @@ export class Fields {
     private readonly value: Readonly<Record<string, unknown>>,
     private readonly path: string,
   ) {
-    this.unread = new Set(Object.keys(value));
+    this.unread = new Set(Object.keys(value).filter((name) => value[name] !== null));
   }
 
   /** @param path where the object stands in the request; '' for the request itself */
   static of(value: unknown, path = ''): Fields {
+    if (path === '') return Fields.ofBody(value);
     if (isObject(value)) return new Fields(value, path);
-    throw path === ''
-      ? new ApiError(400, 'the body must be a JSON object', 'invalid_json')
-      : invalid(path, 'expected an object');
+    throw invalid(path, 'expected an object');
+  }
+
+  private static ofBody(value: unknown): Fields {
+    if (!isObject(value)) throw new ApiError(400, 'the body must be a JSON object', 'invalid_json');
+    if (isDeeper(value, MAX_DEPTH)) {
+      throw new ApiError(
+        400,
+        `the body is nested deeper than ${MAX_DEPTH} levels: send schemas and arguments with fewer levels`,
+        'invalid_json',
+      );
+    }
+    return new Fields(value, '');
   }
 
   /** Where a field stands in the request. */
@@ -87,11 +115,11 @@ export class Fields {
     for (const name of names) this.unread.delete(name);
   }
 
-  /** A field of OpenAI's that may only have a value that changes nothing. */
+  /** A field of OpenAI's that may only have a value that changes nothing; within it, too, `null` counts as absent. */
   only(name: string, ...allowed: readonly unknown[]): void {
     const value = this.raw(name);
-    const isNeutral =
-      value === undefined || allowed.some((each) => JSON.stringify(each) === JSON.stringify(value));
+    const given = withoutNulls(value);
+    const isNeutral = value === undefined || allowed.some((each) => JSON.stringify(each) === given);
     if (isNeutral) return;
     const but =
       allowed.length === 0
@@ -109,6 +137,12 @@ export class Fields {
     const [name] = this.unread;
     if (name !== undefined) throw invalid(this.at(name), 'is not known here', 'unknown_parameter');
   }
+}
+
+function withoutNulls(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, each: unknown) =>
+    isObject(each) ? Object.fromEntries(Object.entries(each).filter(([, field]) => field !== null)) : each,
+  );
 }
 
 function rangeOf(min: number, max: number): string {

@@ -12,7 +12,15 @@ import {
   readStreamUsage,
   refuseAlternatives,
 } from '../sampling';
-import { MAX_TOOLS, mayCall, mostCalls, readFunction, templateCall, templateTool } from '../tools';
+import {
+  MAX_TOOLS,
+  mayCall,
+  mostCalls,
+  readArguments,
+  readFunction,
+  templateCall,
+  templateTool,
+} from '../tools';
 
 /** A request to `/v1/chat/completions`, read. */
 export interface ChatRequest {
@@ -104,6 +112,8 @@ async function addMessage(builder: ConversationBuilder, value: unknown, path: st
   }
   const content = await readContent(builder, message.raw('content'), message.at('content'));
   const calls = role === 'assistant' ? readCallsOf(message) : undefined;
+  // The client's own reading of the content.
+  message.note('parsed');
   message.note('name', 'refusal', 'tool_call_id', 'annotations');
   message.only('audio');
   message.only('function_call');
@@ -130,8 +140,9 @@ async function readContent(
 async function readPart(builder: ConversationBuilder, value: unknown, path: string): Promise<ContentPart> {
   const part = Fields.of(value, path);
   const type = part.requiredText('type');
-  if (type === 'text') {
-    const text = part.text('text') ?? '';
+  if (type === 'text' || type === 'refusal') {
+    const text = part.text(type) ?? '';
+    part.note('annotations');
     part.end();
     return textPart(text);
   }
@@ -149,9 +160,10 @@ async function readPart(builder: ConversationBuilder, value: unknown, path: stri
 function readCallsOf(message: Fields): ToolCall[] | undefined {
   return message.list('tool_calls', MAX_TOOLS)?.map((value, index) => {
     const call = Fields.of(value, `${message.at('tool_calls')}[${index}]`);
-    call.note('id', 'type');
+    // Accumulators of streams keep the index.
+    call.note('id', 'type', 'index');
     const called = Fields.of(call.raw('function'), call.at('function'));
     call.end();
-    return templateCall(called.requiredText('name'), called.text('arguments') ?? '{}');
+    return templateCall(called.requiredText('name'), readArguments(called));
   });
 }

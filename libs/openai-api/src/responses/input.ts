@@ -4,7 +4,7 @@ import { invalid, unsupported } from '../errors';
 import { Fields } from '../fields';
 import { sizeOf } from '../images';
 import type { ServedPolicy } from '../policy';
-import { templateCall } from '../tools';
+import { readArguments, templateCall } from '../tools';
 import { fromOpenAi } from './computer';
 import type { Seal } from './seal';
 import type { History, ResponseStore } from './store';
@@ -46,9 +46,9 @@ async function addItem(builder: ConversationBuilder, item: Fields, context: Read
       await addMessage(builder, item);
       break;
     case 'function_call':
-      item.note('namespace');
+      item.note('namespace', 'parsed_arguments');
       context.calls.add(item.requiredText('call_id'));
-      builder.addCall(templateCall(item.requiredText('name'), item.text('arguments') ?? '{}'));
+      builder.addCall(templateCall(item.requiredText('name'), readArguments(item)));
       break;
     case 'function_call_output':
       ofCall(item, context);
@@ -127,7 +127,7 @@ async function readPart(builder: ConversationBuilder, part: Fields): Promise<Con
     case 'input_text':
     case 'output_text':
     case 'text':
-      part.note('annotations', 'logprobs');
+      part.note('annotations', 'logprobs', 'parsed');
       return closed(part, textPart(part.text('text') ?? ''));
     case 'refusal':
       return closed(part, textPart(part.text('refusal') ?? ''));
