@@ -67,7 +67,7 @@ it.each([
   '<tool_call>{"name":"C",</tool_call>',
   '<tool_call>{"name":"C","arguments":{}} and more</tool_call>',
   `<tool_call>{"name":"C","arguments":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}</tool_call>`,
-])('leaves what is no call as text: %.60s', (answer) => {
+])('leaves what is no call as text (%#)', (answer) => {
   expect(readCalls(answer)).toEqual({ text: answer, calls: [] });
   expect(namesIn(`${answer} ${B}`)).toEqual(['B']);
 });
@@ -106,7 +106,7 @@ it.each([
   `<tool_call>{"name":"C","arguments":"${filled('\\\\')}"}${filled(' ')}`,
   filled('<think>'),
   filled('</think><tool_call>{"a'),
-])('takes time in proportion to an answer that is made to take long: %.40j', (answer) => {
+])('takes time in proportion to an answer that is made to take long (%#)', (answer) => {
   const begun = performance.now();
   expect(readCalls(answer)).toEqual({ text: answer, calls: [] });
   // Milliseconds in truth; a cubic pattern takes a day for as much.
