@@ -92,12 +92,20 @@ export function withAnswer(conversation: Conversation, text: string): Conversati
   return { ...conversation, messages: [...conversation.messages, message] };
 }
 
-/** A conversation without its first turn, from a user's message up to the next; undefined where there is but one. */
-export function withoutFirstTurn(conversation: Conversation): Conversation | undefined {
+/** Turns of a conversation: each is a user's message and what follows it up to the next. */
+export function turnsOf({ messages }: Pick<Conversation, 'messages'>): number {
+  return messages.filter(({ role }) => role === 'user').length;
+}
+
+/** A conversation without its first turns; what stands before them stays. */
+export function withoutTurns(conversation: Conversation, count: number): Conversation {
+  if (count === 0) return conversation;
   const { messages } = conversation;
-  const [first, second] = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));
-  if (second === undefined) return undefined;
-  return shownIn({ ...conversation, messages: [...messages.slice(0, first), ...messages.slice(second)] });
+  const starts = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));
+  return shownIn({
+    ...conversation,
+    messages: [...messages.slice(0, starts[0]), ...messages.slice(starts[count])],
+  });
 }
 
 /** The conversation with those images alone that its messages show. */

@@ -54,6 +54,11 @@ export function unsupported(param: string, message: string): ApiError {
   return invalid(param, message, 'unsupported_parameter');
 }
 
+/** @throws ApiError where nobody waits for the answer any more */
+export function assertCaller({ aborted }: AbortSignal): void {
+  if (aborted) throw new ApiError(499, 'the caller is gone', 'cancelled');
+}
+
 const logger = new Logger('openai');
 
 /** What a caller is told of an error: of one that is not theirs nothing but that there was one. */

@@ -1,4 +1,4 @@
-export { ApiError, invalid, toApiError, unsupported } from './errors';
+export { ApiError, assertCaller, invalid, toApiError, unsupported } from './errors';
 export { Fields } from './fields';
 export { checkAccess, isLoopback, type Access } from './http/access';
 export { BodyBudget } from './http/body-budget';

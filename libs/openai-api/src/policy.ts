@@ -92,6 +92,8 @@ export interface AnswerListener {
 /** Who answers what OpenAI's clients ask, wherever the model runs. Failures are thrown as `ApiError`. */
 export interface ServedPolicy {
   models(): Promise<ServedModel[]>;
+  /** Whether an answer has room behind a prompt; where that cannot be told without asking for one, it is left out. */
+  fits?(prompt: PolicyPrompt, signal: AbortSignal): Promise<boolean>;
   /** @param listener may be told of the answer while it is sampled, or not, where the model runs elsewhere */
   answer(request: PolicyRequest, listener?: AnswerListener): Promise<PolicyAnswer>;
   readonly computer: ComputerUse;

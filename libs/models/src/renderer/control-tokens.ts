@@ -5,7 +5,7 @@ import type { NumberedMessage } from './images';
 const OPEN = '\uE0FE';
 const CLOSE = '\uE0FF';
 
-function escapePattern(text: string): string {
+export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
@@ -47,10 +47,15 @@ export class ControlTokens {
 
   /** Token ids of a text with marks; marks and nothing else keep special tokens from being one. */
   encodeMarked(text: string): number[] {
-    const pieces = text.split(/\uE0FE([^\uE0FE\uE0FF]*)\uE0FF/);
-    return pieces.flatMap((piece, index) =>
-      index % 2 === 1 ? this.tokenizer.encodePlain(piece) : this.tokenizer.encode(piece),
+    return this.pieces(text).flatMap(({ text: piece, isMarked }) =>
+      isMarked ? this.tokenizer.encodePlain(piece) : this.tokenizer.encode(piece),
     );
+  }
+
+  /** The parts of a text that are tokenized by themselves: those with marks, and those between them. */
+  pieces(text: string): { text: string; isMarked: boolean }[] {
+    const pieces = text.split(/\uE0FE([^\uE0FE\uE0FF]*)\uE0FF/);
+    return pieces.map((piece, index) => ({ text: piece, isMarked: index % 2 === 1 }));
   }
 
   private markDeep(value: unknown): unknown {

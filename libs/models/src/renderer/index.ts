@@ -3,6 +3,7 @@ export { checkRendererName } from './renderer-name';
 export {
   makeRenderer,
   Renderer,
+  type PromptOptions,
   type RenderedConversation,
   type RenderedPrompt,
   type RenderedSample,

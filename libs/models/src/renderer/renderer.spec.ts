@@ -219,3 +219,27 @@ test('placeholders must equal features', () => {
     /1 image placeholders.*2 features/,
   );
 });
+
+test('nothing is tokenized for a caller who is gone', async () => {
+  const encode = jest.spyOn(parts.tokenizer, 'encode');
+  const renderer = makeRenderer(parts);
+  encode.mockClear();
+  const signal = AbortSignal.abort(new Error('nobody waits'));
+  await expect(renderer.renderPngs(expected.messages, pngs, { signal })).rejects.toThrow('nobody waits');
+  expect(encode).not.toHaveBeenCalled();
+  encode.mockRestore();
+});
+
+test('a prompt may have as many tokens as it is told, images included', async () => {
+  const renderer = makeRenderer(parts);
+  const { length } = expected.prompt_ids;
+  const { tokenIds } = await renderer.renderPngs(expected.messages, pngs, { most: length });
+  expect(tokenIds).toEqual(expected.prompt_ids);
+  const tooLong = {
+    category: 'too-long',
+    message: expect.stringContaining(`more than ${length - 1} tokens`),
+  };
+  await expect(renderer.renderPngs(expected.messages, pngs, { most: length - 1 })).rejects.toMatchObject(
+    tooLong,
+  );
+});

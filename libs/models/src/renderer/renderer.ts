@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { ModelError } from '../errors';
 import type { ChatMessage, ChatTemplate } from '../chat';
 import type { Family } from '../families/base';
@@ -8,6 +9,7 @@ import { ControlTokens } from './control-tokens';
 import { ImageExpansion } from './image-expansion';
 import { imagesOf, numberImages, type NumberedMessage } from './images';
 import { assertPlaceholders } from './placeholders';
+import { PromptEncoder } from './prompt-encoder';
 
 /** What a renderer needs of a model folder. */
 export interface RendererParts {
@@ -20,6 +22,16 @@ export interface RendererParts {
 export interface RendererOptions {
   /** JSON schemas of tools, for the chat template. */
   tools?: readonly object[];
+}
+
+/** How a prompt is rendered for a caller. */
+export interface PromptOptions {
+  /** JSON schemas for the chat template; default: those of the renderer. */
+  tools?: readonly object[] | undefined;
+  /** Tokens that the prompt may have. Default: any number. */
+  most?: number;
+  /** Aborts when nobody waits for the prompt. */
+  signal?: AbortSignal | undefined;
 }
 
 /** An image that a prompt shows: measured, or processed. */
@@ -54,6 +66,7 @@ export class Renderer {
   private readonly imageTokenId: number;
   private readonly control: ControlTokens;
   private readonly expansion: ImageExpansion;
+  private readonly encoder: PromptEncoder;
   private readonly frame: AnswerFrame;
 
   /** @throws ModelError `bad-config` when the tokenizer lacks the model's image token. */
@@ -70,6 +83,7 @@ export class Renderer {
       );
     }
     this.control = new ControlTokens(parts.tokenizer, [imageToken, ...parts.family.imageMarks]);
+    this.encoder = new PromptEncoder(parts.tokenizer, this.control);
     this.frame = answerFrame(parts.chat, parts.tokenizer);
     this.expansion = new ImageExpansion(this.control, parts.family, imageToken, parts.tokenizer);
   }
@@ -94,23 +108,33 @@ export class Renderer {
   }
 
   /**
-   * {@link render} from encoded images, which are measured only.
+   * {@link render} from encoded images, which are measured only. A text that comes again, such as a turn of a longer conversation, is not
+   * tokenized again, and of a prompt that is too long no more than shows it.
    *
-   * @param tools JSON schemas for the chat template; default: those of the renderer
+   * @throws ModelError `too-long` where the prompt has more tokens than it may; the reason of the signal, where that aborts
    */
   async renderPngs(
     messages: readonly ChatMessage[],
     pngs: readonly Uint8Array[],
-    tools: readonly object[] | undefined = this.options.tools,
+    { tools = this.options.tools, most = Infinity, signal }: PromptOptions = {},
   ): Promise<RenderedPrompt<MeasuredImage>> {
+    this.encoder.refuseLength(lengthOf(messages, tools), most);
     const numbered = numberImages(messages, pngs.length);
     const { imageProcessor } = this.parts;
-    return this.renderNumbered(
-      numbered,
-      await Promise.all(imagesOf(numbered).map((index) => imageProcessor.measure(pngs[index]))),
-      true,
-      tools,
-    );
+    const images = await Promise.all(imagesOf(numbered).map((index) => imageProcessor.measure(pngs[index])));
+    // Others get their turn between two prompts, and a caller who is gone is noticed.
+    await setImmediate();
+    signal?.throwIfAborted();
+    return this.renderNumbered(numbered, images, true, tools, most);
+  }
+
+  /**
+   * Token ids of a text in which special tokens are tokens.
+   * @throws ModelError `too-long` where it has more tokens than it may
+   */
+  encodeText(text: string, most: number): number[] {
+    this.encoder.refuseLength(text.length, most);
+    return this.encoder.encode(text, most);
   }
 
   /** The prompt and a response as the sampler would emit it: the text's tokens and the end-of-turn token. */
@@ -195,6 +219,7 @@ export class Renderer {
     given: readonly I[],
     addGenerationPrompt = true,
     tools = this.options.tools,
+    most = Infinity,
   ): RenderedPrompt<I> {
     const text = this.parts.chat.render(this.control.markMessages(withoutLead(messages, this.frame.lead)), {
       addGenerationPrompt,
@@ -202,7 +227,8 @@ export class Renderer {
     });
     const images = asShownTogether(given);
     const expanded = this.expansion.expand(text, images);
-    const ids = this.control.encodeMarked(expanded.text);
+    const beside = expanded.runs.reduce((sum, run) => sum + run - 1, 0);
+    const ids = this.encoder.encode(expanded.text, most, beside);
     const tokenIds = [...this.beginning(text), ...repeatRuns(ids, expanded.runs, this.imageTokenId)];
     return { tokenIds, images, imageTokens: assertPlaceholders(tokenIds, images, this.imageTokenId) };
   }
@@ -212,6 +238,16 @@ export class Renderer {
 function repeatRuns(tokenIds: readonly number[], runs: readonly number[], imageTokenId: number): number[] {
   let next = 0;
   return tokenIds.flatMap((id) => (id === imageTokenId ? Array<number>(runs[next++]).fill(id) : [id]));
+}
+
+/** Characters of a conversation, before the template has written it. */
+function lengthOf(messages: readonly ChatMessage[], tools: readonly object[] | undefined): number {
+  const texts = messages
+    .flatMap(({ content }) =>
+      typeof content === 'string' ? [content] : content.map(({ text = '' }) => text),
+    )
+    .reduce((sum, text) => sum + text.length, 0);
+  return texts + (tools === undefined ? 0 : JSON.stringify(tools).length);
 }
 
 /** The text of an assistant message. */

@@ -41,6 +41,7 @@ export class Tokenizer {
   /** Largest token id plus one. */
   readonly vocabSize: number;
 
+  private longest: number | undefined;
   private readonly inner: HuggingFaceTokenizer;
   private readonly source: string;
   private readonly spelling: Spelling;
@@ -136,6 +137,13 @@ export class Tokenizer {
       const token = this.tokenOf(id);
       return token === undefined ? undefined : bytesOfToken(token, this.spelling);
     });
+  }
+
+  /** Bytes of text that the longest token stands for, special tokens included. */
+  get longestTokenBytes(): number {
+    const special = [...this.specialTokens.keys()].map((token) => Buffer.byteLength(token));
+    this.longest ??= largest([...special, ...this.tokenBytes().map((bytes) => bytes?.length ?? 0)]);
+    return this.longest;
   }
 
   /**

@@ -133,6 +133,7 @@ export class RequestMeasure {
     return {
       computer: policy.computer,
       models: () => policy.models(),
+      ...(policy.fits === undefined ? {} : { fits: policy.fits.bind(policy) }),
       answer: (request, listener) => this.answer(policy, request, listener),
     };
   }

@@ -1,6 +1,6 @@
-import { withAnswer, withoutFirstTurn, withSystem } from '../conversation';
-import { ApiError, toApiError } from '../errors';
-import type { AnswerListener, Conversation, PolicyAnswer, PolicyRequest } from '../policy';
+import { turnsOf, withAnswer, withoutTurns, withSystem } from '../conversation';
+import { ApiError, assertCaller, toApiError } from '../errors';
+import type { AnswerListener, Conversation, PolicyAnswer, PolicyPrompt, PolicyRequest } from '../policy';
 import { newId } from '../tools';
 import { now } from '../usage';
 import { ResponseEvents, type ResponseEvent } from './events';
@@ -76,18 +76,37 @@ export class PendingResponse {
   private async sample(listener?: AnswerListener): Promise<PolicyAnswer> {
     const { request, responding } = this;
     const { policy, context } = responding;
-    for (let conversation = request.conversation; ;) {
-      const prompt = { kind: 'conversation' as const, conversation: await this.instructed(conversation) };
+    const last = request.truncation === 'auto' ? turnsOf(request.conversation) - 1 : 0;
+    for (let dropped = await this.leastDropped(last); ; dropped += 1) {
+      assertCaller(context.signal);
       try {
-        return await policy.answer({ ...request.policy, ...context, prompt }, listener);
+        return await policy.answer(
+          { ...request.policy, ...context, prompt: await this.promptWithout(dropped) },
+          listener,
+        );
       } catch (error) {
         const isTooLong = error instanceof ApiError && error.code === 'context_length_exceeded';
-        const shorter =
-          isTooLong && request.truncation === 'auto' ? withoutFirstTurn(conversation) : undefined;
-        if (shorter === undefined) throw error;
-        conversation = shorter;
+        if (!isTooLong || dropped >= last) throw error;
       }
     }
+  }
+
+  /** How many turns have to be left out, of so many that may be: found by halves, since a conversation may have a thousand. */
+  private async leastDropped(most: number): Promise<number> {
+    const { policy, context } = this.responding;
+    let [least, enough] = [0, policy.fits === undefined ? 0 : most];
+    while (least < enough) {
+      assertCaller(context.signal);
+      const middle = least === 0 && enough === most ? 0 : Math.floor((least + enough) / 2);
+      if (await policy.fits!(await this.promptWithout(middle), context.signal)) enough = middle;
+      else least = middle + 1;
+    }
+    return least;
+  }
+
+  private async promptWithout(turns: number): Promise<PolicyPrompt> {
+    const conversation = await this.instructed(withoutTurns(this.request.conversation, turns));
+    return { kind: 'conversation', conversation };
   }
 
   /** What the model is told before all else: the caller's instructions, and how it operates the computer. */

@@ -4,6 +4,7 @@ import { isFaultOfRequest } from '@ui-rl/episode';
 import { ModelError, promptChunks, type RenderedPrompt, type Renderer, type Tokenizer } from '@ui-rl/models';
 import {
   ApiError,
+  assertCaller,
   untilStop,
   type AnswerListener,
   type AnswerToken,
@@ -17,7 +18,7 @@ import {
 import type { Sampler, SamplerRequest, SampleResult } from '@ui-rl/plugin-kit';
 import { conversationOf } from '../policy/conversation';
 import type { PolicySnapshot, PolicyWeights } from '../policy/policy-weights';
-import { lackOfRoom } from '../policy/room';
+import { lackOfRoom, lackOfRoomIn, mostOfPrompt } from '../policy/room';
 import { textsOf } from '../policy/token-texts';
 
 export interface OutsidePolicyParts {
@@ -40,6 +41,7 @@ type Prompt = Pick<RenderedPrompt<{ sha256: string; tokens: number }>, 'tokenIds
   Pick<SamplerRequest, 'conversation'>;
 
 const LATEST = 'latest';
+const TOO_LONG = 'context_length_exceeded';
 const MAX_SEED = 2 ** 31 - 1;
 
 /** The policy for whoever speaks OpenAI's API: read, sampled and decoded as for actors. */
@@ -68,10 +70,8 @@ export class OutsidePolicy implements ServedPolicy {
   async answer(request: PolicyRequest, listener?: AnswerListener): Promise<PolicyAnswer> {
     const { parts } = this;
     await parts.ensureServed();
-    const prompt = await this.promptOf(request.prompt);
+    const prompt = await this.promptOf(request.prompt, request.signal);
     const promptTokenIds = prompt.tokenIds;
-    const lack = lackOfRoom(promptTokenIds.length, parts.maxSequence);
-    if (lack !== undefined) throw new ApiError(400, lack, 'context_length_exceeded', 'messages');
     const room = parts.maxSequence - promptTokenIds.length;
     const { snapshot, model } = await this.find(request.model);
     // From here to the sampler without a pause: weights that were found may be let go after one.
@@ -91,7 +91,7 @@ export class OutsidePolicy implements ServedPolicy {
     try {
       return this.read(await sampling, { model, promptTokenIds }, request.stop);
     } catch (error) {
-      if (request.signal.aborted) throw new ApiError(499, 'the caller is gone', 'cancelled');
+      assertCaller(request.signal);
       if (isFaultOfRequest(error)) throw new ApiError(400, error.message);
       throw error;
     }
@@ -108,26 +108,46 @@ export class OutsidePolicy implements ServedPolicy {
     return { ...head, digest, tokens, text, finish: stopped ? 'stop' : stopReason };
   }
 
-  private async promptOf(prompt: PolicyPrompt): Promise<Prompt> {
+  async fits(prompt: PolicyPrompt, signal: AbortSignal): Promise<boolean> {
     try {
-      return await this.render(prompt);
+      await this.promptOf(prompt, signal);
+      return true;
     } catch (error) {
+      if (error instanceof ApiError && error.code === TOO_LONG) return false;
+      throw error;
+    }
+  }
+
+  /** @throws ApiError where there is no room for an answer behind it */
+  private async promptOf(prompt: PolicyPrompt, signal: AbortSignal): Promise<Prompt> {
+    const { maxSequence } = this.parts;
+    try {
+      const rendered = await this.render(prompt, signal);
+      const lack = lackOfRoom(rendered.tokenIds.length, maxSequence);
+      if (lack !== undefined) throw tooLong(lack);
+      return rendered;
+    } catch (error) {
+      assertCaller(signal);
+      const lack = lackOfRoomIn(error, maxSequence);
+      if (lack !== undefined) throw tooLong(lack);
       if (error instanceof ModelError) throw new ApiError(400, error.message, 'invalid_prompt');
       throw error;
     }
   }
 
-  private async render(prompt: PolicyPrompt): Promise<Prompt> {
-    const { renderer, tokenizer, imageTokenId } = this.parts;
+  private async render(prompt: PolicyPrompt, signal: AbortSignal): Promise<Prompt> {
+    const { renderer, tokenizer, imageTokenId, maxSequence } = this.parts;
+    const most = mostOfPrompt(maxSequence);
     if (prompt.kind === 'conversation') {
       const { messages, images, tools } = prompt.conversation;
-      const rendered = await renderer.renderPngs(messages, images, tools.length === 0 ? undefined : tools);
+      const shown = tools.length === 0 ? undefined : tools;
+      const rendered = await renderer.renderPngs(messages, images, { tools: shown, most, signal });
       return { ...rendered, conversation: conversationOf(renderer, prompt.conversation, rendered) };
     }
     const tokenIds =
       prompt.kind === 'tokens'
         ? prompt.tokenIds
-        : [...tokenizer.beginningIds, ...tokenizer.encode(prompt.text)];
+        : [...tokenizer.beginningIds, ...renderer.encodeText(prompt.text, most)];
     const unknown = tokenIds.find((id) => id >= tokenizer.vocabSize || id === imageTokenId);
     if (unknown === undefined) return { tokenIds, images: [] };
     const why =
@@ -152,6 +172,10 @@ export class OutsidePolicy implements ServedPolicy {
     }
     return { snapshot, model: name === LATEST ? checkpointName({ runId, step: snapshot.step }) : name };
   }
+}
+
+function tooLong(lack: string): ApiError {
+  return new ApiError(400, lack, TOO_LONG, 'messages');
 }
 
 function tell(tokenizer: Tokenizer, listener: AnswerListener): Pick<SamplerRequest, 'onBegin' | 'onToken'> {

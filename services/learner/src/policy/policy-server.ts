@@ -16,7 +16,7 @@ import type { SampleClass, Sampler } from '@ui-rl/plugin-kit';
 import { conversationOf, episodeOf } from './conversation';
 import { Patience } from './patience';
 import type { PolicyWeights } from './policy-weights';
-import { lackOfRoom } from './room';
+import { lackOfRoom, lackOfRoomIn, mostOfPrompt } from './room';
 import type { Screenshots } from './screenshots';
 import { textsOf } from './token-texts';
 
@@ -68,8 +68,11 @@ export class PolicyServer {
     }
     let prompt: Prompt;
     try {
-      prompt = await this.parts.renderer.renderPngs(request.messages, pngs, request.tools);
+      const most = mostOfPrompt(this.parts.maxSequence);
+      prompt = await this.parts.renderer.renderPngs(request.messages, pngs, { tools: request.tools, most });
     } catch (error) {
+      const lack = lackOfRoomIn(error, this.parts.maxSequence);
+      if (lack !== undefined) return failure('prompt_too_long', lack);
       if (error instanceof ModelError) return failure('bad_request', error.message);
       throw error;
     }
