@@ -1,8 +1,7 @@
 import { decode, encode } from '@msgpack/msgpack';
-import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
-import { inheritedKey } from '@ui-rl/contracts';
-import { isJsonTooDeep, isMessagePackTooDeep, MAX_DEPTH } from './depth';
+import { inheritedKey, MAX_FIELDS, toInstance } from '@ui-rl/contracts';
+import { hasTooManyInstances, jsonExcess, MAX_INSTANCES, messagePackExcess } from './bounds';
 
 /** A contracts class that says how a message looks. */
 export type MessageClass<T> = new () => T;
@@ -17,13 +16,15 @@ export type MessageSchema<T> = MessageClass<T> | MessageUnion<T>;
 
 export type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
 
-const TOO_DEEP = { ok: false, reason: `nests deeper than ${MAX_DEPTH} levels` } as const;
+/** Faults of one message that are told. */
+const MAX_PROBLEMS = 20;
 
 const text = new TextDecoder('utf-8', { fatal: true });
 
 /** JSON bytes → an instance that passed the class's validation. Without a class any JSON object is accepted. */
 export function readJson<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
-  if (isJsonTooDeep(bytes)) return TOO_DEEP;
+  const excess = jsonExcess(bytes);
+  if (excess !== null) return { ok: false, reason: excess };
   let plain: unknown;
   try {
     plain = JSON.parse(text.decode(bytes));
@@ -39,10 +40,11 @@ export function writeJson(value: unknown): Uint8Array {
 
 /** MessagePack bytes → an instance that passed the class's validation. */
 export function readBinary<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
-  if (isMessagePackTooDeep(bytes)) return TOO_DEEP;
+  const excess = messagePackExcess(bytes);
+  if (excess !== null) return { ok: false, reason: excess };
   let plain: unknown;
   try {
-    plain = decode(bytes);
+    plain = decode(bytes, { maxArrayLength: bytes.length, maxMapLength: bytes.length });
   } catch (error) {
     return { ok: false, reason: `not MessagePack: ${(error as Error).message}` };
   }
@@ -65,11 +67,23 @@ export function instantiate<T>(plain: object, schema: MessageSchema<T>): Read<T>
   if (typeof schema === 'object') return instantiateOneOf(plain, schema);
   const inherited = inheritedKey(plain);
   if (inherited !== undefined) return { ok: false, reason: `"${inherited}" cannot be a key of a message` };
-  const value = plainToInstance(schema, withBuffers(plain) as object) as T & object;
+  const value = toInstance(schema, plain) as T & object;
+  if (!(value instanceof schema)) {
+    return {
+      ok: false,
+      reason: `has ${Object.keys(plain).length} fields, expected at most ${MAX_FIELDS}`,
+    };
+  }
+  if (hasTooManyInstances(value)) return { ok: false, reason: `has more than ${MAX_INSTANCES} parts` };
   const problems = validateSync(value, { forbidUnknownValues: true, stopAtFirstError: true }).flatMap(
     (error) => problemsOf(error, ''),
   );
-  return problems.length === 0 ? { ok: true, value } : { ok: false, reason: problems.join('; ') };
+  return problems.length === 0 ? { ok: true, value } : { ok: false, reason: listOf(problems) };
+}
+
+function listOf(problems: readonly string[]): string {
+  const rest = problems.length - MAX_PROBLEMS;
+  return [...problems.slice(0, MAX_PROBLEMS), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }
 
 function instantiateOneOf<T>(plain: object, { key, classes }: MessageUnion<T>): Read<T> {
@@ -80,6 +94,9 @@ function instantiateOneOf<T>(plain: object, { key, classes }: MessageUnion<T>): 
 }
 
 function problemsOf(error: ValidationError, parent: string): string[] {
+  // An object that no class is made of: it has more fields than any.
+  if (error.constraints?.unknownValue !== undefined)
+    return [`${parent}: must be an object of known fields, found ${nameOf(error.target)}`];
   const path = parent === '' ? error.property : `${parent}.${error.property}`;
   const own = Object.values(error.constraints ?? {}).map(
     (message) => `${path}: ${message.replace(`${error.property} `, '')}, found ${nameOf(error.value)}`,
@@ -95,14 +112,4 @@ function nameOf(value: unknown): string {
   if (typeof value === 'object') return 'an object';
   const shown = JSON.stringify(value) ?? typeof value;
   return shown.length > 60 ? `${shown.slice(0, 60)}…` : shown;
-}
-
-/** class-transformer copies a Buffer, but would walk any other typed array byte by byte. */
-function withBuffers(value: unknown): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  if (Array.isArray(value)) return typeof value[0] === 'number' ? value : value.map(withBuffers);
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withBuffers(part)]));
-  }
-  return value;
 }

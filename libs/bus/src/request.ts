@@ -1,6 +1,7 @@
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { SpanKind } from '@opentelemetry/api';
 import type { Reply } from '@ui-rl/contracts';
+import { MAX_WAIT_MS } from '@ui-rl/retry';
 import type { Broker } from './broker';
 import { instantiate, readBinary, writeBinary, type MessageClass } from './codec';
 import { describeError, tooLarge } from './errors';
@@ -46,7 +47,7 @@ async function ask<T>(
   }
   try {
     const sent = await packed(broker, payload);
-    const options = { timeout: timeoutMs, headers: withTrace(sent.headers) };
+    const options = { timeout: Math.min(timeoutMs, MAX_WAIT_MS), headers: withTrace(sent.headers) };
     const reply = await unpacked(broker, await broker.connection.request(subject, sent.payload, options));
     if (reply === null) return failure('disconnected', `the reply from ${subject} was lost on its way`);
     return readReply(subject, reply, schema);

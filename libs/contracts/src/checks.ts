@@ -1,4 +1,4 @@
-import { plainToInstance, Transform } from 'class-transformer';
+import { Transform } from 'class-transformer';
 import {
   IsDefined,
   IsIn,
@@ -11,6 +11,7 @@ import {
   ValidateIf,
 } from 'class-validator';
 import { Count } from './limits';
+import { toInstance } from './to-instance';
 
 /**
  * How a value is compared. `contains` looks for a part of a text or an element of a list, `matches` for a whole text that fits a pattern in which
@@ -255,7 +256,7 @@ function asCheck(plain: unknown): unknown {
   const { kind = 'state' } = plain as { kind?: unknown };
   const known = typeof kind === 'string' && Object.hasOwn(CHECK_CLASSES, kind);
   if (!known) return Object.assign(new UnknownCheck(), { kind });
-  return plainToInstance(CHECK_CLASSES[kind as keyof typeof CHECK_CLASSES] as new () => object, plain);
+  return toInstance(CHECK_CLASSES[kind as keyof typeof CHECK_CLASSES] as new () => object, plain);
 }
 
 function FitsProperty(): PropertyDecorator {

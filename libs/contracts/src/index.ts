@@ -7,6 +7,8 @@ export * from './curriculum';
 export * from './events';
 export { COMPONENT_NAME } from './ids';
 export { inheritedKey } from './inherited-key';
+export { printable, printableLines } from './printable';
+export { MAX_FIELDS, toInstance } from './to-instance';
 export * from './kept-tokens';
 export * from './limits';
 export * from './metrics';

@@ -22,5 +22,5 @@ export function inheritedKey(value: unknown): string | undefined {
 
 /** Without spreading: arrays of tokens have more elements than a call may have arguments. */
 function pushObjects(values: readonly unknown[], waiting: unknown[]): void {
-  for (const value of values) if (typeof value === 'object') waiting.push(value);
+  for (const value of values) if (typeof value === 'object' && value !== null) waiting.push(value);
 }

@@ -118,6 +118,14 @@ it.each<[object, string]>([
   [check(6, { url: 3 }), 'checks.6.url is 3, expected a text'],
   [check(6, { body: [] }), 'checks.6.body is [], expected a text, or an object of fields'],
   [check(6, { at_most: -1 }), 'checks.6.at_most is -1, expected a whole number of at least 0'],
+  [
+    {
+      checks: [
+        { kind: 'state', ...Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`a${at}`, at])) },
+      ],
+    },
+    'expected an object of at most 128 fields',
+  ],
   [check(7, { expression: '' }), 'checks.7.expression is "", expected a text that is not empty'],
 ])('says where a field is wrong, what was found and what was expected: %j', (change, message) => {
   const read = () => readTask({ ...structuredClone(GOOD), ...change }, 'tasks.yaml, task 3');

@@ -1,5 +1,12 @@
-import { CHECK_OPERATORS, inheritedKey, Task, TASK_CATEGORIES, TASK_DIFFICULTIES } from '@ui-rl/contracts';
-import { plainToInstance } from 'class-transformer';
+import {
+  CHECK_OPERATORS,
+  inheritedKey,
+  MAX_FIELDS,
+  Task,
+  TASK_CATEGORIES,
+  TASK_DIFFICULTIES,
+  toInstance,
+} from '@ui-rl/contracts';
 import { validateSync, type ValidationError } from 'class-validator';
 import { PluginError } from '../errors';
 import { didYouMean } from '../nearest';
@@ -25,7 +32,9 @@ export function readTask(written: unknown, where: string): Task {
   if (inherited !== undefined) throw wrong(where, [`"${inherited}" cannot be a key of a task`]);
   const plain = withFieldNames(written, where);
   if (plain.description !== undefined && isPlainTask(plain)) return plain as unknown as Task;
-  const task = plainToInstance(Task, structuredClone(plain));
+  const count = Object.keys(plain).length;
+  if (count > MAX_FIELDS) throw wrong(where, [`a task has at most ${MAX_FIELDS} fields, found ${count}`]);
+  const task = toInstance(Task, structuredClone(plain));
   const problems = validateSync(task, { whitelist: true, forbidNonWhitelisted: true }).flatMap((error) =>
     problemsOf(error),
   );
@@ -103,6 +112,12 @@ function problemsOf(error: ValidationError, parent = ''): string[] {
   const { property, constraints = {}, children = [], value } = error;
   const path = parent === '' ? property : `${parent}.${property}`;
   if ('whitelistValidation' in constraints) return [unknownField(error, path)];
+  // An object that is no instance: it stands where a list is expected, or has more fields than any class.
+  if (children.some((child) => child.constraints?.unknownValue !== undefined)) {
+    const expected =
+      'isArray' in constraints ? 'a list of objects' : `an object of at most ${MAX_FIELDS} fields`;
+    return [`${path} is ${show(value)}, expected ${expected}`];
+  }
   const nested = children.flatMap((child) => problemsOf(child, path));
   if (Object.keys(constraints).length === 0) return nested;
   return [`${path} is ${show(value)}, expected ${expectedOf(error)}`, ...nested];

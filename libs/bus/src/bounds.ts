@@ -1,0 +1,144 @@
+/**
+ * How deeply messages may nest. Our own nest 12 levels at most; what arrives is walked recursively (validation, copies, storage), so
+ * that without a bound 20,000 brackets would overflow the stack of every service that reads them.
+ */
+export const MAX_DEPTH = 64;
+/** Arrays and objects of one message: those of two states of a page, of a million characters each. Every one costs microseconds to copy. */
+export const MAX_CONTAINERS = 2 ** 20;
+/** Objects of classes in one message. Every one costs up to 50 µs to validate. */
+export const MAX_INSTANCES = 2 ** 15;
+/** Values of one message. An array of more would cost its service gigabytes. */
+export const MAX_VALUES = 2 ** 24;
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+/** What JSON has too much of, in words; null where it is within bounds. Looks at the bytes only, so that nothing is built of them before. */
+export function jsonExcess(bytes: Uint8Array): string | null {
+  const tally = new Tally();
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (inString) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === COMMA) tally.values += 1;
+    else if (OPENING.has(byte)) {
+      depth += 1;
+      tally.open(depth);
+      if (tally.excess !== null) return tally.excess;
+    } else if (CLOSING.has(byte)) depth -= 1;
+  }
+  return tally.excess;
+}
+
+/**
+ * The same of MessagePack, whose headers say how many values follow: each takes a byte at least, and a decoder sets aside memory for all of
+ * them at once. Other faults end the walk: decoding says what is wrong with such bytes.
+ * Source: https://github.com/msgpack/msgpack/blob/master/spec.md
+ */
+export function messagePackExcess(bytes: Uint8Array): string | null {
+  const tally = new Tally();
+  /** Of each open array and map, how many values are still to come. */
+  const open: number[] = [];
+  /** Of all of them. */
+  let due = 1;
+  let at = 0;
+  while (at < bytes.length && due > 0) {
+    const { children, length } = valueAt(bytes, at);
+    at += length;
+    due += children - 1;
+    const leftBytes = Math.max(0, bytes.length - at);
+    if (due > leftBytes) return `announces ${due} more values in its last ${leftBytes} bytes`;
+    tally.values += children;
+    if (children > 0) {
+      open.push(children);
+      tally.open(open.length);
+      if (tally.excess !== null) return tally.excess;
+      continue;
+    }
+    while (open.length > 0 && --open[open.length - 1] === 0) open.pop();
+  }
+  return tally.excess;
+}
+
+/** Counts what a message has. */
+class Tally {
+  values = 0;
+  private containers = 0;
+  private deepest = 0;
+
+  open(depth: number): void {
+    this.containers += 1;
+    if (depth > this.deepest) this.deepest = depth;
+  }
+
+  get excess(): string | null {
+    if (this.deepest > MAX_DEPTH) return `nests deeper than ${MAX_DEPTH} levels`;
+    if (this.containers > MAX_CONTAINERS) return `has more than ${MAX_CONTAINERS} arrays and objects`;
+    return this.values > MAX_VALUES ? `has more than ${MAX_VALUES} values` : null;
+  }
+}
+
+/** Whether a value holds more than `MAX_INSTANCES` objects of classes. */
+export function hasTooManyInstances(value: object): boolean {
+  let found = 0;
+  const waiting: object[] = [value];
+  for (let next = waiting.pop(); next !== undefined && found <= MAX_INSTANCES; next = waiting.pop()) {
+    if (ArrayBuffer.isView(next)) continue;
+    if (!Array.isArray(next) && next.constructor !== Object) found += 1;
+    for (const part of (Array.isArray(next) ? next : Object.values(next)) as unknown[]) {
+      if (typeof part === 'object' && part !== null) waiting.push(part);
+    }
+  }
+  return found > MAX_INSTANCES;
+}
+
+interface Value {
+  /** Values inside: those of an array, keys and values of a map. */
+  children: number;
+  /** Bytes up to the next value, or to the first inside. */
+  length: number;
+}
+/** Bytes of the numbers 0xca (float 32) to 0xd3 (int 64), and of the extensions 0xd4 (fixext 1) to 0xd8 (fixext 16). */
+const FIXED = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18];
+
+function valueAt(bytes: Uint8Array, at: number): Value {
+  const type = bytes[at];
+  if (type >= 0x80 && type <= 0x8f) return { children: 2 * (type & 0x0f), length: 1 };
+  if (type >= 0x90 && type <= 0x9f) return { children: type & 0x0f, length: 1 };
+  if (type >= 0xa0 && type <= 0xbf) return { children: 0, length: 1 + (type & 0x1f) };
+  if (type >= 0xc4 && type <= 0xc6) return sized(bytes, at, type - 0xc4, 0);
+  if (type >= 0xc7 && type <= 0xc9) return sized(bytes, at, type - 0xc7, 1);
+  if (type >= 0xca && type <= 0xd8) return { children: 0, length: FIXED[type - 0xca] };
+  if (type >= 0xd9 && type <= 0xdb) return sized(bytes, at, type - 0xd9, 0);
+  if (type === 0xdc || type === 0xdd) return counted(bytes, at, type - 0xdc, 1);
+  if (type === 0xde || type === 0xdf) return counted(bytes, at, type - 0xde, 2);
+  return { children: 0, length: 1 };
+}
+
+/** Bytes or text behind its length in 1, 2 or 4 bytes. */
+function sized(bytes: Uint8Array, at: number, width: number, further: number): Value {
+  const size = 2 ** width;
+  return { children: 0, length: 1 + size + further + (unsigned(bytes, at + 1, size) ?? bytes.length) };
+}
+
+/** An array or a map behind its count in 2 or 4 bytes. */
+function counted(bytes: Uint8Array, at: number, width: number, each: number): Value {
+  const size = 2 ** (width + 1);
+  const count = unsigned(bytes, at + 1, size);
+  return count === undefined
+    ? { children: 0, length: bytes.length }
+    : { children: each * count, length: 1 + size };
+}
+
+/** Undefined where the bytes end before. */
+function unsigned(bytes: Uint8Array, at: number, size: number): number | undefined {
+  if (at + size > bytes.length) return undefined;
+  let value = 0;
+  for (let place = at; place < at + size; place += 1) value = value * 256 + bytes[place];
+  return value;
+}
