@@ -37,6 +37,8 @@ export class GroupReleaser {
   private known: LoaderState | undefined;
   private releasing: Promise<void> = Promise.resolve();
   private signal: AbortSignal;
+  /** Ends `run` with an error of what nobody else waits for. */
+  private fail: (error: unknown) => void;
 
   constructor(
     private readonly bus: BusService,
@@ -65,12 +67,12 @@ export class GroupReleaser {
       this.version = policy.version;
     });
     // Neither needs to have changed where the broker comes back without what was released last.
-    let unsubscribe: () => void = () => undefined;
-    const returns = new Promise<never>((_, reject) => {
-      unsubscribe = this.bus.onReconnect(() => void this.releaseNext().catch(reject));
+    const failed = new Promise<never>((_, reject) => {
+      this.fail = reject;
     });
+    const unsubscribe = this.bus.onReconnect(() => void this.releaseNext().catch(this.fail));
     try {
-      await Promise.race([Promise.all([phases, demand]), returns]);
+      await Promise.race([Promise.all([phases, demand]), failed]);
     } finally {
       unsubscribe();
       this.stopWaiting();
@@ -105,7 +107,7 @@ export class GroupReleaser {
       this.bus.logger.warn(
         `nothing was heard of step ${version}: its groups do not count for the curriculum`,
       );
-      void this.releaseNext().catch((error: unknown) => this.bus.logger.error(error));
+      void this.releaseNext().catch((error: unknown) => this.fail(error));
     }, RESULTS_MS);
     this.waiting.unref();
     return true;
@@ -128,8 +130,9 @@ export class GroupReleaser {
 
   /** One after the other. */
   private releaseNext(): Promise<void> {
-    this.releasing = this.releasing.then(() => this.release());
-    return this.releasing;
+    const released = this.releasing.then(() => this.release());
+    this.releasing = released.catch(() => undefined);
+    return released;
   }
 
   private async release(): Promise<void> {
