@@ -1,3 +1,11 @@
+/** The longest time of a timer, in milliseconds: 24.8 days. Node would end a longer one at once. */
+export const MAX_WAIT_MS = 2 ** 31 - 1;
+
+/** Calls back after so many milliseconds, or after `MAX_WAIT_MS` where that is less. */
+export function startTimer(ms: number, done: () => void): NodeJS.Timeout {
+  return setTimeout(done, Math.min(ms, MAX_WAIT_MS));
+}
+
 /** Waits so long, or until the signal aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return;
@@ -7,7 +15,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const timer = startTimer(ms, done);
     signal?.addEventListener('abort', done, { once: true });
   });
 }

@@ -1,11 +1,8 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
-
-/** Locks of this process; in a container its number may be that of its predecessor. */
-const held = new Set<string>();
+import { claimFile } from '@ui-rl/retry';
 
 /** Another process, or another part of this one, works on the folder. */
 export class FolderInUseError extends Error {
-  constructor(owner: number, file: string) {
+  constructor(owner: string, file: string) {
     super(`process ${owner} has it open: stop that one first (its lock is ${file})`);
     this.name = 'FolderInUseError';
   }
@@ -19,23 +16,15 @@ export class FolderInUseError extends Error {
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      await writeFile(file, String(process.pid), { flag: 'wx' });
-      held.add(file);
-      return async () => {
-        held.delete(file);
-        await rm(file, { force: true });
-      };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt === 3) throw error;
-    }
-    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
-    if (held.has(file) || (owner !== process.pid && isAlive(owner))) {
-      throw new FolderInUseError(owner, file);
-    }
-    await rm(file, { force: true });
-  }
+  const claimed = await claimFile(file, String(process.pid), isGone);
+  if (claimed.holder !== undefined) throw new FolderInUseError(claimed.holder, file);
+  return claimed.release;
+}
+
+/** In a container the number of this process may be that of its predecessor. */
+function isGone(owner: string): boolean {
+  const pid = Number(owner);
+  return pid === process.pid || !isAlive(pid);
 }
 
 function isAlive(pid: number): boolean {

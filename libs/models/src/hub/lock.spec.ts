@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,6 +39,11 @@ test('the lock of a process that is gone is taken at once', async () => {
   const began = performance.now();
   await withLock(file, () => Promise.resolve(), quick);
   expect(performance.now() - began).toBeLessThan(5_000);
+});
+
+test('a lock that another process has taken meanwhile is left to it', async () => {
+  await withLock(file, async () => writeFileSync(file, 'another-machine 1'), quick);
+  expect(readFileSync(file, 'utf8')).toBe('another-machine 1');
 });
 
 test('the lock of another machine is waited for, and taken when it is not renewed', async () => {

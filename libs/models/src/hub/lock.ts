@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEADLINES } from '@ui-rl/retry';
+import { claimFile, DEADLINES } from '@ui-rl/retry';
 
 export interface LockOptions {
   /** called once when another process has the lock */
@@ -26,31 +25,6 @@ function isGone(owner: string): boolean {
   }
 }
 
-async function tryCreate(file: string): Promise<boolean> {
-  try {
-    const handle = await open(file, 'wx');
-    await handle.writeFile(`${hostname()} ${process.pid}`);
-    await handle.close();
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Removes a lock whose owner is gone. Renamed first, so that of two processes that see it only one removes it. */
-async function removeStale(file: string, staleMs: number): Promise<void> {
-  const [found, owner] = await Promise.all([
-    stat(file).catch(() => undefined),
-    readFile(file, 'utf8').catch(() => ''),
-  ]);
-  if (found === undefined) return;
-  if (Date.now() - found.mtimeMs < staleMs && !isGone(owner)) return;
-  const stale = `${file}.${randomUUID()}.stale`;
-  await rename(file, stale).catch(() => undefined);
-  await rm(stale, { force: true });
-}
-
 /**
  * Runs work while no other process that asks for the same file does. A process that was killed holds up others for the time
  * of `staleMs` at most.
@@ -62,12 +36,17 @@ export async function withLock<T>(
 ): Promise<T> {
   const { onWait, signal, staleMs = DEADLINES.hubLock.ms, pollMs = 200 } = options;
   await mkdir(dirname(file), { recursive: true });
-  let waited = false;
-  while (!(await tryCreate(file))) {
-    if (!waited) onWait?.();
-    waited = true;
-    await removeStale(file, staleMs);
+  const claim = () =>
+    claimFile(
+      file,
+      `${hostname()} ${process.pid}`,
+      (owner, renewedMs) => Date.now() - renewedMs >= staleMs || isGone(owner),
+    );
+  let claimed = await claim();
+  if (claimed.holder !== undefined) onWait?.();
+  while (claimed.holder !== undefined) {
     await sleep(pollMs, undefined, { signal });
+    claimed = await claim();
   }
   const renewal = setInterval(() => {
     const now = new Date();
@@ -78,6 +57,6 @@ export async function withLock<T>(
     return await work();
   } finally {
     clearInterval(renewal);
-    await rm(file, { force: true });
+    await claimed.release();
   }
 }
