@@ -31,7 +31,7 @@ export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly, 
       'misdirected_request',
     );
   }
-  if (loopbackOnly) refuseForeignPages(headers.origin);
+  if (loopbackOnly) refuseForeignPages(headers);
   if (keys.length === 0) return 'none';
   const shown = header === undefined ? bearerOf(headers) : headers[header];
   if (typeof shown !== 'string') {
@@ -46,14 +46,16 @@ function bearerOf({ authorization = '' }: IncomingHttpHeaders): string | undefin
   return /^Bearer (.+)$/i.exec(authorization)?.[1];
 }
 
-/** Any page in a browser of this machine may open a WebSocket here, or send what needs no leave; it has to say where it comes from. */
-function refuseForeignPages(origin: string | undefined): void {
-  if (origin === undefined || isLoopback(hostOf(origin))) return;
-  throw new ApiError(
-    403,
-    `this address does not answer to pages of "${origin.slice(0, 100)}"`,
-    'foreign_origin',
-  );
+/**
+ * Any page in a browser of this machine may open a WebSocket here, or send a request that needs no permission. The browser says where the page
+ * comes from: in `Origin`, or, with what a page embeds, links to or leads to by a form, in `Sec-Fetch-Site` alone.
+ */
+function refuseForeignPages({ origin, ...headers }: IncomingHttpHeaders): void {
+  const isForeign =
+    origin === undefined ? headers['sec-fetch-site'] === 'cross-site' : !isLoopback(hostOf(origin));
+  if (!isForeign) return;
+  const from = origin === undefined ? 'other sites' : `"${origin.slice(0, 100)}"`;
+  throw new ApiError(403, `this address does not answer to pages of ${from}`, 'foreign_origin');
 }
 
 function hostOf(origin: string): string {

@@ -10,6 +10,7 @@ import type { PolicyDirectory } from './directory';
 import type { BodyBudget } from './body-budget';
 import type { Asking, Exchanges } from './exchange';
 import { countRefusal, countSocket } from './measures';
+import { answerPings, sendText } from './unread';
 
 export interface SocketParts {
   directory: PolicyDirectory;
@@ -22,8 +23,6 @@ export interface SocketParts {
 
 /** Requests that one connection may send ahead: they are answered one after the other. */
 const MAX_AHEAD = 16;
-/** What a caller has not read of its answers yet; beyond it nobody reads any more. */
-const MAX_UNREAD_BYTES = 16 * 2 ** 20;
 /** How often a connection has to show that it is still there. */
 const ALIVE_MS = 30_000;
 /** Fields that say how an answer comes over HTTP. */
@@ -58,6 +57,7 @@ export class ResponseSocket {
     const old = setTimeout(() => this.grewOld(), parts.lifeMs);
     const alive = setInterval(() => this.askAlive(), ALIVE_MS);
     countSocket(1);
+    answerPings(socket);
     socket.on('message', (data, isBinary) => this.receive(data, isBinary));
     socket.on('pong', () => (this.isAlive = true));
     // What breaks the protocol: the library closes the connection with the code that says so.
@@ -138,10 +138,7 @@ export class ResponseSocket {
   }
 
   private send(event: object): void {
-    const { socket } = this;
-    if (socket.readyState !== WebSocket.OPEN) return;
-    if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.terminate();
-    else socket.send(JSON.stringify(event));
+    sendText(this.socket, JSON.stringify(event));
   }
 
   private askAlive(): void {

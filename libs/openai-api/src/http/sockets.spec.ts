@@ -305,6 +305,20 @@ describe('what is refused', () => {
   });
 });
 
+it('cuts off a caller that pings and reads no pong', async () => {
+  const { socket } = await Caller.open();
+  socket.on('error', () => undefined).pause();
+  const megabytes = 60;
+  let sent = 0;
+  for (let isCutOff = false; sent < megabytes && !isCutOff; sent += 1) {
+    for (let index = 1; index < 8_000; index += 1) socket.ping('x'.repeat(125));
+    isCutOff = await new Promise((resolve) =>
+      socket.ping('x'.repeat(125), true, (error: unknown) => resolve(error instanceof Error)),
+    );
+  }
+  expect(sent).toBeLessThan(megabytes);
+});
+
 it('serves sessions at their own addresses, and closes with the server', async () => {
   const directory = new (class extends PolicyDirectory {
     policyOf(session: string | undefined): ServedPolicy {

@@ -35,6 +35,7 @@ export class ResponseSockets {
       noServer: true,
       maxPayload: settings.maxMessageBytes,
       perMessageDeflate: false,
+      autoPong: false,
     });
     const below = settings.path === undefined ? '' : `/${settings.path.replace(':session', '([^/]+)')}`;
     this.address = new RegExp(`^${below}/v1/responses/?$`);

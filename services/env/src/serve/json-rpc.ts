@@ -62,7 +62,8 @@ export async function answerRpc(
   if (problem !== null) return rpcError(id, RPC.invalidRequest, `Invalid request: ${problem}`);
   const { method, params = {} } = request as { method: string; params?: unknown };
   if (!isRecord(params)) return rpcError(id, RPC.invalidParams, 'Params must be an object');
-  if (!Object.hasOwn(METHODS, method)) return rpcError(id, RPC.methodNotFound, `Method not found: ${method}`);
+  if (!Object.hasOwn(METHODS, method))
+    return rpcError(id, RPC.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
   try {
     return { jsonrpc: '2.0', id, result: await METHODS[method]({ params, episodes, own }) };
   } catch (error) {

@@ -1,4 +1,5 @@
 import { LEFT, limits, namesOf, RIGHT, ServedForm, type Told } from '../../test/served-form';
+import type { WebSocket } from 'ws';
 import { serveEnvironments } from './server';
 
 let form: ServedForm;
@@ -200,6 +201,49 @@ describe('OpenEnv over a WebSocket', () => {
     const talkative = await form.socket('/ws');
     talkative.ws.send('x'.repeat(2 ** 20 + 1));
     expect(await talkative.closed).toBe(1009);
+    await form.isLeft();
+  });
+
+  it.each([
+    [
+      'answers',
+      '/mcp',
+      (ws: WebSocket, sent: (error?: Error) => void) =>
+        ws.send(
+          JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(2 ** 20 - 100), method: 'tools/list' }),
+          sent,
+        ),
+    ],
+    [
+      'errors',
+      '/ws',
+      (ws: WebSocket, sent: (error?: Error) => void) =>
+        ws.send(
+          JSON.stringify({
+            type: 'mcp',
+            data: { jsonrpc: '2.0', id: 'x'.repeat(2 ** 20 - 100), method: '' },
+          }),
+          sent,
+        ),
+    ],
+    [
+      'pongs',
+      '/ws',
+      (ws: WebSocket, sent: (error?: Error) => void) => {
+        for (let index = 1; index < 8_000; index += 1) ws.ping('x'.repeat(125));
+        ws.ping('x'.repeat(125), true, sent);
+      },
+    ],
+  ])('is cut off where it does not read its %s', async (_, path, send) => {
+    const { ws } = await form.socket(path);
+    ws.on('error', () => undefined).pause();
+    const megabytes = 60;
+    let sent = 0;
+    for (let isCutOff = false; sent < megabytes && !isCutOff; sent += 1)
+      isCutOff = await new Promise((resolve) => send(ws, (error) => resolve(error instanceof Error)));
+    ws.terminate();
+    expect(sent).toBeLessThan(megabytes);
+    expect(sent).toBeGreaterThan(14);
     await form.isLeft();
   });
 });

@@ -183,6 +183,34 @@ describe('who may ask', () => {
   });
 });
 
+describe('pages of a browser on this machine', () => {
+  const CLICK = '/act?action_type=left_click&coordinate=[10,10]';
+
+  it.each([
+    ['embed a picture', 'GET', CLICK, { 'sec-fetch-dest': 'image', 'sec-fetch-mode': 'no-cors' }],
+    ['lead to an address', 'GET', CLICK, { 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' }],
+    ['begin a session', 'GET', '/', { 'sec-fetch-dest': 'iframe', 'sec-fetch-mode': 'navigate' }],
+    ['ask for progress', 'GET', '/proxy/a/progress', { 'sec-fetch-mode': 'no-cors' }],
+    ['send a form', 'POST', '/reset', { 'sec-fetch-mode': 'navigate', origin: 'null' }],
+  ])('of other sites may not %s', async (_, method, path, headers) => {
+    const asked = await form.ask(path, { method, headers: { 'sec-fetch-site': 'cross-site', ...headers } });
+    expect(asked).toMatchObject({ status: 403, body: { detail: expect.stringContaining('pages of') } });
+    expect(form.sessionCount()).toBe(0);
+  });
+
+  it.each([
+    ['by hand', { 'sec-fetch-site': 'none' }],
+    ['from a page of this machine', { 'sec-fetch-site': 'same-site' }],
+    [
+      'from a page of this machine by another name',
+      { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:3000' },
+    ],
+    ['by a program', {}],
+  ])('may ask %s', async (_, headers) => {
+    expect((await form.ask('/health', { headers })).status).toBe(200);
+  });
+});
+
 describe('the service', () => {
   const service = (changes: object) => {
     const quick = form.otherEnvironments();

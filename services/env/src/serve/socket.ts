@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
+import { answerPings, sendText } from '@ui-rl/openai-api';
 import { isRecord } from '@ui-rl/plugin-kit';
 import type { WebSocket } from 'ws';
 import type { ServedEpisode } from './episode';
@@ -30,12 +31,19 @@ export abstract class EnvironmentSocket {
 
   listen(): void {
     const { socket } = this;
+    answerPings(socket);
     socket.on('message', (data, isBinary) => {
       const text = isBinary ? '' : (data as Buffer).toString();
+      if (socket.readyState !== socket.OPEN) return;
       this.waiting += 1;
       if (this.waiting > MAX_WAITING) return socket.close(CLOSED.policy, 'wait for answers');
       clearTimeout(this.idle);
-      this.line = this.line.then(() => this.take(text));
+      this.line = this.line
+        .then(() => this.take(text))
+        .catch((error: unknown) => {
+          logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+          socket.terminate();
+        });
     });
     socket.on('error', () => socket.terminate());
     socket.on('close', () => {
@@ -68,7 +76,7 @@ export abstract class EnvironmentSocket {
     });
     this.waiting -= 1;
     if (answer === null) this.socket.close(CLOSED.normal);
-    else this.socket.send(JSON.stringify(answer));
+    else sendText(this.socket, JSON.stringify(answer));
     this.rest();
   }
 

@@ -21,7 +21,12 @@ export class EnvironmentSockets {
     private readonly access: Access,
     maxPayload: number,
   ) {
-    this.server = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
+    this.server = new WebSocketServer({
+      noServer: true,
+      maxPayload,
+      perMessageDeflate: false,
+      autoPong: false,
+    });
   }
 
   attach(http: Server): void {
