@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, ParseIntPipe, Query, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, UseInterceptors } from '@nestjs/common';
 import type { ConfigurationGroup } from '@ui-rl/contracts';
 import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
@@ -26,6 +26,7 @@ import { describeRun, redactRunFile } from '@ui-rl/settings';
 import { DataSource } from 'typeorm';
 import { EpisodeQuery } from './episode-query';
 import { found } from './found';
+import { ROLLOUT, RUN, StepPipe, TextPipe } from './names';
 import { QueryGate, READING } from './query-gate';
 
 /** What the page reads from the database. */
@@ -44,7 +45,7 @@ export class ApiController {
 
   /** A run with its checkpoints and the newest of its log. */
   @Get('runs/:run')
-  async run(@Param('run') id: string): Promise<RunDetail> {
+  async run(@Param('run', RUN) id: string): Promise<RunDetail> {
     const run = found(await findRun(this.dataSource, id), `run ${id}`);
     return { ...run, config: redactRunFile(run.config, this.components) };
   }
@@ -54,7 +55,7 @@ export class ApiController {
    * that the monitor knows. Empty before the run file arrives.
    */
   @Get('runs/:run/configuration')
-  async configuration(@Param('run') id: string): Promise<ConfigurationGroup[]> {
+  async configuration(@Param('run', RUN) id: string): Promise<ConfigurationGroup[]> {
     const recorded = found(await findConfiguration(this.dataSource, id), `run ${id}`);
     const { config, configuration } = recorded;
     if (configuration !== null) return configuration;
@@ -63,43 +64,46 @@ export class ApiController {
 
   /** What the page draws: training by policy version, metrics by step, episodes by time. */
   @Get('runs/:run/curves')
-  curves(@Param('run') id: string): Promise<Curves> {
+  curves(@Param('run', RUN) id: string): Promise<Curves> {
     return readCurves(this.dataSource, id);
   }
 
   /** A step, the groups that it trained and their episodes. */
   @Get('runs/:run/steps/:step')
-  async step(@Param('run') id: string, @Param('step', ParseIntPipe) step: number): Promise<StepDetail> {
+  async step(@Param('run', RUN) id: string, @Param('step', StepPipe) step: number): Promise<StepDetail> {
     return found(await findStep(this.dataSource, id, step), `step ${step} of run ${id}`);
   }
 
   /** Successes per task, before and after. */
   @Get('runs/:run/tasks')
-  tasks(@Param('run') id: string): Promise<TaskScoreView[]> {
+  tasks(@Param('run', RUN) id: string): Promise<TaskScoreView[]> {
     return readTaskScores(this.dataSource, id);
   }
 
   /** The evaluations of a run side by side, compared with the first one or with the one whose id is given as `to`. */
   @Get('runs/:run/evaluations')
-  evaluations(@Param('run') id: string, @Query('to') to?: string): Promise<EvaluationComparison[]> {
+  evaluations(
+    @Param('run', RUN) id: string,
+    @Query('to', TextPipe) to?: string,
+  ): Promise<EvaluationComparison[]> {
     return compareEvaluations(this.dataSource, id, to);
   }
 
   /** A page of episodes; its parameters stand below. */
   @Get('runs/:run/episodes')
-  episodes(@Param('run') runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
+  episodes(@Param('run', RUN) runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
     return listEpisodes(this.dataSource, { runId, ...query.filter() });
   }
 
   /** Episodes as they were published, with their tokens, at most 50 at a time; parameters as of `/api/runs/:run/episodes`. */
   @Get('runs/:run/trajectories')
-  trajectories(@Param('run') runId: string, @Query() query: EpisodeQuery): Promise<TrajectoryPage> {
+  trajectories(@Param('run', RUN) runId: string, @Query() query: EpisodeQuery): Promise<TrajectoryPage> {
     return listTrajectories(this.dataSource, { runId, ...query.filter() });
   }
 
   /** An episode, turn by turn. */
   @Get('episodes/:rollout')
-  async episode(@Param('rollout') id: string): Promise<EpisodeDetail> {
+  async episode(@Param('rollout', ROLLOUT) id: string): Promise<EpisodeDetail> {
     return found(await findEpisode(this.dataSource, id), `episode ${id}`);
   }
 }

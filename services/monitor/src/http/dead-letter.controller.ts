@@ -1,11 +1,13 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, UseInterceptors } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
 import type { DeadLetterView } from '@ui-rl/records';
+import { StoreGate } from './query-gate';
 
 const LIMIT = 200;
 
 /** Messages no service could read, from the bucket they were put into. */
 @Controller('api/dead-letters')
+@UseInterceptors(StoreGate)
 export class DeadLetterController {
   constructor(private readonly bus: BusService) {}
 

@@ -1,9 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import {
-  BadRequestException,
   Controller,
   Get,
-  Header,
   type MessageEvent,
   Param,
   Query,
@@ -11,15 +9,17 @@ import {
   ServiceUnavailableException,
   Sse,
   StreamableFile,
+  UseInterceptors,
 } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
-import { isRunId, metricInfo, type MetricInfo } from '@ui-rl/contracts';
+import { metricInfo, type MetricInfo } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
 import { interval, map, merge, type Observable, of, takeUntil, timer } from 'rxjs';
 import { LiveChanges } from '../live';
 import { found } from './found';
+import { RUN, SHA256, TextPipe } from './names';
+import { StoreGate } from './query-gate';
 
-const SHA256 = /^[0-9a-f]{64}$/;
 const KEEP_ALIVE_MS = 20_000;
 
 /** What the page needs besides the database. */
@@ -38,20 +38,18 @@ export class LiveController {
 
   /** What a metric of a batch says; an empty body where nobody knows it. */
   @Get('metrics')
-  metric(@Query('name') name = ''): MetricInfo | null {
+  metric(@Query('name', TextPipe) name = ''): MetricInfo | null {
     return metricInfo(name) ?? null;
   }
 
   /** PNG bytes by content hash; never anything but a run id and 64 hexadecimal digits reaches the store. */
   @Get('runs/:run/screenshots/:hash')
-  @Header('Content-Type', 'image/png')
+  @UseInterceptors(StoreGate)
   async screenshot(
-    @Param('run') run: string,
-    @Param('hash') hash: string,
+    @Param('run', RUN) run: string,
+    @Param('hash', SHA256) hash: string,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<StreamableFile> {
-    if (!isRunId(run)) throw new BadRequestException('a run is named by letters, digits, - and _');
-    if (!SHA256.test(hash)) throw new BadRequestException('a screenshot is named by 64 hexadecimal digits');
     const bytes = found(await this.bus.blobs.of(run).get(hash), `screenshot ${hash} of run ${run}`);
     // Not before it was found: a browser would keep for a year that it was not.
     response.setHeader('Cache-Control', 'private, max-age=31536000, immutable');
@@ -60,7 +58,7 @@ export class LiveController {
 
   /** Server-sent events: `change` with a list of `LiveChange`, `ping` to keep the connection; ends after an hour. 100 at a time. */
   @Sse('live')
-  changes(@Query('run') run?: string): Observable<MessageEvent> {
+  changes(@Query('run', TextPipe) run?: string): Observable<MessageEvent> {
     if (this.live.isFull)
       throw new ServiceUnavailableException('too many pages follow the changes: close some of them');
     const changes = this.live.follow(run).pipe(map((data) => ({ type: 'change', data })));

@@ -1,4 +1,5 @@
 import {
+  BadRequestException,
   type CallHandler,
   type ExecutionContext,
   Inject,
@@ -9,6 +10,7 @@ import {
 import { DEADLINES } from '@ui-rl/retry';
 import { catchError, defer, finalize, from, mergeMap, type Observable, throwError } from 'rxjs';
 import { QueryFailedError } from 'typeorm';
+import { isDataError } from '../recording/data-error';
 
 /** The database as the page reads it. */
 export const READING = Symbol('the database as the page reads it');
@@ -17,6 +19,8 @@ export const READERS = Symbol('requests that may ask the database at the same ti
 
 /** Requests that wait for their turn; further ones are turned away. */
 const MAX_WAITING = 64;
+/** Requests that read from the broker at a time: each holds megabytes. */
+const STORE_READERS = 8;
 /** SQLSTATE of a statement that took too long. */
 const CANCELED = '57014';
 
@@ -31,7 +35,7 @@ export class QueryGate implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
     return defer(() => from(this.enter())).pipe(
       mergeMap(() => next.handle().pipe(finalize(() => this.leave()))),
-      catchError((error: unknown) => throwError(() => (isTooSlow(error) ? tooSlow() : error))),
+      catchError((error: unknown) => throwError(() => told(error))),
     );
   }
 
@@ -51,6 +55,22 @@ export class QueryGate implements NestInterceptor {
     if (next === undefined) this.running -= 1;
     else next();
   }
+}
+
+/** Lets in so many requests at a time that read from the broker: the store of screenshots, and messages that nobody could handle. */
+@Injectable()
+export class StoreGate extends QueryGate {
+  constructor() {
+    super(STORE_READERS);
+  }
+}
+
+/** What a reader is told of an error: values that the database does not take are the reader's fault. */
+function told(error: unknown): unknown {
+  if (isTooSlow(error)) return tooSlow();
+  return isDataError(error)
+    ? new BadRequestException('the database does not take one of the values asked for')
+    : error;
 }
 
 function isTooSlow(error: unknown): boolean {
