@@ -43,3 +43,9 @@ test('a service that stops waits for nothing, and what fails then is no unhandle
   await expect(clock(stopping).race(late)).rejects.toThrow(Stopped);
   expect(handled).toHaveBeenCalled();
 });
+
+test.each([2 ** 31 - 1, 2 ** 31, 2 ** 40])('a limit of %d ms ends nothing at once', async (limitMs) => {
+  const long = new Clock('the episode', limitMs, new AbortController().signal);
+  const soon = new Promise((resolve) => setTimeout(() => resolve('done'), 20));
+  expect(await long.race(soon)).toBe('done');
+});

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
+import { retry, startTimer, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 import { EpisodeFailure, Stopped } from './failure';
 
 /** Bounds everything an episode waits for: its own time, and the service's life. */
@@ -42,9 +42,8 @@ export class Clock {
       end = reject;
     });
     const stop = () => end(new Stopped());
-    const timer = setTimeout(
-      () => end(new EpisodeFailure('deadline', `${this.what} took longer than ${this.limitMs} ms`)),
-      Math.max(0, this.leftMs),
+    const timer = startTimer(Math.max(0, this.leftMs), () =>
+      end(new EpisodeFailure('deadline', `${this.what} took longer than ${this.limitMs} ms`)),
     );
     this.stopping.addEventListener('abort', stop, { once: true });
     if (this.stopping.aborted) stop();

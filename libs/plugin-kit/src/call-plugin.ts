@@ -1,3 +1,4 @@
+import { startTimer } from '@ui-rl/retry';
 import type { Deadline } from './kinds';
 
 /**
@@ -14,7 +15,7 @@ export async function callPlugin<T>(
 ): Promise<T> {
   outer?.throwIfAborted();
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error(`${what} took longer than ${ms / 1000} seconds`)), ms);
+  const timer = startTimer(ms, () => late.abort(new Error(`${what} took longer than ${ms / 1000} seconds`)));
   const signal = outer === undefined ? late.signal : AbortSignal.any([late.signal, outer]);
   const over = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });

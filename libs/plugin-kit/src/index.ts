@@ -25,7 +25,7 @@ export {
 } from '@ui-rl/contracts';
 export { AnswerTooLong, boundedFetch, fetchFailure, lookupBeyondLink, type FetchLimits } from '@ui-rl/http';
 export { Random } from '@ui-rl/random';
-export { DEADLINES, RETRIES, retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
+export { DEADLINES, MAX_WAIT_MS, RETRIES, retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 export * from './errors';
 export * from './outside';
 export { ComponentRegistry, missingComponent, type LoadedComponent } from './registry';

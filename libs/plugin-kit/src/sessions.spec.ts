@@ -70,6 +70,18 @@ describe('Sessions', () => {
     await sessions.close();
   });
 
+  it.each([2 ** 31 - 1, 2 ** 31, 2 ** 40])('gives an environment a deadline of %d ms', async (ms) => {
+    environment.onOpen = () => new Promise((resolve) => setTimeout(resolve, 20));
+    const sessionId = await opened(sessions, { deadlineMs: ms, leaseMs: ms });
+    environment.onStep = async () => {
+      await environment.onOpen();
+      return { ok: true, value: { screenshot, outcome: 'ok', done: false } };
+    };
+    const step = { sessionId, stepId: '1', action: click(1), deadlineMs: ms };
+    expect(codeOf(await sessions.step(step))).toBe('ok');
+    expect(sessions.size).toBe(1);
+  });
+
   it('answers a repeated step from its first reply, also while it runs and after the end', async () => {
     const sessionId = await opened(sessions);
     const step = { sessionId, stepId: 's1', action: click(7), deadlineMs: 1000 };

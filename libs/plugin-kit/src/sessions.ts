@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { readAction, type Point } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
-import { DEADLINES } from '@ui-rl/retry';
+import { DEADLINES, startTimer } from '@ui-rl/retry';
 import type { Deadline, Environment, EnvironmentSession, OpenOptions, Survey, StepOutcome } from './kinds';
 
 export interface OpenSession {
@@ -260,7 +260,7 @@ export class Sessions {
   private renew(open: Open): void {
     if (open.lease !== null) clearTimeout(open.lease);
     if (!this.active.has(open.id)) return;
-    open.lease = setTimeout(() => void this.expire(open), open.leaseMs);
+    open.lease = startTimer(open.leaseMs, () => void this.expire(open));
     open.lease.unref();
   }
 
@@ -319,8 +319,8 @@ export class Sessions {
       run({ deadlineAt: Date.now() + deadlineMs, signal: abort.signal }),
     );
     const hung = new Promise<null>((resolve) => {
-      timers.push(setTimeout(() => abort.abort(), deadlineMs));
-      timers.push(setTimeout(() => resolve(null), deadlineMs + DEADLINES.environmentHung.ms));
+      timers.push(startTimer(deadlineMs, () => abort.abort()));
+      timers.push(startTimer(deadlineMs + DEADLINES.environmentHung.ms, () => resolve(null)));
     });
     const result = await Promise.race([running, hung]);
     timers.forEach(clearTimeout);

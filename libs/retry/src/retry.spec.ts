@@ -1,4 +1,4 @@
-import { everyFewSeconds, pauseAfter, RETRIES, retry, sleep } from './index';
+import { everyFewSeconds, pauseAfter, RETRIES, retry, sleep, startTimer } from './index';
 
 const quick = { firstMs: 1, maxMs: 4 };
 
@@ -101,3 +101,18 @@ it('reports what keeps failing, not the first failure nor each', () => {
 it('has no policy whose longest pause is shorter than its first', () => {
   for (const { firstMs, maxMs } of Object.values(RETRIES)) expect(maxMs).toBeGreaterThanOrEqual(firstMs);
 });
+
+it.each([2 ** 31, 2 ** 32 + 1, 1e15, Infinity])(
+  'waits for longer than a timer of Node can, %d ms',
+  async (ms) => {
+    const over = new AbortController();
+    const ended: string[] = [];
+    const long = sleep(ms, over.signal).then(() => ended.push('long'));
+    const timer = startTimer(ms, () => ended.push('timer'));
+    await sleep(50);
+    expect(ended).toEqual([]);
+    clearTimeout(timer);
+    over.abort();
+    await long;
+  },
+);

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Min } from 'class-validator';
+import { IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Max, Min } from 'class-validator';
 import {
   Doc,
   Fits,
@@ -11,6 +11,7 @@ import {
   type ModelName,
   type RunView,
   type TrainedModel,
+  MAX_WAIT_MS,
 } from '@ui-rl/plugin-kit';
 import { criticLossConflicts, lossConflicts } from './losses';
 
@@ -40,11 +41,13 @@ export class TinkerOptions {
   @Doc('longest time for one answer of the service, in milliseconds')
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   request_timeout_ms = 120_000;
 
   @Doc('how long a request is sent again to a service that fails or cannot be reached, in milliseconds')
   @IsInt()
   @Min(0)
+  @Max(MAX_WAIT_MS)
   retry_ms = 300_000;
 }
 

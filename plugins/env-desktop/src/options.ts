@@ -1,4 +1,4 @@
-import { Doc } from '@ui-rl/plugin-kit';
+import { Doc, MAX_WAIT_MS } from '@ui-rl/plugin-kit';
 import { IsInt, Max, Min } from 'class-validator';
 
 /** Options of the environment; what a task says of its desktop is a `DesktopSpec`. */
@@ -18,6 +18,7 @@ export class DesktopOptions {
   @Doc('an application that shows no window for so long does not start, in milliseconds')
   @IsInt()
   @Min(100)
+  @Max(MAX_WAIT_MS)
   window_ms = 30_000;
 
   @Doc('memory of one desktop with all its processes, in MiB; beyond, the largest of them is ended')

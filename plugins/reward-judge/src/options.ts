@@ -9,7 +9,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { Above, Doc, Fits, type RunView } from '@ui-rl/plugin-kit';
+import { Above, Doc, Fits, MAX_WAIT_MS, type RunView } from '@ui-rl/plugin-kit';
 
 const RUBRIC =
   'The episode is a success only if the goal of the task is fully reached at the end, and the screen shows it. ' +
@@ -81,6 +81,7 @@ export class JudgeOptions {
   @Doc('longest time for one answer, in milliseconds; all of them end with rollout.turn_timeout_ms')
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   request_timeout_ms = 60_000;
 
   @Doc('verdicts that are remembered, in memory and in the folder JUDGE_CACHE_DIR; 0: none')

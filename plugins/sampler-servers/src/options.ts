@@ -1,5 +1,5 @@
-import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { Above, Doc, Fits, type RunView } from '@ui-rl/plugin-kit';
+import { IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { Above, Doc, Fits, MAX_WAIT_MS, type RunView } from '@ui-rl/plugin-kit';
 
 /** What servers of every kind are told by a run file. */
 export class ServerOptions {
@@ -36,11 +36,13 @@ export class ServerOptions {
   @Doc('longest time for one answer of a server, in milliseconds')
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   request_timeout_ms = 120_000;
 
   @Doc('how often a server that does not answer is looked for again, in milliseconds')
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   recheck_ms = 5_000;
 }
 

@@ -8,6 +8,7 @@ import type {
   RunState,
   Trajectory,
 } from '@ui-rl/contracts';
+import { MAX_WAIT_MS } from '@ui-rl/retry';
 import type { Engine, Sampler } from '@ui-rl/plugin-kit';
 import { openTrajectories } from '@ui-rl/settings';
 import type { DialectComputer } from './endpoint/dialect-computer';
@@ -24,9 +25,6 @@ import { Untrainable, type TrainingLoop } from './training/training-loop';
 
 /** Phases in which episodes may be trained on. */
 const TRAINING_PHASES: readonly RunPhase[] = ['baseline', 'training'];
-
-/** Of `setTimeout`: about 25 days. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface LearnerParts {
   runId: string;
@@ -189,9 +187,9 @@ export class Learner {
     if (maxMinutes === 0) return;
     const restMs = maxMinutes * 60_000 - (await bus.runs.phaseAgeMs(runId));
     if (this.stopping.signal.aborted) return;
-    if (restMs > LONGEST_TIMER_MS) {
+    if (restMs > MAX_WAIT_MS) {
       const again = (): void => void this.limitMinutes().catch((error: unknown) => this.fail(error));
-      this.timer = setTimeout(again, LONGEST_TIMER_MS);
+      this.timer = setTimeout(again, MAX_WAIT_MS);
       return;
     }
     this.timer = setTimeout(() => void this.finish(`${maxMinutes} minutes are over`), Math.max(0, restMs));

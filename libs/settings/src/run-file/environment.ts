@@ -1,5 +1,5 @@
-import { IsInt, Min } from 'class-validator';
-import { Choice, Doc, type ComponentChoice } from '@ui-rl/plugin-kit';
+import { IsInt, Max, Min } from 'class-validator';
+import { Choice, Doc, MAX_WAIT_MS, type ComponentChoice } from '@ui-rl/plugin-kit';
 
 export class EnvironmentGroup {
   @Doc('environment of tasks that name none')
@@ -14,6 +14,7 @@ export class EnvironmentGroup {
   @Doc('longest time for one action, or for opening, in milliseconds')
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   deadline_ms = 15_000;
 
   @Doc(
@@ -21,5 +22,6 @@ export class EnvironmentGroup {
   )
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   lease_ms = 60_000;
 }

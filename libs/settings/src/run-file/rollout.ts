@@ -1,5 +1,5 @@
 import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
-import { Above, Doc, Group } from '@ui-rl/plugin-kit';
+import { Above, Doc, Group, MAX_WAIT_MS } from '@ui-rl/plugin-kit';
 import { CurriculumGroup } from './curriculum';
 
 /** On one machine. */
@@ -72,11 +72,13 @@ export class RolloutGroup {
   @Doc('longest time for an episode, in milliseconds')
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   episode_timeout_ms = 600_000;
 
   @Doc('longest time for a turn, policy and environment, in milliseconds')
   @IsInt()
   @Min(1)
+  @Max(MAX_WAIT_MS)
   turn_timeout_ms = 120_000;
 
   @Doc('which tasks are trained when')

@@ -22,6 +22,7 @@ import {
   type ServedModel,
   type ServedPolicy,
 } from '@ui-rl/openai-api';
+import { startTimer } from '@ui-rl/retry';
 import { AgentTurns } from './agent-turns';
 import { deferred } from './deferred';
 import { sessionComputer } from './session-computer';
@@ -87,9 +88,8 @@ export class AgentSession implements ServedPolicy {
     if (environment !== undefined) this.turns.see(environment.firstFrame);
     setMaxListeners(0, stopping);
     stopping.addEventListener('abort', () => this.stop(new Stopped()), { once: true });
-    const episode = setTimeout(
-      () => this.expire(`took longer than ${plan.episodeTimeoutMs} ms`),
-      clock.leftMs,
+    const episode = startTimer(clock.leftMs, () =>
+      this.expire(`took longer than ${plan.episodeTimeoutMs} ms`),
     );
     this.over.signal.addEventListener('abort', () => clearTimeout(episode), { once: true });
     this.touch();
@@ -312,7 +312,7 @@ export class AgentSession implements ServedPolicy {
     clearTimeout(this.idle);
     if (this.inFlight > 0 || this.over.signal.aborted || this.ending !== undefined) return;
     const { turnTimeoutMs } = this.context.plan;
-    this.idle = setTimeout(() => this.expire(`was asked nothing for ${turnTimeoutMs} ms`), turnTimeoutMs);
+    this.idle = startTimer(turnTimeoutMs, () => this.expire(`was asked nothing for ${turnTimeoutMs} ms`));
   }
 }
 

@@ -1,5 +1,4 @@
-/** The longest time a timer takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+import { startTimer } from '@ui-rl/retry';
 
 /** How long an answer is waited for, by all that ask for it: its signal aborts once nobody does any more. */
 export class Patience {
@@ -27,6 +26,6 @@ export class Patience {
     if (this.endsAt === Infinity) return;
     const left = this.endsAt - performance.now();
     if (left <= 0) this.gone.abort(new Error('nobody waits for the answer any more'));
-    else this.timer = setTimeout(() => this.watch(), Math.min(left, MAX_TIMER_MS)).unref();
+    else this.timer = startTimer(left, () => this.watch()).unref();
   }
 }
