@@ -3,6 +3,7 @@ import { BusService, describeError } from '@ui-rl/bus';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { DEADLINES, waitAtMost } from '@ui-rl/retry';
 import { logLevels, readServiceSettings, redactUrl, type ServiceSettings } from '@ui-rl/settings';
+import { PrintableLogger } from './printable-logger';
 import { portOf, serveHealth, type Progress } from './health';
 import { onStopSignal } from './stop-signal';
 import { startTracing } from './tracing';
@@ -41,7 +42,7 @@ export function serviceMain(name: string, open: (context: ServiceContext) => Pro
   const progress: Progress = { service: name, waits: 'to load components' };
   const start = async (): Promise<void> => {
     const settings = readServiceSettings(name);
-    Logger.overrideLogger(logLevels(settings.logLevel));
+    Logger.overrideLogger(new PrintableLogger({ logLevels: logLevels(settings.logLevel) }));
     if (settings.health !== undefined) {
       const { host } = settings.health;
       const server = await serveHealth(settings.health, progress);

@@ -41,5 +41,5 @@ export function addEngineFlags(command: Command): Command {
 
 /** For what is not the result: standard error. */
 export function printProgress(line: string): void {
-  process.stderr.write(`${line}\n`);
+  console.error(line);
 }

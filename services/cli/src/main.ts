@@ -1,16 +1,25 @@
 import '@ui-rl/code-cache';
 import 'reflect-metadata';
-import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
+import { Logger, type LogLevel } from '@nestjs/common';
+import { printableLines } from '@ui-rl/contracts';
+import { PrintableLogger } from '@ui-rl/service';
 import { programWith } from './program';
 
 /** Standard output belongs to results. */
-class LogsAside extends ConsoleLogger {
+class LogsAside extends PrintableLogger {
   protected override printMessages(messages: unknown[], context?: string, level?: LogLevel): void {
     super.printMessages(messages, context, level, 'stderr');
   }
 }
 
 Logger.overrideLogger(new LogsAside());
+
+/** What is printed has descriptions of tasks, titles of pages and answers of models in it: no terminal is to obey those. */
+for (const stream of ['log', 'error'] as const) {
+  const print = console[stream].bind(console);
+  console[stream] = (...values: unknown[]) =>
+    print(...values.map((value) => (typeof value === 'string' ? printableLines(value) : value)));
+}
 
 /** Whoever read what is printed is gone, as with `| head`: that ends the work in order, as a signal does. */
 let isHeard = true;

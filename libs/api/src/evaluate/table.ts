@@ -1,3 +1,4 @@
+import { printable } from '@ui-rl/contracts';
 import { clock } from '../report/progress';
 import { percent, percentWithInterval } from '../report/intervals';
 import type { CandidateResult, CandidateScore, EvalReport } from './report';
@@ -19,7 +20,7 @@ export function evaluationTable({ checkpoints, comparisons, seed, temperature }:
     ),
   ];
   for (const [place, { description }] of checkpoints[0].tasks.entries()) {
-    lines.push(each(`  ${description}`, ({ tasks }) => taskCell(tasks[place])));
+    lines.push(each(`  ${printable(description)}`, ({ tasks }) => taskCell(tasks[place])));
   }
   lines.push(each(`all (${percent(0.95)} interval)`, scoreCell));
   if (checkpoints.some(({ unjudged }) => unjudged > 0)) lines.push(each('mean reward', rewardCell));

@@ -1,3 +1,4 @@
+import { printable, printableLines } from '@ui-rl/contracts';
 import type { RunObserver } from './run-observer';
 import { percent } from './intervals';
 
@@ -55,17 +56,18 @@ export class ProgressDisplay {
 
   private draw(): void {
     if (this.out.isTTY) {
-      const text = this.line();
+      const text = printable(this.line());
       this.out.write(`\r\x1b[2K${text.slice(0, Math.max(20, this.out.columns - 1))}`);
     } else if (Date.now() - this.lastPlain >= PLAIN_LINE_MS) {
       this.lastPlain = Date.now();
-      this.out.write(`${this.line()}\n`);
+      this.out.write(`${printable(this.line())}\n`);
     }
   }
 
   /** Writes a lasting line above the progress. */
   print(text: string): void {
-    this.out.write(this.out.isTTY ? `\r\x1b[2K${text}\n` : `${text}\n`);
+    const lines = printableLines(text);
+    this.out.write(this.out.isTTY ? `\r\x1b[2K${lines}\n` : `${lines}\n`);
   }
 
   stop(): void {

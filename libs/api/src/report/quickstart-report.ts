@@ -1,4 +1,4 @@
-import type { EvaluationEvent } from '@ui-rl/contracts';
+import { printable, type EvaluationEvent } from '@ui-rl/contracts';
 import { percent, percentWithInterval } from './intervals';
 import type { RunObserver } from './run-observer';
 
@@ -88,7 +88,9 @@ export function beforeAfterTable(observer: RunObserver): string {
         const found = event?.tasks.find((t) => t.taskId === task.taskId);
         return found && found.episodes > 0 ? `${found.successes}/${found.episodes}` : '–';
       };
-      lines.push(`  ${task.description.slice(0, 44).padEnd(44)} ${tally(before).padEnd(18)} ${tally(after)}`);
+      lines.push(
+        `  ${printable(task.description).slice(0, 44).padEnd(44)} ${tally(before).padEnd(18)} ${tally(after)}`,
+      );
     }
     lines.push(row(`all (${percent(0.95)} interval)`, score(before), score(after)));
     if ((before?.unjudged ?? 0) + (after?.unjudged ?? 0) === 0) continue;

@@ -17,6 +17,7 @@ import {
   type KnownRun,
 } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
+import { printable } from '@ui-rl/contracts';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command, Option } from 'commander';
 import { wholeNumber } from '../flags';
@@ -162,7 +163,8 @@ function listText(runs: readonly KnownRun[]): string {
   return columns([['run', 'phase', 'step', 'created', 'since'], ...rows]);
 }
 
-function columns(rows: readonly string[][]): string {
+function columns(cells: readonly string[][]): string {
+  const rows = cells.map((row) => row.map(printable));
   const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)));
   return rows
     .map((row) =>

@@ -1,5 +1,6 @@
 import { publishTask, withCleanup } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
+import { printable } from '@ui-rl/contracts';
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { readCliSettings, taskMachine } from '@ui-rl/settings';
 import { Command } from 'commander';
@@ -15,7 +16,9 @@ export function tasksCommand(): Command {
       const registry = await loadComponents({ packages: readCliSettings().plugins });
       const found = await loadTasks(registry, [{ source_type: options.source }], taskMachine(registry));
       if (options.json) console.log(JSON.stringify(found, null, 2));
-      else for (const task of found) console.log(`${(task.id ?? '').padEnd(36)} ${task.description}`);
+      else
+        for (const task of found)
+          console.log(`${printable(task.id ?? '').padEnd(36)} ${printable(task.description)}`);
     });
   tasks
     .command('publish')
