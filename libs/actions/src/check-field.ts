@@ -1,7 +1,8 @@
 import type { Point } from './action';
 import type { ParseFailureReason } from './dialect';
 import type { JsonNode } from './json-reader';
-import { canonicalKey, MAX_COORDINATE, MAX_KEYS, type FieldRule } from './schema';
+import { keyOfName } from './keys';
+import { MAX_COORDINATE, MAX_KEYS, type FieldRule } from './schema';
 
 export type FieldValue = string | number | boolean | string[] | Point;
 
@@ -91,7 +92,7 @@ function checkKeys(node: JsonNode): FieldResult {
   const keys: string[] = [];
   for (const item of node.items) {
     if (item.type !== 'string') return wrongType(item, expected);
-    const key = canonicalKey(item.value);
+    const key = keyOfName(item.value);
     if (key === null) return { ok: false, reason: 'unknown_value', node: item, expected };
     keys.push(key);
   }

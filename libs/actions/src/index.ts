@@ -3,7 +3,7 @@ export { COORDINATE_SPACES, type CoordinateSpace } from './coordinates';
 export * from './dialect';
 export * from './dialects';
 export { formatOfModelName, formatOfModelType, type ActionFormat } from './model-formats';
-export { keysWithShift } from './keys';
+export { keyOfName, keysWithShift, namesInChord } from './keys';
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
 export { actionMeaning, actionParameters, actionSchema, type JsonSchema } from './json-schema';
@@ -13,7 +13,6 @@ export { readBehindThoughts, type ReadAnswer, type Reading } from './thoughts';
 export type { ScreenSizes, Size } from './sizes';
 export {
   ACTION_NAMES,
-  canonicalKey,
   MAX_COORDINATE,
   MAX_KEYS,
   MAX_SCROLL_AMOUNT,

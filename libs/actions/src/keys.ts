@@ -2,14 +2,21 @@ import { canonicalKey } from './schema';
 
 /** Names that X (`xdotool`), Android and `pyautogui` have for keys, in lower case and without `_`. */
 const FURTHER_NAMES: Readonly<Record<string, string>> = {
-  altleft: 'alt',
-  altright: 'alt',
+  add: '+',
   altl: 'alt',
+  altleft: 'alt',
   altr: 'alt',
+  altright: 'alt',
+  ampersand: '&',
   apostrophe: "'",
+  asciicircum: '^',
+  asciitilde: '~',
   asterisk: '*',
   at: '@',
   backslash: '\\',
+  bar: '|',
+  braceleft: '{',
+  braceright: '}',
   bracketleft: '[',
   bracketright: ']',
   colon: ':',
@@ -20,19 +27,29 @@ const FURTHER_NAMES: Readonly<Record<string, string>> = {
   ctrlleft: 'ctrl',
   ctrlr: 'ctrl',
   ctrlright: 'ctrl',
+  decimal: '.',
+  divide: '/',
+  dollar: '$',
+  downarrow: 'down',
   equal: '=',
   exclam: '!',
   forwarddel: 'delete',
   grave: '`',
-  kpenter: 'enter',
+  greater: '>',
+  leftarrow: 'left',
+  less: '<',
   metal: 'meta',
   metaleft: 'meta',
   metar: 'meta',
   minus: '-',
+  multiply: '*',
   next: 'page_down',
   numbersign: '#',
   optionleft: 'alt',
   optionright: 'alt',
+  parenleft: '(',
+  parenright: ')',
+  percent: '%',
   period: '.',
   pgdn: 'page_down',
   pgup: 'page_up',
@@ -40,6 +57,7 @@ const FURTHER_NAMES: Readonly<Record<string, string>> = {
   prior: 'page_up',
   question: '?',
   quotedbl: '"',
+  rightarrow: 'right',
   semicolon: ';',
   shiftl: 'shift',
   shiftleft: 'shift',
@@ -47,20 +65,71 @@ const FURTHER_NAMES: Readonly<Record<string, string>> = {
   shiftright: 'shift',
   slash: '/',
   spacebar: 'space',
+  subtract: '-',
   superl: 'meta',
   superr: 'meta',
   underscore: '_',
+  uparrow: 'up',
   windows: 'meta',
   winleft: 'meta',
   winright: 'meta',
 };
 
+/** Names of one key in two words. Others are two keys: `ctrl left`. */
+const TWO_WORDS =
+  'page[ -]+(?:up|down)|arrow[ -]+(?:up|down|left|right)|(?:up|down|left|right)[ -]+arrow|caps[ -]+lock|space[ -]+bar|back[ -]+space';
+const IS_TWO_WORDS = new RegExp(`^(?:${TWO_WORDS})$`, 'i');
+
+/** Keys of the number pad: `num0`, `KP_0`, `Numpad0`, `KP_Add`. */
+const NUMBER_PAD = /^(?:num|kp|numpad)(\d|enter|add|subtract|multiply|divide|decimal)$/;
+
+/** Control characters that are keys. */
+const CONTROLS: Readonly<Record<string, string>> = { '\n': 'enter', '\r': 'enter', '\t': 'tab' };
+
 /** The key of this vocabulary that has the name in some other one; null where none has. */
 export function keyOfName(name: string): string | null {
-  const known = canonicalKey(name);
+  const known = CONTROLS[name] ?? canonicalKey(name);
   if (known !== null) return known;
-  const plain = name.toLowerCase().replaceAll('_', '');
-  return Object.hasOwn(FURTHER_NAMES, plain) ? FURTHER_NAMES[plain] : canonicalKey(plain);
+  const plain = plainName(name);
+  const named = NUMBER_PAD.exec(plain)?.[1] ?? plain;
+  return Object.hasOwn(FURTHER_NAMES, named) ? FURTHER_NAMES[named] : canonicalKey(named);
+}
+
+/** In lower case, without what stands between words. */
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(IS_TWO_WORDS.test(name) ? /[ -]+/g : '_', '');
+}
+
+/** Characters of a chord, of which the longest has five names of keys. */
+const MOST_OF_CHORD = 200;
+
+/** A `+`, or a name between them. */
+const NAMES = /\+|[^\s+](?:[^+]*[^\s+])?/g;
+/** A `+`, or a name between them or between spaces. */
+const SPACED_NAMES = new RegExp(String.raw`\+|\b(?:${TWO_WORDS})\b|[^\s+]+`, 'gi');
+
+/**
+ * The names of the keys in one string with `+` between them: `ctrl+page down`. `+` is a key where a key is expected: `ctrl++`.
+ *
+ * @param isSpaced whether a space between keys will do, too: `ctrl page down`, `ctrl +`
+ * @returns null where a key is missing beside a `+`, or where the string is too long to be a chord
+ */
+export function namesInChord(chord: string, isSpaced: boolean): string[] | null {
+  if (chord.length > MOST_OF_CHORD) return null;
+  const found = [...chord.trim().matchAll(isSpaced ? SPACED_NAMES : NAMES)];
+  const names: string[] = [];
+  let needsKey = true;
+  for (const [at, { 0: name, index, input }] of found.entries()) {
+    if (name === '+' && !needsKey && at < found.length - 1) {
+      needsKey = true;
+      continue;
+    }
+    const isApart = isSpaced && /\s/.test(input[index - 1] ?? '');
+    if (!needsKey && !isApart) return null;
+    names.push(name);
+    needsKey = false;
+  }
+  return needsKey ? null : names;
 }
 
 /** Keys in one string with `+` between them. */

@@ -154,6 +154,43 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     "Action: left_double(start_box='[100, 200, 110, 220]')",
     [{ action: 'double_click', x: 105, y: 210 }],
   ],
+  // The mobile prompt of README_v1.md
+  [
+    'ui_tars',
+    "Thought: x\nAction: scroll(start_box='<|box_start|>(500,800)<|box_end|>', end_box='<|box_start|>(500,200)<|box_end|>')",
+    [{ action: 'swipe', from: [500, 800], to: [500, 200] }],
+  ],
+  [
+    'ui_tars',
+    "Action: long_press(start_box='<|box_start|>(5,6)<|box_end|>', time='')",
+    [{ action: 'long_press', x: 5, y: 6 }],
+  ],
+  [
+    'ui_tars',
+    "Action: long_press(start_box='(5,6)', time='2')",
+    [{ action: 'long_press', x: 5, y: 6, seconds: 2 }],
+  ],
+  [
+    'ui_tars',
+    "Action: long_press(start_box='(5,6)', time=0.5)",
+    [{ action: 'long_press', x: 5, y: 6, seconds: 0.5 }],
+  ],
+  ['ui_tars', "Action: scroll(direction='down')", [{ action: 'scroll', direction: 'down', amount: 5 }]],
+  [
+    'ui_tars_1_5',
+    "Action: scroll(start_point='<point>250 400</point>', end_point='<point>250 100</point>', direction='down')",
+    [{ action: 'swipe', from: [501, 801], to: [501, 201] }],
+  ],
+  // codes/ui_tars/action_parser.py reads these, too
+  ['ui_tars', "Action: left_single(start_box='(5,6)')", [{ action: 'click', x: 5, y: 6 }]],
+  ['ui_tars', "Action: hover(start_box='(5,6)')", [{ action: 'move', x: 5, y: 6 }]],
+  [
+    'ui_tars',
+    "Action: select(start_box='(5,6)', end_box='(50,60)')",
+    [{ action: 'drag', from: [5, 6], to: [50, 60] }],
+  ],
+  ['ui_tars', "Action: press(key='enter')", [{ action: 'key', keys: ['enter'] }]],
+  ['ui_tars', "Action: hotkey(hotkey='ctrl v')", [{ action: 'key', keys: ['ctrl', 'v'] }]],
   ['ui_tars', 'Action: call_user()', [{ action: 'finish', success: false }]],
   [
     'ui_tars_1_5',

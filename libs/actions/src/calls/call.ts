@@ -20,14 +20,15 @@ export interface Verb {
   params: Params;
   /** Names of the arguments that come without one, in their order. */
   positional: readonly string[];
-  read: (values: Record<string, unknown>, axes: Axes) => Action[];
+  /** @throws Rejection where its arguments do not go together */
+  read: (values: Record<string, unknown>, axes: Axes, call: Call) => Action[];
   /** Arguments that it may have besides, and that mean nothing to it. */
   ignored?: Ignored;
 }
 
 export function verb<P extends Params>(
   params: P,
-  read: (values: ValuesOf<P>, axes: Axes) => Action[],
+  read: (values: ValuesOf<P>, axes: Axes, call: Call) => Action[],
   positional: readonly string[] = [],
 ): Verb {
   return { params, positional, read: read as Verb['read'] };
@@ -59,7 +60,7 @@ export function readCall(call: Call, verbs: Verbs, reader: ParamReader, ignored:
   }
   if ('unsupported' in known)
     throw new Rejection('unknown_action', call.at, `${call.name} is not available: ${known.unsupported}.`);
-  return known.read(readArguments(call, known, reader, ignored), reader.axes);
+  return known.read(readArguments(call, known, reader, ignored), reader.axes, call);
 }
 
 function readArguments(

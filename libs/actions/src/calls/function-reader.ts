@@ -1,15 +1,33 @@
 import type { Entry, JsonNode } from '../json-reader';
 import type { Call } from './call';
+import { LOOSE, PYTHON, readStrings, startsString, unescape } from './python-strings';
 import { Rejection } from './rejection';
 
+/** Arguments of models that do not always escape the quotes in a text. */
+export interface FreeTexts {
+  /** Function → names and numbers of the argument that is such a text; it is the last one. */
+  arguments: Readonly<Record<string, readonly string[]>>;
+  /** The end of a call that the next call follows, or nothing. */
+  ends: RegExp;
+}
+
+/** @param names the functions that can follow each other */
+export function freeTexts(args: FreeTexts['arguments'], names: readonly string[]): FreeTexts {
+  return {
+    arguments: args,
+    ends: new RegExp(String.raw`\s*,?\s*\)[\s;]*(?:$|(?:${names.join('|')})\s*\()`, 'y'),
+  };
+}
+
 /**
- * Reads calls as Python writes them: `click(10, y=20)`, `type(content='it\'s')`. Values are strings in either quotes, numbers, `True`,
- * `False`, `None`, lists and tuples.
+ * Reads calls as Python writes them: `click(10, y=20)`, `type(content='it\'s')`. Values are strings, numbers, `True`, `False`, `None`, lists
+ * and tuples. With free texts, a text may have quotes in it that are not escaped: `type(content='print('hi')')`.
  */
 export class FunctionReader {
   constructor(
     private readonly text: string,
     public at: number,
+    private readonly free?: FreeTexts,
   ) {}
 
   /** @throws Rejection */
@@ -21,7 +39,7 @@ export class FunctionReader {
     this.space();
     this.expect('(');
     const args: Entry[] = [];
-    this.list(')', () => args.push(this.argument(args.length)));
+    this.list(')', () => args.push(this.argument(name, args.length)));
     return { name, at, args, start, end: this.at };
   }
 
@@ -49,34 +67,51 @@ export class FunctionReader {
     return new Rejection('malformed', place, `Expected ${expected}, but ${found}.`);
   }
 
-  private argument(index: number): Entry {
+  private argument(call: string, index: number): Entry {
     const start = this.at;
     const name = /([A-Za-z_]\w*)\s*=(?!=)\s*/y;
     name.lastIndex = start;
     const found = name.exec(this.text);
     if (found === null) {
-      const node = this.value(0);
+      const node = this.given(call, String(index));
       return { key: String(index), start: node.start, end: node.end, node };
     }
     this.at += found[0].length;
-    return { key: found[1], start, end: start + found[1].length, node: this.value(0) };
+    return { key: found[1], start, end: start + found[1].length, node: this.given(call, found[1]) };
+  }
+
+  private given(call: string, key: string): JsonNode {
+    const { free } = this;
+    const isFree =
+      free !== undefined && Object.hasOwn(free.arguments, call) && free.arguments[call].includes(key);
+    return isFree && /["']/.test(this.text[this.at] ?? '') ? this.freeText(free.ends) : this.value(0);
   }
 
   private value(depth: number): JsonNode {
     this.space();
     if (depth > 4) throw this.unexpected('no deeper nesting');
     const next = this.text[this.at];
-    if (next === '"' || next === "'") return this.string(next);
-    if (next === '[' || next === '(') return this.array(depth, next === '[' ? ']' : ')');
+    if (startsString(this.text, this.at)) return this.string();
+    if (next === '[') return this.array(depth, ']');
+    if (next === '(') return this.tuple(depth);
     return this.numberOrWord();
   }
 
-  private array(depth: number, close: string): JsonNode {
+  private array(depth: number, close: string): Extract<JsonNode, { type: 'array' }> {
     const start = this.at;
     const items: JsonNode[] = [];
     this.at += 1;
     this.list(close, () => items.push(this.value(depth + 1)));
     return { type: 'array', items, start, end: this.at };
+  }
+
+  /** A tuple; or a value in parentheses, which has no comma behind it. */
+  private tuple(depth: number): JsonNode {
+    const node = this.array(depth, ')');
+    const [only, ...others] = node.items;
+    const isValue =
+      only !== undefined && others.length === 0 && !/,\s*\)$/.test(this.text.slice(only.end, node.end));
+    return isValue ? { ...only, start: node.start, end: node.end } : node;
   }
 
   /** Comma-separated elements up to `close`, which is consumed. */
@@ -109,25 +144,24 @@ export class FunctionReader {
     }
   }
 
-  /** Line breaks may stand inside; so may quotes that nothing follows which could end the value. */
-  private string(delimiter: string): JsonNode {
+  private string(): JsonNode {
     const start = this.at;
-    let end = start + 1;
-    while (end < this.text.length && !this.endsString(end, delimiter)) end += this.text[end] === '\\' ? 2 : 1;
-    if (end >= this.text.length) {
-      this.at = this.text.length;
-      const place = { start, end: this.text.length };
-      throw new Rejection('malformed', place, 'A string is not closed.');
-    }
-    this.at = end + 1;
-    return { type: 'string', value: unescape(this.text.slice(start + 1, end)), start, end: this.at };
+    const { value, end } = readStrings(this.text, start, this.free === undefined ? PYTHON : LOOSE);
+    this.at = end;
+    return { type: 'string', value, start, end };
   }
 
-  private endsString(at: number, delimiter: string): boolean {
-    if (this.text[at] !== delimiter) return false;
-    const follows = /\s*(?:$|[)\],])/y;
-    follows.lastIndex = at + 1;
-    return follows.test(this.text);
+  /** A text that ends its call: a literal, or else all up to the last quote that can end it. */
+  private freeText(ends: RegExp): JsonNode {
+    const start = this.at;
+    const literal = this.string();
+    const isWhole = follows(ends, this.text, literal.end) || follows(LINE_END, this.text, literal.end);
+    const end =
+      isWhole || /"""|'''/.test(this.text.slice(start, start + 3)) ? null : lastQuote(this.text, start, ends);
+    if (end === null) return literal;
+    this.at = end + 1;
+    const value = unescape(this.text.slice(start + 1, end), start + 1, true);
+    return { type: 'string', value, start, end: this.at };
   }
 
   private expect(character: string, expected = `"${character}"`): void {
@@ -137,35 +171,23 @@ export class FunctionReader {
   }
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '\\': '\\',
-  "'": "'",
-  '"': '"',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  b: '\b',
-  f: '\f',
-};
+/** The end of a call at the end of a line. */
+const LINE_END = /\s*,?\s*\)[^\S\n]*(?:$|[\n;])/y;
 
-/** What Python makes of a string's inside; a backslash before anything else stays. */
-function unescape(inside: string): string {
-  return inside.replaceAll(
-    /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([\s\S]))/g,
-    (whole, byte, unit, other) => {
-      const code = (byte ?? unit) as string | undefined;
-      if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
-      return ESCAPES[other as string] ?? whole;
-    },
-  );
+/** The quote that ends a text in which quotes are not escaped: the first that the next call or nothing follows, else the last on a line. */
+function lastQuote(text: string, start: number, ends: RegExp): number | null {
+  let onLine: number | null = null;
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === text[start]) {
+      if (follows(ends, text, at + 1)) return at;
+      if (follows(LINE_END, text, at + 1)) onLine = at;
+    }
+  }
+  return onLine;
 }
 
-/** A string as Python writes it, in single quotes. */
-export function pythonString(value: string): string {
-  // Control characters have no printed form.
-  const escaped = value.replaceAll(/[\\'\p{Cc}]/gu, (character) => {
-    const known = { '\\': '\\\\', "'": "\\'", '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
-    return known ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  });
-  return `'${escaped}'`;
+function follows(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
 }

@@ -2,8 +2,8 @@ import type { Point } from '../action';
 import type { Axes, Axis } from '../coordinates';
 import type { ParseFailureReason } from '../dialect';
 import type { JsonNode } from '../json-reader';
-import { keyOfName } from '../keys';
-import { canonicalKey, MAX_KEYS, MAX_TEXT_LENGTH } from '../schema';
+import { keyOfName, namesInChord } from '../keys';
+import { MAX_KEYS, MAX_TEXT_LENGTH } from '../schema';
 import { quote, Rejection, shorten } from './rejection';
 
 /** One argument of a function: how its value is read. */
@@ -203,16 +203,21 @@ export const keys: Param<string[]> = required((value) => {
 
 const KEYS = `1 to ${MAX_KEYS} keys such as ctrl, a or enter`;
 
-/** Keys in one string: `ctrl+a`, `ctrl a`. */
-export function chord(separator: RegExp): Param<string[]> {
-  return required((value) => {
+const chordOf = (isSpaced: boolean): Param<string[]> =>
+  required((value) => {
     const { node } = value;
     if (node.type !== 'string') throw value.rejected('wrong_type', KEYS);
-    // `+` and a space are keys, too.
-    if (canonicalKey(node.value) !== null) return keysOf(value, [node.value]);
-    return keysOf(value, node.value.split(separator));
+    // A space is a key, too.
+    const names = keyOfName(node.value) === null ? namesInChord(node.value, isSpaced) : [node.value];
+    if (names === null) throw value.rejected('unknown_value', KEYS);
+    return keysOf(value, names);
   });
-}
+
+/** Keys in one string: `ctrl+a`. */
+export const chord = chordOf(false);
+
+/** Keys in one string with spaces between them: `ctrl a`, or `ctrl+a`. */
+export const spacedChord = chordOf(true);
 
 export const oneKey: Param<string> = required((value) => {
   const { node } = value;

@@ -44,9 +44,8 @@ const VERBS: Verbs = {
     ],
   ),
   type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
-  key: verb(
-    { text: chord(/\s*\+\s*/), repeat: optional(integer(1, MAX_ACTIONS)) },
-    ({ text: keys, repeat = 1 }) => Array.from({ length: repeat }, () => ({ action: 'key', keys })),
+  key: verb({ text: chord, repeat: optional(integer(1, MAX_ACTIONS)) }, ({ text: keys, repeat = 1 }) =>
+    Array.from({ length: repeat }, () => ({ action: 'key', keys })),
   ),
   wait: verb({ duration: number(0, MOST_SECONDS) }, ({ duration }) => [
     { action: 'wait', seconds: duration },

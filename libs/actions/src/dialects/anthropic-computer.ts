@@ -19,9 +19,8 @@ const at = (
 export const NO_HOLDING: Unsupported = { unsupported: 'keys and buttons cannot be held' };
 
 const VERBS: Verbs = {
-  key: verb(
-    { text: chord(/\s*\+\s*/), repeat: optional(integer(1, MAX_ACTIONS)) },
-    ({ text: keys, repeat = 1 }) => Array.from({ length: repeat }, () => ({ action: 'key', keys })),
+  key: verb({ text: chord, repeat: optional(integer(1, MAX_ACTIONS)) }, ({ text: keys, repeat = 1 }) =>
+    Array.from({ length: repeat }, () => ({ action: 'key', keys })),
   ),
   type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
   mouse_move: at('move'),

@@ -84,9 +84,7 @@ const EARLIER: Verbs = {
   ]),
   scroll_at: PLACED_SCROLL,
   wait_5_seconds: verb({}, () => [{ action: 'wait', seconds: 5 }]),
-  key_combination: verb({ keys: chord(/\s*\+\s*/) }, (press) => [
-    { action: 'key', keys: keysByName(press.keys) },
-  ]),
+  key_combination: verb({ keys: chord }, (press) => [{ action: 'key', keys: keysByName(press.keys) }]),
 };
 
 const CLEAR: Action[] = [

@@ -75,7 +75,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   press: sentence(
     `press ${QUOTED}`,
     ['keys'],
-    verb({ keys: chord(/\s*\+\s*/) }, ({ keys }) => [{ action: 'key', keys }]),
+    verb({ keys: chord }, ({ keys }) => [{ action: 'key', keys }]),
   ),
   scroll: sentence(
     `scroll ${WORD} (?:by )?${NUMBER} notch(?:es)?(?: at ${PLACE})?`,

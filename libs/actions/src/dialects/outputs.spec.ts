@@ -92,6 +92,13 @@ const MALFORMED: [dialect: string, answer: string, reason: ParseFailureReason, s
   ['ui_tars', "Action: click(start_box='(1,2000)')", 'out_of_range', "'(1,2000)'"],
   ['ui_tars', "Action: click(constructor='(1,2)')", 'unknown_key', 'constructor'],
   ['ui_tars', "Action: open_app(app_name='Maps')", 'unknown_action', 'open_app'],
+  ['ui_tars', 'Action: scroll()', 'missing_key', 'scroll()'],
+  ['ui_tars', "Action: scroll(start_box='(1,2)')", 'missing_key', "scroll(start_box='(1,2)')"],
+  ['ui_tars', "Action: scroll(end_box='(1,2)')", 'missing_key', "scroll(end_box='(1,2)')"],
+  ['ui_tars', "Action: long_press(start_box='(1,2)', time='soon')", 'wrong_type', "'soon'"],
+  ['ui_tars', "Action: long_press(start_box='(1,2)', time='90')", 'out_of_range', "'90'"],
+  ['ui_tars', "Action: long_press(start_box='(1,2)', time=-1)", 'out_of_range', '-1'],
+  ['ui_tars', "Action: keydown(key='ctrl')", 'unknown_action', 'keydown'],
   ['ui_tars_1_5', "Action: hotkey(key='ctrl frob')", 'unknown_value', "'ctrl frob'"],
   [
     'qwen_computer_use',

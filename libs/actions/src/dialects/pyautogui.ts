@@ -1,10 +1,23 @@
 import type { Action } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
-import { FunctionReader, pythonString } from '../calls/function-reader';
+import { FunctionReader } from '../calls/function-reader';
+import { pythonString } from '../calls/python-strings';
 import { refuseTrailing } from '../calls/json-answer';
 import { makeDialect, MAX_ACTIONS, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { anything, integer, number, oneKey, oneOf, optional, text, x, y, type Param } from '../calls/params';
+import {
+  anything,
+  integer,
+  keys,
+  number,
+  oneKey,
+  oneOf,
+  optional,
+  text,
+  x,
+  y,
+  type Param,
+} from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { HERE, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
@@ -40,12 +53,6 @@ const click = verb(
   ['x', 'y', 'clicks', 'interval', 'button'],
 );
 
-const write = verb(
-  { message: text, interval: anything, logScreenshot: anything, _pause: anything },
-  ({ message }) => [{ action: 'type', text: message }],
-  ['message', 'interval'],
-);
-
 const wheel = (forward: 'up' | 'right', back: 'down' | 'left'): Verb =>
   verb(
     { clicks: integer(-MAX_SCROLL_AMOUNT, MAX_SCROLL_AMOUNT), x: optional(x), y: optional(y) },
@@ -64,12 +71,36 @@ const sequence: Param<string[]> = {
   },
 };
 
-const MODIFIED = Object.fromEntries(
-  Array.from({ length: MAX_KEYS }, (_, index) => [
-    `key${index + 1}`,
-    index === 0 ? oneKey : optional(oneKey),
-  ]),
-) as Record<string, Param<string | undefined>>;
+/** A text, or a list of keys and characters that are pressed one after the other. */
+const message: Param<Action[]> = {
+  optional: false,
+  read(value) {
+    if (value.node.type !== 'array') return [{ action: 'type', text: text.read(value) }];
+    return sequence.read(value).map((key) => ({ action: 'key', keys: [key] }));
+  },
+};
+
+const write = verb(
+  { message, interval: anything, logScreenshot: anything, _pause: anything },
+  (written) => written.message,
+  ['message', 'interval'],
+);
+
+/** The first key of a `hotkey`, or all of them as a list. */
+const firstKeys: Param<{ keys: string[]; isList: boolean }> = {
+  optional: false,
+  read(value) {
+    const isList = value.node.type === 'array';
+    return { keys: isList ? keys.read(value) : [oneKey.read(value)], isList };
+  },
+};
+
+/** Its other keys by their names. */
+const FURTHER_KEYS = Array.from({ length: MAX_KEYS - 1 }, (_, index) => `key${index + 2}`);
+const FURTHER = Object.fromEntries(FURTHER_KEYS.map((name) => [name, optional(oneKey)])) as Record<
+  string,
+  Param<string | undefined>
+>;
 
 const NO_HOLDING = { unsupported: 'keys and buttons cannot be held' };
 
@@ -101,16 +132,16 @@ const VERBS: Verbs = {
     ['keys', 'presses', 'interval'],
   ),
   'pyautogui.hotkey': verb(
-    { ...MODIFIED, interval: anything },
-    (values) => [
-      {
-        action: 'key',
-        keys: Object.keys(MODIFIED).flatMap(
-          (key) => (values as Record<string, string | undefined>)[key] ?? [],
-        ),
-      },
-    ],
-    Object.keys(MODIFIED),
+    { key1: firstKeys, ...FURTHER, interval: anything },
+    ({ key1, ...others }, _axes, call) => {
+      const further = FURTHER_KEYS.flatMap(
+        (name) => (others as Record<string, string | undefined>)[name] ?? [],
+      );
+      if (key1.isList && further.length > 0)
+        throw new Rejection('unknown_key', call, 'pyautogui.hotkey has keys beside a list of keys.');
+      return [{ action: 'key', keys: [...key1.keys, ...further] }];
+    },
+    ['key1', ...FURTHER_KEYS],
   ),
   'pyautogui.scroll': wheel('up', 'down'),
   'pyautogui.vscroll': wheel('up', 'down'),

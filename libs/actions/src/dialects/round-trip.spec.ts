@@ -90,7 +90,6 @@ const LOSSES: Record<string, Loss[]> = {
   gemini_computer: [scrollsAtAPlace, swipesAreDrags, buttons('back'), succeeds, noEmptyMessage, saysShift],
   ui_tars: [
     hasNo('triple_click', 'middle_click', 'move'),
-    pressesShortly,
     scrollsAtAPlace,
     scrollsBy(5),
     swipesAreDrags,
@@ -133,7 +132,7 @@ const LOSSES: Record<string, Loss[]> = {
     (action) => (action.action === 'wait' && action.seconds < 0.1 ? undefined : action),
   ],
 };
-LOSSES.ui_tars_1_5 = LOSSES.ui_tars;
+LOSSES.ui_tars_1_5 = [...LOSSES.ui_tars, pressesShortly];
 
 /** What comes back of an action; undefined where it cannot be written. */
 function kept(name: string, action: Action): Action | undefined {

@@ -1,5 +1,6 @@
 import type { Call } from '../calls/call';
-import { FunctionReader, pythonString } from '../calls/function-reader';
+import { FunctionReader, freeTexts } from '../calls/function-reader';
+import { pythonString } from '../calls/python-strings';
 import { refuseTrailing } from '../calls/json-answer';
 import { makeDialect, type DialectParts } from '../calls/make-dialect';
 import { plainCall, PLAIN_VERBS } from '../calls/plain-verbs';
@@ -11,11 +12,13 @@ const NAMES = Object.keys(PLAIN_VERBS).join('|');
 /** Reasoning may hold words that are names of functions, but not as calls. */
 const FIRST = new RegExp(String.raw`(?<![\w.])(?:${NAMES})\s*\(`);
 
+const FREE_TEXTS = freeTexts({ type: ['0', 'text'], finish: ['1', 'message'] }, Object.keys(PLAIN_VERBS));
+
 function read(answer: string): Call[] {
   const start = FIRST.exec(answer)?.index ?? /(?<![\w.])[a-z_]+\(/.exec(answer)?.index;
   if (start === undefined)
     throw new Rejection('no_action', { start: 0, end: answer.length }, 'There is no action in the answer.');
-  const reader = new FunctionReader(answer, start);
+  const reader = new FunctionReader(answer, start, FREE_TEXTS);
   const calls: Call[] = [];
   do {
     calls.push(reader.call());

@@ -1,14 +1,16 @@
 import { DIRECTIONS, type Action, type Point } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
-import { FunctionReader, pythonString } from '../calls/function-reader';
+import { FunctionReader, freeTexts } from '../calls/function-reader';
+import { pythonString } from '../calls/python-strings';
 import { makeDialect, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { chord, oneOf, optional, text, type Param } from '../calls/params';
+import { number, oneOf, optional, spacedChord, text, type Param } from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { refuseTrailing } from '../calls/json-answer';
 import { placeOf, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
+import { MAX_SECONDS } from '../schema';
 
 /** As the original's client carries out what says no quantity. */
 const [NOTCHES, WAIT_SECONDS] = [5, 5];
@@ -39,24 +41,64 @@ const box: Param<Point> = {
   },
 };
 
-const at = (action: 'click' | 'double_click' | 'right_click' | 'long_press'): Verb =>
+/** Seconds, as a number or as a text of one; an empty text says nothing. */
+const seconds: Param<number | undefined> = {
+  optional: true,
+  read(value) {
+    const { node } = value;
+    if (node.type !== 'string') return WAITED.read(value);
+    const written = node.value.trim();
+    if (written === '') return undefined;
+    if (!/^[\d.e+-]+$/i.test(written) || Number.isNaN(Number(written)))
+      throw value.rejected('wrong_type', 'seconds, such as 2');
+    return WAITED.read(
+      value.part({ type: 'number', value: Number(written), start: node.start, end: node.end }),
+    );
+  },
+};
+const WAITED = number(0, MAX_SECONDS);
+
+const at = (action: 'click' | 'double_click' | 'right_click' | 'move'): Verb =>
   verb({ start_box: box }, ({ start_box: [x, y] }) => [{ action, x, y }], ['start_box']);
 
+const drag = verb({ start_box: box, end_box: box }, ({ start_box: from, end_box: to }) => [
+  { action: 'drag', from, to },
+]);
+
+const pressed = verb({ key: spacedChord }, ({ key }) => [{ action: 'key', keys: key }], ['key']);
+
+const NO_HOLDING = { unsupported: 'keys cannot be held' };
 const NO_APPS = { unsupported: 'apps are opened by their icons' };
 
 const VERBS: Verbs = {
   click: at('click'),
+  left_single: at('click'),
   left_double: at('double_click'),
   right_single: at('right_click'),
-  long_press: at('long_press'),
-  drag: verb({ start_box: box, end_box: box }, ({ start_box: from, end_box: to }) => [
-    { action: 'drag', from, to },
-  ]),
-  hotkey: verb({ key: chord(/\s+|\s*\+\s*/) }, ({ key }) => [{ action: 'key', keys: key }], ['key']),
+  hover: at('move'),
+  long_press: verb(
+    { start_box: box, time: seconds },
+    ({ start_box: [x, y], time }) => [
+      { action: 'long_press', x, y, ...(time === undefined ? {} : { seconds: time }) },
+    ],
+    ['start_box', 'time'],
+  ),
+  drag: drag,
+  select: drag,
+  hotkey: pressed,
+  press: pressed,
+  keydown: NO_HOLDING,
+  keyup: NO_HOLDING,
+  release: NO_HOLDING,
   type: verb({ content: text }, ({ content }) => [{ action: 'type', text: content }], ['content']),
   scroll: verb(
-    { start_box: optional(box), direction: oneOf(...DIRECTIONS) },
-    ({ start_box: place, direction }) => [scroll(direction, NOTCHES, place && { x: place[0], y: place[1] })],
+    { start_box: optional(box), end_box: optional(box), direction: optional(oneOf(...DIRECTIONS)) },
+    ({ start_box: from, end_box: to, direction }, _axes, call) => {
+      if (from !== undefined && to !== undefined) return [{ action: 'swipe', from, to }];
+      if (to === undefined && direction !== undefined)
+        return [scroll(direction, NOTCHES, from && { x: from[0], y: from[1] })];
+      throw new Rejection('missing_key', call, 'scroll needs "direction", or "start_box" and "end_box".');
+    },
   ),
   wait: verb({}, () => [{ action: 'wait', seconds: WAIT_SECONDS }]),
   press_home: verb({}, () => [{ action: 'button', button: 'home' }]),
@@ -77,7 +119,11 @@ const SAME: ReadonlyMap<string, string> = new Map([
   ['point', 'start_box'],
   ['start_point', 'start_box'],
   ['end_point', 'end_box'],
+  ['hotkey', 'key'],
 ]);
+
+/** Models forget to escape the quotes in these, for all that their prompt says. */
+const FREE_TEXTS = freeTexts({ type: ['0', 'content'], finished: ['0', 'content'] }, Object.keys(VERBS));
 
 /** The calls behind the last `Action:`; what stands before is the model's thought. */
 function read(answer: string): Call[] {
@@ -89,7 +135,7 @@ function read(answer: string): Call[] {
       { start: 0, end: answer.length },
       'There is no "Action:" in the answer.',
     );
-  const reader = new FunctionReader(answer, mark.index + mark[0].length);
+  const reader = new FunctionReader(answer, mark.index + mark[0].length, FREE_TEXTS);
   const calls: Call[] = [];
   reader.space();
   while (!reader.isAtEnd && (calls.length === 0 || /[A-Za-z]/.test(answer[reader.at]))) {
@@ -115,6 +161,8 @@ interface Version {
   /** The only place of an action. */
   only: string;
   place: (point: [number, number]) => string;
+  /** Whether `long_press` has a time. */
+  isTimed: boolean;
 }
 
 const V1: Version = {
@@ -122,12 +170,14 @@ const V1: Version = {
   end: 'end_box',
   only: 'start_box',
   place: ([x, y]) => `'<|box_start|>(${x},${y})<|box_end|>'`,
+  isTimed: true,
 };
 const V1_5: Version = {
   start: 'start_point',
   end: 'end_point',
   only: 'point',
   place: ([x, y]) => `'<point>${x} ${y}</point>'`,
+  isTimed: false,
 };
 
 function writer(version: Version): DialectParts['write'] {
@@ -139,7 +189,11 @@ function writer(version: Version): DialectParts['write'] {
 
 const NAMES = { click: 'click', double_click: 'left_double', right_click: 'right_single' } as const;
 
-function callOf(action: Action, pen: Pen, { start, end, only, place }: Version): string | undefined {
+function timeOf(time: number | undefined): string {
+  return time === undefined ? '' : `, time='${time}'`;
+}
+
+function callOf(action: Action, pen: Pen, { start, end, only, place, isTimed }: Version): string | undefined {
   const placed = (name: string, to: { x: number; y: number }) =>
     `${name}(${only}=${place(pen.point([to.x, to.y]))}`;
   switch (action.action) {
@@ -148,7 +202,7 @@ function callOf(action: Action, pen: Pen, { start, end, only, place }: Version):
     case 'right_click':
       return `${placed(NAMES[action.action], action)})`;
     case 'long_press':
-      return `${placed('long_press', action)})`;
+      return `${placed('long_press', action)}${isTimed ? timeOf(action.seconds) : ''})`;
     case 'drag':
     case 'swipe':
       if (!('from' in action)) return undefined;

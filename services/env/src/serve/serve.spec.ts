@@ -128,11 +128,16 @@ describe('the API of ui-verifiers', () => {
     expect(await began()).not.toBe(first);
   });
 
+  it.each(['ctrl%2B%2B', 'ctrl%2Bpage%20down', 'num0', '%2B'])('presses the keys %s', async (keys) => {
+    expect((await form.ask(`/act?action_type=keys&keys=${keys}&delay=0`)).status).toBe(200);
+  });
+
   it.each([
     ['action_type=left_click&x=1', /y/],
     ['action_type=left_click&x=a&y=1', /pixels/],
     ['action_type=drag', /expected one of screenshot/],
     ['action_type=keys&keys=ctrl%2Bbananas', /bananas/],
+    ['action_type=keys&keys=ctrl%2B', /expected keys such as ctrl\+a/],
     ['action_type=type', /text/],
     ['action_type=screenshot&delay=x', /delay/],
     ['x=1', /action_type/],

@@ -1,4 +1,4 @@
-import { canonicalKey } from '@ui-rl/plugin-kit';
+import { keyOfName, namesInChord } from '@ui-rl/plugin-kit';
 import { ServeError } from './serve-error';
 
 /** The query of `/act`, as it comes. */
@@ -24,7 +24,7 @@ export function actionOf(query: ActQuery): object | null {
     return { action: POINTERS[type], x: pixelOf(query, 'x'), y: pixelOf(query, 'y') };
   }
   if (type === 'type') return { action: 'type', text: textOf(query, 'text') };
-  if (type === 'keys') return { action: 'key', keys: textOf(query, 'keys').split('+').map(keyOf) };
+  if (type === 'keys') return { action: 'key', keys: keysIn(textOf(query, 'keys')) };
   if (type === 'scroll') return scrollOf(query);
   throw new ServeError(
     'bad_request',
@@ -48,8 +48,14 @@ function scrollOf(query: ActQuery): object {
   return { action: 'scroll', direction, amount: NOTCHES, ...at };
 }
 
+function keysIn(chord: string): string[] {
+  const names = namesInChord(chord, false);
+  if (names !== null) return names.map(keyOf);
+  throw new ServeError('bad_request', `found "${chord.slice(0, 100)}", expected keys such as ctrl+a`, 'keys');
+}
+
 function keyOf(name: string): string {
-  const key = canonicalKey(name.trim());
+  const key = keyOfName(name);
   if (key !== null) return key;
   throw new ServeError('bad_request', `there is no key "${name.slice(0, 100)}"`, 'keys');
 }
