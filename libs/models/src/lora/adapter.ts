@@ -4,6 +4,7 @@ import { ConfigReader } from '../config-reader';
 import { ModelError } from '../errors';
 import { hubModelOf } from '../hub/name';
 import type { Family, LinearSpec } from '../families/base';
+import { namesInFiles } from '../families/common/names-in-files';
 import { readSafetensors, writeSafetensors, type FloatTensor } from '../weights/safetensors';
 import {
   isTargetedByWeight,
@@ -179,6 +180,39 @@ function keysWithin({ name, stack }: LinearSpec): string[] {
   return [module, `${module}.base_layer`];
 }
 
+const loraTensor = /^(base_model\.model\.)(.+)(\.lora_[AB]\.weight)$/;
+
+/**
+ * The tensors under the names that modules have today. Adapters of before transformers 4.52, and of before 5, name the modules of
+ * their time; the names of checkpoints have changed in the same way.
+ */
+function withPresentNames(
+  tensors: ReadonlyMap<string, FloatTensor>,
+  family: Family,
+  where: string,
+): Map<string, FloatTensor> {
+  const present = new Map(
+    family
+      .linears()
+      .flatMap(({ name }) => namesInFiles(name, family.checkpointName).map((old) => [old, name])),
+  );
+  const renamed = new Map<string, FloatTensor>();
+  for (const [name, tensor] of tensors) {
+    const today = name.replace(
+      loraTensor,
+      (_, head: string, module: string, tail: string) => `${head}${present.get(module) ?? module}${tail}`,
+    );
+    if (renamed.has(today)) {
+      throw new ModelError(
+        'bad-file',
+        `${where}: adapter tensor "${today}" is there twice, also as "${name}"`,
+      );
+    }
+    renamed.set(today, tensor);
+  }
+  return renamed;
+}
+
 /**
  * Reads a PEFT adapter folder for a model. Which layers it adapts is taken from its tensors, and of weights that PEFT targets
  * as such from `target_parameters`.
@@ -202,7 +236,7 @@ export async function loadAdapter(dir: string, family: Family): Promise<LoadedAd
     throw new ModelError('bad-file', `${file}: is not JSON`, { cause });
   }
   const weights = join(dir, weightsFile);
-  const tensors = await readSafetensors(weights);
+  const tensors = withPresentNames(await readSafetensors(weights), family, weights);
   const { reader, config } = parseConfig(json, file);
   const baseModel = reader.has('base_model_name_or_path') ? reader.string('base_model_name_or_path') : null;
   const targets = adaptedLayers(reader, tensors.keys(), family);

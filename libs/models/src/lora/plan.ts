@@ -1,5 +1,6 @@
 import { ModelError } from '../errors';
 import type { Family, LinearSpec } from '../families/base';
+import { namesInFiles } from '../families/common/names-in-files';
 import { filtersOf, isPattern, layerFilter, type LoraTargets } from './targets';
 
 /** How an adapter is made: y = xWᵀ + b + scale · (xAᵀ)Bᵀ (LoRA, arXiv:2106.09685, section 4.1). */
@@ -119,16 +120,28 @@ function keysOf(modules: LinearSpec[]): Map<LinearSpec, string> {
   );
 }
 
-/** What a pattern says of a layer: PEFT takes the first key that the layer's path ends with. */
-function byPattern(patterns: Readonly<Record<string, number>> = {}, name: string, otherwise: number): number {
-  const key = Object.keys(patterns).find((pattern) => layerFilter(`(.*\\.)?(${pattern})`)(name));
+/**
+ * What a pattern says of a layer: PEFT takes the first key that the layer's path ends with.
+ * @param names of the layer: an adapter's patterns were written for those of its time.
+ */
+function byPattern(
+  patterns: Readonly<Record<string, number>> = {},
+  names: readonly string[],
+  otherwise: number,
+): number {
+  const key = Object.keys(patterns).find((pattern) => names.some(layerFilter(`(.*\\.)?(${pattern})`)));
   return key === undefined ? otherwise : patterns[key];
 }
 
-function adapted(linear: LinearSpec, key: string, config: LoraConfig): LoraModule {
-  const name = isTargetedByWeight(linear) ? weightName(linear) : linear.name;
-  const rank = byPattern(config.rankPattern, name, config.rank);
-  const alpha = byPattern(config.alphaPattern, name, config.alpha);
+function adapted(
+  linear: LinearSpec,
+  key: string,
+  config: LoraConfig,
+  { checkpointName = (name) => name }: LoraFamily,
+): LoraModule {
+  const names = namesInFiles(isTargetedByWeight(linear) ? weightName(linear) : linear.name, checkpointName);
+  const rank = byPattern(config.rankPattern, names, config.rank);
+  const alpha = byPattern(config.alphaPattern, names, config.alpha);
   return { ...linear, key, rank, scale: alpha / (config.rslora === true ? Math.sqrt(rank) : rank) };
 }
 
@@ -142,11 +155,14 @@ function unknownTarget(target: string, family: string, linears: LinearSpec[]): M
   );
 }
 
+/** What a plan needs to know of a family. */
+type LoraFamily = Pick<Family, 'name' | 'linears'> & Partial<Pick<Family, 'checkpointName'>>;
+
 /**
  * Finds the layers a LoRA configuration names.
  * @throws ModelError when nothing matches a name; the message lists what can be named.
  */
-export function planLora(family: Pick<Family, 'name' | 'linears'>, config: LoraConfig): LoraPlan {
+export function planLora(family: LoraFamily, config: LoraConfig): LoraPlan {
   checkConfig(config);
   const linears = family.linears();
   const selected = new Set<LinearSpec>();
@@ -160,7 +176,7 @@ export function planLora(family: Pick<Family, 'name' | 'linears'>, config: LoraC
   const keys = keysOf(chosen);
   return {
     config,
-    modules: chosen.map((linear) => adapted(linear, keys.get(linear)!, config)),
+    modules: chosen.map((linear) => adapted(linear, keys.get(linear)!, config, family)),
     targetModules: targetModulesOf(
       chosen.filter((linear) => !isTargetedByWeight(linear)),
       linears.filter((linear) => !isTargetedByWeight(linear)),

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ModelError } from '../errors';
+import { namesInFiles } from '../families/common/names-in-files';
 import {
   decodeFloats,
   isFile,
@@ -167,12 +168,8 @@ export class WeightStore {
   }
 
   private find(name: string): TensorEntry | undefined {
-    for (let next = name; ;) {
-      const entry = this.entries.get(next);
-      const other = this.checkpointName(next);
-      if (entry !== undefined || other === next) return entry;
-      next = other;
-    }
+    const found = namesInFiles(name, this.checkpointName).find((each) => this.entries.has(each));
+    return found === undefined ? undefined : this.entries.get(found);
   }
 
   /**

@@ -3,6 +3,8 @@ const beginnings: readonly (readonly [RegExp, string])[] = [
   // The first release: each part as it exists on its own, with its own `model` and `lm_head`, or `vision_model`.
   [/^lm_head\./, 'language_model.lm_head.'],
   [/^model\.language_model\./, 'language_model.model.'],
+  // The decoder in the model without its output layer, as transformers from 4.52 on has it.
+  [/^language_model\.model\./, 'language_model.'],
   [/^model\.vision_tower\.(?!vision_model\.)/, 'vision_tower.vision_model.'],
   [/^model\.(multi_modal_projector|image_newline)/, '$1'],
   // Folders that transformers 5 has written, and those of its last releases before.
