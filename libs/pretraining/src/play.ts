@@ -60,7 +60,7 @@ async function answer(
   });
   const screenshot = { width: image.width, height: image.height };
   return {
-    text: folder.tokenizer.decode(tokens, { skipSpecialTokens: true }),
+    text: renderer.answerText(tokens),
     sizes: { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) },
   };
 }

@@ -53,3 +53,39 @@ test.each(['qwen2-vl-a', 'qwen2-5-vl-a', 'qwen3-vl-a', 'llava-a', 'idefics2-a', 
   },
   60_000,
 );
+
+test('a special token that the model writes itself is one in its answers, and characters in what it is asked', async () => {
+  cpSync(join(fixtures, 'qwen2-5-vl-a', 'model'), dir, { recursive: true });
+  const file = join(dir, 'tokenizer.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('<|video_pad|>', '<|box_start|>'));
+  const model = await VisionLanguageModel.load(dir, { device: 'cpu', rows: 1, maxSequence: 512 });
+  try {
+    const answer = "click(start_box='<|box_start|>(1,2)')";
+    const content = [{ type: 'text' as const, text: 'say <|box_start|>' }];
+    const messages = [{ role: 'user' as const, content }];
+    const { token_ids: ids, assistant_mask: mask } = await model.score({
+      messages: [...messages, { role: 'assistant', content: answer }],
+      images: [],
+    });
+    const box = 299;
+    expect(ids.filter((id) => id === box)).toHaveLength(1);
+    expect(mask[ids.indexOf(box)]).toBe(1);
+    const request = { messages, images: [], runId: 'run', requestId: 'r', policy: 'latest' as const };
+    const sampling = { maxTokens: 64, temperature: 1, topP: 1, seed: 0 };
+    const demonstrated = await model.answered({ ...request, ...sampling }, answer);
+    expect(demonstrated.tokenIds.filter((id) => id === box)).toHaveLength(1);
+    // Sampled at a high temperature, so that each token comes up.
+    const sampled = await Promise.all(
+      Array.from({ length: 16 }, (_, seed) =>
+        model.generate({ messages, images: [] }, { maxTokens: 64, temperature: 50, seed }),
+      ),
+    );
+    const written = sampled.filter(({ token_ids: tokens }) => tokens.includes(box));
+    expect(written.length).toBeGreaterThan(0);
+    for (const { text, token_ids: tokens } of written) {
+      expect(text.split('<|box_start|>')).toHaveLength(tokens.filter((id) => id === box).length + 1);
+    }
+  } finally {
+    await model.stop();
+  }
+}, 60_000);

@@ -187,7 +187,7 @@ export class VisionLanguageModel implements Policy {
   }
 
   private textOf({ tokens }: SampleResult): string {
-    return this.folder.tokenizer.decode(tokens, { skipSpecialTokens: true });
+    return this.renderer.answerText(tokens);
   }
 
   /** Log-probabilities of a conversation, token by token, as they are trained. */

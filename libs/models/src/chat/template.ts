@@ -28,6 +28,9 @@ const KEPT_CHARACTERS = 4 * 2 ** 20;
 
 /** The text a model expects for a conversation, by the Jinja template of its folder (`apply_chat_template`). */
 export class ChatTemplate {
+  /** Whether the template spells a token, wherever in it. */
+  readonly mentions: (token: string) => boolean;
+
   private readonly template: Template;
   private readonly rendered: LRUCache<string, string> | undefined;
 
@@ -42,6 +45,7 @@ export class ChatTemplate {
     private readonly namedTokens: Readonly<Record<string, string>> = {},
     private readonly origin = 'chat template',
   ) {
+    this.mentions = (token) => source.includes(token);
     try {
       this.template = inTime(() => new Template(source));
     } catch (cause) {

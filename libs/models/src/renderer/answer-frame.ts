@@ -15,8 +15,9 @@ export interface AnswerFrame {
   endOfTurnId: number;
 }
 
-const question: ChatMessage = { role: 'user', content: [{ type: 'text', text: 'Q7' }] };
-const answer: ChatMessage = { role: 'assistant', content: [{ type: 'text', text: 'A7' }] };
+/** A conversation of two words, to see by what a template writes around them. */
+export const question: ChatMessage = { role: 'user', content: [{ type: 'text', text: 'Q7' }] };
+export const answer: ChatMessage = { role: 'assistant', content: [{ type: 'text', text: 'A7' }] };
 
 /**
  * What a template writes around answers, seen by a conversation of two words. Of the tokens that end a generation it is the
@@ -56,7 +57,7 @@ export function withoutLead(messages: readonly NumberedMessage[], lead: string):
 }
 
 /** Undefined where the template wants other conversations than this one. */
-function rendered(
+export function rendered(
   chat: ChatTemplate,
   messages: readonly ChatMessage[],
   addGenerationPrompt: boolean,

@@ -9,35 +9,52 @@ export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
+/** One of some tokens, the longest where several begin at a place. */
+function anyOf(tokens: Iterable<string>): RegExp {
+  const escaped = [...tokens].toSorted((a, b) => b.length - a.length).map(escapePattern);
+  return new RegExp(escaped.length === 0 ? '(?!)' : escaped.join('|'), 'gu');
+}
+
 /**
  * Keeps texts of tasks, tools and screens from speaking with the template's voice: a special token spelled in a message
- * (`<|im_end|>`, an image placeholder) is marked, and {@link encodeMarked} tokenizes it as plain text.
+ * (`<|im_end|>`, an image placeholder) is marked, and {@link encodeMarked} tokenizes it as plain text. Messages of the
+ * assistant are what the model wrote: in them the special tokens that a model writes itself are tokens again.
  */
 export class ControlTokens {
-  private readonly pattern: RegExp;
+  private readonly anySpecial: RegExp;
+  private readonly anyControl: RegExp;
+  private readonly controlIds: ReadonlySet<number>;
 
-  /** @param further tokens that are not for messages either, whether the tokenizer calls them special or not */
+  /** @param control tokens that are for no message, whether the tokenizer calls them special or not: `chatControlTokens` */
   constructor(
     private readonly tokenizer: Tokenizer,
-    further: readonly string[] = [],
+    control: Iterable<string> = [],
   ) {
-    const tokens = new Set([...tokenizer.specialTokens.keys(), ...further]);
-    const texts = [...tokens].toSorted((a, b) => b.length - a.length);
-    const escaped = texts.map(escapePattern);
-    this.pattern = new RegExp(escaped.length === 0 ? '(?!)' : escaped.join('|'), 'gu');
+    this.anySpecial = anyOf([...tokenizer.specialTokens.keys(), ...control]);
+    this.anyControl = anyOf(control);
+    this.controlIds = new Set([...control].flatMap((token) => tokenizer.specialTokens.get(token) ?? []));
   }
 
   markMessages(messages: readonly NumberedMessage[]): NumberedMessage[] {
-    return messages.map((message) => this.markDeep(message) as NumberedMessage);
+    return messages.map((message) => {
+      const pattern = message.role === 'assistant' ? this.anyControl : this.anySpecial;
+      return markDeep(message, pattern) as NumberedMessage;
+    });
   }
 
   /** Schemas of tools, whose texts may come from anybody. */
   markTools(tools: readonly object[]): object[] {
-    return tools.map((tool) => this.markDeep(tool) as object);
+    return tools.map((tool) => markDeep(tool, this.anySpecial) as object);
   }
 
-  mark(text: string): string {
-    return text.replaceAll(/[\uE0FE\uE0FF]/g, '').replaceAll(this.pattern, `${OPEN}$&${CLOSE}`);
+  /** Text of an assistant. */
+  markAnswer(text: string): string {
+    return mark(text, this.anyControl);
+  }
+
+  /** Text of sampled tokens, special ones that control the chat left out; {@link markAnswer} makes the same tokens of it. */
+  decodeAnswer(tokenIds: readonly number[]): string {
+    return this.tokenizer.decode(tokenIds.filter((id) => !this.controlIds.has(id)));
   }
 
   /** The parts of a text around each occurrence of a token that the template itself wrote. */
@@ -52,16 +69,26 @@ export class ControlTokens {
     );
   }
 
-  /** The parts of a text that are tokenized by themselves: those with marks, and those between them. */
+  /**
+   * The parts of a text that are tokenized by themselves: those with marks, and those between them. A template may cut a text between
+   * a mark and its token; what stood on both sides stays apart.
+   */
   pieces(text: string): { text: string; isMarked: boolean }[] {
     const pieces = text.split(/\uE0FE([^\uE0FE\uE0FF]*)\uE0FF/);
-    return pieces.map((piece, index) => ({ text: piece, isMarked: index % 2 === 1 }));
+    return pieces.flatMap((piece, index) => {
+      const isMarked = index % 2 === 1;
+      return piece.split(/[\uE0FE\uE0FF]/).map((part) => ({ text: part, isMarked }));
+    });
   }
+}
 
-  private markDeep(value: unknown): unknown {
-    if (typeof value === 'string') return this.mark(value);
-    if (Array.isArray(value)) return value.map((item) => this.markDeep(item));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.markDeep(item)]));
-  }
+function mark(text: string, tokens: RegExp): string {
+  return text.replaceAll(/[\uE0FE\uE0FF]/g, '').replaceAll(tokens, `${OPEN}$&${CLOSE}`);
+}
+
+function markDeep(value: unknown, tokens: RegExp): unknown {
+  if (typeof value === 'string') return mark(value, tokens);
+  if (Array.isArray(value)) return value.map((item) => markDeep(item, tokens));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, markDeep(item, tokens)]));
 }

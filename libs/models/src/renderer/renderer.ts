@@ -3,8 +3,9 @@ import { ModelError } from '../errors';
 import type { ChatMessage, ChatTemplate } from '../chat';
 import type { Family } from '../families/base';
 import { asShownTogether, type ImageProcessor, type MeasuredImage, type ProcessedImage } from '../image';
-import type { Tokenizer } from '../tokenizer';
+import { IncrementalDecoder, type Tokenizer } from '../tokenizer';
 import { answerFrame, withoutLead, type AnswerFrame } from './answer-frame';
+import { chatControlTokens } from './chat-control';
 import { ControlTokens } from './control-tokens';
 import { ImageExpansion } from './image-expansion';
 import { imagesOf, numberImages, type NumberedMessage } from './images';
@@ -82,7 +83,8 @@ export class Renderer {
         `the model's image token ${this.imageTokenId} (image_token_id in config.json) is not among the ${parts.tokenizer.vocabSize} tokens of the tokenizer: do both belong to the same model?`,
       );
     }
-    this.control = new ControlTokens(parts.tokenizer, [imageToken, ...parts.family.imageMarks]);
+    const marks = [imageToken, ...parts.family.imageMarks];
+    this.control = new ControlTokens(parts.tokenizer, chatControlTokens(parts.chat, parts.tokenizer, marks));
     this.encoder = new PromptEncoder(parts.tokenizer, this.control);
     this.frame = answerFrame(parts.chat, parts.tokenizer);
     this.expansion = new ImageExpansion(this.control, parts.family, imageToken, parts.tokenizer);
@@ -186,11 +188,25 @@ export class Renderer {
    */
   responseIds(response: string): number[] {
     const { prompt, lead, endOfTurnId } = this.frame;
-    const text = this.control.mark(response.startsWith(lead) ? response : lead + response);
+    const text = this.control.markAnswer(response.startsWith(lead) ? response : lead + response);
     const before = this.control.encodeMarked(prompt);
     const whole = this.control.encodeMarked(prompt + text);
     const continues = before.every((id, place) => id === whole[place]);
     return [...(continues ? whole.slice(before.length) : this.control.encodeMarked(text)), endOfTurnId];
+  }
+
+  /**
+   * Text of sampled tokens, as messages of the assistant are to say it. Special tokens that the model writes itself
+   * (`<|box_start|>`) stand in it, and are the same tokens when the text is rendered again; those that control the chat, such as
+   * the end of the turn, do not.
+   */
+  answerText(tokenIds: readonly number[]): string {
+    return this.control.decodeAnswer(tokenIds);
+  }
+
+  /** {@link answerText} for tokens that arrive one by one. */
+  answerDecoder(): IncrementalDecoder {
+    return new IncrementalDecoder((tokenIds) => this.control.decodeAnswer(tokenIds));
   }
 
   /** The prompt and what was sampled after it. Nothing is tokenized again. */

@@ -76,7 +76,7 @@ export class OutsidePolicy implements ServedPolicy {
     const { snapshot, model } = await this.find(request.model);
     // From here to the sampler without a pause: weights that were found may be let go after one.
     const sampling = parts.sampler.sample({
-      ...(listener === undefined ? {} : tell(parts.tokenizer, listener)),
+      ...(listener === undefined ? {} : tell(parts.renderer, listener)),
       model: snapshot.weights,
       prompt: { chunks: promptChunks(promptTokenIds, prompt.images, parts.imageTokenId) },
       maxTokens: Math.min(request.maxTokens ?? room, room),
@@ -102,7 +102,7 @@ export class OutsidePolicy implements ServedPolicy {
     head: Pick<PolicyAnswer, 'model' | 'promptTokenIds'>,
     stops: readonly string[],
   ): PolicyAnswer {
-    const texts = textsOf(this.parts.tokenizer, ids);
+    const texts = textsOf(this.parts.renderer, ids);
     const all = ids.map((id, index) => ({ id, logprob: logprobs[index], text: texts[index] }));
     const { tokens, text, stopped } = untilStop(all, stops);
     return { ...head, digest, tokens, text, finish: stopped ? 'stop' : stopReason };
@@ -178,8 +178,8 @@ function tooLong(lack: string): ApiError {
   return new ApiError(400, lack, TOO_LONG, 'messages');
 }
 
-function tell(tokenizer: Tokenizer, listener: AnswerListener): Pick<SamplerRequest, 'onBegin' | 'onToken'> {
-  const tellToken = tellTokens(tokenizer, listener);
+function tell(renderer: Renderer, listener: AnswerListener): Pick<SamplerRequest, 'onBegin' | 'onToken'> {
+  const tellToken = tellTokens(renderer, listener);
   return {
     onBegin: () => listener.isRead?.(),
     onToken: (id, logprob) => {
@@ -190,8 +190,8 @@ function tell(tokenizer: Tokenizer, listener: AnswerListener): Pick<SamplerReque
 }
 
 /** Each token when the next one comes: the last of an answer may have to say the rest of a character that was never completed. */
-function tellTokens(tokenizer: Tokenizer, listener: AnswerListener): (id: number, logprob: number) => void {
-  const decoder = tokenizer.incremental({ skipSpecialTokens: true });
+function tellTokens(renderer: Renderer, listener: AnswerListener): (id: number, logprob: number) => void {
+  const decoder = renderer.answerDecoder();
   let before: AnswerToken | undefined;
   return (id, logprob) => {
     if (before !== undefined) listener.token(before);

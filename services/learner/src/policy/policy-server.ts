@@ -10,7 +10,6 @@ import {
   type MeasuredImage,
   type RenderedPrompt,
   type Renderer,
-  type Tokenizer,
 } from '@ui-rl/models';
 import type { SampleClass, Sampler } from '@ui-rl/plugin-kit';
 import { conversationOf, episodeOf } from './conversation';
@@ -29,7 +28,6 @@ export interface PolicyServerParts {
   weights: PolicyWeights;
   renderer: Renderer;
   screenshots: Screenshots;
-  tokenizer: Tokenizer;
   imageTokenId: number;
   /** Prompt and answer together, in tokens. */
   maxSequence: number;
@@ -120,12 +118,11 @@ export class PolicyServer {
         episode: episodeOf(request.requestId),
         conversation: conversationOf(renderer, request, prompt),
       });
-      const { tokenizer } = this.parts;
-      const text = tokenizer.decode(result.tokens, { skipSpecialTokens: true });
+      const text = renderer.answerText(result.tokens);
       const versionOf = (digest: string): number => weights.stepOf(digest);
       const answered = { text, policyVersion: policy.step, ...(movable ? { versionOf } : {}) };
       const reply = actReply(prompt, result, answered);
-      if (request.tokenTexts === true) reply.tokenTexts = textsOf(tokenizer, result.tokens);
+      if (request.tokenTexts === true) reply.tokenTexts = textsOf(renderer, result.tokens);
       return reply;
     } catch (error) {
       if (signal.aborted) return failure('deadline', (signal.reason as Error).message);

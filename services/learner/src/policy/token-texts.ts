@@ -1,8 +1,8 @@
-import type { Tokenizer } from '@ui-rl/models';
+import type { Renderer } from '@ui-rl/models';
 
 /** What each token adds to the text of an answer; all of them together are that text. */
-export function textsOf(tokenizer: Tokenizer, tokenIds: readonly number[]): string[] {
-  const decoder = tokenizer.incremental({ skipSpecialTokens: true });
+export function textsOf(renderer: Renderer, tokenIds: readonly number[]): string[] {
+  const decoder = renderer.answerDecoder();
   const texts = tokenIds.map((id) => decoder.push(id));
   if (texts.length > 0) texts[texts.length - 1] += decoder.flush();
   return texts;

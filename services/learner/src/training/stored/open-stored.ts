@@ -1,11 +1,11 @@
 import { sha256 } from '@ui-rl/bus';
 import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
-import type { PromptFolder } from '@ui-rl/models';
+import { makeRenderer, type PromptFolder } from '@ui-rl/models';
 import { taskMachine } from '@ui-rl/settings';
 import type { LearnerState } from '../../checkpoints/checkpoint-folder';
 import type { LearnerOptions } from '../../options';
 import type { RunWarnings } from '../../warnings';
-import { StoredEpisodes } from './stored-episodes';
+import { StoredEpisodes, type EpisodeChecks } from './stored-episodes';
 
 /**
  * Checks the episodes of the warm start; undefined where a run has none, or is beyond it.
@@ -13,7 +13,7 @@ import { StoredEpisodes } from './stored-episodes';
  */
 export async function openStored(
   { warmStart, maxSequence }: LearnerOptions,
-  { family, tokenizer }: PromptFolder,
+  folder: PromptFolder,
   components: ComponentRegistry,
   state: LearnerState | undefined,
   warnings: RunWarnings,
@@ -21,9 +21,9 @@ export async function openStored(
   if (warmStart === undefined || isOver(state)) return undefined;
   const { environment } = warmStart;
   const stored = await StoredEpisodes.open(warmStart.episodes, {
-    tokens: family.shape,
+    tokens: folder.family.shape,
     maxSequence,
-    textOf: (tokenIds) => tokenizer.decode(tokenIds, { skipSpecialTokens: true }),
+    textsOf: textsOf(folder),
     evaluationTasks: await loadTasks(components, warmStart.evaluationTasks, taskMachine(components), {
       ...(environment === undefined ? {} : { environment }),
     }),
@@ -36,6 +36,15 @@ export async function openStored(
     );
   }
   return stored;
+}
+
+/** What tokens say: with the special tokens that a model writes itself, and without, as they were recorded before. */
+function textsOf(folder: PromptFolder): EpisodeChecks['textsOf'] {
+  const renderer = makeRenderer(folder);
+  return (tokenIds) => [
+    renderer.answerText(tokenIds),
+    folder.tokenizer.decode(tokenIds, { skipSpecialTokens: true }),
+  ];
 }
 
 function isOver(state: LearnerState | undefined): boolean {

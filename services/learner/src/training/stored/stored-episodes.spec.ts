@@ -21,7 +21,7 @@ afterAll(() => rm(dir, { recursive: true }));
 const checks: EpisodeChecks = {
   tokens: { vocabSize: 100, imageTokenId: 3 },
   maxSequence: 16,
-  textOf: (tokenIds) => tokenIds.map((id) => `<${id}>`).join(''),
+  textsOf: (tokenIds) => [tokenIds.map((id) => `<${id}>`).join('')],
   evaluationTasks: [makeTask({ id: 'held_out', description: 'Open Mail' })],
 };
 
