@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
-import { STREAMS } from '@ui-rl/contracts';
+import { Kvm } from '@nats-io/kv';
+import { BUCKETS, STREAMS } from '@ui-rl/contracts';
 import { eventually, startNats, type NatsServer } from '@ui-rl/testkit';
 import { BusService } from './index';
 
@@ -34,6 +35,25 @@ describe('buckets', () => {
     expect(await bus.runsBucket.get('a.b')).toBeNull();
     expect(await bus.runsBucket.create('a.b', { n: 5 })).not.toBeNull();
   });
+
+  it.each(['not JSON', '{"n":', '\u0000', '['.repeat(100_000)])(
+    'reads a key that holds %j as damaged, and follows the others',
+    async (text) => {
+      const stop = new AbortController();
+      const seen: unknown[] = [];
+      const following = (async () => {
+        for await (const { key, value } of bus.runsBucket.watch('w.*', stop.signal)) seen.push([key, value]);
+      })();
+      const bucket = await new Kvm(bus.connection).open(BUCKETS.runs);
+      await bucket.put('w.a', text);
+      await bus.runsBucket.put('w.b', { n: 1 });
+      await eventually('the right key', () => seen.length > 0);
+      expect(seen).toEqual([['w.b', { n: 1 }]]);
+      await expect(bus.runsBucket.get('w.a')).rejects.toMatchObject({ category: 'damaged' });
+      stop.abort();
+      await following;
+    },
+  );
 
   it('lists keys in the order in which they were written last', async () => {
     for (const key of ['c', 'a', 'b', 'c']) await bus.runsBucket.put(key, key);

@@ -23,15 +23,19 @@ const text = new TextDecoder('utf-8', { fatal: true });
 
 /** JSON bytes → an instance that passed the class's validation. Without a class any JSON object is accepted. */
 export function readJson<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
+  const read = readAnyJson(bytes);
+  return read.ok ? readPlain(read.value, schema) : read;
+}
+
+/** JSON bytes → their value, whatever it is. */
+export function readAnyJson(bytes: Uint8Array): Read<unknown> {
   const excess = jsonExcess(bytes);
   if (excess !== null) return { ok: false, reason: excess };
-  let plain: unknown;
   try {
-    plain = JSON.parse(text.decode(bytes));
+    return { ok: true, value: JSON.parse(text.decode(bytes)) };
   } catch (error) {
     return { ok: false, reason: `not JSON: ${(error as Error).message}` };
   }
-  return readPlain(plain, schema);
 }
 
 export function writeJson(value: unknown): Uint8Array {

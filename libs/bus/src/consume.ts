@@ -252,9 +252,9 @@ class ConsumptionLoop<T> implements Consumption {
     const { message } = delivery;
     const content = await this.contentOf(message);
     const read = content.ok ? readJson(content.value, this.options.schema) : content;
-    if (!read.ok) return this.deadLetter(delivery, read.reason);
+    if (!read.ok) return this.unreadable(delivery, read.reason);
     const elsewhere = misplaced(message.subject, read.value as object);
-    if (elsewhere !== null) return this.deadLetter(delivery, elsewhere);
+    if (elsewhere !== null) return this.unreadable(delivery, elsewhere);
     const context = this.contextOf(delivery);
     // More deliveries than attempts: the process died in the last one.
     if (context.delivery > this.retry.attempts) return this.exhaust(delivery, read.value, context);
@@ -334,9 +334,18 @@ class ConsumptionLoop<T> implements Consumption {
 
   private async deadLetter(delivery: Delivery, reason: string): Promise<void> {
     const { message } = delivery;
-    const key = `${this.options.stream}.${message.info.streamSequence}.${this.broker.service}`;
-    await this.deadLetters.put({ key, subject: message.subject, reason }, message.data);
+    await this.deadLetters.put(this.letterOf(message, reason), message.data);
     if (await delivery.isOurs()) message.term();
+  }
+
+  private async unreadable(delivery: Delivery, reason: string): Promise<void> {
+    const { message } = delivery;
+    await this.deadLetters.putUnreadable(this.letterOf(message, reason), message.data);
+    if (await delivery.isOurs()) message.term();
+  }
+
+  private letterOf({ subject, info }: JsMsg, reason: string) {
+    return { key: `${this.options.stream}.${info.streamSequence}.${this.broker.service}`, subject, reason };
   }
 
   private contextOf({ message, signal }: Delivery): JetStreamContext {

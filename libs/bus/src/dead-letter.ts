@@ -2,6 +2,7 @@ import { BUCKETS, runOfSubject } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import type { KvBucket } from './kv';
 import { measures } from './measures';
+import { operationOf } from './operations';
 import type { Publisher } from './publisher';
 
 /** What the `dead_letters` bucket holds for each message that could not be handled. */
@@ -20,14 +21,44 @@ export interface DeadLetter {
 }
 
 const KEPT_BYTES = 64 * 1024;
+/** Unreadable messages of one operation that a service stores within a day: whoever sends many does not push out what else is stored. */
+const MAX_UNREADABLE = 100;
+const DAY_MS = 86_400_000;
 
 /** Where messages go that cannot be handled, so that a person finds them. */
 export class DeadLetters {
+  /** Operation → unreadable messages since, in Unix milliseconds. */
+  private readonly unreadable = new Map<string, { since: number; count: number }>();
+
   constructor(
     private readonly broker: Broker,
     private readonly publisher: Publisher,
     private readonly bucket: KvBucket,
   ) {}
+
+  /** The same of a message that is not what its class says. Counted, and not stored, where the service has stored many such ones. */
+  async putUnreadable(
+    message: { key: string; subject: string; reason: string },
+    payload: Uint8Array,
+  ): Promise<void> {
+    const { service, logger } = this.broker;
+    const operation = operationOf(message.subject);
+    const count = this.counted(operation);
+    if (count <= MAX_UNREADABLE) return this.put(message, payload);
+    measures.deadLetter(service);
+    if (count === MAX_UNREADABLE + 1)
+      logger.error(
+        `${MAX_UNREADABLE} messages of ${operation} could not be read; further ones of this day are not stored`,
+      );
+  }
+
+  private counted(operation: string): number {
+    const known = this.unreadable.get(operation);
+    const isOld = known === undefined || Date.now() - known.since > DAY_MS;
+    const { since, count } = isOld ? { since: Date.now(), count: 0 } : known;
+    this.unreadable.set(operation, { since, count: count + 1 });
+    return count + 1;
+  }
 
   /** Stores a message with the reason, and publishes it as an event of its run. */
   async put(message: { key: string; subject: string; reason: string }, payload: Uint8Array): Promise<void> {

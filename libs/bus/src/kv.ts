@@ -5,7 +5,7 @@ import type { QueuedIterator } from '@nats-io/transport-node';
 import { BUCKETS } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { lookUp } from './copies';
-import { readJson, type MessageClass, type Read } from './codec';
+import { readAnyJson, readJson, type MessageClass, type Read } from './codec';
 import { BusError, tooLarge } from './errors';
 import { RETRIES, sleep } from '@ui-rl/retry';
 import { inBatches } from './in-batches';
@@ -238,7 +238,8 @@ export class KvBucket {
       return entry?.revision === before ? null : entry;
     });
     if (stored?.operation !== 'PUT') return null;
-    return isDeepStrictEqual(parse(stored), JSON.parse(text)) ? stored.revision : null;
+    const read = readAnyJson(stored.value);
+    return read.ok && isDeepStrictEqual(read.value, JSON.parse(text)) ? stored.revision : null;
   }
 
   private read<T>(
@@ -268,12 +269,8 @@ function unlessMissing(error: unknown): void {
   if (!(error instanceof JetStreamApiError && NO_MESSAGE.has(error.code))) throw error;
 }
 
-function parse(entry: NatsEntry): unknown {
-  return entry.json();
-}
-
 function valueOf<T>(entry: NatsEntry | KvWatchEntry, schema: MessageClass<T> | undefined): Read<T> {
-  return schema === undefined ? { ok: true, value: entry.json<T>() } : readJson(entry.value, schema);
+  return schema === undefined ? (readAnyJson(entry.value) as Read<T>) : readJson(entry.value, schema);
 }
 
 /** The client leaves the consumer of a watch that has ended to the broker, which would keep it for five minutes. */

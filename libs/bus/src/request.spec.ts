@@ -39,6 +39,20 @@ describe('requests', () => {
     await eventually('the record', async () => (await bus.deadLetterBucket.keys('uirl.test.*'))[0]);
   });
 
+  it('stores a hundred unreadable requests of an operation a day, so that what else is stored stays', async () => {
+    bus.respond({ subject: 'uirl.env.step.a', schema: Task, handle: async () => ({}) });
+    bus.respond({ subject: 'uirl.policy.r.act', schema: Task, handle: async () => ({}) });
+    const wrong = (subject: string) => bus.request(subject, { description: 7 }, 5_000);
+    for (let sent = 0; sent < 300; sent += 1) await wrong('uirl.env.step.a');
+    await wrong('uirl.policy.r.act');
+    await eventually(
+      'that of another operation',
+      async () => (await bus.deadLetterBucket.keys('uirl.policy.r.act.*')).length > 0,
+    );
+    // Some have the same millisecond in their key.
+    expect((await bus.deadLetterBucket.keys('uirl.env.step.a.*')).length).toBeLessThanOrEqual(100);
+  });
+
   it('validates the reply too', async () => {
     bus.respond({ subject: 'uirl.test', schema: Task, handle: async () => ({ description: 1 }) });
     expect(await bus.request('uirl.test', makeTask(), 1_000, Task)).toMatchObject({

@@ -158,7 +158,7 @@ class RequestServer<T> implements Responder {
   private async deadLetter(subject: string, reason: string, data: Uint8Array): Promise<void> {
     const key = `${subject.replace(/[^A-Za-z0-9_.-]/g, '_')}.${Date.now()}`;
     try {
-      await this.deadLetters.put({ key, subject, reason }, data);
+      await this.deadLetters.putUnreadable({ key, subject, reason }, data);
     } catch (error) {
       this.logger.error(
         `a message on ${subject} could not be stored as a dead letter: ${describeError(error)}`,

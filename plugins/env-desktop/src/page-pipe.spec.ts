@@ -86,3 +86,23 @@ it('asks a page that does not come no more after it was given up', async () => {
   await expect(answer).rejects.toThrow('aborted');
   expect(evaluated()).toBe(1);
 });
+
+it.each([
+  'no JSON',
+  '',
+  '{"id":',
+  'null',
+  '7',
+  '[]',
+  '{"id":1,"error":null}',
+  '{"id":1,"error":{}}',
+  '\u001b[2J',
+])('takes a browser that says %j for gone, and stays up', async (text) => {
+  const [asked, answered] = [new PassThrough(), new PassThrough()];
+  const pipe = new PagePipe(asked, answered);
+  const attached = pipe.attach(ADDRESS);
+  answered.write(`${text}\0`);
+  await expect(attached).rejects.toThrow('the browser is gone');
+  await expect(pipe.evaluate('title')).rejects.toThrow('the browser is gone');
+  expect(pipe.isClosed).toBe(true);
+});

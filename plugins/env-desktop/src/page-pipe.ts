@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRecord } from '@ui-rl/plugin-kit';
 import { DesktopError } from './errors';
 
 /** Largest message that is taken in; what a page has to say is smaller. */
@@ -145,7 +146,9 @@ export class PagePipe {
     this.size = 0;
     // What is too large is the answer of a page that floods its browser: there is no going on with it.
     if (!isWhole) return this.close();
-    const message = JSON.parse(text) as Message;
+    const message = messageIn(text);
+    // What says such things is no browser any more.
+    if (message === null) return this.close();
     const { id, error, method } = message;
     if (method === CRASHED) this.over(pageGone('its process has ended'));
     const asked = id === undefined ? undefined : this.pending.get(id);
@@ -165,6 +168,21 @@ export class PagePipe {
     for (const { reject } of this.pending.values()) reject(this.end);
     this.pending.clear();
   }
+}
+
+function messageIn(text: string): Message | null {
+  try {
+    const message: unknown = JSON.parse(text);
+    return isRecord(message) && (message.error === undefined || isFault(message.error))
+      ? (message as Message)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function isFault(error: unknown): boolean {
+  return isRecord(error) && typeof error.message === 'string';
 }
 
 function pageGone(why: string): DesktopError {

@@ -234,6 +234,8 @@ describe('resolveCheckpoint', () => {
 
   it('takes the folder of the run, whatever it is called, and asks no broker for it', async () => {
     await local('run', 'others', JSON.stringify({ runId: 'elsewhere' }));
+    for (const broken of ['{"runId":', 'null', '\u0000'])
+      await local(`broken-${broken.length}`, 'others', broken);
     const path = await local('my-log-dir', 'weights');
     expect(await resolveCheckpoint(name, places({ archive: null }))).toBe(path);
     await bus.checkpoints.upload(checkpoint, path);

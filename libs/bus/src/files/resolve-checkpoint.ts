@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseCheckpointName, stepFolder, type CheckpointId } from '@ui-rl/contracts';
+import { readJson } from '../codec';
 import { BusError } from '../errors';
 import type { CheckpointArchive } from './checkpoint-archive';
 import { digestOfBytes, MANIFEST_FILE, writeManifest } from './manifest';
@@ -58,8 +59,9 @@ async function findLocal(
       ['state.json', MANIFEST_FILE].map((file) => readFile(join(dir, file)).catch(() => undefined)),
     );
     if (state === undefined || manifest === undefined) continue;
-    const { runId: owner } = JSON.parse(state.toString('utf8')) as { runId?: string };
-    if (owner === runId) return { dir, sha256: digestOfBytes(manifest).sha256 };
+    // Of a run that was cut off it may be anything.
+    const read = readJson<{ runId?: unknown }>(state);
+    if (read.ok && read.value.runId === runId) return { dir, sha256: digestOfBytes(manifest).sha256 };
   }
   return undefined;
 }
