@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Turn } from './feeder';
 import { fuzz, type FuzzOptions } from './fuzz';
 import { Ledger } from './keep-ledger';
+import { fuzzMessages, type MessagesReport } from './messages';
 import { fuzzSubjects, type SubjectsReport } from './subjects';
 import type { Order } from './target';
 import { targets } from './targets';
@@ -18,6 +19,7 @@ const HELP = `npm run fuzz -- [options]
   --at N           one input of a target again, as a failure names it
   --processes N    that feed at a time (as many as there are cores)
   --list           names of the targets
+  --messages N     sends N wrong binary messages to each subject that services of a run answer instead
   --subjects N     sends N wrong messages to the services of a run instead, and looks whether they serve another one afterwards
 `;
 
@@ -32,7 +34,7 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       ...{ inputs: text, minutes: text, seed: text, target: text, at: text, processes: text },
-      ...{ subjects: text, ledger: flag, list: flag, help: flag },
+      ...{ subjects: text, messages: text, ledger: flag, list: flag, help: flag },
     },
   });
   return values;
@@ -63,6 +65,22 @@ function reportOfSubjects({ sent, unanswered, ended, memory: bytes, afterwards }
     `\n${sent} messages, ${unanswered.length} requests unanswered, ${ended.length} services ended; another run: ${afterwards}`,
   );
   process.exitCode = ended.length + unanswered.length === 0 ? 0 : 1;
+}
+
+function reportOfMessages({ subjects, ended, memory: bytes }: MessagesReport): void {
+  for (const [name, trend] of Object.entries(bytes)) console.log(`${name.padEnd(12)} ${memory(trend)}`);
+  let unanswered = 0;
+  for (const [subject, report] of Object.entries(subjects)) {
+    for (const line of report.unanswered) console.log(line);
+    unanswered += report.unanswered.length;
+    const rate = Math.round(report.sent / report.seconds);
+    console.log(
+      `${subject}: ${report.sent} sent, ${rate}/s, 99 % answered within ${report.usual} ms, all within ${report.slowest} ms`,
+    );
+  }
+  for (const line of ended) console.log(line);
+  console.log(`\n${unanswered} requests unanswered, ${ended.length} services ended`);
+  process.exitCode = ended.length + unanswered === 0 ? 0 : 1;
 }
 
 /** Feeds what the ledger counts too few of, the least fed target first; before that, what failed once. */
@@ -120,10 +138,12 @@ async function feedAll(values: ReturnType<typeof readOptions>, names: readonly s
 
 async function main(): Promise<void> {
   const values = readOptions();
-  const { target, subjects, seed = '1', list, help } = values;
+  const { target, subjects, messages, seed = '1', list, help } = values;
   if (help === true) return console.log(HELP);
   if (subjects !== undefined)
     return reportOfSubjects(await fuzzSubjects(Number(subjects), Number(seed), console.log));
+  if (messages !== undefined)
+    return reportOfMessages(await fuzzMessages(Number(messages), Number(seed), console.log));
   const wanted = target?.split(',') ?? [''];
   const names = targets
     .map(({ name }) => name)

@@ -247,7 +247,7 @@ const jsonTargets = Object.entries(JSON_MESSAGES).map(([name, { schema, samples 
 
 const binaryTargets = Object.entries(BINARY_MESSAGES).map(([name, { schema, sample }]): Target => ({
   name: `request/${name}`,
-  input: (mutator) => mutator.bytes([packed(mutator.value([sample])), packed(sample)]),
+  input: (mutator) => mutator.packed([packed(mutator.value([sample])), packed(sample)]),
   feed: (input) => readBinary(input, schema).ok,
 }));
 

@@ -1,5 +1,6 @@
 import { Random } from '@ui-rl/random';
 import { changedAnswer, characters } from './mutate-answer';
+import { withHeaders } from './mutate-packed';
 
 /** Values that parsers trip over: limits of numbers, empty and long texts, names that JavaScript gives a meaning to. */
 const NASTY: readonly unknown[] = [
@@ -75,6 +76,12 @@ export class Mutator {
     const changes = this.random.below(5);
     for (let change = 0; change < changes; change += 1) input = this.changed(input, samples);
     return input;
+  }
+
+  /** The same of MessagePack, in half of the cases with headers that say something else than what follows. */
+  packed(samples: readonly Uint8Array[]): Buffer {
+    const input = this.bytes(samples);
+    return this.random.chance(0.5) ? withHeaders(this.random, input) : input;
   }
 
   /** Some values inside a plain value are replaced, removed, doubled, nested; now and then it stays whole. */

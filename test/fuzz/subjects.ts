@@ -9,7 +9,7 @@ import { Mutator } from './mutate';
 import { seedOf, type Target } from './target';
 import { type Trend, trendOf } from '@ui-rl/testkit';
 
-const RUN = 'fuzzed';
+export const RUN = 'fuzzed';
 /** Inputs between two looks at the services. */
 const ROUND = 500;
 /** Messages that are sent at a time. */
@@ -18,7 +18,7 @@ const AT_ONCE = 50;
 const FORGED_RUNS = 5;
 
 /** A subject that services listen to, and what is made of messages for it. */
-interface Way {
+export interface Way {
   subject: string;
   target: string;
   request: boolean;
@@ -116,7 +116,7 @@ async function send(
   }
 }
 
-const targetOf = ({ target }: Way): Target => messageTargets.find(({ name }) => name === target)!;
+export const targetOf = ({ target }: Way): Target => messageTargets.find(({ name }) => name === target)!;
 
 export interface SubjectsReport {
   sent: number;
@@ -165,7 +165,7 @@ export async function fuzzSubjects(
 }
 
 /** A right request is answered while the wrong ones come in. */
-async function answers(fleet: TestFleet): Promise<void> {
+export async function answers(fleet: TestFleet): Promise<void> {
   await fleet.until(
     'the learner to answer',
     async () =>
@@ -181,7 +181,7 @@ async function anotherRun(fleet: TestFleet): Promise<string> {
   return `${log.steps.length} steps, ${log.trajectories.length} trajectories`;
 }
 
-function residentBytes(pid: number): number {
+export function residentBytes(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1024;
 }

@@ -1,0 +1,118 @@
+import { Random } from '@ui-rl/random';
+import { type Trend, trendOf } from '@ui-rl/testkit';
+import { SERVICES, TestFleet } from '../e2e/support/fleet';
+import { Mutator } from './mutate';
+import { answers, openWays, residentBytes, RUN, targetOf, type Way } from './subjects';
+import { seedOf } from './target';
+
+/** Requests that wait for their replies at a time. */
+const AT_ONCE = 100;
+/** Requests between two looks at the services. */
+const ROUND = 2_000;
+/** How long a reply may take, in milliseconds. */
+const DEADLINE_MS = 10_000;
+
+export interface SubjectReport {
+  sent: number;
+  seconds: number;
+  /** Milliseconds until the reply: of 99 in 100, and at most. */
+  usual: number;
+  slowest: number;
+  /** Requests that came to nothing, and how they are made again. */
+  unanswered: string[];
+}
+
+export interface MessagesReport {
+  /** Subject → what became of the requests. */
+  subjects: Record<string, SubjectReport>;
+  /** Services that ended meanwhile, and how. */
+  ended: string[];
+  /** Service → resident bytes by requests sent. */
+  memory: Record<string, Trend>;
+}
+
+/** Sends so many wrong MessagePack requests to each subject of a run that goes on. A right one has to be answered after each round. */
+export async function fuzzMessages(
+  each: number,
+  seed: number,
+  say: (line: string) => void,
+): Promise<MessagesReport> {
+  const fleet = await TestFleet.start();
+  try {
+    const run = await fleet.createRun(RUN, { training: { max_steps: 100_000 } });
+    await fleet.reaches(RUN, 'training');
+    const ways = (await openWays(fleet, run)).filter(({ request }) => request);
+    const looks = new Map(SERVICES.map((name) => [name, [] as [sent: number, bytes: number][]] as const));
+    const subjects: Record<string, SubjectReport> = {};
+    let total = 0;
+    for (const way of ways) {
+      const sender = new Sender(fleet, way, seed);
+      while (sender.sent < each) {
+        total += await sender.round(Math.min(ROUND, each - sender.sent));
+        await answers(fleet);
+        for (const [name, values] of looks) values.push([total, residentBytes(fleet.pidOf(name))]);
+        const { sent, usual, slowest, unanswered } = sender.report();
+        say(
+          `${way.subject}: ${sent} sent, 99 % within ${usual} ms, slowest ${slowest} ms, ${unanswered.length} unanswered`,
+        );
+      }
+      subjects[way.subject] = sender.report();
+    }
+    await run.stop();
+    const memory = Object.fromEntries([...looks].map(([name, values]) => [name, trendOf(values)]));
+    return { subjects, ended: fleet.unexpectedEnds, memory };
+  } finally {
+    await fleet.stop();
+  }
+}
+
+/** Sends wrong requests to one subject. */
+class Sender {
+  sent = 0;
+  private at = 0;
+  private seconds = 0;
+  private readonly times: number[] = [];
+  private readonly unanswered: string[] = [];
+
+  constructor(
+    private readonly fleet: TestFleet,
+    private readonly way: Way,
+    private readonly seed: number,
+  ) {}
+
+  async round(count: number): Promise<number> {
+    const until = this.sent + count;
+    const began = performance.now();
+    const place = async (): Promise<void> => {
+      while (this.sent < until) await this.one();
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count) }, place));
+    this.seconds += (performance.now() - began) / 1_000;
+    return count;
+  }
+
+  report(): SubjectReport {
+    const times = this.times.toSorted((a, b) => a - b);
+    const { sent, seconds, unanswered } = this;
+    const [usual, slowest] = [times[Math.floor(times.length * 0.99)] ?? 0, times.at(-1) ?? 0].map(Math.round);
+    return { sent, seconds, usual, slowest, unanswered };
+  }
+
+  private async one(): Promise<void> {
+    const { at, seed, way } = this;
+    this.at += 1;
+    const target = targetOf(way);
+    const input = target.input(new Mutator(new Random(seedOf(seed, at))));
+    const { connection } = this.fleet.bus;
+    // Right ones are another test's: an episode would begin.
+    if (target.feed(input) === true || input.byteLength > (connection.info?.max_payload ?? 0)) return;
+    this.sent += 1;
+    const began = performance.now();
+    try {
+      await connection.request(way.subject, input, { timeout: DEADLINE_MS });
+    } catch (error) {
+      this.unanswered.push(`number ${at} of seed ${seed} on ${way.subject}: ${String(error)}`);
+    }
+    this.times.push(performance.now() - began);
+  }
+}
