@@ -173,9 +173,7 @@ export class PagePipe {
 function messageIn(text: string): Message | null {
   try {
     const message: unknown = JSON.parse(text);
-    return isRecord(message) && (message.error === undefined || isFault(message.error))
-      ? (message as Message)
-      : null;
+    return isRecord(message) && (message.error === undefined || isFault(message.error)) ? message : null;
   } catch {
     return null;
   }
