@@ -60,25 +60,27 @@ function removeOrphans() {
   }
 }
 
-/** Types that the compiler inferred name the libs by their aliases. */
-function relinkTypes() {
-  const libs = join(root, 'dist/libs');
-  for (const file of files(libs)) {
-    if (!file.endsWith('.d.ts')) continue;
+/** The compiler keeps the aliases of libs. */
+function relinkAll() {
+  const dist = join(root, 'dist');
+  for (const file of ['services', 'libs', 'plugins'].flatMap((name) => [...files(join(dist, name))])) {
+    if (!/\.(js|d\.ts)$/.test(file)) continue;
     const text = readFileSync(file, 'utf8');
-    const linked = relink(text, file, (lib) => join(libs, lib, 'src/index'));
+    const linked = relink(text, file, (lib) => join(dist, 'libs', lib, 'src/index'));
     if (linked !== text) writeFileSync(file, linked);
   }
 }
 
 export async function build() {
+  if (!existsSync(join(root, 'node_modules')))
+    throw new Error('Packages are not installed here: npm run setup first');
   removeOrphans();
   buildUnlessCurrent(
     'services',
-    ['services', 'libs', 'plugins', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'],
+    ['services', 'libs', 'plugins', 'tsconfig.json', 'tsconfig.build.json'],
     'dist/libs/api/src/index.d.ts',
-    ['@nestjs/cli/bin/nest.js', 'build', 'cli'],
-    relinkTypes,
+    ['typescript/bin/tsc', '-p', 'tsconfig.build.json'],
+    relinkAll,
   );
   await gatherPackages();
   makeCodeCache();

@@ -1,48 +1,85 @@
 // Makes a fresh clone ready: packages, nats-server, Chromium, build; with `--tests` also what only tests need. Does only what is
 // missing. `npm run setup`.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from './build.mjs';
 import { makeTestCodeCache } from './make-code-cache.mjs';
+import { lockSetup } from './setup-lock.mjs';
 import { ensureTestTools } from './test-tools.mjs';
 import { ensureChromium, ensureNatsServer, root } from './tools.mjs';
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+/** As `engines` of package.json says: the oldest version of each line that has everything that is needed. */
+const OLDEST = { 20: 19, 22: 13, 24: 11 };
+
 function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) {
-    throw new Error(
-      `Node ${process.versions.node} is too old: 20.19 or newer is needed (https://nodejs.org)`,
-    );
-  }
+  const { node } = process.versions;
+  const [major, minor] = node.split('.').map(Number);
+  if (major > 24 || minor >= (OLDEST[major] ?? Infinity)) return;
+  throw new Error(
+    `Node ${node} does not work here: expected 20.19, 22.13, 24.11 or newer (https://nodejs.org)`,
+  );
 }
 
-function installPackages() {
+async function installPackages() {
   const installed = join(root, 'node_modules', '.package-lock.json');
   const lock = join(root, 'package-lock.json');
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   console.log('Installing packages …');
   // With the digests of package-lock.json; .npmrc keeps packages from running scripts.
-  const options = { cwd: root, stdio: 'inherit' };
-  const result = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], options);
-  if (result.status !== 0) throw new Error('npm ci failed; see its output above');
+  const npm = spawn('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: 'inherit' });
+  const failure = await endOf(npm);
+  if (failure !== null) throw new Error(`npm ci ${failure}. npm run setup installs everything anew`);
+}
+
+/**
+ * How a child ended, null where it went well. Ctrl-C ends it at once and waits for it: npm would go on for minutes to bring back what was there
+ * before, and the next set-up installs everything anew anyway.
+ */
+function endOf(child) {
+  const stop = () => child.kill('SIGKILL');
+  for (const signal of SIGNALS) process.on(signal, stop);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      for (const each of SIGNALS) process.off(each, stop);
+      resolve(code === 0 ? null : signal === null ? `ended with code ${code}` : 'was stopped');
+    });
+  });
 }
 
 /** Makes sure of everything a run needs, with `tests` also of what only tests use; prints where the programs are. */
 export async function setup({ tests = false } = {}) {
   checkNode();
-  installPackages();
-  const tools = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
-  const all = tests ? ensureTestTools(tools) : tools;
-  await build();
-  if (tests) makeTestCodeCache();
-  return all;
+  const unlock = await lockSetup();
+  try {
+    await installPackages();
+    const tools = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
+    const all = tests ? ensureTestTools(tools) : tools;
+    await build();
+    if (tests) makeTestCodeCache();
+    return all;
+  } finally {
+    unlock();
+  }
 }
+
+const HELP = `Usage: npm run setup [-- --tests]
+
+Installs packages, nats-server and Chromium, and builds. Does only what is missing.
+
+  --tests  also what only tests need: PostgreSQL, adb, Xvfb, a Vulkan driver in software`;
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    const { values } = parseArgs({ options: { tests: { type: 'boolean' } } });
+    const options = { tests: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } };
+    const { values } = parseArgs({ options });
+    if (values.help) {
+      console.log(HELP);
+      process.exit();
+    }
     const tools = await setup(values);
     const locations = Object.entries(tools).map(([name, path]) => `${name}: ${path}`);
     console.log(`Ready. ${locations.join('; ')}`);

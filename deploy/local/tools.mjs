@@ -95,13 +95,15 @@ export function findChromium() {
 
 /** Whether the program ended well; what it says of a failure is shown, unless it is `quiet`: another way is tried then. */
 export function run(command, args, { quiet = false, ...options } = {}) {
-  const { status, stderr, error } = spawnSync(command, args, {
+  const { status, signal, stderr, error } = spawnSync(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',
     timeout: FETCH_TIMEOUT_MS,
     ...options,
   });
   if (status === 0) return true;
+  // Ctrl-C: no other way is tried.
+  if (signal === 'SIGINT' || status === 130) throw new Error(`Stopped while ${command} was at work`);
   if (!quiet) {
     const said = error?.message ?? stderr.trim().split('\n').slice(-SAID_LINES).join('\n  ');
     console.error(`  ${command} ${args.join(' ')} failed:\n  ${said}`);
@@ -142,6 +144,9 @@ function aptUnpack(packages, take) {
   try {
     // Who downloads for root is a user without rights.
     chmodSync(folder, 0o755);
+    // apt makes the folders of its own lists and cache, but no folder around them.
+    for (const name of ['lists/partial', 'cache/archives/partial'])
+      mkdirSync(join(folder, name), { recursive: true });
     const own = [`Dir::State::Lists=${join(folder, 'lists')}`, `Dir::Cache=${join(folder, 'cache')}`];
     const privately = own.flatMap((setting) => ['-o', setting]);
     const download = (options, how) =>
@@ -204,7 +209,8 @@ export function ensureNatsServer() {
   return ensure(
     'nats-server',
     findNatsServer,
-    [byAptUnpack(['nats-server'], keepNatsServer), byAptInstall('nats-server'), byBrew('nats-server')],
+    // Not by `apt-get install`: that starts a broker of the whole machine, with the system.
+    [byAptUnpack(['nats-server'], keepNatsServer), byBrew('nats-server')],
     'Install it with one of\n' +
       '  sudo apt-get install nats-server\n' +
       '  brew install nats-server\n' +
@@ -216,7 +222,8 @@ export function ensureChromium() {
   return ensure(
     'Chromium',
     findChromium,
-    [byAptInstall('chromium'), byPlaywright],
+    // Its sandbox is only recommended by Debian's package.
+    [byAptInstall('chromium', 'chromium-sandbox'), byPlaywright],
     'Install it with one of\n' +
       '  npx playwright install --with-deps chromium\n' +
       '  sudo apt-get install chromium\n' +

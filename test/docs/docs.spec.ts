@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadComponents } from '@ui-rl/plugin-kit';
@@ -12,9 +20,7 @@ const scripts = Object.keys(
   (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
 const program = programWith();
-const services = Object.keys(
-  (JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8')) as { projects: object }).projects,
-);
+const services = readdirSync(join(root, 'services'));
 
 let folder: string;
 

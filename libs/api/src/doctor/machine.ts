@@ -16,13 +16,21 @@ const LEAST_MEMORY = 3 * GIB;
 export const nodeCheck = (wanted: string): Check => ({
   subject: 'node',
   look: async () => {
-    const [major, minor] = wanted.replace(/^>=/, '').split('.').map(Number);
-    const [isMajor, isMinor] = process.versions.node.split('.').map(Number);
-    const found = `Node ${process.versions.node}, ${wanted} is needed`;
-    const isEnough = isMajor > major || (isMajor === major && isMinor >= minor);
-    return [isEnough ? ok(found) : failure(found, 'install a newer one: https://nodejs.org')];
+    const { node } = process.versions;
+    if (isInRange(node, wanted)) return [ok(`Node ${node}`)];
+    return [failure(`Node ${node}, expected ${wanted}`, 'install another one: https://nodejs.org')];
   },
 });
+
+/** @param range as `engines` of package.json has it: `^20.19.0 || >=24.11.0` */
+export function isInRange(version: string, range: string): boolean {
+  const [major, minor] = version.split('.').map(Number);
+  return range.split('||').some((part) => {
+    const [, sign, wantedMajor, wantedMinor] = /^(\^|>=)(\d+)\.(\d+)/.exec(part.trim()) ?? [];
+    if (major === Number(wantedMajor)) return minor >= Number(wantedMinor);
+    return sign === '>=' && major > Number(wantedMajor);
+  });
+}
 
 /** Each folder can be written to and has room. */
 export const diskCheck = (folders: Readonly<Record<string, string>>): Check => ({
