@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ROLES } from '@ui-rl/contracts';
@@ -158,6 +159,35 @@ it("a single machine's broker stores where its configuration says, and may write
   const startup = readFileSync(join(ROOT, 'deploy/gcp/vm/startup.sh'), 'utf8');
   // nats-server does not start where the command line names a store, too.
   expect(/nats-server -c .*/.exec(startup)![0]).not.toMatch(/ --?(sd|store_dir)\b/);
-  expect(/^install -d -o ui-rl .*$/m.exec(startup)![0].split(' ')).toContain(store);
-  expect(/^ReadWritePaths=(.*)$/m.exec(startup)![1].split(' ')).toContain(store);
+  expect(/^ *state=nats$/m.exec(startup)).not.toBeNull();
+  expect(store).toBe('/var/lib/nats');
+  expect(startup).toContain('StateDirectory=$state');
+});
+
+describe('the startup script of a single machine', () => {
+  const script = readFileSync(join(ROOT, 'deploy/gcp/vm/startup.sh'), 'utf8');
+
+  it('installs the commit of its metadata and nothing else', () => {
+    expect(script).toMatch(/git fetch --depth 1 "\$source" "\$commit"/);
+    expect(script).not.toMatch(/git clone/);
+  });
+
+  it.each(['', 'main', 'v1.0', 'abc', '; rm -rf /'])('refuses the commit %p', (commit) => {
+    const attribute = `attribute() { case "$1" in ui-rl-commit) printf %s '${commit}' ;; *) echo x ;; esac; }`;
+    // What stands before the installation.
+    const [checks] = script.replace(/attribute\(\) \{[^]*?\n\}/, attribute).split('\nif [ ! -e');
+    const { status, stderr } = spawnSync('bash', ['-c', checks], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining(
+        `metadata ui-rl-commit is "${commit}", expected the 40 hex digits`,
+      ) as string,
+    });
+  });
+
+  it('runs each service as a user of its own, which cannot change the project', () => {
+    expect(script).toMatch(/^User=\$user$/m);
+    expect(script).toMatch(/user=ui-rl-\$service/);
+    expect(script).toMatch(/chown -R root: \/opt\/ui-rl\n *touch \.installed/);
+  });
 });

@@ -99,7 +99,7 @@ export const RULES: readonly Rule[] = [
     notRun: 'needs a cluster or a cloud; npm run manifests checks what is applied',
   },
   {
-    matches: /^export (NODES|PROJECT|REGISTRY|RUN|SOURCE)=/,
+    matches: /^export (COMMIT|NODES|PROJECT|REGISTRY|RUN|SOURCE)=/,
     notRun: 'is for the lines below it, which need a cluster or a cloud',
   },
   { matches: /^npm run manifests$/, notRun: 'fetches schemas, and needs kubectl' },

@@ -1,8 +1,10 @@
 #!/bin/bash
 # What a VM of Debian 12 runs when it starts: the services that its metadata names, each kept running by systemd. Metadata (instance attributes):
 #   ui-rl-source    address of the git repository
+#   ui-rl-commit    its commit that runs here, 40 hex digits: what the repository becomes later is not installed
 #   ui-rl-services  services, separated by colons: env:actor; nats is a broker
-# Context files of the broker's users, and for nats its configuration, are expected in /etc/ui-rl: docs/guides/gcp.md. Runs again at every start, and changes nothing then.
+# Each service has a user, a folder and a context file of its own, which no other service can read. Context files, and for nats its configuration, are
+# expected in /etc/ui-rl: docs/guides/gcp.md. Runs again at every start, and changes nothing then.
 set -euo pipefail
 
 attribute() {
@@ -10,7 +12,12 @@ attribute() {
 }
 
 source=$(attribute ui-rl-source)
+commit=$(attribute ui-rl-commit)
 services=$(attribute ui-rl-services)
+if ! [[ $commit =~ ^[0-9a-f]{40}$ ]]; then
+  echo "metadata ui-rl-commit is \"$commit\", expected the 40 hex digits of a commit of $source (git rev-parse HEAD)" >&2
+  exit 1
+fi
 
 if [ ! -e /opt/ui-rl/.installed ]; then
   apt-get update
@@ -22,20 +29,27 @@ if [ ! -e /opt/ui-rl/.installed ]; then
   apt-get update
   apt-get install --yes nodejs
   id ui-rl > /dev/null 2>&1 || useradd --system --create-home --shell /usr/sbin/nologin ui-rl
-  [ -d /opt/ui-rl ] || git clone --depth 1 "$source" /opt/ui-rl
-  chown -R ui-rl: /opt/ui-rl
+  git init --quiet /opt/ui-rl
   cd /opt/ui-rl
+  git fetch --depth 1 "$source" "$commit"
+  git checkout --quiet --force "$commit"
+  chown -R ui-rl: /opt/ui-rl
   runuser -u ui-rl -- env HOME=/home/ui-rl npm run setup
+  # Services read it, and cannot change it.
+  chown -R root: /opt/ui-rl
   touch .installed
 fi
 
-install -d -o ui-rl -g ui-rl /var/lib/ui-rl /var/lib/nats
 for service in ${services//:/ }; do
+  user=ui-rl-$service
+  id "$user" > /dev/null 2>&1 || useradd --system --home-dir "/var/lib/$user" --shell /usr/sbin/nologin "$user"
   needs=/etc/ui-rl/$service.json
+  state=ui-rl-$service
   command="/usr/bin/node dist/services/$service/src/main.js"
   if [ "$service" = nats ]; then
     needs=/etc/ui-rl/nats.conf
     # Stores in /var/lib/nats, as its configuration says: it refuses to be told twice.
+    state=nats
     command='/opt/ui-rl/.cache/bin/nats-server -c /etc/ui-rl/nats.conf'
   fi
   cat > "/etc/systemd/system/ui-rl-$service.service" <<UNIT
@@ -46,16 +60,17 @@ Wants=network-online.target
 ConditionPathExists=$needs
 
 [Service]
-User=ui-rl
+User=$user
 WorkingDirectory=/opt/ui-rl
-Environment=NATS_CONTEXT=/etc/ui-rl/$service.json UIRL_RUNS_DIR=/var/lib/ui-rl/runs UIRL_CACHE_DIR=/var/lib/ui-rl/cache HF_HOME=/var/lib/ui-rl/huggingface
+StateDirectory=$state
+StateDirectoryMode=0700
+Environment=NATS_CONTEXT=/etc/ui-rl/$service.json UIRL_RUNS_DIR=/var/lib/$state/runs UIRL_CACHE_DIR=/var/lib/$state/cache HF_HOME=/var/lib/$state/huggingface
 EnvironmentFile=-/etc/ui-rl/$service.env
 ExecStart=$command
 Restart=always
 RestartSec=2
 NoNewPrivileges=yes
 ProtectSystem=strict
-ReadWritePaths=/var/lib/ui-rl /var/lib/nats
 PrivateTmp=yes
 
 [Install]
