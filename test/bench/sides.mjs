@@ -14,11 +14,10 @@ if (!existsSync(join(dist, 'libs/engine/src/worker.js'))) {
   process.exit(1);
 }
 const require = createRequire(import.meta.url);
-export const { byToken, datumOf, LocalEngine, modelInputOf, supervisedStep } = require(
-  join(dist, 'libs/engine/src'),
-);
+export const { byToken, datumOf, LocalEngine, supervisedStep } = require(join(dist, 'libs/engine/src'));
 export const models = require(join(dist, 'libs/models/src'));
 export const { makeTurns } = require(join(dist, 'libs/bench/src/conversation'));
+const { SUPERVISED } = require(join(dist, 'libs/bench/src/trained'));
 export const { median, medianRatio, timed } = require(join(dist, 'libs/bench/src/measure'));
 
 export const LORA = { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
@@ -158,6 +157,7 @@ export class UiRl {
   train(turns) {
     this.images.add(turns);
     return supervisedStep(this.engine, turns, {
+      ...SUPERVISED,
       imageTokenId: this.imageTokenId,
       learningRate: LEARNING_RATE,
     });
@@ -177,7 +177,9 @@ export class UiRl {
       turns.map(({ tokenIds, promptTokens, images }, seed) =>
         this.engine.sample({
           model: 'policy',
-          prompt: modelInputOf(tokenIds.slice(0, promptTokens), images, this.imageTokenId),
+          prompt: {
+            chunks: models.promptChunks([...tokenIds.slice(0, promptTokens)], images, this.imageTokenId),
+          },
           maxTokens: this.newTokens,
           temperature: 1,
           topP: 1,
