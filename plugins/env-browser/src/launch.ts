@@ -34,6 +34,8 @@ const USERS = 4_336;
 /** What a single process may have beyond the limit, virtual memory that it never touches included. */
 const UNTOUCHED_BYTES = 2 * 2 ** 30;
 const OUTPUT_SHOWN = 400;
+const NO_SANDBOX =
+  'it finds no sandbox: install the one of its package (sudo apt-get install chromium-sandbox), or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)';
 
 /**
  * Launches browsers with the best confinement that this machine allows, which the first launch finds out by trying:
@@ -93,7 +95,7 @@ export class Launcher {
     } catch (cause) {
       started.kill();
       await started.exited;
-      throw this.doesNotStart(pageText(started.output, Infinity).slice(-OUTPUT_SHOWN), cause);
+      throw this.doesNotStart(pageText(started.output, Infinity), cause);
     }
   }
 
@@ -114,7 +116,7 @@ export class Launcher {
   }
 
   private doesNotStart(said: string, cause: unknown): BrowserError {
-    const reason = said === '' ? String(cause) : said;
+    const reason = said === '' ? String(cause) : reasonIn(said);
     return new BrowserError('no_browser', `${this.options.executablePath} does not start: ${reason}`, {
       cause,
     });
@@ -124,11 +126,12 @@ export class Launcher {
     const consequence =
       this.options.sandbox === 'off'
         ? 'as environment.sandbox says: pages can attack this machine through faults of the browser'
-        : `only pages from local folders are shown. ${reasonIn(failures[0])}`;
+        : `only pages from local folders are shown. ${failures[0]}`;
     this.log('warn', `Chromium runs without its sandbox; ${consequence}`);
   }
 }
 
-function reasonIn(failure: string): string {
-  return failure.includes('No usable sandbox') ? 'The kernel refuses it user namespaces' : failure;
+function reasonIn(said: string): string {
+  if (said.includes('No usable sandbox')) return NO_SANDBOX;
+  return said.length <= OUTPUT_SHOWN ? said : `… ${said.slice(-OUTPUT_SHOWN)}`;
 }

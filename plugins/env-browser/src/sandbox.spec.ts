@@ -72,7 +72,7 @@ describe('the confinement of a browser', () => {
     await lab.start({ private_origins: [web.origin] });
     expect(lab.log).toEqual([
       expect.stringMatching(
-        /^warn Chromium runs without its sandbox; only pages from local folders are shown/,
+        /^warn Chromium runs without its sandbox; only pages from local folders are shown\. \S+ does not start: it finds no sandbox: install .*chromium-sandbox/,
       ),
     ]);
     expect(await (await lab.open({ page: 'p' })).close()).toMatchObject({ title: 'local' });
@@ -91,6 +91,13 @@ describe('the confinement of a browser', () => {
     expect(lab.log).toEqual([expect.stringMatching(/^warn Chromium runs without its sandbox; as .*says/)]);
     expect(await (await lab.open({ url: web.origin })).close()).toMatchObject({ title: 'web' });
     expect(chromiums().map(({ pid }) => statusOf(pid, 'Uid'))).not.toContain('0');
+  });
+
+  it('names the missing sandbox, however much the browser says afterwards', async () => {
+    const said = `echo "No usable sandbox!" >&2; head -c 2000 /dev/zero | tr '\\0' x >&2; exit 1;`;
+    lab.programs.chromium = programOf(lab.folder, `case "$*" in *--no-sandbox*) ;; *) ${said} esac`);
+    await lab.start();
+    expect(lab.log).toEqual([expect.stringMatching(/does not start: it finds no sandbox: install/)]);
   });
 
   it('names what keeps a browser from starting as another user, and starts it as it can', async () => {

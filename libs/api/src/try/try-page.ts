@@ -15,7 +15,13 @@ import { pageName } from './page-target';
 import { prepareTry, type TrySetup } from './setup';
 import { Stage } from './stage';
 import { LiveView } from './view';
-import { writeDemonstration, writeTask, type WriteOptions } from './write-task';
+import {
+  refuseUsedFolder,
+  unusedFolder,
+  writeDemonstration,
+  writeTask,
+  type WriteOptions,
+} from './write-task';
 
 const NOT_BY_HAND: LiveHandlers = {
   act: () => refuse(),
@@ -101,7 +107,8 @@ async function byHand(
   options: TryOptions,
   live: LiveView,
 ): Promise<TryResult> {
-  const { workingDir = process.cwd(), saveStorageState, onWarning } = options;
+  const { workingDir = process.cwd(), saveStorageState, onWarning, out } = options;
+  if (out !== undefined) refuseUsedFolder(resolve(workingDir, out));
   const log: Log = (level, message) => {
     if (level === 'warn' || level === 'error') onWarning?.(message);
   };
@@ -118,7 +125,7 @@ async function byHand(
   } finally {
     await stage.close();
   }
-  const folder = resolve(workingDir, options.out ?? shown.task.id);
+  const folder = out === undefined ? unusedFolder(workingDir, shown.task.id) : resolve(workingDir, out);
   const task = await written(shown, setup, options, { folder, workingDir });
   const screenshots = await screenshotsOf(
     { ...options, out: options.out === undefined ? undefined : `${folder}/screenshots` },

@@ -1,5 +1,6 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import { stringify } from 'yaml';
 import { TryFailure } from './failure';
 import type { HandTask } from './hand-episode';
@@ -26,6 +27,21 @@ const RUN_FILE = 'run.yaml';
 const DEMONSTRATION = 'demonstration.jsonl';
 /** Of the warm start: one episode is soon known by heart, and more of it leaves nothing to be found out. */
 const WARM_START = { learning_rate: 3.0e-4, steps: 60 };
+
+/** The folder for a task that nobody has named: that of its id, or a numbered one where there is something in it. */
+export function unusedFolder(workingDir: string, id: string): string {
+  for (let number = 1; ; number += 1) {
+    const folder = resolve(workingDir, number === 1 ? id : `${id}-${number}`);
+    if (!existsSync(folder) || readdirSync(folder).length === 0) return folder;
+  }
+}
+
+/** @throws TryFailure where the folder holds a task, which may have been changed by hand */
+export function refuseUsedFolder(folder: string): void {
+  const used = ['tasks.yaml', RUN_FILE, 'page.js'].find((name) => existsSync(join(folder, name)));
+  if (used !== undefined)
+    throw new TryFailure(`${join(folder, used)} exists: name another folder with --out, or remove that task`);
+}
 
 /** Writes the task, and what is needed to train on it. Nothing secret is in it. */
 export async function writeTask(
