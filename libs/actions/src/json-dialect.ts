@@ -57,9 +57,10 @@ export function readAction(value: unknown): ActionResult {
 
 function toJson(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? String(value);
+    return JSON.stringify(value) ?? typeof value;
   } catch {
-    return String(value);
+    // It is nested too deeply, refers to itself, or holds what JSON has not. Such an object need not become a string, either.
+    return typeof value;
   }
 }
 
@@ -116,7 +117,7 @@ class Parser {
   }
 
   action(node: ObjectNode): ActionResult {
-    const duplicate = node.entries.find(({ key }, i) => node.entries.findIndex((e) => e.key === key) < i);
+    const duplicate = firstDuplicate(node.entries);
     if (duplicate !== undefined) {
       return this.at(duplicate, 'duplicate_key', `The key ${quote(duplicate.key)} comes twice.`, 'click');
     }
@@ -172,6 +173,11 @@ class Parser {
   ): ParseFailure {
     return this.failure(reason, place.start, place.end, message, example);
   }
+}
+
+function firstDuplicate(entries: readonly Entry[]): Entry | undefined {
+  const seen = new Set<string>();
+  return entries.find(({ key }) => seen.size === seen.add(key).size);
 }
 
 function quote(text: string): string {

@@ -29,6 +29,8 @@ export type JsonResult =
 
 /** Nothing an action needs is deeper; keeps hostile text from exhausting the stack. */
 const MAX_DEPTH = 8;
+/** Nor has it as many values: keeps hostile text from holding up who reads it. */
+const MAX_VALUES = 10_000;
 
 class Malformed extends Error {
   constructor(
@@ -54,6 +56,8 @@ export function readJson(text: string, start: number): JsonResult {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 class Reader {
+  private values = 0;
+
   constructor(
     private readonly text: string,
     private at: number,
@@ -61,7 +65,10 @@ class Reader {
 
   value(depth: number): JsonNode {
     this.space();
-    if (depth > MAX_DEPTH) throw new Malformed(this.at, this.at + 1, 'is nested too deeply');
+    const place = [this.at, Math.min(this.at + 1, this.text.length)] as const;
+    if (depth > MAX_DEPTH) throw new Malformed(...place, `is nested more than ${MAX_DEPTH} deep`);
+    this.values += 1;
+    if (this.values > MAX_VALUES) throw new Malformed(...place, `has more than ${MAX_VALUES} values`);
     const next = this.text[this.at];
     if (next === '{') return this.object(depth);
     if (next === '[') return this.array(depth);

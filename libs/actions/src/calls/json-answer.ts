@@ -83,12 +83,11 @@ export function callOf(node: ObjectNode, nameKey: string, args: readonly Entry[]
 
 /** `{"type": "click", "x": …}`: the arguments stand beside the name. */
 export function flatCall(node: ObjectNode, nameKey: string): Call {
+  const name = entryOf(node, nameKey);
   return callOf(
     node,
     nameKey,
-    node.entries.filter(
-      (entry, index) => entry.key !== nameKey || index !== node.entries.findIndex((e) => e.key === nameKey),
-    ),
+    node.entries.filter((entry) => entry !== name),
   );
 }
 

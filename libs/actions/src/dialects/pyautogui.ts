@@ -171,27 +171,31 @@ const CODES: Readonly<Record<string, Action>> = {
 
 const STATEMENT = /^[ \t]*(?:import |from |#|pyautogui\.|time\.|(?:WAIT|DONE|FAIL)\b)/m;
 
-const FENCE = /```(?:python|py|code)?[ \t]*\r?\n?/g;
+const FENCE = /```(?:python|py|code)?[ \t]*\r?\n?/y;
 
 /** Code in the first fence, else from the first line that is code; what stands before is the model's reasoning. */
 function read(answer: string): Part[] {
   const fence = fenceOf(answer);
-  const first = fence === undefined ? STATEMENT.exec(answer)?.index : fence.index + fence[0].length;
+  const first = fence === null ? STATEMENT.exec(answer)?.index : fence.index + fence[0].length;
   if (first === undefined)
     throw new Rejection('no_action', { start: 0, end: answer.length }, 'There is no code in the answer.');
-  const closing = fence === undefined ? -1 : answer.indexOf('\n```', first);
+  const closing = fence === null ? -1 : answer.indexOf('\n```', first);
   const code = closing < 0 ? withoutFence(answer) : answer.slice(0, closing);
   const parts = statements(code, first);
   if (closing >= 0) refuseTrailing(answer, closing, true);
   return parts;
 }
 
-/** One at the end of a line of code is part of a text, or closes a fence that was never opened. */
-function fenceOf(answer: string): RegExpExecArray | undefined {
-  return [...answer.matchAll(FENCE)].find(({ index }) => {
-    const line = answer.slice(answer.lastIndexOf('\n', index - 1) + 1, index);
-    return !STATEMENT.test(line);
-  });
+/** The first fence. One behind code in its line is part of a text, or closes a fence that was never opened. */
+function fenceOf(answer: string): RegExpExecArray | null {
+  let at = answer.indexOf('```');
+  while (at >= 0) {
+    FENCE.lastIndex = at;
+    if (!STATEMENT.test(answer.slice(answer.lastIndexOf('\n', at) + 1, at))) return FENCE.exec(answer);
+    const next = answer.indexOf('\n', at);
+    at = next < 0 ? -1 : answer.indexOf('```', next);
+  }
+  return null;
 }
 
 function withoutFence(answer: string): string {

@@ -186,6 +186,12 @@ describe('OpenEnv over a WebSocket', () => {
     expect(await send({ type: 'step', data: wrong })).toMatchObject({
       data: { observation: { error: { error_type: 'tool_not_found' } } },
     });
+    // Objects that cannot become strings.
+    const odd = { toString: 1, valueOf: 1 };
+    expect(await send({ type: 'step', data: { ...call, tool_name: odd } })).toMatchObject({
+      data: { observation: { tool_name: null, error: { error_type: 'tool_not_found' } } },
+    });
+    expect(await send({ type: odd })).toMatchObject({ type: 'error', data: { code: 'UNKNOWN_TYPE' } });
     const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     expect(await send({ type: 'mcp', data: rpc })).toMatchObject({
       type: 'mcp',

@@ -138,7 +138,10 @@ export class OpenEnvSocket extends EnvironmentSocket {
       case 'close':
         return null;
       default:
-        return wsError('UNKNOWN_TYPE', `Unknown message type: ${String(type).slice(0, 100)}`);
+        return wsError(
+          'UNKNOWN_TYPE',
+          `Unknown message type: ${typeof type === 'string' ? type.slice(0, 100) : typeof type}`,
+        );
     }
   }
 

@@ -42,6 +42,7 @@ async function call(episode: ServedEpisode, { tool_name: name, arguments: given 
     if (!(error instanceof ServeError) || error.code !== 'bad_request') throw error;
     const isKnown = TOOLS.some((tool) => tool.name === name);
     const told = { error_type: isKnown ? 'invalid_args' : 'tool_not_found', message: error.message };
-    return { observation: { tool_name: String(name), result: null, error: told }, reward: 0, done: false };
+    const toolName = typeof name === 'string' ? name : null;
+    return { observation: { tool_name: toolName, result: null, error: told }, reward: 0, done: false };
   }
 }
