@@ -158,7 +158,7 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
   [
     'ui_tars',
     "Thought: x\nAction: scroll(start_box='<|box_start|>(500,800)<|box_end|>', end_box='<|box_start|>(500,200)<|box_end|>')",
-    [{ action: 'swipe', from: [500, 800], to: [500, 200] }],
+    [{ action: 'drag', from: [500, 800], to: [500, 200] }],
   ],
   [
     'ui_tars',
@@ -179,11 +179,10 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
   [
     'ui_tars_1_5',
     "Action: scroll(start_point='<point>250 400</point>', end_point='<point>250 100</point>', direction='down')",
-    [{ action: 'swipe', from: [501, 801], to: [501, 201] }],
+    [{ action: 'drag', from: [501, 801], to: [501, 201] }],
   ],
   // codes/ui_tars/action_parser.py reads these, too
   ['ui_tars', "Action: left_single(start_box='(5,6)')", [{ action: 'click', x: 5, y: 6 }]],
-  ['ui_tars', "Action: hover(start_box='(5,6)')", [{ action: 'move', x: 5, y: 6 }]],
   [
     'ui_tars',
     "Action: select(start_box='(5,6)', end_box='(50,60)')",

@@ -58,7 +58,7 @@ const seconds: Param<number | undefined> = {
 };
 const WAITED = number(0, MAX_SECONDS);
 
-const at = (action: 'click' | 'double_click' | 'right_click' | 'move'): Verb =>
+const at = (action: 'click' | 'double_click' | 'right_click'): Verb =>
   verb({ start_box: box }, ({ start_box: [x, y] }) => [{ action, x, y }], ['start_box']);
 
 const drag = verb({ start_box: box, end_box: box }, ({ start_box: from, end_box: to }) => [
@@ -75,7 +75,7 @@ const VERBS: Verbs = {
   left_single: at('click'),
   left_double: at('double_click'),
   right_single: at('right_click'),
-  hover: at('move'),
+  hover: { unsupported: 'the pointer moves with a click' },
   long_press: verb(
     { start_box: box, time: seconds },
     ({ start_box: [x, y], time }) => [
@@ -94,7 +94,7 @@ const VERBS: Verbs = {
   scroll: verb(
     { start_box: optional(box), end_box: optional(box), direction: optional(oneOf(...DIRECTIONS)) },
     ({ start_box: from, end_box: to, direction }, _axes, call) => {
-      if (from !== undefined && to !== undefined) return [{ action: 'swipe', from, to }];
+      if (from !== undefined && to !== undefined) return [{ action: 'drag', from, to }];
       if (to === undefined && direction !== undefined)
         return [scroll(direction, NOTCHES, from && { x: from[0], y: from[1] })];
       throw new Rejection('missing_key', call, 'scroll needs "direction", or "start_box" and "end_box".');
