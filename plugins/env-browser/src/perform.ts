@@ -13,6 +13,7 @@ import { isOnKeyboard } from './keys';
 import { click, drag, hold, line, move, tap, touch, wheel } from './pointer';
 import { reachFrame } from './reach-frame';
 import type { BrowserTab } from './browser-tab';
+import { asksForMenu } from './popups/context-menu';
 import type { Popups } from './popups/popups';
 import type { PageSpec } from './page-spec';
 
@@ -50,7 +51,7 @@ export async function perform(
     case 'triple_click':
       return press(tab, [action.x, action.y], 3, tool);
     case 'right_click':
-      return click(tab, [action.x, action.y], 'right', 1);
+      return rightClick(tab, [action.x, action.y]);
     case 'middle_click':
       return click(tab, [action.x, action.y], 'middle', 1);
     case 'move':
@@ -107,6 +108,10 @@ function isInside([x, y]: Point, { spec: { viewport } }: BrowserTab): boolean {
 
 async function press(tab: BrowserTab, point: Point, count: number, tool: PageSpec['input']): Promise<void> {
   await (tool === 'touch' ? tap(tab, point, count) : click(tab, point, 'left', count));
+}
+
+async function rightClick(tab: BrowserTab, point: Point): Promise<void> {
+  if (await asksForMenu(tab, () => click(tab, point, 'right', 1))) tab.note('context_menu_not_shown');
 }
 
 async function longPress(

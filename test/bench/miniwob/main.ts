@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { check, table, type Checked } from './check';
+import { solve } from './popups';
 import { openings, steps, type Speed } from './speed';
 import { World } from './world';
 
@@ -11,7 +12,7 @@ Opens every page twice from a seed and compares the first frames, has a random a
 order of all pages, with the processor time of each. Ends with 1 where a page cannot be played.
 
   --dir DIR          checkout of MiniWoB++ (what MINIWOB_DIR names)
-  --only PART        check or speed (both)
+  --only PART        check, speed (both) or popups
   --seeds N          episodes of the random agent on each page (3)
   --pages N          pages at once, for speed (8)
   --openings N       (125)
@@ -37,15 +38,21 @@ async function main(): Promise<void> {
     process.exitCode = values.help ? 0 : 2;
     return;
   }
-  const world = await World.start(values.dir, Number(values.pages));
+  const isSolving = values.only === 'popups';
+  const world = await World.start(values.dir, Number(values.pages), isSolving ? 'both' : 'screenshot');
   const report: { checked?: Checked[]; openings?: Speed; steps?: Speed } = {};
   try {
-    if (values.only !== 'speed') {
+    if (isSolving) {
+      report.checked = await solveAll(world, Number(values.seeds));
+      console.log(table(report.checked));
+      const all = report.checked.flatMap(({ episodes }) => episodes);
+      if (all.some(({ success }) => !success)) process.exitCode = 1;
+    } else if (values.only !== 'speed') {
       report.checked = await checkAll(world, Number(values.seeds));
       console.log(table(report.checked));
       if (report.checked.some(({ error }) => error !== undefined)) process.exitCode = 1;
     }
-    if (values.only !== 'check') {
+    if (!isSolving && values.only !== 'check') {
       const pages = Number(values.pages);
       report.openings = await openings(world, pages, Number(values.openings));
       console.log(line('openings', report.openings));
@@ -69,6 +76,16 @@ async function checkAll(world: World, episodes: number): Promise<Checked[]> {
   };
   await Promise.all([next(), next()]);
   return checked.toSorted((a, b) => (a.page < b.page ? -1 : 1));
+}
+
+async function solveAll(world: World, episodes: number): Promise<Checked[]> {
+  const seeds = Array.from({ length: episodes }, (_, seed) => seed);
+  const solved: Checked[] = [];
+  for (const task of world.tasks) {
+    const checked = await solve(world, task, seeds);
+    if (checked !== null) solved.push(checked);
+  }
+  return solved;
 }
 
 function line(what: string, { count, perSecond, processorMs, load }: Speed): string {

@@ -7,8 +7,10 @@ const DEADLINE_MS = 60_000;
 export interface Opened {
   sessionId: string;
   sha256: string;
+  /** What the screen says, where that was asked for. */
+  text: string | undefined;
   state: Record<string, unknown>;
-  step(action: object): Promise<{ sha256: string; done: boolean; outcome: string }>;
+  step(action: object): Promise<{ sha256: string; text: string | undefined; done: boolean; outcome: string }>;
   close(): Promise<Record<string, unknown>>;
 }
 
@@ -19,12 +21,12 @@ export class World {
     private readonly sessions: Sessions,
   ) {}
 
-  static async start(checkout: string, pages: number): Promise<World> {
+  static async start(checkout: string, pages: number, observation = 'screenshot'): Promise<World> {
     const registry = await loadComponents();
     const tasks = await loadTasks(registry, [{ source_type: 'miniwob' }]);
     const environment = await registry.create(
       'environment',
-      { name: 'browser', pages_per_browser: pages },
+      { name: 'browser', pages_per_browser: pages, observation },
       {
         ...registry.pagesWith({ MINIWOB_DIR: checkout }),
         scripts: registry.scripts,
@@ -45,13 +47,14 @@ export class World {
     return {
       sessionId,
       sha256: screenshot.sha256,
+      text: screenshot.text,
       state: state ?? {},
       async step(action) {
         const stepId = String(steps++);
         const { screenshot: next, ...rest } = valueOf(
           await sessions.step({ sessionId, stepId, action, deadlineMs: DEADLINE_MS }),
         );
-        return { sha256: next.sha256, ...rest };
+        return { sha256: next.sha256, text: next.text, ...rest };
       },
       close: async () => valueOf(await sessions.closeSession(sessionId)).state ?? {},
     };

@@ -11,13 +11,21 @@ const IS_NATIVE = `(element) => element.localName === 'input' || element.localNa
 const MAY_HOST = `(element) => element.localName.includes('-') ||
   /^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/.test(element.localName)`;
 
-/** From a root on, the control with an open popup, or else what has the focus where it may hold one: a frame, or the host of a closed shadow root. */
+/** What may have suggestions, which its list holds. */
+const SUGGESTS = `(element) => element.localName === 'input' && !!element.list && !element.readOnly &&
+  /^(text|search|url|tel|email|number)$/.test(element.type)`;
+
+/**
+ * From a root on, the control with an open popup, or else what has the focus where it may have one: a field with suggestions, a frame, or the host of a
+ * closed shadow root.
+ */
 const FIND = `(root) => {
   for (;;) {
     const open = CSS.supports('selector(:open)') ? [...root.querySelectorAll('select:open, input:open')].find(${IS_NATIVE}) : undefined;
     if (open !== undefined) return open;
     const active = root.activeElement;
     if (active === null) return null;
+    if ((${SUGGESTS})(active)) return active;
     if (active.shadowRoot === null) return /^(iframe|frame|object|embed|fencedframe)$/.test(active.localName) || (${MAY_HOST})(active) ? active : null;
     root = active.shadowRoot;
   }
@@ -30,7 +38,7 @@ const ROW = `(element, kind, label, index, isDisabled, isIndented, base) => {
   const cased = style.textTransform === 'uppercase' ? label.toUpperCase() : style.textTransform === 'lowercase' ? label.toLowerCase() : label;
   const text = cased.replace(/\\s+/g, ' ').trim().slice(0, 300);
   const weight = kind === 'group' ? 'bold' : style.fontWeight;
-  const font = style.fontStyle + ' ' + weight + ' ' + style.fontSize + ' ' + style.fontFamily;
+  const font = (style.fontStyle + ' ' + weight + ' ' + style.fontSize + ' ' + style.fontFamily).slice(0, 300);
   base.context.font = font;
   return [{
     kind, label: text, index, isDisabled, isIndented, font,
@@ -63,8 +71,27 @@ const LIST = `(select) => {
   return { kind: 'list', rows, selected: select.selectedIndex, background: own === 'rgba(0, 0, 0, 0)' ? 'rgb(239, 239, 239)' : own };
 }`;
 
+/** As Chromium does, what holds the text of the field, in its value or its label. */
+const SUGGESTIONS = `(input) => {
+  const typed = input.value.toLowerCase();
+  const font = '13px sans-serif';
+  const context = new OffscreenCanvas(1, 1).getContext('2d');
+  context.font = font;
+  const rows = [...input.list.options].slice(0, ${MAX_ROWS}).flatMap(({ value, label, disabled }, index) => {
+    if (disabled || value === '' || ![value, label].some((text) => text.toLowerCase().includes(typed))) return [];
+    const text = (label === value || label === '' ? value : value + ' — ' + label).slice(0, 300);
+    return [{ kind: 'option', label: text, index, isDisabled: false, isIndented: false, font, fontSize: 13,
+      width: context.measureText(text).width, color: '#000000', background: '' }];
+  });
+  const isSaid = rows.length === 1 && input.list.options[rows[0].index].value === input.value;
+  if (rows.length === 0 || isSaid || !input.matches(':focus')) return null;
+  return { kind: 'suggestions', rows, selected: -1, background: '#ffffff' };
+}`;
+
 const INPUT = `(input) => {
-  const { type, value, min, max, step } = input;
+  const { type, value } = input;
+  const [min, max, step] = [input.min, input.max, input.step].map((limit) => limit.slice(0, 40));
+  if ((${SUGGESTS})(input)) return (${SUGGESTIONS})(input);
   if (type === 'color') return { kind: 'color', value };
   if (!/^(date|month|week|time|datetime-local)$/.test(type)) return null;
   const now = new Date();
@@ -112,6 +139,7 @@ export const CHOOSE = `(choice) => {
   const control = globalThis.uirlOpened ?? null;
   if (control === null || !control.isConnected) return;
   const tell = (...types) => types.forEach((type) => control.dispatchEvent(new Event(type, { bubbles: true, composed: type === 'input' })));
+  if ('index' in choice && control.localName === 'input') choice = { value: control.list.options[choice.index].value, tellsChange: true };
   if ('index' in choice) {
     if (control.selectedIndex !== choice.index) {
       control.selectedIndex = choice.index;

@@ -20,13 +20,15 @@ export interface Row {
 /** A control with an open popup, as its document tells it. Box in CSS pixels of its document's view. */
 export type Control = ListControl | DateControl | ColorControl;
 
+export type ListKind = 'list' | 'suggestions';
+
 interface ControlBase {
   box: Box;
   isRtl: boolean;
 }
 
 export interface ListControl extends ControlBase {
-  kind: 'list';
+  kind: ListKind;
   rows: Row[];
   /** Index of the selected option; -1: none. */
   selected: number;

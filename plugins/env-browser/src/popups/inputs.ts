@@ -49,23 +49,25 @@ function strokeEffect(popup: Popup, from: Point, to: Point, isTouch: boolean): E
   return isWithin(to, { x: 0, y: 0, ...popup.size }) ? pressEffect(popup, to) : NOTHING;
 }
 
-/** A combination of keys means nothing to a popup, and the page never hears of it. */
-function keyEffect(popup: Popup, keys: readonly string[]): Effect {
-  if (keys.length !== 1) return NOTHING;
-  const [key] = keys;
-  return key.length === 1 ? popup.type(key) : popup.key(key);
+function keyEffect(popup: Popup, keys: readonly string[]): Effect | null {
+  const name = keys.join('+');
+  return name.length === 1 ? popup.type(name) : popup.key(name);
 }
 
-function typeEffect(popup: Popup, text: string): Effect {
+function typeEffect(popup: Popup, text: string): Effect | null {
   const characters = Array.from(text);
   return repeated(characters.length, (index) =>
     characters[index] === '\n' ? popup.key('enter') : popup.type(characters[index]),
   );
 }
 
-/** Until the popup closes; what was chosen last counts. */
-function repeated(times: number, once: (index: number) => Effect): Effect {
-  let all = NOTHING;
-  for (let index = 0; index < times && all.closes !== true; index += 1) all = { ...all, ...once(index) };
+/** Until the popup closes; what was chosen last counts. Null where the first of them is the page's. */
+function repeated(times: number, once: (index: number) => Effect | null): Effect | null {
+  let all: Effect = NOTHING;
+  for (let index = 0; index < times && all.closes !== true; index += 1) {
+    const effect = once(index);
+    if (effect === null) return index === 0 ? null : all;
+    all = { ...all, ...effect };
+  }
   return all;
 }

@@ -26,13 +26,13 @@ const COLORS = {
 
 /** The open list of a select, or suggestions for a text field. */
 export class ListPopup implements Popup {
-  readonly name = 'list';
+  readonly name: string = 'list';
   readonly size: Size;
   private readonly tops: number[];
   private readonly contentHeight: number;
   private top = 0;
   /** Row under the pointer, or reached by keys; -1: none. */
-  private highlighted: number;
+  protected highlighted: number;
   private movedByKeys = false;
   private search = { text: '', at: 0 };
 
@@ -97,7 +97,7 @@ export class ListPopup implements Popup {
     return this.contentHeight > this.viewHeight;
   }
 
-  key(name: string): Effect {
+  key(name: string): Effect | null {
     switch (name) {
       case 'enter':
       case 'tab':
@@ -122,7 +122,7 @@ export class ListPopup implements Popup {
   }
 
   /** Goes to the next option whose label begins with what was typed, as a select list does. */
-  type(character: string): Effect {
+  type(character: string): Effect | null {
     const now = performance.now();
     const isNew = now - this.search.at > SEARCH_MS;
     const text = (isNew ? '' : this.search.text) + character.toLowerCase();

@@ -48,16 +48,23 @@ export class OpenedControl {
       const at = route.at(-1)!;
       const told = await findIn(walk, at);
       if (told === null || 'isHost' in told) return null;
-      if ('control' in told) {
-        for (const document of route) await walk.evaluate(document, KEEP_FOUND);
-        return new OpenedControl(walk, route, outwards(told.control, views));
-      }
+      if ('control' in told) return new OpenedControl(walk, route, outwards(told.control, views));
       const inside = await walk.into(at, 'globalThis.uirlFound');
       if (inside === null) return null;
       views.push(told.frame);
       route.push(inside);
     }
     return null;
+  }
+
+  /** Whether the browser shows nothing of it, as is so with suggestions. */
+  get isUndrawn(): boolean {
+    return this.control.kind === 'suggestions';
+  }
+
+  /** Remembers it in its documents, for all that follows. */
+  async keep(): Promise<void> {
+    for (const document of this.route) await this.walk.evaluate(document, KEEP_FOUND).catch(() => undefined);
   }
 
   /** As it is now; null where it has gone. */

@@ -61,8 +61,10 @@ export interface Popup {
   drag?(from: Point, to: Point): Effect | null;
   /** Whether there was something to scroll. */
   scroll(at: Point, deltaX: number, deltaY: number): boolean;
-  key(name: string): Effect;
-  type(character: string): Effect;
+  /** Several keys at once are joined by `+`. Null where a key is the page's. */
+  key(name: string): Effect | null;
+  /** Null where text is the page's. */
+  type(character: string): Effect | null;
   /** The effect of a press elsewhere, which closes it. */
   leave(): Effect;
 }

@@ -10,7 +10,25 @@ import { OpenedControl, type Setting } from './opened-control';
 import { withOverlay } from './overlay';
 import { linesOf } from './lines';
 import { placePopup, roomFor } from './place';
+import { Suggestions } from './suggestions';
 import { isWithin, type Box, type Choice, type Effect, type Popup, type Size } from './popup';
+
+/** Actions that close no popup where they are not meant for it: keys, where that lets them through to its control. */
+const STAYS_OPEN = new Set(['wait', 'finish', 'move', 'key', 'type']);
+/** Keys that ask for no suggestions. */
+const STILL_KEYS = new Set([
+  'tab',
+  'enter',
+  'escape',
+  'shift',
+  'ctrl',
+  'alt',
+  'meta',
+  'left',
+  'right',
+  'home',
+  'end',
+]);
 
 interface Shown {
   opened: OpenedControl;
@@ -34,8 +52,8 @@ export interface PlacedAction {
  */
 export class Popups {
   private shown: Shown | null = null;
-  /** Whether an action may have opened one. */
-  private isPlayed = false;
+  /** The last action; null before the first one, as long as nothing can have opened one. */
+  private last: PlacedAction | null = null;
   /** Whether the last action has closed one by a press on its control, which opens it again. */
   private wasToggled = false;
 
@@ -44,9 +62,8 @@ export class Popups {
   /** What is seen of the page, with the popup that is open. */
   async capture(): Promise<Screenshot> {
     // Before the screenshot: one at another scale than the view's own closes the browser's popup.
-    const opened = this.isPlayed ? await OpenedControl.find(this.tab) : null;
-    if (opened !== null) await this.adopt(opened);
-    if (opened !== null && this.wasToggled) await this.close();
+    const opened = this.last === null ? null : await OpenedControl.find(this.tab);
+    if (opened !== null) await this.meet(opened, this.last!);
     return this.overlaid(await this.tab.capture());
   }
 
@@ -59,8 +76,9 @@ export class Popups {
   }
 
   /** Gives an action to the open popup. Whether that is all there is to do; a press elsewhere closes the popup, and is the page's as well. */
-  async take({ action, from, to }: PlacedAction): Promise<boolean> {
-    this.isPlayed = true;
+  async take(placed: PlacedAction): Promise<boolean> {
+    const { action, from, to } = placed;
+    this.last = placed;
     this.wasToggled = false;
     const { shown } = this;
     if (shown === null) return false;
@@ -68,14 +86,17 @@ export class Popups {
     const isTouch = this.tab.spec.input === 'touch';
     const effect = effectOf(shown.popup, { action, ...within, isTouch });
     if (effect !== null) await this.apply(effect, shown);
-    else if (!['wait', 'finish', 'move'].includes(action.action)) await this.leave(from, shown);
+    else if (!STAYS_OPEN.has(action.action)) await this.leave(from, shown);
     return effect !== null;
   }
 
   /** Whether a press that is still held has opened a popup; the browser opens lists at the press. */
   async openedByPress(): Promise<boolean> {
     const opened = await OpenedControl.find(this.tab);
-    if (opened === null) return false;
+    if (opened === null || opened.isUndrawn) {
+      await opened?.end();
+      return false;
+    }
     await this.adopt(opened);
     return true;
   }
@@ -94,11 +115,21 @@ export class Popups {
     await shown?.opened.end();
   }
 
+  /** Shows the popup of a control that was found after an action, unless the action has closed it, or does not open it. */
+  private async meet(opened: OpenedControl, last: PlacedAction): Promise<void> {
+    if (opened.isUndrawn && (this.shown !== null || !asksForSuggestions(last, opened.control)))
+      return opened.end();
+    await this.adopt(opened);
+    if (this.wasToggled) await this.close();
+  }
+
   /** Closes the browser's popup, which takes the key, and takes its place. */
   private async adopt(opened: OpenedControl): Promise<void> {
     await this.close();
+    await opened.keep();
     const escape = { key: 'Escape', code: 'Escape', windowsVirtualKeyCode: 27 };
-    await this.tab.cdp.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...escape });
+    if (!opened.isUndrawn)
+      await this.tab.cdp.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...escape });
     const { control } = opened;
     const popup = popupOf(control, this.tab.spec.viewport);
     this.shown = { opened, control, popup, box: this.boxOf(control, popup) };
@@ -147,12 +178,22 @@ export class Popups {
 }
 
 function popupOf(control: Control, viewport: Size): Popup {
-  if (control.kind === 'list') return new ListPopup(control, roomFor(control.box, viewport));
+  if ('rows' in control) {
+    const room = roomFor(control.box, viewport);
+    return control.kind === 'suggestions' ? new Suggestions(control, room) : new ListPopup(control, room);
+  }
   return control.kind === 'color' ? new ColorPicker(control) : new DatePicker(control);
 }
 
 function rowsOf(control: Control): unknown {
-  return control.kind === 'list' ? [control.rows, control.selected] : null;
+  return 'rows' in control ? [control.rows, control.selected] : null;
+}
+
+/** Presses on their field do, text, and the keys that change it or go down. */
+function asksForSuggestions({ action, from }: PlacedAction, { box }: Control): boolean {
+  if (action.action === 'type') return true;
+  if (action.action === 'key') return action.keys.length === 1 && !STILL_KEYS.has(action.keys[0]);
+  return /click|press/.test(action.action) && from !== null && isWithin(from, box);
 }
 
 /** A point of the page's view in pixels of the popup, which may be drawn smaller than it is. */

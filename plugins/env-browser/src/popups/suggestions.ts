@@ -1,0 +1,20 @@
+import { ListPopup } from './list';
+import type { Effect } from './popup';
+
+/** Suggestions below a text field, which keeps the keyboard: only keys that go through the list are the list's. */
+export class Suggestions extends ListPopup {
+  override readonly name = 'suggestions';
+
+  override key(name: string): Effect | null {
+    if (name === 'up' || name === 'down' || name === 'escape') return super.key(name);
+    return (name === 'enter' || name === 'tab') && this.highlighted >= 0 ? super.key(name) : null;
+  }
+
+  override type(): Effect | null {
+    return null;
+  }
+
+  override leave(): Effect {
+    return { closes: true };
+  }
+}
