@@ -6,6 +6,10 @@ export const DEAD = -1;
 const UNKNOWN = -2;
 /** Places in a pattern, repeats written out. */
 const MAX_PLACES = 50_000;
+/** Places that a state is in at once: each costs time with every byte of every token. The project's own grammars have a two hundred at most. */
+const MAX_STATE_PLACES = 1_000;
+/** States that are made. Each takes a kilobyte. */
+const MAX_STATES = 50_000;
 
 interface Place {
   /** Where a byte leads. */
@@ -59,10 +63,19 @@ export class Automaton {
       left.push(...this.places[place].free);
     }
     const places = [...all].filter((each) => each === this.end || this.places[each].steps.length > 0);
+    if (places.length > MAX_STATE_PLACES) {
+      throw new EngineError(
+        'request',
+        `the grammar can be in more than ${MAX_STATE_PLACES} places at once: write fewer optional parts behind one another, such as (a?){1000}`,
+      );
+    }
     const key = places.toSorted((a, b) => a - b).join();
     let state = this.known.get(key);
     if (state === undefined) {
       state = this.states.length;
+      if (state === MAX_STATES) {
+        throw new EngineError('request', `the grammar has more than ${MAX_STATES} states: make it simpler`);
+      }
       this.states.push({ places, next: new Int32Array(256).fill(UNKNOWN) });
       this.known.set(key, state);
     }

@@ -98,3 +98,30 @@ describe('a grammar of tokens', () => {
     expect(grammars.get('a*')).not.toBe(grammars.get('b*'));
   });
 });
+
+describe('a grammar that is made to take long', () => {
+  const tokens = new TokenBytes(Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)));
+
+  it.each(['(a?){1000}(b?){1000}(c?){1000}', '(?:a*){1000}(?:b*){1000}(?:c*){1000}'])(
+    '%s is refused',
+    (pattern) => {
+      expect(() => new TokenGrammar(pattern, tokens)).toThrow(
+        /more than 1000 places at once: write fewer optional parts/,
+      );
+    },
+  );
+
+  it('is refused once it has too many states', () => {
+    // Whether one of the last 20 characters was an a: two to the power of 20 states.
+    const automaton = new Automaton(readPattern('[ab]*a[ab]{20}'));
+    const walk = () => {
+      let seed = 1;
+      let state = automaton.start;
+      for (let step = 0; step < 1_000_000; step += 1) {
+        seed = (seed * 48_271) % 2_147_483_647;
+        state = automaton.next(state, seed % 2 === 0 ? 0x61 : 0x62);
+      }
+    };
+    expect(walk).toThrow('the grammar has more than 50000 states: make it simpler');
+  });
+});

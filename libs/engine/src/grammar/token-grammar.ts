@@ -28,10 +28,16 @@ export class TokenBytes {
   }
 }
 
+/** Of the tokens that may follow, remembered for the states of one grammar: a list of a whole vocabulary has half a megabyte. */
+const MAX_ALLOWED_BYTES = 2 ** 25;
+
 /** A grammar of answers as tokens see it: which of them may follow, by state. */
 export class TokenGrammar {
   private readonly automaton: Automaton;
-  private readonly allowed = new Map<number, Int32Array>();
+  private readonly allowed = new LRUCache<number, Int32Array>({
+    maxSize: MAX_ALLOWED_BYTES,
+    sizeCalculation: ({ byteLength }) => byteLength + 1,
+  });
 
   /** @param pattern see `readPattern` */
   constructor(

@@ -98,7 +98,7 @@ it('looks no further for a caller who is gone', async () => {
     }
   })();
   const { client, endpoint } = await open(speaker);
-  await expect(client.responses.create(asked(100), { signal: gone.signal })).rejects.toThrow();
+  await expect(client.responses.create(asked(100), { signal: gone.signal })).rejects.toThrow(/abort/i);
   await eventually('the request to end', () => endpoint.active === 0);
   expect([speaker.tried.length, speaker.asked.length]).toEqual([1, 0]);
 });

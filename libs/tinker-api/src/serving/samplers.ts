@@ -2,6 +2,7 @@ import { ApiError } from '@ui-rl/openai-api';
 import type { Engine, ModelName } from '@ui-rl/plugin-kit';
 import { addressText, mustSample, roleIn, type CheckpointAddress, type CheckpointStore } from './checkpoints';
 import { loraOptions } from './lora';
+import type { SamplingSession } from './sessions';
 
 /** Weights that are sampled from, and how the engine lets go of them. */
 interface Open {
@@ -63,6 +64,11 @@ export class Samplers {
       await this.add(name, { ready: added.then(() => undefined), isModel: true });
     } else await raced.ready;
     return name;
+  }
+
+  /** Forgets the weights of a sampling session that has ended, where they are held for it alone. */
+  async endOf(ended: SamplingSession | undefined): Promise<void> {
+    if (ended?.source.kind === 'held') await this.release(ended.source.name);
   }
 
   /** Forgets weights, where they are held. */

@@ -11,9 +11,11 @@ import type { Answer } from './futures';
 import { readInput, type ReadInput } from './model-inputs';
 import type { SamplingSession, SamplingSource } from './sessions';
 import { mustServe } from './training';
-import { Numbers } from './turns';
 
 const MAX_SEED = 2 ** 31 - 1;
+/** Each is looked for with every token. */
+const MAX_STOPS = 64;
+const MAX_STOP_LENGTH = 1_024;
 const MAX_SAMPLES = 1024;
 const BASE: ModelName = 'base';
 
@@ -32,7 +34,7 @@ interface Sampling {
 export class SamplingVerbs {
   constructor(private readonly context: Context) {}
 
-  createSamplingSession(body: unknown): Promise<object> | object {
+  async createSamplingSession(body: unknown): Promise<object> {
     const fields = fieldsOf(body);
     const session = this.context.sessions.get(fields.requiredText('session_id'));
     const seq = fields.number('sampling_session_seq_id', { min: 0, integer: true });
@@ -45,22 +47,19 @@ export class SamplingVerbs {
     }
     if (known !== undefined) return created(known.id);
     const id = randomUUID();
-    session.sampling.set(id, { id, session: session.id, source, numbers: new Numbers() });
+    const ended = session.addSampling(id, source);
     if (seq !== undefined) session.samplingNumbers.set(seq, { digest, id });
+    await this.context.samplers.endOf(ended);
     // Missing weights are told at once, and those that cannot be sampled from.
     if (source.kind !== 'saved') return created(id);
-    const path = addressText(source.address);
-    return this.context.store
-      .open(source.address)
-      .then(({ run }) => mustSample(roleIn(run), 'model_path', path))
-      .then(
-        () => created(id),
-        (error: unknown) => {
-          session.sampling.delete(id);
-          if (seq !== undefined) session.samplingNumbers.delete(seq);
-          throw error;
-        },
-      );
+    try {
+      const { run } = await this.context.store.open(source.address);
+      mustSample(roleIn(run), 'model_path', addressText(source.address));
+      return created(id);
+    } catch (error) {
+      session.endSampling(id);
+      throw error;
+    }
   }
 
   getSampler(id: string): object {
@@ -160,12 +159,15 @@ export class SamplingVerbs {
     const decoder = tokenizer.incremental();
     const found = new AbortController();
     const said: Pick<SampleResult, 'tokens' | 'logprobs'> = { tokens: [], logprobs: [] };
+    const longest = Math.max(...stopTexts.map(({ length }) => length));
     let text = '';
     const onToken = (token: number, logprob: number): void => {
       if (found.signal.aborted) return;
       said.tokens.push(token);
       said.logprobs.push(logprob);
-      text += decoder.push(token);
+      // A stop text is completed by the newest characters.
+      const added = decoder.push(token);
+      text = (text + added).slice(-(added.length + longest));
       if (stopTexts.some((stop) => text.includes(stop))) found.abort();
     };
     try {
@@ -230,10 +232,18 @@ function readSampling(fields: Fields, count: number): Sampling {
 function readStop(fields: Fields): Pick<Sampling, 'stopTokens' | 'stopTexts'> {
   const value = fields.raw('stop') ?? [];
   const stops: unknown[] = Array.isArray(value) ? value : [value];
+  if (stops.length > MAX_STOPS)
+    throw invalid(fields.at('stop'), `has ${stops.length} entries, expected at most ${MAX_STOPS}`);
   if (stops.every((each) => Number.isSafeInteger(each)))
     return { stopTokens: stops as number[], stopTexts: [] };
   if (stops.every((each) => typeof each === 'string' && each !== '')) {
-    return { stopTokens: [], stopTexts: stops as string[] };
+    const stopTexts = stops as string[];
+    const longest = Math.max(...stopTexts.map(({ length }) => length));
+    if (longest <= MAX_STOP_LENGTH) return { stopTokens: [], stopTexts };
+    throw invalid(
+      fields.at('stop'),
+      `has a text of ${longest} characters, expected at most ${MAX_STOP_LENGTH}`,
+    );
   }
   throw invalid(fields.at('stop'), 'expected a text, a list of texts, or a list of token ids');
 }

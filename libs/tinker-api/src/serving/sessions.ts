@@ -18,6 +18,9 @@ export interface SamplingSession {
   numbers: Numbers;
 }
 
+/** Sampling sessions of a client, of which those asked last are kept: one comes with each step of a training loop. */
+const MAX_SAMPLING = 1_024;
+
 /** A client, as long as its heart beats. */
 export class Session {
   readonly id = randomUUID();
@@ -28,6 +31,21 @@ export class Session {
   readonly models = new Map<string, ModelRun>();
   readonly sampling = new Map<string, SamplingSession>();
   lastSeenAt = Date.now();
+
+  /** @returns the sampling session that was asked longest ago, where it had to make room */
+  addSampling(id: string, source: SamplingSource): SamplingSession | undefined {
+    this.sampling.set(id, { id, session: this.id, source, numbers: new Numbers() });
+    const [oldest] = this.sampling.values();
+    if (this.sampling.size <= MAX_SAMPLING) return undefined;
+    this.endSampling(oldest.id);
+    return oldest;
+  }
+
+  /** Ends a sampling session, and forgets the number it was asked for under. */
+  endSampling(id: string): void {
+    this.sampling.delete(id);
+    for (const [seq, known] of this.samplingNumbers) if (known.id === id) this.samplingNumbers.delete(seq);
+  }
 }
 
 /** Clients and what belongs to them. */
@@ -99,11 +117,13 @@ export class Sessions {
       const found = session.sampling.get(id);
       if (found === undefined) continue;
       session.lastSeenAt = Date.now();
+      session.sampling.delete(id);
+      session.sampling.set(id, found);
       return found;
     }
     throw new ApiError(
       404,
-      `there is no sampling session "${id.slice(0, 100)}": the session it belongs to has ended, or its weights were deleted`,
+      `there is no sampling session "${id.slice(0, 100)}": the session it belongs to has ended, its weights were deleted, or ${MAX_SAMPLING} others were asked since`,
       'sampling_session_not_found',
       'sampling_session_id',
     );
@@ -111,9 +131,9 @@ export class Sessions {
 
   /** Ends the sampling sessions of weights that are deleted. */
   endSampling(address: string): void {
-    for (const { sampling } of this.all.values()) {
-      for (const { id, source } of sampling.values()) {
-        if (source.kind === 'saved' && addressText(source.address) === address) sampling.delete(id);
+    for (const session of this.all.values()) {
+      for (const { id, source } of session.sampling.values()) {
+        if (source.kind === 'saved' && addressText(source.address) === address) session.endSampling(id);
       }
     }
   }

@@ -202,3 +202,34 @@ it('goes on with a session of which nothing is heard but that it waits for an an
   await expect(call('get_info', { model_id: id })).rejects.toMatchObject({ status: 404 });
   expect(engine.models).toEqual([]);
 });
+
+it('keeps the sampling sessions of a client that are asked, and ends those asked longest ago', async () => {
+  open();
+  const id = await session();
+  const begin = async (seq: number): Promise<string> => {
+    const asked = { session_id: id, sampling_session_seq_id: seq, base_model: 'held' };
+    return ((await call('create_sampling_session', asked)) as unknown as { sampling_session_id: string })
+      .sampling_session_id;
+  };
+  const first = await begin(0);
+  const second = await begin(1);
+  expect(await begin(0)).toBe(first);
+  for (let seq = 2; seq < 1_024; seq += 1) await begin(seq);
+  expect(service.sampling.getSampler(first)).toMatchObject({ sampler_id: first });
+  await begin(1_024);
+  expect(service.sampling.getSampler(first)).toMatchObject({ sampler_id: first });
+  expect(() => service.sampling.getSampler(second)).toThrow(/1024 others were asked since/);
+  // What has ended can be begun anew under its number.
+  expect(await begin(1)).not.toBe(second);
+});
+
+it.each([
+  [Array<string>(65).fill('x'), /has 65 entries, expected at most 64/],
+  [Array<number>(65).fill(1), /has 65 entries/],
+  [['a', 'x'.repeat(1_025)], /has a text of 1025 characters, expected at most 1024/],
+])('refuses more and longer stop texts than it can look for (%#)', async (stop, why) => {
+  open();
+  const prompt = { chunks: [{ type: 'encoded_text', tokens: [1] }] };
+  const asked = call('asample', { base_model: 'held', prompt, sampling_params: { stop } });
+  await expect(asked).rejects.toMatchObject({ status: 400, message: expect.stringMatching(why) });
+});

@@ -15,7 +15,6 @@ import {
 import type { Context } from './context';
 import type { Answer } from './futures';
 import type { ModelRun } from './model-run';
-import { Numbers } from './turns';
 import { mustServe, type TrainingVerbs } from './training';
 
 /** Verbs that write weights and read them. */
@@ -142,7 +141,7 @@ export class WeightsVerbs {
     await samplers.keep(run.id, id);
     const session = sessions.get(run.session);
     const source = { kind: 'held' as const, name: id };
-    session.sampling.set(id, { id, session: session.id, source, numbers: new Numbers() });
+    await samplers.endOf(session.addSampling(id, source));
     return answer({ type: 'save_weights_for_sampler', sampling_session_id: id });
   }
 

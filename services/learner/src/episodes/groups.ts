@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { RolloutRequest, Trajectory, type Task } from '@ui-rl/contracts';
 
 /** What becomes of a trajectory that has arrived. */
@@ -324,6 +325,29 @@ export function nextAttempt(request: RolloutRequest): RolloutRequest {
 export function memberRollout(request: RolloutRequest, attempt: number): RolloutRequest {
   const rolloutId = `${request.groupId}-r${request.indexInGroup}-a${attempt}`;
   return Object.assign(new RolloutRequest(), request, { attempt, rolloutId });
+}
+
+/**
+ * Why an episode is none of its group, whose episodes are all of one task and seed; undefined where it is. An actor says itself what it
+ * played: rewards of other tasks are not compared with those of the group.
+ *
+ * @param other request of another episode of the group, where one is there
+ */
+export function foreignRequest(
+  request: RolloutRequest,
+  other: RolloutRequest | undefined,
+): string | undefined {
+  if (other === undefined) return undefined;
+  const { groupId, seed, task } = request;
+  if (groupId !== other.groupId)
+    return `it is of group "${groupId}", the others of its number are of "${other.groupId}"`;
+  if (seed !== other.seed) return `its seed is ${seed}, that of its group ${other.seed}`;
+  if (isDeepStrictEqual(plain(task), plain(other.task))) return undefined;
+  return `its task "${task.id}" is not the task "${other.task.id}" of its group, or is described otherwise`;
+}
+
+function plain(task: Task): unknown {
+  return JSON.parse(JSON.stringify(task));
 }
 
 /** What a run's training episodes have in common. */

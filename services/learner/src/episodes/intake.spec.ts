@@ -1,5 +1,5 @@
 import { STREAMS, subjects, type RolloutRequest } from '@ui-rl/contracts';
-import { eventually, makeTurn } from '@ui-rl/testkit';
+import { eventually, makeTask, makeTurn } from '@ui-rl/testkit';
 import { LearnerWorld } from '../../test/learner-world';
 
 let world: LearnerWorld;
@@ -88,5 +88,21 @@ it('makes dead letters of episodes nobody requested, and trains the others', asy
   expect((await world.events(runId, 'train_step'))[0].rolloutIds).toEqual([
     `${runId}-g0-r0`,
     `${runId}-g0-r1`,
+  ]);
+});
+
+it('takes no episode for one of a group that is of another task', async () => {
+  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const easier = { ...makeTask(), description: 'Do nothing' };
+  await world.play(runId, { group: 0, member: 0, reward: 0 });
+  await world.play(runId, { group: 0, member: 1, reward: 1, task: easier });
+  await eventually('the refusal', async () => (await world.events(runId, 'dead_letter')).length === 1);
+  const [{ reason }] = await world.events(runId, 'dead_letter');
+  expect(reason).toMatch(/nobody requested this episode: its task ".*" is not the task ".*" of its group/);
+  await world.play(runId, { group: 0, member: 1, reward: 1, attempt: 1 });
+  await world.reached(runId, 1);
+  expect((await world.events(runId, 'train_step'))[0].rolloutIds).toEqual([
+    `${runId}-g0-r0`,
+    `${runId}-g0-r1-a1`,
   ]);
 });

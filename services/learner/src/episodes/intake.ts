@@ -5,7 +5,7 @@ import type { Progress } from '../training/progress';
 import { findDefect, type TokenLimits } from '../training/turn-data';
 import { rememberTrace } from '../tracking/step-traces';
 import type { RunWarnings } from '../warnings';
-import { unsolicitedRequest, type GroupBuffer, type Refill } from './groups';
+import { foreignRequest, unsolicitedRequest, type GroupBuffer, type Refill } from './groups';
 import { InvalidShareAlarm } from './invalid-share';
 import type { Stragglers } from './stragglers';
 import type { TaskHealth } from './task-health';
@@ -50,6 +50,9 @@ export class EpisodeIntake {
     await this.refuseUnsolicited(trajectory);
     const problem = await this.validate(trajectory);
     const { buffer, health, stragglers } = this.parts;
+    // From here to the buffer without a pause: the first episode of a group says what its others are compared with.
+    const foreign = foreignRequest(trajectory.request, buffer.requestOf(trajectory.request.groupIndex));
+    if (foreign !== undefined) throw new UnacceptableMessage(`nobody requested this episode: ${foreign}`);
     stragglers.came(trajectory);
     if (problem !== undefined && stragglers.isExtra(trajectory.request)) return undefined;
     if (problem === undefined) health.played(trajectory.request.task);
