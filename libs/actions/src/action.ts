@@ -72,7 +72,7 @@ export interface LongPressAction {
   seconds?: number;
 }
 
-/** Text typed where the focus is; a line break presses Enter. */
+/** Text typed where the focus is; a line break presses Enter, a tab Tab. */
 export interface TypeAction {
   action: 'type';
   text: string;

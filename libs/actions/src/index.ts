@@ -4,6 +4,7 @@ export * from './dialect';
 export * from './dialects';
 export { formatOfModelName, formatOfModelType, type ActionFormat } from './model-formats';
 export { keyOfName, keysWithShift, namesInChord } from './keys';
+export { keystrokesOf, type Keystroke, type TypedText } from './keystrokes';
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export { jsonInSpace, WHOLE_SPACES } from './json-in-space';
 export { actionMeaning, actionParameters, actionSchema, type JsonSchema } from './json-schema';

@@ -70,7 +70,7 @@ export const SCHEMA: Record<ActionName, Variant[]> = {
     {
       fields: { text: field({ type: 'string', maxLength: MAX_TEXT_LENGTH }) },
       example: { action: 'type', text: 'hello' },
-      meaning: 'type text where the focus is; \\n presses Enter',
+      meaning: 'type text where the focus is; \\n presses Enter, \\t Tab',
     },
   ],
   key: [

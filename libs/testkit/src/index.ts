@@ -14,5 +14,6 @@ export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';
 export { findAdb, findChromium, findNatsServer, softwareVulkan } from './tools';
 export { TraceCollector, type CollectedSpan } from './trace-collector';
+export { TYPED_TEXTS, type TypedTextCase } from './typed-texts';
 export { growthInWords, growthOf, trendOf, type Growth, type Trend } from './trend';
 export { ZerosServer } from './zeros-server';

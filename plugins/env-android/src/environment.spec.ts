@@ -1,5 +1,5 @@
 import { isRecord, type EnvironmentSession } from '@ui-rl/plugin-kit';
-import { Adb, FakeAdbd, FakePhone, FaultyProxy } from '@ui-rl/testkit';
+import { Adb, FakeAdbd, FakePhone, FaultyProxy, TYPED_TEXTS } from '@ui-rl/testkit';
 import { act, code, environment, open, Phone, task, value, warnings, within } from '../test/support';
 import type { AndroidEnvironment } from './environment';
 import type { AndroidOptions } from './options';
@@ -139,6 +139,15 @@ it('types beyond ASCII through ADBKeyBoard where it is installed, and gives the 
   expect(phone.keyboard).toContain('adbkeyboard');
   await session.close(within(5_000));
   expect(phone.keyboard).toBe(phone.keyboards[0]);
+});
+
+it.each(TYPED_TEXTS)('types $text as every environment does', async ({ text, typed, outcome }) => {
+  const { phone } = phones[0];
+  const session = await opened();
+  phone.typed = '';
+  expect(await act(session, { action: 'type', text })).toBe(outcome);
+  expect(phone.typed).toBe(typed);
+  await session.discard();
 });
 
 it('begins without ADBKeyBoard, which an episode of another run has left behind', async () => {

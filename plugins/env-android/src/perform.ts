@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Action, Deadline, Point } from '@ui-rl/plugin-kit';
+import { keystrokesOf, type Action, type Deadline, type Point } from '@ui-rl/plugin-kit';
 import type { Device } from './device';
 import { isInside, pointsOf, scrollStrokes, swipeStroke, type Screen, type Stroke } from './gestures';
 import { buttonCode, keyCode } from './keycodes';
@@ -104,9 +104,11 @@ function allowed(seconds: number, { deadlineAt }: Deadline): number {
 }
 
 async function type(device: Device, text: string, deadline: Deadline): Promise<string> {
-  const keyboard = isPlain(text) ? 'input' : 'adb_keyboard';
+  const { strokes, untypable } = keystrokesOf(text);
+  const keyboard = isPlain(strokes) ? 'input' : 'adb_keyboard';
   if (keyboard === 'adb_keyboard' && !(await device.useAdbKeyboard(deadline.signal))) return 'untypable_text';
-  return runAll(device, typingCommands(text, keyboard), deadline);
+  const outcome = await runAll(device, typingCommands(strokes, keyboard), deadline);
+  return outcome === 'ok' && untypable > 0 ? 'unsupported_character' : outcome;
 }
 
 async function key(device: Device, keys: readonly string[], deadline: Deadline): Promise<string> {

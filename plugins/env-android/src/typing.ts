@@ -1,4 +1,5 @@
-import { shellWord } from '@ui-rl/plugin-kit';
+import { shellWord, type Keystroke } from '@ui-rl/plugin-kit';
+import { keyCode } from './keycodes';
 
 /** An input method that types what it is sent; github.com/senzhk/ADBKeyBoard */
 export const ADB_KEYBOARD = 'com.android.adbkeyboard/.AdbIME';
@@ -10,21 +11,16 @@ export type Keyboard = 'input' | 'adb_keyboard';
 const PIECE = 200;
 
 /** Whether every character stands on the keyboard that `input text` imitates. */
-export function isPlain(text: string): boolean {
-  return /^[\x20-\x7e\n\t]*$/.test(text);
+export function isPlain(strokes: readonly Keystroke[]): boolean {
+  return strokes.every((stroke) => !('text' in stroke) || /^[\x20-\x7e]*$/.test(stroke.text));
 }
 
-/** Commands that type a text where the focus is; line breaks press Enter, tabs Tab. */
-export function typingCommands(text: string, keyboard: Keyboard): string[] {
-  return text
-    .replaceAll('\r\n', '\n')
-    .split(/([\n\t])/)
-    .filter((part) => part !== '')
-    .flatMap((part) => {
-      if (part === '\n') return ['input keyevent KEYCODE_ENTER'];
-      if (part === '\t') return ['input keyevent KEYCODE_TAB'];
-      return keyboard === 'input' ? piecesOf(part).map(inputText) : [broadcast(part)];
-    });
+/** Commands that type where the focus is. */
+export function typingCommands(strokes: readonly Keystroke[], keyboard: Keyboard): string[] {
+  return strokes.flatMap((stroke) => {
+    if (!('text' in stroke)) return [`input keyevent ${keyCode(stroke.key)}`];
+    return keyboard === 'input' ? piecesOf(stroke.text).map(inputText) : [broadcast(stroke.text)];
+  });
 }
 
 /**

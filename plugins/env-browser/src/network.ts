@@ -1,26 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { extname, join, normalize } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join, normalize } from 'node:path';
 import type { BrowserContext, BrowserContextOptions, Route } from 'playwright';
 import { NOWHERE } from './chromium-arguments';
+import { contentTypeOf } from './content-types';
 import { Gateway } from './gateway';
 import type { PageRules, PageSpec } from './page-spec';
 import type { PageRequest } from './request-tally';
-
-const CONTENT_TYPES: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.gif': 'image/gif',
-  '.html': 'text/html; charset=utf-8',
-  '.jpg': 'image/jpeg',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json',
-  '.mjs': 'text/javascript; charset=utf-8',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-  '.ttf': 'font/ttf',
-  '.webp': 'image/webp',
-  '.woff': 'font/woff',
-  '.woff2': 'font/woff2',
-};
 
 /** An empty document of each local origin: a tab that is left there keeps the process and the compiled code of its last page. */
 export const EMPTY_DOCUMENT = '/.uirl-empty';
@@ -122,18 +108,35 @@ function folderOf(url: URL, pages: Readonly<Record<string, string>>): string | n
   return Object.hasOwn(pages, name) ? pages[name] : null;
 }
 
+/** Leads to the folder itself, so that what its page names lies there. A redirect would leave the folders of pages: Playwright lets it go to the network. */
+const INTO_FOLDER =
+  '<script>location.replace(location.pathname + "/" + location.search + location.hash)</script>';
+
 async function serve(route: Route, folder: string, pathname: string): Promise<void> {
   const path = fileOf(folder, pathname);
-  const body = path === null ? null : await readFile(path).catch(() => null);
-  if (path === null || body === null) {
+  const index = path === null || !(await isFolder(path)) ? null : join(path, 'index.html');
+  if (index !== null && existsSync(index) && route.request().isNavigationRequest()) {
+    await route.fulfill({ status: 200, contentType: 'text/html', body: INTO_FOLDER });
+    return;
+  }
+  const file = index ?? path;
+  const body = file === null ? null : await readFile(file).catch(() => null);
+  if (file === null || body === null) {
     await route.fulfill({ status: 404, contentType: 'text/plain', body: `there is no ${pathname}` });
     return;
   }
-  const contentType = CONTENT_TYPES[extname(path)] ?? 'application/octet-stream';
-  await route.fulfill({ status: 200, contentType, headers: { 'cache-control': 'no-store' }, body });
+  const headers = { 'cache-control': 'no-store' };
+  await route.fulfill({ status: 200, contentType: contentTypeOf(file), headers, body });
 }
 
-/** The file behind a path, never outside of the folder. */
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** The file behind a path, or the folder, never outside of the page's own folder. */
 function fileOf(folder: string, pathname: string): string | null {
   try {
     const relative = normalize(

@@ -65,12 +65,24 @@ describe('the options of a task', () => {
 
   it.each([
     [{ url: 'http://a', path: 'b.html' }, '"path" is a place in the folder of a "page", which is not given'],
-    ...['', '/a.html', '../a.html', 'a/../b.html', 'a/', 'a//b', '.git/config', 'a?b', '@evil', 3].map(
-      (path): [Record<string, unknown>, string] => [
-        { page: 'pocket', path },
-        '"path" must lead to a file in the folder of the page',
-      ],
-    ),
+    ...[
+      '',
+      '/',
+      '/a.html',
+      '../a.html',
+      'a/../b.html',
+      'a/./b',
+      'a//',
+      'a//b',
+      '.git/config',
+      'a\\b',
+      'a\nb',
+      '\ud800',
+      3,
+    ].map((path): [Record<string, unknown>, string] => [
+      { page: 'pocket', path },
+      '"path" must lead to a file in the folder of the page',
+    ]),
     ...['../shop', 'a/b', '', '.hidden', 3, null].map((name): [Record<string, unknown>, string] => [
       { page: 'pocket', storage_state: name },
       '"storage_state" must be the name of a file in the folder of the env service',

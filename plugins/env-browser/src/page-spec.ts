@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { isRecord, show, type Check, type Task } from '@ui-rl/plugin-kit';
 import { hostOf, isPrivateHost } from './addresses';
 import { deviceProblem, type Device, type Devices } from './device';
@@ -112,7 +114,7 @@ export function refusalOf({ url, page }: PageSpec, status: number): string {
   const { pathname } = new URL(url);
   if (page === null || status !== 404) return `${url} answers ${status}`;
   const file = pathname.endsWith('/') ? `${pathname}index.html` : pathname;
-  return `the folder of the page "${page}" has no ${file.slice(1)}: a task names another one of its files by "path"`;
+  return `the folder of the page "${page}" has no ${decodeURIComponent(file.slice(1))}: a task names another one of its files by "path"`;
 }
 
 function readStart(
@@ -132,16 +134,25 @@ function readStart(
     const known = Object.keys(pages).toSorted().join(', ') || 'none';
     return refuse(`"page" is ${show(page)}, known pages: ${known}`);
   }
-  return { url: `${pageOrigin(page)}/${readPath(path, refuse)}`, page };
+  return { url: `${pageOrigin(page)}/${readPath(path, pages[page], refuse)}`, page };
 }
 
-/** A file in the folder of a page, `games/chess.html`. */
-function readPath(path: unknown, refuse: Refuse): string {
+/** A file in the folder of a page, `games/my chess.html`, or a folder with an `index.html`, as it stands in an address. */
+function readPath(path: unknown, folder: string, refuse: Refuse): string {
   if (path === undefined) return '';
-  if (typeof path === 'string' && /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(path)) return path;
+  const name = typeof path === 'string' ? path.replace(/\/$/, '') : '';
+  if (isWithin(name)) {
+    const isFolder = statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true;
+    return `${encodeURI(name).replace(/[?#]/g, encodeURIComponent)}${isFolder ? '/' : ''}`;
+  }
   return refuse(
     `"path" must lead to a file in the folder of the page, such as "games/chess.html", found ${show(path)}`,
   );
+}
+
+/** Whether it names a file below a folder: no way up, no beginning elsewhere, nothing hidden. */
+function isWithin(path: string): boolean {
+  return !/[\p{Cc}\p{Cs}\\]/u.test(path) && path.split('/').every((name) => /^[^.]/.test(name));
 }
 
 function readUrl(url: unknown, refuse: Refuse): string {

@@ -12,6 +12,7 @@ import {
 import { isOnKeyboard } from './keys';
 import { click, drag, hold, line, move, tap, touch, wheel } from './pointer';
 import { reachFrame } from './reach-frame';
+import { type, typeCharacter } from './typing';
 import type { BrowserTab } from './browser-tab';
 import { asksForMenu } from './popups/context-menu';
 import type { Popups } from './popups/popups';
@@ -20,8 +21,6 @@ import type { PageSpec } from './page-spec';
 /** CSS pixels per notch, as in Chromium for a mouse wheel. */
 const NOTCH = 100;
 const LONG_PRESS_SECONDS = 0.8;
-/** Longer text is inserted line by line instead of key by key. */
-const MAX_KEYSTROKES = 256;
 /** Left of the deadline after a wait, for settling and the screenshot. */
 const RESERVE_MS = 2000;
 
@@ -59,7 +58,7 @@ export async function perform(
     case 'long_press':
       return longPress(tab, [action.x, action.y], action.seconds ?? LONG_PRESS_SECONDS, tool, deadline);
     case 'type':
-      return type(tab, action.text);
+      return type(tab, action.text, deadline, RESERVE_MS);
     case 'key':
       return chord(tab, action.keys);
     case 'scroll':
@@ -136,21 +135,10 @@ function allowed(tab: BrowserTab, seconds: number, { deadlineAt }: Deadline): nu
   return milliseconds;
 }
 
-async function type({ page }: BrowserTab, text: string): Promise<void> {
-  if (text.length <= MAX_KEYSTROKES) {
-    await page.keyboard.type(text);
-    return;
-  }
-  for (const [index, part] of text.split('\n').entries()) {
-    if (index > 0) await page.keyboard.press('Enter');
-    await page.keyboard.insertText(part);
-  }
-}
-
 async function chord(tab: BrowserTab, keys: string[]): Promise<void> {
   const { keyboard } = tab.page;
   if (keys.length === 1 && !isOnKeyboard(keys[0])) {
-    await keyboard.insertText(keys[0]);
+    await typeCharacter(tab, keys[0]);
     return;
   }
   if (!keys.every(isOnKeyboard)) {

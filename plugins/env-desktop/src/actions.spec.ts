@@ -1,3 +1,4 @@
+import { TYPED_TEXTS } from '@ui-rl/testkit';
 import { Lab, pixelOf, type Player } from '../test/support';
 
 /** Keeps what reaches it, as a page sees it. */
@@ -7,6 +8,11 @@ const PAGE = `<title>events</title>
 <script>
   let events = [];
   const area = document.querySelector('textarea');
+  area.onkeydown = (event) => {
+    if (event.key !== 'Tab') return;
+    event.preventDefault();
+    area.value += '\\t';
+  };
   const at = ({ clientX, clientY }) => [clientX, clientY];
   const note = (name, what) => addEventListener(name, (event) => { events.push([name, ...what(event)]); });
   note('click', (event) => [event.detail, ...at(event)]);
@@ -131,6 +137,13 @@ describe('actions on a desktop', () => {
     await act({ action: 'key', keys: ['é'] });
     await act({ action: 'key', keys: ['enter'] });
     expect(await act({ action: 'key', keys: ['shift', 'home'] })).toMatchObject({ text: 'Aé\n' });
+  });
+
+  it.each(TYPED_TEXTS)('types $text as every environment does', async ({ text, typed, outcome }) => {
+    await act({ action: 'key', keys: ['ctrl', 'a'] });
+    await act({ action: 'key', keys: ['backspace'] });
+    const acted = await act({ action: 'type', text });
+    expect({ text: acted.text, outcome: acted.outcome }).toEqual({ text: typed, outcome });
   });
 
   it('types what is asked for while caps lock is on', async () => {

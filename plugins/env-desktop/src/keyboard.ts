@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keystrokesOf } from '@ui-rl/plugin-kit';
 import { keysymOf, keysymOfKey, SHIFT } from './keysyms';
 import { FAKE, type XConnection } from './x-connection';
 
@@ -44,7 +45,10 @@ export class Keyboard {
 
   /** Types a text; how many of its characters no key can have. Stops where `isLate` says so. */
   async type(text: string, isLate: () => boolean): Promise<number> {
-    const keysyms = Array.from(text.replaceAll('\r\n', '\n'), keysymOf);
+    const { strokes, untypable } = keystrokesOf(text);
+    const keysyms = strokes.flatMap((stroke) =>
+      'text' in stroke ? Array.from(stroke.text, keysymOf) : [keysymOfKey(stroke.key)],
+    );
     const known = keysyms.filter((keysym) => keysym !== null);
     const isCapsLocked = ((await this.x.pointerMask()) & CAPS_LOCK) !== 0;
     for (let begin = 0; begin < known.length && !isLate();) {
@@ -53,7 +57,7 @@ export class Keyboard {
       await this.x.sync();
       begin = end;
     }
-    return keysyms.length - known.length;
+    return untypable + keysyms.length - known.length;
   }
 
   /** Presses keys together, the first one longest; false where one of them is on no keyboard. */

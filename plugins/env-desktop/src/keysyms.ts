@@ -30,10 +30,8 @@ export function keysymOfKey(key: string): number | null {
   return Object.hasOwn(NAMED, key) ? NAMED[key] : keysymOf(key);
 }
 
-/** Of a character; null for control characters but line break and tab. */
+/** Of a character; null for control characters. */
 export function keysymOf(character: string): number | null {
-  if (character === '\n') return NAMED.enter;
-  if (character === '\t') return NAMED.tab;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return null;
   // What is in Latin-1 is its own keysym, everything else is told by a bit.

@@ -1,4 +1,12 @@
-import type { Action, Button, Direction, KeyAction, Point, SwipeAction } from '@ui-rl/plugin-kit';
+import {
+  keystrokesOf,
+  type Action,
+  type Button,
+  type Direction,
+  type KeyAction,
+  type Point,
+  type SwipeAction,
+} from '@ui-rl/plugin-kit';
 
 /** A call of `POST /boxes/{id}/actions/…`. */
 export interface BoxRequest {
@@ -102,14 +110,20 @@ export function pointsOf(action: Action): Point[] {
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
 }
 
-/** A line break presses Enter. */
+/** The Enter behind a text is a part of its request. */
 function typing(text: string): BoxRequest[] {
-  const lines = text.replaceAll('\r\n', '\n').split('\n');
-  return lines.flatMap((line, index): BoxRequest[] => {
-    const pressEnter = index < lines.length - 1;
-    if (line === '') return pressEnter ? [{ action: 'press-key', body: { keys: ['enter'] } }] : [];
-    return [{ action: 'type', body: { text: line, mode: 'append', pressEnter } }];
-  });
+  const requests: BoxRequest[] = [];
+  for (const stroke of keystrokesOf(text).strokes) {
+    const before = requests.at(-1);
+    if ('text' in stroke) {
+      requests.push({ action: 'type', body: { text: stroke.text, mode: 'append', pressEnter: false } });
+    } else if (stroke.key === 'enter' && before?.body.pressEnter === false) {
+      before.body.pressEnter = true;
+    } else {
+      requests.push({ action: 'press-key', body: { keys: [stroke.key] } });
+    }
+  }
+  return requests;
 }
 
 function pressing({ keys }: KeyAction): BoxRequest[] | null {

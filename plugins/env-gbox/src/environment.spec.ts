@@ -6,7 +6,7 @@ import {
   type Reply,
   type Task,
 } from '@ui-rl/plugin-kit';
-import { eventually, FakePhone } from '@ui-rl/testkit';
+import { eventually, FakePhone, TYPED_TEXTS } from '@ui-rl/testkit';
 import { GboxServer } from '../test/gbox-server';
 import { GboxEnvironment } from './environment';
 import { GboxOptions } from './options';
@@ -133,6 +133,18 @@ it('carries out the vocabulary in the words of GBox', async () => {
   ]);
   expect(await done({ action: 'right_click', x: 1, y: 2 })).toEqual(['unsupported_action']);
   expect(await done({ action: 'click', x: 1, y: 160 })).toEqual(['outside_viewport']);
+});
+
+it.each(TYPED_TEXTS)('types $text as every environment does', async ({ text, typed, outcome }) => {
+  const session = await open(await environment());
+  const step = value(await session.step({ action: 'type', text }, within(10_000)));
+  const KEYS: Record<string, string> = { enter: '\n', tab: '\t' };
+  const arrived = gbox.done.flatMap(({ call, body }) => {
+    if (call === '/actions/press-key') return (body.keys as string[]).map((key) => KEYS[key]);
+    return call === '/actions/type' ? [String(body.text), body.pressEnter === true ? '\n' : ''] : [];
+  });
+  expect({ typed: arrived.join(''), outcome: step.outcome }).toEqual({ typed, outcome });
+  await session.discard();
 });
 
 it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {

@@ -1,5 +1,6 @@
 import {
   asDeviceReply,
+  keystrokesOf,
   pauseForDevice,
   validatedState,
   type Action,
@@ -96,7 +97,9 @@ export class GboxSession implements EnvironmentSession {
       if (index > 0 && Date.now() > deadlineAt - RESERVE_MS) return 'cut_short';
       await box.act(request, signal);
     }
-    return 'ok';
+    return action.action === 'type' && keystrokesOf(action.text).untypable > 0
+      ? 'unsupported_character'
+      : 'ok';
   }
 
   private async end(healthy: boolean): Promise<void> {

@@ -35,6 +35,11 @@ it.each(['site/games/two.html', 'site/games'])('%s needs no more than its folder
   expect(readPageTarget(page, folder)).toMatchObject({ folder: join(folder, 'site/games'), page: 'games' });
 });
 
+it.each(['my page.html', 'Übung (1).HTM', '日本.xhtml'])('%s is a page by its name', (name) => {
+  writeFileSync(join(folder, name), '<p>');
+  expect(readPageTarget(name, folder)).toMatchObject({ folder, path: name });
+});
+
 it('a folder that does not hold the page, or is none, is refused', () => {
   expect(() => readPageTarget('site/games/one.html', folder, 'site/core')).toThrow(
     /one.html does not lie in .*core/,

@@ -41,7 +41,7 @@ function readFile(given: string, workingDir: string): FolderTarget {
       `${path} has no index.html: name the .html file that is to be opened, or another folder`,
     );
   }
-  if (/\.html?$/i.test(path)) return folderTarget(dirname(path), basename(path));
+  if (/\.x?html?$/i.test(path)) return folderTarget(dirname(path), basename(path));
   throw new TryFailure(
     `${path} is no page: expected an http or https address, a folder with index.html, or an .html file`,
   );

@@ -1,0 +1,73 @@
+import { extname } from 'node:path';
+
+const UTF8 = '; charset=utf-8';
+
+/** Source: iana.org/assignments/media-types, and what Chromium shows, plays or runs by it. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.aac': 'audio/aac',
+  '.apng': 'image/apng',
+  '.avif': 'image/avif',
+  '.bmp': 'image/bmp',
+  '.cjs': `text/javascript${UTF8}`,
+  '.css': `text/css${UTF8}`,
+  '.csv': `text/csv${UTF8}`,
+  '.flac': 'audio/flac',
+  '.geojson': 'application/geo+json',
+  '.gif': 'image/gif',
+  '.gz': 'application/gzip',
+  '.htm': `text/html${UTF8}`,
+  '.html': `text/html${UTF8}`,
+  '.ico': 'image/vnd.microsoft.icon',
+  '.ics': `text/calendar${UTF8}`,
+  '.jfif': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.js': `text/javascript${UTF8}`,
+  '.json': 'application/json',
+  '.jsonld': 'application/ld+json',
+  '.log': `text/plain${UTF8}`,
+  '.m4a': 'audio/mp4',
+  '.m4v': 'video/mp4',
+  '.map': 'application/json',
+  '.md': `text/markdown${UTF8}`,
+  '.mjs': `text/javascript${UTF8}`,
+  '.mp3': 'audio/mpeg',
+  '.mp4': 'video/mp4',
+  '.oga': 'audio/ogg',
+  '.ogg': 'audio/ogg',
+  '.ogv': 'video/ogg',
+  '.opus': 'audio/ogg',
+  '.otf': 'font/otf',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.rss': 'application/rss+xml',
+  '.shtml': `text/html${UTF8}`,
+  '.svg': 'image/svg+xml',
+  '.tif': 'image/tiff',
+  '.tiff': 'image/tiff',
+  '.ttf': 'font/ttf',
+  '.txt': `text/plain${UTF8}`,
+  '.vtt': `text/vtt${UTF8}`,
+  '.wasm': 'application/wasm',
+  '.wav': 'audio/wav',
+  '.weba': 'audio/webm',
+  '.webm': 'video/webm',
+  '.webmanifest': 'application/manifest+json',
+  '.webp': 'image/webp',
+  '.woff': 'font/woff',
+  '.woff2': 'font/woff2',
+  '.xht': 'application/xhtml+xml',
+  '.xhtml': 'application/xhtml+xml',
+  '.xml': 'application/xml',
+  '.xsl': 'application/xml',
+  '.xslt': 'application/xml',
+  '.yaml': 'application/yaml',
+  '.yml': 'application/yaml',
+  '.zip': 'application/zip',
+};
+
+/** The media type of a file by its ending, in capitals or not; `application/octet-stream` where that is unknown. */
+export function contentTypeOf(path: string): string {
+  const ending = extname(path).toLowerCase();
+  return Object.hasOwn(TYPES, ending) ? TYPES[ending] : 'application/octet-stream';
+}
