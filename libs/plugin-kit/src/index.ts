@@ -54,5 +54,6 @@ export { allOf, loadTasks, openTasks, sampleOf, type TaskMachine, type TaskUse }
 export { storedSource } from './tasks/stored-source';
 export { TaskEntries, TaskDefaults } from './tasks/task-entries';
 export type { LoadedTask, TaskList, TaskPart } from './tasks/task-list';
-export { compare, hasFields, valueAt, verify } from './verify';
+export { plainText } from './plain-text';
+export { checkHolds, compare, hasFields, valueAt, verify } from './verify';
 export * from './android';

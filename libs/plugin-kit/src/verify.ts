@@ -1,10 +1,4 @@
-import {
-  CHECK_RESULTS,
-  isPageCheck,
-  type Check,
-  type CheckOperator,
-  type CheckResult,
-} from '@ui-rl/contracts';
+import { CHECK_RESULTS, isPageCheck, type Check, type CheckOperator } from '@ui-rl/contracts';
 import { PluginError } from './errors';
 import { isRecord } from './show';
 
@@ -13,30 +7,33 @@ import { isRecord } from './show';
  *
  * True where all checks hold, null where there are none. A path that leads nowhere fails its check, so that a misspelt path never
  * passes, unless that is what `exists` asks for. Checks of a page were evaluated by the environment, which reports under
- * `CHECK_RESULTS` what it found.
+ * `CHECK_RESULTS` what it found, and there, too, that a state could not be read.
  *
  * @throws PluginError `invalid` where an environment has not evaluated a check: that says nothing of the policy
  */
 export function verify(checks: readonly Check[] | undefined, state: unknown): boolean | null {
   if (checks === undefined || checks.length === 0) return null;
+  const holds = checks.map((check, place) => checkHolds(check, place, state));
   // All are looked at: a result that is missing is no verdict, wherever it stands.
-  return checks
-    .map((check, place) =>
-      isPageCheck(check)
-        ? resultOf(check.kind, place, state).holds
-        : compare(check.operator, valueAt(state, check.path), check.value),
-    )
-    .every((holds) => holds);
+  const missing = holds.indexOf(null);
+  if (missing >= 0) {
+    throw new PluginError(
+      'invalid',
+      `checks.${missing} is of kind "${checks[missing].kind}", which the environment of the task has not evaluated: that kind is for pages`,
+    );
+  }
+  return holds.every((each) => each === true);
 }
 
-function resultOf(kind: string, place: number, state: unknown): Pick<CheckResult, 'holds'> {
+/**
+ * Whether the check at that place holds: as the environment says, which it does of those of a page, and of one of the state where it could not be
+ * read; else by the state. Null where only the environment could say, and does not.
+ */
+export function checkHolds(check: Check, place: number, state: unknown): boolean | null {
   const results = isRecord(state) ? state[CHECK_RESULTS] : undefined;
   const result: unknown = isRecord(results) ? results[place] : undefined;
-  if (isRecord(result) && typeof result.holds === 'boolean') return result as { holds: boolean };
-  throw new PluginError(
-    'invalid',
-    `checks.${place} is of kind "${kind}", which the environment of the task has not evaluated: that kind is for pages`,
-  );
+  if (isRecord(result) && typeof result.holds === 'boolean') return result.holds;
+  return isPageCheck(check) ? null : compare(check.operator, valueAt(state, check.path), check.value);
 }
 
 /** What a dotted path leads to; undefined where it leads nowhere. */
@@ -52,7 +49,8 @@ export function valueAt(state: unknown, path: string): unknown {
 /**
  * Whether what was found is as a check wants it. `equals` and `not_equals` compare whole values; `contains` looks for a part of a string,
  * or for an element of a list (an object matches an element that has all of its fields); `matches` is a text with `*` for anything;
- * `at_least` and `at_most` compare numbers. What is undefined fits nothing but `exists: false`.
+ * `at_least` and `at_most` compare numbers. What is undefined fits nothing but `exists: false`. Texts are compared in Unicode's NFC: a letter with an
+ * accent is the same however it is made.
  */
 export function compare(operator: CheckOperator, found: unknown, wanted: unknown): boolean {
   if (operator === 'exists') return (found !== undefined) === (wanted ?? true);
@@ -67,7 +65,7 @@ export function compare(operator: CheckOperator, found: unknown, wanted: unknown
     case 'not_contains':
       return !contains(found, wanted);
     case 'matches':
-      return typeof found === 'string' && typeof wanted === 'string' && matches(found, wanted);
+      return typeof found === 'string' && typeof wanted === 'string' && matches(nfc(found), nfc(wanted));
     case 'at_least':
       return typeof found === 'number' && typeof wanted === 'number' && found >= wanted;
     case 'at_most':
@@ -101,7 +99,7 @@ function matches(text: string, pattern: string): boolean {
 }
 
 function contains(found: unknown, wanted: unknown): boolean {
-  if (typeof found === 'string') return typeof wanted === 'string' && found.includes(wanted);
+  if (typeof found === 'string') return typeof wanted === 'string' && nfc(found).includes(nfc(wanted));
   if (!Array.isArray(found)) return false;
   return found.some((element) => same(element, wanted) || hasFields(element, wanted));
 }
@@ -112,7 +110,11 @@ function same(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((element, i) => same(element, b[i]));
   }
   if (isPlain(a) && isPlain(b)) return Object.keys(a).length === Object.keys(b).length && hasFields(a, b);
-  return a === b;
+  return typeof a === 'string' && typeof b === 'string' ? nfc(a) === nfc(b) : a === b;
+}
+
+function nfc(text: string): string {
+  return text.normalize('NFC');
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

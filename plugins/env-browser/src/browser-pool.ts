@@ -6,6 +6,9 @@ import type { Launcher } from './launch';
 import { watchMemory } from './memory-watch';
 import type { TrafficWatch } from './traffic';
 
+/** How long after a process was killed its browser may say so. */
+const KILLED_MS = 2_000;
+
 type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
 export interface PoolOptions {
@@ -18,12 +21,22 @@ interface PooledBrowser {
   browser: Browser;
   process: ChromiumProcess;
   contexts: number;
+  /** Told how the process of a page has ended: by the page's id. */
+  crashes: Map<string, (status: string) => void>;
+  /** When one of its processes was last ended since it had too much memory. */
+  lackedMemoryAt: number;
+  /** It is being ended. */
+  isEnding: boolean;
 }
 
 export interface Lease {
   context: BrowserContext;
   /** Has `onFlood` called where the pages of the context tell more than can be listened to. `id` is the browser's own. */
   watchTraffic(id: string, onFlood: () => void): void;
+  /** Has `onCrash` called where the process of a page ends; `id` is the page's. */
+  watchCrash(id: string, onCrash: (status: string) => void): void;
+  /** Whether its browser is there, and meant to be. */
+  isAlive(): boolean;
   /** Whether the pages of the context tell no more now than pages do between two steps. */
   isCalm(): boolean;
   /** Closes the context and frees its slot. Never throws. */
@@ -54,13 +67,20 @@ export class BrowserPool {
       const context = await pooled.browser.newContext(options);
       const { traffic } = pooled.process.pipe;
       let watch: TrafficWatch | null = null;
+      let crashId = '';
       return {
         context,
         watchTraffic: (id, onFlood) => void (watch = traffic.watch(id, onFlood)),
+        watchCrash: (id, onCrash) => {
+          pooled.crashes.set(id, onCrash);
+          crashId = id;
+        },
+        isAlive: () => !pooled.isEnding && !pooled.process.pipe.isClosed,
         isCalm: () => watch?.isCalm() ?? true,
         release: async () => {
           await this.release(pooled, context);
           watch?.end();
+          pooled.crashes.delete(crashId);
         },
       };
     } catch (cause) {
@@ -101,9 +121,17 @@ export class BrowserPool {
   }
 
   private async launch(): Promise<PooledBrowser> {
-    const pooled: PooledBrowser = { ...(await this.launcher.launch()), contexts: 0 };
+    const launched = await this.launcher.launch();
+    const pooled: PooledBrowser = {
+      ...launched,
+      contexts: 0,
+      crashes: new Map(),
+      lackedMemoryAt: -Infinity,
+      isEnding: false,
+    };
+    await watchCrashes(pooled);
     this.browsers.push(pooled);
-    const unwatch = this.watchMemory(pooled.process);
+    const unwatch = this.watchMemory(pooled);
     pooled.browser.on('disconnected', () => {
       unwatch();
       if (!this.browsers.includes(pooled)) return;
@@ -113,9 +141,10 @@ export class BrowserPool {
     return pooled;
   }
 
-  private watchMemory({ pid }: ChromiumProcess): () => void {
+  private watchMemory(pooled: PooledBrowser): () => void {
     const { memoryBytes } = this.options;
-    return watchMemory(pid!, memoryBytes, ({ bytes }, total) => {
+    return watchMemory(pooled.process.pid!, memoryBytes, ({ bytes }, total) => {
+      pooled.lackedMemoryAt = performance.now();
       this.log(
         'warn',
         `a browser had ${megabytes(total)} MiB, more than environment.memory_mb (${megabytes(memoryBytes)}): ` +
@@ -148,7 +177,19 @@ export class BrowserPool {
   }
 }
 
-async function end({ browser, process }: PooledBrowser): Promise<void> {
+/** Only the browser as a whole tells how a page ended; a page itself is only told that it has. */
+async function watchCrashes(pooled: PooledBrowser): Promise<void> {
+  const session = await pooled.browser.newBrowserCDPSession();
+  session.on('Target.targetCrashed', ({ targetId, status }) => {
+    const isForMemory = performance.now() - pooled.lackedMemoryAt < KILLED_MS;
+    pooled.crashes.get(targetId)?.(status === 'killed' && isForMemory ? 'oom' : status);
+  });
+  await session.send('Target.setDiscoverTargets', { discover: true, filter: [{ type: 'page' }] });
+}
+
+async function end(pooled: PooledBrowser): Promise<void> {
+  pooled.isEnding = true;
+  const { browser, process } = pooled;
   await browser.close().catch(() => undefined);
   process.kill();
   await process.exited;

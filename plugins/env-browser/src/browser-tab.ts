@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
-import type { BrowserContext, BrowserContextOptions, CDPSession, Page, Request } from 'playwright';
+import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
+import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
@@ -9,8 +10,7 @@ import { MOST_REQUESTS, PageNetwork } from './network';
 import { refusalOf, type PageRules, type PageSpec } from './page-spec';
 import { pageText } from './page-text';
 import { RequestTally } from './request-tally';
-import { TabFailure } from './tab-failure';
-import { readStorageState } from './storage-state';
+import { crashOf, TabFailure } from './tab-failure';
 
 /** What a page offers to the environment as functions of `window.uirl`. */
 export interface PageContract {
@@ -32,12 +32,17 @@ const LOST = Symbol('the answer was lost by a navigation');
 const NAVIGATION_ERRORS =
   /Inspected target navigated|Not attached to an active page|Unable to capture screenshot|Cannot find (default )?(execution )?context|context was destroyed/i;
 
+const GONE = /closed|crashed/i;
+
 function lostByNavigation(error: unknown): typeof LOST {
   if (NAVIGATION_ERRORS.test(messageOf(error))) return LOST;
   throw error;
 }
 
 export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
+
+/** How long after the browser has said that a page is gone it may say why. */
+const REASON_MS = 1_000;
 
 /** How many requests may wait for their answers between two steps: what a browser itself sends at once, and some. */
 const CALM_REQUESTS = 16;
@@ -56,6 +61,8 @@ export class BrowserTab {
   private readonly onNavigation = new Set<() => void>();
   readonly failure = new TabFailure();
   private destroyed = false;
+  /** Questions to scripts of the page that are not answered. */
+  private asked = 0;
 
   private constructor(
     public spec: PageSpec,
@@ -118,6 +125,11 @@ export class BrowserTab {
     this.network.mostRequests = isPlayed ? MOST_REQUESTS : CALM_REQUESTS;
   }
 
+  /** Whether scripts of the page have something to answer. */
+  get isAsked(): boolean {
+    return this.asked > 0;
+  }
+
   get isNavigating(): boolean {
     return this.pending.size > 0;
   }
@@ -158,7 +170,12 @@ export class BrowserTab {
 
   /** Runs an expression in the page and waits for its promise. Throws `BrowserError` with what the page threw. */
   async evaluate<T = void>(expression: string): Promise<T> {
-    return this.evaluateIn<T>(async () => undefined, expression);
+    this.asked++;
+    try {
+      return await this.evaluateIn<T>(async () => undefined, expression);
+    } finally {
+      this.asked--;
+    }
   }
 
   /** The same where scripts of the page can change nothing: the document is the same, the functions are the browser's own. */
@@ -181,6 +198,10 @@ export class BrowserTab {
         returnByValue: true,
         ...(contextId === undefined ? {} : { contextId }),
       });
+    }).catch((cause: unknown) => {
+      // What cannot be told, for its size or its form, is the page's; that it is gone is explained elsewhere.
+      if (GONE.test(messageOf(cause))) throw cause;
+      throw new BrowserError('page_error', messageOf(cause), { cause });
     });
     if (reply.exceptionDetails !== undefined) {
       const { exception, text } = reply.exceptionDetails;
@@ -289,8 +310,9 @@ export class BrowserTab {
     } catch (cause) {
       if (cause instanceof BrowserError) throw cause;
       const message = messageOf(cause);
-      if (this.failure.happened || this.page.isClosed() || /closed|crashed/i.test(message)) {
-        throw new BrowserError('crashed', `the page or its browser is gone: ${message}`, { cause });
+      if (this.failure.happened || this.page.isClosed() || GONE.test(message)) {
+        const reason = await this.failure.within(REASON_MS);
+        throw reason ?? new BrowserError('crashed', `the page or its browser is gone: ${message}`, { cause });
       }
       throw new BrowserError('page_error', message, { cause });
     }
@@ -326,17 +348,17 @@ export class BrowserTab {
       );
     this.network.onFlood = onFlood;
     this.lease.watchTraffic(this.contextId, onFlood);
+    this.lease.watchCrash(targetInfo.targetId, (status) => this.failure.happens(crashOf(status)));
   }
 
   private watchPage(context: BrowserContext): void {
     const { page } = this;
-    page.on('crash', () => this.failure.happens(new BrowserError('crashed', 'the page crashed')));
-    page.on('close', () =>
-      this.failure.happens(new BrowserError('crashed', 'the page or its browser is gone')),
-    );
+    page.on('close', () => this.failure.happens(this.closed()));
     page.on('dialog', (dialog) => {
-      this.note('dialog_dismissed');
-      dialog.dismiss().catch(() => undefined);
+      // Who asks to leave a page means to leave it, as most people say when they are asked again.
+      const isLeave = dialog.type() === 'beforeunload';
+      this.note(isLeave ? 'leave_confirmed' : 'dialog_dismissed');
+      (isLeave ? dialog.accept() : dialog.dismiss()).catch(() => undefined);
     });
     page.on('download', (download) => {
       this.note('download_blocked');
@@ -350,6 +372,12 @@ export class BrowserTab {
     context.on('page', (popup) => {
       if (popup !== page) popup.close().catch(() => undefined);
     });
+  }
+
+  private closed(): BrowserError {
+    return !this.destroyed && this.lease.isAlive()
+      ? new BrowserError('page_error', 'the page closed its window', { end: 'page_closed' })
+      : new BrowserError('crashed', 'the page or its browser is gone');
   }
 
   private watchNavigation(): void {
@@ -376,24 +404,4 @@ export class BrowserTab {
     if (/^Not allowed to (load local resource|navigate top frame)/.test(text))
       this.note('blocked_navigation');
   }
-}
-
-/** What a login has stored, in the folder of the service. */
-function storedOf({ storageState }: PageSpec, { storageStates }: PageRules): BrowserContextOptions {
-  return storageState === null ? {} : { storageState: readStorageState(storageStates, storageState) };
-}
-
-/** What makes all machines show a page alike. */
-function lookOf({ viewport, input, device }: PageSpec): BrowserContextOptions {
-  return {
-    viewport,
-    deviceScaleFactor: device?.deviceScaleFactor ?? 1,
-    // Not as a phone lays pages out (`isMobile`): one that is shown smaller than it is laid out has coordinates that are not its pixels.
-    ...(device === null ? {} : { userAgent: device.userAgent }),
-    ...(device?.screen === undefined ? {} : { screen: device.screen }),
-    hasTouch: input === 'touch',
-    locale: 'en-US',
-    timezoneId: 'UTC',
-    reducedMotion: 'reduce',
-  };
 }

@@ -9,7 +9,10 @@ const MAX_SCREENSHOT_BYTES = 128 * 2 ** 20;
 /** Enough of a message to know its id, and of its end to know its session. */
 const EDGE_BYTES = 64;
 
-const CONSOLE = Buffer.from('{"method":"Runtime.consoleAPICalled"');
+/** What nobody listens to: pages can have it said as often as they like. */
+const UNHEARD = ['Runtime.consoleAPICalled', 'Target.targetInfoChanged'].map((method) =>
+  Buffer.from(`{"method":"${method}"`),
+);
 
 interface Message {
   id?: number;
@@ -43,6 +46,10 @@ export class CdpPipe implements ConnectOverCDPTransport {
     input.on('close', () => this.ended());
     input.on('error', () => this.ended());
     output.on('error', () => undefined);
+  }
+
+  get isClosed(): boolean {
+    return this.closed;
   }
 
   get onclose(): ((reason?: string) => void) | undefined {
@@ -105,7 +112,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
 
   /** Of what a page says on its console, only that it does so counts. */
   private isHeard(event: Buffer): boolean {
-    const isHeard = !event.subarray(0, CONSOLE.length).equals(CONSOLE);
+    const isHeard = !UNHEARD.some((method) => event.subarray(0, method.length).equals(method));
     return this.traffic.admits(sessionOf(event), event.length, isHeard) && isHeard;
   }
 

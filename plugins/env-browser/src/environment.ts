@@ -22,11 +22,12 @@ import { observe } from './observe';
 import type { BrowserOptions } from './options';
 import { pageOrigin, readPageSpec, type PageRules, type PageSpec } from './page-spec';
 import { Popups } from './popups/popups';
-import { asReply, BrowserSession, readState } from './session';
+import { asReply, BrowserSession } from './session';
 import { Recorder, type Called } from './recorder';
 import { RECORDINGS } from './recording';
 import { RequestTally } from './request-tally';
 import { settle } from './settle';
+import { readState } from './state';
 import { STORAGE_STATES } from './storage-state';
 import { BrowserTab } from './browser-tab';
 

@@ -80,7 +80,7 @@ export class FrameWalk {
   }
 
   /** The session that knows a frame: that of the document around it, or, of a frame with a process of its own, one that is opened for it. */
-  private async sessionOf(frameId: string, around: CDPSession): Promise<CDPSession> {
+  async sessionOf(frameId: string, around: CDPSession): Promise<CDPSession> {
     if (await knows(around, frameId)) return around;
     for (const frame of this.page.frames().slice(1)) {
       const session = await this.page

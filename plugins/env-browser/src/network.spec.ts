@@ -186,6 +186,12 @@ describe('the network of a page', () => {
     ['window.open', () => onClick(`window.open('${web.origin}/popup')`), 'popup_blocked'],
     ['a link to a new window', () => clickable(`<a ${BUTTON} target=_blank href="/">x</a>`), 'popup_blocked'],
     ['alert', () => onClick(`alert('hello'); document.title = 'after'`), 'dialog_dismissed'],
+    [
+      'prompt',
+      () => onClick(`document.title = prompt('who?', 'x') === null ? 'after' : 'x'`),
+      'dialog_dismissed',
+    ],
+    ['print', () => onClick(`print(); document.title = 'after'`), 'ok'],
     ['confirm', () => onClick(`document.title = confirm('sure?') ? 'yes' : 'after'`), 'dialog_dismissed'],
     ['a file chooser', () => clickable(`<input type=file ${BUTTON}>`), 'file_chooser_blocked'],
     [

@@ -1,11 +1,5 @@
-import {
-  compare,
-  hasFields,
-  isRecord,
-  type Check,
-  type CheckResult,
-  type RequestCheck,
-} from '@ui-rl/plugin-kit';
+import { hasFields, isRecord, type Check, type CheckResult, type RequestCheck } from '@ui-rl/plugin-kit';
+import { compareAddress } from './address-check';
 
 /** A request that a page made. */
 export interface PageRequest {
@@ -45,7 +39,7 @@ export class RequestTally {
 
 function fits({ method, url, body }: RequestCheck, request: PageRequest): boolean {
   if (method !== undefined && method !== request.method) return false;
-  if (!compare('matches', request.url, url)) return false;
+  if (!compareAddress('matches', request.url, url)) return false;
   if (body === undefined) return true;
   if (request.body === null) return false;
   return typeof body === 'string' ? request.body.includes(body) : hasFields(fieldsOf(request.body), body);

@@ -1,40 +1,35 @@
-import {
-  CHECK_RESULTS,
-  type Action,
-  type Deadline,
-  type EnvironmentSession,
-  type Point,
-  type Reply,
-  type Screenshot,
-  type StepOutcome,
-  type Survey,
+import type {
+  Action,
+  Deadline,
+  EnvironmentSession,
+  Point,
+  Reply,
+  Screenshot,
+  StepOutcome,
+  Survey,
 } from '@ui-rl/plugin-kit';
-import { checkResults } from './checks';
 import { BrowserError } from './errors';
-import { pageState, pageText } from './page-text';
+import { pageText } from './page-text';
 import { observe, type Observing } from './observe';
+import { whyLate } from './page-end';
 import { isContinuous, perform } from './perform';
 import type { Popups } from './popups/popups';
 import type { Recording } from './recording';
 import { inCssPixels } from './scale';
 import { settle } from './settle';
+import { judgedState, unreadState, type State } from './state';
 import { Surveyor } from './survey';
 import type { BrowserTab } from './browser-tab';
 
-type State = Record<string, unknown> | null;
-
-/** As a page tells it, which need not be true. */
-interface Shown {
-  url: unknown;
-  title: unknown;
-}
-
-const MAX_URL = 2_000;
 const MAX_ERROR = 1_000;
 
 /** One episode on a page. */
 export class BrowserSession implements EnvironmentSession {
   private over = false;
+  /** How the page has ended the episode. */
+  private ended: BrowserError | null = null;
+  /** The last screenshot. */
+  private shown: Screenshot;
   private readonly surveyor: Surveyor;
 
   constructor(
@@ -48,14 +43,21 @@ export class BrowserSession implements EnvironmentSession {
     private readonly giveBack: (tab: BrowserTab, healthy: boolean) => Promise<void>,
   ) {
     this.surveyor = new Surveyor(tab);
+    this.shown = screenshot;
   }
 
   async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
-    return asReply(() => this.tab.during(deadline, () => this.play(action, deadline)));
+    return asReply(() =>
+      this.unlessEnded(
+        deadline,
+        () => this.play(action, deadline),
+        (end) => this.lastStep(end),
+      ),
+    );
   }
 
   async inspect(deadline: Deadline): Promise<Reply<State>> {
-    return asReply(() => this.tab.during(deadline, () => this.judgedState()));
+    return asReply(() => this.judged(deadline));
   }
 
   async survey(at: Point | null, deadline: Deadline): Promise<Reply<Survey>> {
@@ -67,8 +69,8 @@ export class BrowserSession implements EnvironmentSession {
   }
 
   async close(deadline: Deadline): Promise<Reply<State>> {
-    const reply = await asReply(() => this.tab.during(deadline, () => this.judgedState()));
-    if (reply.ok) await this.end(true);
+    const reply = await asReply(() => this.judged(deadline));
+    if (reply.ok) await this.end(this.ended === null);
     return reply;
   }
 
@@ -76,11 +78,38 @@ export class BrowserSession implements EnvironmentSession {
     await this.end(false);
   }
 
-  /** With what the page says of the checks of its task; under that key a page itself can say nothing. */
-  private async judgedState(): Promise<State> {
-    const state = { ...(await readState(this.tab)) };
-    delete state[CHECK_RESULTS];
-    return { ...state, ...(await checkResults(this.tab)) };
+  private judged(deadline: Deadline): Promise<State> {
+    return this.unlessEnded(
+      deadline,
+      () => judgedState(this.tab, deadline),
+      ({ message }) => unreadState(this.tab, message),
+    );
+  }
+
+  /** Does something with the page; something else where the page ends the episode by itself, or has. What the infrastructure does is thrown. */
+  private async unlessEnded<T>(
+    deadline: Deadline,
+    work: () => Promise<T>,
+    otherwise: (ended: BrowserError) => T,
+  ): Promise<T> {
+    // One that hung is not waited for again.
+    if (this.ended?.end === 'page_hangs') return otherwise(this.ended);
+    try {
+      return await this.tab.during(deadline, work);
+    } catch (cause) {
+      if (!(cause instanceof BrowserError)) throw cause;
+      const error = cause.code === 'deadline' ? await whyLate(this.tab, cause) : cause;
+      if (error.end === null) throw error;
+      this.ended ??= error;
+      return otherwise(error);
+    }
+  }
+
+  /** The episode is over with what was seen last. */
+  private lastStep({ end }: BrowserError): StepOutcome {
+    const outcome = end!;
+    this.recording?.shown(this.shown, outcome);
+    return { screenshot: this.shown, outcome, done: true };
   }
 
   private async end(healthy: boolean): Promise<void> {
@@ -98,24 +127,12 @@ export class BrowserSession implements EnvironmentSession {
     await perform(tab, popups, inCssPixels(action, tab.spec.scale), deadline);
     await settle(tab, isContinuous(action));
     const screenshot = await observe(tab, popups, this.observing);
+    this.shown = screenshot;
     const ended = tab.contract.done && (await tab.evaluate<unknown>('window.uirl?.done?.()')) === true;
     const outcome = tab.takeOutcome();
     recording?.shown(screenshot, outcome);
     return { screenshot, outcome, done: ended || action.action === 'finish' };
   }
-}
-
-/** The state that verifiers judge, as the page tells it; where it has none to tell, its address and title. */
-export async function readState(tab: BrowserTab): Promise<State> {
-  if (!tab.contract.state) {
-    const shown = await tab.evaluate<Shown>('({ url: location.href, title: document.title })');
-    return { url: pageText(String(shown.url), MAX_URL), title: pageText(String(shown.title)) };
-  }
-  const state = await tab.evaluateWhenReady('window.uirl?.state?.()');
-  if (typeof state === 'object' && state !== null && !Array.isArray(state)) {
-    return pageState(state as Record<string, unknown>);
-  }
-  throw new BrowserError('page_error', `uirl.state() of ${tab.spec.url} must return an object`);
 }
 
 /** Failures of the world become values; everything else propagates. */

@@ -23,6 +23,20 @@ export class TabFailure {
     else tell(this.error);
   }
 
+  /** It, where it has happened or does so within a time; else null. */
+  async within(milliseconds: number): Promise<BrowserError | null> {
+    let tell: (error: BrowserError | null) => void = () => undefined;
+    const happened = new Promise<BrowserError | null>((resolve) => (tell = resolve));
+    const timer = setTimeout(() => tell(null), milliseconds);
+    this.whenHappened(tell);
+    try {
+      return await happened;
+    } finally {
+      clearTimeout(timer);
+      this.waiting.delete(tell);
+    }
+  }
+
   /** Waits for work until it is done, the tab fails, or the signal aborts. Throws `BrowserError` for the last two. */
   async orDone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     let end: (error: BrowserError) => void = () => undefined;
@@ -39,4 +53,13 @@ export class TabFailure {
       this.waiting.delete(end);
     }
   }
+}
+
+/** How the process of a page has ended, as Chromium says it. */
+export function crashOf(status: string): BrowserError {
+  return status === 'crashed' || status === 'oom'
+    ? new BrowserError('crashed', 'the page crashed, by a fault of its own or for want of memory', {
+        end: 'page_crashed',
+      })
+    : new BrowserError('crashed', `the process of the page was ended from outside: ${status}`);
 }

@@ -76,7 +76,7 @@ describe('typing', () => {
   it.each(['k', 'é', '日', '😀', 'ß\u00a0ñ'])(
     'each character is a key, whether a keyboard has it or not: %s',
     async (text) => {
-      const count = [...text].length;
+      const count = Array.from(text).length;
       const { a, counts } = await typeInto('a', text);
       expect(a).toBe(text);
       expect(counts).toMatchObject({ keydown: count, keypress: count, input: count, keyup: count });

@@ -78,7 +78,7 @@ export class Lab {
       },
       log,
     });
-    this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 3000 });
+    this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 6000 });
     return this;
   }
 

@@ -1,14 +1,4 @@
-import {
-  CHECK_RESULTS,
-  compare,
-  isPageCheck,
-  valueAt,
-  type Check,
-  type CheckResult,
-  type DetailedReward,
-  type EpisodeTurn,
-  type JudgedEpisode,
-} from '@ui-rl/plugin-kit';
+import { checkHolds, type DetailedReward, type EpisodeTurn, type JudgedEpisode } from '@ui-rl/plugin-kit';
 import type { ShapedOptions } from './options';
 
 type Parts = Record<string, number>;
@@ -69,17 +59,8 @@ type State = Record<string, unknown> | null;
 function shareThatHolds({ task }: JudgedEpisode, state: State): number {
   const checks = task.checks ?? [];
   if (checks.length === 0 || state === null) return 0;
-  return checks.filter((check, place) => holds(check, place, state)).length / checks.length;
-}
-
-/** Checks of a page are only answered at the end: before, they count as open. */
-function holds(check: Check, place: number, state: Record<string, unknown>): boolean {
-  if (!isPageCheck(check)) return compare(check.operator, valueAt(state, check.path), check.value);
-  const { [CHECK_RESULTS]: results } = state as Record<
-    string,
-    Readonly<Record<string, CheckResult>> | undefined
-  >;
-  return results?.[place]?.holds === true;
+  // Checks of a page are only answered at the end: before, they count as open.
+  return checks.filter((check, place) => checkHolds(check, place, state) === true).length / checks.length;
 }
 
 /** From the first state to the last one, -1 to 1. */

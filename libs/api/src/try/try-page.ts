@@ -14,7 +14,7 @@ import type { TryOptions, TryResult, WrittenTask } from './options';
 import { pageName } from './page-target';
 import { prepareTry, type TrySetup } from './setup';
 import { Stage } from './stage';
-import { LiveView } from './view';
+import { LiveView, type ShownTurn } from './view';
 import {
   refuseUsedFolder,
   unusedFolder,
@@ -84,9 +84,9 @@ async function openLive(
 
 async function byAgent(setup: TrySetup, options: TryOptions, live: LiveView): Promise<TryResult> {
   const { status, invalidReason = null } = await playByAgent(setup, options, live);
-  const message = endOf(status, invalidReason);
-  live.update({ phase: status === 'invalid' ? 'failed' : 'ended', message });
   const { turns } = live.view;
+  const message = endOf(status, invalidReason, turns.at(-1));
+  live.update({ phase: status === 'invalid' ? 'failed' : 'ended', message });
   return {
     status,
     reason: invalidReason,
@@ -96,8 +96,10 @@ async function byAgent(setup: TrySetup, options: TryOptions, live: LiveView): Pr
   };
 }
 
-function endOf(status: TryResult['status'], reason: string | null): string {
+function endOf(status: TryResult['status'], reason: string | null, last: ShownTurn | undefined): string {
   if (status === 'invalid') return `The episode says nothing of the policy: ${reason}`;
+  if (status === 'completed' && last?.actions.at(-1)?.action !== 'finish')
+    return `The page has ended the episode: ${last?.outcome}.`;
   return status === 'completed' ? 'The agent says that it is done.' : 'The agent has used up its turns.';
 }
 

@@ -1,6 +1,6 @@
 import type { Action } from '@ui-rl/actions';
-import { CHECK_RESULTS, isPageCheck, type Check, type Task } from '@ui-rl/contracts';
-import { isRecord, verify } from '@ui-rl/plugin-kit';
+import type { Check, Task } from '@ui-rl/contracts';
+import { checkHolds, verify } from '@ui-rl/plugin-kit';
 import type { Stage } from './stage';
 
 type State = Record<string, unknown> | null;
@@ -44,8 +44,8 @@ export async function verifyTask(
   const [replayed, untouched] = await Promise.all([playOn(stage, task, actions, seed), playAll()]);
   return {
     checks: task.checks.map((check, place) => ({
-      holdsAfter: holds(check, place, replayed),
-      holdsWithout: untouched.some((state) => holds(check, place, state)),
+      holdsAfter: checkHolds(check, place, replayed) === true,
+      holdsWithout: untouched.some((state) => checkHolds(check, place, state) === true),
     })),
     replayed: verify(task.checks, replayed) === true,
     untouched: untouched.some((state) => verify(task.checks, state) === true),
@@ -60,12 +60,4 @@ async function playOn(stage: Stage, task: Task, actions: readonly Action[], seed
   } finally {
     await episode.discard();
   }
-}
-
-/** One check alone, as the verifier of tasks judges it. */
-function holds(check: Check, place: number, state: State): boolean {
-  if (!isPageCheck(check)) return verify([check], state) === true;
-  const results = isRecord(state) ? state[CHECK_RESULTS] : undefined;
-  const result = isRecord(results) ? results[place] : undefined;
-  return verify([check], { [CHECK_RESULTS]: { 0: result } }) === true;
 }

@@ -1,0 +1,59 @@
+import { plainText } from '@ui-rl/plugin-kit';
+import type { CDPSession } from 'playwright';
+import type { BrowserTab } from './browser-tab';
+import { FrameWalk } from './frame-walk';
+import { captureLayout, textPieces } from './layout-text';
+
+/** Frames with a process of their own that are read. */
+const MAX_FRAMES = 32;
+
+/** The text that a page shows. */
+export interface ShownText {
+  text: string;
+  /** Whether all of it could be read: a frame may be gone, or be one of too many. */
+  isWhole: boolean;
+}
+
+/**
+ * The text that a page lays out, in itself, in its shadow roots, open or closed, and in its frames, of whichever site; what is filled in but for
+ * passwords, and the chosen option of a list. Scripts of the page change nothing of it.
+ */
+export async function shownText(tab: BrowserTab): Promise<ShownText> {
+  return tab.afterNavigation(async () => {
+    const walk = new FrameWalk(tab.page, tab.cdp);
+    try {
+      const reader = new TextReader(walk);
+      const text = plainText(await reader.read(tab.cdp));
+      return { text, isWhole: reader.isWhole };
+    } finally {
+      await walk.end();
+    }
+  });
+}
+
+class TextReader {
+  isWhole = true;
+  private frames = 0;
+
+  constructor(private readonly walk: FrameWalk) {}
+
+  /** What is drawn by the process that a session is of. */
+  async read(session: CDPSession): Promise<string> {
+    let text = '';
+    for (const piece of textPieces(await captureLayout(session))) {
+      text += typeof piece === 'string' ? piece : `\n${await this.readFrame(piece.backendNodeId, session)}\n`;
+    }
+    return text;
+  }
+
+  private async readFrame(backendNodeId: number, session: CDPSession): Promise<string> {
+    try {
+      if (++this.frames > MAX_FRAMES) throw new Error('more frames than are read');
+      const { node } = await session.send('DOM.describeNode', { backendNodeId });
+      return await this.read(await this.walk.sessionOf(node.frameId!, session));
+    } catch {
+      this.isWhole = false;
+      return '';
+    }
+  }
+}

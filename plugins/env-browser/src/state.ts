@@ -1,0 +1,74 @@
+import { CHECK_RESULTS, isPageCheck, plainText, type CheckResult, type Deadline } from '@ui-rl/plugin-kit';
+import { result } from './check-result';
+import { checkResults } from './checks';
+import { BrowserError } from './errors';
+import { pageState, pageText } from './page-text';
+import type { BrowserTab } from './browser-tab';
+
+export type State = Record<string, unknown> | null;
+
+/** As a page tells it, which need not be true. */
+interface Shown {
+  url: unknown;
+  title: unknown;
+}
+
+const MAX_URL = 2_000;
+const HAS_STATE = "typeof window.uirl?.state === 'function'";
+
+/**
+ * The state that verifiers judge, as the page tells it; where it has none to tell, its address and title.
+ *
+ * @throws BrowserError where it cannot be read, or is none
+ */
+export async function readState(tab: BrowserTab): Promise<State> {
+  if (!tab.contract.state) return shownState(tab);
+  const state = await tab.evaluateWhenReady('window.uirl?.state?.()');
+  if (typeof state === 'object' && state !== null && !Array.isArray(state)) {
+    return pageState(state as Record<string, unknown>);
+  }
+  const problem = (await tab.evaluate<boolean>(HAS_STATE))
+    ? `uirl.state() of ${tab.spec.url} must return an object`
+    : `${tab.page.url()} is shown, which has no uirl.state, as ${tab.spec.url} has`;
+  throw new BrowserError('page_error', problem);
+}
+
+async function shownState(tab: BrowserTab): Promise<State> {
+  const shown = await tab.evaluate<Shown>('({ url: location.href, title: document.title })');
+  return { url: pageText(String(shown.url), MAX_URL), title: plainText(pageText(String(shown.title))) };
+}
+
+/**
+ * The state at the end of an episode, with what the page says of the checks of its task; under that key a page itself can say nothing. Of a page that
+ * no longer tells its state, address and title are told, and no check of the state holds.
+ */
+export async function judgedState(tab: BrowserTab, deadline: Deadline): Promise<State> {
+  const told = await readState(tab).catch((error: unknown) => {
+    if (error instanceof BrowserError && error.end === 'page_error' && !tab.failure.happened) return error;
+    throw error;
+  });
+  const isTold = !(told instanceof BrowserError);
+  const state = { ...(isTold ? told : await shownState(tab)) };
+  delete state[CHECK_RESULTS];
+  const results = { ...(isTold ? {} : noState(tab, told.message)), ...(await checkResults(tab, deadline)) };
+  return withResults(state, results);
+}
+
+/** The state of a page that can no longer be read: no check of it holds, whatever it asks for, but those of requests, which were counted. */
+export function unreadState(tab: BrowserTab, reason: string): State {
+  const { checks } = tab.spec;
+  const results = checks.map((check, place): [number, CheckResult] => [
+    place,
+    check.kind === 'request' ? tab.requests.resultOf(place) : result(false, reason),
+  ]);
+  return checks.length === 0 ? null : withResults({}, Object.fromEntries(results));
+}
+
+function noState({ spec }: BrowserTab, reason: string): Record<number, CheckResult> {
+  const places = spec.checks.flatMap((check, place) => (isPageCheck(check) ? [] : [place]));
+  return Object.fromEntries(places.map((place) => [place, result(false, reason)]));
+}
+
+function withResults(state: Record<string, unknown>, results: Record<number, CheckResult>): State {
+  return Object.keys(results).length === 0 ? state : { ...state, [CHECK_RESULTS]: results };
+}
