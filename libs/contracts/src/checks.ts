@@ -45,6 +45,24 @@ export type ElementProperty = (typeof ELEMENT_PROPERTIES)[number];
 
 export const STORAGES = ['local', 'session', 'cookie'] as const;
 
+/** What can never be right, for any value that is found, is refused where a check is read. */
+export function fitsOperator(operator: unknown, value: unknown): boolean {
+  switch (operator) {
+    case 'exists':
+      return value === undefined || typeof value === 'boolean';
+    case 'at_least':
+    case 'at_most':
+      return typeof value === 'number';
+    case 'matches':
+      return typeof value === 'string';
+    case 'contains':
+    case 'not_contains':
+      return value !== '';
+    default:
+      return true;
+  }
+}
+
 /** One condition on the state an environment reports when an episode ends. */
 export class StateCheck {
   @IsOptional()
@@ -60,6 +78,7 @@ export class StateCheck {
   operator: CheckOperator;
 
   @IsDefined()
+  @FitsOperator()
   value: unknown;
 }
 
@@ -72,12 +91,14 @@ export class UrlCheck {
   @IsIn(TEXT_OPERATORS)
   operator?: (typeof TEXT_OPERATORS)[number];
 
+  /** A whole address where it is to be equal or not; with `matches` a pattern of one. */
   @IsString()
   @IsNotEmpty()
+  @IsAddress('equals')
   value: string;
 }
 
-/** The text that a page shows at the end, as a person could select it. */
+/** The text that a page shows at the end, that of frames, shadow roots and fields too. White space of any kind counts as one space. */
 export class TextCheck {
   @IsIn(['text'])
   kind: 'text';
@@ -89,6 +110,7 @@ export class TextCheck {
 
   @IsString()
   @IsNotEmpty()
+  @Matches(/[^\s\u00ad\u200b\u2060\ufeff]/, { message: '$property must be a text that can be seen' })
   value: string;
 }
 
@@ -150,6 +172,7 @@ export class StorageCheck {
 
   @ValidateIf(({ operator = 'exists', value }: StorageCheck) => value !== undefined || operator !== 'exists')
   @IsDefined()
+  @FitsOperator()
   value?: unknown;
 }
 
@@ -167,6 +190,7 @@ export class RequestCheck {
   @IsString()
   @IsNotEmpty()
   @MaxLength(2000)
+  @IsAddress('matches')
   url: string;
 
   /** A text that the body contains; or fields that it has, where it is JSON or a form. */
@@ -203,6 +227,7 @@ export class ExpressionCheck {
 
   /** As JSON. Default: `true`. */
   @IsOptional()
+  @FitsOperator()
   value?: unknown;
 }
 
@@ -259,6 +284,13 @@ function asCheck(plain: unknown): unknown {
   return toInstance(CHECK_CLASSES[kind as keyof typeof CHECK_CLASSES] as new () => object, plain);
 }
 
+/** What can be asked of values of a type, besides whether there is one. */
+const BY_TYPE: Readonly<Record<'boolean' | 'number' | 'string', readonly CheckOperator[]>> = {
+  boolean: ['equals', 'not_equals', 'exists'],
+  number: ['equals', 'not_equals', 'at_least', 'at_most', 'exists'],
+  string: [...TEXT_OPERATORS, 'exists'],
+};
+
 function FitsProperty(): PropertyDecorator {
   const typeOf = ({ property = 'exists' }: ElementCheck): 'boolean' | 'number' | 'string' => {
     if (property === 'count') return 'number';
@@ -271,13 +303,68 @@ function FitsProperty(): PropertyDecorator {
         const check = args!.object as ElementCheck;
         if (check.operator === 'exists') return value === undefined || typeof value === 'boolean';
         const type = typeOf(check);
-        return typeof value === type || (value === undefined && type === 'boolean');
+        const isOfType = typeof value === type || (value === undefined && type === 'boolean');
+        return (
+          isOfType &&
+          BY_TYPE[type].includes(check.operator ?? 'equals') &&
+          fitsOperator(check.operator, value)
+        );
       },
       defaultMessage: (args) => {
         const check = args!.object as ElementCheck;
         const type = check.operator === 'exists' ? 'boolean' : typeOf(check);
         const wanted = { boolean: 'true or false', number: 'a number', string: 'a text' }[type];
-        return `$property must be ${wanted} for property ${check.property ?? 'exists'}`;
+        const operators = BY_TYPE[typeOf(check)].join(', ');
+        const isFit = BY_TYPE[typeOf(check)].includes(check.operator ?? 'equals');
+        const suffix = isFit ? '' : `, compared by ${operators}`;
+        return `$property must be ${wanted} for property ${check.property ?? 'exists'}${suffix}`;
+      },
+    },
+  });
+}
+
+function FitsOperator(): PropertyDecorator {
+  const wanted: Partial<Record<CheckOperator, string>> = {
+    exists: 'true or false',
+    at_least: 'a number',
+    at_most: 'a number',
+    matches: 'a text',
+    contains: 'a text that is not empty, or an element of a list',
+    not_contains: 'a text that is not empty, or an element of a list',
+  };
+  return ValidateBy({
+    name: 'fitsOperator',
+    validator: {
+      validate: (value: unknown, args) =>
+        fitsOperator((args!.object as { operator?: CheckOperator }).operator, value),
+      defaultMessage: (args) => {
+        const { operator } = args!.object as { operator: CheckOperator };
+        return `$property must be ${wanted[operator]} for operator ${operator}`;
+      },
+    },
+  });
+}
+
+/** Of an address as it is shown only parts may be anything. */
+function IsAddress(usual: CheckOperator): PropertyDecorator {
+  return ValidateBy({
+    name: 'isAddress',
+    validator: {
+      validate: (value: unknown, args) => {
+        const { operator = usual } = args!.object as { operator?: CheckOperator };
+        // Whether it is a text at all others say.
+        if (typeof value !== 'string' || value === '') return true;
+        if (operator === 'contains' || operator === 'not_contains') return value.trim() !== '';
+        if (operator === 'matches' && value.includes('*')) return /^(\*|https?:|about:)/i.test(value);
+        return /^(https?:\/\/|about:)/i.test(value.trim()) && URL.canParse(value);
+      },
+      defaultMessage: (args) => {
+        const { operator = usual } = args!.object as { operator?: CheckOperator };
+        const wanted =
+          operator === 'matches'
+            ? 'a whole address, or begin with *'
+            : 'a whole address, such as https://shop.example/cart';
+        return `$property must be ${wanted}`;
       },
     },
   });

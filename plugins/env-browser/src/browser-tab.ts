@@ -207,7 +207,9 @@ export class BrowserTab {
       const { exception, text } = reply.exceptionDetails;
       throw new BrowserError('page_error', `the page failed: ${exception?.description ?? text}`);
     }
-    return reply.result.value as T;
+    const { value, unserializableValue } = reply.result;
+    // JSON has no -0, no infinity and no large integers.
+    return (unserializableValue === undefined ? value : Number(unserializableValue.replace(/n$/, ''))) as T;
   }
 
   /** Evaluates until there is a value: a page that navigates has none for a moment. Null where none comes. */

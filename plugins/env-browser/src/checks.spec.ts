@@ -47,6 +47,8 @@ describe('checks of a page', () => {
   beforeAll(async () => {
     lab.page('shop', SHOP);
     lab.page('liar', LIAR);
+    // Of the many checks of a purchase, beside other work of the machine.
+    lab.closeDeadlineMs = 20_000;
     lab.storageStates = join(lab.folder, 'states');
     mkdirSync(lab.storageStates);
     web = await WebServer.start((request, response) => {
@@ -156,6 +158,63 @@ describe('checks of a page', () => {
         expect(verify([check], alone)).toBe(results[place].holds);
       }
     }
+  });
+
+  it('do not hold of what is not there or is something else, whatever they ask', async () => {
+    lab.page(
+      'stored',
+      `<input id="city"><input id="gift" type="checkbox"><iframe srcdoc="<p id=inner>x"></iframe><script>
+        localStorage.count = '3'; localStorage.text = 'plain'; localStorage.list = '["tea"]';
+      </script>`,
+    );
+    const stored = (key: string, more: object): PageCheck => ({
+      kind: 'storage',
+      storage: 'local',
+      key,
+      ...more,
+    });
+    const is = (expression: string, value: unknown): PageCheck => ({ kind: 'expression', expression, value });
+    const cases: [PageCheck, boolean][] = [
+      [{ kind: 'element', selector: '#gift', property: 'checked', value: false }, true],
+      [
+        { kind: 'element', selector: '#gift', property: 'checked', operator: 'not_equals', value: true },
+        true,
+      ],
+      [{ kind: 'element', selector: '#nowhere', property: 'checked', value: false }, false],
+      [{ kind: 'element', selector: '#city', property: 'checked', value: false }, false],
+      [
+        { kind: 'element', selector: 'input', property: 'checked', operator: 'not_equals', value: true },
+        false,
+      ],
+      [{ kind: 'element', selector: 'iframe >> internal:control=enter-frame >> #inner' }, true],
+      [stored('count', { value: 3 }), true],
+      [stored('count', { value: '3' }), true],
+      [stored('count', { operator: 'at_least', value: 2 }), true],
+      [stored('list', { operator: 'contains', value: { a: 1 } }), false],
+      [stored('list', { value: ['tea'] }), true],
+      [stored('text', { operator: 'not_equals', value: 3 }), false],
+      [stored('text', { path: 'a', operator: 'exists', value: false }), false],
+      [stored('nothing', { operator: 'exists', value: false }), true],
+      [stored('nothing', { operator: 'not_equals', value: 'x' }), false],
+      [is('-0', 0), true],
+      [{ kind: 'expression', expression: 'Infinity', operator: 'at_least', value: 9 }, true],
+      [is('3n', 3), true],
+      [{ kind: 'expression', expression: 'no.such', operator: 'not_equals', value: 1 }, false],
+      [
+        {
+          kind: 'expression',
+          expression: '(() => { const o = {}; o.o = o; return o; })()',
+          operator: 'not_equals',
+          value: 1,
+        },
+        false,
+      ],
+    ];
+    const state = await (
+      await lab.open({ page: 'stored' }, { checks: cases.map(([check]) => check) })
+    ).close();
+    const results = state![CHECK_RESULTS] as Record<number, { holds: boolean }>;
+    expect(cases.map(([check], place) => [check, results[place].holds])).toEqual(cases);
   });
 
   it('tell nobody what is stored, nor what follows a path', async () => {

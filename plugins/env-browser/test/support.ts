@@ -61,6 +61,8 @@ export class Lab {
   /** As a service is told them. */
   readonly programs: Record<string, string> = {};
   storageStates: string | undefined;
+  /** How long reading the final state may take. */
+  closeDeadlineMs = 6_000;
   /** Further variables that it is told. */
   readonly variables: Record<string, string> = {};
   environment: Environment;
@@ -78,7 +80,11 @@ export class Lab {
       },
       log,
     });
-    this.sessions = new Sessions(this.environment, { maxSessions, log, closeDeadlineMs: 6000 });
+    this.sessions = new Sessions(this.environment, {
+      maxSessions,
+      log,
+      closeDeadlineMs: this.closeDeadlineMs,
+    });
     return this;
   }
 

@@ -126,6 +126,45 @@ it.each<[object, string]>([
     },
     'expected an object of at most 128 fields',
   ],
+  ...['/cart', 'shop.example/cart', 'localhost:3000', '*/cart'].map((value): [object, string] => [
+    check(2, { operator: 'equals', value }),
+    'expected a whole address, such as https://shop.example/cart',
+  ]),
+  [
+    check(2, { operator: 'not_equals', value: '/cart' }),
+    'checks.2.value is "/cart", expected a whole address',
+  ],
+  [check(2, { operator: 'matches', value: '/cart*' }), 'expected a whole address, or begin with *'],
+  [check(2, { value: ' ' }), 'checks.2.value is " ", expected a whole address'],
+  [check(6, { url: '/cart' }), 'checks.6.url is "/cart", expected a whole address, or begin with *'],
+  ...[' ', '\u00a0', '\u200b'].map((value): [object, string] => [
+    check(3, { value }),
+    'expected a text that can be seen',
+  ]),
+  [
+    check(0, { value: '' }),
+    'expected a text that is not empty, or an element of a list for operator contains',
+  ],
+  [
+    check(0, { operator: 'at_least', value: '9' }),
+    'checks.0.value is "9", expected a number for operator at_least',
+  ],
+  [check(0, { operator: 'exists', value: 'no' }), 'expected true or false for operator exists'],
+  [check(0, { operator: 'matches', value: 9 }), 'expected a text for operator matches'],
+  [check(5, { operator: 'at_most', value: '9' }), 'expected a number for operator at_most'],
+  [check(7, { operator: 'not_contains', value: '' }), 'for operator not_contains'],
+  [
+    check(4, { operator: 'at_least', value: '9' }),
+    'for property text, compared by equals, not_equals, contains',
+  ],
+  [
+    check(4, { property: 'count', operator: 'not_contains', value: 2 }),
+    'expected a number for property count, compared by equals, not_equals, at_least, at_most, exists',
+  ],
+  [
+    check(4, { property: 'checked', operator: 'contains', value: true }),
+    'for property checked, compared by equals',
+  ],
   [check(7, { expression: '' }), 'checks.7.expression is "", expected a text that is not empty'],
 ])('says where a field is wrong, what was found and what was expected: %j', (change, message) => {
   const read = () => readTask({ ...structuredClone(GOOD), ...change }, 'tasks.yaml, task 3');

@@ -1,11 +1,13 @@
 import {
   CHECK_OPERATORS,
+  fitsOperator,
   inheritedKey,
   MAX_FIELDS,
   Task,
   TASK_CATEGORIES,
   TASK_DIFFICULTIES,
   toInstance,
+  type StateCheck,
 } from '@ui-rl/contracts';
 import { validateSync, type ValidationError } from 'class-validator';
 import { PluginError } from '../errors';
@@ -84,11 +86,13 @@ const wholly =
   (value) =>
     fields(tests)(value) && Object.keys(tests).every((key) => (value as object)[key as never] !== undefined);
 
-const stateCheck = wholly({
+const hasStateFields = wholly({
   path: text(4000),
   operator: oneOf(CHECK_OPERATORS),
   value: (value) => value !== null,
 });
+const stateCheck: Test = (check) =>
+  hasStateFields(check) && fitsOperator((check as StateCheck).operator, (check as StateCheck).value);
 
 /**
  * Whether a task is one without a doubt, and has nothing but the fields that nearly every task has. Validation by the classes takes a hundred
@@ -124,7 +128,7 @@ function problemsOf(error: ValidationError, parent = ''): string[] {
 }
 
 /** Checks that say better themselves what they expect, since it depends on the other fields. */
-const OWN_WORDS = ['fitsProperty', 'isBody', 'matches'];
+const OWN_WORDS = ['fitsProperty', 'fitsOperator', 'isAddress', 'isBody', 'matches'];
 
 function expectedOf({ property, constraints = {}, target }: ValidationError): string {
   if ('nestedValidation' in constraints) return 'isArray' in constraints ? 'a list of objects' : 'an object';
