@@ -47,13 +47,16 @@ function markedByPs(): number[] {
 
 const pidsBelow = (ancestor: number) => descendants(ancestor).map(({ pid }) => pid);
 
-function quickstart(flags: string[]): ChildProcess {
+function quickstart(flags: string[], within: (words: string[]) => string[] = (words) => words): ChildProcess {
   const [name, value] = MARK.split('=');
-  const child = spawn(
-    process.execPath,
-    [join(ROOT, 'services/cli/bin/ui-rl.mjs'), 'quickstart', '--minutes', '5', ...flags],
-    { cwd: ROOT, env: { ...process.env, [name]: value, UIRL_RUNS_DIR: folder }, detached: true },
-  );
+  const words = [join(ROOT, 'services/cli/bin/ui-rl.mjs'), 'quickstart', '--minutes', '5', ...flags];
+  const [program, ...args] = within([process.execPath, ...words]);
+  output = '';
+  const child = spawn(program, args, {
+    cwd: ROOT,
+    env: { ...process.env, [name]: value, UIRL_RUNS_DIR: folder, TMPDIR: folder },
+    detached: true,
+  });
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (output += String(text)));
   return child;
 }
@@ -79,16 +82,49 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
   expect([...marked(), ...running(started)]).toEqual([]);
 }, 420_000);
 
-test('so does whoever closes the pipe that it prints to', async () => {
-  output = '';
-  command = quickstart(['--evaluation.episodes_per_task', '1']);
+/** What was started once quickstart has said where its monitor is. */
+async function startedProcesses(): Promise<number[]> {
   const isUp = () => output.includes('monitor http');
   await eventually('services or an early end', () => isUp() || command.exitCode !== null, 60_000, 100);
   if (!isUp()) throw new Error(output);
-  const started = [command.pid!, ...pidsBelow(command.pid!)];
+  return [command.pid!, ...pidsBelow(command.pid!)];
+}
+
+/** Folders that quickstart makes for its broker and logs. */
+const temporaryFolders = () => readdirSync(folder).filter((name) => /^ui-rl-\w{6}$/.test(name));
+
+test('so does whoever closes the pipe that it prints to', async () => {
+  command = quickstart(['--evaluation.episodes_per_task', '1']);
+  const started = await startedProcesses();
   // As `| head` does.
   command.stdout!.destroy();
   const [code] = await once(command, 'exit');
   expect({ code, output: code === 143 ? '' : output }).toEqual({ code: 143, output: '' });
   expect([...marked(), ...running(started)]).toEqual([]);
 }, 120_000);
+
+test('so does whoever closes its terminal', async () => {
+  command = quickstart(['--evaluation.episodes_per_task', '1'], inTerminal);
+  const started = await startedProcesses();
+  expect(temporaryFolders()).toHaveLength(1);
+  command.kill('SIGKILL');
+  await eventually('the end of all', () => [...marked(), ...running(started)].length === 0, 60_000, 200);
+  expect(temporaryFolders()).toEqual([]);
+  expect(readFileSync(join(folder, 'stderr.log'), 'utf8')).not.toContain('EIO');
+}, 180_000);
+
+test('kill -9 of the command leaves no process and no password behind', async () => {
+  command = quickstart(['--evaluation.episodes_per_task', '1']);
+  const started = await startedProcesses();
+  expect(temporaryFolders()).toHaveLength(1);
+  command.kill('SIGKILL');
+  await eventually('the end of all', () => [...marked(), ...running(started)].length === 0, 60_000, 200);
+  expect(temporaryFolders()).toEqual([]);
+}, 180_000);
+
+/** `script` holds the terminal that a command runs in, which closes with it. */
+function inTerminal(words: string[]): string[] {
+  const line = `exec ${words.map((word) => `'${word}'`).join(' ')} 2>'${join(folder, 'stderr.log')}'`;
+  if (process.platform === 'darwin') return ['script', '-q', '/dev/null', 'sh', '-c', line];
+  return ['script', '-qec', line, '/dev/null'];
+}

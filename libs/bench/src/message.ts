@@ -93,7 +93,9 @@ class Services {
     const dir = await mkdtemp(join(tmpdir(), 'ui-rl-bench-'));
     const trouble = (message: string): void => console.error(message);
     const log = (name: string): string => join(dir, `${name}.log`);
-    const nats = await startLocalNats(settings.natsServer, join(dir, 'nats'), log('nats-server'), trouble);
+    const nats = await startLocalNats(settings.natsServer, join(dir, 'nats'), log('nats-server'), trouble, {
+      temporaryDir: dir,
+    });
     const env = new ManagedProcess(
       {
         name: 'env',

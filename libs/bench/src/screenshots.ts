@@ -95,7 +95,9 @@ class Peers {
     await Promise.all(pngs.map((png, index) => writeFile(screens[index], png)));
     const trouble = (message: string): void => console.error(message);
     const { natsServer } = readCliSettings();
-    const nats = await startLocalNats(natsServer, join(dir, 'nats'), join(dir, 'nats.log'), trouble);
+    const nats = await startLocalNats(natsServer, join(dir, 'nats'), join(dir, 'nats.log'), trouble, {
+      temporaryDir: dir,
+    });
     const roles = ['env', 'learner'] as const;
     const broker = nats.connection;
     const children = await Promise.all(roles.map((role) => startPeer({ role, broker, screens })));

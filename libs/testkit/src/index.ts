@@ -8,7 +8,7 @@ export { PackageRegistry } from './package-registry';
 export { Adb, FakeAdbd, FakeConsole, FakePhone } from './phone';
 export { Player, value } from './player';
 export { startPostgres, type PostgresServer } from './postgres';
-export { descendants, running, type ProcessInfo } from './process-tree';
+export { descendants, processesNaming, running, type ProcessInfo } from './process-tree';
 export { essentials, eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';

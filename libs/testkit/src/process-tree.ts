@@ -26,6 +26,11 @@ export function running(pids: readonly number[]): number[] {
   return pids.filter((pid) => found.has(pid));
 }
 
+/** Those whose command line has a text in it. */
+export function processesNaming(text: string): ProcessInfo[] {
+  return processes().filter(({ command }) => command.includes(text));
+}
+
 /** Every process that is no zombie. */
 function processes(): ProcessInfo[] {
   return process.platform === 'linux' ? processesInProc() : processesByPs();

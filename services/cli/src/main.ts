@@ -21,10 +21,13 @@ for (const stream of ['log', 'error'] as const) {
     print(...values.map((value) => (typeof value === 'string' ? printableLines(value) : value)));
 }
 
-/** Whoever read what is printed is gone, as with `| head`: that ends the work in order, as a signal does. */
+/** What writing fails with where the reader is gone: of a pipe, as with `| head`, or of a terminal that was closed. */
+const UNHEARD = ['EPIPE', 'EIO', 'ENXIO'];
+
+/** Ends the work in order, as a signal does, where nobody reads what is printed. */
 let isHeard = true;
 const endUnheard = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EPIPE') throw error;
+  if (!UNHEARD.includes(error.code ?? '')) throw error;
   if (isHeard) process.kill(process.pid, 'SIGTERM');
   isHeard = false;
 };

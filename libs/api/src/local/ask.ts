@@ -20,7 +20,7 @@ export async function ask(
   const terminal = createInterface({ input, output });
   // By itself a closed terminal leaves its question open for ever.
   const closed = new AbortController();
-  terminal.on('close', () => closed.abort());
+  for (const event of ['close', 'error']) terminal.on(event, () => closed.abort());
   terminal.on('SIGINT', interrupt);
   try {
     const ends = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);

@@ -17,6 +17,8 @@ export interface FleetOptions {
   usualPorts?: { nats: number; monitor: number };
   /** Holds the broker's store and the services' logs. */
   workDir: string;
+  /** That folder goes with the fleet, also where this process is killed. */
+  isTemporary?: boolean;
   /** Environment of the services, on top of which the private broker and the monitor's port are set. */
   env: Record<string, string | undefined>;
   onWarning: (message: string) => void;
@@ -41,7 +43,10 @@ export class Fleet {
             join(options.workDir, 'nats'),
             log('nats-server'),
             options.onWarning,
-            options.usualPorts?.nats,
+            {
+              usualPort: options.usualPorts?.nats,
+              temporaryDir: options.isTemporary === true ? options.workDir : undefined,
+            },
           );
     const port = await freePort(options.usualPorts?.monitor);
     const env = { ...options.env, ...nats?.env, MONITOR_PORT: String(port) };

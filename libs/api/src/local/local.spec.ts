@@ -153,7 +153,9 @@ test('a private nats-server requires the password that is in a file for this use
 test('a private nats-server takes the usual port where it is free, and another one beside it', async () => {
   const usual = await freePort();
   const start = (name: string) =>
-    startLocalNats(findNatsServer(), join(dir, name), join(dir, `${name}.log`), onWarning, usual);
+    startLocalNats(findNatsServer(), join(dir, name), join(dir, `${name}.log`), onWarning, {
+      usualPort: usual,
+    });
   const first = await start('first');
   const second = await start('second');
   expect(first.url).toBe(`nats://127.0.0.1:${usual}`);
@@ -172,7 +174,9 @@ test('a port that another nats-server takes in the meantime is left to it', asyn
   const waits = `until ls ${ports}/*.ports >/dev/null 2>&1; do sleep 0.05; done`;
   const lines = ['#!/bin/sh', `[ -e ${dir}/rival ] || { ${rival}; ${waits}; }`, `exec ${real} "$@"`];
   writeFileSync(late, lines.join('\n'), { mode: 0o755 });
-  const nats = await startLocalNats(late, join(dir, 'late'), join(dir, 'late.log'), onWarning, usual);
+  const nats = await startLocalNats(late, join(dir, 'late'), join(dir, 'late.log'), onWarning, {
+    usualPort: usual,
+  });
   try {
     expect(nats.url).not.toBe(`nats://127.0.0.1:${usual}`);
     const { nats: told } = readServiceSettings('actor', { ...nats.env });

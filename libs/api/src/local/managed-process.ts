@@ -12,6 +12,8 @@ export interface ProcessSpec {
   logFile: string;
   /** Start it again when it ends without having been asked to. */
   restart?: boolean;
+  /** Called with the process id after each start. */
+  onStart?: (pid: number) => void;
 }
 
 const RSS_INTERVAL_MS = 2_000;
@@ -67,6 +69,7 @@ export class ManagedProcess {
     closeSync(log);
     this.child = child;
     this.startedAt = performance.now();
+    if (child.pid !== undefined) this.spec.onStart?.(child.pid);
     child.on('error', (error) => this.onWarning(`${this.spec.name} could not be started: ${error.message}`));
     child.on('exit', (code, signal) => this.exited(child, code, signal));
     this.timer ??= setInterval(() => this.sampleMemory(), RSS_INTERVAL_MS);

@@ -10,6 +10,7 @@ import {
   writePrivateFile,
   type NatsContext,
 } from '@ui-rl/settings';
+import { BrokerGuard } from './broker-guard';
 import { claimStore, CONFIGURATION, PROCESS, serverName } from './claim-store';
 import { jetstreamStore } from './jetstream-store';
 import { ManagedProcess } from './managed-process';
@@ -48,10 +49,16 @@ export interface LocalNats {
   stop(): Promise<void>;
 }
 
+export interface LocalNatsOptions {
+  /** Taken where it is free; else any port that is. */
+  usualPort?: number | undefined;
+  /** Folder that goes with the server where this process is killed. */
+  temporaryDir?: string | undefined;
+}
+
 /**
  * A private nats-server on loopback. Its configuration, its JetStream store and the generated password that it requires are kept in
- * `dir`.
- * @param usualPort is taken where it is free; else any that is
+ * `dir`. It ends with this process, also where that is killed.
  * @throws Error where another process has a server over that store, or the server does not start
  */
 export async function startLocalNats(
@@ -59,14 +66,20 @@ export async function startLocalNats(
   dir: string,
   logFile: string,
   onWarning: (message: string) => void,
-  usualPort?: number,
+  { usualPort, temporaryDir }: LocalNatsOptions = {},
 ): Promise<LocalNats> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const release = await claimStore(dir, onWarning);
-  try {
-    return await launchOver({ binary, dir, logFile, onWarning, release, usualPort });
-  } catch (error) {
+  const contextFile = join(dir, basename(LOCAL_CONTEXT));
+  const guard = new BrokerGuard({ configFile: join(dir, CONFIGURATION), contextFile, temporaryDir });
+  const end = async (): Promise<void> => {
+    guard.dismiss();
     await release();
+  };
+  try {
+    return await launchOver({ binary, dir, logFile, onWarning, contextFile, guard, usualPort }, end);
+  } catch (error) {
+    await end();
     throw error;
   }
 }
@@ -77,11 +90,15 @@ interface Claimed {
   dir: string;
   logFile: string;
   onWarning: (message: string) => void;
-  release: () => Promise<void>;
-  usualPort?: number;
+  contextFile: string;
+  guard: BrokerGuard;
+  usualPort: number | undefined;
 }
 
-async function launchOver({ release, usualPort, ...where }: Claimed): Promise<LocalNats> {
+async function launchOver(
+  { usualPort, contextFile, ...where }: Claimed,
+  end: () => Promise<void>,
+): Promise<LocalNats> {
   const { dir } = where;
   // The same at every start, so that who is connected finds back to a broker that is started again.
   const credential: Credential = { user: USER, password: keptSecret(join(dir, 'password')) };
@@ -93,14 +110,13 @@ async function launchOver({ release, usualPort, ...where }: Claimed): Promise<Lo
     natsProcess = await launchAt(port, launch);
   }
   const url = `nats://127.0.0.1:${port}`;
-  const contextFile = join(dir, basename(LOCAL_CONTEXT));
   const context: NatsContext = { url, ...credential };
   writePrivateFile(contextFile, `${JSON.stringify({ description: 'ui-rl', ...context }, null, 2)}\n`);
   const launched = natsProcess;
   const stop = async (): Promise<void> => {
     rmSync(contextFile, { force: true });
     await launched.stop();
-    await release();
+    await end();
   };
   return {
     url,
@@ -112,21 +128,24 @@ async function launchOver({ release, usualPort, ...where }: Claimed): Promise<Lo
   };
 }
 
-interface Launch extends Omit<Claimed, 'release' | 'usualPort'> {
+interface Launch extends Omit<Claimed, 'contextFile' | 'usualPort'> {
   credential: Credential;
 }
 
 /** The process, once it listens; nothing where another nats-server has taken the port since it was found to be free. */
 async function launchAt(
   port: number,
-  { binary, dir, logFile, onWarning, credential }: Launch,
+  { binary, dir, logFile, onWarning, guard, credential }: Launch,
 ): Promise<ManagedProcess | undefined> {
   const config = join(dir, CONFIGURATION);
   const name = `ui-rl-${randomUUID()}`;
   const store = jetstreamStore(binary, join(dir, 'jetstream'));
   writePrivateFile(config, configuration({ name, port, store, credential, pidFile: join(dir, PROCESS) }));
   const natsProcess = new ManagedProcess(
-    { name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
+    {
+      ...{ name: 'nats-server', command: binary, args: ['-c', config], logFile, restart: true },
+      onStart: (pid) => guard.watch(pid),
+    },
     onWarning,
   );
   natsProcess.start();

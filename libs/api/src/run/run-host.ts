@@ -58,6 +58,7 @@ export async function ownHost(
       copies: { actor: run.rollout.num_actors, sampler: run.sampler.name === 'external' ? 1 : 0 },
       natsServer: settings.natsServer,
       workDir,
+      isTemporary: true,
       env: settings.environmentWith({
         ...env,
         UIRL_RUN: runId,

@@ -1,0 +1,9 @@
+// A process with a private broker, to be killed: `broker-owner.ts <nats-server> <folder> temporary|kept`.
+import { join } from 'node:path';
+import { startLocalNats } from '@ui-rl/api';
+
+const [binary, dir, kind] = process.argv.slice(2);
+
+void startLocalNats(binary, join(dir, 'nats'), join(dir, 'nats.log'), console.error, {
+  temporaryDir: kind === 'temporary' ? dir : undefined,
+}).then(({ url, process: { pid } }) => console.log(JSON.stringify({ url, pid })));
