@@ -75,10 +75,11 @@ export { RunObserver } from './report/run-observer';
 export { profileText, readProfile, type RunProfile } from './report/run-profile';
 export { bytesText, countText } from './report/sizes';
 export { announceRun } from './run/announce';
+export { brokerVariable, connectCommand } from './run/command-bus';
 export { checkRun, type RunCheck } from './run/check-run';
 export { findMonitor, findMonitorPage, type FoundMonitor } from './run/monitor-page';
 export { storeEpisodes, type StoredFile, type StoreEpisodesOptions } from './run/store-episodes';
-export { publishTask } from './run/publish-task';
+export { publishTask, type PublishedTask, type PublishOptions } from './run/publish-task';
 export {
   deleteRuns,
   endedBefore,

@@ -11,18 +11,27 @@ import { DEADLINES, everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
 import { BusError, describeError } from './errors';
 import type { BusOptions } from './options';
 
-/** Opens the connection; waits as long as NATS is away and says so, ends where NATS refuses the credentials. */
+/**
+ * Opens the connection; waits while NATS is away, for as long as the options say, and ends where NATS refuses the credentials.
+ *
+ * @throws BusError `unavailable` where that time is over, `closed` where the signal aborts, `authorization`
+ */
 export async function openConnection(options: BusOptions, logger: Logger): Promise<NatsConnection> {
   const natsOptions = connectionOptions(options);
   const where = [natsOptions.servers].flat().join(', ');
+  const { connectWithinMs } = options;
+  const limit = connectWithinMs === undefined ? undefined : AbortSignal.timeout(connectWithinMs);
+  const ends = [options.signal, limit].filter((signal) => signal !== undefined);
   let waited = false;
   const report = everyFewSeconds((error) => {
+    // Whoever waits for a moment only is told at its end.
+    if (limit !== undefined) return;
     logger.warn(`waiting for NATS at ${where}: ${describeError(error)}`);
     waited = true;
   });
   try {
     const connection = await retry(RETRIES.connect, () => connect(natsOptions), {
-      signal: options.signal,
+      signal: AbortSignal.any(ends),
       isTransient: (error) => !(error instanceof AuthorizationError),
       onFailure: report,
     });
@@ -31,6 +40,9 @@ export async function openConnection(options: BusOptions, logger: Logger): Promi
   } catch (error) {
     if (options.signal?.aborted === true) {
       throw new BusError('closed', `stopped while waiting for NATS at ${where}`, { cause: error });
+    }
+    if (limit?.aborted === true && !(error instanceof AuthorizationError)) {
+      throw new BusError('unavailable', `no broker at ${where}: ${describeError(error)}`, { cause: error });
     }
     throw new BusError(
       'authorization',

@@ -28,4 +28,6 @@ export interface BusOptions {
   blobs?: S3Options;
   /** Ends the waiting for the first connection. */
   signal?: AbortSignal;
+  /** The longest time to wait for the first connection, in milliseconds. Default: for as long as it takes, and the log says so. */
+  connectWithinMs?: number;
 }

@@ -48,6 +48,7 @@ export { readTask } from './tasks/read-task';
 export { readYaml } from './read-yaml';
 export { readTaskChoice, TaskChoiceOptions } from './tasks/choice-options';
 export { refuseSharedGoals } from './tasks/goals';
+export { sourcesOfSentences } from './tasks/grammars';
 export { judgedBy, refuseUnjudged, warnOfCutTasks, type JudgedBy, type Judges } from './tasks/judged';
 export { readLines, type TextLine } from './tasks/lines';
 export { allOf, loadTasks, openTasks, sampleOf, type TaskMachine, type TaskUse } from './tasks/load-tasks';

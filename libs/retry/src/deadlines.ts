@@ -10,6 +10,16 @@ export interface Deadline {
 /** How long is waited for what. Those that a run file sets stand there: `rollout.*_timeout_ms`, `environment.deadline_ms`, `lease_ms`. */
 export const DEADLINES = {
   connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
+  brokerOfCommand: {
+    what: 'a command (`ui-rl train`, `runs`, `tasks publish` …), for the broker that it needs',
+    ms: 5_000,
+    then: 'it ends with exit code 1, and says how to start one',
+  },
+  servicesOfRun: {
+    what: 'any service, to take up a run that a command has announced (`ui-rl train`)',
+    ms: 10_000,
+    then: 'a warning that says how to start them; the command goes on waiting',
+  },
   publish: { what: 'the broker, to answer one operation of JetStream', ms: 3_000, then: 'another attempt' },
   bucket: {
     what: 'the bucket of S3 where blobs lie (BLOBS), to answer one request, of which 16 MiB are the longest',

@@ -62,7 +62,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   ENVIRONMENTS_MODE: "simulation, or production: without OpenEnv's /reset, /step and /state (simulation)",
   ENVIRONMENTS_MAX_REQUESTS: 'requests of others that are answered at a time (64)',
   ENVIRONMENTS_MAX_BODY_MB: 'longest request or message of others, in MiB (32)',
-  HEALTH_PORT: 'port where any service answers GET /health, /ready and /metrics (none); 0 takes a free one',
+  HEALTH_PORT:
+    'port where any service answers GET /health, /ready and /metrics (none); 0 takes a free one; of services that one command starts, the first takes this one, the next the port above',
   HEALTH_HOST: 'address of that port (127.0.0.1)',
   OTEL_EXPORTER_OTLP_ENDPOINT:
     'OpenTelemetry collector that any service sends its traces to, http://host:4318 (none); OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and OTEL_BSP_… are read as its own library says',

@@ -1,18 +1,23 @@
 import '@ui-rl/code-cache';
 import 'reflect-metadata';
-import { Logger, type LogLevel } from '@nestjs/common';
+import { inspect } from 'node:util';
+import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { printableLines } from '@ui-rl/contracts';
-import { PrintableLogger } from '@ui-rl/service';
 import { programWith } from './program';
 
-/** Standard output belongs to results. */
-class LogsAside extends PrintableLogger {
-  protected override printMessages(messages: unknown[], context?: string, level?: LogLevel): void {
-    super.printMessages(messages, context, level, 'stderr');
+const WORDS: Partial<Record<LogLevel, string>> = { warn: 'warning  ', error: 'error  ', fatal: 'error  ' };
+
+/** Lines as a command prints them, for a person; standard output belongs to results. */
+class PlainLogs extends ConsoleLogger {
+  protected override printMessages(messages: unknown[], _context?: string, level: LogLevel = 'log'): void {
+    for (const message of messages) {
+      const text = typeof message === 'string' ? message : inspect(message);
+      process.stderr.write(`${WORDS[level] ?? ''}${printableLines(text)}\n`);
+    }
   }
 }
 
-Logger.overrideLogger(new LogsAside());
+Logger.overrideLogger(new PlainLogs());
 
 /** What is printed has descriptions of tasks, titles of pages and answers of models in it: no terminal is to obey those. */
 for (const stream of ['log', 'error'] as const) {

@@ -1,11 +1,11 @@
 import type { RunRecord } from '@ui-rl/contracts';
 import {
-  type ComponentRegistry,
   type LoadedTask,
   type Log,
   openTasks,
   PluginError,
   refuseUnjudged,
+  sourcesOfSentences,
   type TaskList,
   type TaskSourceComponent,
   warnOfCutTasks,
@@ -40,8 +40,7 @@ export async function planRun(
   const { runId } = record;
   const { components } = receiver;
   const file = await receiveRunFile(record, ['tasks'], receiver);
-  const configs = [...file.tasks, ...file.eval_tasks];
-  const sources = new Set(configs.map(({ source_type }) => components.get('task-source', source_type)));
+  const sources = sourcesOfSentences([...file.tasks, ...file.eval_tasks], components);
   const { log = () => undefined } = receiver;
   const tasks = await openTasks(components, file.tasks, taskMachine(components, log), taskUse(file));
   try {
@@ -59,16 +58,6 @@ export async function planRun(
     curriculum: file.rollout.curriculum,
     groupSize: file.rollout.group_size,
     seed: file.training.seed,
-    sources: withGrammars([...sources], components),
+    sources,
   };
-}
-
-/** Sources without words of their own (files, lists of a run file) leave sentences to all that have such. */
-function withGrammars(
-  sources: readonly TaskSourceComponent[],
-  components: ComponentRegistry,
-): TaskSourceComponent[] {
-  if (sources.every((source) => source.resolve !== undefined)) return [...sources];
-  const all = components.all('task-source').map(({ component }) => component);
-  return [...new Set([...sources, ...all])];
 }

@@ -33,11 +33,8 @@ export function completeTask(task: Task, plan: LoaderPlan): Task {
     const resolved = source.resolve?.(description) ?? null;
     if (resolved !== null) return merge(resolved, task, { description: resolved.description });
   }
-  const { environment } = plan;
-  if (environment !== undefined) return merge(task, { environment });
-  throw new UnacceptableMessage(
-    'no task source knows the description, and the training tasks name no environment: publish the task with its environment',
-  );
+  // Where the training tasks name none, actors play it in that of the run, as they play those.
+  return merge(task, { environment: plan.environment });
 }
 
 /** One episode of a published task, of no group and no evaluation. The same message gives the same rollout. */

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { ManagedProcess } from './managed-process';
-import { membersOf, SERVICES, type Copies, type ServiceName } from './members';
+import { fleetMembers, portsOf, SERVICES, type Copies, type MemberPort, type ServiceName } from './members';
 import { freePort, startLocalNats, type LocalNats } from './nats-server';
 import { serviceProgram } from './project';
+import { refuseTakenPorts } from './taken-ports';
 
 export interface FleetOptions {
   /** Default: all. */
@@ -31,9 +32,14 @@ export class Fleet {
     /** The private broker. */
     readonly nats: LocalNats | null,
     private readonly services: ManagedProcess[],
+    /** Where its processes listen besides the monitor, as they were told. */
+    readonly ports: readonly MemberPort[],
   ) {}
 
   static async start(options: FleetOptions): Promise<Fleet> {
+    const membersWith = (env: FleetOptions['env']) =>
+      fleetMembers(options.services ?? SERVICES, options.copies ?? {}, env);
+    await refuseTakenPorts(membersWith(options.env));
     const log = (name: string) => join(options.workDir, 'logs', `${name}.log`);
     const nats =
       options.hasBroker === true
@@ -50,9 +56,7 @@ export class Fleet {
           );
     const port = await freePort(options.usualPorts?.monitor);
     const env = { ...options.env, ...nats?.env, MONITOR_PORT: String(port) };
-    const members = (options.services ?? SERVICES).flatMap((service) =>
-      membersOf(service, options.copies ?? {}, env),
-    );
+    const members = membersWith(env);
     const services = members.map(
       (member) =>
         new ManagedProcess(
@@ -68,7 +72,7 @@ export class Fleet {
         ),
     );
     for (const service of services) service.start();
-    return new Fleet(`http://127.0.0.1:${port}`, nats, services);
+    return new Fleet(`http://127.0.0.1:${port}`, nats, services, members.flatMap(portsOf));
   }
 
   /** Highest resident set of each process so far, bytes. */

@@ -27,13 +27,46 @@ export interface Member {
 }
 
 /** Where such a service listens for outsiders, if it is told to: the second of its processes takes the port above, and so on. */
-const OWN_PORT: Readonly<Partial<Record<ServiceName, string>>> = {
-  actor: 'AGENTS_PORT',
-  env: 'ENVIRONMENTS_PORT',
+const OWN_PORT: Readonly<Partial<Record<ServiceName, 'AGENTS' | 'ENVIRONMENTS' | 'POLICY'>>> = {
+  actor: 'AGENTS',
+  env: 'ENVIRONMENTS',
+  learner: 'POLICY',
 };
 
+/** The processes of a fleet. Each has a port of its own for its health: the first one that of HEALTH_PORT, the next one the port above … */
+export function fleetMembers(services: readonly ServiceName[], copies: Copies, env: Environment): Member[] {
+  const members = services.flatMap((service) => membersOf(service, copies, env));
+  const first = Number(env.HEALTH_PORT ?? 0);
+  if (!(first > 0)) return members;
+  return members.map((member, index) => ({
+    ...member,
+    env: { ...member.env, HEALTH_PORT: String(first + index) },
+  }));
+}
+
+/** A port that a process of a fleet is told to listen on. */
+export interface MemberPort {
+  member: string;
+  variable: string;
+  host: string;
+  port: number;
+}
+
+/** Those that have to be free: not the ones that may be any. */
+export function portsOf({ name, service, env }: Member): MemberPort[] {
+  const own = OWN_PORT[service];
+  return (own === undefined ? ['HEALTH'] : ['HEALTH', own])
+    .map((prefix) => ({
+      member: name,
+      variable: `${prefix}_PORT`,
+      host: env[`${prefix}_HOST`]?.trim() || '127.0.0.1',
+      port: Number(env[`${prefix}_PORT`] ?? 0),
+    }))
+    .filter(({ port }) => port > 0);
+}
+
 /** The processes of a service. */
-export function membersOf(service: ServiceName, copies: Copies, env: Environment): Member[] {
+function membersOf(service: ServiceName, copies: Copies, env: Environment): Member[] {
   const count = isCopied(service) ? (copies[service] ?? USUAL[service]) : 1;
   return Array.from({ length: count }, (_, index) => ({
     name: count === 1 ? service : `${service}-${index + 1}`,
@@ -47,8 +80,9 @@ function isCopied(service: ServiceName): service is keyof Copies {
 }
 
 function ownPort(service: ServiceName, index: number, env: Environment): Environment {
-  const variable = OWN_PORT[service];
-  if (variable === undefined) return {};
+  const prefix = OWN_PORT[service];
+  if (prefix === undefined) return {};
+  const variable = `${prefix}_PORT`;
   const first = Number(env[variable] ?? 0);
   return first > 0 && index > 0 ? { [variable]: String(first + index) } : {};
 }

@@ -1,9 +1,7 @@
-import { BusError, BusService, describeError, resolveCheckpoint } from '@ui-rl/bus';
-import { readCliSettings, redactUrl, type CliSettings } from '@ui-rl/settings';
+import { BusError, resolveCheckpoint, type BusService } from '@ui-rl/bus';
+import { readCliSettings, type CliSettings } from '@ui-rl/settings';
+import { connectCommand } from '../run/command-bus';
 import type { FetchOptions } from './model-folder';
-
-/** A broker that does not answer for so long is not there. */
-const CONNECT_MS = 10_000;
 
 /**
  * Folder of a checkpoint by its address: one of a run on this machine (`UIRL_RUNS_DIR`), else a download from the broker that the
@@ -34,17 +32,11 @@ export async function locateCheckpoint(
   }
 }
 
-async function connect(
-  name: string,
-  { nats, runsDir }: CliSettings,
-  signal?: AbortSignal,
-): Promise<BusService> {
-  const limit = AbortSignal.timeout(CONNECT_MS);
-  const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
-  return BusService.connect({ ...nats, signal: ends }).catch((cause: unknown) => {
-    if (!limit.aborted) throw cause;
+async function connect(name: string, settings: CliSettings, signal?: AbortSignal): Promise<BusService> {
+  return connectCommand(settings, signal).catch((cause: unknown) => {
+    if (signal?.aborted === true) throw cause;
     throw new Error(
-      `${name} is not in ${runsDir} (UIRL_RUNS_DIR), and no broker answers at ${nats.servers.map(redactUrl).join(', ')}: NATS_URL names it (${describeError(cause)})`,
+      `${name} is not in ${settings.runsDir} (UIRL_RUNS_DIR), and cannot be fetched: ${(cause as Error).message}`,
       { cause },
     );
   });

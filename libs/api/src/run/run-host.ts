@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import type { CliSettings, RunFile } from '@ui-rl/settings';
+import { connectCommand } from './command-bus';
 import { Fleet } from '../local/fleet';
 import { SERVICES, type ServiceName } from '../local/members';
 
@@ -22,8 +23,8 @@ export interface RunHost {
 }
 
 /** The broker that the environment names, with whatever services listen there. */
-export async function brokerHost({ nats }: CliSettings, signal?: AbortSignal): Promise<RunHost> {
-  const bus = await BusService.connect({ ...nats, signal });
+export async function brokerHost(settings: CliSettings, signal?: AbortSignal): Promise<RunHost> {
+  const bus = await connectCommand(settings, signal);
   return { bus, peakRss: () => ({}), stop: () => bus.close() };
 }
 

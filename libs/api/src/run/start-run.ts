@@ -10,6 +10,7 @@ import { RunObserver } from '../report/run-observer';
 import { announceRun, runEnd } from './announce';
 import { howToAllow } from './how-to-allow';
 import { missingActors } from './missing-actors';
+import { missingServices } from './missing-services';
 import { decideOnLogDir } from './log-dir';
 import { nameModelFolder } from './model-name';
 import { placeRun } from './log-path';
@@ -92,16 +93,23 @@ export async function startRun(
     ? brokerHost(settings, signal)
     : ownHost(settings, runId, run, { runsDir, env, onWarning }));
   const { bus } = host;
-  const stop = () => host.stop(observer.failure !== undefined);
+  let stopWatching = (): void => undefined;
+  const stop = () => {
+    stopWatching();
+    return host.stop(observer.failure !== undefined);
+  };
   try {
     signal?.throwIfAborted();
     run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, options.ask);
     // Services of its own are as many as it wants.
     const wantedActors = services === 'broker' ? run.rollout.num_actors : 0;
     const watchActors = missingActors(wantedActors, onWarning);
+    const absent = services === 'broker' ? missingServices(settings.nats, onWarning) : undefined;
+    stopWatching = () => absent?.stop();
     const ended = runEnd(bus, runId, observer, (event) => {
       onEvent(event);
       watchActors(event);
+      absent?.onEvent(event);
       const hint = event.type === 'warning' ? howToAllow(event.message, registry) : undefined;
       if (hint !== undefined) onWarning(hint);
     });

@@ -143,6 +143,6 @@ it('says what to do where checkpoint, model or broker are not there', async () =
   expect(await scoreDifference('--checkpoint', source, '--model', 'golden')).toBeLessThan(1e-4);
   environment({ NATS_URL: `nats://127.0.0.1:${await freePort()}` });
   await expect(scoreDifference('--checkpoint', address)).rejects.toThrow(
-    /no broker answers at .*NATS_URL names it/,
+    /is not in .*runs \(UIRL_RUNS_DIR\), and cannot be fetched: no broker at nats.*: npx ui-rl up$/,
   );
 }, 120_000);

@@ -2,6 +2,7 @@ import { basename, resolve } from 'node:path';
 import {
   aborted,
   bytesText,
+  connectCommand,
   countText,
   deleteRuns,
   endedBefore,
@@ -16,7 +17,7 @@ import {
   type MeasuredRun,
   type KnownRun,
 } from '@ui-rl/api';
-import { BusService } from '@ui-rl/bus';
+import type { BusService } from '@ui-rl/bus';
 import { printable } from '@ui-rl/contracts';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command, Option } from 'commander';
@@ -46,9 +47,9 @@ async function withBus<T>(
   { json }: Flags,
   text: (result: T) => string,
 ): Promise<void> {
-  const { nats } = readCliSettings();
+  const settings = readCliSettings();
   process.exitCode = await withCleanup(async (signal, onEnd) => {
-    const bus = await BusService.connect({ ...nats, signal });
+    const bus = await connectCommand(settings, signal);
     onEnd(() => bus.close());
     const result = await Promise.race([work(bus, signal), aborted(signal)]);
     console.log(json === true ? JSON.stringify(result, null, 2) : text(result));

@@ -1,5 +1,4 @@
-import { publishTask, withCleanup } from '@ui-rl/api';
-import { BusService } from '@ui-rl/bus';
+import { connectCommand, publishTask, withCleanup } from '@ui-rl/api';
 import { printable } from '@ui-rl/contracts';
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { readCliSettings, taskMachine } from '@ui-rl/settings';
@@ -27,10 +26,13 @@ export function tasksCommand(): Command {
     .option('--run <id>', 'run that takes it (default: the one that is going on)')
     .action(async (description: string, options: { run?: string }) => {
       const settings = readCliSettings();
+      const registry = await loadComponents({ packages: settings.plugins });
       process.exitCode = await withCleanup(async (signal, onEnd) => {
-        const bus = await BusService.connect({ ...settings.nats, signal });
+        const bus = await connectCommand(settings, signal);
         onEnd(() => bus.close());
-        const runId = await publishTask(bus, description, options.run ?? settings.run);
+        const run = options.run ?? settings.run;
+        const { runId, notes } = await publishTask(bus, description, { run, registry });
+        for (const note of notes) console.log(`warning  ${note}`);
         console.log(`published to run ${runId}`);
         return 0;
       });

@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path';
 import { aborted, Fleet, withCleanup } from '@ui-rl/api';
+import { inspectBroker } from '@ui-rl/bus';
 import {
   actorsWantedBy,
   loadRunFileComponents,
@@ -73,11 +74,19 @@ async function up({
     });
     onEnd(() => fleet.stop());
     console.log(`monitor ${fleet.monitorUrl}\nlogs ${join(settings.runsDir, 'local', 'logs')}`);
+    for (const { variable, member, host, port } of fleet.ports)
+      console.log(`${variable} ${member} http://${host}:${port}`);
     if (allowed.length > 0) console.log(`plugins ${allowed.join(' ')}`);
     console.log(`\n${howToUse(fleet, config)}`);
+    if (settings.hasBroker) await inspectBroker(settings.nats).catch(warnOfAbsentBroker);
     await aborted(signal).catch(() => undefined);
     return 0;
   });
+}
+
+/** Services wait for a broker for as long as it takes, and say so in their logs alone. */
+function warnOfAbsentBroker(error: Error): void {
+  console.log(`warning  ${error.message}; the services wait for it`);
 }
 
 function howToUse({ nats }: Fleet, config = shippedRunFile()): string {

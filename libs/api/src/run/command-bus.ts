@@ -1,0 +1,29 @@
+import { BusError, BusService } from '@ui-rl/bus';
+import { DEADLINES } from '@ui-rl/retry';
+import type { CliSettings, NatsSettings } from '@ui-rl/settings';
+
+/**
+ * A connection of a command to the broker of the services that it is for. Rejects soon where there is none, and says how to start one: a
+ * person waits.
+ */
+export async function connectCommand(
+  { nats, hasBroker }: Pick<CliSettings, 'nats' | 'hasBroker'>,
+  signal?: AbortSignal,
+): Promise<BusService> {
+  try {
+    return await BusService.connect({ ...nats, signal, connectWithinMs: DEADLINES.brokerOfCommand.ms });
+  } catch (cause) {
+    if (!(cause instanceof BusError) || cause.category !== 'unavailable') throw cause;
+    const start = hasBroker
+      ? 'start the one that NATS_URL or NATS_CONTEXT names, or unset them and start one on this machine'
+      : 'start one';
+    throw new Error(`${cause.message}; ${start}: npx ui-rl up`, { cause });
+  }
+}
+
+/** What the environment of another command has to say for it to find the same broker; without secrets. */
+export function brokerVariable({ contextFile, servers }: NatsSettings): string {
+  return contextFile === undefined
+    ? `NATS_URL=${servers.map((server) => server.replace(/\/\/[^/@]*@/, '//')).join(',')}`
+    : `NATS_CONTEXT=${contextFile}`;
+}
