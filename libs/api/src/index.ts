@@ -78,6 +78,7 @@ export { announceRun } from './run/announce';
 export { brokerVariable, connectCommand } from './run/command-bus';
 export { checkRun, type RunCheck } from './run/check-run';
 export { findMonitor, findMonitorPage, type FoundMonitor } from './run/monitor-page';
+export { openRecords, type OpenRecords, type OpenRecordsOptions } from './run/open-records';
 export { storeEpisodes, type StoredFile, type StoreEpisodesOptions } from './run/store-episodes';
 export { publishTask, type PublishedTask, type PublishOptions } from './run/publish-task';
 export {

@@ -183,6 +183,11 @@ export const DEADLINES = {
     ms: 5_000,
     then: 'what was written down counts',
   },
+  lastCheckpoint: {
+    what: 'the checkpoint of the last step of a run that was stopped, by whoever follows it (`ui-rl train`)',
+    ms: 60_000,
+    then: 'the newest one that was told counts',
+  },
   lostEpisode: {
     what: 'an episode that was requested, that no queue holds any more and whose trajectory nobody has (learner, evaluator)',
     ms: 30_000,

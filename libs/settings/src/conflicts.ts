@@ -162,9 +162,19 @@ function checkCurriculum({ rollout: { curriculum } }: RunFile, refuse: Refuse): 
 }
 
 function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
-  const { max_steps, max_minutes, warm_start } = training;
-  if (max_steps === 0 && max_minutes === 0 && !warm_start.only) {
-    refuse('the training has no end: give training.max_steps or training.max_minutes');
+  const { max_steps, max_minutes, epochs, warm_start } = training;
+  if (max_steps === 0 && max_minutes === 0 && epochs === undefined && !warm_start.only) {
+    refuse('the training has no end: give training.max_steps, training.epochs or training.max_minutes');
+  }
+  if (epochs !== undefined && max_steps > 0) {
+    refuse(
+      'training.epochs and training.max_steps both say how many steps are trained: leave one of them out',
+    );
+  }
+  if (epochs !== undefined && warm_start.only) {
+    refuse(
+      'training.epochs would have no effect: the training ends with its warm start (training.warm_start.only)',
+    );
   }
   if (training.num_substeps > training.groups_per_batch) {
     refuse(
@@ -296,11 +306,16 @@ function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refu
       if (filesOf(registry.optionsOf(component), choice, registry).some(({ isAddress }) => isAddress)) return;
       const simple = MADE_OF_OPTIONS.find((each) => each === kind);
       if (simple !== undefined) registry.create(simple, choice, {});
-      if (kind === 'schedule') registry.create(kind, choice, { totalSteps: run.training.max_steps });
+      if (kind === 'schedule') registry.create(kind, choice, { totalSteps: totalStepsOf(run) });
     };
     const told = [...(component.conflicts?.(choice, run as unknown as RunView) ?? []), ...refusalOf(made)];
     for (const message of told) refuse(`${path}: ${message}`);
   }
+}
+
+/** Passes become steps when the tasks are counted. */
+function totalStepsOf({ training: { max_steps: steps, epochs } }: RunFile): number {
+  return epochs === undefined ? steps : Infinity;
 }
 
 function refusalOf(make: () => void): string[] {

@@ -24,6 +24,15 @@ export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry)
     given.set('algorithm.loss', usual, `advantage ${String(nameOf('advantage', chosen))}`);
 }
 
+/** Chooses the rewards that go with the environment, where none are named. */
+export function chooseRewards(given: GivenOptions, registry: ComponentRegistry): void {
+  if ((given.get('rewards') ?? null) !== null) return;
+  const name = nameOf('environment', given.get('environment.kind'));
+  const found = registry.all('environment').find(({ component }) => component.name === name);
+  const rewards = found?.component.defaultRewards?.map((reward) => ({ name: reward }));
+  if (rewards !== undefined) given.set('rewards', rewards, `environment ${String(name)}`);
+}
+
 /** Chooses the environment of which an option stands beside the choice, where none is chosen and only one has it. */
 export function chooseEnvironment(given: GivenOptions, registry: ComponentRegistry): void {
   const group = given.get('environment');

@@ -11,6 +11,7 @@ export {
 export { describeRun } from './describe-run';
 export { componentsHelp, optionsHelp } from './help';
 export { FolderInUseError, lockFolder } from './folder-lock';
+export { refuseKeys, refuseUnreadKeys, takeKeys, type KeyFlags } from './key-flags';
 export type { HubSettings } from './hub-settings';
 export { writeModelNames, type ModelNames } from './model-names';
 export { LOCAL_CONTEXT, readNatsContext, type NatsContext } from './nats-context';
@@ -23,6 +24,7 @@ export {
   loadRunFileComponents,
   parseRunFile,
   readRunFile,
+  refuseConflicts,
   samplersWantedBy,
   type LoadedRunFile,
   type RunFileSource,

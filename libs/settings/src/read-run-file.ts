@@ -13,7 +13,7 @@ import {
 import { conflictsOf } from './conflicts';
 import { filesOfRun, isModelName, refusePaths, resolveFiles } from './named-files';
 import { refuseActorGroup, setTaskPrompt, takeTaskPrompt } from './actor-group';
-import { chooseByOthers, chooseEnvironment } from './dependent-choices';
+import { chooseByOthers, chooseEnvironment, chooseRewards } from './dependent-choices';
 import { SettingsError, settingsError } from './errors';
 import { applyFlags, applyShortNames, splitFlags } from './flags';
 import { GivenOptions } from './given-options';
@@ -47,6 +47,7 @@ export function readRunFile(source: RunFileSource, registry: ComponentRegistry):
   const given = new GivenOptions(plain, source.file ?? 'the run file', registry);
   const { run, whereOf } = complete(given, registry, source);
   resolvePaths(run, registry, source, whereOf);
+  if (!saysLength(given) && !run.training.warm_start.only) run.training.epochs = 1;
   refuseConflicts(run, registry);
   return run;
 }
@@ -181,6 +182,7 @@ function complete(given: GivenOptions, registry: ComponentRegistry, source: RunF
   refuseActorGroup(given, index);
   applyFlags(given, index, flags);
   chooseEnvironment(given, registry);
+  chooseRewards(given, registry);
   setTaskPrompt(given, prompt, registry);
   for (const [path, value] of Object.entries(source.assumed ?? {})) {
     given.assume(path, value, 'what is assumed');
@@ -244,7 +246,13 @@ function refuseModules({ plugins }: RunFile, where: string): void {
   );
 }
 
-function refuseConflicts(run: RunFile, registry: ComponentRegistry): void {
+function saysLength(given: GivenOptions): boolean {
+  const options = ['training.max_steps', 'training.max_minutes', 'training.epochs'];
+  return options.some((option) => (given.get(option) ?? null) !== null);
+}
+
+/** Throws a `SettingsError` with all options that exclude each other, or would do nothing. */
+export function refuseConflicts(run: RunFile, registry: ComponentRegistry): void {
   const conflicts = conflictsOf(run, registry);
   if (conflicts.length > 0) throw new SettingsError(conflicts);
 }

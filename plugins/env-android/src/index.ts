@@ -10,6 +10,7 @@ const android: EnvironmentComponent<AndroidOptions> = {
   description: 'Android devices and emulators behind an adb server.',
   options: AndroidOptions,
   environment: VARIABLES,
+  opensByItself: true,
   isPhone: () => true,
   create: (options, context) => AndroidEnvironment.create(options, context),
 };

@@ -10,6 +10,7 @@ const gbox: EnvironmentComponent<GboxOptions> = {
   description: "Android and Linux in GBox's cloud, a box for each episode.",
   options: GboxOptions,
   environment: VARIABLES,
+  opensByItself: true,
   isPhone: ({ box_type: type }) => type === 'android',
   create: (options, context) => GboxEnvironment.create(options, context),
 };

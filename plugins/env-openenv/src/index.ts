@@ -14,6 +14,7 @@ const openEnv: EnvironmentComponent<OpenEnvOptions> = {
       'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
   },
   options: OpenEnvOptions,
+  opensByItself: true,
   conflicts: ({ actions, templates, transport, first_call: firstCall }) => [
     ...(actions === 'templates' && templates === undefined
       ? ['environment openenv: actions: templates needs templates']

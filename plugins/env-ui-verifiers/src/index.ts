@@ -14,6 +14,9 @@ const uiVerifiers: EnvironmentComponent<UiVerifiersOptions> = {
       'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
   },
   options: UiVerifiersOptions,
+  // A session counts what was submitted.
+  defaultRewards: ['progress'],
+  opensByItself: true,
   conflicts: ({ sessions, sessions_per_server: places }) =>
     places > 1 && sessions !== 'many'
       ? ['environment ui-verifiers: sessions_per_server beyond 1 needs sessions: many']

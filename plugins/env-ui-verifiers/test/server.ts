@@ -65,6 +65,8 @@ export class FakeUiVerifiers {
   readonly asked: string[] = [];
   readonly authorizations = new Set<string | undefined>();
   readonly sessions = new Map<string, Session>();
+  /** A click submits the row of its column of 64 pixels, or in every other column a wrong one: for policies that type no numbers. */
+  clicksSubmit = false;
   /** Path that it is at, such as `/act` → what becomes of it. */
   faults: Record<string, Fault> = {};
   private readonly http: HttpServer;
@@ -115,7 +117,12 @@ export class FakeUiVerifiers {
       });
     }
     if (path === '/screenshot' && this.form === 'many') return sendScreen(response, session);
-    if (path === '/act') return act(url.searchParams, session, response);
+    if (path === '/act') {
+      const x = Number(url.searchParams.get('x'));
+      if (this.clicksSubmit && url.searchParams.get('action_type') === 'left_click')
+        submit(Math.floor(x / 64), session);
+      return act(url.searchParams, session, response);
+    }
     return send(response, 404, { detail: 'Not Found' });
   }
 
@@ -144,6 +151,11 @@ export class FakeUiVerifiers {
     ];
     response.setHeader('content-type', 'text/plain').end(`${lines.join('\n')}\n`);
   }
+}
+
+function submit(column: number, session: Session): void {
+  if (column % 2 === 0) session.submitted.push(column);
+  else session.incorrect += 1;
 }
 
 function act(query: URLSearchParams, session: Session, response: ServerResponse): void {

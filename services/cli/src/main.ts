@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { inspect } from 'node:util';
 import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { printableLines } from '@ui-rl/contracts';
-import { programWith } from './program';
+import { programWith, withOwnFlags } from './program';
 
 const WORDS: Partial<Record<LogLevel, string>> = { warn: 'warning  ', error: 'error  ', fatal: 'error  ' };
 
@@ -38,9 +38,8 @@ const endUnheard = (error: NodeJS.ErrnoException): void => {
 };
 for (const stream of [process.stdout, process.stderr]) stream.on('error', endUnheard);
 
-programWith(process.argv[2])
-  .parseAsync()
-  .catch((error: unknown) => {
-    console.error(error instanceof Error ? error.message : String(error));
-    process.exit(1);
-  });
+const program = programWith(process.argv[2]);
+program.parseAsync().catch((error: unknown) => {
+  console.error(withOwnFlags(error instanceof Error ? error.message : String(error), program));
+  process.exit(1);
+});

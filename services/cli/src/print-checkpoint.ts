@@ -1,11 +1,40 @@
+import { join, relative } from 'node:path';
 import { brokerVariable } from '@ui-rl/api';
-import { readCliSettings, type RunFile } from '@ui-rl/settings';
+import { projectRoot, readCliSettings, type RunFile } from '@ui-rl/settings';
 
-/** Prints a checkpoint's address, and what can be done with it from here, which is nothing where the weights are kept by a service. */
-export function printCheckpoint(address: string | null | undefined, { engine }: RunFile): void {
+/** Where a run was recorded, as far as that can be opened again. */
+export interface Recorded {
+  runId: string;
+}
+
+/**
+ * Prints a checkpoint's address, and commands that do something with it from here: none where the weights are kept by a service.
+ *
+ * @param recorded a run of services that end with it, whose records are in its folder
+ */
+export function printCheckpoint(address: string | null | undefined, run: RunFile, recorded?: Recorded): void {
   console.log(`checkpoint ${address ?? 'none'}`);
-  if (address === null || address === undefined || engine.name !== 'local') return;
   const { hasBroker, nats } = readCliSettings();
   const where = hasBroker ? `${brokerVariable(nats)} ` : '';
-  console.log(`  ${where}npx ui-rl generate --checkpoint ${address} --input conversation.json`);
+  if (address !== null && address !== undefined && run.engine.name === 'local')
+    for (const words of usesOf(address, run)) console.log(`  ${where}npx ui-rl ${words}`);
+  if (recorded !== undefined) console.log(`  npx ui-rl monitor ${recorded.runId}`);
+}
+
+function usesOf(address: string, { tasks, eval_tasks: evaluated }: RunFile): string[] {
+  const source = [...evaluated, ...tasks].find((each) =>
+    Object.keys(each).every((key) => key === 'source_type'),
+  );
+  const evaluation =
+    source === undefined ? [] : [`eval --checkpoint ${address} --tasks ${source.source_type}`];
+  const isDemo = tasks.some(({ source_type: type }) => type.startsWith('demo'));
+  const page = isDemo ? `${phone()} --task "Turn on Bluetooth"` : 'PAGE --task "SENTENCE"';
+  return [...evaluation, `try ${page} --checkpoint ${address}`];
+}
+
+/** The page of the demo tasks, as it is named from here. */
+function phone(): string {
+  const folder = join(projectRoot, 'plugins/task-source-demo/pocket');
+  const path = relative(process.cwd(), folder);
+  return path.startsWith('..') ? folder : path;
 }

@@ -1,4 +1,6 @@
 /* oxlint-disable typescript/no-require-imports -- a verb is loaded when it is asked for: with all that the others need it starts two seconds later */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
 
 /** In the order of `--help`. */
@@ -10,6 +12,7 @@ const VERBS: Readonly<Record<string, () => Command>> = {
   train: () => (require('./commands/train') as typeof import('./commands/train')).trainCommand(),
   try: () => (require('./commands/try') as typeof import('./commands/try')).tryCommand(),
   eval: () => (require('./commands/eval') as typeof import('./commands/eval')).evalCommand(),
+  monitor: () => (require('./commands/monitor') as typeof import('./commands/monitor')).monitorCommand(),
   runs: () => (require('./commands/runs') as typeof import('./commands/runs')).runsCommand(),
   tasks: () => (require('./commands/tasks') as typeof import('./commands/tasks')).tasksCommand(),
   plugins: () => (require('./commands/plugins') as typeof import('./commands/plugins')).pluginsCommand(),
@@ -24,12 +27,32 @@ const VERBS: Readonly<Record<string, () => Command>> = {
   pretrain: () => (require('./commands/pretrain') as typeof import('./commands/pretrain')).pretrainCommand(),
 };
 
+function version(): string {
+  const places = ['../../..', '../../../..'].map((folder) => join(__dirname, folder, 'package.json'));
+  const { version: own } = JSON.parse(readFileSync(places.find(existsSync)!, 'utf8')) as { version: string };
+  return own;
+}
+
 /** The command line with the verb that is asked for, or with all of them where none is, as for `--help`. */
 export function programWith(verb?: string): Command {
   const program = new Command('ui-rl')
     .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
+    .version(version(), '-V, --version', 'print the version')
     .showHelpAfterError('(--help lists the options)');
   const asked = verb !== undefined && Object.hasOwn(VERBS, verb) ? [verb] : Object.keys(VERBS);
   for (const name of asked) program.addCommand(VERBS[name]());
   return program;
+}
+
+/** The run file knows its own options alone: where a flag is none of them, those of the verb may be meant, too. */
+export function withOwnFlags(message: string, program: Command): string {
+  const own = program.commands.flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
+  return message.replaceAll(
+    /unknown option (--[\w-]+)\.(?: Did you mean ([^?]+)\?| See --help for all)/g,
+    (all: string, written: string, others?: string) => {
+      const { nearest } = require('@ui-rl/plugin-kit') as typeof import('@ui-rl/plugin-kit');
+      const meant = [...nearest(written, own, 1), ...(others?.split(' or ') ?? [])];
+      return meant.length === 0 ? all : `unknown option ${written}. Did you mean ${meant.join(' or ')}?`;
+    },
+  );
 }

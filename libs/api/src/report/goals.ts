@@ -1,19 +1,10 @@
 import type { RunFile } from '@ui-rl/settings';
-import type { ComponentRegistry } from '@ui-rl/plugin-kit';
-import { countTasks } from '../run/run-tasks';
+import type { TaskCounts } from '../run/run-tasks';
 import type { RunObserver } from './run-observer';
 import type { PhaseGoal } from './progress';
 
-/**
- * How many episodes one evaluation of all sets takes; reads the task sources, so that a wrong one fails at once. 0 where that cannot
- * be told here, since files of theirs are at the broker.
- */
-export async function evaluationEpisodes(
-  run: RunFile,
-  registry: ComponentRegistry,
-  onWarning: (message: string) => void,
-): Promise<number> {
-  const counts = await countTasks(run, registry, onWarning);
+/** How many episodes one evaluation of all sets takes. 0 where that cannot be told here, since files of the tasks are at the broker. */
+export function evaluationEpisodes(run: RunFile, counts: TaskCounts | null): number {
   if (counts === null) return 0;
   const { sets, max_tasks: most } = run.evaluation;
   const evaluated = (set: 'train_goals' | 'eval_goals', count: number): number =>

@@ -15,7 +15,8 @@ export class RunObserver {
   warmSteps = 0;
   /** Null as long as no step measured it: one that trains on nothing does not. */
   maxKlSampleTrain: number | null = null;
-  checkpoint: { name: string; path: string } | undefined;
+  /** The newest. */
+  checkpoint: { step: number; name: string; path: string } | undefined;
   readonly evaluations: EvaluationEvent[] = [];
   readonly steps: TrainStepEvent[] = [];
   readonly warnings: string[] = [];
@@ -33,7 +34,7 @@ export class RunObserver {
         this.onTrainStep(event);
         break;
       case 'checkpoint':
-        this.checkpoint = { name: event.name, path: event.path };
+        this.checkpoint = { step: event.step, name: event.name, path: event.path };
         break;
       case 'evaluation':
         if (!this.evaluations.some((e) => e.evaluationId === event.evaluationId))
@@ -82,6 +83,11 @@ export class RunObserver {
   recentSuccess(): number | null {
     if (this.recent.length === 0) return null;
     return this.recent.filter(Boolean).length / this.recent.length;
+  }
+
+  /** Whether there is a checkpoint of the last step. */
+  get isStored(): boolean {
+    return (this.checkpoint?.step ?? 0) >= this.trainSteps;
   }
 
   get invalidShare(): number {

@@ -88,3 +88,55 @@ it('sees the end of a run whose last event was lost', async () => {
   expect(observer).toMatchObject({ phase: 'failed', failure: 'nobody can serve it' });
   expect(events.at(-1)).toMatchObject({ type: 'phase', phase: 'failed' });
 });
+
+describe('a run that is stopped', () => {
+  const step = (runId: string, number: number) =>
+    bus.event({ type: 'train_step', runId, step: number, rolloutIds: [], metrics: {} }, `step-${number}`);
+  const checkpoint = (runId: string, number: number) =>
+    bus.event(
+      {
+        type: 'checkpoint',
+        runId,
+        step: number,
+        name: `uirl://${runId}/${number}`,
+        path: '/',
+        adapterDigest: 'd',
+      },
+      `checkpoint-${number}`,
+    );
+  const begin = async (runId: string, lastCheckpointMs?: number) => {
+    await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
+    const observer = new RunObserver();
+    const stepped = new Promise<void>((resolve) => {
+      ended = runEnd(
+        bus,
+        runId,
+        observer,
+        (event) => (event.type === 'train_step' ? resolve() : undefined),
+        undefined,
+        lastCheckpointMs,
+      );
+    });
+    await checkpoint(runId, 0);
+    await step(runId, 5);
+    await stepped;
+    return observer;
+  };
+  let ended: Promise<void>;
+
+  it('has ended when the checkpoint of its last step is there', async () => {
+    const observer = await begin('stopped-in-time');
+    await bus.runs.changePhase('stopped-in-time', 'stopped');
+    await step('stopped-in-time', 6);
+    await checkpoint('stopped-in-time', 6);
+    await ended;
+    expect(observer.checkpoint).toMatchObject({ step: 6, name: 'uirl://stopped-in-time/6' });
+  });
+
+  it('has ended without it where its learner does not answer any more', async () => {
+    const observer = await begin('stopped-alone', 100);
+    await bus.runs.changePhase('stopped-alone', 'stopped');
+    await ended;
+    expect(observer.checkpoint).toMatchObject({ step: 0 });
+  });
+});

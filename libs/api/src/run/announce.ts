@@ -1,7 +1,7 @@
 import { FINAL_PHASES, type BusService } from '@ui-rl/bus';
 import type { PhaseEvent, RunEvent, RunState } from '@ui-rl/contracts';
 import type { ComponentChoice, ComponentRegistry } from '@ui-rl/plugin-kit';
-import { DEADLINES, sleep } from '@ui-rl/retry';
+import { DEADLINES, sleep, waitAtMost } from '@ui-rl/retry';
 import { describeRun, redactRunFile, type RunFile } from '@ui-rl/settings';
 import { followRun } from '../report/follow-run';
 import type { RunObserver } from '../report/run-observer';
@@ -33,7 +33,8 @@ export async function announceRun(
 
 /**
  * Feeds an observer with every event and trajectory of a run; resolves when the run has ended. Who ends a run writes that down first
- * and publishes it then: where the event is lost, what was written down counts.
+ * and publishes it then: where the event is lost, what was written down counts. Of a run that was stopped the checkpoint of its last step is
+ * waited for.
  */
 export async function runEnd(
   bus: BusService,
@@ -41,12 +42,16 @@ export async function runEnd(
   observer: RunObserver,
   onEvent: (event: RunEvent) => void,
   lastEventMs: number = DEADLINES.lastEvent.ms,
+  lastCheckpointMs: number = DEADLINES.lastCheckpoint.ms,
 ): Promise<void> {
   const over = new AbortController();
   let end: () => void = () => undefined;
   const told = new Promise<void>((resolve) => (end = resolve));
+  let store: () => void = () => undefined;
+  const stored = new Promise<void>((resolve) => (store = resolve));
   const stop = await followRun(bus, runId, observer, (event) => {
     onEvent(event);
+    if (observer.phase === 'stopped' && observer.isStored) store();
     if (event.type === 'phase' && isFinal(event.phase)) end();
   });
   const writtenDown = async (): Promise<void> => {
@@ -58,6 +63,8 @@ export async function runEnd(
     onEvent(event);
   };
   await Promise.race([told, writtenDown()]).finally(() => over.abort());
+  // A learner that is stopped keeps what it has trained after that.
+  if (observer.phase === 'stopped' && !observer.isStored) await waitAtMost(lastCheckpointMs, stored);
   await stop();
 }
 

@@ -11,11 +11,15 @@ import {
 import {
   isModelName,
   readCliSettings,
+  refuseKeys,
+  refuseUnreadKeys,
+  takeKeys,
   type ModelNames,
   type RunFile,
   type RunFileOptions,
 } from '@ui-rl/settings';
 import { actionFormatText, loadForModel } from '../model/action-format';
+import { stepsOfEpochs } from './epochs';
 import { placeRun } from './log-path';
 import { refuseModelFolder } from './model-name';
 import { countTasks, naming, type TaskCounts } from './run-tasks';
@@ -26,6 +30,8 @@ export interface RunCheck {
   run: RunFile;
   /** Tasks of `tasks` and `eval_tasks`; null where their files are at a broker. */
   tasks: TaskCounts | null;
+  /** What was decided for it that the run file does not say. */
+  notes: string[];
   /** What is not as it may be meant, and does not end the start. */
   warnings: string[];
   /** Null for a model of which nothing is known here: one of the hub, or a name that only the services know. */
@@ -41,20 +47,28 @@ export interface RunCheck {
  */
 export async function checkRun(
   runFile: string | RunFileOptions,
-  { flags = [], workingDir, services: asked }: Pick<RunOptions, 'flags' | 'workingDir' | 'services'> = {},
+  {
+    flags: given = [],
+    workingDir,
+    services: asked,
+  }: Pick<RunOptions, 'flags' | 'workingDir' | 'services'> = {},
 ): Promise<RunCheck> {
   const settings = readCliSettings();
+  const { keys, flags } = takeKeys(given);
+  const services = asked ?? (settings.hasBroker ? 'broker' : 'own');
+  if (services === 'broker') refuseKeys(keys);
   const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
   const models = Object.keys(settings.models);
   const loaded = await loadForModel({ ...source, flags, workingDir, models });
-  const services = asked ?? (settings.hasBroker ? 'broker' : 'own');
-  const { run } = placeRun(loaded.run, settings.runsDir, services);
+  refuseUnreadKeys(keys, loaded.registry);
+  const { run, note } = placeRun(loaded.run, settings.runsDir, services);
   if (services === 'broker') refuseModelFolder(run);
   const warnings: string[] = [];
+  const tasks = await countTasks(run, loaded.registry, (message) => warnings.push(message));
+  const length = stepsOfEpochs(run, tasks, loaded.registry);
   return {
-    run,
-    tasks: await countTasks(run, loaded.registry, (message) => warnings.push(message)),
-    warnings,
+    ...{ run, tasks, warnings },
+    notes: [length, note].filter((each) => each !== undefined),
     model: await checkModel(run, settings.models, services),
     actionFormat: actionFormatText(run, loaded.usualFormat),
   };

@@ -1,4 +1,12 @@
-import { newRunId, readCliSettings, type RunFile, type RunFileOptions } from '@ui-rl/settings';
+import {
+  newRunId,
+  readCliSettings,
+  refuseKeys,
+  refuseUnreadKeys,
+  takeKeys,
+  type RunFile,
+  type RunFileOptions,
+} from '@ui-rl/settings';
 import type { RunEvent } from '@ui-rl/contracts';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { aborted } from '../local/cleanup';
@@ -8,6 +16,8 @@ import { progressLine } from '../report/progress';
 import { quickstartReport, type QuickstartReport } from '../report/quickstart-report';
 import { RunObserver } from '../report/run-observer';
 import { announceRun, runEnd } from './announce';
+import { stepsOfEpochs } from './epochs';
+import { countTasks } from './run-tasks';
 import { howToAllow } from './how-to-allow';
 import { missingActors } from './missing-actors';
 import { missingServices } from './missing-services';
@@ -18,7 +28,10 @@ import { findMonitorPage } from './monitor-page';
 import { brokerHost, ownHost } from './run-host';
 
 export interface RunOptions {
-  /** Further options, as on the command line: `['--training.max_steps', '10']`. */
+  /**
+   * Further options, as on the command line: `['--training.max_steps', '10']`. Keys among them (`--gbox_api_key`) are for services of its own
+   * alone, in whose environment they are.
+   */
   flags?: readonly string[];
   /** Where relative paths of flags, and of a run file that is an object, start. Default: the working directory. */
   workingDir?: string;
@@ -46,6 +59,8 @@ export interface TrainResult extends QuickstartReport {
 export interface StartedRun {
   readonly runId: string;
   readonly run: RunFile;
+  /** What was decided for it that the run file does not say. */
+  readonly notes: readonly string[];
   /** What is known of it, as it happens. */
   readonly observer: RunObserver;
   /** Address of the monitor, where the services are its own. */
@@ -76,14 +91,20 @@ export async function startRun(
 ): Promise<StartedRun> {
   const started = Date.now();
   const settings = readCliSettings();
-  const { flags = [], workingDir, signal, onEvent = () => undefined, onWarning = () => undefined } = options;
+  const { keys, flags } = takeKeys(options.flags ?? []);
+  const { workingDir, signal, onEvent = () => undefined, onWarning = () => undefined } = options;
+  const { services = settings.hasBroker ? 'broker' : 'own' } = options;
   const source = typeof runFile === 'string' ? { file: runFile } : { options: runFile };
   const models = Object.keys(settings.models);
   const loaded = await loadForModel({ ...source, flags, workingDir, models });
   const { registry, usualFormat } = loaded;
-  const evaluation = await evaluationEpisodes(loaded.run, registry, onWarning);
-  const { services = settings.hasBroker ? 'broker' : 'own' } = options;
+  const counts = await countTasks(loaded.run, registry, onWarning);
+  const evaluation = evaluationEpisodes(loaded.run, counts);
+  const length = stepsOfEpochs(loaded.run, counts, registry);
+  if (services === 'broker') refuseKeys(keys);
+  refuseUnreadKeys(keys, registry);
   const placed = placeRun(loaded.run, settings.runsDir, services);
+  const notes = [length, placed.note].filter((note) => note !== undefined);
   const { runsDir } = placed;
   const { run, env } =
     services === 'own' ? nameModelFolder(placed.run, settings.models) : { run: placed.run, env: {} };
@@ -91,7 +112,7 @@ export async function startRun(
   const observer = new RunObserver();
   const host = await (services === 'broker'
     ? brokerHost(settings, signal)
-    : ownHost(settings, runId, run, { runsDir, env, onWarning }));
+    : ownHost(settings, runId, run, { runsDir, env: { ...env, ...keys }, onWarning }));
   const { bus } = host;
   let stopWatching = (): void => undefined;
   const stop = () => {
@@ -126,7 +147,19 @@ export async function startRun(
     const progress = () => progressLine(observer, phaseGoal(run, evaluation, observer));
     const monitorPage = () => findMonitorPage(bus, runId);
     const { monitorUrl, contextFile, logsDir } = host;
-    return { runId, run, observer, monitorUrl, contextFile, logsDir, monitorPage, progress, end, stop };
+    return {
+      runId,
+      run,
+      notes,
+      observer,
+      monitorUrl,
+      contextFile,
+      logsDir,
+      monitorPage,
+      progress,
+      end,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -134,6 +134,13 @@ export interface EnvironmentComponent<Options = unknown> extends ComponentBase<
    * which no run file may name.
    */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Names of the rewards of a run that names none: for environments whose state says what an episode is worth, whatever a task checks. Absent:
+   * those of the run file's default.
+   */
+  readonly defaultRewards?: readonly string[];
+  /** Whether an episode can begin with a goal in words alone, since no task has to say what is opened. Default false. */
+  readonly opensByItself?: boolean;
   /** Whether it is phones that these options bring: what a model has words of its own for. Absent: it is not. */
   isPhone?(options: Options): boolean;
 }

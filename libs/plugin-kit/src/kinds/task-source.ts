@@ -11,6 +11,8 @@ export interface TaskSourceContext {
   variables?: Readonly<Record<string, string>>;
   /** Name of the environment that the run plays tasks in which name none; undefined where they are loaded for no run. */
   environment?: string | undefined;
+  /** Whether a goal in words alone can be played there. */
+  opensByItself?: boolean;
 }
 
 /** Tasks that are read where they are needed, since there may be more of them than memory holds. */

@@ -53,16 +53,23 @@ export function refuseUnjudged(
     log('info', `${found}; the rewards of the run judge them`);
     return;
   }
+  throw new PluginError('option', `tasks: ${found}. ${howToJudge(registry)}`);
+}
+
+function howToJudge(registry: ComponentRegistry): string {
   const judging = registry
     .all('reward')
     .filter(({ component }) => component.judgesWithoutVerifier === true)
     .map(({ component }) => component.name);
-  throw new PluginError(
-    'option',
-    `tasks: ${found}. Give them checks, or a reward that judges by itself (rewards: ${judging.join(' or ') || 'none is loaded'}; one of yours ` +
-      'says judgesWithoutVerifier: true)',
-  );
+  const judge = judging.includes('judge')
+    ? `add a model that looks at the screenshots and judges, --rewards '${JUDGE}', or `
+    : '';
+  const others = judging.filter((name) => name !== 'judge').join(', ') || 'none is loaded';
+  return `Option rewards adds a judge: ${judge}a reward that judges by itself (${others}; one of yours says judgesWithoutVerifier: true). Or give the tasks checks`;
 }
+
+/** As it is typed, with an endpoint in its place. */
+const JUDGE = '[{"name":"judge","base_url":"https://HOST/v1","model":"MODEL"}]';
 
 function missingFor({ name }: ComponentChoice): string {
   return name === 'checks'

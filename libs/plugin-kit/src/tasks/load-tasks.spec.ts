@@ -80,7 +80,7 @@ describe('what becomes of tasks in a run', () => {
 
   it('those that its verifier cannot judge are refused, unless a reward judges', async () => {
     await expect(refuse('picky', 'plain')).rejects.toThrow(
-      /2 of 3 tasks have nothing that the verifier "picky" could judge: "b", "c"\. .* \(rewards: judge;/,
+      /2 of 3 tasks have nothing that the verifier "picky" could judge: "b", "c"\. Option rewards adds a judge: .*--rewards '\[/,
     );
     const said: string[] = [];
     await refuse('picky', 'judge', (_level, message) => said.push(message));

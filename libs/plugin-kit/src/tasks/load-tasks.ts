@@ -104,12 +104,18 @@ async function open(
   const source = registry.create('task-source', choice, {
     ...{ log, resolve, variables: own },
     environment: playedIn,
+    opensByItself: playedIn !== undefined && opensByItself(registry, playedIn),
   });
   return callPlugin(`task source "${choice.source_type}"`, DEADLINES.taskSource.ms, async (deadline) =>
     source.open === undefined
       ? inMemory(await source.load(deadline), choice.source_type)
       : source.open(deadline),
   );
+}
+
+function opensByItself(registry: ComponentRegistry, environment: string): boolean {
+  const found = registry.all('environment').find(({ component: { name } }) => name === environment);
+  return found?.component.opensByItself ?? false;
 }
 
 function inMemory(tasks: readonly Task[], sourceType: string): StoredTasks {

@@ -37,7 +37,7 @@ const OF_SESSIONS = 'ui-verifiers';
 export class TaskEntries {
   constructor(
     private readonly defaults: TaskDefaults,
-    private readonly context: Pick<TaskSourceContext, 'resolve' | 'environment'>,
+    private readonly context: Pick<TaskSourceContext, 'resolve' | 'environment' | 'opensByItself'>,
   ) {}
 
   /** @throws PluginError `option` that says where it stands and what is wrong with it */
@@ -50,13 +50,16 @@ export class TaskEntries {
 
   private fromSentence(sentence: string, where: string): Task {
     const description = sentence.trim();
-    const known = this.context.resolve(description);
-    if (known !== null) return known;
-    if (this.defaults.environment === undefined) {
+    const { resolve, environment, opensByItself = false } = this.context;
+    const known = resolve(description);
+    // A source's words for it are of the source's own environment, which is another one than the run names.
+    const isMeant = !opensByItself || known?.environment?.kind === environment;
+    if (known !== null && isMeant) return known;
+    if (this.defaults.environment === undefined && !opensByItself) {
       throw new PluginError(
         'option',
         `tasks: ${where} is ${show(description)}, which no task source understands, such as "Turn on Bluetooth": name the environment that it is played in ` +
-          '(option environment of the source), or write the whole task',
+          '(environment of the run file, such as --box_type android or --ui_env_urls http://HOST:8000; or option environment of the source), or write the whole task',
       );
     }
     return { ...this.completed(readTask({ description }, where)), id: idOf(description) };

@@ -50,6 +50,16 @@ export class TrainingGroup {
   @Min(0)
   max_steps = 0;
 
+  @Doc(
+    'the training ends after so many passes over the tasks of the run, as they are when it starts, in place of max_steps; default: 1 where ' +
+      'neither max_steps nor max_minutes is given',
+    { aliases: ['epochs', 'num_epochs', 'training.num_epochs'] },
+  )
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  epochs?: number;
+
   @Doc('the training ends after so many minutes; 0 = no limit', { aliases: ['minutes', 'max_minutes'] })
   @IsNumber()
   @Min(0)

@@ -80,13 +80,14 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
       await run.stop();
       if (run.observer.failure !== undefined) console.log(`logs are in ${run.logsDir}`);
     });
+    for (const note of run.notes) console.log(note);
     console.log(
       `run ${run.runId}\nmonitor ${run.monitorUrl}\nlogs ${run.logsDir}\nbroker NATS_CONTEXT=${run.contextFile}\n`,
     );
     display.start();
-    const { runId: _, ...report } = await run.end().finally(() => display.stop());
+    const { runId, ...report } = await run.end().finally(() => display.stop());
     console.log(beforeAfterTable(run.observer));
-    await printReport(report, run.run, options.json);
+    await printReport(report, run.run, runId, options.json);
     if (options.keepOpen) {
       console.log('\nThe monitor stays up. Ctrl-C ends it.');
       await aborted(signal).catch(() => undefined);
@@ -102,14 +103,19 @@ function printEvent(display: ProgressDisplay, event: RunEvent): void {
   }
 }
 
-async function printReport(report: QuickstartReport, run: RunFile, file: string | undefined): Promise<void> {
+async function printReport(
+  report: QuickstartReport,
+  run: RunFile,
+  runId: string,
+  file: string | undefined,
+): Promise<void> {
   console.log(
     `\n${report.episodes} episodes, ${report.env_steps} environment steps, ${report.train_steps} training steps in ${clock(report.wall_seconds)}`,
   );
   console.log(`invalid episodes ${(100 * report.invalid_share).toFixed(2)} %`);
   const kl = report.max_kl_sample_train?.toExponential(1) ?? 'not measured: no step trained';
   console.log(`largest |KL| between sampler and trainer ${kl}`);
-  printCheckpoint(report.checkpoint, run);
+  printCheckpoint(report.checkpoint, run, { runId });
   if (file === undefined) return;
   await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
   console.log(`report ${file}`);

@@ -1,6 +1,7 @@
 import {
   ask,
   beforeAfterTable,
+  brokerVariable,
   checkRun,
   countText,
   evaluationInWords,
@@ -58,15 +59,26 @@ export function trainCommand(): Command {
         const options: RunOptions = { flags, services: 'broker', ask: asker(signal), ...follows };
         const run: StartedRun = await startRun(config ?? {}, options);
         onEnd(() => run.stop());
-        console.log(`run ${run.runId}\nmonitor ${await run.monitorPage()}`);
-        if (detach !== true) await follow(run, display);
+        for (const note of run.notes) console.log(note);
+        const page = await run.monitorPage();
+        console.log(`run ${run.runId}\nmonitor ${page}`);
+        if (detach === true) return 0;
+        signal.addEventListener('abort', () => display.print(goesOnText(run.runId, page)), { once: true });
+        await follow(run, display);
         return 0;
       });
     });
 }
 
+/** What follows from Ctrl-C: the services have the run. */
+function goesOnText(runId: string, page: string): string {
+  const { hasBroker, nats } = readCliSettings();
+  const where = hasBroker ? `${brokerVariable(nats)} ` : '';
+  return `the run goes on without this command, ${page}\nto end it: ${where}npx ui-rl runs stop ${runId}`;
+}
+
 /** What a run would be, a line each. */
-function checkedRunText({ run, tasks, model, actionFormat, warnings }: RunCheck): string {
+function checkedRunText({ run, tasks, model, actionFormat, notes, warnings }: RunCheck): string {
   const { algorithm, training, rollout } = run;
   const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes } = training;
   const last = training.warm_start.only ? 'the warm start' : steps > 0 ? `${steps} steps` : undefined;
@@ -86,6 +98,7 @@ function checkedRunText({ run, tasks, model, actionFormat, warnings }: RunCheck)
     ['algorithm', `${algorithm.advantage.name}, ${algorithm.loss.name}, ${training.optimizer.name}`],
     ['batch', `${groups} groups of ${rollout.group_size} episodes`],
     ['ends after', ends.join(' or ')],
+    ...notes.map((note) => ['note', note]),
     ...warnings.map((warning) => ['warning', warning]),
   ];
   return [...lines.map(([name, text]) => `${name.padEnd(12)}${text}`), 'nothing was started'].join('\n');

@@ -10,12 +10,13 @@ import {
   type TryOptions,
   type TryResult,
 } from '@ui-rl/api';
+import { nearest } from '@ui-rl/plugin-kit';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addEngineFlags } from '../engine-flags';
 import { positiveInteger, positiveNumber, wholeNumber } from '../flags';
 
 interface TryFlags extends EngineChoice {
-  task: string;
+  task?: string;
   root?: string;
   byHand?: boolean;
   checkpoint?: string;
@@ -47,7 +48,7 @@ export function tryCommand(): Command {
     .argument('<page>', 'http or https address, folder with index.html, or .html file')
     .argument('[options...]', 'any option of the run file as a flag, such as --sandbox off')
     .allowUnknownOption()
-    .requiredOption('--task <sentence>', 'what is to be done there')
+    .option('--task <sentence>', 'what is to be done there (required)')
     .option('--root <folder>', 'folder that the page has, where it uses what lies above its own')
     .option('--by-hand', 'play it yourself on the live page: what that changes becomes a task with checks')
     .option(
@@ -101,7 +102,8 @@ export function tryCommand(): Command {
   });
 }
 
-function tryOut(page: string, options: string[], flags: TryFlags): Promise<number> {
+function tryOut(page: string, options: string[], { task, ...flags }: TryFlags): Promise<number> {
+  if (task === undefined) throw new Error(missingTask(options));
   if (flags.checkpoint !== undefined && flags.model !== undefined)
     throw new Error('--checkpoint and --model both say who plays: leave one of them out');
   if (flags.byHand !== true) {
@@ -116,7 +118,7 @@ function tryOut(page: string, options: string[], flags: TryFlags): Promise<numbe
   const terminal = { input: process.stdin, output: flags.json === true ? process.stderr : process.stdout };
   return withCleanup(async (signal) => {
     const result = await tryPage({
-      ...tryOptions(page, options, flags),
+      ...tryOptions(page, options, { task, ...flags }),
       signal,
       onLive: (url) =>
         print(flags.byHand === true ? `play it here (this machine alone): ${url}` : `live ${url}`),
@@ -135,7 +137,16 @@ function tryOut(page: string, options: string[], flags: TryFlags): Promise<numbe
   });
 }
 
-function tryOptions(page: string, options: string[], flags: TryFlags): TryOptions {
+/** A sentence behind a flag that is nearly --task is likely to be it. */
+function missingTask(options: readonly string[]): string {
+  const flags = options.map((option) => option.replace(/=.*/s, '')).filter((option) => /^--./.test(option));
+  const near = flags.find((flag) => nearest(flag, ['--task']).length > 0 && flag !== '--tasks');
+  if (near !== undefined) return `unknown option ${near}. Did you mean --task?`;
+  const hint = flags.includes('--tasks') ? '; --tasks is that of a run file' : '';
+  return `option --task is missing: expected what is to be done there, --task "Put the apples into the basket"${hint}`;
+}
+
+function tryOptions(page: string, options: string[], flags: TryFlags & { task: string }): TryOptions {
   const { task, root, byHand, viewport, scale, input, seed, storageState, saveStorageState, out, checks } =
     flags;
   const { device, dtype, quantization } = flags;

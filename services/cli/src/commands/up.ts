@@ -6,7 +6,10 @@ import {
   loadRunFileComponents,
   projectRoot,
   readCliSettings,
+  refuseUnreadKeys,
   samplersWantedBy,
+  takeKeys,
+  type KeyFlags,
 } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { positiveInteger } from '../flags';
@@ -44,21 +47,24 @@ export function upCommand(): Command {
       (text) => text.split(','),
       [],
     )
-    .action(async (flags: UpFlags) => {
-      process.exitCode = await up(flags);
+    .argument('[keys...]', 'keys for the services alone, such as --gbox_api_key KEY or --tinker_api_key KEY')
+    .allowUnknownOption()
+    .action(async (given: string[], flags: UpFlags) => {
+      const { keys, flags: unknown } = takeKeys(given);
+      if (unknown.length > 0) throw new Error(`unknown option ${unknown[0]} (--help lists the options)`);
+      process.exitCode = await up(flags, keys);
     });
 }
 
-async function up({
-  config,
-  plugins,
-  envs,
-  actors = actorsWantedBy(config),
-  samplers = samplersWantedBy(config),
-}: UpFlags): Promise<number> {
+async function up(
+  { config, plugins, envs, actors = actorsWantedBy(config), samplers = samplersWantedBy(config) }: UpFlags,
+  keys: KeyFlags['keys'],
+): Promise<number> {
   const settings = readCliSettings();
   // Loaded here, too: what is wrong with a module is said now, and services are told where it is, wherever they start.
-  const { files: allowed } = await loadRunFileComponents({ file: config }, [...settings.plugins, ...plugins]);
+  const registry = await loadRunFileComponents({ file: config }, [...settings.plugins, ...plugins]);
+  const { files: allowed } = registry;
+  refuseUnreadKeys(keys, registry);
   return withCleanup(async (signal, onEnd) => {
     const fleet = await Fleet.start({
       copies: { actor: actors, env: envs, sampler: samplers },
@@ -69,6 +75,7 @@ async function up({
       env: settings.environmentWith({
         UIRL_RUNS_DIR: settings.runsDir,
         UIRL_PLUGINS: allowed.join(','),
+        ...keys,
       }),
       onWarning: (message) => console.log(message),
     });

@@ -1,0 +1,31 @@
+import type { ComponentRegistry } from '@ui-rl/plugin-kit';
+import { refuseConflicts, type RunFile } from '@ui-rl/settings';
+import type { TaskCounts } from './run-tasks';
+
+/**
+ * Makes steps of the passes over its tasks that a run is to train (`training.epochs`); services know steps only.
+ *
+ * @param counts null where the tasks cannot be counted here
+ * @returns what to say of it; undefined where the run names steps, minutes or a warm start by itself
+ * @throws SettingsError where steps make no sense with other options
+ */
+export function stepsOfEpochs(
+  run: RunFile,
+  counts: TaskCounts | null,
+  registry: ComponentRegistry,
+): string | undefined {
+  const { epochs, groups_per_batch: groups } = run.training;
+  if (epochs === undefined) return undefined;
+  if (counts === null) {
+    throw new Error(
+      'training.epochs counts the tasks of the run, but files of theirs are at the broker: give training.max_steps or training.max_minutes',
+    );
+  }
+  const steps = Math.ceil((epochs * counts.training) / groups);
+  run.training.max_steps = steps;
+  delete run.training.epochs;
+  refuseConflicts(run, registry);
+  const passes = epochs === 1 ? 'one pass' : `${epochs} passes`;
+  const several = steps === 1 ? '1 step' : `${steps} steps`;
+  return `trains ${several}: ${passes} over ${counts.training} tasks, ${groups} at a time; --max_steps, --epochs or --max_minutes says otherwise`;
+}

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRun } from '@ui-rl/api';
+import type { TrainStepEvent } from '@ui-rl/contracts';
+import { FakeUiVerifiers } from '../../plugins/env-ui-verifiers/test/server';
+
+let folder: string;
+let servers: FakeUiVerifiers[];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'uirl-ui-verifiers-'));
+  process.env.UIRL_RUNS_DIR = folder;
+  servers = [await FakeUiVerifiers.start('one'), await FakeUiVerifiers.start('one')];
+  for (const server of servers) server.clicksSubmit = true;
+});
+afterAll(async () => {
+  delete process.env.UIRL_RUNS_DIR;
+  await Promise.all(servers.map((server) => server.stop()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** As UI-RL's documentation has it, with these servers. */
+const configuration = () => `
+model:
+  name: "Qwen/Qwen2-VL-2B-Instruct"
+  use_lora: true
+  action_format: "json"
+
+environment:
+  ui_env_urls:
+${servers.map(({ url }) => `    - "${url}"`).join('\n')}
+
+actor:
+  session_type: "simple_data_entry"
+  task_prompt: "Complete the data entry form"
+  max_steps_per_episode: 50
+
+training:
+  batch_size: 32
+  num_iterations: 1000
+`;
+
+/** What makes it as small as a test. */
+const SMALL = [
+  ...['--model_name', 'small', '--model.prompt', 'compact', '--lora_rank', '4', '--max_tokens', '24'],
+  ...['--max_steps_per_episode', '3', '--group_size', '4', '--batch_size', '8', '--num_iterations', '1'],
+  ...[
+    '--constrain_actions',
+    '--environment.delay_seconds',
+    '0',
+    '--evaluation.baseline=false',
+    '--eval_every',
+    '0',
+  ],
+];
+
+it("a configuration of UI-RL trains as it stands, on what the servers' sessions count", async () => {
+  const file = join(folder, 'ui-rl.yaml');
+  writeFileSync(file, configuration());
+  const steps: TrainStepEvent[] = [];
+  const run = await startRun(file, {
+    flags: SMALL,
+    services: 'own',
+    onEvent: (event) => void (event.type === 'train_step' && steps.push(event)),
+  });
+  try {
+    expect(run.run.environment.kind).toMatchObject({
+      name: 'ui-verifiers',
+      session_type: 'simple_data_entry',
+    });
+    expect(run.run.rewards).toMatchObject([{ name: 'progress' }]);
+    const result = await run.end();
+    expect(result).toMatchObject({
+      train_steps: 1,
+      invalid_share: 0,
+      max_kl_sample_train: expect.any(Number),
+    });
+    expect(result.episodes).toBeGreaterThanOrEqual(8);
+    expect(result.checkpoint).toMatch(/\/000001$/);
+  } finally {
+    await run.stop();
+  }
+  for (const { asked } of servers) {
+    expect(asked.some((request) => request.startsWith('GET /act?action_type=left_click'))).toBe(true);
+    expect(asked).toContain('GET /progress');
+  }
+  expect(Object.keys(steps[0].metrics)).toEqual(
+    expect.arrayContaining(['env/all/reward/submissions_correct', 'env/all/reward/total']),
+  );
+}, 300_000);
