@@ -130,7 +130,9 @@ export class RunFile {
   @Choice('verifier')
   verifier: ComponentChoice = { name: 'checks' };
 
-  @Doc('what episodes are worth; their parts are summed')
+  @Doc(
+    'what episodes are worth; their parts are summed; default: that of the environment where it has one (ui-verifiers: progress)',
+  )
   @Choice('reward', { many: true })
   rewards: ComponentChoice[] = [{ name: 'task-success' }];
 
