@@ -1,6 +1,6 @@
 // A process with a private broker, to be killed: `broker-owner.ts <nats-server> <folder> temporary|kept`.
 import { join } from 'node:path';
-import { startLocalNats } from '@ui-rl/api';
+import { startLocalNats } from '../src/local/nats-server';
 
 const [binary, dir, kind] = process.argv.slice(2);
 

@@ -64,6 +64,7 @@ test('a broker that was started again by then ends, too', async () => {
     const found = pidFile();
     return found !== first && (await serverName(port)) !== undefined ? found : null;
   });
+  expect(running([second])).toEqual([second]);
   owner!.kill('SIGKILL');
   await ended(second);
 });

@@ -50,8 +50,10 @@ test('so is the second port of several, one that two services would take, and a 
 });
 
 test('ports that are free or that nobody listens on are taken', async () => {
-  await refuse(['learner'], { POLICY_PORT: String(await freePort()), AGENTS_PORT: String(port) });
-  await refuse(['learner', 'env'], { POLICY_PORT: '0', HEALTH_PORT: '0' });
+  const free = refuse(['learner'], { POLICY_PORT: String(await freePort()), AGENTS_PORT: String(port) });
+  await expect(free).resolves.toBeUndefined();
+  const any = refuse(['learner', 'env'], { POLICY_PORT: '0', HEALTH_PORT: '0' });
+  await expect(any).resolves.toBeUndefined();
 });
 
 test('a fleet starts nothing where a port is taken', async () => {
