@@ -71,18 +71,13 @@ it("a configuration of UI-RL trains as it stands, on what the servers' sessions 
     });
     expect(run.run.rewards).toMatchObject([{ name: 'progress' }]);
     const result = await run.end();
-    expect(result).toMatchObject({
-      train_steps: 1,
-      invalid_share: 0,
-      max_kl_sample_train: expect.any(Number),
-    });
+    expect(result).toMatchObject({ train_steps: 1, invalid_share: 0 });
     expect(result.episodes).toBeGreaterThanOrEqual(8);
     expect(result.checkpoint).toMatch(/\/000001$/);
   } finally {
     await run.stop();
   }
   for (const { asked } of servers) {
-    expect(asked.some((request) => request.startsWith('GET /act?action_type=left_click'))).toBe(true);
     expect(asked).toContain('GET /progress');
   }
   expect(Object.keys(steps[0].metrics)).toEqual(
