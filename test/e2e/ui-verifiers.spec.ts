@@ -45,14 +45,7 @@ training:
 const SMALL = [
   ...['--model_name', 'small', '--model.prompt', 'compact', '--lora_rank', '4', '--max_tokens', '24'],
   ...['--max_steps_per_episode', '3', '--group_size', '4', '--batch_size', '8', '--num_iterations', '1'],
-  ...[
-    '--constrain_actions',
-    '--environment.delay_seconds',
-    '0',
-    '--evaluation.baseline=false',
-    '--eval_every',
-    '0',
-  ],
+  ...['--environment.delay_seconds', '0', '--evaluation.baseline=false', '--eval_every', '0'],
 ];
 
 it("a configuration of UI-RL trains as it stands, on what the servers' sessions count", async () => {
