@@ -204,6 +204,12 @@ export const METRICS: readonly MetricInfo[] = [
     'of the time sessions were open, how much nothing was asked of them, as their environments measured it',
   ),
   metric('idle_ratio/learner', 'share', 'of time/total, how long the trainer waited for episodes'),
+  metric(
+    'guard/restored_step',
+    'step',
+    'whose weights the run went back to, in place of training (training.collapse_guard)',
+  ),
+  metric('guard/restores', 'times', 'that the run has gone back so far'),
   metric('warm_start/epoch', 'epochs', 'passes over the stored episodes, or pairs, that are done'),
   metric('warm_start/done_frac', 'share', 'of the steps of the warm start'),
   metric('warm_start/episodes', 'episodes', 'stored episodes of the step (training.warm_start)'),

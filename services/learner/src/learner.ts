@@ -124,7 +124,7 @@ export class Learner {
     const { loop } = this.parts;
     loop
       .advance()
-      .then(() => (loop.reachedMaxSteps ? this.finish(`${loop.steps} steps are done`) : undefined))
+      .then(() => (loop.endReason === undefined ? undefined : this.finish(loop.endReason)))
       .catch((error: unknown) => (error instanceof Untrainable ? this.end(error) : this.fail(error)));
   }
 

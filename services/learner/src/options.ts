@@ -4,6 +4,7 @@ import type { ComponentChoice, TaskSourceChoice, TrainedModel } from '@ui-rl/plu
 import type { Uploads } from './checkpoints/checkpoint-store';
 import type { IfLogDirExists } from './run-folder';
 import type { AlgorithmOptions } from './training/algorithm';
+import type { CollapseGuardOptions } from './training/guard/collapse-guard';
 
 /** Supervised training on stored episodes, before reinforcement learning begins. */
 export interface WarmStartOptions {
@@ -55,6 +56,7 @@ export interface LearnerOptions {
   groupsToLog: number;
   algorithm: AlgorithmOptions;
   warmStart?: WarmStartOptions;
+  guard: CollapseGuardOptions;
   /** Address of the checkpoint whose weights the run begins with; default: fresh ones. */
   loadCheckpoint?: string;
   /** The renderer that messages are expected to go through; default: whichever the model has. */

@@ -42,6 +42,7 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     groupsToLog: run.logging.num_groups_to_log,
     algorithm: algorithmOptions(run),
     warmStart: warmStartOptions(run),
+    guard: guardOptions(run),
     trainable: trainableOf(model),
     maxRows: rollout.concurrency,
     maxSequence: model.max_sequence,
@@ -108,6 +109,16 @@ function overlongOptions(
   { max_tokens: maxTokens }: RunFile['rollout'],
 ): AlgorithmOptions['overlong'] {
   return buffer === 0 ? undefined : { maxTokens, buffer, penalty };
+}
+
+function guardOptions({ training: { collapse_guard: guard } }: RunFile): LearnerOptions['guard'] {
+  return {
+    enabled: guard.enabled,
+    patience: guard.patience,
+    drop: guard.drop,
+    maxRestores: guard.max_restores,
+    learningRateFactor: guard.learning_rate_factor,
+  };
 }
 
 function warmStartOptions({

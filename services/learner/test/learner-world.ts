@@ -171,6 +171,7 @@ export class LearnerWorld {
       maxSequence: 128,
       deterministic: false,
       seed: 1,
+      guard: { enabled: true, patience: 5, drop: 0.7, maxRestores: 3, learningRateFactor: 0.3 },
       groupSize: 2,
       groupsPerBatch: 2,
       maxStepsOffPolicy: 0,

@@ -25,8 +25,10 @@ interface BrowserChoice {
 const WIDTH = 120;
 const RUN_FILE = 'run.yaml';
 const DEMONSTRATION = 'demonstration.jsonl';
-/** Of the warm start: one episode is soon known by heart, and more of it leaves nothing to be found out. */
-const WARM_START = { learning_rate: 3.0e-4, steps: 60 };
+/** Steps until the model tells the screen before from the screen after: docs/experiments/learning.md#one-demonstration. */
+const WARM_START = { learning_rate: 3.0e-4, steps: 200 };
+/** Ten times less than above: with more, the first steps of reinforcement learning undo what the warm start taught. */
+const LEARNING_RATE = 3.0e-5;
 
 /** The folder for a task that nobody has named: that of its id, or a numbered one where there is something in it. */
 export function unusedFolder(workingDir: string, id: string): string {
@@ -132,7 +134,7 @@ function runFile(
     algorithm: { dynamic_sampling: true, dynamic_sampling_limit: 8 },
     training: {
       groups_per_batch: 2,
-      learning_rate: 3.0e-4,
+      learning_rate: LEARNING_RATE,
       max_steps: 200,
       max_minutes: 8,
       ...(hasDemonstration ? { warm_start: { episodes: `./${DEMONSTRATION}`, ...WARM_START } } : {}),

@@ -1,5 +1,6 @@
 import { IsBoolean, IsInt, IsNumber, IsOptional, Min } from 'class-validator';
 import { Above, Choice, Doc, Group, type ComponentChoice } from '@ui-rl/plugin-kit';
+import { CollapseGuardGroup } from './collapse-guard';
 import { WarmStartGroup } from './warm-start';
 
 export class TrainingGroup {
@@ -89,4 +90,8 @@ export class TrainingGroup {
   @Doc('supervised training before reinforcement learning begins')
   @Group(() => WarmStartGroup)
   warm_start: WarmStartGroup;
+
+  @Doc('what happens when the policy collapses, or has nothing left to learn')
+  @Group(() => CollapseGuardGroup)
+  collapse_guard: CollapseGuardGroup;
 }

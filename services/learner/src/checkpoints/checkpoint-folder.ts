@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findDamage, syncFolder, syncTree } from '@ui-rl/bus';
 import { stepFolder, type BaseModel, type GroupResult } from '@ui-rl/contracts';
+import type { GuardState } from '../training/guard/guard-state';
 
 /** What a checkpoint says about the run (`state.json`), besides weights and optimizer. */
 export interface LearnerState {
@@ -33,6 +34,8 @@ export interface LearnerState {
     groups?: GroupResult[];
     metrics: Record<string, number>;
   } | null;
+  /** Of the collapse guard; absent where an older version wrote this. */
+  guard?: GuardState;
 }
 
 const NAME = /^\d{6,}$/;

@@ -114,13 +114,16 @@ export class CheckpointStore {
   /**
    * Deletes checkpoints but the newest few and those that are kept, here and in the object store.
    * @param forget told before the last copy of one is deleted, with its folder
+   * @param best the step that the run may go back to: kept as well
    * @throws LeaseLost
    */
   async prune(
     newest: number,
     forget: (dir: string) => Promise<void> = () => Promise.resolve(),
+    best: number | null = null,
   ): Promise<void> {
-    const { runId, keeps, lease } = this.options;
+    const { runId, lease } = this.options;
+    const keeps = (step: number): boolean => step === best || this.options.keeps(step);
     await lease.ensure();
     const steps = [...this.uploaded].toSorted((a, b) => a - b);
     for (const step of steps.slice(0, -newest)) {
@@ -132,6 +135,16 @@ export class CheckpointStore {
       if (!this.uploaded.has(step)) await forget(this.folder.pathOf(step));
       await this.folder.remove(step);
     }
+  }
+
+  /** The folder of an earlier checkpoint, from the object store where it is not here; undefined where neither has it whole. */
+  async find(step: number): Promise<string | undefined> {
+    const damaged: number[] = [];
+    const found = (await this.findLocal(step, damaged)) ?? (await this.findUploaded(step, damaged));
+    if (found === undefined) return undefined;
+    const place = this.folder.pathOf(step);
+    if (found !== place) await this.folder.place(step, found);
+    return place;
   }
 
   /** Brings a step's checkpoint into its place, from the object store or from here; undefined where nothing can go on from it. */

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Engine } from '@ui-rl/plugin-kit';
+import type { Engine, WeightsInfo } from '@ui-rl/plugin-kit';
 
 export const POLICY = 'policy';
 export const CRITIC = 'critic';
@@ -21,12 +21,15 @@ export class RunModels {
     if (this.hasCritic) await this.engine.saveState({ model: CRITIC, dir: criticIn(dir) });
   }
 
-  /** As they were when the checkpoint was saved, unless `optimizer` states are to begin anew; gradients are forgotten. */
-  async restore(dir: string, { optimizer }: { optimizer: boolean }): Promise<void> {
-    for (const [model, own] of this.placesIn(dir)) {
-      await this.engine.discardGradients(model);
-      await this.engine.loadState({ model, dir: own, optimizer });
-    }
+  /**
+   * As they were when the checkpoint was saved, unless `optimizer` states are to begin anew; gradients are forgotten.
+   * @returns the policy's weights
+   */
+  async restore(dir: string, { optimizer }: { optimizer: boolean }): Promise<WeightsInfo> {
+    for (const [model] of this.placesIn(dir)) await this.engine.discardGradients(model);
+    const policy = await this.engine.loadState({ model: POLICY, dir, optimizer });
+    if (this.hasCritic) await this.engine.loadState({ model: CRITIC, dir: criticIn(dir), optimizer });
+    return policy;
   }
 
   /**

@@ -12,6 +12,7 @@ import type { Algorithm } from '../training/algorithm';
 import { BatchTrainer } from '../training/batch-trainer';
 import { DurableSteps } from '../training/durable-steps';
 import { GroupDemand } from '../training/group-demand';
+import { Recovery } from '../training/guard/recovery';
 import { StepReports } from '../training/step-reports';
 import { WarmStart } from '../training/stored/warm-start';
 import { TrainingLoop } from '../training/training-loop';
@@ -69,7 +70,6 @@ export function trainingOf(
   const context = {
     imageTokenId,
     imagesOfPrompt: (hashes: readonly string[]) => screenshots.ofPrompt(hashes),
-    maxStepsOffPolicy: options.maxStepsOffPolicy,
   };
   const warmStart = warmStartOf(start, machinery, context);
   progress.warmStartSteps = warmStart?.steps ?? progress.warmStartSteps;
@@ -82,7 +82,7 @@ export function trainingOf(
       screenshot: (sha256) => screenshots.bytesOf(sha256),
     }),
     keepsCheckpoint: (step) => keepsCheckpoint(options, step),
-    isLast: (): boolean => loop.reachedMaxSteps,
+    isLast: (): boolean => loop.endReason !== undefined,
   });
   const durable = new DurableSteps({
     lease,
@@ -93,6 +93,12 @@ export function trainingOf(
     demand,
     reports,
     warnings,
+    maxStepsOffPolicy: options.maxStepsOffPolicy,
+  });
+  const recovery = new Recovery({
+    options: options.guard,
+    maxStepsOffPolicy: options.maxStepsOffPolicy,
+    ...{ progress, durable, weights, warnings },
   });
   const loop: TrainingLoop = new TrainingLoop({
     ...{
@@ -109,6 +115,7 @@ export function trainingOf(
       checkpoints,
       demand,
       reports,
+      recovery,
     },
     stragglers,
     warnings,

@@ -42,6 +42,10 @@ export interface BesideBatch {
   carried?: Carried;
   /** Groups that were played for the batch and are not trained: they have no learning signal. */
   untrained?: readonly Group[];
+  /** The learning rate of the schedule is multiplied by it; 1 unless given. */
+  learningRateFactor?: number;
+  /** Steps that the policy of a trained token may be behind the one that is trained; 0 unless given. */
+  maxStepsOffPolicy?: number;
 }
 
 /** What estimators are told besides the groups. */
@@ -60,11 +64,6 @@ interface Estimate {
   carried: Carried;
 }
 
-export interface BatchTrainerContext extends SequenceContext {
-  /** Steps that the policy of a trained token may be behind the one that is trained; 0 unless given. */
-  maxStepsOffPolicy?: number;
-}
-
 /** The turns of an optimizer step. */
 interface Part {
   policy: TrainedTurn[];
@@ -79,7 +78,7 @@ export class BatchTrainer {
   constructor(
     private readonly engine: Engine,
     private readonly algorithm: Algorithm,
-    private readonly context: BatchTrainerContext,
+    private readonly context: SequenceContext,
   ) {
     const { critic, minibatches } = algorithm;
     this.critic = critic && new CriticTrainer(engine, critic, minibatches);
@@ -93,18 +92,23 @@ export class BatchTrainer {
     fresh: readonly Group[],
     step: number,
     digest: string,
-    { carried = NOTHING_CARRIED, untrained = [] }: BesideBatch = {},
+    {
+      carried = NOTHING_CARRIED,
+      untrained = [],
+      learningRateFactor = 1,
+      maxStepsOffPolicy = 0,
+    }: BesideBatch = {},
   ): Promise<BatchResult> {
     const began = performance.now();
     const { learningRate: peak, schedule, substeps, critic } = this.algorithm;
-    const learningRate = peak * schedule.factor(step);
+    const learningRate = peak * schedule.factor(step) * learningRateFactor;
     const kept = carried.kept.map((trajectory, index) =>
       Group.replayed(index, `kept-${index}`, [trajectory]),
     );
     const groups = [...fresh, ...kept];
     const replayed = new Set(groups.filter(({ isReplayed }) => isReplayed).flatMap(turnsOf));
     const { parts, metrics, ...prepared } = await this.prepare(groups, substepsOf(fresh, kept, substeps), {
-      ...{ step, replayed, memory: carried.memory, untrained },
+      ...{ bound: { step, maxStepsOffPolicy }, replayed, memory: carried.memory, untrained },
     });
     const movedSince = this.algorithm.computePostKl
       ? await this.movement(parts.flatMap(({ policy }) => policy))
@@ -141,12 +145,11 @@ export class BatchTrainer {
   private async prepare(
     groups: readonly Group[],
     substeps: readonly Group[][],
-    { step, replayed, ...told }: Told & { step: number; replayed: ReadonlySet<Turn> },
+    { bound, replayed, ...told }: Told & { bound: StalenessBound; replayed: ReadonlySet<Turn> },
   ): Promise<{ parts: Part[]; metrics: Record<string, number>; carried: Carried }> {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
-    const bound: StalenessBound = { step, maxStepsOffPolicy: this.context.maxStepsOffPolicy ?? 0 };
     // What is replayed is old on purpose.
     const mayTrain: MayTrain = (turn) =>
       replayed.has(turn) ? turn.tokenIds.map(() => true) : isWithin(turn, bound);

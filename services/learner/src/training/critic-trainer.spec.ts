@@ -64,9 +64,11 @@ function algorithmWith(changes: Partial<AlgorithmOptions> = {}): Algorithm {
   return makeAlgorithm(options, components, 0);
 }
 
+/** The same episodes are trained again and again. */
+const ANY_AGE = { maxStepsOffPolicy: 100 };
+
 function trainerWith(changes: Partial<AlgorithmOptions> = {}): BatchTrainer {
-  // The same episodes are trained again and again.
-  const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]), maxStepsOffPolicy: 100 };
+  const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]) };
   return new BatchTrainer(engine, algorithmWith(changes), context);
 }
 
@@ -98,7 +100,8 @@ it('learns what states are worth, which leaves ever less to the advantages', asy
   const batch = await groups();
   const trainer = trainerWith({ advantage: { name: 'gae', gamma: 1, gae_lambda: 1 } });
   const steps: Record<string, number>[] = [];
-  for (let step = 0; step < 15; step += 1) steps.push((await trainer.train(batch, step, 'none')).metrics);
+  for (let step = 0; step < 15; step += 1)
+    steps.push((await trainer.train(batch, step, 'none', ANY_AGE)).metrics);
   const [first, last] = [steps[0], steps.at(-1)!];
   expect(first).toMatchObject({ 'critic/value_mean': 0, 'critic/explained_variance': 0, 'critic/lr': 1e-2 });
   expect(first['critic/loss']).toBeCloseTo(first['critic/return_mean'] / 2, 5);
@@ -118,11 +121,11 @@ it('is warmed up alone', async () => {
   const critic = { ...WITH_CRITIC.critic, warmupSteps: 1 };
   const trainer = trainerWith({ critic, substeps: 2 });
   const before = await engine.forward({ model: 'critic', data: [score(batch)] });
-  const warm = await trainer.train(batch, 0, 'unchanged');
+  const warm = await trainer.train(batch, 0, 'unchanged', ANY_AGE);
   expect(warm).toMatchObject({ digest: 'unchanged', tokens: 0, metrics: { 'optim/substeps': 0 } });
   expect(warm.metrics['critic/grad_norm']).toBeGreaterThan(0);
   expect(await engine.forward({ model: 'critic', data: [score(batch)] })).not.toEqual(before);
-  const second = await trainer.train(batch, 1, 'unchanged');
+  const second = await trainer.train(batch, 1, 'unchanged', ANY_AGE);
   expect(second.digest).toMatch(/^[0-9a-f]{64}$/);
   expect(second.metrics['optim/substeps']).toBe(2);
 });
@@ -130,7 +133,7 @@ it('is warmed up alone', async () => {
 it('takes its part of the time of a step, as do the passes that only look', async () => {
   const batch = await groups();
   const passes = timePasses();
-  const { metrics } = await trainerWith({ computePostKl: true }).train(batch, 0, 'none');
+  const { metrics } = await trainerWith({ computePostKl: true }).train(batch, 0, 'none', ANY_AGE);
   expect(metrics['time/train']).toBeGreaterThanOrEqual(passes.seconds);
 });
 
@@ -163,17 +166,17 @@ it('is saved, restored and begun from together with the policy, or new where a c
   try {
     const batch = await groups();
     const trainer = trainerWith();
-    await trainer.train(batch, 0, 'none');
+    await trainer.train(batch, 0, 'none', ANY_AGE);
     const models = new RunModels(engine, true);
     const at = join(dir, '000001');
     await models.save(at, { 'state.json': '{}' });
     const values = await engine.forward({ model: 'critic', data: [score(batch)] });
-    const next = await trainer.train(batch, 1, 'none');
+    const next = await trainer.train(batch, 1, 'none', ANY_AGE);
     const later = await engine.forward({ model: 'critic', data: [score(batch)] });
     expect(later).not.toEqual(values);
     await models.restore(at, { optimizer: true });
     expect(await engine.forward({ model: 'critic', data: [score(batch)] })).toEqual(values);
-    expect((await trainer.train(batch, 1, 'none')).digest).toBe(next.digest);
+    expect((await trainer.train(batch, 1, 'none', ANY_AGE)).digest).toBe(next.digest);
     expect(await engine.forward({ model: 'critic', data: [score(batch)] })).toEqual(later);
     expect(await models.begin(at, { optimizer: false })).toEqual({ newCritic: false });
     expect(await engine.forward({ model: 'critic', data: [score(batch)] })).toEqual(values);

@@ -8,10 +8,10 @@ import type { RunWarnings } from '../warnings';
 import { whileDiskIsFull } from './disk-full';
 import type { GroupDemand } from './group-demand';
 import type { Progress } from './progress';
-import { filesOfCarried } from './stored/kept-episodes';
+import { filesOfCarried, readCarried, type Carried } from './stored/kept-episodes';
 import type { StepReports } from './step-reports';
 
-/** Newest checkpoints that are kept, whatever their step: a running evaluation may use one. */
+/** Newest checkpoints that are kept, whatever their step: a running evaluation may use one, and the collapse guard those of a batch. */
 const KEPT_NEWEST = 3;
 
 export interface DurableStepsParts {
@@ -23,6 +23,8 @@ export interface DurableStepsParts {
   demand: GroupDemand;
   reports: StepReports;
   warnings: RunWarnings;
+  /** Steps that the policy of a batch may be behind. */
+  maxStepsOffPolicy: number;
 }
 
 /**
@@ -92,13 +94,26 @@ export class DurableSteps {
     await models.restore(checkpoints.folder.pathOf(progress.step), { optimizer });
   }
 
+  /**
+   * Takes the weights of an earlier step, with the optimizer's state of then.
+   * @returns their digest, and what was carried then; undefined where the checkpoint is gone
+   */
+  async goBackTo(step: number): Promise<{ digest: string; carried: Carried } | undefined> {
+    const { models, checkpoints, progress } = this.parts;
+    const dir = await checkpoints.find(step);
+    if (dir === undefined) return undefined;
+    const { digest } = await models.restore(dir, { optimizer: !progress.renewsOptimizerAfter(step) });
+    return { digest, carried: await readCarried(dir) };
+  }
+
   /** The step is durable: reports it, lets what it was trained on go, and deletes checkpoints that are not kept. */
   async report(settle: () => void = () => undefined): Promise<void> {
-    const { reports, checkpoints, models, lease } = this.parts;
+    const { reports, checkpoints, models, lease, progress, maxStepsOffPolicy } = this.parts;
     await lease.ensure();
     await reports.trackLastStep(new Date().toISOString());
     await reports.publishLastStep();
     settle();
-    await checkpoints.prune(KEPT_NEWEST, (dir) => models.forget(dir));
+    const newest = Math.max(KEPT_NEWEST, maxStepsOffPolicy + 2);
+    await checkpoints.prune(newest, (dir) => models.forget(dir), progress.guard.best);
   }
 }

@@ -1,6 +1,7 @@
 import type { BaseModel, PolicySpan, Trajectory } from '@ui-rl/contracts';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { IndexSet } from '../episodes/index-set';
+import { firstState, type GuardState } from './guard/guard-state';
 import { spansOf } from './staleness';
 import { NOTHING_CARRIED, type Carried } from './stored/kept-episodes';
 
@@ -23,6 +24,8 @@ export class Progress {
   lastStep: LearnerState['lastStep'] = null;
   /** What the advantage estimator carries from batch to batch. */
   carried: Carried = NOTHING_CARRIED;
+  /** What the collapse guard remembers. */
+  guard: GuardState = firstState();
   private digests: Record<string, string> = {};
 
   constructor(
@@ -42,6 +45,7 @@ export class Progress {
     progress.digests = { ...state.digests };
     progress.lastStep = state.lastStep;
     progress.carried = carried;
+    progress.guard = state.guard ?? firstState();
     return progress;
   }
 
@@ -56,7 +60,12 @@ export class Progress {
 
   /** Whether the warm start is over and the next step begins with an optimizer of its own. */
   get renewsOptimizer(): boolean {
-    return this.warmStartSteps > 0 && this.step === this.warmStartSteps;
+    return this.renewsOptimizerAfter(this.step);
+  }
+
+  /** Whether a step was the last of the warm start. */
+  renewsOptimizerAfter(step: number): boolean {
+    return this.warmStartSteps > 0 && step === this.warmStartSteps;
   }
 
   /** Settles a group that is not trained, with so many episodes; another one is requested in its place. */
@@ -98,6 +107,7 @@ export class Progress {
       counts: this.counts,
       savedAt: new Date().toISOString(),
       lastStep: this.lastStep,
+      guard: this.guard,
     };
   }
 }

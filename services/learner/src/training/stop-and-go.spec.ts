@@ -159,7 +159,7 @@ class Run {
   static of(machine: Machine, name: string): Run {
     const algorithm = makeAlgorithm({ ...USUAL, ...CASES[name] }, components, STEPS);
     const { engine } = machine;
-    const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]), maxStepsOffPolicy: 1 };
+    const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]) };
     const models = new RunModels(engine, algorithm.critic !== undefined);
     return new Run(machine, models, new BatchTrainer(engine, algorithm, context), join(machine.dir, name));
   }
@@ -192,6 +192,7 @@ class Run {
     const next = await this.play(2 * step + 1, step);
     const { carried } = await this.trainer.train(groups, step, 'unchanged', {
       carried: this.carried,
+      maxStepsOffPolicy: 1,
     });
     this.carried = carried;
     await this.models.save(this.pathOf(step + 1), filesOfCarried(carried));

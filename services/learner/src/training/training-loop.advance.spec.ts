@@ -1,5 +1,6 @@
 import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
 import { GroupBuffer } from '../episodes/groups';
+import { Recovery, type RecoveryParts } from './guard/recovery';
 import { Progress } from './progress';
 import { TrainingLoop, type TrainingLoopParts } from './training-loop';
 
@@ -10,11 +11,14 @@ function loopOver(buffer: GroupBuffer): { loop: TrainingLoop; trained: () => boo
     reached = true;
     return Promise.reject(new Error('far enough'));
   };
+  const progress = new Progress('run', { name: 'model' });
+  const guarded = { options: { enabled: false }, maxStepsOffPolicy: 0, progress };
   const parts = {
+    recovery: new Recovery(guarded as RecoveryParts),
     options: { groupsPerBatch: 1, maxReplacedGroups: 0, maxSteps: 0, deterministic: false },
     algorithm: { estimator: {} },
     buffer,
-    progress: new Progress('run', { name: 'model' }),
+    progress,
     weights: { current: { digest: 'none' } },
     trainer: { train },
     durable: { restore: () => Promise.reject(new Error('far enough')) },

@@ -15,6 +15,7 @@ import type { DurableSteps } from './durable-steps';
 import { curriculumMetrics, groupResults } from './curriculum';
 import { experienceOf } from './experience';
 import type { GroupDemand } from './group-demand';
+import type { Recovery } from './guard/recovery';
 import { hasLearningSignal } from './learning-signal';
 import type { Progress } from './progress';
 import { stalenessMetrics, tokensOf, type StalenessBound } from './staleness';
@@ -45,6 +46,7 @@ export interface TrainingLoopParts {
   checkpoints: CheckpointStore;
   demand: GroupDemand;
   reports: StepReports;
+  recovery: Recovery;
   stragglers: Pick<Stragglers, 'takeReplaced'>;
   warnings: RunWarnings;
 }
@@ -79,11 +81,13 @@ export class TrainingLoop {
     return this.parts.progress.step;
   }
 
-  get reachedMaxSteps(): boolean {
-    const { options, progress } = this.parts;
-    if (progress.isWarmingUp) return false;
-    if (options.warmStart?.only === true) return true;
-    return options.maxSteps > 0 && progress.batches >= options.maxSteps;
+  /** Why no step follows the present one; undefined where one does. */
+  get endReason(): string | undefined {
+    const { options, progress, recovery } = this.parts;
+    if (progress.isWarmingUp) return undefined;
+    const isDone = options.maxSteps > 0 && progress.batches >= options.maxSteps;
+    if (isDone || options.warmStart?.only === true) return `${progress.step} steps are done`;
+    return recovery.ended;
   }
 
   /** Trains what is complete; resolves when there is nothing left. */
@@ -190,7 +194,7 @@ export class TrainingLoop {
     this.tooOld.tokens += groups.reduce((sum, group) => sum + tokensOf(group), 0);
     this.logger.warn(
       `${groups.map(({ id }) => id).join(', ')} came in too late: every token is more than ` +
-        `${this.parts.options.maxStepsOffPolicy} steps old; other groups are requested in their place`,
+        `${this.bound.maxStepsOffPolicy} steps old; other groups are requested in their place`,
     );
   }
 
@@ -228,7 +232,7 @@ export class TrainingLoop {
   }
 
   private plan(): BatchPlan | null {
-    if (this.reachedMaxSteps) return null;
+    if (this.endReason !== undefined) return null;
     const { buffer, progress, options } = this.parts;
     return planBatch(buffer, progress.settled, {
       groupsPerBatch: options.groupsPerBatch,
@@ -241,8 +245,8 @@ export class TrainingLoop {
 
   /** What the next step may train. */
   private get bound(): StalenessBound {
-    const { progress, options } = this.parts;
-    return { step: progress.step, maxStepsOffPolicy: options.maxStepsOffPolicy };
+    const { progress, recovery } = this.parts;
+    return { step: progress.step, maxStepsOffPolicy: recovery.maxStepsOffPolicy };
   }
 
   /** An estimator that fails here fails once more in training, where its batch is refused. */
@@ -263,7 +267,10 @@ export class TrainingLoop {
   private async trainBatch(plan: BatchPlan): Promise<void> {
     const began = performance.now();
     const ages = this.ageMetrics(plan.kept);
-    const trained = await this.tryToTrain(plan);
+    const hasSignal = plan.trained.some((group) => this.hasLearningSignal(group));
+    const verdict = this.parts.recovery.judge(plan, hasSignal);
+    const trained =
+      verdict.kind === 'restore' ? await this.parts.recovery.goBack(verdict) : await this.tryToTrain(plan);
     if (trained === undefined) return;
     this.advanceProgress(plan, trained.digest, trained.tokens);
     this.parts.progress.carried = trained.carried;
@@ -287,10 +294,12 @@ export class TrainingLoop {
 
   /** Undefined where the batch cannot be trained; its episodes are dead letters then. */
   private async tryToTrain({ trained: groups, untrained }: BatchPlan): Promise<BatchResult | undefined> {
-    const { trainer, progress, weights } = this.parts;
+    const { trainer, progress, weights, recovery } = this.parts;
     const { step, carried } = progress;
+    const { learningRate: learningRateFactor, maxStepsOffPolicy } = recovery;
     try {
-      const trained = await trainer.train(groups, step, weights.current.digest, { carried, untrained });
+      const beside = { carried, untrained, learningRateFactor, maxStepsOffPolicy };
+      const trained = await trainer.train(groups, step, weights.current.digest, beside);
       this.refused = 0;
       return trained;
     } catch (error) {

@@ -1,0 +1,168 @@
+import type { GroupResult } from '@ui-rl/contracts';
+import { firstState, type GuardState } from './guard-state';
+import {
+  asGood,
+  isFarBelow,
+  NO_SCORE,
+  NOTHING_COMPARED,
+  percent,
+  TaskScores,
+  together,
+  wilsonLow,
+  type Comparison,
+  type Score,
+} from './scores';
+
+export interface CollapseGuardOptions {
+  enabled: boolean;
+  /** Batches in a row without a learning signal before the guard acts. */
+  patience: number;
+  /** Share of the best below which a policy has collapsed. */
+  drop: number;
+  maxRestores: number;
+  /** The learning rate is multiplied by it at each restore. */
+  learningRateFactor: number;
+}
+
+/** What a batch says about the policy that sampled it, before it is trained. */
+export interface GuardedBatch {
+  /** Oldest policy that sampled it. */
+  step: number;
+  /** How its groups ended, those without a learning signal too. */
+  results: readonly GroupResult[];
+  /** Answers that the action format could read, of all. */
+  readable: Score;
+  hasSignal: boolean;
+}
+
+/** Train the batch, or take the weights of an earlier step instead. */
+export type Verdict = { kind: 'train' } | { kind: 'restore'; step: number; reason: string };
+
+const TRAIN: Verdict = { kind: 'train' };
+/** Batches whose share of readable answers is remembered. */
+const READABLE_BATCHES = 20;
+/** Worse batches in a row that are compared with those before them; after that many, worse has become usual. */
+const MAX_WORSE = 8;
+/** A batch that is low but has a learning signal may recover: the second in a row does not get the chance. */
+const LOW_BATCHES = 2;
+/** A run is solved when the 95 % interval of its success lies above. */
+const SOLVED = 0.9;
+/** Without a fall of success, batches without a signal may be chance: the guard waits so many times longer. */
+const LONGER = 4;
+
+/**
+ * Watches the batches of a run for a collapse of the policy: success on the same tasks, or the share of readable answers, far below the
+ * best of before, or no learning signal any more. Says when to go back to the best weights with a smaller learning rate, and when the
+ * run should end. What it decides follows from the batches alone; its state is saved with each step.
+ */
+export class CollapseGuard {
+  constructor(
+    private readonly options: CollapseGuardOptions,
+    readonly state: GuardState = firstState(),
+  ) {}
+
+  /** Why the run should end; undefined while it should go on. */
+  get ended(): string | undefined {
+    return this.state.ended;
+  }
+
+  /** Judges a batch before it is trained. */
+  judge(batch: GuardedBatch): Verdict {
+    if (!this.options.enabled) return TRAIN;
+    const { state } = this;
+    const fall = this.compare(batch);
+    if (fall !== undefined && batch.step === state.notBefore) return this.acceptRestored(batch);
+    state.quiet = batch.hasSignal ? 0 : state.quiet + 1;
+    state.hadSignal ||= batch.hasSignal;
+    state.low = fall === undefined ? 0 : state.low + 1;
+    if (fall === undefined) return this.goOn(batch);
+    return !batch.hasSignal || state.low >= LOW_BATCHES ? this.goBack(batch.step, fall) : TRAIN;
+  }
+
+  /** Compares a batch with those before. @returns what has collapsed, in words; undefined where nothing has */
+  private compare({ results, readable }: GuardedBatch): string | undefined {
+    const { state } = this;
+    const { drop } = this.options;
+    const compared = new TaskScores(state.scores).compare(results);
+    const isGood = asGood(compared.observed, compared.mean) || state.worseBatches === MAX_WORSE;
+    const worse = isGood ? NOTHING_COMPARED : together(state.worse, compared);
+    Object.assign(state, { worse, worseBatches: isGood ? 0 : state.worseBatches + 1 });
+    if (isFarBelow(worse.observed, worse.best, drop)) return `success fell to ${inWords(worse)}`;
+    const best = bestOf(this.state.readable);
+    if (!isFarBelow(readable, best, drop)) return undefined;
+    return `the share of readable answers fell to ${percent(readable)}, from ${percent(best)}`;
+  }
+
+  /** Remembers a batch that has not collapsed. */
+  private goOn(batch: GuardedBatch): Verdict {
+    const { state } = this;
+    const isWorse = state.worseBatches > 0;
+    const scores = new TaskScores(state.scores);
+    const isNew = isWorse ? false : scores.add(batch.results);
+    if (!isWorse) Object.assign(state, { best: batch.step, scores: scores.entries });
+    state.readable = [...state.readable, batch.readable].slice(-READABLE_BATCHES);
+    this.countSolved(batch, isNew);
+    if (state.quiet < this.options.patience) return TRAIN;
+    if (state.hadSignal && isWorse)
+      return this.goBack(batch.step, `${this.quietWords()}, and success fell to ${inWords(state.worse)}`);
+    this.endWhereNothingIsLeft(scores);
+    return TRAIN;
+  }
+
+  /** Nothing was trained since the run went back: the best of before was luck, and the weights are as good as this batch says. */
+  private acceptRestored(batch: GuardedBatch): Verdict {
+    Object.assign(this.state, { scores: [], readable: [], worse: NOTHING_COMPARED, worseBatches: 0 });
+    return this.goOn(batch);
+  }
+
+  private countSolved(batch: GuardedBatch, isNew: boolean): void {
+    const { state } = this;
+    const isSolved = !batch.hasSignal && !isNew && batch.results.every(({ score }) => score === 1);
+    const episodes = batch.results.reduce((sum, result) => sum + result.episodes, 0);
+    state.solvedEpisodes = isSolved ? state.solvedEpisodes + episodes : 0;
+  }
+
+  private goBack(from: number, why: string): Verdict {
+    const { state, options } = this;
+    const { best } = state;
+    if (best === null) return TRAIN;
+    Object.assign(state, { quiet: 0, low: 0, worse: NOTHING_COMPARED, worseBatches: 0 });
+    if (state.restores === options.maxRestores) {
+      state.ended = `${why}; the run went back ${state.restores} times before, and ends with the weights of step ${best}`;
+      return { kind: 'restore', step: best, reason: state.ended };
+    }
+    state.restores += 1;
+    state.learningRate *= options.learningRateFactor;
+    const reason =
+      `${why} at step ${from}: the run goes back to the weights of step ${best}, ` +
+      `with ${shortNumber(state.learningRate)} of its learning rate (${state.restores} of ${options.maxRestores} times)`;
+    return { kind: 'restore', step: best, reason };
+  }
+
+  private endWhereNothingIsLeft(scores: TaskScores): void {
+    const { state, options } = this;
+    const { solvedEpisodes } = state;
+    if (wilsonLow([solvedEpisodes, solvedEpisodes]) > SOLVED && scores.allSolved) {
+      state.ended = `solved: the last ${solvedEpisodes} episodes all succeeded, so that ${this.quietWords()}`;
+    } else if (state.quiet >= LONGER * options.patience) {
+      state.ended = `${this.quietWords()}: in each of their groups all episodes earned the same, docs/guides/not-learning.md says what helps`;
+    }
+  }
+
+  private quietWords(): string {
+    return `no batch of the last ${this.state.quiet} had a learning signal`;
+  }
+}
+
+/** The best that can be relied on. */
+function bestOf(scores: readonly Score[]): Score {
+  return scores.reduce((best, score) => (wilsonLow(score) > wilsonLow(best) ? score : best), NO_SCORE);
+}
+
+function inWords({ observed, best }: Comparison): string {
+  return `${percent(observed)} of ${observed[1]} episodes, from ${percent(best)} on the same tasks`;
+}
+
+function shortNumber(value: number): string {
+  return Number(value.toPrecision(2)).toString();
+}
