@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 
 export * from './access';
+export { bestEvaluation } from './best-evaluation';
 export * from './checks';
 export * from './configuration';
 export * from './curriculum';

@@ -4,11 +4,13 @@ import {
   IsBoolean,
   IsIn,
   IsISO8601,
+  IsNumber,
   IsObject,
   IsOptional,
   IsString,
   Matches,
   Min,
+  ValidateIf,
   ValidateNested,
 } from 'class-validator';
 import { CurriculumChoice, CurriculumState } from './curriculum';
@@ -195,6 +197,29 @@ export class OpenEvaluation {
   sums?: Record<string, number>;
 }
 
+/** What an evaluation found, as far as it decides which checkpoint is a run's best. */
+export class EvaluationScore {
+  @IsIn(EVALUATION_STAGES)
+  stage: EvaluationStage;
+
+  @IsString()
+  set: string;
+
+  @Count()
+  policyVersion: number;
+
+  @IsString()
+  checkpoint: string;
+
+  @ValidateIf((_, value) => value !== null)
+  @IsNumber()
+  successRate: number | null;
+
+  @IsArray()
+  @IsNumber({}, { each: true })
+  interval: [number, number];
+}
+
 export class EvaluatorState {
   @IsArray()
   @ValidateNested({ each: true })
@@ -209,4 +234,11 @@ export class EvaluatorState {
   /** Step of the newest checkpoint whose periodic evaluation was begun; 0 before the first. */
   @Count()
   lastPeriodicStep: number;
+
+  /** What evaluations found: of each set the best and the last. Absent where an older version wrote this. */
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => EvaluationScore)
+  scores?: EvaluationScore[];
 }

@@ -85,6 +85,20 @@ it('evaluates before, during and after training, and moves the run on', async ()
   });
 });
 
+it('says which checkpoint is the result of the run where the last one is worse', async () => {
+  const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 4, baseline: false } });
+  await world.startActor(runId, ({ policy }) => ({ success: policy === checkpoint(runId, 10) }));
+  await world.startEvaluator(runId);
+  await world.inPhase(runId, 'training');
+  await world.announceCheckpoint(runId, 10);
+  await world.bus.runs.putPolicy(runId, policyAt(runId, 20));
+  await world.bus.runs.changePhase(runId, 'final_eval');
+  await world.inPhase(runId, 'finished');
+  expect((await world.bus.runs.state(runId))?.reason).toBe(
+    `the result is ${checkpoint(runId, 10)}, with 100.0 %: the last checkpoint is worse`,
+  );
+});
+
 it('evaluates the last checkpoint once, as the final one', async () => {
   const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 1, baseline: false } });
   const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');

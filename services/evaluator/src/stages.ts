@@ -1,5 +1,12 @@
 import type { BusService } from '@ui-rl/bus';
-import { type EvaluatorState, type OpenEvaluation, type RunPhase, subjects } from '@ui-rl/contracts';
+import {
+  bestEvaluation,
+  type EvaluationScore,
+  type EvaluatorState,
+  type OpenEvaluation,
+  type RunPhase,
+  subjects,
+} from '@ui-rl/contracts';
 import { episodeRollout } from './episodes';
 import type { EvaluationStore } from './evaluation-store';
 import type { EvaluationPlan } from './plan';
@@ -65,7 +72,7 @@ export class Stages {
     const { evaluationId } = evaluation;
     const result = resultOf(this.plan, evaluation, await this.checkpointOf(evaluation));
     await this.bus.event(result, evaluationId);
-    await this.store.change((state) => close(state, evaluationId));
+    await this.store.change((state) => close(state, evaluationId, result));
     this.bus.logger.log(`${evaluationId}: ${inWords(result)}`);
   }
 
@@ -74,16 +81,24 @@ export class Stages {
     return (await this.bus.runs.policy(this.plan.runId))?.checkpoint ?? policy;
   }
 
-  private async leave(phase: RunPhase, { stagesDone, open }: EvaluatorState): Promise<void> {
+  private async leave(phase: RunPhase, { stagesDone, open, scores = [] }: EvaluatorState): Promise<void> {
     const { runs } = this.bus;
     const { runId } = this.plan;
     if (phase === 'baseline' && (!this.plan.baseline || stagesDone.includes('baseline'))) {
       await runs.changePhase(runId, 'training', { from: ['baseline'] });
     }
     if (phase === 'final_eval' && stagesDone.includes('final') && open.length === 0) {
-      await runs.changePhase(runId, 'finished', { from: ['final_eval'] });
+      const reason = bestInWords(bestEvaluation(scores));
+      await runs.changePhase(runId, 'finished', { from: ['final_eval'], ...(reason && { reason }) });
     }
   }
+}
+
+/** Which checkpoint is the result of the run, where that is not the last one. */
+function bestInWords(best: EvaluationScore | undefined): string | undefined {
+  if (best === undefined || best.stage === 'final') return undefined;
+  const rate = (100 * best.successRate!).toFixed(1);
+  return `the result is ${best.checkpoint}, with ${rate} %: the last checkpoint is worse`;
 }
 
 function inWords({

@@ -1,4 +1,4 @@
-import type { EvaluatorState, Trajectory } from '@ui-rl/contracts';
+import type { EvaluationScore, EvaluatorState, Trajectory } from '@ui-rl/contracts';
 import { makeRollout, makeTask, makeTrajectory } from '@ui-rl/testkit';
 import type { EvaluationPlan } from './plan';
 import { begin, close, EMPTY, classify, pendingEpisodes, record, tally } from './state';
@@ -36,6 +36,11 @@ const begun = begin(EMPTY, plan, BASELINE) as EvaluatorState;
 const after = (...trajectories: Trajectory[]) =>
   trajectories.reduce((state, trajectory) => record(state, trajectory, 3) ?? state, begun);
 
+const scored = (successRate: number, policyVersion = 0): EvaluationScore => ({
+  ...{ stage: 'periodic', set: 'train_goals', policyVersion, checkpoint: `c${policyVersion}` },
+  ...{ successRate, interval: [0, 1] },
+});
+
 describe('the state of evaluations', () => {
   it('begins a stage once, with every set', () => {
     expect(begun.open.map(({ evaluationId, outcomes }) => [evaluationId, outcomes])).toEqual([
@@ -52,8 +57,11 @@ describe('the state of evaluations', () => {
       'run-periodic-000010-train_goals',
       'run-periodic-000010-eval_goals',
     ]);
-    const closed = first.open.reduce((state, { evaluationId }) => close(state, evaluationId) ?? state, first);
-    expect(closed).toEqual({ open: [], stagesDone: [], lastPeriodicStep: 10 });
+    const closed = first.open.reduce(
+      (state, { evaluationId }) => close(state, evaluationId, scored(1)) ?? state,
+      first,
+    );
+    expect(closed).toMatchObject({ open: [], stagesDone: [], lastPeriodicStep: 10 });
     expect(begin(closed, plan, PERIODIC)).toBeNull();
     expect(begin(closed, plan, { ...PERIODIC, policyVersion: 20 })?.open).toHaveLength(2);
   });
@@ -97,10 +105,19 @@ describe('the state of evaluations', () => {
   });
 
   it('is done with a stage when its last set is closed', () => {
-    const one = close(begun, ID) as EvaluatorState;
+    const one = close(begun, ID, scored(1)) as EvaluatorState;
     expect(one.stagesDone).toEqual([]);
-    const both = close(one, 'run-baseline-eval_goals') as EvaluatorState;
-    expect(both).toEqual({ open: [], stagesDone: ['baseline'], lastPeriodicStep: 0 });
-    expect(close(both, ID)).toBeNull();
+    const both = close(one, 'run-baseline-eval_goals', scored(1)) as EvaluatorState;
+    expect(both).toMatchObject({ open: [], stagesDone: ['baseline'], lastPeriodicStep: 0 });
+    expect(close(both, ID, scored(1))).toBeNull();
+  });
+
+  it('keeps of each set the best score and the last', () => {
+    const rates = [0.25, 0.75, 0.5, 0].entries();
+    const scores = [...rates].reduce<EvaluationScore[]>((known, [step, rate]) => {
+      const opened = begin({ ...EMPTY, scores: known }, plan, { ...PERIODIC, policyVersion: step + 1 })!;
+      return close(opened, opened.open[0].evaluationId, scored(rate, step))!.scores!;
+    }, []);
+    expect(scores).toEqual([scored(0.75, 1), scored(0, 3)]);
   });
 });

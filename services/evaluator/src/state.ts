@@ -1,4 +1,4 @@
-import type { EvaluatorState, OpenEvaluation, Trajectory } from '@ui-rl/contracts';
+import type { EvaluationScore, EvaluatorState, OpenEvaluation, Trajectory } from '@ui-rl/contracts';
 import { evaluationId, type Stage } from './episodes';
 import { withSums } from './metrics';
 import type { EvaluationPlan } from './plan';
@@ -76,14 +76,24 @@ export function markReleased(state: EvaluatorState, id: string): EvaluatorState 
   return update(state, id, (evaluation) => ({ ...evaluation, released: true }));
 }
 
-/** Removes an evaluation whose result was published; a stage is done with the last of its sets. */
-export function close(state: EvaluatorState, id: string): EvaluatorState | null {
+/** Removes an evaluation whose result was published, and notes what it found; a stage is done with the last of its sets. */
+export function close(state: EvaluatorState, id: string, score: EvaluationScore): EvaluatorState | null {
   const evaluation = find(state, id);
   if (evaluation === undefined) return null;
   const open = state.open.filter((other) => other !== evaluation);
   const { stage } = evaluation;
   const stageGoesOn = stage === 'periodic' || open.some((other) => other.stage === stage);
-  return { ...state, open, stagesDone: stageGoesOn ? state.stagesDone : [...state.stagesDone, stage] };
+  const stagesDone = stageGoesOn ? state.stagesDone : [...state.stagesDone, stage];
+  return { ...state, open, stagesDone, scores: withScore(state.scores, score) };
+}
+
+/** Of each set the best score before the newest, and the newest. */
+function withScore(scores: readonly EvaluationScore[] = [], newest: EvaluationScore): EvaluationScore[] {
+  const { stage, set, policyVersion, checkpoint, successRate, interval } = newest;
+  const ofSet = scores.filter((score) => score.set === set && score.successRate !== null);
+  const best = ofSet.toSorted((a, b) => b.successRate! - a.successRate!).slice(0, 1);
+  const others = scores.filter((score) => score.set !== set);
+  return [...others, ...best, { stage, set, policyVersion, checkpoint, successRate, interval }];
 }
 
 export function attemptAt(evaluation: OpenEvaluation, index: number): number {

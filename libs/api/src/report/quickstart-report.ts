@@ -1,4 +1,4 @@
-import { printable, type EvaluationEvent } from '@ui-rl/contracts';
+import { bestEvaluation, printable, type EvaluationEvent } from '@ui-rl/contracts';
 import { percent, percentWithInterval } from './intervals';
 import type { RunObserver } from './run-observer';
 
@@ -14,6 +14,8 @@ export interface QuickstartReport {
   /** Training goals, seeds not trained on. */
   baseline: Score | null;
   final: Score | null;
+  /** The best evaluated checkpoint, where the last one is worse beyond its interval; else null. */
+  best: (Score & { checkpoint: string; step: number }) | null;
   /** Goals that are in no kind of training. */
   eval_unseen: { baseline: Score | null; final: Score | null };
   episodes: number;
@@ -24,7 +26,7 @@ export interface QuickstartReport {
   invalid_share: number;
   /** Null where no step could measure it. */
   max_kl_sample_train: number | null;
-  /** Its address. */
+  /** Address of the run's policy: `best`, or the last checkpoint. */
   checkpoint: string | null;
   peak_rss_bytes: Record<string, number>;
 }
@@ -35,6 +37,18 @@ function score(event: EvaluationEvent | undefined): Score | null {
   return { success_rate: event.successRate, n: event.episodes, ci: event.interval };
 }
 
+/** The evaluation of an earlier checkpoint that is better than the last beyond its interval. */
+function betterThanLast({ evaluations }: RunObserver): EvaluationEvent | undefined {
+  const best = bestEvaluation(evaluations);
+  return best?.stage === 'final' ? undefined : best;
+}
+
+function bestScore(event: EvaluationEvent | undefined): QuickstartReport['best'] {
+  const found = score(event);
+  if (event === undefined || found === null) return null;
+  return { ...found, checkpoint: event.checkpoint, step: event.policyVersion };
+}
+
 export interface ReportFacts {
   seed: number;
   wallSeconds: number;
@@ -43,10 +57,12 @@ export interface ReportFacts {
 }
 
 export function quickstartReport(observer: RunObserver, facts: ReportFacts): QuickstartReport {
+  const better = betterThanLast(observer);
   return {
     seed: facts.seed,
     baseline: score(observer.evaluation('baseline', 'train_goals')),
     final: score(observer.evaluation('final', 'train_goals')),
+    best: bestScore(better),
     eval_unseen: {
       baseline: score(observer.evaluation('baseline', 'eval_goals')),
       final: score(observer.evaluation('final', 'eval_goals')),
@@ -58,7 +74,7 @@ export function quickstartReport(observer: RunObserver, facts: ReportFacts): Qui
     setup_seconds: facts.setupSeconds,
     invalid_share: observer.invalidShare,
     max_kl_sample_train: observer.maxKlSampleTrain,
-    checkpoint: observer.checkpoint?.name ?? null,
+    checkpoint: better?.checkpoint ?? observer.checkpoint?.name ?? null,
     peak_rss_bytes: facts.peakRss,
   };
 }
@@ -96,5 +112,16 @@ export function beforeAfterTable(observer: RunObserver): string {
     if ((before?.unjudged ?? 0) + (after?.unjudged ?? 0) === 0) continue;
     lines.push(`  ${'mean reward'.padEnd(44)} ${meanReward(before).padEnd(18)} ${meanReward(after)}`);
   }
-  return lines.join('\n');
+  return [...lines, ...bestLines(observer)].join('\n');
+}
+
+function bestLines(observer: RunObserver): string[] {
+  const best = betterThanLast(observer);
+  const found = score(best);
+  if (best === undefined || found === null) return [];
+  return [
+    '',
+    `The last checkpoint is worse than that of step ${best.policyVersion}, which is the result of the run: ${printable(best.checkpoint)}`,
+    row(`step ${best.policyVersion}`, null, found),
+  ];
 }

@@ -8,7 +8,12 @@ import { RunObserver } from './run-observer';
 
 const at = '2026-01-01T00:00:00.000Z';
 
-function evaluation(stage: 'baseline' | 'final', set: string, successes: number): EvaluationEvent {
+function evaluation(
+  stage: EvaluationEvent['stage'],
+  set: string,
+  successes: number,
+  episodes = 4,
+): EvaluationEvent {
   return {
     type: 'evaluation',
     runId: 'r',
@@ -18,11 +23,11 @@ function evaluation(stage: 'baseline' | 'final', set: string, successes: number)
     set,
     policyVersion: 0,
     checkpoint: 'uirl://r/sampler_weights/000000',
-    successRate: successes / 4,
-    interval: wilson(successes, 4),
-    episodes: 4,
+    successRate: successes / episodes,
+    interval: wilson(successes, episodes),
+    episodes,
     invalid: 0,
-    tasks: [{ taskId: 't1', description: 'Turn on Wi-Fi', successes, episodes: 4 }],
+    tasks: [{ taskId: 't1', description: 'Turn on Wi-Fi', successes, episodes }],
   };
 }
 
@@ -102,6 +107,27 @@ test('the steps of a warm start come before those that the run file counts', () 
   expect(doneIn(0, false, half, whole)).toBe(0.01);
 });
 
+test('where the last checkpoint is worse than an earlier one, table and report show both', () => {
+  const earlier = {
+    ...evaluation('periodic', 'train_goals', 18, 32),
+    ...{ policyVersion: 60, checkpoint: 'uirl://r/sampler_weights/000060' },
+  };
+  const observer = observed(
+    evaluation('baseline', 'train_goals', 0, 32),
+    earlier,
+    evaluation('final', 'train_goals', 0, 32),
+  );
+  const table = beforeAfterTable(observer);
+  expect(table).toMatch(/Turn on Wi-Fi +0\/32 +0\/32/);
+  expect(table).toContain('the result of the run: uirl://r/sampler_weights/000060');
+  expect(table).toMatch(/step 60 .* 56 % {2}\[39–72\]/);
+  const report = quickstartReport(observer, { seed: 0, wallSeconds: 1, setupSeconds: 1, peakRss: {} });
+  expect(report).toMatchObject({
+    ...{ final: { success_rate: 0 }, best: { step: 60, success_rate: 0.5625, n: 32 } },
+    checkpoint: earlier.checkpoint,
+  });
+});
+
 test('table and report show both sets before and after', () => {
   const observer = observed(
     evaluation('baseline', 'train_goals', 1),
@@ -134,6 +160,7 @@ test('table and report show both sets before and after', () => {
     eval_unseen: { baseline: { success_rate: 0.5 }, final: { success_rate: 0.75 } },
     wall_seconds: 60,
     setup_seconds: 2,
+    best: null,
     checkpoint: 'uirl://r/sampler_weights/000003',
     peak_rss_bytes: { learner: 5 },
   });

@@ -3,7 +3,7 @@ import { useApi } from './api';
 import { EvaluationComparisons } from './evaluation-comparison';
 import { goalSet, percent } from './format';
 import { links } from './route';
-import { beforeAfter, RateBar } from './runs-view';
+import { beforeAfter, betterThanLast, RateBar } from './runs-view';
 import { Card, Empty, Problem } from './ui';
 
 const SETS = ['train_goals', 'eval_goals'];
@@ -33,6 +33,7 @@ export function EvaluationTable({ run, version }: { run: RunDetail; version: num
 
 function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: TaskScoreView[] }) {
   const { before, after } = beforeAfter(run.evaluations, set);
+  const better = betterThanLast(run.evaluations, set);
   const { length } = run.evaluations.filter((evaluation) => evaluation.set === set);
   return (
     <Card
@@ -45,6 +46,9 @@ function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: 
         <div className="rates">
           <RateBar label="Before training" evaluation={before} />
           <RateBar label={after?.stage === 'final' ? 'After training' : 'Latest'} evaluation={after} />
+          {better !== null && (
+            <RateBar label={`Step ${better.policyVersion}: the best`} evaluation={better} />
+          )}
         </div>
       )}
       {scores.length > 0 && (

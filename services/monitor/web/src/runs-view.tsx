@@ -76,10 +76,17 @@ export interface BeforeAfterProps {
 /** The baseline of a set of goals, and its latest evaluation since. */
 export function beforeAfter(evaluations: EvaluationView[], set: string): BeforeAfterProps {
   const ofSet = evaluations.filter((evaluation) => evaluation.set === set);
-  return {
-    before: ofSet.find(({ stage }) => stage === 'baseline') ?? null,
-    after: ofSet.findLast(({ stage }) => stage !== 'baseline') ?? null,
-  };
+  const after = ofSet.findLast(({ stage }) => stage !== 'baseline') ?? null;
+  return { before: ofSet.find(({ stage }) => stage === 'baseline') ?? null, after };
+}
+
+/** The best evaluation of a set before the final one, where that is worse beyond its interval. */
+export function betterThanLast(evaluations: EvaluationView[], set: string): EvaluationView | null {
+  const { after } = beforeAfter(evaluations, set);
+  if (after?.stage !== 'final') return null;
+  const rate = (evaluation: EvaluationView): number => evaluation.successRate ?? 0;
+  const better = evaluations.filter((each) => each.set === set && rate(each) > after.interval[1]);
+  return better.toSorted((a, b) => rate(b) - rate(a))[0] ?? null;
 }
 
 function BeforeAfter({ before, after }: BeforeAfterProps) {
