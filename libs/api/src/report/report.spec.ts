@@ -108,10 +108,9 @@ test('the steps of a warm start come before those that the run file counts', () 
 });
 
 test('where the last checkpoint is worse than an earlier one, table and report show both', () => {
-  const earlier = {
-    ...evaluation('periodic', 'train_goals', 18, 32),
+  const earlier = Object.assign(evaluation('periodic', 'train_goals', 18, 32), {
     ...{ policyVersion: 60, checkpoint: 'uirl://r/sampler_weights/000060' },
-  };
+  });
   const observer = observed(
     evaluation('baseline', 'train_goals', 0, 32),
     earlier,

@@ -120,4 +120,5 @@ it('does not train what the policy that it went back from has sampled', async ()
   await publish(runId, 2 * GROUPS, late);
   const failed = async () => (await world.bus.runs.policy(runId))?.failedGroups;
   await eventually('the late group to be given up', async () => (await failed()) === `${2 * GROUPS}`, 30_000);
+  expect(await world.version(runId)).toBe(2);
 }, 120_000);
