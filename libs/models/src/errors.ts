@@ -1,6 +1,13 @@
 /** What kind of problem a {@link ModelError} reports. */
 export type ModelErrorCategory =
-  'missing-file' | 'bad-file' | 'unsupported' | 'bad-config' | 'bad-input' | 'too-long' | 'hub' | 'unknown-model';
+  | 'missing-file'
+  | 'bad-file'
+  | 'unsupported'
+  | 'bad-config'
+  | 'bad-input'
+  | 'too-long'
+  | 'hub'
+  | 'unknown-model';
 
 /** Root error of this lib. The message says what was found, what was expected and where. */
 export class ModelError extends Error {
