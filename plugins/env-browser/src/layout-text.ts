@@ -1,12 +1,37 @@
 import type { CDPSession } from 'playwright';
 
-/** Everything that a process of the browser draws of a page, frames in the same process included. */
-export function captureLayout(session: CDPSession) {
-  return session.send('DOMSnapshot.captureSnapshot', { computedStyles: ['display', 'visibility'] });
+/** Values of some nodes: places of the nodes, and of each an index into the strings or documents. */
+interface RareValues {
+  index: number[];
+  value: number[];
 }
 
-type Layout = Awaited<ReturnType<typeof captureLayout>>;
-type LayoutDocument = Layout['documents'][number];
+/** What is read of one document of `DOMSnapshot.captureSnapshot`, by place of its nodes; texts are indices into the strings. */
+interface LayoutDocument {
+  nodes: {
+    parentIndex?: number[];
+    nodeName?: number[];
+    nodeValue?: number[];
+    backendNodeId?: number[];
+    attributes?: number[][];
+    pseudoType?: RareValues;
+    inputValue?: RareValues;
+    textValue?: RareValues;
+    contentDocumentIndex?: RareValues;
+    optionSelected?: { index: number[] };
+  };
+  layout: { nodeIndex: number[]; text: number[]; styles: number[][] };
+}
+
+interface Layout {
+  documents: LayoutDocument[];
+  strings: string[];
+}
+
+/** Everything that a process of the browser draws of a page, frames in the same process included. */
+export function captureLayout(session: CDPSession): Promise<Layout> {
+  return session.send('DOMSnapshot.captureSnapshot', { computedStyles: ['display', 'visibility'] });
+}
 
 /** A text, or the element of a frame that another process draws, by its id there. */
 export type Piece = string | { backendNodeId: number };
