@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import { gatherPackages } from './gather-packages.mjs';
 import { makeCodeCache } from './make-code-cache.mjs';
 import { makeEmptyDatabase } from './make-empty-database.mjs';
-import { relink } from './relink.mjs';
+import { relink, REQUIRED, SPECIFIER } from './relink.mjs';
 import { root } from './tools.mjs';
 
 function* files(folder) {
@@ -66,7 +66,8 @@ function relinkAll() {
   for (const file of ['services', 'libs', 'plugins'].flatMap((name) => [...files(join(dist, name))])) {
     if (!/\.(js|d\.ts)$/.test(file)) continue;
     const text = readFileSync(file, 'utf8');
-    const linked = relink(text, file, (lib) => join(dist, 'libs', lib, 'src/index'));
+    const pattern = file.endsWith('.js') ? REQUIRED : SPECIFIER;
+    const linked = relink(text, file, (lib) => join(dist, 'libs', lib, 'src/index'), pattern);
     if (linked !== text) writeFileSync(file, linked);
   }
 }

@@ -56,6 +56,9 @@ it.each([
   '',
   '  ',
   'pagedownpage',
+  'constructor',
+  'toString',
+  '__proto__',
 ])('%j is no name of one key', (name) => {
   expect(keyOfName(name)).toBeNull();
 });

@@ -88,7 +88,7 @@ const CONTROLS: Readonly<Record<string, string>> = { '\n': 'enter', '\r': 'enter
 
 /** The key of this vocabulary that has the name in some other one; null where none has. */
 export function keyOfName(name: string): string | null {
-  const known = CONTROLS[name] ?? canonicalKey(name);
+  const known = Object.hasOwn(CONTROLS, name) ? CONTROLS[name] : canonicalKey(name);
   if (known !== null) return known;
   const plain = plainName(name);
   const named = NUMBER_PAD.exec(plain)?.[1] ?? plain;

@@ -175,7 +175,11 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     "Action: long_press(start_box='(5,6)', time=0.5)",
     [{ action: 'long_press', x: 5, y: 6, seconds: 0.5 }],
   ],
-  ['ui_tars', "Action: scroll(direction='down')", [{ action: 'scroll', direction: 'down', amount: 5 }]],
+  [
+    'ui_tars',
+    "Action: scroll(direction='down')",
+    [{ action: 'scroll', direction: 'down', amount: 5, x: 500, y: 500 }],
+  ],
   [
     'ui_tars_1_5',
     "Action: scroll(start_point='<point>250 400</point>', end_point='<point>250 100</point>', direction='down')",

@@ -93,10 +93,13 @@ const VERBS: Verbs = {
   type: verb({ content: text }, ({ content }) => [{ action: 'type', text: content }], ['content']),
   scroll: verb(
     { start_box: optional(box), end_box: optional(box), direction: optional(oneOf(...DIRECTIONS)) },
-    ({ start_box: from, end_box: to, direction }, _axes, call) => {
+    ({ start_box: from, end_box: to, direction }, { x, y }, call) => {
       if (from !== undefined && to !== undefined) return [{ action: 'drag', from, to }];
-      if (to === undefined && direction !== undefined)
-        return [scroll(direction, NOTCHES, from && { x: from[0], y: from[1] })];
+      if (to === undefined && direction !== undefined) {
+        // Without a place in the middle, as it is written.
+        const at = from ?? [Math.floor(x.pixels / 2), Math.floor(y.pixels / 2)];
+        return [scroll(direction, NOTCHES, { x: at[0], y: at[1] })];
+      }
       throw new Rejection('missing_key', call, 'scroll needs "direction", or "start_box" and "end_box".');
     },
   ),
