@@ -29,6 +29,7 @@ export { SERVICES, type ServiceName } from './local/members';
 export { ManagedProcess, type ProcessSpec } from './local/managed-process';
 export { freePort, startLocalNats, type LocalNats } from './local/nats-server';
 export { serviceProgram } from './local/project';
+export { makeRunsFolder } from './local/runs-folder';
 export type { Conversation, Screen } from './model/conversation';
 export { readConversation } from './model/conversation-file';
 export {

@@ -93,6 +93,13 @@ export class RunDirectory {
     return Math.max(0, (renewed?.getTime() ?? 0) - (began?.getTime() ?? 0));
   }
 
+  /** How long after its announcement a run came into its phase, by the broker's clock. */
+  async phaseDelayMs(runId: string): Promise<number> {
+    const announced = await this.bucket.writtenAt(runKeys.record(runId));
+    const began = await this.bucket.writtenAt(runKeys.state(runId));
+    return Math.max(0, (began?.getTime() ?? 0) - (announced?.getTime() ?? 0));
+  }
+
   async policy(runId: string): Promise<PolicyState | null> {
     return this.read(runKeys.policy(runId), PolicyState);
   }

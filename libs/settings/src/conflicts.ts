@@ -162,9 +162,12 @@ function checkCurriculum({ rollout: { curriculum } }: RunFile, refuse: Refuse): 
 }
 
 function checkLength({ training, async: pace }: RunFile, refuse: Refuse): void {
-  const { max_steps, max_minutes, epochs, warm_start } = training;
-  if (max_steps === 0 && max_minutes === 0 && epochs === undefined && !warm_start.only) {
-    refuse('the training has no end: give training.max_steps, training.epochs or training.max_minutes');
+  const { max_steps, max_minutes, total_minutes, epochs, warm_start } = training;
+  const isTimed = max_minutes > 0 || total_minutes > 0;
+  if (max_steps === 0 && !isTimed && epochs === undefined && !warm_start.only) {
+    refuse(
+      'the training has no end: give training.max_steps, training.epochs, training.max_minutes or training.total_minutes',
+    );
   }
   if (epochs !== undefined && max_steps > 0) {
     refuse(

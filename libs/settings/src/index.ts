@@ -32,6 +32,7 @@ export {
 export { redact, redactRunFile, redactUrl } from './redact';
 export { openTrajectories } from './open-trajectories';
 export { trainableOf } from './trainable';
+export { trainingMinutes, type TimeLimits } from './training-minutes';
 export * from './run-file';
 export { newRunId } from './run-id';
 export {

@@ -247,7 +247,7 @@ function refuseModules({ plugins }: RunFile, where: string): void {
 }
 
 function saysLength(given: GivenOptions): boolean {
-  const options = ['training.max_steps', 'training.max_minutes', 'training.epochs'];
+  const options = ['training.max_steps', 'training.max_minutes', 'training.total_minutes', 'training.epochs'];
   return options.some((option) => (given.get(option) ?? null) !== null);
 }
 

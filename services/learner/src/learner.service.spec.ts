@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runKeys, subjects, type PolicyState } from '@ui-rl/contracts';
+import { runKeys, subjects, type PolicyState, type RunState } from '@ui-rl/contracts';
 import { eventually, makeRollout, makeTrajectory } from '@ui-rl/testkit';
 import { LearnerWorld, valueOf } from '../test/learner-world';
 
@@ -162,12 +162,13 @@ it('marks a run it cannot serve as failed, with the reason', async () => {
 
 describe('the minutes of a training are those of the broker', () => {
   /** A training that a host began whose clock is so many minutes behind. */
-  async function startTraining(maxMinutes: number, minutesBehind: number): Promise<string> {
+  async function startTraining(maxMinutes: number, minutesBehind: number, totalMinutes = 0): Promise<string> {
     const runId = world.newRunId();
     await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
     const since = new Date(Date.now() - minutesBehind * 60_000).toISOString();
     await world.bus.runsBucket.put(runKeys.state(runId), { phase: 'training', since });
-    await world.begin(runId, world.optionsWith({ maxMinutes, groupsPerBatch: 1 }));
+    const timeLimits = { max_minutes: maxMinutes, total_minutes: totalMinutes };
+    await world.begin(runId, world.optionsWith({ timeLimits, groupsPerBatch: 1 }));
     return runId;
   }
 
@@ -178,14 +179,23 @@ describe('the minutes of a training are those of the broker', () => {
     expect(await world.bus.runs.state(runId)).toMatchObject({ phase: 'training' });
   });
 
-  it('they end where that clock is ahead', async () => {
-    const runId = await startTraining(0.01, -60);
+  async function endOf(runId: string): Promise<RunState> {
     const ended = async () => {
       const state = await world.bus.runs.state(runId);
       return state?.phase === 'final_eval' ? state : null;
     };
-    const state = await eventually('the end of training', ended, 60_000);
-    expect(state.reason).toBe('0.01 minutes are over');
+    return eventually('the end of training', ended, 60_000);
+  }
+
+  it('they end where that clock is ahead', async () => {
+    const { reason } = await endOf(await startTraining(0.01, -60));
+    expect(reason).toBe('0.01 minutes are over');
+  });
+
+  it('a limit of the whole run leaves time for its final evaluation', async () => {
+    const { reason } = await endOf(await startTraining(100_000, -60, 0.1));
+    expect(Number.parseFloat(reason!)).toBeLessThan(0.1);
+    expect(reason).toMatch(/^0\.\d+ minutes are over$/);
   });
 });
 

@@ -10,7 +10,7 @@ import type {
 } from '@ui-rl/contracts';
 import { MAX_WAIT_MS } from '@ui-rl/retry';
 import type { Engine, Sampler } from '@ui-rl/plugin-kit';
-import { openTrajectories } from '@ui-rl/settings';
+import { openTrajectories, trainingMinutes } from '@ui-rl/settings';
 import type { DialectComputer } from './endpoint/dialect-computer';
 import type { OutsidePolicy } from './endpoint/outside-policy';
 import type { EpisodeIntake } from './episodes/intake';
@@ -33,7 +33,13 @@ export interface LearnerParts {
   lease: Lease;
   options: Pick<
     LearnerOptions,
-    'maxSteps' | 'maxMinutes' | 'groupSize' | 'groupsPerBatch' | 'maxStepsOffPolicy' | 'maxReplacedGroups'
+    | 'maxSteps'
+    | 'timeLimits'
+    | 'hasBaseline'
+    | 'groupSize'
+    | 'groupsPerBatch'
+    | 'maxStepsOffPolicy'
+    | 'maxReplacedGroups'
   >;
   engine: Engine;
   sampler: Sampler;
@@ -183,16 +189,18 @@ export class Learner {
 
   private async limitMinutes(): Promise<void> {
     const { bus, runId, options } = this.parts;
-    const { maxMinutes } = options;
-    if (maxMinutes === 0) return;
-    const restMs = maxMinutes * 60_000 - (await bus.runs.phaseAgeMs(runId));
+    const { timeLimits, hasBaseline } = options;
+    const minutes = trainingMinutes(timeLimits, (await bus.runs.phaseDelayMs(runId)) / 60_000, hasBaseline);
+    if (minutes === Infinity) return;
+    const restMs = minutes * 60_000 - (await bus.runs.phaseAgeMs(runId));
     if (this.stopping.signal.aborted) return;
     if (restMs > MAX_WAIT_MS) {
       const again = (): void => void this.limitMinutes().catch((error: unknown) => this.fail(error));
       this.timer = setTimeout(again, MAX_WAIT_MS);
       return;
     }
-    this.timer = setTimeout(() => void this.finish(`${maxMinutes} minutes are over`), Math.max(0, restMs));
+    const reason = `${Number(minutes.toPrecision(3))} minutes are over`;
+    this.timer = setTimeout(() => void this.finish(reason), Math.max(0, restMs));
   }
 
   private async finish(reason: string): Promise<void> {

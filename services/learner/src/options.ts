@@ -1,6 +1,7 @@
 import type { PromptStyle } from '@ui-rl/actions';
 import type { HubOptions } from '@ui-rl/models';
 import type { ComponentChoice, TaskSourceChoice, TrainedModel } from '@ui-rl/plugin-kit';
+import type { TimeLimits } from '@ui-rl/settings';
 import type { Uploads } from './checkpoints/checkpoint-store';
 import type { IfLogDirExists } from './run-folder';
 import type { AlgorithmOptions } from './training/algorithm';
@@ -84,8 +85,10 @@ export interface LearnerOptions {
   maxAttempts: number;
   /** The run ends after so many steps, those of the warm start aside, unless 0. */
   maxSteps: number;
-  /** The run ends so many minutes after training began, unless 0. */
-  maxMinutes: number;
+  /** How long the training, and the whole run, may take. */
+  timeLimits: TimeLimits;
+  /** The run is evaluated before it trains. */
+  hasBaseline: boolean;
   /** Checkpoints of steps that are multiples of one of these are kept; 0 names none. */
   keepEvery: number[];
   /** Checkpoints that other machines can have. */

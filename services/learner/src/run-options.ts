@@ -56,7 +56,8 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     maxReplacedGroups: algorithm.dynamic_sampling ? algorithm.dynamic_sampling_limit : 0,
     maxAttempts: rollout.max_attempts,
     maxSteps: training.max_steps,
-    maxMinutes: training.max_minutes,
+    timeLimits: training,
+    hasBaseline: run.evaluation.baseline,
     keepEvery: [training.save_every, training.eval_every],
     uploads: run.logging.upload_checkpoints,
   };

@@ -1,8 +1,8 @@
-import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { describeError } from '@ui-rl/bus';
 import { chooseDevice } from '@ui-rl/engine';
+import { probeFolder } from '../local/runs-folder';
 import { bytesText } from '../report/sizes';
 import { failure, ok, warning, type Check, type Finding } from './finding';
 
@@ -40,11 +40,8 @@ export const diskCheck = (folders: Readonly<Record<string, string>>): Check => (
 });
 
 async function lookAtFolder(variable: string, folder: string): Promise<Omit<Finding, 'subject'>> {
-  const probe = join(folder, `.ui-rl-doctor-${process.pid}`);
   try {
-    await mkdir(folder, { recursive: true });
-    await writeFile(probe, 'can be removed');
-    await rm(probe);
+    await probeFolder(folder);
   } catch (error) {
     return failure(`cannot write to ${folder}: ${describeError(error)}`, `set ${variable} to another folder`);
   }

@@ -1,4 +1,4 @@
-import type { RunFile } from '@ui-rl/settings';
+import { trainingMinutes, type RunFile } from '@ui-rl/settings';
 import type { TaskCounts } from '../run/run-tasks';
 import type { RunObserver } from './run-observer';
 import type { PhaseGoal } from './progress';
@@ -35,10 +35,10 @@ function phaseDone(run: RunFile, evaluation: number, observer: RunObserver, seco
     return evaluation === 0 ? null : observer.phaseEpisodes / evaluation;
   }
   if (observer.phase !== 'training') return null;
-  const { max_minutes: minutes } = run.training;
+  const minutes = trainingMinutes(run.training, observer.minutesBefore, run.evaluation.baseline);
   const steps = stepsOf(run, observer);
   const shares = [
-    ...(minutes > 0 ? [seconds / (60 * minutes)] : []),
+    ...(minutes < Infinity ? [seconds / (60 * minutes)] : []),
     ...(steps > 0 ? [observer.trainSteps / steps] : []),
   ];
   return shares.length === 0 ? null : Math.max(...shares);

@@ -95,7 +95,10 @@ test('the steps of a warm start come before those that the run file counts', () 
   });
   const [half, whole] = [step(5, { 'warm_start/done_frac': 0.5 }), step(10, { 'warm_start/done_frac': 1 })];
   const doneIn = (max_steps: number, only: boolean, ...events: RunEvent[]) => {
-    const run = { training: { max_minutes: 10, max_steps, warm_start: { only } } } as RunFile;
+    const run = {
+      training: { max_minutes: 10, total_minutes: 0, max_steps, warm_start: { only } },
+      evaluation: { baseline: true },
+    } as RunFile;
     const observer = observed({ type: 'phase', runId: 'r', at, phase: 'training' }, ...events);
     return phaseGoal(run, 0, observer, observer.phaseSince + 6_000).done;
   };

@@ -23,6 +23,9 @@ export class RunObserver {
   /** Episodes since the present phase began, by which its progress is shown. */
   phaseEpisodes = 0;
   phaseSince = Date.now();
+  /** From the start of the run to that of its present phase. */
+  minutesBefore = 0;
+  private readonly startedAt = Date.now();
   private readonly recent: boolean[] = [];
 
   onEvent(event: RunEvent): void {
@@ -53,6 +56,7 @@ export class RunObserver {
     if (phase === this.phase) return;
     this.phase = phase;
     this.phaseSince = Date.now();
+    this.minutesBefore = (this.phaseSince - this.startedAt) / 60_000;
     this.phaseEpisodes = 0;
     if (phase === 'failed') this.failure = reason ?? 'no reason given';
   }

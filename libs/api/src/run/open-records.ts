@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { sleep } from '@ui-rl/retry';
 import type { CliSettings } from '@ui-rl/settings';
 import { Fleet } from '../local/fleet';
+import { makeRunsFolder } from '../local/runs-folder';
 
 const OPENS_WITHIN_MS = 60_000;
 
@@ -35,6 +36,7 @@ export async function openRecords(
   const dir = databaseOf(settings.runsDir, runId);
   if (!existsSync(dir))
     throw new Error(`there are no records of run ${runId}: expected the folder ${dir} (UIRL_RUNS_DIR)`);
+  await makeRunsFolder(dirname(dir));
   const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
   const removed = () => rm(workDir, { recursive: true, force: true });
   const fleet = await Fleet.start({

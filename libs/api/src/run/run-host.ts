@@ -6,6 +6,7 @@ import type { CliSettings, RunFile } from '@ui-rl/settings';
 import { connectCommand } from './command-bus';
 import { Fleet } from '../local/fleet';
 import { SERVICES, type ServiceName } from '../local/members';
+import { makeRunsFolder } from '../local/runs-folder';
 
 /** Broker and services that a run is announced to. */
 export interface RunHost {
@@ -45,6 +46,7 @@ export async function ownHost(
   run: RunFile,
   { services = SERVICES, runsDir, env, onWarning }: OwnHostOptions,
 ): Promise<RunHost> {
+  await makeRunsFolder(runsDir);
   const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
   let fleet: Fleet | undefined;
   let bus: BusService | undefined;

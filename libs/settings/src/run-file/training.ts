@@ -53,7 +53,7 @@ export class TrainingGroup {
 
   @Doc(
     'the training ends after so many passes over the tasks of the run, as they are when it starts, in place of max_steps; default: 1 where ' +
-      'neither max_steps nor max_minutes is given',
+      'none of max_steps, max_minutes and total_minutes is given',
     { aliases: ['epochs', 'num_epochs', 'training.num_epochs'] },
   )
   @IsOptional()
@@ -61,10 +61,21 @@ export class TrainingGroup {
   @Min(1)
   epochs?: number;
 
-  @Doc('the training ends after so many minutes; 0 = no limit', { aliases: ['minutes', 'max_minutes'] })
+  @Doc('the training ends after so many minutes, evaluations before and after it aside; 0 = no limit', {
+    aliases: ['max_minutes'],
+  })
   @IsNumber()
   @Min(0)
   max_minutes = 0;
+
+  @Doc(
+    'baseline, training and final evaluation take about so many minutes: the training ends early enough for a final evaluation as long as ' +
+      'the baseline took; 0 = no limit',
+    { aliases: ['minutes', 'total_minutes'] },
+  )
+  @IsNumber()
+  @Min(0)
+  total_minutes = 0;
 
   @Doc('keep a checkpoint every so many steps; 0 = only the last', { aliases: ['save_every'] })
   @IsInt()

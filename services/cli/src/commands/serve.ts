@@ -1,4 +1,4 @@
-import { aborted, serveTinker, withCleanup, type EngineChoice } from '@ui-rl/api';
+import { aborted, makeRunsFolder, serveTinker, withCleanup, type EngineChoice } from '@ui-rl/api';
 import { ModelGroup, readCliSettings } from '@ui-rl/settings';
 import { Command } from 'commander';
 import { join } from 'node:path';
@@ -64,6 +64,7 @@ function tinkerCommand(): Command {
     process.exitCode = await withCleanup(async (signal, onEnd) => {
       const { runsDir, tinkerServerKeys: keys } = readCliSettings();
       const { maxBodyMb, sessionTimeout, dir = join(runsDir, 'tinker'), ...options } = flags;
+      if (flags.dir === undefined) await makeRunsFolder(runsDir);
       const served = await serveTinker({
         ...options,
         dir,

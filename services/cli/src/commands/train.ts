@@ -80,9 +80,13 @@ function goesOnText(runId: string, page: string): string {
 /** What a run would be, a line each. */
 function checkedRunText({ run, tasks, model, actionFormat, notes, warnings }: RunCheck): string {
   const { algorithm, training, rollout } = run;
-  const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes } = training;
+  const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes, total_minutes: total } = training;
   const last = training.warm_start.only ? 'the warm start' : steps > 0 ? `${steps} steps` : undefined;
-  const ends = [...(last === undefined ? [] : [last]), ...(minutes > 0 ? [`${minutes} minutes`] : [])];
+  const ends = [
+    ...(last === undefined ? [] : [last]),
+    ...(minutes > 0 ? [`${minutes} minutes`] : []),
+    ...(total > 0 ? [`${total} minutes with its evaluations`] : []),
+  ];
   const trained = run.model.use_lora ? `LoRA of rank ${run.model.lora.rank}` : 'all weights';
   const of = model === null ? '' : `: ${countText(model.trainedParameters)} parameters of a ${model.family}`;
   const lines = [

@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { aborted, Fleet, withCleanup } from '@ui-rl/api';
+import { aborted, Fleet, makeRunsFolder, withCleanup } from '@ui-rl/api';
 import { inspectBroker } from '@ui-rl/bus';
 import {
   actorsWantedBy,
@@ -65,6 +65,7 @@ async function up(
   const registry = await loadRunFileComponents({ file: config }, [...settings.plugins, ...plugins]);
   const { files: allowed } = registry;
   refuseUnreadKeys(keys, registry);
+  await makeRunsFolder(settings.runsDir);
   return withCleanup(async (signal, onEnd) => {
     const fleet = await Fleet.start({
       copies: { actor: actors, env: envs, sampler: samplers },
