@@ -26,13 +26,13 @@ test('where there are no records, it says where they were looked for', async () 
 test('a monitor opens at the page of the newest run with records', async () => {
   mkdirSync(join(folder, 'a-run/monitor-db'), { recursive: true });
   mkdirSync(join(folder, 'without-records'));
-  const { page, close } = await open();
+  const opened = await open();
   try {
-    expect(page).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#\/runs\/a-run$/);
-    const answer = await fetch(new URL('/api/runs', page));
+    expect(opened.page).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#\/runs\/a-run$/);
+    const answer = await fetch(new URL('/api/runs', opened.page));
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual([]);
   } finally {
-    await close();
+    await opened.close();
   }
 });
