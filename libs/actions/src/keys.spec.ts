@@ -59,7 +59,7 @@ it.each([
   'constructor',
   'toString',
   '__proto__',
-])('%j is no name of one key', (name) => {
+])('%j does not name a single key', (name) => {
   expect(keyOfName(name)).toBeNull();
 });
 

@@ -184,9 +184,9 @@ export const DEADLINES = {
     then: 'what was written down counts',
   },
   lastCheckpoint: {
-    what: 'the checkpoint of the last step of a run that was stopped, by whoever follows it (`ui-rl train`)',
+    what: 'the learner, to save the last checkpoint of a stopped run (`ui-rl train`)',
     ms: 60_000,
-    then: 'the newest one that was told counts',
+    then: 'the newest reported checkpoint counts',
   },
   lostEpisode: {
     what: 'an episode that was requested, that no queue holds any more and whose trajectory nobody has (learner, evaluator)',

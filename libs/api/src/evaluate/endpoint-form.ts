@@ -67,7 +67,7 @@ function refusedBy(
   const said = candidates.find((name) => name === param);
   if (said !== undefined) return said;
   const named = candidates.filter((name) => SPELLINGS[name].test(message));
-  // What is at its default is missed least.
+  // Drop the parameter with the default value first: omitting it changes nothing.
   return named.find((name) => sent[name] === 1 && name !== 'seed') ?? named[0];
 }
 

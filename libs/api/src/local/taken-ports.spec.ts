@@ -49,7 +49,7 @@ test('so is the second port of several, one that two services would take, and a 
   );
 });
 
-test('ports that are free or that nobody listens on are taken', async () => {
+test('accepts free ports and ports without a listener', async () => {
   const free = refuse(['learner'], { POLICY_PORT: String(await freePort()), AGENTS_PORT: String(port) });
   await expect(free).resolves.toBeUndefined();
   const any = refuse(['learner', 'env'], { POLICY_PORT: '0', HEALTH_PORT: '0' });

@@ -3,7 +3,7 @@ import { boundedFetch } from '@ui-rl/http';
 import { MonitorPageReply, subjects } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
 
-/** Addresses come over the broker, from whoever says that it is a monitor. */
+/** The addresses are untrusted: any client of the broker can claim to be a monitor. */
 const ask = boundedFetch({ maxBytes: 65_536 });
 
 /** Where a monitor answers, and what to do where it does not. */
