@@ -1,5 +1,7 @@
 import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
+  ArrayMinSize,
   IsArray,
   IsBoolean,
   IsIn,
@@ -215,7 +217,10 @@ export class EvaluationScore {
   @IsNumber()
   successRate: number | null;
 
+  /** Wilson interval, 95 %. */
   @IsArray()
+  @ArrayMinSize(2)
+  @ArrayMaxSize(2)
   @IsNumber({}, { each: true })
   interval: [number, number];
 }
