@@ -1,0 +1,21 @@
+export { generatePage, type GenerateOptions } from './generate';
+export {
+  WIDGET_KINDS,
+  type GeneratedPage,
+  type PartItem,
+  type PagePart,
+  type Screen,
+  type Viewport,
+  type WidgetKind,
+} from './page';
+export { PageRenderer, type RendererOptions } from './render/renderer';
+export {
+  ELEMENT_KINDS,
+  type Box,
+  type ElementAttributes,
+  type ElementKind,
+  type ElementState,
+  type ScreenTruth,
+  type TruthCharacter,
+  type TruthElement,
+} from './truth';

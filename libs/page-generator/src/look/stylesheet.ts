@@ -1,0 +1,90 @@
+import { css, mix, readable } from './colors';
+import { fontFaces } from './fonts';
+import { themeProperties, type ButtonLook, type FieldLook, type Theme } from './theme';
+
+const BUTTONS: Readonly<Record<ButtonLook, string>> = {
+  native: '',
+  filled: 'background:var(--ac);color:var(--oa);border:var(--bw) solid var(--ac);',
+  outline: 'background:transparent;color:var(--ac);border:var(--bw) solid var(--ac);',
+  flat: 'background:transparent;color:var(--ac);border:0;font-weight:700;',
+  raised:
+    'background:linear-gradient(var(--bg),var(--sf));color:var(--fg);border:1px solid var(--bd);box-shadow:0 1px 2px var(--bd);',
+  soft: 'background:var(--sf);color:var(--fg);border:1px solid var(--bd);',
+};
+
+const FIELDS: Readonly<Record<FieldLook, string>> = {
+  native: '',
+  box: 'background:var(--bg);color:var(--fg);border:var(--bw) solid var(--bd);',
+  underline:
+    'background:transparent;color:var(--fg);border:0;border-bottom:var(--bw) solid var(--fg);border-radius:0;',
+  filled: 'background:var(--sf);color:var(--fg);border:0;border-bottom:2px solid var(--ac);',
+  inset: 'background:var(--bg);color:var(--fg);border:2px inset var(--bd);',
+};
+
+function buttonRules(theme: Theme): string {
+  const own = BUTTONS[theme.buttons];
+  const pad = theme.size < 13 ? '2px 6px' : '3px 8px';
+  return own === ''
+    ? 'button{font:inherit;}'
+    : `button{font:inherit;border-radius:var(--r);padding:${pad};${own}}button:disabled{opacity:.5}`;
+}
+
+function fieldRules(theme: Theme): string {
+  const own = FIELDS[theme.fields];
+  const text = 'input.f,textarea,select';
+  const placeholder = css(readable(mix(theme.text, theme.background, 0.45), theme.surface, 2.6));
+  return own === ''
+    ? `${text}{font:inherit}`
+    : `${text}{font:inherit;padding:2px 4px;border-radius:min(var(--r),6px);${own}}::placeholder{color:${placeholder};opacity:1}`;
+}
+
+/** Checkboxes and radios that are not the browser's own. */
+function checkRules(theme: Theme): string {
+  if (theme.nativeControls) return `input{accent-color:${theme.buttons === 'native' ? 'auto' : 'var(--ac)'}}`;
+  return `input[type=checkbox]:not(.tg),input[type=radio]{appearance:none;width:1em;height:1em;min-width:10px;min-height:10px;margin:0 2px 0 0;border:1px solid var(--mu);background:var(--bg);vertical-align:-2px;border-radius:min(var(--r),3px)}
+input[type=radio]{border-radius:50%}
+input[type=checkbox]:checked:not(.tg){background:var(--ac) url("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 12 12'%3E%3Cpath d='M2 6l3 3 5-6' fill='none' stroke='${encodeURIComponent(css(theme.onAccent))}' stroke-width='2'/%3E%3C/svg%3E") center/contain;border-color:var(--ac)}
+input[type=radio]:checked{border-color:var(--ac);background:radial-gradient(var(--ac) 45%,var(--bg) 50%)}
+input[type=range]{appearance:none;height:6px;border-radius:3px;background:var(--bd)}
+input[type=range]::-webkit-slider-thumb{appearance:none;width:14px;height:14px;border-radius:min(var(--r),50%);background:var(--ac)}`;
+}
+
+/** The stylesheet of a page. */
+export function stylesheet(theme: Theme): string {
+  const { font, headingFont, size } = theme;
+  const shadow = theme.shadow ? 'box-shadow:0 1px 4px #0004;' : '';
+  return `${fontFaces([font, headingFont])}
+:root{${themeProperties(theme)}}
+*,*::before,*::after{box-sizing:border-box;animation:none!important;transition:none!important}
+html{background:var(--bg);height:100%}
+body{margin:0;height:100%;overflow:hidden;padding:${theme.padding}px;background:var(--bg);color:var(--fg);font:${size}px/${theme.lineHeight} ${font.family};position:relative}
+h1,h2,h3{margin:0;font:${theme.headingWeight} 1.2em/1.2 ${headingFont.family};text-transform:${theme.headingTransform}}
+h1{font-size:${Math.min(20, size * 1.35)}px}h2{font-size:${Math.min(20, size * 1.15)}px}h3{font-size:1em}
+p{margin:0}.mu{color:var(--mu)}.sm{font-size:max(9px,.85em)}
+a{color:var(--ac);text-decoration:${theme.linkUnderline ? 'underline' : 'none'}}
+.c{display:flex;flex-direction:column;gap:var(--g);align-items:flex-start}
+.rw{display:flex;flex-wrap:wrap;gap:var(--g);align-items:center}
+.rw.nw{flex-wrap:nowrap}.fill{width:100%}.sb{justify-content:space-between}
+.card{background:var(--sf);border:1px solid var(--bd);border-radius:var(--r);padding:4px 6px;${shadow}}
+ul,ol{margin:0;padding-left:1.5em}ul.pl{padding:0;list-style:none}
+table{border-collapse:collapse}td,th{padding:1px 4px;text-align:left;vertical-align:top}
+table.bd td,table.bd th{border:1px solid var(--bd)}table.ln tr{border-bottom:1px solid var(--bd)}
+${theme.stripes ? 'tr:nth-child(even) td{background:var(--sf)}' : ''}
+.tabs{display:flex;border-bottom:1px solid var(--bd)}.tabs>*{padding:2px 6px;cursor:pointer;white-space:nowrap;border:1px solid transparent}
+.tabs.t0>[aria-selected=true]{border-color:var(--bd);border-bottom-color:var(--bg);background:var(--sf)}
+.tabs.t1>[aria-selected=true]{border-bottom:2px solid var(--ac);color:var(--ac)}
+.tabs.t2>[aria-selected=true]{background:var(--ac);color:var(--oa);border-radius:var(--r) var(--r) 0 0}
+.tg{appearance:none;width:26px;height:14px;border-radius:7px;background:var(--bd);position:relative;margin:0 4px 0 0;vertical-align:middle;flex:none}
+.tg::after{content:"";position:absolute;left:2px;top:2px;width:10px;height:10px;border-radius:50%;background:var(--bg)}
+.tg:checked{background:var(--ac)}.tg:checked::after{left:14px}
+.menu{background:var(--sf);border:1px solid var(--bd);border-radius:min(var(--r),6px);${shadow}}.menu>*{display:block;padding:1px 8px;white-space:nowrap}
+.menu>[aria-selected=true],.sel{background:var(--ac);color:var(--oa)}
+.bar{display:flex;gap:8px;background:var(--sf);padding:2px 4px;border-bottom:1px solid var(--bd)}
+.ib{display:inline-flex;padding:3px;border:0;background:transparent;color:inherit;border-radius:var(--r);vertical-align:middle}
+.ib.b{border:1px solid var(--bd);background:var(--sf)}
+.abs{position:absolute}.nb{white-space:nowrap}svg{display:block;flex:none}
+label{cursor:pointer}::-webkit-search-cancel-button{display:none}
+${buttonRules(theme)}
+${fieldRules(theme)}
+${checkRules(theme)}`;
+}

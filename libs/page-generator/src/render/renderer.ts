@@ -1,0 +1,113 @@
+import { chromium, type Browser, type CDPSession, type Page } from 'playwright';
+import { findChromium } from '@ui-rl/plugin-kit';
+import type { GeneratedPage, Screen } from '../page';
+import type { ScreenTruth } from '../truth';
+import { FileServer } from './file-server';
+import { cut, decodePng } from './pixels';
+import { SHEET, sheets, type Tile } from './sheet';
+import { TRUTH } from './truth-script';
+
+export interface RendererOptions {
+  /** Path of the browser; the one of this machine where it is left out. */
+  chromium?: string;
+}
+
+/** Flags without which Chromium asks for things on the network, or draws otherwise from one machine to the next. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+  '--no-first-run',
+  '--force-color-profile=srgb',
+  '--disable-lcd-text',
+];
+
+/** Puts pages into frames at their places; ends when each is laid out with its fonts. */
+const SHOW = `async (tiles) => {
+  document.body.replaceChildren();
+  await Promise.all(tiles.map(({ html, left, top, width, height }) => new Promise((resolve, reject) => {
+    const frame = document.createElement('iframe');
+    frame.sandbox = 'allow-same-origin';
+    frame.style.cssText = 'left:' + left + 'px;top:' + top + 'px;width:' + width + 'px;height:' + height + 'px';
+    frame.onload = () => frame.contentDocument.fonts.ready.then(resolve, reject);
+    frame.srcdoc = html;
+    document.body.append(frame);
+  })));
+  await new Promise((resolve) => requestAnimationFrame(() => resolve()));
+}`;
+
+const TRUTHS = `() => {
+  const truthOf = ${TRUTH};
+  return [...document.querySelectorAll('iframe')].map((frame) => truthOf(frame.contentDocument));
+}`;
+
+/** Draws generated pages in a browser of its own. */
+export class PageRenderer {
+  private constructor(
+    private readonly browser: Browser,
+    private readonly server: FileServer,
+    private readonly page: Page,
+    private readonly cdp: CDPSession,
+  ) {}
+
+  /** Throws where no browser starts. */
+  static async launch(options: RendererOptions = {}): Promise<PageRenderer> {
+    const executablePath = findChromium(options.chromium, chromium.executablePath());
+    const browser = await chromium.launch({ executablePath, args: FLAGS });
+    const server = await FileServer.start();
+    const viewport = { width: SHEET, height: SHEET };
+    const page = await browser.newPage({ viewport, deviceScaleFactor: 1 });
+    await page.goto(server.url);
+    return new PageRenderer(browser, server, page, await page.context().newCDPSession(page));
+  }
+
+  /**
+   * Screens of pages as they are at first, in the order of the pages. Many pages are drawn at once, as tiles of a sheet; their pixels are those of
+   * each page alone.
+   */
+  async renderAll(pages: readonly GeneratedPage[]): Promise<Screen[]> {
+    const screens = Array.from<Screen>({ length: pages.length });
+    const cuts: Promise<void>[] = [];
+    for (const tiles of sheets(pages)) {
+      const { png, truths } = await this.draw(tiles);
+      cuts.push(cutScreens(png, tiles, truths, screens));
+    }
+    await Promise.all(cuts);
+    return screens;
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.server.stop();
+  }
+
+  private async draw(tiles: readonly Tile[]): Promise<{ png: Buffer; truths: ScreenTruth[] }> {
+    const shown = tiles.map(({ page: { html, width, height }, left, top }) => ({
+      html,
+      left,
+      top,
+      width,
+      height,
+    }));
+    await this.page.evaluate(`(${SHOW})(${JSON.stringify(shown)})`);
+    const { data } = await this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true });
+    const truths = await this.page.evaluate<ScreenTruth[]>(`(${TRUTHS})()`);
+    return { png: Buffer.from(data, 'base64'), truths };
+  }
+}
+
+async function cutScreens(
+  png: Buffer,
+  tiles: readonly Tile[],
+  truths: readonly ScreenTruth[],
+  screens: Screen[],
+): Promise<void> {
+  const sheet = await decodePng(png);
+  for (const [i, { page, index, left, top }] of tiles.entries()) {
+    const { seed, width, height } = page;
+    screens[index] = { seed, width, height, rgb: cut(sheet, left, top, width, height), truth: truths[i] };
+  }
+}

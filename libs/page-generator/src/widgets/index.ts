@@ -1,0 +1,33 @@
+import type { Draft, Widget } from '../draft';
+import type { WidgetKind } from '../page';
+import { buttons, icons, links } from './buttons';
+import { checkboxes, radios, toggles } from './choices';
+import { list, menu, table, tabs } from './collections';
+import { field, password, select, spinButton, textArea } from './fields';
+import { shapes } from './shapes';
+import { heading, text } from './texts';
+import { slider, stepper } from './values';
+
+/** What puts a widget of a kind on a page, and how often a page has it beside others. */
+export const WIDGETS: Readonly<Record<WidgetKind, { make: (draft: Draft) => Widget; weight: number }>> = {
+  text: { make: text, weight: 9 },
+  heading: { make: heading, weight: 4 },
+  buttons: { make: buttons, weight: 6 },
+  links: { make: links, weight: 4 },
+  checkboxes: { make: checkboxes, weight: 4 },
+  radios: { make: radios, weight: 3 },
+  select: { make: select, weight: 3 },
+  field: { make: field, weight: 5 },
+  password: { make: password, weight: 1 },
+  'text area': { make: textArea, weight: 2 },
+  list: { make: list, weight: 4 },
+  table: { make: table, weight: 4 },
+  tabs: { make: tabs, weight: 2 },
+  toggles: { make: toggles, weight: 2 },
+  slider: { make: slider, weight: 2 },
+  stepper: { make: stepper, weight: 2 },
+  'spin button': { make: spinButton, weight: 1 },
+  menu: { make: menu, weight: 2 },
+  icons: { make: icons, weight: 3 },
+  shapes: { make: shapes, weight: 3 },
+};

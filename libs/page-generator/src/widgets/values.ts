@@ -1,0 +1,58 @@
+import { escape, mark, type Draft, type Widget } from '../draft';
+import { lineHeight } from './texts';
+
+export function slider(draft: Draft): Widget {
+  const { texts, random } = draft;
+  const id = draft.id();
+  const [min, max] = random.pick([
+    [0, 10],
+    [0, 100],
+    [1, 5],
+    [-10, 10],
+    [0, 50],
+    [0, 1000],
+  ] as const);
+  const step = max - min > 200 ? 50 : random.pick([1, 1, Math.max(1, Math.round((max - min) / 10))]);
+  const value = min + step * random.below(Math.floor((max - min) / step) + 1);
+  const name = texts.fresh(() => texts.fieldName());
+  draft.parts.push({ id, kind: 'slider', name, value, min, max, step });
+  const width = Math.round(draft.width * random.pick([0.5, 0.65, 0.8]));
+  const shown = random.chance(0.6) ? `<span>${value}</span>` : '';
+  const caption = random.chance(0.6) ? `<div>${escape(name)}</div>` : '';
+  return {
+    html: `<div>${caption}<div class="rw nw"><input type="range" min="${min}" max="${max}" step="${step}" value="${value}" style="width:${width}px" ${mark(id, 'slider', { name })}>${shown}</div></div>`,
+    height: (caption === '' ? 0 : lineHeight(draft)) + Math.max(20, lineHeight(draft)),
+  };
+}
+
+/** A value between a button for less and one for more. */
+export function stepper(draft: Draft): Widget {
+  const { texts, random } = draft;
+  const [id, less, more] = [draft.id(), draft.id(), draft.id()];
+  const value = texts.number(0, 20);
+  const name = texts.fresh(() => texts.fieldName());
+  draft.parts.push({
+    id,
+    kind: 'stepper',
+    name,
+    value,
+    step: 1,
+    items: [
+      { id: less, name: 'less' },
+      { id: more, name: 'more' },
+    ],
+  });
+  const [minus, plus] = random.pick([
+    ['-', '+'],
+    ['−', '+'],
+    ['‹', '›'],
+    ['◀', '▶'],
+    ['▼', '▲'],
+  ] as const);
+  const button = (each: number, sign: string, label: string): string =>
+    `<button type="button" ${mark(each, 'button', { name: `${label} ${name}` })}>${sign}</button>`;
+  return {
+    html: `<div class="rw nw"><span>${escape(name)}</span><span class="rw nw" style="gap:3px" ${mark(id, 'stepper', { name, value: String(value) })}>${button(less, minus, 'less')}<span style="min-width:1.5em;text-align:center">${value}</span>${button(more, plus, 'more')}</span></div>`,
+    height: lineHeight(draft) + 10,
+  };
+}
