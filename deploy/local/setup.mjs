@@ -70,7 +70,7 @@ const HELP = `Usage: npm run setup [-- --tests]
 
 Installs packages, nats-server and Chromium, and builds. Does only what is missing.
 
-  --tests  also what only tests need: PostgreSQL, adb, Xvfb, a Vulkan driver in software`;
+  --tests  also what only tests need: PostgreSQL, adb, Xvfb, a Vulkan driver in software, the pages of MiniWoB++`;
 
 if (process.argv[1] === import.meta.filename) {
   try {

@@ -1,4 +1,4 @@
-// Finds the programs that only tests need: PostgreSQL, adb, a Vulkan driver in software, what desktops are made of. Fetches a missing one, or says how to.
+// Finds what only tests need: PostgreSQL, adb, a Vulkan driver in software, what desktops are made of, the pages of MiniWoB++. Fetches a missing one, or says how to.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ensureMiniwob } from './miniwob.mjs';
 import { byAptInstall, byAptUnpack, cache, ensure, isExecutable, onPath, root } from './tools.mjs';
 
 const postgresCache = join(cache, 'postgres');
@@ -132,6 +133,7 @@ export function ensureTestTools({ natsServer, chromium }) {
       'They are packages of Linux, and the tests of desktops run there only. Install them with\n' +
         '  sudo apt-get install xvfb openbox xterm bubblewrap',
     ),
+    miniwob: ensureMiniwob(),
   };
   mkdirSync(cache, { recursive: true });
   writeFileSync(join(cache, 'test-tools.json'), `${JSON.stringify(tools, null, 2)}\n`);

@@ -45,12 +45,8 @@ export const RULES: readonly Rule[] = [
     matches: /^npm install \/path\/to\//,
     notRun: 'is for a project of yours; the scripts of the guides run in one',
   },
-  {
-    matches: /^git clone .*miniwob-plusplus$/,
-    notRun:
-      'fetches a project that is not part of this one; the pages of plugins/task-source-miniwob/test stand in for it',
-  },
-  { matches: /^npm run bench:miniwob /, notRun: 'needs that project, and measures for minutes' },
+  { matches: /^npx ui-rl setup --miniwob$/, prints: /^miniwob +\/\S+$/m },
+  { matches: /^npm run bench:miniwob /, notRun: 'measures for minutes; its pages.spec.ts plays some pages' },
   {
     matches: /^npm run gpu -- out$/,
     notRun: 'measures a GPU for minutes; what a bundle does is tried in test/gpu/gpu.spec.ts',

@@ -5,7 +5,7 @@ import {
   type Log,
   type Programs,
 } from '@ui-rl/plugin-kit';
-import { readVariables } from '@ui-rl/settings';
+import { fetchFolders, readVariables } from '@ui-rl/settings';
 
 export interface StartSessions {
   /** The environment and its options. */
@@ -24,7 +24,7 @@ export interface StartSessions {
 export async function startSessions(plan: StartSessions, components: ComponentRegistry): Promise<Sessions> {
   const { choice, maxSessions, programs, deadlineMs: closeDeadlineMs, log } = plan;
   const { scripts } = components;
-  const pages = components.pagesWith(readVariables(components.pageVariables));
+  const pages = components.pagesWith(readVariables(components.pageVariables), fetchFolders());
   const named = components.get('environment', choice.name).environment ?? {};
   const variables = { ...readVariables(Object.keys(named)), ...plan.variables };
   const context = { ...pages, scripts, maxSessions, programs, variables, log };

@@ -159,8 +159,12 @@ function checkPages({ pages, environment }: Candidate): string | null {
   for (const [page, where] of Object.entries(pages)) {
     if (!isName(page)) return `has a page named ${show(page)}, expected ${NAMES}`;
     if (isRecord(where)) {
-      if (isRecord(environment) && Object.hasOwn(environment, String(where.variable))) continue;
-      return `has page "${page}" with ${show(where)}, expected "variable", one of its "environment"`;
+      const { variable, fetched } = where;
+      if (!isRecord(environment) || !Object.hasOwn(environment, String(variable)))
+        return `has page "${page}" with ${show(where)}, expected "variable", one of its "environment"`;
+      if (fetched === undefined || (isRecord(fetched) && isText(fetched.into) && isText(fetched.by)))
+        continue;
+      return `has page "${page}" with ${show(where)}, expected "fetched" with "into" and "by", or nothing`;
     }
     if (typeof where !== 'string') return `has page "${page}" with ${show(where)}, expected a folder`;
     if (statSync(where, { throwIfNoEntry: false })?.isDirectory() !== true) {

@@ -132,6 +132,26 @@ describe('loadComponents', () => {
     });
   });
 
+  it('tells pages that were fetched where no variable names others, and how they are fetched', async () => {
+    write('cache/there-1.0/page/index.html', '<p>');
+    const text = `environment: { PLACE: 'where it is' },
+      pages: { there: { variable: 'PLACE', folder: 'page', fetched: { into: 'there-1.0', by: 'bring there' } } }`;
+    write('a.js', `exports.default = ${source(text)}`);
+    const registry = await load('./a.js');
+    const caches = ['/none', join(folder, 'cache')];
+    expect(registry.pagesWith({}, caches)).toEqual({
+      pages: { there: join(folder, 'cache/there-1.0/page') },
+      absentPages: {},
+    });
+    const absent = 'PLACE is not set. "bring there" fetches them';
+    expect(registry.pagesWith({}, ['/none']).absentPages).toEqual({ there: absent });
+    expect(registry.pagesWith({}).absentPages).toEqual({ there: absent });
+    // A variable that is wrong is said; what was fetched does not stand in for it.
+    expect(registry.pagesWith({ PLACE: '/none' }, caches).absentPages).toEqual({
+      there: 'PLACE: there is no /none/page',
+    });
+  });
+
   it('brings its own components and those of libs and plugins of the project', async () => {
     const registry = await loadComponents();
     expect(registry.names('verifier')).toContain('checks');
@@ -189,6 +209,10 @@ describe('loadComponents', () => {
     [
       `exports.default = ${source('pages: { p: { variable: "PLACE" } }')}`,
       /has page "p" with .*PLACE.*, expected "variable", one of its "environment"/,
+    ],
+    [
+      `exports.default = ${source('environment: { PLACE: "x" }, pages: { p: { variable: "PLACE", fetched: {} } }')}`,
+      /has page "p" with .*, expected "fetched" with "into" and "by"/,
     ],
     [
       `exports.default = ${source('scripts: { s: "/none" }')}`,

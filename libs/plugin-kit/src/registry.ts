@@ -34,6 +34,29 @@ function isFolder(place: string | PageOfMachine): place is string {
   return typeof place === 'string';
 }
 
+type Variables = Readonly<Record<string, string>>;
+
+/** Where the files of a page may be: a variable alone counts where it is set. */
+function placesOf(
+  { variable, folder = '.', fetched }: PageOfMachine,
+  variables: Variables,
+  caches: readonly string[],
+): string[] {
+  if (Object.hasOwn(variables, variable)) return [resolve(variables[variable], folder)];
+  return fetched === undefined ? [] : caches.map((cache) => resolve(cache, fetched.into, folder));
+}
+
+function whyAbsent(
+  { variable, fetched }: PageOfMachine,
+  variables: Variables,
+  [place]: readonly string[],
+): string {
+  if (Object.hasOwn(variables, variable)) return `${variable}: there is no ${place}`;
+  return fetched === undefined
+    ? `${variable} is not set`
+    : `${variable} is not set. "${fetched.by}" fetches them`;
+}
+
 /** How it is said that a component is not there. */
 export function missingComponent(kind: ComponentKind, name: string): string {
   return `no ${kind} is named "${name}"`;
@@ -82,16 +105,21 @@ export class ComponentRegistry implements ComponentCatalogue {
     return Object.values(this.pagesOfMachine).map(({ variable }) => variable);
   }
 
-  /** All pages, with those whose files the values of variables name; of the others, what is missing. */
-  pagesWith(variables: Readonly<Record<string, string>>): Pick<EnvironmentContext, 'pages' | 'absentPages'> {
+  /**
+   * All pages, with those whose files the values of variables name, or that were fetched into one of the `caches`; of the others, what
+   * is missing.
+   */
+  pagesWith(
+    variables: Variables,
+    caches: readonly string[] = [],
+  ): Pick<EnvironmentContext, 'pages' | 'absentPages'> {
     const pages = { ...this.pages };
     const absentPages: Record<string, string> = {};
-    for (const [page, { variable, folder = '.' }] of Object.entries(this.pagesOfMachine)) {
-      const place = Object.hasOwn(variables, variable) ? resolve(variables[variable], folder) : undefined;
-      if (place !== undefined && existsSync(place)) pages[page] = place;
-      else
-        absentPages[page] =
-          place === undefined ? `${variable} is not set` : `${variable}: there is no ${place}`;
+    for (const [page, where] of Object.entries(this.pagesOfMachine)) {
+      const places = placesOf(where, variables, caches);
+      const found = places.find((place) => existsSync(place));
+      if (found === undefined) absentPages[page] = whyAbsent(where, variables, places);
+      else pages[page] = found;
     }
     return { pages, absentPages };
   }

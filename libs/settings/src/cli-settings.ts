@@ -2,8 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EnvironmentReader, type Environment } from './environment-reader';
 import { LOCAL_CONTEXT } from './nats-context';
-import { projectRoot } from './project-root';
-import { readKeys, readServerKeys, readServiceSettings, type ServiceSettings } from './service-settings';
+import {
+  fetchFolders,
+  readKeys,
+  readServerKeys,
+  readServiceSettings,
+  type ServiceSettings,
+} from './service-settings';
 
 /** What the command line is told by its environment, besides what every service is. */
 export interface CliSettings extends ServiceSettings {
@@ -30,8 +35,7 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
   const hasBroker = reader.list('NATS_URL').length > 0 || reader.text('NATS_CONTEXT') !== undefined;
   const settings: CliSettings = {
     ...service,
-    natsServer:
-      reader.text('NATS_SERVER_BIN') ?? fetchedNatsServer(reader, service.cacheDir) ?? 'nats-server',
+    natsServer: reader.text('NATS_SERVER_BIN') ?? fetchedNatsServer(env) ?? 'nats-server',
     hasBroker,
     reachesBroker: hasBroker || existsSync(join(service.runsDir, LOCAL_CONTEXT)),
     setupSeconds: Number(reader.text('UIRL_SETUP_SECONDS') ?? 0),
@@ -43,8 +47,9 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
   return settings;
 }
 
-/** The one that the set-up has fetched, into the clone or where an installed package keeps things; where the system has none. */
-function fetchedNatsServer(reader: EnvironmentReader, cacheDir: string): string | undefined {
-  const folders = [reader.text('UIRL_CACHE_DIR') ?? join(projectRoot, '.cache'), cacheDir];
-  return folders.map((folder) => join(folder, 'bin/nats-server')).find(existsSync);
+/** The one that the set-up has fetched; where the system has none. */
+function fetchedNatsServer(env: Environment): string | undefined {
+  return fetchFolders(env)
+    .map((folder) => join(folder, 'bin/nats-server'))
+    .find(existsSync);
 }

@@ -39,6 +39,7 @@ export {
   LOG_LEVELS,
   logLevels,
   readServiceSettings,
+  fetchFolders,
   readVariables,
   type DatabaseSettings,
   type EndpointSettings,

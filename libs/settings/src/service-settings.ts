@@ -5,6 +5,7 @@ import { inHome, readHub, type HubSettings } from './hub-settings';
 import { readModelNames, type ModelNames } from './model-names';
 import { readBlobs, type BlobsSettings } from './blobs-settings';
 import { LOCAL_CONTEXT, localContext, readNatsContext, type NatsContext } from './nats-context';
+import { projectRoot } from './project-root';
 import { redactUrl } from './redact';
 
 export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
@@ -157,6 +158,12 @@ export function readVariables(
   });
   reader.throwProblems();
   return Object.fromEntries(entries) as Record<string, string>;
+}
+
+/** Folders that the set-up fetches into: that of a clone, and where an installed package keeps things. */
+export function fetchFolders(env: Environment = process.env): string[] {
+  const reader = new EnvironmentReader(env);
+  return [reader.text('UIRL_CACHE_DIR') ?? join(projectRoot, '.cache'), readCacheDir(reader)];
 }
 
 function readNats(service: string, reader: EnvironmentReader, runsDir: string): NatsSettings {

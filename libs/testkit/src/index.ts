@@ -12,7 +12,7 @@ export { descendants, processesNaming, running, type ProcessInfo } from './proce
 export { essentials, eventually, freePort, Launched } from './processes';
 export { FaultyProxy } from './proxy';
 export { startFromSource, startService } from './services';
-export { findAdb, findChromium, findNatsServer, softwareVulkan } from './tools';
+export { findAdb, findChromium, findMiniwob, findNatsServer, softwareVulkan } from './tools';
 export { TraceCollector, type CollectedSpan } from './trace-collector';
 export { TYPED_TEXTS, type TypedTextCase } from './typed-texts';
 export { growthInWords, growthOf, trendOf, type Growth, type Trend } from './trend';

@@ -14,6 +14,8 @@ interface Tools {
   adb: string;
   /** folder of a Vulkan loader and a driver in software */
   vulkan: string;
+  /** folder with the pages of MiniWoB++, as MINIWOB_DIR names it */
+  miniwob: string;
 }
 
 function find(tool: keyof Tools): string {
@@ -43,6 +45,11 @@ export function findAdb(): string {
 /** Folder of PostgreSQL's initdb and postgres. */
 export function findPostgres(): string {
   return find('postgres');
+}
+
+/** Folder with the pages of MiniWoB++, as MINIWOB_DIR names it. */
+export function findMiniwob(): string {
+  return process.env.MINIWOB_DIR || find('miniwob');
 }
 
 /**

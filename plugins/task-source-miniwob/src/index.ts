@@ -19,13 +19,20 @@ function scriptFile(): string {
 const tasks: TaskSourceComponent<MiniwobOptions> = {
   kind: 'task-source',
   name: NAME,
-  description: 'The 125 pages of MiniWoB++ that BrowserGym plays, from a checkout or an address.',
+  description:
+    'The 125 pages of MiniWoB++ that BrowserGym plays, as `ui-rl setup --miniwob` fetches them, from a checkout, or from an address.',
   options: MiniwobOptions,
   environment: {
     MINIWOB_DIR:
-      'checkout of MiniWoB++ (github.com/Farama-Foundation/miniwob-plusplus), whose pages the task source `miniwob` shows',
+      'checkout of MiniWoB++ (github.com/Farama-Foundation/miniwob-plusplus), whose pages the task source `miniwob` shows (what `ui-rl setup --miniwob` has fetched)',
   },
-  pages: { [NAME]: { variable: 'MINIWOB_DIR', folder: 'miniwob/html' } },
+  pages: {
+    [NAME]: {
+      variable: 'MINIWOB_DIR',
+      folder: 'miniwob/html',
+      fetched: { into: 'miniwob-1.1.0', by: 'npx ui-rl setup --miniwob' },
+    },
+  },
   scripts: { [NAME]: scriptFile() },
   create: (options) => ({ load: () => tasksOf(options) }),
 };

@@ -279,7 +279,12 @@ it('says what is missing where no checkout is named', async () => {
   };
   expect(await open({})).toMatchObject({
     ok: false,
-    error: { code: 'bad_task', message: expect.stringMatching(/does not name: MINIWOB_DIR is not set$/) },
+    error: {
+      code: 'bad_task',
+      message: expect.stringMatching(
+        /does not name: MINIWOB_DIR is not set. "npx ui-rl setup --miniwob" fetches them$/,
+      ),
+    },
   });
   expect(await open({ MINIWOB_DIR: '/none' })).toMatchObject({
     ok: false,

@@ -53,7 +53,7 @@ export class MiniwobOptions {
   max_steps = 10;
 
   @Doc(
-    'address of the folder that has the pages, http://host:8000/miniwob/; without it they are read from the checkout that MINIWOB_DIR names',
+    'address of the folder that has the pages, http://host:8000/miniwob/; without it they are those that `ui-rl setup --miniwob` has fetched, or of the checkout that MINIWOB_DIR names',
   )
   @IsOptional()
   @Matches(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, {

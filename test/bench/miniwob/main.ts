@@ -6,12 +6,12 @@ import { solve } from './popups';
 import { openings, steps, type Speed } from './speed';
 import { World } from './world';
 
-const HELP = `npm run bench:miniwob -- --dir CHECKOUT [options]      the pages of MiniWoB++ in the browser environment
+const HELP = `npm run bench:miniwob -- [options]      the pages of MiniWoB++ in the browser environment
 
 Opens every page twice from a seed and compares the first frames, has a random agent play it, and measures openings and steps in random
 order of all pages, with the processor time of each. Ends with 1 where a page cannot be played.
 
-  --dir DIR          checkout of MiniWoB++ (what MINIWOB_DIR names)
+  --dir DIR          checkout of MiniWoB++ (MINIWOB_DIR, or what ui-rl setup --miniwob has fetched)
   --only PART        check, speed (both) or popups
   --seeds N          episodes of the random agent on each page (3)
   --pages N          pages at once, for speed (8)
@@ -33,9 +33,8 @@ async function main(): Promise<void> {
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.help || values.dir === undefined) {
+  if (values.help) {
     console.log(HELP);
-    process.exitCode = values.help ? 0 : 2;
     return;
   }
   const isSolving = values.only === 'popups';

@@ -1,11 +1,12 @@
 import type { Task } from '@ui-rl/plugin-kit';
 import type { Checked } from './check';
-import type { Opened, World } from './world';
+import { Screen, type Click } from './screen';
+import type { World } from './world';
 
-type Click = [number, number];
+export type Solvers = Readonly<Record<string, (screen: Screen, goal: string) => Promise<void>>>;
 
 /** Pages whose controls open popups, of the browser (`choose-list`, `enter-date`, `enter-time`) and of the page itself. */
-const SOLVERS: Readonly<Record<string, (screen: Screen, goal: string) => Promise<void>>> = {
+const SOLVERS: Solvers = {
   'choose-list': chooseFromList,
   'choose-date': chooseDate,
   'choose-date-easy': chooseDate,
@@ -23,63 +24,15 @@ const CORNER: Click = [158, 205];
 /** Clicks, or turns of the wheel, after which a solver gives up. */
 const MAX_TURNS = 60;
 
-/** A page that is played by what its screen says. */
-class Screen {
-  readonly clicks: Click[] = [];
-  done = false;
-
-  constructor(
-    private readonly opened: Opened,
-    private text: string,
-  ) {}
-
-  has(line: RegExp): boolean {
-    return this.find(line) !== null;
-  }
-
-  /** Clicks the middle of the first line of the screen that matches, and has a place. */
-  async click(line: RegExp): Promise<void> {
-    await this.clickAt(this.place(line));
-  }
-
-  async clickAt([x, y]: Click): Promise<void> {
-    this.clicks.push([x, y]);
-    await this.act({ action: 'click', x, y });
-  }
-
-  async scroll(line: RegExp, direction: 'up' | 'down'): Promise<void> {
-    const [x, y] = this.place(line);
-    await this.act({ action: 'scroll', direction, amount: 1, x, y });
-  }
-
-  /** What a line's first group says. */
-  read(line: RegExp): string | undefined {
-    return line.exec(this.text)?.[1];
-  }
-
-  private place(line: RegExp): Click {
-    const found = this.find(line);
-    if (found === null) throw new Error(`${line} is not on the screen:\n${this.text}`);
-    return found;
-  }
-
-  private find(line: RegExp): Click | null {
-    const found = this.text.split('\n').find((each) => line.test(each) && /\(\d+,\d+\)$/.test(each));
-    const [, x, y] = /\((\d+),(\d+)\)$/.exec(found ?? '') ?? [];
-    return found === undefined ? null : [Number(x), Number(y)];
-  }
-
-  private async act(action: object): Promise<void> {
-    const { text, done } = await this.opened.step(action);
-    this.text = text ?? '';
-    this.done ||= done;
-  }
-}
-
-/** Solves each page by clicks at what its screen shows. */
-export async function solve(world: World, task: Task, seeds: readonly number[]): Promise<Checked | null> {
+/** Solves a page by actions at what its screen shows; null where there is no solver for it. */
+export async function solve(
+  world: World,
+  task: Task,
+  seeds: readonly number[],
+  solvers: Solvers = SOLVERS,
+): Promise<Checked | null> {
   const page = task.id!.replace('miniwob.', '');
-  const solver = SOLVERS[page];
+  const solver = solvers[page];
   if (solver === undefined) return null;
   const checked: Checked = { page, goal: '', sameFrame: true, sameGoal: true, episodes: [] };
   for (const seed of seeds) {

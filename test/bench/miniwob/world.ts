@@ -1,4 +1,5 @@
 import { loadComponents, loadTasks, Sessions, type Reply, type Task } from '@ui-rl/plugin-kit';
+import { fetchFolders, readVariables } from '@ui-rl/settings';
 import { Random } from '@ui-rl/random';
 import { findChromium } from '@ui-rl/testkit';
 
@@ -14,21 +15,26 @@ export interface Opened {
   close(): Promise<Record<string, unknown>>;
 }
 
-/** MiniWoB++ of a checkout in the browser environment, as an env service has it. */
+/** MiniWoB++, of a checkout or as the set-up has fetched it, in the browser environment, as an env service has it. */
 export class World {
   private constructor(
     readonly tasks: readonly Task[],
     private readonly sessions: Sessions,
   ) {}
 
-  static async start(checkout: string, pages: number, observation = 'screenshot'): Promise<World> {
+  static async start(
+    checkout: string | undefined,
+    pages: number,
+    observation = 'screenshot',
+  ): Promise<World> {
     const registry = await loadComponents();
     const tasks = await loadTasks(registry, [{ source_type: 'miniwob' }]);
+    const variables = checkout === undefined ? readVariables(['MINIWOB_DIR']) : { MINIWOB_DIR: checkout };
     const environment = await registry.create(
       'environment',
       { name: 'browser', pages_per_browser: pages, observation },
       {
-        ...registry.pagesWith({ MINIWOB_DIR: checkout }),
+        ...registry.pagesWith(variables, fetchFolders()),
         scripts: registry.scripts,
         maxSessions: pages,
         programs: { chromium: findChromium() },

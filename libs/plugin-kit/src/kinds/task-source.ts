@@ -49,6 +49,8 @@ export interface PageOfMachine {
   variable: string;
   /** Where the page lies in it; default: the folder itself. */
   folder?: string;
+  /** Where the variable is not set: a folder of UIRL_CACHE_DIR, and the command that puts the files there. */
+  fetched?: { into: string; by: string };
 }
 
 /** Brings tasks into a run. `tasks: {source_type: <name>, …}`; what stands beside `source_type` are its options. */

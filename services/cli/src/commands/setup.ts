@@ -4,10 +4,14 @@ import { pathToFileURL } from 'node:url';
 import { projectRoot } from '@ui-rl/settings';
 import { Command } from 'commander';
 
-/** What fetches programs: in JavaScript, since the set-up of a clone runs it before anything is built. */
+/** These fetch programs and pages: in JavaScript, since the set-up of a clone runs them before anything is built. */
 interface Tools {
   ensureNatsServer: () => string;
   ensureChromium: () => string;
+}
+
+interface Miniwob {
+  ensureMiniwob: () => string;
 }
 
 export function setupCommand(): Command {
@@ -15,25 +19,37 @@ export function setupCommand(): Command {
     .description(
       'fetch the programs that npm does not bring, nats-server and Chromium, where they are missing',
     )
+    .option('--miniwob', 'fetch the pages of MiniWoB++ 1.1.0 as well, for the task source miniwob')
     .option('--json', 'where they are, as JSON')
     .addHelpText(
       'after',
-      '\nSays what it fetches and how, asks nothing, and does nothing where both are there. quickstart does the same before it begins.\n' +
+      '\nSays what it fetches and how, asks nothing, and does nothing where all are there. quickstart fetches the programs before it begins.\n' +
         'On Debian and Ubuntu they are packages of the distribution, which has signed them: nats-server is unpacked into UIRL_CACHE_DIR and needs\n' +
-        'no root; Chromium is installed by root, and comes from Playwright for others.',
+        'no root; Chromium is installed by root, and comes from Playwright for others.\n' +
+        "The pages of MiniWoB++ come from Python's package index (by pip where there is one; PIP_INDEX_URL names another index), else by git,\n" +
+        'and are unpacked into UIRL_CACHE_DIR where their digest is the expected one. MINIWOB_DIR names a checkout of your own instead.',
     )
-    .action(async ({ json = false }: { json?: boolean }) => {
-      const { ensureNatsServer, ensureChromium } = await loadTools();
-      const programs = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
-      if (json) console.log(JSON.stringify(programs, null, 2));
-      else console.log(`nats-server  ${programs.natsServer}\nchromium     ${programs.chromium}`);
+    .action(async ({ json = false, miniwob = false }: { json?: boolean; miniwob?: boolean }) => {
+      const { ensureNatsServer, ensureChromium } = await load<Tools>('tools');
+      const fetched = {
+        natsServer: ensureNatsServer(),
+        chromium: ensureChromium(),
+        ...(miniwob ? { miniwob: (await load<Miniwob>('miniwob')).ensureMiniwob() } : {}),
+      };
+      if (json) console.log(JSON.stringify(fetched, null, 2));
+      else console.log(linesOf(fetched));
     });
 }
 
-async function loadTools(): Promise<Tools> {
-  const file = join(projectRoot, 'deploy/local/tools.mjs');
+function linesOf({ natsServer, ...rest }: { natsServer: string; [name: string]: string }): string {
+  const lines = Object.entries({ 'nats-server': natsServer, ...rest });
+  return lines.map(([name, path]) => `${name.padEnd(11)}  ${path}`).join('\n');
+}
+
+async function load<T>(name: string): Promise<T> {
+  const file = join(projectRoot, 'deploy/local', `${name}.mjs`);
   if (!existsSync(file)) {
     throw new Error(`there is no ${file}: the images of containers bring their programs (ENV_PACKAGES)`);
   }
-  return (await import(pathToFileURL(file).href)) as Tools;
+  return (await import(pathToFileURL(file).href)) as T;
 }
