@@ -5,7 +5,7 @@ import type { ScreenTruth } from '../truth';
 import { FileServer } from './file-server';
 import { cut, decodePng } from './pixels';
 import { SHEET, sheets, type Tile } from './sheet';
-import { TRUTH } from './truth-script';
+import { SHOW, TRUTHS } from './sheet-script';
 
 export interface RendererOptions {
   /** Path of the browser; the one of this machine where it is left out. */
@@ -24,25 +24,6 @@ const FLAGS = [
   '--force-color-profile=srgb',
   '--disable-lcd-text',
 ];
-
-/** Puts pages into frames at their places; ends when each is laid out with its fonts. */
-const SHOW = `async (tiles) => {
-  document.body.replaceChildren();
-  await Promise.all(tiles.map(({ html, left, top, width, height }) => new Promise((resolve, reject) => {
-    const frame = document.createElement('iframe');
-    frame.sandbox = 'allow-same-origin';
-    frame.style.cssText = 'left:' + left + 'px;top:' + top + 'px;width:' + width + 'px;height:' + height + 'px';
-    frame.onload = () => frame.contentDocument.fonts.ready.then(resolve, reject);
-    frame.srcdoc = html;
-    document.body.append(frame);
-  })));
-  await new Promise((resolve) => requestAnimationFrame(() => resolve()));
-}`;
-
-const TRUTHS = `() => {
-  const truthOf = ${TRUTH};
-  return [...document.querySelectorAll('iframe')].map((frame) => truthOf(frame.contentDocument));
-}`;
 
 /** Draws generated pages in a browser of its own. */
 export class PageRenderer {
@@ -92,9 +73,11 @@ export class PageRenderer {
       width,
       height,
     }));
-    await this.page.evaluate(`(${SHOW})(${JSON.stringify(shown)})`);
+    await this.page.evaluate(`(${SHOW})(${JSON.stringify(JSON.stringify(shown))})`);
     const { data } = await this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true });
-    const truths = await this.page.evaluate<ScreenTruth[]>(`(${TRUTHS})()`);
+    const truths = JSON.parse(
+      await this.page.evaluate<string>(`(${TRUTHS})(${tiles.length})`),
+    ) as ScreenTruth[];
     return { png: Buffer.from(data, 'base64'), truths };
   }
 }

@@ -59,8 +59,22 @@ export const TRUTH = String.raw`function (doc) {
     const alpha = /rgba\(.*, ?([\d.]+)\)/.exec(backgroundColor);
     return backgroundImage !== 'none' || alpha === null || Number(alpha[1]) > 0.5 || /^(img|svg|canvas|input|select|textarea|button)$/i.test(element.tagName) || element.ownerSVGElement != null;
   };
+  /**
+   * Elements that may lie over others, with their places: to ask the browser for what lies at a point costs much more than to see that none of
+   * them is there.
+   */
+  const layers = [];
+  for (const element of doc.body.getElementsByTagName('*')) {
+    const style = styleOf(element);
+    if (element.ownerSVGElement != null || (style.position === 'static' && !isOpaque(element))) continue;
+    const rect = element.getBoundingClientRect();
+    if (rect.width > 0 && rect.height > 0) layers.push({ element, box: sides(rect) });
+  }
+  const mayBeOver = (element, x, y) => layers.some(({ element: other, box }) =>
+    x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3] && !other.contains(element) && !element.contains(other));
   /** Whether something else lies over a point of an element. */
   const isCovered = (element, x, y) => {
+    if (!mayBeOver(element, x, y)) return false;
     const hit = doc.elementFromPoint(x, y);
     if (hit === null) return true;
     if (hit === element || element.contains(hit) || hit.contains(element)) return false;
@@ -188,6 +202,7 @@ export const TRUTH = String.raw`function (doc) {
   /** A point of a box that reaches the element when clicked: its middle, or another one. */
   const STEPS = [0.5, 0.3, 0.7, 0.15, 0.85];
   const reaches = (element, x, y) => {
+    if (!mayBeOver(element, x, y) && !(isInteractive(element) && element.querySelector('[data-e]') !== null)) return true;
     const hit = doc.elementFromPoint(x, y);
     if (hit === null || !element.contains(hit)) return element.tagName === 'OPTION' && hit !== null && hit.contains(element);
     if (!isInteractive(element)) return true;

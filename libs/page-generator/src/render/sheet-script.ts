@@ -1,0 +1,41 @@
+import { TRUTH } from './truth-script';
+
+/**
+ * Functions of the page that holds a sheet, as text, so that nothing is added to them on their way to the browser. Frames are kept from sheet
+ * to sheet: to open one takes longer than all the rest of a page.
+ */
+const FRAMES = `
+  globalThis.sheetFrames ??= [];
+  const openFrame = () => new Promise((resolve) => {
+    const frame = document.createElement('iframe');
+    frame.sandbox = 'allow-same-origin';
+    frame.onload = () => resolve(frame);
+    frame.srcdoc = '<!doctype html>';
+    document.body.append(frame);
+  });`;
+
+/** Shows pages at their places, given as JSON; ends when each is laid out with its fonts. */
+export const SHOW = `async (json) => {
+  const tiles = JSON.parse(json);
+  ${FRAMES}
+  while (sheetFrames.length < tiles.length) sheetFrames.push(await openFrame());
+  sheetFrames.forEach((frame, i) => {
+    if (i >= tiles.length) {
+      frame.style.display = 'none';
+      return;
+    }
+    const { html, left, top, width, height } = tiles[i];
+    frame.style.cssText = 'left:' + left + 'px;top:' + top + 'px;width:' + width + 'px;height:' + height + 'px';
+    frame.contentDocument.documentElement.innerHTML = html;
+  });
+  const documents = sheetFrames.slice(0, tiles.length).map((frame) => frame.contentDocument);
+  for (const each of documents) each.body.getBoundingClientRect();
+  await Promise.all(documents.map((each) => each.fonts.ready));
+  await new Promise((resolve) => requestAnimationFrame(() => resolve()));
+}`;
+
+/** The ground truth of each of the first pages of a sheet, as JSON, which is quicker on its way than objects. */
+export const TRUTHS = `(count) => {
+  const truthOf = ${TRUTH};
+  return JSON.stringify(sheetFrames.slice(0, count).map((frame) => truthOf(frame.contentDocument)));
+}`;
