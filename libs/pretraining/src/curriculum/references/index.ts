@@ -1,0 +1,57 @@
+import type { Random } from '@ui-rl/random';
+import type { ScreenView } from '../screen/view';
+import type { TruthElement } from '../truth';
+import type { Split } from '../wording/phrases';
+import { byExtent, byLooks, byState, byValue } from './by-looks';
+import { byClosing, byContainer, byIcon, byLabel, byName, byNoun, byNounAndName } from './by-name';
+import { byCell, byColumn, byHeading, byNeighbour, byOrder, byRow } from './by-place';
+import { mayRefer, type How, type Reference } from './reference';
+
+export { HOWS, refer, type How, type Reference } from './reference';
+
+const SELECTORS: Readonly<Record<How, (element: TruthElement, view: ScreenView) => Reference[]>> = {
+  name: byName,
+  'kind and name': byNounAndName,
+  'only of its kind': byNoun,
+  label: byLabel,
+  icon: byIcon,
+  looks: byLooks,
+  place: byOrder,
+  beside: byNeighbour,
+  row: byRow,
+  column: byColumn,
+  cell: byCell,
+  heading: byHeading,
+  inside: byContainer,
+  value: byValue,
+  state: byState,
+  extreme: byExtent,
+  close: byClosing,
+};
+
+/** One reference of a manner to an element, or undefined where it has none that is unambiguous. */
+export function referenceBy(
+  how: How,
+  element: TruthElement,
+  view: ScreenView,
+  random: Random,
+  split: Split,
+): Reference | undefined {
+  const found = SELECTORS[how](element, view).filter((reference) => mayRefer(reference, split));
+  return found.length === 0 ? undefined : random.pick(found);
+}
+
+/** A reference to an element in the usual manner: by what is written on it, with or without a word for its kind. */
+export function usualReference(
+  element: TruthElement,
+  view: ScreenView,
+  random: Random,
+  split: Split,
+): Reference | undefined {
+  const manners: How[] = random.chance(0.5) ? ['name', 'kind and name'] : ['kind and name', 'name'];
+  for (const how of [...manners, 'icon', 'only of its kind', 'looks', 'label'] as const) {
+    const reference = referenceBy(how, element, view, random, split);
+    if (reference !== undefined) return reference;
+  }
+  return undefined;
+}

@@ -1,0 +1,105 @@
+import type { Random } from '@ui-rl/random';
+import type { ScreenView } from '../screen/view';
+import type { TruthElement } from '../truth';
+import { isHeldOutName, isSayable, mention } from '../wording/mention';
+import type { Noun } from '../wording/nouns';
+import { marked } from '../wording/provenance';
+import { say, type Phrases, type Split } from '../wording/phrases';
+
+/** Ways in which a goal can say which element it means. */
+export const HOWS = [
+  'name',
+  'kind and name',
+  'only of its kind',
+  'label',
+  'icon',
+  'looks',
+  'place',
+  'beside',
+  'row',
+  'column',
+  'cell',
+  'heading',
+  'inside',
+  'value',
+  'state',
+  'extreme',
+  'close',
+] as const;
+export type How = (typeof HOWS)[number];
+
+/** One unambiguous way to say which element is meant. */
+export interface Reference {
+  element: TruthElement;
+  how: How;
+  phrases: Phrases;
+  /** Names that the screen shows, by slot: said in other case or in quotes at times. */
+  names: Readonly<Record<string, string>>;
+  /** Words by slot; of several, one is said. */
+  words: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The reference as part of a goal: `the "Save" button`. */
+export function refer({ phrases, names, words }: Reference, random: Random, split: Split): string {
+  const slots: Record<string, string> = {};
+  for (const [slot, name] of Object.entries(names)) slots[slot] = mention(name, random);
+  for (const [slot, options] of Object.entries(words)) slots[slot] = worded(slot, usual(options, random));
+  return say(phrases, slots, random, split);
+}
+
+/** Kinds of elements belong to the sentence; which one of them is meant, as a colour or a number says, does not. */
+function worded(slot: string, word: string): string {
+  return ['noun', 'nouns', 'container'].includes(slot) ? word : marked(word);
+}
+
+/** The first word, which is the usual one, more often than the others. */
+function usual(words: readonly string[], random: Random): string {
+  return random.chance(0.4) ? words[0] : random.pick(words);
+}
+
+/** Whether a goal may say all names of a reference. */
+export function mayRefer({ names }: Reference, split: Split): boolean {
+  return Object.values(names).every((name) => split === 'held-out' || !isHeldOutName(name));
+}
+
+/** Kinds whose names are not written on them. */
+const PICTURES = ['icon', 'shape', 'image'];
+
+/** Whether the name of an element can be read on the screen, in full, and said in a goal. */
+export function isWritten(element: TruthElement, view: ScreenView): boolean {
+  return !PICTURES.includes(element.kind) && isSayable(element.name) && view.shows(element, element.name);
+}
+
+/** Whether a reader finds the element, and nothing else, by its name. */
+export function hasOwnName(element: TruthElement, view: ScreenView): boolean {
+  if (!isWritten(element, view)) return false;
+  const same = view.same(element);
+  return view.named(element.name).every((other) => same.includes(other) || view.isInside(other, element));
+}
+
+/** Whether a reader finds the element, and nothing else, by a noun and its name. */
+export function hasOwnNameAmong(element: TruthElement, noun: Noun, view: ScreenView): boolean {
+  if (!isWritten(element, view)) return false;
+  const rivals = view.named(element.name).filter(({ kind }) => noun.kinds.includes(kind));
+  return rivals.every((other) => other === element || view.isInside(other, element));
+}
+
+/** Texts by which others can be found: those with names that are on the screen once. */
+export function anchors(view: ScreenView): TruthElement[] {
+  return view.elements.filter((element) => hasOwnName(element, view));
+}
+
+export function ofNoun({ kinds }: Noun, view: ScreenView): TruthElement[] {
+  return view.elements.filter(({ kind }) => kinds.includes(kind));
+}
+
+/** The slots of a noun: singular and plural. */
+export function nounSlots({ words }: Noun): { noun: readonly string[]; nouns: readonly string[] } {
+  return { noun: words, nouns: words.map(plural) };
+}
+
+function plural(word: string): string {
+  if (word.includes(' of ')) return word.replace(/^(\w+)/, '$1s');
+  if (word.endsWith('y') && !/[aeo]y$/.test(word)) return `${word.slice(0, -1)}ies`;
+  return /(?:x|ch|sh|s)$/.test(word) ? `${word}es` : `${word}s`;
+}

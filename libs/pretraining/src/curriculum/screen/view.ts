@@ -1,0 +1,97 @@
+import type { Random } from '@ui-rl/random';
+import type { ScreenTruth, TruthElement } from '../truth';
+import { canonical } from '../wording/mention';
+import { contains, holds } from './boxes';
+
+/** Smallest side of what a goal may point at, in pixels. */
+const SMALLEST = 4;
+
+/** What a screen shows, looked up in ways that references to its elements need. */
+export class ScreenView {
+  /** What is large enough to be pointed at. */
+  readonly elements: readonly TruthElement[];
+  private readonly byId: ReadonlyMap<number, TruthElement>;
+  private readonly byName = new Map<string, TruthElement[]>();
+  private readonly texts = new Map<TruthElement, string>();
+
+  constructor(readonly truth: ScreenTruth) {
+    this.elements = truth.elements.filter(({ box }) => box[2] >= SMALLEST && box[3] >= SMALLEST);
+    this.byId = new Map(truth.elements.map((element) => [element.id, element]));
+    for (const element of truth.elements) {
+      const name = canonical(element.name);
+      if (name !== '') this.byName.set(name, [...(this.byName.get(name) ?? []), element]);
+    }
+  }
+
+  get(id: number | undefined): TruthElement | undefined {
+    return id === undefined ? undefined : this.byId.get(id);
+  }
+
+  /** All elements of a name, whatever its case. */
+  named(name: string): readonly TruthElement[] {
+    return this.byName.get(canonical(name)) ?? [];
+  }
+
+  /** The elements around one, the nearest first. */
+  ancestors(element: TruthElement): TruthElement[] {
+    const found: TruthElement[] = [];
+    let parent = this.get(element.parent);
+    while (parent !== undefined && !found.includes(parent)) {
+      found.push(parent);
+      parent = this.get(parent.parent);
+    }
+    return found;
+  }
+
+  /** Whether a text can be read, in full, in the element's box or in its label's. */
+  shows(element: TruthElement, text: string): boolean {
+    const letters = lettersOf(text);
+    return this.same(element).some((each) => this.lettersIn(each).includes(letters));
+  }
+
+  private lettersIn(element: TruthElement): string {
+    const known = this.texts.get(element);
+    if (known !== undefined) return known;
+    const inside = this.truth.characters.filter(({ box: [left, top, width, height] }) =>
+      holds(element.box, left + width / 2, top + height / 2),
+    );
+    const letters = lettersOf(inside.map(({ text }) => text).join(''));
+    this.texts.set(element, letters);
+    return letters;
+  }
+
+  isInside(element: TruthElement, outer: TruthElement): boolean {
+    return this.ancestors(element).includes(outer);
+  }
+
+  /** Elements that a click on one of them means: itself, its label, and what it labels. */
+  same(element: TruthElement): TruthElement[] {
+    const labelled = this.truth.elements.filter(({ label }) => label === element.id);
+    const label = this.get(element.label);
+    return [element, ...(label === undefined ? [] : [label]), ...labelled];
+  }
+
+  /** A point of the central half of an element that reaches it; its center where draws find none. */
+  pointIn(element: TruthElement, random: Random): readonly [number, number] {
+    const [left, top, width, height] = element.box;
+    const blockers = this.truth.elements.filter((other) => this.mayBlock(other, element));
+    for (let draw = 0; draw < 6; draw++) {
+      const x = Math.floor(left + width * (0.25 + 0.5 * random.next()));
+      const y = Math.floor(top + height * (0.25 + 0.5 * random.next()));
+      if (!blockers.some(({ box }) => holds(box, x, y))) return [x, y];
+    }
+    return [Math.floor(element.center[0]), Math.floor(element.center[1])];
+  }
+
+  /** Whether an element may lie over a part of another: it neither holds it nor is a plain text in it. */
+  private mayBlock(other: TruthElement, element: TruthElement): boolean {
+    if (other === element || contains(other.box, element.box)) return false;
+    if (!other.interactive && this.isInside(other, element)) return false;
+    return !this.isInside(element, other);
+  }
+}
+
+/** A text without its spaces, which are no characters of a screen, and without case, which styles may change. */
+function lettersOf(text: string): string {
+  return text.replaceAll(/\s+/g, '').toLowerCase();
+}

@@ -1,0 +1,80 @@
+import type { Random } from '@ui-rl/random';
+import { phrases, say, type Split } from './phrases';
+import { isTaken, unmarked } from './provenance';
+
+/** Before an order in the imperative. */
+const BEFORE = phrases(
+  [
+    'please <order>',
+    '(can|could|would|will) you (please|) <order>?',
+    '(now|next|first), <order>',
+    "(i want|i'd like|i would like|i need) you to <order>",
+    'you (should|need to|have to|must) <order>',
+    '(your task|the task|task|goal|your goal|to do|todo|instruction): <order>',
+    "let's <order>",
+    'kindly <order>',
+    'just <order>',
+    'go ahead and <order>',
+    'on this (page|screen), <order>',
+    'try to <order>',
+    'the (next|only) thing to do is to <order>',
+  ],
+  [
+    'be so kind as to <order>',
+    'would you mind helping me: <order>',
+    'i was told to <order>',
+    'make sure to <order>',
+    'what remains is to <order>',
+  ],
+);
+
+/** Behind an order that does not end with a text to keep to the letter. */
+const BEHIND = phrases(
+  ['<order>(,|) please', '<order> (now|for me|on this page|on the screen|here)'],
+  ['<order> right away', '<order> if you can'],
+);
+
+const POLITE_SHARE = { training: 0.25, 'held-out': 0.5 } as const;
+
+/** Most wordings tried until one is found that no known benchmark has. */
+const MOST_TRIES = 30;
+
+/**
+ * An order as people write it: with or without courtesies, capital letter and full stop.
+ *
+ * @param order makes the order anew each time: those that are taken are not used
+ * @param exact a text in it that is kept to the letter: no words follow directly
+ */
+export function decorate(order: () => string, random: Random, split: Split, exact?: string): string {
+  const plain = untaken(order, random);
+  const isOpen = exact !== undefined && plain.endsWith(exact);
+  const around = isOpen || random.chance(0.8) ? BEFORE : BEHIND;
+  const sentence = () =>
+    random.chance(POLITE_SHARE[split]) ? say(around, { order: plain }, random, split) : plain;
+  return punctuate(asWritten(sentence, random), random);
+}
+
+/** A sentence that is no order, such as a question: with or without capital letter. */
+export function asWritten(sentence: () => string, random: Random): string {
+  const plain = unmarked(untaken(sentence, random));
+  return random.chance(0.85) ? capitalized(plain) : plain;
+}
+
+/** A sentence that is no goal of a known benchmark; a taken one gets other words before it where all tries are taken. */
+function untaken(make: () => string, random: Random): string {
+  for (let i = 0; i < MOST_TRIES; i++) {
+    const sentence = make();
+    if (!isTaken(sentence)) return sentence;
+  }
+  return say(BEFORE, { order: make() }, random, 'training');
+}
+
+function capitalized(sentence: string): string {
+  return sentence.replace(/^([("'“]*)(\p{Ll})/u, (_, before: string, letter: string) =>
+    before === '' ? letter.toUpperCase() : before + letter,
+  );
+}
+
+function punctuate(sentence: string, random: Random): string {
+  return /[.?!]$/.test(sentence) || random.chance(0.45) ? sentence : `${sentence}.`;
+}

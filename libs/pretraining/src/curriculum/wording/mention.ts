@@ -1,0 +1,78 @@
+import { seedFor, type Random } from '@ui-rl/random';
+import type { Split } from './phrases';
+import { marked } from './provenance';
+
+/** Longest name that a goal says in full. */
+export const LONGEST_NAME = 40;
+
+/** Pairs of quotes, the usual ones more often. */
+const QUOTES: readonly (readonly [string, string])[] = [
+  ['"', '"'],
+  ['"', '"'],
+  ['"', '"'],
+  ["'", "'"],
+  ["'", "'"],
+  ['“', '”'],
+];
+
+/** Names without spaces and signs at the ends may stand in a sentence without quotes. */
+const PLAIN = /^[\p{L}\p{N}$€£#][\p{L}\p{N} ,&@%/.:+'-]*[\p{L}\p{N}%]$|^[\p{L}\p{N}]$/u;
+/** Words that would be read as part of the sentence where they stand without quotes. */
+const WORDS_OF_SENTENCES =
+  /^(?:a|all|and|any|at|button|by|first|for|from|in|it|last|left|link|next|no|of|off|on|one|or|right|second|tab|text|the|then|third|this|to|with)$/i;
+
+/** Whether two names are the same to a reader: case and spaces do not matter. */
+export function canonical(name: string): string {
+  return name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
+}
+
+/** Whether a name can be said in a goal. */
+export function isSayable(name: string): boolean {
+  const plain = name.trim();
+  return plain !== '' && plain.length <= LONGEST_NAME && !/[\n\t"“”]/.test(plain) && !/ {2}/.test(plain);
+}
+
+/** A name as a goal says it: mostly as the screen shows it, at times in other case; with or without quotes. Marked as a name. */
+export function mention(name: string, random: Random): string {
+  return marked(quoted(recased(name.trim(), random), random));
+}
+
+/** A text that must be kept to the letter, as one to type: never in other case, mostly in quotes. */
+export function mentionExactly(text: string, random: Random): string {
+  return marked(isPlain(text) && random.chance(0.35) ? text : inQuotes(text, random));
+}
+
+function quoted(name: string, random: Random): string {
+  return isPlain(name) && random.chance(0.5) ? name : inQuotes(name, random);
+}
+
+function isPlain(name: string): boolean {
+  return PLAIN.test(name) && !WORDS_OF_SENTENCES.test(name);
+}
+
+function inQuotes(text: string, random: Random): string {
+  const [open, close] = random.pick(QUOTES);
+  return text.includes(open) || text.includes(close) ? `"${text}"` : open + text + close;
+}
+
+function recased(name: string, random: Random): string {
+  const dice = random.next();
+  if (dice < 0.8) return name;
+  if (dice < 0.9) return name.toLowerCase();
+  if (dice < 0.95) return name.toUpperCase();
+  return name.replaceAll(/\p{L}+/gu, (word) => word[0].toUpperCase() + word.slice(1).toLowerCase());
+}
+
+const SHORTEST_HELD_OUT = 7;
+const HELD_OUT_SHARE = 12;
+
+/** Whether training never asks for a name: about one in twelve of those of seven characters and more. */
+export function isHeldOutName(name: string): boolean {
+  const plain = canonical(name);
+  return plain.length >= SHORTEST_HELD_OUT && (seedFor(plain, 0) >>> 0) % HELD_OUT_SHARE === 0;
+}
+
+/** Whether goals of a split may say the name. */
+export function mayName(name: string, split: Split): boolean {
+  return isSayable(name) && (split === 'held-out' || !isHeldOutName(name));
+}

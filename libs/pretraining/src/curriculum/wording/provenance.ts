@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import { TAKEN } from './taken';
+
+/** Around a name in a goal while it is made, so that the sentence can be told from the names. */
+const START = '\uE000';
+const END = '\uE001';
+
+export function marked(name: string): string {
+  return START + name + END;
+}
+
+/** A sentence without the marks of its names. */
+export function unmarked(sentence: string): string {
+  return sentence.replaceAll(/[\uE000\uE001]/g, '');
+}
+
+/**
+ * What is left of a goal when names, numbers, case and signs are taken away: `Click "OK".` becomes `click *`. Two goals of one
+ * template have the same skeleton.
+ */
+export function skeletonOf(sentence: string): string {
+  return sentence
+    .replaceAll(/\uE000[^\uE001]*\uE001/g, ' * ')
+    .replaceAll(/"[^"]*"|“[^”]*”|(?<![\w*])'[^']*'(?!\w)/g, ' * ')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}*]+/gu, ' ')
+    .replaceAll(/(?<![\p{L}\p{N}])\p{N}+(?:st|nd|rd|th)?(?![\p{L}\p{N}])/gu, '*')
+    .replaceAll(/\*(?:\s*\*)+/g, '*')
+    .trim();
+}
+
+export function digestOf(skeleton: string): string {
+  return createHash('sha256').update(skeleton).digest('hex').slice(0, 12);
+}
+
+/** Whether MiniWoB++ or the demo phone has a goal with that skeleton: such a wording is never used. */
+export function isTaken(sentence: string): boolean {
+  return TAKEN.has(digestOf(skeletonOf(sentence)));
+}

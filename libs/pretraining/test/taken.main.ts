@@ -1,0 +1,123 @@
+/**
+ * Writes src/curriculum/wording/taken.ts: digests of the skeletons of all goals of MiniWoB++ and the demo phone, so that the curriculum
+ * never says one of them.
+ *
+ *     node libs/testkit/run-ts.cjs libs/pretraining/test/taken.main.ts FOLDER
+ *
+ * FOLDER holds MiniWoB++'s pages (`miniwob/html` of PyPI's package `miniwob` 1.1.0).
+ */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { chromium, type Page } from 'playwright';
+import { evaluationTasks, trainingTasks } from '../../../plugins/task-source-demo/src';
+import { findChromium } from '@ui-rl/testkit';
+import { digestOf, marked, skeletonOf } from '../src/curriculum/wording/provenance';
+
+const SAMPLES = 40;
+
+/** Runs in the page: goals of as many episodes as asked for. */
+const GOALS = `(count) => Array.from({ length: count }, (_, seed) => {
+  Math.seedrandom(String(seed));
+  core.startEpisodeReal();
+  const fields = [];
+  try {
+    const told = core.getUtterance();
+    const goal = typeof told === 'string' ? told : told.utterance;
+    for (const value of Object.values(told.fields ?? {})) fields.push(String(value));
+    return { goal, fields };
+  } finally { core.endEpisode(0, false); }
+})`;
+
+interface Told {
+  goal: string;
+  fields: string[];
+}
+
+async function goalsOf(page: Page, path: string): Promise<Told[]> {
+  await page.goto(`file://${path}`);
+  return page.evaluate<Told[]>(`(${GOALS})(${SAMPLES})`);
+}
+
+/** With the values that the page names as its goal's fields marked. */
+function withMarks({ goal, fields }: Told): string {
+  const values = fields.filter((value) => value.length > 1).toSorted((a, b) => b.length - a.length);
+  return values.reduce((text, value) => text.replaceAll(value, marked('')), goal);
+}
+
+/** Skeletons of one page's goals and what pairs of them have in common, as far as at least two goals are made so. */
+function templates(goals: readonly string[]): string[] {
+  const skeletons = [...new Set(goals)];
+  const words = skeletons.map((skeleton) => skeleton.split(' '));
+  const merged = words.flatMap((a, i) =>
+    words.slice(i + 1).flatMap((b) => [sameWords(a, b), sameEnds(a, b)]),
+  );
+  const all = [...new Set([...skeletons, ...merged])].filter((each) => each.split(' ').length > 1);
+  const least = Math.min(2, skeletons.length);
+  return all.filter(
+    (each) => goals.length === 1 || skeletons.filter((goal) => isMadeBy(goal, each)).length >= least,
+  );
+}
+
+/** Equally long goals: whatever differs is a name. */
+function sameWords(a: readonly string[], b: readonly string[]): string {
+  if (a.length !== b.length) return '';
+  if (a.filter((word, at) => word !== b[at]).length > a.length / 2) return '';
+  return skeletonOf(a.map((word, at) => (word === b[at] ? word : marked(''))).join(' '));
+}
+
+/** Goals that begin and end with the same words: what is between them is a name. */
+function sameEnds(a: readonly string[], b: readonly string[]): string {
+  const shorter = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < shorter && a[head] === b[head]) head++;
+  let tail = 0;
+  while (tail < shorter - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
+  return skeletonOf([...a.slice(0, head), marked(''), ...a.slice(a.length - tail)].join(' '));
+}
+
+function isMadeBy(goal: string, template: string): boolean {
+  const source = template.split('*').map((part) => part.replaceAll(/[^\p{L}\p{N} ]/gu, ''));
+  return new RegExp(`^${source.join('.+')}$`, 'u').test(goal);
+}
+
+async function main(folder: string): Promise<void> {
+  const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+  const page = await browser.newPage();
+  const found = new Set<string>();
+  try {
+    const pages = join(resolve(folder), 'miniwob');
+    for (const name of readdirSync(pages).filter((file) => file.endsWith('.html'))) {
+      const goals = await goalsOf(page, join(pages, name)).catch((error: Error) => {
+        console.error(`${name}: ${error.message.split('\n')[0]}`);
+        return [];
+      });
+      for (const each of templates(goals.map((goal) => skeletonOf(withMarks(goal))))) found.add(each);
+    }
+  } finally {
+    await browser.close();
+  }
+  const demo = [...trainingTasks, ...evaluationTasks].map(({ description }) => description);
+  for (const goal of demo) found.add(skeletonOf(goal));
+  for (const verb of new Set(demo.map(firstWord))) {
+    const goals = demo.filter((goal) => firstWord(goal) === verb);
+    for (const each of templates(goals.map(skeletonOf))) found.add(each);
+  }
+  if (process.env.SHOW !== undefined) console.log([...found].toSorted().join('\n'));
+  write([...found].filter((skeleton) => skeleton !== '' && skeleton !== '*'));
+}
+
+const firstWord = (goal: string): string => goal.split(' ')[0];
+
+function write(skeletons: readonly string[]): void {
+  const digests = skeletons.map(digestOf).toSorted();
+  const lines = digests.map((digest) => digest).join(' ');
+  const text = `/** Written by test/taken.main.ts: digests of skeletons of goals that the curriculum must not say. */
+export const TAKEN: ReadonlySet<string> = new Set(
+  '${lines}'.split(' '),
+);
+`;
+  writeFileSync(join(__dirname, '../src/curriculum/wording/taken.ts'), text);
+  console.log(`${digests.length} digests`);
+}
+
+void main(process.argv[2]);
