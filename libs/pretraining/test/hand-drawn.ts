@@ -1,4 +1,4 @@
-import type { Box, ElementKind, ScreenTruth, TruthCharacter, TruthElement } from '../src/curriculum/truth';
+import type { Box, ElementKind, ScreenTruth, TruthCharacter, TruthElement } from '@ui-rl/page-generator';
 
 type Drawn = Partial<Omit<TruthElement, 'id' | 'kind' | 'name' | 'box'>> & { id?: number; hidden?: boolean };
 
@@ -19,7 +19,7 @@ export function screenOf(...elements: (TruthElement & Drawn)[]): ScreenTruth {
 }
 
 function lettersIn(text: string, [left, top, width, height]: Box): TruthCharacter[] {
-  const letters = [...text];
+  const letters = text.split('');
   const each = width / Math.max(1, letters.length);
   return letters
     .map((letter, i): TruthCharacter => ({ text: letter, box: [left + i * each, top, each, height] }))

@@ -9,7 +9,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { chromium, type Page } from 'playwright';
-import { evaluationTasks, trainingTasks } from '../../../plugins/task-source-demo/src';
+import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { findChromium } from '@ui-rl/testkit';
 import { digestOf, marked, skeletonOf } from '../src/curriculum/wording/provenance';
 
@@ -96,7 +96,9 @@ async function main(folder: string): Promise<void> {
   } finally {
     await browser.close();
   }
-  const demo = [...trainingTasks, ...evaluationTasks].map(({ description }) => description);
+  const demo = (await loadTasks(await loadComponents(), [{ source_type: 'demo_all' }])).map(
+    ({ description }) => description,
+  );
   for (const goal of demo) found.add(skeletonOf(goal));
   for (const verb of new Set(demo.map(firstWord))) {
     const goals = demo.filter((goal) => firstWord(goal) === verb);

@@ -1,5 +1,14 @@
-export { pointQuestions, type QuestionOptions } from './questions/point';
+export {
+  accuracy,
+  assertTrainingSeed,
+  FIRST_HELD_OUT_SEED,
+  isHeldOutSeed,
+  isRight,
+  pointsInside,
+  type Expected,
+} from './held-out';
 export { copyQuestions, keyQuestion, scrollQuestion } from './questions/plain';
-export { readQuestions } from './questions/read';
+export { pointQuestions, type QuestionOptions } from './questions/point';
 export type { Question, Reading, Target } from './questions/question';
+export { readQuestions } from './questions/read';
 export type { Split } from './wording/phrases';

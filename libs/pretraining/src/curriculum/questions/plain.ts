@@ -2,7 +2,7 @@ import type { Action } from '@ui-rl/actions';
 import type { Random } from '@ui-rl/random';
 import { refer, usualReference } from '../references';
 import { ScreenView } from '../screen/view';
-import type { ElementKind, ScreenTruth } from '../truth';
+import type { ElementKind, ScreenTruth } from '@ui-rl/page-generator';
 import { decorate } from '../wording/decorate';
 import { isSayable, mentionExactly } from '../wording/mention';
 import * as orders from '../wording/orders';

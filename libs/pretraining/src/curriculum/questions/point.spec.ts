@@ -4,7 +4,7 @@ import { element, screenOf } from '../../../test/hand-drawn';
 import { referenceBy, refer, type How } from '../references';
 import { holds } from '../screen/boxes';
 import { ScreenView } from '../screen/view';
-import type { ScreenTruth } from '../truth';
+import type { ScreenTruth } from '@ui-rl/page-generator';
 import { unmarked } from '../wording/provenance';
 import { pointQuestions } from './point';
 

@@ -2,7 +2,7 @@ import type { Action } from '@ui-rl/actions';
 import type { Random } from '@ui-rl/random';
 import { HOWS, refer, referenceBy, usualReference, type How, type Reference } from '../references';
 import { ScreenView } from '../screen/view';
-import type { ElementKind, ScreenTruth, TruthElement } from '../truth';
+import type { ElementKind, ScreenTruth, TruthElement } from '@ui-rl/page-generator';
 import { decorate } from '../wording/decorate';
 import * as orders from '../wording/orders';
 import { say, type Phrases, type Split } from '../wording/phrases';

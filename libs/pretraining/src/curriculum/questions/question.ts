@@ -1,5 +1,5 @@
 import type { Action } from '@ui-rl/actions';
-import type { Box } from '../truth';
+import type { Box } from '@ui-rl/page-generator';
 
 /** Something that an action may aim at: an element by its id, or a region of the screen. */
 export type Target = number | Box;

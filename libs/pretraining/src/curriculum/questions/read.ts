@@ -1,7 +1,7 @@
 import type { Random } from '@ui-rl/random';
 import { refer, referenceBy, type How } from '../references';
 import { ScreenView } from '../screen/view';
-import type { ElementKind, ScreenTruth, TruthElement } from '../truth';
+import type { ElementKind, ScreenTruth, TruthElement } from '@ui-rl/page-generator';
 import { asWritten } from '../wording/decorate';
 import { NOUNS, type Noun } from '../wording/nouns';
 import { say, type Phrases, type Split } from '../wording/phrases';

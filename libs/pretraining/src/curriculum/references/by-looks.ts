@@ -1,5 +1,5 @@
 import type { ScreenView } from '../screen/view';
-import type { TruthElement } from '../truth';
+import type { TruthElement } from '@ui-rl/page-generator';
 import { isSayable } from '../wording/mention';
 import { nounsOf, type Noun } from '../wording/nouns';
 import * as wording from '../wording/references';
@@ -47,7 +47,7 @@ function looksOf({ attributes }: TruthElement, traits: readonly Trait[], noun: N
   return nouns.map((word) => [...adjectives, word].join(' '));
 }
 
-const STATES: readonly { words: readonly string[]; isIn(element: TruthElement): boolean }[] = [
+const STATES: readonly { words: readonly string[]; isIn: (element: TruthElement) => boolean }[] = [
   {
     words: ['checked', 'ticked', 'already checked'],
     isIn: ({ kind, state }) => kind === 'checkbox' && state.checked === true,

@@ -1,5 +1,5 @@
 import type { ScreenView } from '../screen/view';
-import type { TruthElement } from '../truth';
+import type { TruthElement } from '@ui-rl/page-generator';
 import { isSayable } from '../wording/mention';
 import { nounsOf, type Noun } from '../wording/nouns';
 import type { Phrases } from '../wording/phrases';

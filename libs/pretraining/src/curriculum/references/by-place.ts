@@ -1,6 +1,6 @@
 import { gap, isAligned, sharedHeight, sharedWidth, type Side } from '../screen/boxes';
 import type { ScreenView } from '../screen/view';
-import type { TruthElement } from '../truth';
+import type { TruthElement } from '@ui-rl/page-generator';
 import { isSayable } from '../wording/mention';
 import { nounsOf, type Noun } from '../wording/nouns';
 import type { Phrases } from '../wording/phrases';

@@ -1,6 +1,6 @@
 import type { Random } from '@ui-rl/random';
 import type { ScreenView } from '../screen/view';
-import type { TruthElement } from '../truth';
+import type { TruthElement } from '@ui-rl/page-generator';
 import type { Split } from '../wording/phrases';
 import { byExtent, byLooks, byState, byValue } from './by-looks';
 import { byClosing, byContainer, byIcon, byLabel, byName, byNoun, byNounAndName } from './by-name';

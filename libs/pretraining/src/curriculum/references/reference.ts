@@ -1,6 +1,6 @@
 import type { Random } from '@ui-rl/random';
 import type { ScreenView } from '../screen/view';
-import type { TruthElement } from '../truth';
+import type { TruthElement } from '@ui-rl/page-generator';
 import { isHeldOutName, isSayable, mention } from '../wording/mention';
 import type { Noun } from '../wording/nouns';
 import { marked } from '../wording/provenance';
@@ -85,12 +85,12 @@ export function hasOwnNameAmong(element: TruthElement, noun: Noun, view: ScreenV
 }
 
 /** Texts by which others can be found: those with names that are on the screen once. */
-export function anchors(view: ScreenView): TruthElement[] {
-  return view.elements.filter((element) => hasOwnName(element, view));
+export function anchors(view: ScreenView): readonly TruthElement[] {
+  return view.all('anchors', (element) => hasOwnName(element, view));
 }
 
-export function ofNoun({ kinds }: Noun, view: ScreenView): TruthElement[] {
-  return view.elements.filter(({ kind }) => kinds.includes(kind));
+export function ofNoun({ words, kinds }: Noun, view: ScreenView): readonly TruthElement[] {
+  return view.all(words[0], ({ kind }) => kinds.includes(kind));
 }
 
 /** The slots of a noun: singular and plural. */

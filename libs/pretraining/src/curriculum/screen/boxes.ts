@@ -1,4 +1,4 @@
-import type { Box } from '../truth';
+import type { Box } from '@ui-rl/page-generator';
 
 export const right = ([left, , width]: Box): number => left + width;
 export const bottom = ([, top, , height]: Box): number => top + height;

@@ -1,5 +1,5 @@
 import type { Random } from '@ui-rl/random';
-import type { ScreenTruth, TruthElement } from '../truth';
+import type { ScreenTruth, TruthElement } from '@ui-rl/page-generator';
 import { canonical } from '../wording/mention';
 import { contains, holds } from './boxes';
 
@@ -13,6 +13,7 @@ export class ScreenView {
   private readonly byId: ReadonlyMap<number, TruthElement>;
   private readonly byName = new Map<string, TruthElement[]>();
   private readonly texts = new Map<TruthElement, string>();
+  private readonly lists = new Map<string, readonly TruthElement[]>();
 
   constructor(readonly truth: ScreenTruth) {
     this.elements = truth.elements.filter(({ box }) => box[2] >= SMALLEST && box[3] >= SMALLEST);
@@ -25,6 +26,13 @@ export class ScreenView {
 
   get(id: number | undefined): TruthElement | undefined {
     return id === undefined ? undefined : this.byId.get(id);
+  }
+
+  /** Elements that pass a test, looked for once for each key. */
+  all(key: string, isOne: (element: TruthElement) => boolean): readonly TruthElement[] {
+    const known = this.lists.get(key) ?? this.elements.filter(isOne);
+    this.lists.set(key, known);
+    return known;
   }
 
   /** All elements of a name, whatever its case. */

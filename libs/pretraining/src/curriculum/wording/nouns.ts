@@ -1,4 +1,4 @@
-import type { ElementKind } from '../truth';
+import type { ElementKind } from '@ui-rl/page-generator';
 
 /** Words for an element, and all kinds of elements that a reader would call so. */
 export interface Noun {

@@ -88,6 +88,9 @@ export const UNCHECK = phrases(
     'remove the (tick|check mark|check) from <target>',
     'take the (tick|check mark) out of <target>',
     'deselect <target>',
+    'make sure <target> is not (checked|ticked)',
+    '(leave|set) <target> unchecked',
+    'empty <target>',
     'disable <target>',
   ],
   ['get rid of the check mark in <target>'],
@@ -162,10 +165,6 @@ export const DROP_DOWN = phrases(
   ],
   ['make <target> show what there is to choose'],
 );
-export const CLOSE = phrases(
-  ['click <target>', 'close it with <target>', 'press <target>', 'use <target> to close it'],
-  ['make it go away by <target>'],
-);
 export const DISMISS = phrases(
   [
     'close <target>',
@@ -178,6 +177,10 @@ export const DISMISS = phrases(
     'exit <target>',
     'leave <target>',
     'cancel <target>',
+    'click <target> away',
+    'put <target> away',
+    'take <target> off the screen',
+    'close <target>, it is in the way',
   ],
   ['clear <target> out of the way', 'be done with <target>'],
 );
@@ -192,6 +195,8 @@ export const DOUBLE_CLICK = phrases(
     'do a double click on <target>',
     'open <target> with a double click',
     'give <target> two quick clicks',
+    '(make|perform) a double click (on|at) <target>',
+    'click (and click again|twice) on <target>',
   ],
   ['click <target> two times in a row'],
 );
@@ -204,7 +209,8 @@ export const RIGHT_CLICK = phrases(
     'open the context menu of <target>',
     'use the right mouse button on <target>',
     'bring up the context menu (for|on) <target>',
-    'do a right click on <target>',
+    '(do|make|perform) a right click (on|at) <target>',
+    'click <target> using the (right|secondary) button',
   ],
   ['use the secondary button on <target>'],
 );
@@ -281,7 +287,7 @@ export const PRESS_KEY = phrases(
     'push <key> on the keyboard',
     'strike the <key> key',
     'press <key> on (the|your) keyboard',
-    'tap the <key> key',
+    'tap (the|) <key> (key|) (once|)',
     'type <key>'.replace('type', 'send'),
   ],
   ['give the <key> key a press'],
@@ -308,6 +314,10 @@ export const SCROLL_IN = phrases(
     'in <target>, scroll <direction>',
     'scroll <direction> inside <target>',
     'turn the wheel <direction> over <target>',
+    '(go|move|look) further <direction> (in|inside) <target>',
+    'with the mouse over <target>, scroll <direction>',
+    'show what is further <direction> in <target>',
+    'wind <target> <direction>',
   ],
   ['wheel <direction> within <target>'],
 );

@@ -9,9 +9,15 @@ export function marked(name: string): string {
   return START + name + END;
 }
 
-/** A sentence without the marks of its names. */
+/** A sentence without the marks of its names, with "an" for "a" where English wants it. */
 export function unmarked(sentence: string): string {
-  return sentence.replaceAll(/[\uE000\uE001]/g, '');
+  const isName = /\uE000[^\uE001]*\uE001/;
+  const article = /\b(a) (?=\uE000?[aeio])/;
+  return sentence
+    .replaceAll(new RegExp(`${isName.source}|${article.source}`, 'gi'), (found, a?: string) =>
+      a === undefined ? found : `${a}n `,
+    )
+    .replaceAll(/[\uE000\uE001]/g, '');
 }
 
 /**

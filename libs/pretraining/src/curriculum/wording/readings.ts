@@ -20,7 +20,7 @@ export const READ = phrases(
     'what do you read (on|in|at) <target>?',
     'write down what <target> says',
   ],
-  ['say what is on <target>', 'let me know the words of <target>', 'which text does <target> show?'],
+  ['say what is on <target>', 'let me know the words of <target>', 'which letters does <target> show?'],
 );
 export const READ_VALUE = phrases(
   [

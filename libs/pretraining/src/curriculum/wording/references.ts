@@ -42,7 +42,7 @@ export const CHOICE_AND_NAME = phrases(
     'the <noun> that belongs to <name>',
     'the <noun> (whose label is|that says|saying) <name>',
   ],
-  ['the <noun> going with <name>', 'the <noun> by the word <name>'],
+  ['the <noun> going with <name>', 'the <noun> that goes by <name>'],
 );
 
 export const LABEL = phrases(
