@@ -1,5 +1,5 @@
 import type { Random } from '@ui-rl/random';
-import type { PagePart } from './page';
+import type { PagePart, WidgetKind } from './page';
 import type { IconSet } from './look/icons';
 import type { Theme } from './look/theme';
 import type { ElementKind } from './truth';
@@ -21,27 +21,52 @@ export interface Marks {
   interactive?: boolean;
 }
 
+/** What the widgets of one page have in common. */
+export interface Materials {
+  random: Random;
+  texts: Texts;
+  theme: Theme;
+  icons: IconSet;
+  /** Makes a widget of a kind. */
+  widget: (kind: WidgetKind, draft: Draft) => Widget;
+}
+
 /** A page while it is made: what its widgets draw from, and what they have put on it. */
 export class Draft {
   readonly parts: PagePart[];
+  readonly random: Random;
+  readonly texts: Texts;
+  readonly theme: Theme;
+  readonly icons: IconSet;
   private readonly ids: { last: number };
 
   constructor(
-    readonly random: Random,
-    readonly texts: Texts,
-    readonly theme: Theme,
-    readonly icons: IconSet,
+    private readonly materials: Materials,
     /** Width that a widget may take, in CSS pixels. */
     readonly width: number,
     within?: Draft,
   ) {
+    ({ random: this.random, texts: this.texts, theme: this.theme, icons: this.icons } = materials);
     this.parts = within?.parts ?? [];
     this.ids = within?.ids ?? { last: 0 };
   }
 
   /** The same page, for widgets that may be `width` CSS pixels wide. */
   narrowed(width: number): Draft {
-    return new Draft(this.random, this.texts, this.theme, this.icons, width, this);
+    return new Draft(this.materials, width, this);
+  }
+
+  widget(kind: WidgetKind): Widget {
+    return this.materials.widget(kind, this);
+  }
+
+  /** Widgets of these kinds one below the other, as the content of another one. */
+  content(kinds: readonly WidgetKind[], count: number): Widget {
+    const widgets = Array.from({ length: count }, () => this.widget(this.random.pick(kinds)));
+    return {
+      html: `<div class="c">${widgets.map(({ html }) => html).join('')}</div>`,
+      height: widgets.reduce((sum, { height }) => sum + height + this.theme.gap, 0),
+    };
   }
 
   /** The next id of an element. */
@@ -55,6 +80,21 @@ export class Draft {
     return this.random.chance(probability);
   }
 }
+
+/** What a panel, a menu's item or a row of an accordion holds. */
+export const SMALL_KINDS: readonly WidgetKind[] = [
+  'text',
+  'text',
+  'buttons',
+  'links',
+  'checkboxes',
+  'radios',
+  'field',
+  'select',
+  'list',
+  'toggles',
+  'icons',
+];
 
 export function escape(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');

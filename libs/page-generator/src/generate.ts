@@ -7,6 +7,7 @@ import { stylesheet } from './look/stylesheet';
 import { drawTheme } from './look/theme';
 import { WIDGET_KINDS, type GeneratedPage, type Viewport, type WidgetKind } from './page';
 import { WIDGETS } from './widgets';
+import { dialogHtml } from './widgets/dialog';
 import { Texts } from './words/texts';
 
 export interface GenerateOptions {
@@ -15,6 +16,9 @@ export interface GenerateOptions {
   /** What the page is made of; every kind where it is left out. */
   kinds?: readonly WidgetKind[];
 }
+
+/** Share of the pages that a dialog covers at first. */
+const COVERED = 0.1;
 
 /** Width and height of viewports with how often they are drawn. */
 const VIEWPORTS: readonly (readonly [number, number, number])[] = [
@@ -50,14 +54,20 @@ export function generatePage(seed: number, options: GenerateOptions = {}): Gener
   const viewport = options.viewport ?? drawn;
   const theme = drawTheme(random, viewport.width);
   const icons = drawIconSet(random);
-  const draft = new Draft(random, new Texts(random), theme, icons, viewport.width - 2 * theme.padding);
+  const materials = {
+    ...{ random, theme, icons, texts: new Texts(random) },
+    widget: (kind: WidgetKind, at: Draft) => WIDGETS[kind].make(at),
+  };
+  const draft = new Draft(materials, viewport.width - 2 * theme.padding);
   const kinds = (options.kinds ?? WIDGET_KINDS).map((kind) => [kind, WIDGETS[kind].weight] as const);
   const [layout] = weighted(random, LAYOUTS);
-  const body = layout(draft, viewport, () => weighted(random, kinds)[0]);
+  const content = layout(draft, viewport, () => weighted(random, kinds)[0]);
+  const isCovered = random.chance(COVERED) && (options.kinds ?? WIDGET_KINDS).includes('dialog');
+  const body = content + (isCovered ? dialogHtml(draft, 'cover', true) : '');
   return {
     seed,
     ...viewport,
-    html: `<!doctype html><html lang="en"><head><meta charset="utf-8"><style>${stylesheet(theme)}</style></head><body>${body}</body></html>`,
+    html: `<!doctype html><html><head><meta charset="utf-8"><style>${stylesheet(theme)}</style></head><body>${body}<script src="/page.js"></script></body></html>`,
     parts: draft.parts,
     assets: assets().digest,
   };

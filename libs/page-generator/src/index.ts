@@ -1,3 +1,4 @@
+export { LivePage, type PageAction, type PageEvent } from './live/live-page';
 export { generatePage, type GenerateOptions } from './generate';
 export {
   WIDGET_KINDS,

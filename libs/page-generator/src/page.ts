@@ -22,6 +22,17 @@ export const WIDGET_KINDS = [
   'menu',
   'icons',
   'shapes',
+  'accordion',
+  'dialog',
+  'scroll container',
+  'autocomplete',
+  'date picker',
+  'drag and drop',
+  'sortable list',
+  'tree',
+  'grid',
+  'chart',
+  'image',
 ] as const;
 
 export type WidgetKind = (typeof WIDGET_KINDS)[number];
@@ -45,6 +56,9 @@ export interface PagePart {
   min?: number;
   max?: number;
   step?: number;
+  /** Of a date picker: how it writes a date, such as `Y-M-D`, and the year and month that it shows at first. */
+  format?: string;
+  month?: readonly [number, number];
 }
 
 /** A page before it is drawn. Equal seeds, options and assets give equal bytes. */

@@ -1,6 +1,5 @@
 import type { Draft, Widget } from '../draft';
 import type { Viewport, WidgetKind } from '../page';
-import { WIDGETS } from '../widgets';
 
 /** What draws the kind of the next widget. */
 export type NextKind = () => WidgetKind;
@@ -12,7 +11,7 @@ type Layout = (draft: Draft, viewport: Viewport, next: NextKind) => string;
 function stack(draft: Draft, height: number, next: NextKind): Widget[] {
   const widgets: Widget[] = [];
   for (let used = 0; used < height && widgets.length < 24;) {
-    const widget = WIDGETS[next()].make(draft);
+    const widget = draft.widget(next());
     widgets.push(widget);
     used += widget.height + draft.theme.gap;
   }
@@ -69,10 +68,9 @@ const columns: Layout = (draft, { width, height }, next) => {
 /** Header, content and footer. */
 const frame: Layout = (draft, { height }, next) => {
   const { random } = draft;
-  const header =
-    WIDGETS[random.pick(['heading', 'heading', 'menu', 'tabs', 'icons', 'links'] as const)].make(draft);
+  const header = draft.widget(random.pick(['heading', 'heading', 'menu', 'tabs', 'icons', 'links'] as const));
   const footer = random.chance(0.5)
-    ? WIDGETS[random.pick(['buttons', 'links', 'icons', 'text'] as const)].make(draft)
+    ? draft.widget(random.pick(['buttons', 'links', 'icons', 'text'] as const))
     : undefined;
   const left = height - header.height - (footer?.height ?? 0) - 20;
   const dark = random.chance(0.3);
@@ -88,7 +86,7 @@ const frame: Layout = (draft, { height }, next) => {
 };
 
 function heading(draft: Draft): string {
-  return WIDGETS.heading.make(draft).html.replace('color:var(--ac);', '');
+  return draft.widget('heading').html.replace('color:var(--ac);', '');
 }
 
 interface Place {
@@ -132,7 +130,7 @@ const scattered: Layout = (draft, viewport, next) => {
   for (let i = random.pick([6, 9, 12, 16]); i > 0; i--) {
     const width = Math.min(viewport.width - 4, 50 + random.below(viewport.width - 50));
     const before = parts.length;
-    const widget = WIDGETS[next()].make(draft.narrowed(width));
+    const widget = draft.narrowed(width).widget(next());
     const height = Math.ceil(Math.min(widget.height + 6, viewport.height / 2));
     const place = freePlace(draft, viewport, { width, height }, placed);
     if (place === undefined) {
@@ -161,7 +159,7 @@ const grid: Layout = (draft, { width, height }, next) => {
   const cells = Array.from(
     { length: count },
     () =>
-      `<div style="${border}padding:2px;height:${cellHeight}px;overflow:hidden;min-width:0">${WIDGETS[kind ?? next()].make(narrow).html}</div>`,
+      `<div style="${border}padding:2px;height:${cellHeight}px;overflow:hidden;min-width:0">${narrow.widget(kind ?? next()).html}</div>`,
   );
   return `<div style="display:grid;grid-template-columns:repeat(${across},${cellWidth}px);gap:${theme.gap}px">${cells.join('')}</div>`;
 };

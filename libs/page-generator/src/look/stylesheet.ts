@@ -78,7 +78,25 @@ ${theme.stripes ? 'tr:nth-child(even) td{background:var(--sf)}' : ''}
 .tg::after{content:"";position:absolute;left:2px;top:2px;width:10px;height:10px;border-radius:50%;background:var(--bg)}
 .tg:checked{background:var(--ac)}.tg:checked::after{left:14px}
 .menu{background:var(--sf);border:1px solid var(--bd);border-radius:min(var(--r),6px);${shadow}}.menu>*{display:block;padding:1px 8px;white-space:nowrap}
-.menu>[aria-selected=true],.sel{background:var(--ac);color:var(--oa)}
+.drop{position:absolute;top:100%;z-index:20;background:var(--bg)}.mb{padding:0 2px;cursor:pointer}
+.hot,.sel,li[aria-selected=true],.cell[aria-selected=true]{background:var(--ac);color:var(--oa)}
+[hidden]{display:none!important}
+.tw{display:inline-block;width:1.1em}.tw>*{font-style:normal}[aria-expanded=true]>.tw>.shut,[aria-expanded=false]>.tw>.open{display:none}
+.acc{background:var(--sf);border:1px solid var(--bd);padding:2px 5px;margin-bottom:1px;cursor:pointer;border-radius:min(var(--r),4px)}
+.scroll{overflow:auto;border:1px solid var(--bd);padding:3px;position:relative}
+.cell{border:1px solid var(--bd);display:grid;place-items:center;line-height:1;cursor:pointer;overflow:hidden}
+.drag{display:inline-block;border:1px solid var(--mu);background:var(--sf);padding:1px 5px;cursor:move;border-radius:min(var(--r),6px);user-select:none}.held{z-index:30;position:relative;opacity:.8}
+.dropt{flex:1;border:2px dashed var(--mu);padding:2px 4px;min-width:40px}
+.track{display:inline-block;position:relative;height:14px;cursor:pointer}.track::before{content:"";position:absolute;inset:4px 0;border-radius:3px;background:var(--bd)}
+.track>*{position:absolute;top:0;width:14px;height:14px;margin-left:-7px;background:var(--ac);border-radius:min(var(--r),50%);border:1px solid var(--bd)}
+.pop{position:fixed;z-index:50;overflow:hidden auto;border:1px solid #767676;background:#fff;color:#000;line-height:1.2}.pop>*{padding:1px 4px;white-space:nowrap;cursor:default}
+.pop.system>.hot{background:#1967d2;color:#fff}.pop.own{background:var(--bg);color:var(--fg);border-color:var(--bd);border-radius:min(var(--r),6px)}
+.pop.suggest{position:absolute;background:var(--bg);color:var(--fg);border-color:var(--bd)}
+.under{position:absolute;top:100%;left:0;z-index:25}
+.cal{background:var(--bg);border:1px solid var(--bd);padding:2px 3px;line-height:1.6}.days{display:grid;grid-template-columns:repeat(7,1fr);text-align:center}.days>[data-day]{cursor:pointer}
+.shade{position:fixed;inset:0;z-index:40;display:flex;justify-content:center;padding:8px}
+.dlg{background:var(--bg);border:1px solid var(--bd);border-radius:var(--r);padding:6px 8px;max-height:100%;overflow:hidden;box-shadow:0 2px 8px #0006;align-items:stretch}
+[aria-pressed=true]{color:var(--ac)}
 .bar{display:flex;gap:8px;background:var(--sf);padding:2px 4px;border-bottom:1px solid var(--bd)}
 .ib{display:inline-flex;padding:3px;border:0;background:transparent;color:inherit;border-radius:var(--r);vertical-align:middle}
 .ib.b{border:1px solid var(--bd);background:var(--sf)}

@@ -1,5 +1,6 @@
 import { chromium, type Browser, type CDPSession, type Page } from 'playwright';
 import { findChromium } from '@ui-rl/plugin-kit';
+import { LivePage } from '../live/live-page';
 import type { GeneratedPage, Screen } from '../page';
 import type { ScreenTruth } from '../truth';
 import { FileServer } from './file-server';
@@ -25,8 +26,15 @@ const FLAGS = [
   '--disable-lcd-text',
 ];
 
+interface Tab {
+  page: Page;
+  cdp: CDPSession;
+}
+
 /** Draws generated pages in a browser of its own. */
 export class PageRenderer {
+  private readonly idle: Tab[] = [];
+
   private constructor(
     private readonly browser: Browser,
     private readonly server: FileServer,
@@ -60,9 +68,28 @@ export class PageRenderer {
     return screens;
   }
 
+  /** A page in a viewport of its own, to be operated. Close it when done: its tab is used again. */
+  async open(page: GeneratedPage): Promise<LivePage> {
+    const tab = this.idle.pop() ?? (await this.openTab());
+    const url = this.server.add(page.html);
+    await tab.page.setViewportSize({ width: page.width, height: page.height });
+    await tab.page.mouse.move(0, 0);
+    await tab.page.goto(url);
+    await tab.page.evaluate('document.fonts.ready.then(() => undefined)');
+    return new LivePage(page, tab.page, tab.cdp, async () => {
+      this.server.remove(url);
+      this.idle.push(tab);
+    });
+  }
+
   async close(): Promise<void> {
     await this.browser.close();
     await this.server.stop();
+  }
+
+  private async openTab(): Promise<Tab> {
+    const page = await this.browser.newPage({ deviceScaleFactor: 1 });
+    return { page, cdp: await page.context().newCDPSession(page) };
   }
 
   private async draw(tiles: readonly Tile[]): Promise<{ png: Buffer; truths: ScreenTruth[] }> {

@@ -7,7 +7,9 @@ export const TRUTH = String.raw`function (doc) {
   const width = view.innerWidth, height = view.innerHeight;
   const INTERACTIVE = new Set(['button', 'link', 'checkbox', 'radio', 'select', 'option', 'text field', 'password field', 'text area', 'slider',
     'spin button', 'tab', 'menu', 'menu item', 'accordion', 'tree item', 'date', 'suggestion', 'drag source', 'toggle', 'close button']);
-  const SIGHT = 0.3, SEEN_SHARE = 0.7;
+  const SIGHT = 0.3, SEEN_SHARE = 0.8, LOW_SHARE = 0.97;
+  /** Characters whose ink lies at the bottom of their boxes. */
+  const LOW = /[_,.;…]/;
   /** The arrows of a number's field, which the browser shows under the pointer, have their place always. */
   const SPIN_WIDTH = 16;
   const styles = new Map(), clips = new Map(), opacities = new Map();
@@ -95,7 +97,7 @@ export const TRUTH = String.raw`function (doc) {
     const seen = [];
     for (const glyph of glyphs) {
       const part = meet(clip, glyph.box);
-      if (area(glyph.box) > 0 && area(part) >= SEEN_SHARE * area(glyph.box)) seen.push({ text: glyph.text, part });
+      if (area(glyph.box) > 0 && area(part) >= (LOW.test(glyph.text) ? LOW_SHARE : SEEN_SHARE) * area(glyph.box)) seen.push({ text: glyph.text, part });
     }
     if (seen.length === 0) return;
     const covered = ({ part }) => isCovered(owner, (part[0] + part[2]) / 2, (part[1] + part[3]) / 2);

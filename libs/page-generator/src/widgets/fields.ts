@@ -4,7 +4,7 @@ import type { ElementKind } from '../truth';
 import { lineHeight } from './texts';
 
 /** Puts a label before, above or, as a placeholder alone, in a field. */
-function labelled(
+export function labelled(
   draft: Draft,
   name: string,
   control: (label: number | undefined, placeholder: string) => string,
@@ -117,6 +117,7 @@ export function select(draft: Draft): Widget {
   const chosen = isList && random.chance(0.4) ? -1 : random.below(names.length);
   const size = isList ? Math.min(names.length, texts.number(2, 5)) : 1;
   const items = names.map((each) => ({ id: draft.id(), name: each }));
+  const look = random.pick(['system', 'system', 'own']);
   draft.parts.push({ id, kind: 'select', name, items, value: chosen < 0 ? null : names[chosen] });
   const options = items
     .map(
@@ -128,7 +129,7 @@ export function select(draft: Draft): Widget {
     draft,
     name,
     (label) =>
-      `<select ${isList ? `size="${size}"` : ''} style="max-width:${draft.width}px" ${mark(id, isList ? 'list' : 'select', { name, label })}>${options}</select>`,
+      `<select ${isList ? `size="${size}"` : ''} style="max-width:${draft.width}px" data-look="${look}" data-items="${items.map((item) => item.id).join(' ')}" ${mark(id, isList ? 'list' : 'select', { name, label })}>${options}</select>`,
     size * (lineHeight(draft) + 3) + 6,
   );
 }

@@ -2,8 +2,13 @@ import type { Draft, Widget } from '../draft';
 import type { WidgetKind } from '../page';
 import { buttons, icons, links } from './buttons';
 import { checkboxes, radios, toggles } from './choices';
-import { list, menu, table, tabs } from './collections';
+import { grid, list, sortableList, table, tree } from './collections';
+import { dialog } from './dialog';
+import { accordion, menu, scrollContainer, tabs } from './disclosures';
+import { dragAndDrop } from './dragging';
 import { field, password, select, spinButton, textArea } from './fields';
+import { autocomplete, datePicker } from './pickers';
+import { chart, image } from './pictures';
 import { shapes } from './shapes';
 import { heading, text } from './texts';
 import { slider, stepper } from './values';
@@ -30,4 +35,15 @@ export const WIDGETS: Readonly<Record<WidgetKind, { make: (draft: Draft) => Widg
   menu: { make: menu, weight: 2 },
   icons: { make: icons, weight: 3 },
   shapes: { make: shapes, weight: 3 },
+  accordion: { make: accordion, weight: 2 },
+  dialog: { make: dialog, weight: 1 },
+  'scroll container': { make: scrollContainer, weight: 2 },
+  autocomplete: { make: autocomplete, weight: 1.5 },
+  'date picker': { make: datePicker, weight: 1.5 },
+  'drag and drop': { make: dragAndDrop, weight: 1.5 },
+  'sortable list': { make: sortableList, weight: 1 },
+  tree: { make: tree, weight: 2 },
+  grid: { make: grid, weight: 2 },
+  chart: { make: chart, weight: 1 },
+  image: { make: image, weight: 1 },
 };

@@ -9,6 +9,11 @@ export function lineHeight(draft: Draft): number {
   return draft.theme.size * draft.theme.lineHeight;
 }
 
+/** The sign of what can be opened: one while it is open, another while it is shut. */
+export function twisty(open: string, shut: string): string {
+  return `<span class="tw"><i class="open">${escape(open)}</i><i class="shut">${escape(shut)}</i></span>`;
+}
+
 /** A piece of plain text: a sentence, a paragraph, a value, a caption. */
 export function text(draft: Draft): Widget {
   const { texts, random } = draft;

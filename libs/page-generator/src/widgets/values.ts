@@ -17,10 +17,14 @@ export function slider(draft: Draft): Widget {
   const name = texts.fresh(() => texts.fieldName());
   draft.parts.push({ id, kind: 'slider', name, value, min, max, step });
   const width = Math.round(draft.width * random.pick([0.5, 0.65, 0.8]));
-  const shown = random.chance(0.6) ? `<span>${value}</span>` : '';
+  const shown = random.chance(0.6) ? `<span data-shows-value="${id}">${value}</span>` : '';
   const caption = random.chance(0.6) ? `<div>${escape(name)}</div>` : '';
+  const share = (100 * (value - min)) / (max - min);
+  const control = random.chance(0.35)
+    ? `<span class="track" style="width:${width}px" tabindex="0" role="slider" data-track="" data-min="${min}" data-max="${max}" data-step="${step}" ${mark(id, 'slider', { name, value: String(value) })}><span data-thumb="" style="left:${share}%"></span></span>`
+    : `<input type="range" min="${min}" max="${max}" step="${step}" value="${value}" style="width:${width}px" ${mark(id, 'slider', { name })}>`;
   return {
-    html: `<div>${caption}<div class="rw nw"><input type="range" min="${min}" max="${max}" step="${step}" value="${value}" style="width:${width}px" ${mark(id, 'slider', { name })}>${shown}</div></div>`,
+    html: `<div>${caption}<div class="rw nw">${control}${shown}</div></div>`,
     height: (caption === '' ? 0 : lineHeight(draft)) + Math.max(20, lineHeight(draft)),
   };
 }
@@ -36,7 +40,7 @@ export function stepper(draft: Draft): Widget {
     kind: 'stepper',
     name,
     value,
-    step: 1,
+    ...{ min: 0, max: 99, step: 1 },
     items: [
       { id: less, name: 'less' },
       { id: more, name: 'more' },
@@ -50,9 +54,9 @@ export function stepper(draft: Draft): Widget {
     ['▼', '▲'],
   ] as const);
   const button = (each: number, sign: string, label: string): string =>
-    `<button type="button" ${mark(each, 'button', { name: `${label} ${name}` })}>${sign}</button>`;
+    `<button type="button" data-by="${label === 'less' ? -1 : 1}" ${mark(each, 'button', { name: `${label} ${name}` })}>${sign}</button>`;
   return {
-    html: `<div class="rw nw"><span>${escape(name)}</span><span class="rw nw" style="gap:3px" ${mark(id, 'stepper', { name, value: String(value) })}>${button(less, minus, 'less')}<span style="min-width:1.5em;text-align:center">${value}</span>${button(more, plus, 'more')}</span></div>`,
+    html: `<div class="rw nw"><span>${escape(name)}</span><span class="rw nw" style="gap:3px" data-min="0" data-max="99" ${mark(id, 'stepper', { name, value: String(value) })}>${button(less, minus, 'less')}<span data-shown="" style="min-width:1.5em;text-align:center">${value}</span>${button(more, plus, 'more')}</span></div>`,
     height: lineHeight(draft) + 10,
   };
 }
