@@ -273,10 +273,11 @@ describe('a critic', () => {
 
 it('refuses what would sample older weights over those that are trained', () => {
   const [tinker] = components;
-  const run = (eval_every: number, max_steps_off_policy: number): RunView => ({
+  const run = (eval_every: number, max_steps_off_policy: number, warm_start = {}): RunView => ({
     model: { use_lora: true, lora: { ...lora, use_rslora: false } },
     rollout: {},
-    training: { optimizer: { name: 'adamw' }, eval_every },
+    training: { optimizer: { name: 'adamw' }, eval_every, warm_start },
+    evaluation: { warm_start: true },
     algorithm: { advantage: { name: 'grpo' }, loss: { name: 'importance_sampling' } },
     async: { max_steps_off_policy },
   });
@@ -287,4 +288,7 @@ it('refuses what would sample older weights over those that are trained', () => 
     'async.max_steps_off_policy',
   ]);
   expect(tinker.conflicts!({ ...options, service_loss: 'sum' }, run(10, 1))).toEqual([]);
+  const named = (warm_start: object) => tinker.conflicts!(options, run(0, 0, warm_start)).join();
+  expect(named({ episodes: 'e.jsonl' })).toContain('evaluation.warm_start has to be false');
+  expect(named({ episodes: 'e.jsonl', only: true })).toBe('');
 });

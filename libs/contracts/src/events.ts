@@ -22,7 +22,7 @@ import { Count, NumbersByName } from './limits';
 /** Events on `uirl.event.<run>.<type>`. JSON; the message id makes publishing idempotent. */
 
 /** Stages of a run at which it is evaluated. */
-export const EVALUATION_STAGES = ['baseline', 'periodic', 'final'] as const;
+export const EVALUATION_STAGES = ['baseline', 'warm_start', 'periodic', 'final'] as const;
 export type EvaluationStage = (typeof EVALUATION_STAGES)[number];
 
 abstract class EventBase {
@@ -137,6 +137,11 @@ export class CheckpointEvent extends EventBase {
   @IsOptional()
   @IsBoolean()
   last?: boolean;
+
+  /** Whether the warm start goes on after it (`running`) or ends with it (`done`). Absent where reinforcement learning has begun, or there is no warm start. */
+  @IsOptional()
+  @IsIn(['running', 'done'])
+  warmStart?: 'running' | 'done';
 }
 
 export class TaskScore {

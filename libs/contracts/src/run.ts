@@ -231,7 +231,7 @@ export class EvaluatorState {
   @Type(() => OpenEvaluation)
   open: OpenEvaluation[];
 
-  /** Evaluations whose result was published: `baseline`, `final`. */
+  /** Evaluations whose result was published: `baseline`, `warm_start`, `final`. */
   @IsArray()
   @IsString({ each: true })
   stagesDone: string[];

@@ -3,7 +3,7 @@ import type { PolicySpan, Purpose, RolloutRequest, Trajectory, TrajectoryStatus 
 
 export interface EvaluationView {
   evaluationId: string;
-  stage: 'baseline' | 'periodic' | 'final';
+  stage: 'baseline' | 'warm_start' | 'periodic' | 'final';
   /** `train_goals` or `eval_goals`. */
   set: string;
   policyVersion: number;

@@ -194,11 +194,17 @@ function criticConflicts(run: RunView, service_loss: ServiceLoss): string[] {
   ];
 }
 
+function evaluatesWarmStart({ warm_start }: RunView[string], evaluation: RunView[string] = {}): boolean {
+  const { episodes, only } = (warm_start ?? {}) as { episodes?: string; only?: boolean };
+  return episodes !== undefined && only !== true && evaluation.warm_start === true;
+}
+
 /** SkyRL's JAX backend puts the weights it samples from where it trains those of the same model: older ones would take the place of newer ones. */
-function slotConflicts({ training, async: asynchronous }: RunView): string[] {
+function slotConflicts({ training, evaluation, async: asynchronous }: RunView): string[] {
   const why = "with service_loss mean (SkyRL's JAX backend), which samples from weights where it trains them";
   return [
     ...(Number(training.eval_every) > 0 ? [`training.eval_every has to be 0 ${why}`] : []),
+    ...(evaluatesWarmStart(training, evaluation) ? [`evaluation.warm_start has to be false ${why}`] : []),
     ...(Number(asynchronous?.max_steps_off_policy ?? 0) > 0
       ? [`async.max_steps_off_policy has to be 0 ${why}`]
       : []),

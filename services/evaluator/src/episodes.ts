@@ -1,8 +1,29 @@
-import { environmentSeed, type OpenEvaluation, type RolloutRequest, samplingSeed } from '@ui-rl/contracts';
+import {
+  type CheckpointEvent,
+  environmentSeed,
+  type OpenEvaluation,
+  type RolloutRequest,
+  samplingSeed,
+} from '@ui-rl/contracts';
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import type { EvaluationPlan, GoalSet } from './plan';
 
 export type Stage = OpenEvaluation['stage'];
+
+/**
+ * The evaluation of a checkpoint during training; undefined where there is none. The last one is played by the final evaluation. The steps
+ * of a warm start are short: as many evaluations of them would still be played while reinforcement learning waits for its first episodes.
+ */
+export function stageOf(
+  { step, last = false, warmStart }: Pick<CheckpointEvent, 'step' | 'last' | 'warmStart'>,
+  plan: Pick<EvaluationPlan, 'every' | 'warmStart' | 'onlyWarmStart'>,
+): Stage | undefined {
+  const { every } = plan;
+  if (last) return undefined;
+  if (warmStart === 'done' && plan.warmStart) return 'warm_start';
+  if (warmStart !== undefined && !plan.onlyWarmStart) return undefined;
+  return every > 0 && step > 0 && step % every === 0 ? 'periodic' : undefined;
+}
 
 /** Unique among all runs, so that rollout ids made of it are too. */
 export function evaluationId(runId: string, stage: Stage, version: number, set: string): string {

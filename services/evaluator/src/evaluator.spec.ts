@@ -99,6 +99,48 @@ it('says which checkpoint is the result of the run where the last one is worse',
   );
 });
 
+it('evaluates once where the warm start has ended, and none of its other checkpoints', async () => {
+  const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 1, baseline: false } });
+  const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+  const requests = await world.startActor(runId, succeeds);
+  await world.startEvaluator(runId);
+  await world.inPhase(runId, 'training');
+  await world.announceCheckpoint(runId, 10, { warmStart: 'running' });
+  await world.announceCheckpoint(runId, 15, { warmStart: 'done' });
+  await world.announceCheckpoint(runId, 20);
+  await eventually('the results', () => evaluations.length >= 4);
+  expect(byId(evaluations)[`${runId}-warm_start-train_goals`]).toMatchObject({
+    ...{ stage: 'warm_start', policyVersion: 15, checkpoint: checkpoint(runId, 15), successRate: 1 },
+  });
+  const steps = new Set(evaluations.map(({ stage, policyVersion }) => `${stage} ${policyVersion}`));
+  expect([...steps].toSorted()).toEqual(['periodic 20', 'warm_start 15']);
+  expect(new Set(requests.map(({ purpose }) => purpose))).toEqual(new Set(['eval']));
+});
+
+it('evaluates a warm start as any other training where nothing follows it, and not at its end where that is off', async () => {
+  const evaluation = { episodes_per_task: 1, baseline: false, warm_start: false };
+  const warm_start = { episodes: `uirl://file/${'0'.repeat(64)}/episodes.jsonl`, only: true };
+  const alone = await world.createRun('baseline', {
+    evaluation,
+    training: { seed: 5, eval_every: 10, warm_start },
+  });
+  const followed = await world.createRun('baseline', { evaluation });
+  for (const runId of [alone, followed]) {
+    const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
+    await world.startActor(runId, succeeds);
+    await world.startEvaluator(runId);
+    await world.inPhase(runId, 'training');
+    await world.announceCheckpoint(runId, 10, { warmStart: 'running' });
+    await world.announceCheckpoint(runId, 20, { warmStart: 'done' });
+    await world.announceCheckpoint(runId, 30);
+    await eventually('the results', () => evaluations.some(({ policyVersion }) => policyVersion === 30));
+    await drained(world.bus, STREAMS.events, `test-${runId}-evaluation`);
+    const steps = new Set(evaluations.map(({ stage, policyVersion }) => `${stage} ${policyVersion}`));
+    const expected = runId === alone ? ['periodic 10', 'periodic 20', 'periodic 30'] : ['periodic 30'];
+    expect([...steps].toSorted()).toEqual(expected);
+  }
+});
+
 it('evaluates the last checkpoint once, as the final one', async () => {
   const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 1, baseline: false } });
   const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');

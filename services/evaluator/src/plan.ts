@@ -25,6 +25,10 @@ export interface EvaluationPlan {
   episodesPerTask: number;
   /** Evaluate before training. */
   baseline: boolean;
+  /** Evaluate where the warm start has ended. */
+  warmStart: boolean;
+  /** Nothing follows the warm start. */
+  onlyWarmStart: boolean;
   /** Evaluate checkpoints whose step is a multiple; 0 = none. */
   every: number;
   /** Tries at one episode, the first included, before it counts as invalid. */
@@ -55,6 +59,8 @@ export async function planRun(record: RunRecord, receiver: RunFileReceiver): Pro
       .filter((set) => set.tasks.length > 0),
     episodesPerTask: file.evaluation.episodes_per_task,
     baseline: file.evaluation.baseline,
+    warmStart: file.evaluation.warm_start,
+    onlyWarmStart: file.training.warm_start.only,
     every: file.training.eval_every,
     maxAttempts: file.rollout.max_attempts,
     seed: file.training.seed,

@@ -9,6 +9,7 @@ import {
 } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
+import { stageOf } from './episodes';
 import { EvaluationStore } from './evaluation-store';
 import { LostEpisodes, trajectoryConsumer } from './lost-episodes';
 import type { EvaluationPlan } from './plan';
@@ -151,13 +152,13 @@ export class RunEvaluator implements ServedRun {
     await this.store.change((current) => record(current, trajectory, maxAttempts));
   }
 
-  /** The final evaluation plays the same episodes with the last one. */
-  private async takeCheckpoint({ step, name, last = false }: CheckpointEvent): Promise<void> {
-    const { every, runId } = this.plan;
-    if (last || every === 0 || step === 0 || step % every !== 0) return;
-    const state = await this.bus.runs.state(runId);
+  private async takeCheckpoint(checkpoint: CheckpointEvent): Promise<void> {
+    const { name, step } = checkpoint;
+    const stage = stageOf(checkpoint, this.plan);
+    if (stage === undefined) return;
+    const state = await this.bus.runs.state(this.plan.runId);
     if (state?.phase !== 'training') return;
-    const start = { stage: 'periodic' as const, policy: name, policyVersion: step };
+    const start = { stage, policy: name, policyVersion: step };
     await this.store.change((current) => begin(current, this.plan, start));
   }
 }

@@ -11,7 +11,7 @@ const plan: EvaluationPlan = {
     { name: 'eval_goals', tasks: [task('c')] },
   ],
   episodesPerTask: 2,
-  baseline: true,
+  ...{ baseline: true, warmStart: true, onlyWarmStart: false },
   every: 10,
   maxAttempts: 3,
   seed: 0,

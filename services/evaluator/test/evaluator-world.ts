@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
 import {
   ANY,
+  type CheckpointEvent,
   type EvaluationEvent,
   RolloutRequest,
   type RunEvent,
@@ -155,7 +156,11 @@ export class EvaluatorWorld {
   }
 
   /** The evaluator has taken it in when this resolves. */
-  async announceCheckpoint(runId: string, step: number, more: { last?: boolean } = {}): Promise<void> {
+  async announceCheckpoint(
+    runId: string,
+    step: number,
+    more: Pick<CheckpointEvent, 'last' | 'warmStart'> = {},
+  ): Promise<void> {
     const event = {
       path: `/runs/${step}`,
       adapterDigest: `d${step}`,

@@ -13,11 +13,13 @@ export interface QuickstartReport {
   seed: number;
   /** Training goals, seeds not trained on. */
   baseline: Score | null;
+  /** Where the warm start has ended; null where there was none. */
+  warm_start: Score | null;
   final: Score | null;
   /** The best evaluated checkpoint, where the last one is worse beyond its interval; else null. */
   best: (Score & { checkpoint: string; step: number }) | null;
   /** Goals that are in no kind of training. */
-  eval_unseen: { baseline: Score | null; final: Score | null };
+  eval_unseen: { baseline: Score | null; warm_start: Score | null; final: Score | null };
   episodes: number;
   env_steps: number;
   train_steps: number;
@@ -35,6 +37,14 @@ export interface QuickstartReport {
 function score(event: EvaluationEvent | undefined): Score | null {
   if (event === undefined || event.successRate === null) return null;
   return { success_rate: event.successRate, n: event.episodes, ci: event.interval };
+}
+
+function scoresOf(observer: RunObserver, set: string): QuickstartReport['eval_unseen'] {
+  return {
+    baseline: score(observer.evaluation('baseline', set)),
+    warm_start: score(observer.evaluation('warm_start', set)),
+    final: score(observer.evaluation('final', set)),
+  };
 }
 
 /** The evaluation of an earlier checkpoint that is better than the last beyond its interval. */
@@ -60,13 +70,9 @@ export function quickstartReport(observer: RunObserver, facts: ReportFacts): Qui
   const better = betterThanLast(observer);
   return {
     seed: facts.seed,
-    baseline: score(observer.evaluation('baseline', 'train_goals')),
-    final: score(observer.evaluation('final', 'train_goals')),
+    ...scoresOf(observer, 'train_goals'),
     best: bestScore(better),
-    eval_unseen: {
-      baseline: score(observer.evaluation('baseline', 'eval_goals')),
-      final: score(observer.evaluation('final', 'eval_goals')),
-    },
+    eval_unseen: scoresOf(observer, 'eval_goals'),
     episodes: observer.episodes,
     env_steps: observer.envSteps,
     train_steps: observer.trainSteps,
@@ -79,49 +85,69 @@ export function quickstartReport(observer: RunObserver, facts: ReportFacts): Qui
   };
 }
 
-function row(name: string, before: Score | null, after: Score | null): string {
-  const cell = (s: Score | null) => (s === null ? '–' : percentWithInterval(s.success_rate, s.ci)).padEnd(18);
-  return `  ${name.padEnd(44)} ${cell(before)} ${cell(after)}`;
+/** Columns of the table, in order of time; that of the warm start only where it was evaluated. */
+const STAGES = { baseline: 'before', warm_start: 'after warm start', final: 'after' } as const;
+
+type Stage = keyof typeof STAGES;
+
+function line(name: string, cells: readonly string[]): string {
+  return [`  ${name.slice(0, 44).padEnd(44)}`, ...cells.map((cell) => cell.padEnd(18))].join(' ').trimEnd();
+}
+
+function rate(event: EvaluationEvent | undefined): string {
+  const found = score(event);
+  return found === null ? '–' : percentWithInterval(found.success_rate, found.ci);
+}
+
+function tally(event: EvaluationEvent | undefined, taskId: string): string {
+  const found = event?.tasks.find((task) => task.taskId === taskId);
+  return found && found.episodes > 0 ? `${found.successes}/${found.episodes}` : '–';
 }
 
 function meanReward(event: EvaluationEvent | undefined): string {
   return event?.metrics?.['env/all/reward/total']?.toFixed(3) ?? '–';
 }
 
-/** Per-task and overall success before and after, as text. */
+/** Per-task and overall success before training, after the warm start where there is one, and after training, as text. */
 export function beforeAfterTable(observer: RunObserver): string {
-  const lines: string[] = [];
-  for (const [set, title] of [
-    ['train_goals', 'Training goals, unseen seeds'],
-    ['eval_goals', 'Unseen goals'],
-  ] as const) {
-    const before = observer.evaluation('baseline', set);
-    const after = observer.evaluation('final', set);
-    if (before === undefined && after === undefined) continue;
-    lines.push('', `${title.padEnd(46)} ${'before'.padEnd(18)} after`);
-    for (const task of (after ?? before)!.tasks) {
-      const tally = (event: EvaluationEvent | undefined) => {
-        const found = event?.tasks.find((t) => t.taskId === task.taskId);
-        return found && found.episodes > 0 ? `${found.successes}/${found.episodes}` : '–';
-      };
-      lines.push(
-        `  ${printable(task.description).slice(0, 44).padEnd(44)} ${tally(before).padEnd(18)} ${tally(after)}`,
-      );
-    }
-    lines.push(row(`all (${percent(0.95)} interval)`, score(before), score(after)));
-    if ((before?.unjudged ?? 0) + (after?.unjudged ?? 0) === 0) continue;
-    lines.push(`  ${'mean reward'.padEnd(44)} ${meanReward(before).padEnd(18)} ${meanReward(after)}`);
-  }
+  const lines = [
+    ...setLines(observer, 'train_goals', 'Training goals, unseen seeds'),
+    ...setLines(observer, 'eval_goals', 'Unseen goals'),
+  ];
   return [...lines, ...bestLines(observer)].join('\n');
+}
+
+function setLines(observer: RunObserver, set: string, title: string): string[] {
+  const all = (Object.keys(STAGES) as Stage[]).map((stage) => ({
+    stage,
+    event: observer.evaluation(stage, set),
+  }));
+  const columns = all.filter(({ stage, event }) => stage !== 'warm_start' || event !== undefined);
+  const events = columns.map(({ event }) => event);
+  const newest = events.findLast((event) => event !== undefined);
+  if (newest === undefined) return [];
+  const cells = (of: (event: EvaluationEvent | undefined) => string): string[] => events.map(of);
+  const isJudgedByRewards = events.some((event) => (event?.unjudged ?? 0) > 0);
+  return [
+    '',
+    [title.padEnd(46), ...columns.map(({ stage }) => STAGES[stage].padEnd(18))].join(' ').trimEnd(),
+    ...newest.tasks.map(({ taskId, description }) =>
+      line(
+        printable(description),
+        cells((event) => tally(event, taskId)),
+      ),
+    ),
+    line(`all (${percent(0.95)} interval)`, cells(rate)),
+    ...(isJudgedByRewards ? [line('mean reward', cells(meanReward))] : []),
+  ];
 }
 
 function bestLines(observer: RunObserver): string[] {
   const best = betterThanLast(observer);
-  const found = score(best);
-  if (best === undefined || found === null) return [];
+  if (best === undefined) return [];
   return [
     '',
     `The last checkpoint is worse than that of step ${best.policyVersion}, which is the result of the run: ${printable(best.checkpoint)}`,
-    row(`step ${best.policyVersion}`, null, found),
+    line(`step ${best.policyVersion}`, [rate(best)]),
   ];
 }

@@ -123,11 +123,27 @@ test('where the last checkpoint is worse than an earlier one, table and report s
   expect(table).toMatch(/Turn on Wi-Fi +0\/32 +0\/32/);
   expect(table).toContain('the result of the run: uirl://r/sampler_weights/000060');
   expect(table).toMatch(/step 60 .* 56 % {2}\[39–72\]/);
+  expect(table).not.toContain('warm start');
   const report = quickstartReport(observer, { seed: 0, wallSeconds: 1, setupSeconds: 1, peakRss: {} });
   expect(report).toMatchObject({
     ...{ final: { success_rate: 0 }, best: { step: 60, success_rate: 0.5625, n: 32 } },
     checkpoint: earlier.checkpoint,
   });
+});
+
+test('table and report show what the warm start has reached', () => {
+  const observer = observed(
+    evaluation('baseline', 'train_goals', 0, 32),
+    Object.assign(evaluation('warm_start', 'train_goals', 28, 32), { policyVersion: 200 }),
+    evaluation('final', 'train_goals', 31, 32),
+  );
+  const table = beforeAfterTable(observer);
+  expect(table).toMatch(/^Training goals, unseen seeds +before +after warm start +after$/m);
+  expect(table).toMatch(/Turn on Wi-Fi +0\/32 +28\/32 +31\/32$/m);
+  expect(table).toMatch(/ 0 % .* 88 % .* 97 % /);
+  const report = quickstartReport(observer, { seed: 0, wallSeconds: 1, setupSeconds: 1, peakRss: {} });
+  expect(report).toMatchObject({ warm_start: { success_rate: 0.875, n: 32 }, best: null });
+  expect(report.eval_unseen).toEqual({ baseline: null, warm_start: null, final: null });
 });
 
 test('table and report show both sets before and after', () => {

@@ -25,6 +25,10 @@ export class EvaluationGroup {
   @IsBoolean()
   baseline = true;
 
+  @Doc('evaluate once where training.warm_start has ended and reinforcement learning begins')
+  @IsBoolean()
+  warm_start = true;
+
   @Doc('train_goals: training tasks with unseen starts; eval_goals: eval_tasks')
   @IsArray()
   @IsIn(SETS, { each: true })

@@ -82,9 +82,12 @@ export class TrainingGroup {
   @Min(0)
   save_every = 10;
 
-  @Doc('evaluate every so many steps before the last; 0 = only before and after training', {
-    aliases: ['eval_every'],
-  })
+  @Doc(
+    'evaluate every so many steps before the last, but not in a warm start that reinforcement learning follows; 0 = never',
+    {
+      aliases: ['eval_every'],
+    },
+  )
   @IsInt()
   @Min(0)
   eval_every = 10;

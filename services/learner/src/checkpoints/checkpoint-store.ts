@@ -39,7 +39,7 @@ export interface CheckpointStoreOptions {
   uploads: Uploads;
   /** Of the run. */
   lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
-  /** Whether a step's checkpoint stays, however old it is. */
+  /** Whether the run file has a step's checkpoint stay, however old it is. */
   keeps: (step: number) => boolean;
   /** Told of each damaged checkpoint. */
   warn: (message: string, step: number) => Promise<void>;
@@ -49,12 +49,24 @@ export interface CheckpointStoreOptions {
 export class CheckpointStore {
   /** Steps in the object store that belong to the run as it goes on. */
   private uploaded = new Set<number>();
+  /** Steps that stay besides those of the options. */
+  private readonly kept = new Set<number>();
 
   constructor(
     readonly folder: CheckpointFolder,
     private readonly archive: CheckpointArchive,
     private readonly options: CheckpointStoreOptions,
   ) {}
+
+  /** Whether a step's checkpoint stays, however old it is. */
+  keeps(step: number): boolean {
+    return this.kept.has(step) || this.options.keeps(step);
+  }
+
+  /** Has a step's checkpoint stay, too. */
+  keep(step: number): void {
+    this.kept.add(step);
+  }
 
   /**
    * Finds the newest checkpoint that is whole and follows from what was announced, here or in the object store; of a step that both
@@ -103,8 +115,8 @@ export class CheckpointStore {
    * @throws LeaseLost
    */
   async publish(step: number, { last = false } = {}): Promise<void> {
-    const { runId, uploads, keeps, lease } = this.options;
-    const wanted = uploads === 'all' || (uploads === 'kept' && (last || keeps(step)));
+    const { runId, uploads, lease } = this.options;
+    const wanted = uploads === 'all' || (uploads === 'kept' && (last || this.keeps(step)));
     if (!wanted || this.uploaded.has(step)) return;
     await lease.confirm();
     await this.archive.upload({ runId, step }, this.folder.pathOf(step), lease.epoch);
@@ -123,7 +135,7 @@ export class CheckpointStore {
     best: number | null = null,
   ): Promise<void> {
     const { runId, lease } = this.options;
-    const keeps = (step: number): boolean => step === best || this.options.keeps(step);
+    const keeps = (step: number): boolean => step === best || this.keeps(step);
     await lease.ensure();
     const steps = [...this.uploaded].toSorted((a, b) => a - b);
     for (const step of steps.slice(0, -newest)) {

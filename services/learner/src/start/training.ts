@@ -5,7 +5,6 @@ import { LostEpisodes } from '../episodes/lost-episodes';
 import { Stragglers } from '../episodes/stragglers';
 import { TaskHealth } from '../episodes/task-health';
 import { PolicyWeights } from '../policy/policy-weights';
-import { keepsCheckpoint } from '../run-options';
 import { EpisodeLog } from '../tracking/episode-log';
 import { Trackers } from '../tracking/trackers';
 import type { Algorithm } from '../training/algorithm';
@@ -73,6 +72,7 @@ export function trainingOf(
   };
   const warmStart = warmStartOf(start, machinery, context);
   progress.warmStartSteps = warmStart?.steps ?? progress.warmStartSteps;
+  if (progress.warmStartSteps > 0) checkpoints.keep(progress.warmStartSteps);
   const algorithm = delayed(machinery.algorithm, progress.warmStartSteps);
   const trainer = new BatchTrainer(engine, algorithm, context);
   const reports = new StepReports({
@@ -81,7 +81,6 @@ export function trainingOf(
       ...{ runId, groups: options.groupsToLog, dir: join(runFolder.dir, 'episodes') },
       screenshot: (sha256) => screenshots.bytesOf(sha256),
     }),
-    keepsCheckpoint: (step) => keepsCheckpoint(options, step),
     isLast: (): boolean => loop.endReason !== undefined,
   });
   const durable = new DurableSteps({

@@ -1,4 +1,4 @@
-import type { BaseModel, PolicySpan, Trajectory } from '@ui-rl/contracts';
+import type { BaseModel, CheckpointEvent, PolicySpan, Trajectory } from '@ui-rl/contracts';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { IndexSet } from '../episodes/index-set';
 import { firstState, type GuardState } from './guard/guard-state';
@@ -51,6 +51,12 @@ export class Progress {
 
   get isWarmingUp(): boolean {
     return this.step < this.warmStartSteps;
+  }
+
+  /** Where the step stands in the warm start; undefined beyond it, and where there is none. */
+  get warmStart(): CheckpointEvent['warmStart'] {
+    if (this.isWarmingUp) return 'running';
+    return this.renewsOptimizer ? 'done' : undefined;
   }
 
   /** Steps of reinforcement learning so far. */

@@ -22,8 +22,6 @@ export interface StepReportsParts {
   trackers: Trackers;
   warnings: RunWarnings;
   episodeLog: EpisodeLog;
-  /** Whether a step's checkpoint stays, however old it is. */
-  keepsCheckpoint: (step: number) => boolean;
   /** Whether no step follows the present one. */
   isLast: () => boolean;
 }
@@ -59,13 +57,13 @@ export class StepReports {
 
   /** Publishes the last step, and its checkpoint where it is kept. */
   async publishLastStep(): Promise<void> {
-    const { bus, runId, progress, keepsCheckpoint } = this.parts;
+    const { bus, runId, progress, checkpoints } = this.parts;
     const { step, lastStep } = progress;
     if (lastStep !== null) {
       showStep(step, lastStep.metrics);
       await bus.event({ type: 'train_step', runId, step, ...lastStep }, String(step));
     }
-    if (keepsCheckpoint(step)) await this.publishCheckpoint();
+    if (checkpoints.keeps(step)) await this.publishCheckpoint();
   }
 
   async publishCheckpoint(): Promise<void> {
@@ -76,9 +74,12 @@ export class StepReports {
     const at = new Date().toISOString();
     await trackers.checkpoint({ step, at, name: stepFolder(step), path, address });
     const { digest: adapterDigest } = weights.current;
-    const last = isLast() ? { last: true } : {};
     await bus.event(
-      { type: 'checkpoint', runId, step, name: address, path, adapterDigest, ...last },
+      {
+        ...{ type: 'checkpoint', runId, step, name: address, path, adapterDigest },
+        ...(isLast() ? { last: true } : {}),
+        ...(progress.warmStart && { warmStart: progress.warmStart }),
+      },
       String(step),
     );
   }

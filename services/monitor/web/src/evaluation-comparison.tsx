@@ -118,6 +118,7 @@ function Comparison({ run, comparison, compareTo }: ComparisonProps) {
 function nameOf({ stage, set, policyVersion }: ComparedEvaluation): string {
   if (!['train_goals', 'eval_goals'].includes(set)) return set;
   if (stage === 'baseline') return 'Before training';
+  if (stage === 'warm_start') return 'After warm start';
   return stage === 'final' ? 'After training' : `Step ${count(policyVersion)}`;
 }
 

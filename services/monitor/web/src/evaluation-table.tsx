@@ -34,6 +34,7 @@ export function EvaluationTable({ run, version }: { run: RunDetail; version: num
 function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: TaskScoreView[] }) {
   const { before, after } = beforeAfter(run.evaluations, set);
   const better = betterThanLast(run.evaluations, set);
+  const warmStart = run.evaluations.find((each) => each.set === set && each.stage === 'warm_start');
   const { length } = run.evaluations.filter((evaluation) => evaluation.set === set);
   return (
     <Card
@@ -45,6 +46,7 @@ function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: 
       ) : (
         <div className="rates">
           <RateBar label="Before training" evaluation={before} />
+          {warmStart !== undefined && <RateBar label="After warm start" evaluation={warmStart} />}
           <RateBar label={after?.stage === 'final' ? 'After training' : 'Latest'} evaluation={after} />
           {better !== null && (
             <RateBar label={`Step ${better.policyVersion}: the best`} evaluation={better} />

@@ -55,7 +55,7 @@ async function digests(runId: string): Promise<string[]> {
 }
 
 it('trains on stored successes before it asks for episodes, and then goes on with what is played', async () => {
-  const runId = await world.startRun({ warmStart: warmStart(), maxSteps: 1 });
+  const runId = await world.startRun({ warmStart: warmStart(), maxSteps: 1, keepEvery: [4] });
   await world.requested(runId, 2);
   expect(await world.version(runId)).toBe(6);
   const before = await world.events(runId, 'train_step');
@@ -81,6 +81,16 @@ it('trains on stored successes before it asks for episodes, and then goes on wit
   await world.playGroup(runId, 1, [0, 1]);
   await world.reached(runId, 7);
   await ended(runId);
+  // The end of the warm start is announced and stays, whichever steps do.
+  const checkpoints = (await world.events(runId, 'checkpoint')).map(({ step, warmStart, last }) => ({
+    ...{ step, warmStart, last },
+  }));
+  expect(checkpoints).toEqual([
+    { step: 0, warmStart: 'running' },
+    { step: 4, warmStart: 'running' },
+    { step: 6, warmStart: 'done' },
+    { step: 7, last: true },
+  ]);
   const step = (await world.events(runId, 'train_step')).at(-1)!;
   expect(step.metrics).toMatchObject({ 'optim/lr': 1e-3, 'progress/done_frac': 1 });
   expect(step.metrics['optim/kl_sample_train_v2']).toBeLessThan(1e-4);
