@@ -73,10 +73,10 @@ async function startServers(count: number, resolverDir?: string): Promise<Outsid
   return servers;
 }
 
-async function startSampler(name: string, options: object = {}): Promise<Sampler> {
+async function startSampler(name: string, options: object = {}, trainer = engine): Promise<Sampler> {
   const choice = { name, servers: servers.map(({ address }) => address), ...options };
   sampler = await components.create('sampler', choice, {
-    ...{ engine, runId: 'run-1', sharedDir: dir, imageTokenId, fetchImage },
+    ...{ engine: trainer, runId: 'run-1', sharedDir: dir, imageTokenId, fetchImage },
     probes: () => probesOf(renderer),
     apiKeyOf: () => undefined,
     log: (level, message) => logged.push(`${level}: ${message}`),
@@ -114,6 +114,23 @@ async function requestOf(
     ...changes,
   };
 }
+
+it('scores the probes once more where the engine has failed to', async () => {
+  await startServers(1);
+  let failures = 1;
+  const trainer: Engine = Object.create(engine, {
+    forward: {
+      value: (request: Parameters<Engine['forward']>[0]) =>
+        request.model === 'base' && failures-- > 0
+          ? Promise.reject(new Error('out of memory'))
+          : engine.forward(request),
+    },
+  }) as Engine;
+  await startSampler('vllm', {}, trainer);
+  await expect(publishNext()).rejects.toThrow('out of memory');
+  const weights = await publishNext();
+  expect(await sampler!.sample(await requestOf(weights))).toMatchObject({ stopReason: expect.any(String) });
+});
 
 describe.each(['vllm', 'sglang'])('%s', (name) => {
   it('samples what the engine would, each version under a name of its own', async () => {

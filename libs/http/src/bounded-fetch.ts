@@ -43,7 +43,11 @@ function innermost(error: unknown): string {
  */
 export function boundedFetch({ maxBytes, isTrusted = false }: FetchLimits): typeof fetch {
   const bounded = async (input: string | URL, init?: object): Promise<UndiciResponse> => {
-    const { fetch: unbounded, Response, trusted, untrusted } = await (client ??= loadClient());
+    client ??= loadClient().catch((error: unknown) => {
+      client = undefined;
+      throw error;
+    });
+    const { fetch: unbounded, Response, trusted, untrusted } = await client;
     const response = await unbounded(input, { ...init, dispatcher: isTrusted ? trusted : untrusted });
     if (response.body === null) return response;
     const { status, statusText, headers } = response;

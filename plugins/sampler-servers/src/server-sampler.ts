@@ -140,7 +140,11 @@ export class ServerSampler implements Sampler {
 
   private async bring(server: Server, version: Version): Promise<void> {
     const { engine } = this.context;
-    const base = await (this.baseScores ??= scoresByEngine(engine, 'base', this.probes));
+    this.baseScores ??= scoresByEngine(engine, 'base', this.probes).catch((error: unknown) => {
+      this.baseScores = undefined;
+      throw error;
+    });
+    const base = await this.baseScores;
     if (!version.isBase) await this.protocol.load(server.connection, version);
     await prove(this.protocol, server, version, {
       ...{ probes: this.probes, base, tolerance: this.options.probe_tolerance },

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jsonDialect } from '@ui-rl/actions';
 import { decodeKeptTokens, type PolicyActReply } from '@ui-rl/contracts';
@@ -36,6 +37,23 @@ it('the shipped model says where to click on a screen; the same screen gives the
     ).rejects.toThrow(/has no image/);
   } finally {
     await model.stop();
+  }
+}, 120_000);
+
+it('starts its engine once more where that has failed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'uirl-model-'));
+  cpSync(join(__dirname, '../../../../deploy/local/model'), folder, { recursive: true });
+  const [weights, away] = ['model.safetensors', 'away'].map((name) => join(folder, name));
+  const model = await VisionLanguageModel.load(folder, { device: 'cpu' });
+  try {
+    renameSync(weights, away);
+    const screen = { screenshot, goal: 'Open Settings', prompt: 'compact' as const };
+    await expect(model.predict(screen)).rejects.toThrow(/safetensors/);
+    renameSync(away, weights);
+    expect((await model.predict(screen)).actions).toHaveLength(1);
+  } finally {
+    await model.stop();
+    rmSync(folder, { recursive: true });
   }
 }, 120_000);
 

@@ -239,7 +239,12 @@ export class VisionLanguageModel implements Policy {
 
   /** The device is taken when it is needed, with room for what is asked of it. */
   private started(tokens: number): Promise<LocalEngine> {
-    this.engine ??= this.start(Math.max(tokens, this.options.maxSequence ?? MAX_SEQUENCE));
+    const maxSequence = Math.max(tokens, this.options.maxSequence ?? MAX_SEQUENCE);
+    // What failed is tried again when it is asked for next.
+    this.engine ??= this.start(maxSequence).catch((error: unknown) => {
+      this.engine = undefined;
+      throw error;
+    });
     return this.engine;
   }
 

@@ -184,7 +184,11 @@ export class SamplerModel implements TokenModel {
   /** Few engines ever have so many rows: their session is made when they do. */
   private manyTokensSession(): Promise<SamplerSession> {
     const session = { ...this.options.session, ...SPIN_BRIEFLY };
-    this.manyTokens ??= buildSession({ ...this.options, session }, { pass: 'token', images: false });
+    const options = { ...this.options, session };
+    this.manyTokens ??= buildSession(options, { pass: 'token', images: false }).catch((error: unknown) => {
+      this.manyTokens = undefined;
+      throw error;
+    });
     return this.manyTokens;
   }
 

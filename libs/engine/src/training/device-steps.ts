@@ -101,7 +101,11 @@ export class DeviceSteps implements OptimizerSteps {
   }
 
   private async normOf(weights: WeightSet, gradients: AccumulatedGradients): Promise<number> {
-    const session = await (this.norm ??= this.create(normGraph(weights), 'cpu'));
+    this.norm ??= this.create(normGraph(weights), 'cpu').catch((error: unknown) => {
+      this.norm = undefined;
+      throw error;
+    });
+    const session = await this.norm;
     const feeds = Object.fromEntries([...gradients.names].map((name) => [name, gradients.get(name)]));
     return Number((await session.run(feeds)).norm.data[0]);
   }

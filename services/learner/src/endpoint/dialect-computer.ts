@@ -64,7 +64,11 @@ export class DialectComputer implements ComputerUse {
   }
 
   private dialect(): Promise<Dialect | IsolatedComponent> {
-    this.made ??= this.make();
+    // What failed is tried again when it is asked for next.
+    this.made ??= this.make().catch((error: unknown) => {
+      this.made = undefined;
+      throw error;
+    });
     return this.made;
   }
 
