@@ -41,7 +41,8 @@ function* choices(slots: [string, readonly string[]][]): Generator<Record<string
 }
 
 const SYNONYMS: readonly [RegExp, string][] = [
-  [/[.!]+$/, ''],
+  // Begun once per run of marks, not at each of them: sentences come from outside.
+  [/(?<![.!])[.!]+$/, ''],
   [/\b(please|the|app|page|screen|named|called)\b/g, ' '],
   [/\b(enable|switch on|activate)\b/g, 'turn on'],
   [/\b(disable|switch off|deactivate)\b/g, 'turn off'],

@@ -225,9 +225,9 @@ class Download {
 }
 
 /** `Link: <…>; rel="next"` */
-function linkedNext({ headers: { link } }: ServerStream): string | undefined {
+export function linkedNext({ headers: { link } }: Pick<ServerStream, 'headers'>): string | undefined {
   const text = Array.isArray(link) ? link.join(', ') : (link ?? '');
-  return [...text.matchAll(/<([^>]*)>([^<]*)/g)].find(([, , rest]) => /;\s*rel="?next"?/i.test(rest))?.[1];
+  return [...text.matchAll(/<([^<>]*)>([^<]*)/g)].find(([, , rest]) => /;\s*rel="?next"?/i.test(rest))?.[1];
 }
 
 async function beginning(body: AsyncIterable<Buffer>): Promise<string> {

@@ -42,7 +42,7 @@ export class Server {
     { uri, token, username, password }: ServerAddress,
     private readonly timeoutMs: number,
   ) {
-    this.base = `${uri.replace(/\/+$/, '')}/${API}/`;
+    this.base = `${uri.replace(/(?<!\/)\/+$/, '')}/${API}/`;
     const basic = Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64');
     this.headers = {
       'content-type': 'application/json',

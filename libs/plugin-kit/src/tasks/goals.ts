@@ -38,7 +38,7 @@ function wordsOf(sentence: string): string {
     .toLowerCase()
     .trim();
   const single = /\s\s|[^\S ]/.test(lower) ? lower.replaceAll(/\s+/g, ' ') : lower;
-  return /[.!]$/.test(single) ? single.replace(/[ .!]+$/, '') : single;
+  return /[.!]$/.test(single) ? single.replace(/(?<![ .!])[ .!]+$/, '') : single;
 }
 
 /** NaN where a task has no goal of its own. */

@@ -31,7 +31,7 @@ it('makes an action format from outside once more where it could not be started'
   );
   computer = new DialectComputer({
     components: await loadComponents({ packages: [file] }),
-    ...{ dialect: { name: 'shout' }, promptStyle: 'tools' },
+    ...{ dialect: { name: 'shout' }, promptStyle: 'full' },
     imageProcessor: { shownSize: (size) => size },
     log: () => undefined,
   });
