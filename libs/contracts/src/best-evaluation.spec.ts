@@ -17,6 +17,12 @@ it('is the final one, unless an earlier one of the same goals is better beyond i
   expect(bestEvaluation([scored('baseline', 30), spoilt])).toMatchObject({ stage: 'baseline' });
 });
 
+it('is that of the warm start unless what followed is as good', () => {
+  const imitated = scored('warm_start', 31);
+  expect(bestEvaluation([imitated, scored('final', 30)])).toBe(imitated);
+  expect(bestEvaluation([imitated, scored('periodic', 30), scored('final', 31)])?.stage).toBe('final');
+});
+
 it('goes by the training goals where they were evaluated', () => {
   const unseen = scored('periodic', 32, 'eval_goals');
   const final = scored('final', 20);

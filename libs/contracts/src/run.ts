@@ -240,7 +240,7 @@ export class EvaluatorState {
   @Count()
   lastPeriodicStep: number;
 
-  /** What evaluations found: of each set the best and the last. Absent where an older version wrote this. */
+  /** What evaluations found: of each set the best, that of the warm start and the last. Absent where an older version wrote this. */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })

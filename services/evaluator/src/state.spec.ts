@@ -119,5 +119,9 @@ describe('the state of evaluations', () => {
       return close(opened, opened.open[0].evaluationId, scored(rate, step))!.scores!;
     }, []);
     expect(scores).toEqual([scored(0.75, 1), scored(0, 3)]);
+    const imitated = { ...scored(0.5), stage: 'warm_start' as const };
+    const opened = begin({ ...EMPTY, scores: [imitated, scored(0.75, 1)] }, plan, PERIODIC)!;
+    const kept = close(opened, opened.open[0].evaluationId, scored(0.25, 2))!.scores;
+    expect(kept).toEqual([imitated, scored(0.75, 1), scored(0.25, 2)]);
   });
 });

@@ -87,13 +87,14 @@ export function close(state: EvaluatorState, id: string, score: EvaluationScore)
   return { ...state, open, stagesDone, scores: withScore(state.scores, score) };
 }
 
-/** Of each set the best score before the newest, and the newest. */
+/** Of each set the best score before the newest, that of the warm start, and the newest. */
 function withScore(scores: readonly EvaluationScore[] = [], newest: EvaluationScore): EvaluationScore[] {
   const { stage, set, policyVersion, checkpoint, successRate, interval } = newest;
   const ofSet = scores.filter((score) => score.set === set && score.successRate !== null);
-  const best = ofSet.toSorted((a, b) => b.successRate! - a.successRate!).slice(0, 1);
+  const [best] = ofSet.toSorted((a, b) => b.successRate! - a.successRate!);
+  const kept = ofSet.filter((score) => score === best || score.stage === 'warm_start');
   const others = scores.filter((score) => score.set !== set);
-  return [...others, ...best, { stage, set, policyVersion, checkpoint, successRate, interval }];
+  return [...others, ...kept, { stage, set, policyVersion, checkpoint, successRate, interval }];
 }
 
 export function attemptAt(evaluation: OpenEvaluation, index: number): number {

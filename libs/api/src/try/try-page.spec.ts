@@ -156,6 +156,7 @@ describe('by hand', () => {
       const { loaded } = await readWritten(join(folder, 'later'));
       expect(loaded.run).toMatchObject({
         model: { name: 'small', load_checkpoint: adapter },
+        rollout: { constrain_actions: true },
         training: { warm_start: { episodes: join(folder, 'later/demonstration.jsonl') } },
       });
       const { trajectory } = JSON.parse(readFileSync(join(folder, 'later/demonstration.jsonl'), 'utf8')) as {

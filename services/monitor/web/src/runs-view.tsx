@@ -80,12 +80,14 @@ export function beforeAfter(evaluations: EvaluationView[], set: string): BeforeA
   return { before: ofSet.find(({ stage }) => stage === 'baseline') ?? null, after };
 }
 
-/** The best evaluation of a set before the final one, where that is worse beyond its interval. */
+/** The best evaluation of a set before the final one, where that is worse: beyond its interval, or than the warm start. */
 export function betterThanLast(evaluations: EvaluationView[], set: string): EvaluationView | null {
   const { after } = beforeAfter(evaluations, set);
   if (after?.stage !== 'final') return null;
   const rate = (evaluation: EvaluationView): number => evaluation.successRate ?? 0;
-  const better = evaluations.filter((each) => each.set === set && rate(each) > after.interval[1]);
+  const least = ({ stage }: EvaluationView): number =>
+    stage === 'warm_start' ? rate(after) : after.interval[1];
+  const better = evaluations.filter((each) => each.set === set && rate(each) > least(each));
   return better.toSorted((a, b) => rate(b) - rate(a))[0] ?? null;
 }
 
