@@ -1,5 +1,6 @@
 import type { EvaluationScore, EvaluatorState, Trajectory } from '@ui-rl/contracts';
 import { makeRollout, makeTask, makeTrajectory } from '@ui-rl/testkit';
+import type { Stage } from './episodes';
 import type { EvaluationPlan } from './plan';
 import { begin, close, EMPTY, classify, pendingEpisodes, record, tally } from './state';
 
@@ -36,8 +37,8 @@ const begun = begin(EMPTY, plan, BASELINE) as EvaluatorState;
 const after = (...trajectories: Trajectory[]) =>
   trajectories.reduce((state, trajectory) => record(state, trajectory, 3) ?? state, begun);
 
-const scored = (successRate: number, policyVersion = 0): EvaluationScore => ({
-  ...{ stage: 'periodic', set: 'train_goals', policyVersion, checkpoint: `c${policyVersion}` },
+const scored = (successRate: number, policyVersion = 0, stage: Stage = 'periodic'): EvaluationScore => ({
+  ...{ stage, set: 'train_goals', policyVersion, checkpoint: `c${policyVersion}` },
   ...{ successRate, interval: [0, 1] },
 });
 
@@ -119,7 +120,7 @@ describe('the state of evaluations', () => {
       return close(opened, opened.open[0].evaluationId, scored(rate, step))!.scores!;
     }, []);
     expect(scores).toEqual([scored(0.75, 1), scored(0, 3)]);
-    const imitated = { ...scored(0.5), stage: 'warm_start' as const };
+    const imitated = scored(0.5, 0, 'warm_start');
     const opened = begin({ ...EMPTY, scores: [imitated, scored(0.75, 1)] }, plan, PERIODIC)!;
     const kept = close(opened, opened.open[0].evaluationId, scored(0.25, 2))!.scores;
     expect(kept).toEqual([imitated, scored(0.75, 1), scored(0.25, 2)]);
