@@ -1,5 +1,5 @@
 import type { Random } from '@ui-rl/random';
-import type { PagePart, WidgetKind } from './page';
+import type { PagePart, PlacedKind } from './page';
 import type { IconSet } from './look/icons';
 import type { Theme } from './look/theme';
 import type { ElementKind } from './truth';
@@ -28,7 +28,7 @@ export interface Materials {
   theme: Theme;
   icons: IconSet;
   /** Makes a widget of a kind. */
-  widget: (kind: WidgetKind, draft: Draft) => Widget;
+  widget: (kind: PlacedKind, draft: Draft) => Widget;
 }
 
 /** A page while it is made: what its widgets draw from, and what they have put on it. */
@@ -56,12 +56,12 @@ export class Draft {
     return new Draft(this.materials, width, this);
   }
 
-  widget(kind: WidgetKind): Widget {
+  widget(kind: PlacedKind): Widget {
     return this.materials.widget(kind, this);
   }
 
   /** Widgets of these kinds one below the other, as the content of another one. */
-  content(kinds: readonly WidgetKind[], count: number): Widget {
+  content(kinds: readonly PlacedKind[], count: number): Widget {
     const widgets = Array.from({ length: count }, () => this.widget(this.random.pick(kinds)));
     return {
       html: `<div class="c">${widgets.map(({ html }) => html).join('')}</div>`,
@@ -82,7 +82,7 @@ export class Draft {
 }
 
 /** What a panel, a menu's item or a row of an accordion holds. */
-export const SMALL_KINDS: readonly WidgetKind[] = [
+export const SMALL_KINDS: readonly PlacedKind[] = [
   'text',
   'text',
   'buttons',

@@ -5,7 +5,8 @@ import { assets } from './look/assets';
 import { drawIconSet } from './look/icons';
 import { stylesheet } from './look/stylesheet';
 import { drawTheme } from './look/theme';
-import { WIDGET_KINDS, type GeneratedPage, type Viewport, type WidgetKind } from './page';
+import { SCENE_KINDS, type GeneratedPage, type PlacedKind, type SceneKind, type Viewport } from './page';
+import { SCENES } from './scenes';
 import { WIDGETS } from './widgets';
 import { dialogHtml } from './widgets/dialog';
 import { Texts } from './words/texts';
@@ -14,11 +15,15 @@ export interface GenerateOptions {
   /** Multiples of 16; drawn from the seed where it is left out. */
   viewport?: Viewport;
   /** What the page is made of; every kind where it is left out. */
-  kinds?: readonly WidgetKind[];
+  kinds?: readonly PlacedKind[];
+  /** The kind of page; drawn, or none, where it is left out. */
+  scene?: SceneKind;
 }
 
 /** Share of the pages that a dialog covers at first. */
 const COVERED = 0.1;
+/** Share of the pages of the kinds that people know. */
+const SCENE_SHARE = 0.25;
 
 /** Width and height of viewports with how often they are drawn. */
 const VIEWPORTS: readonly (readonly [number, number, number])[] = [
@@ -47,6 +52,13 @@ function drawViewport(random: Random): Viewport {
   return { width, height };
 }
 
+/** The scene of a page; none where it is made of widgets of its own. */
+function drawScene(random: Random, { kinds, scene }: GenerateOptions): SceneKind | undefined {
+  const drawn = random.pick(SCENE_KINDS);
+  const isScene = random.chance(SCENE_SHARE) && kinds === undefined;
+  return scene ?? (isScene ? drawn : undefined);
+}
+
 /** A page of random widgets. Equal seeds, options and assets give equal bytes; needs no browser. */
 export function generatePage(seed: number, options: GenerateOptions = {}): GeneratedPage {
   const random = new Random(seed);
@@ -56,19 +68,26 @@ export function generatePage(seed: number, options: GenerateOptions = {}): Gener
   const icons = drawIconSet(random);
   const materials = {
     ...{ random, theme, icons, texts: new Texts(random) },
-    widget: (kind: WidgetKind, at: Draft) => WIDGETS[kind].make(at),
+    widget: (kind: PlacedKind, at: Draft) => WIDGETS[kind].make(at),
   };
   const draft = new Draft(materials, viewport.width - 2 * theme.padding);
-  const kinds = (options.kinds ?? WIDGET_KINDS).map((kind) => [kind, WIDGETS[kind].weight] as const);
+  const kinds = (options.kinds ?? (Object.keys(WIDGETS) as PlacedKind[])).map(
+    (kind) => [kind, WIDGETS[kind].weight] as const,
+  );
+  const scene = drawScene(random, options);
   const [layout] = weighted(random, LAYOUTS);
-  const content = layout(draft, viewport, () => weighted(random, kinds)[0]);
-  const isCovered = random.chance(COVERED) && (options.kinds ?? WIDGET_KINDS).includes('dialog');
+  const content =
+    scene === undefined
+      ? layout(draft, viewport, () => weighted(random, kinds)[0])
+      : SCENES[scene](draft, viewport);
+  const isCovered = random.chance(COVERED) && (options.kinds ?? ['dialog']).includes('dialog');
   const body = content + (isCovered ? dialogHtml(draft, 'cover', true) : '');
   return {
     seed,
     ...viewport,
     html: `<!doctype html><html><head><meta charset="utf-8"><style>${stylesheet(theme)}</style></head><body>${body}<script src="/page.js"></script></body></html>`,
     parts: draft.parts,
+    ...(scene === undefined ? {} : { scene }),
     assets: assets().digest,
   };
 }

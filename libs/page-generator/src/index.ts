@@ -1,10 +1,14 @@
 export { LivePage, type PageAction, type PageEvent } from './live/live-page';
 export { generatePage, type GenerateOptions } from './generate';
 export {
+  SCENE_KINDS,
   WIDGET_KINDS,
   type GeneratedPage,
   type PartItem,
+  type PlacedKind,
   type PagePart,
+  type PartAction,
+  type SceneKind,
   type Screen,
   type Viewport,
   type WidgetKind,

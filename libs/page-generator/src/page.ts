@@ -1,6 +1,6 @@
 import type { ScreenTruth } from './truth';
 
-/** What a page can be made of. */
+/** What a page can be made of: widgets, and the `records` (mails, posts, files, products) and forms of scenes. */
 export const WIDGET_KINDS = [
   'text',
   'heading',
@@ -33,15 +33,42 @@ export const WIDGET_KINDS = [
   'grid',
   'chart',
   'image',
+  'records',
+  'form',
 ] as const;
 
 export type WidgetKind = (typeof WIDGET_KINDS)[number];
+
+/** Kinds that a page places one by one; records and forms come with scenes. */
+export type PlacedKind = Exclude<WidgetKind, 'records' | 'form'>;
 
 /** An element of a part that can be named: an option, a row, a tab, an item. */
 export interface PartItem {
   id: number;
   name: string;
   value?: string;
+}
+
+/** Whole pages of the kinds that people know. */
+export const SCENE_KINDS = [
+  'mail',
+  'feed',
+  'chat',
+  'files',
+  'booking',
+  'shop',
+  'settings',
+  'dashboard',
+  'form',
+] as const;
+
+export type SceneKind = (typeof SCENE_KINDS)[number];
+
+/** A control in a row of records: what it does, by its name, and the number of the row among the items, from 0. */
+export interface PartAction {
+  id: number;
+  name: string;
+  row: number;
 }
 
 /** One widget of a page with its own parameters, so that tasks can be stated from them. */
@@ -51,6 +78,8 @@ export interface PagePart {
   kind: WidgetKind;
   name: string;
   items?: PartItem[];
+  /** What can be done with the items of records, or with a form. */
+  actions?: PartAction[];
   /** The value at the start: text, number, names of chosen options, cells of a table. */
   value?: unknown;
   min?: number;
@@ -68,6 +97,7 @@ export interface GeneratedPage {
   height: number;
   html: string;
   parts: PagePart[];
+  scene?: SceneKind;
   /** Digest of the names and versions of the fonts and icon sets that were installed. */
   assets: string;
 }

@@ -1,8 +1,8 @@
 import type { Draft, Widget } from '../draft';
-import type { Viewport, WidgetKind } from '../page';
+import type { Viewport, PlacedKind } from '../page';
 
 /** What draws the kind of the next widget. */
-export type NextKind = () => WidgetKind;
+export type NextKind = () => PlacedKind;
 
 /** Fills a body of a page with widgets. */
 type Layout = (draft: Draft, viewport: Viewport, next: NextKind) => string;

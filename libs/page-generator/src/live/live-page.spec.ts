@@ -5,7 +5,7 @@ import {
   type PagePart,
   type ScreenTruth,
   type TruthElement,
-  type WidgetKind,
+  type PlacedKind,
 } from '../index';
 
 let renderer: PageRenderer;
@@ -24,7 +24,7 @@ interface Opened {
 
 /** The first page of this kind alone on which the part and `wanted` can be seen. */
 async function open(
-  kind: WidgetKind,
+  kind: PlacedKind,
   wanted: (part: PagePart, truth: ScreenTruth) => boolean = () => true,
 ): Promise<Opened> {
   for (let seed = 0; seed < 40; seed++) {

@@ -10,6 +10,7 @@
  * - `data-suggest="a|b"`: texts that a field suggests
  * - `data-calendar`: a calendar of the field before it
  * - `data-submit`: sends the nearest form
+ * - `data-send`: adds what the last field says to the bubbles of a conversation
  * - `data-sortable`: its children can be dragged into another order
  *
  * `__parts` has the value of every element that has one, by its id; `__events` what happened, in order.
@@ -76,6 +77,20 @@ export const PAGE_SCRIPT = String.raw`(() => {
     note(stepper, 'change', next);
   };
 
+  const send = () => {
+    const field = all('input.f').at(-1);
+    if (field.value === '') return;
+    const bubbles = document.querySelector('[data-bubbles]'), bubble = document.createElement('span');
+    bubble.className = 'bubble';
+    bubble.style.cssText = 'background:var(--ac);color:var(--oa);align-self:flex-end';
+    bubble.dataset.e = String(nextId++);
+    bubble.dataset.k = 'text';
+    bubble.textContent = field.value;
+    bubbles.append(bubble);
+    note(bubble, 'send', field.value);
+    field.value = '';
+  };
+
   const fields = (form) => Object.fromEntries(all('input, select, textarea', form).filter((each) => each.dataset.e !== undefined).map((each) => [each.dataset.e, valueOf(each)]));
 
   const onClick = (event) => {
@@ -89,7 +104,7 @@ export const PAGE_SCRIPT = String.raw`(() => {
     if (element === null || element.matches(':disabled, [aria-disabled=true]')) return;
     element.dataset.clicks = String(Number(element.dataset.clicks ?? 0) + 1);
     note(element, 'click');
-    const acting = target.closest('[data-body], [data-shows], [data-closes], [aria-selected], [data-by], [data-pressable], [data-submit], [role=menuitem], [data-day], [data-month]');
+    const acting = target.closest('[data-body], [data-shows], [data-closes], [aria-selected], [data-by], [data-pressable], [data-submit], [data-send], [role=menuitem], [data-day], [data-month]');
     if (acting === null) return;
     if (acting.hasAttribute('aria-selected')) select(acting);
     const { body, shows, by, pressable, submit, day, month } = acting.dataset;
@@ -99,6 +114,7 @@ export const PAGE_SCRIPT = String.raw`(() => {
     if (by !== undefined) setStepper(acting.closest('[data-value]'), Number(acting.closest('[data-value]').dataset.value) + Number(by));
     if (pressable !== undefined) acting.setAttribute('aria-pressed', String(acting.getAttribute('aria-pressed') !== 'true'));
     if (submit !== undefined) note(acting, 'submit', fields(acting.closest('[data-form]') ?? document));
+    if (acting.dataset.send !== undefined) send();
     if (day !== undefined || month !== undefined) calendarClick(acting);
     if (acting.getAttribute('role') === 'menuitem' && body === undefined) all('[data-popup]').filter((each) => each.contains(acting)).forEach((each) => setOpen(each, false));
   };
@@ -278,7 +294,10 @@ export const PAGE_SCRIPT = String.raw`(() => {
       setTrack(track, Number(track.dataset.value) + moves[key] * track.dataset.step);
       note(track, 'change', Number(track.dataset.value));
     }
-    if (key === 'Enter' && target instanceof HTMLInputElement && target.dataset.e !== undefined) note(target, 'enter', target.value);
+    if (key === 'Enter' && target instanceof HTMLInputElement && target.dataset.e !== undefined) {
+      note(target, 'enter', target.value);
+      if (document.querySelector('[data-send]') !== null) send();
+    }
     if ((key === 'Enter' || key === ' ') && target.getAttribute?.('role') !== null && target.tabIndex === 0 && target.dataset.e !== undefined && !(target instanceof HTMLInputElement)) {
       event.preventDefault();
       target.click();

@@ -96,6 +96,10 @@ ${theme.stripes ? 'tr:nth-child(even) td{background:var(--sf)}' : ''}
 .cal{background:var(--bg);border:1px solid var(--bd);padding:2px 3px;line-height:1.6}.days{display:grid;grid-template-columns:repeat(7,1fr);text-align:center}.days>[data-day]{cursor:pointer}
 .shade{position:fixed;inset:0;z-index:40;display:flex;justify-content:center;padding:8px}
 .dlg{background:var(--bg);border:1px solid var(--bd);border-radius:var(--r);padding:6px 8px;max-height:100%;overflow:hidden;box-shadow:0 2px 8px #0006;align-items:stretch}
+[data-shows]{cursor:pointer}.mrow{border-bottom:1px solid var(--bd);padding:2px 3px}.mrow.rw,.scenebar.rw{gap:3px}.grow{flex:1;min-width:0;overflow:hidden}
+.scenebar{background:var(--sf);border-bottom:1px solid var(--bd);padding:2px 4px;overflow:hidden}
+.bubble{max-width:80%;padding:2px 6px;border-radius:min(var(--r),10px);overflow-wrap:anywhere}
+.view{position:fixed;inset:0;z-index:35;background:var(--bg);padding:5px;overflow:hidden}
 [aria-pressed=true]{color:var(--ac)}
 .bar{display:flex;gap:8px;background:var(--sf);padding:2px 4px;border-bottom:1px solid var(--bd)}
 .ib{display:inline-flex;padding:3px;border:0;background:transparent;color:inherit;border-radius:var(--r);vertical-align:middle}

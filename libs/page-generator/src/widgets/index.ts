@@ -1,5 +1,5 @@
 import type { Draft, Widget } from '../draft';
-import type { WidgetKind } from '../page';
+import type { PlacedKind } from '../page';
 import { buttons, icons, links } from './buttons';
 import { checkboxes, radios, toggles } from './choices';
 import { grid, list, sortableList, table, tree } from './collections';
@@ -14,7 +14,7 @@ import { heading, text } from './texts';
 import { slider, stepper } from './values';
 
 /** What puts a widget of a kind on a page, and how often a page has it beside others. */
-export const WIDGETS: Readonly<Record<WidgetKind, { make: (draft: Draft) => Widget; weight: number }>> = {
+export const WIDGETS: Readonly<Record<PlacedKind, { make: (draft: Draft) => Widget; weight: number }>> = {
   text: { make: text, weight: 9 },
   heading: { make: heading, weight: 4 },
   buttons: { make: buttons, weight: 6 },

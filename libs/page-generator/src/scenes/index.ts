@@ -1,0 +1,17 @@
+import type { Draft } from '../draft';
+import type { SceneKind, Viewport } from '../page';
+import { chat, feed, files, mail } from './messages';
+import { booking, dashboard, form, settings, shop } from './services';
+
+/** Whole pages of the kinds that people know. */
+export const SCENES: Readonly<Record<SceneKind, (draft: Draft, viewport: Viewport) => string>> = {
+  mail,
+  feed,
+  chat,
+  files,
+  booking,
+  shop,
+  settings,
+  dashboard,
+  form,
+};
