@@ -68,7 +68,8 @@ export function compactTemplate({ start, end, image }: TemplateTokens = QWEN_TEM
 `;
 }
 
-const ROLES = ['system', 'user', 'assistant', 'tool'];
+/** What the chat template writes behind the start of a message. With the line feed, so that the same word in a message is spelled. */
+const ROLES = ['system\n', 'user\n', 'assistant\n', 'tool\n'];
 
 /**
  * A tokenizer for a small model over a known set of words, as the files of a Hugging Face folder.
@@ -84,15 +85,14 @@ export function buildSmallTokenizer(
   pieces: readonly string[],
   options: SmallTokenizerOptions = {},
 ): SmallTokenizer {
-  const single = distinct([...ROLES, ...words].flatMap((phrase) => phrase.split(/\s+/))).filter(
-    (word) => word !== '',
-  );
-  const ordinary = ordinaryVocabulary(single, pieces, options.largestNumber ?? 255);
+  const single = distinct(words.flatMap((phrase) => phrase.split(/\s+/))).filter((word) => word !== '');
+  const whole = [...ROLES, ...pieces];
+  const ordinary = ordinaryVocabulary(single, whole, options.largestNumber ?? 255);
   const vocabulary = new Map(ordinary);
   for (const token of QWEN_SPECIAL_TOKENS) vocabulary.set(token, vocabulary.size);
   return {
     files: {
-      'tokenizer.json': pretty(tokenizerJson(ordinary, vocabulary, splitPattern(single, pieces))),
+      'tokenizer.json': pretty(tokenizerJson(ordinary, vocabulary, splitPattern(single, whole))),
       'tokenizer_config.json': pretty(tokenizerConfig()),
       'chat_template.jinja': compactTemplate(),
       'preprocessor_config.json': pretty(preprocessorConfig(options)),

@@ -180,15 +180,15 @@ describe('the small tokenizer', () => {
     expect(split('Wi-Fiber')).not.toContain('Wi-Fi');
   });
 
-  test('a prompt has one token per role and newline', () => {
+  test('a role and its line feed are one token, and the same word in a message is spelled', () => {
     expect(split('<|im_start|>user\nTurn<|im_end|>\n')).toEqual([
       '<|im_start|>',
-      'user',
-      '\n',
+      'user\n',
       'Turn',
       '<|im_end|>',
       '\n',
     ]);
+    expect(split('user')).toEqual(['u', 's', 'e', 'r']);
     expect(tokenizer.eosTokenIds).toEqual([tokenizer.idOf('<|im_end|>'), tokenizer.idOf('<|endoftext|>')]);
     expect(tokenizer.vocabSize).toBe(built.vocabSize);
   });

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { makeRenderer, type ProcessedImage, type PromptFolder } from '@ui-rl/models';
+import { generatePage, type PageRenderer, type Screen, type Viewport } from '@ui-rl/page-generator';
+import { mix32, Random } from '@ui-rl/random';
+import {
+  FIRST_HELD_OUT_SEED,
+  keyQuestion,
+  pointQuestions,
+  type Question,
+  readQuestions,
+  scrollQuestion,
+  type Split,
+} from '../curriculum';
+import type { AskedScreen } from './answerer';
+import { Asker } from './question';
+
+const SCREENS = 6;
+const QUESTIONS = 6;
+/** Sizes of screens and how often they are drawn. */
+const VIEWPORTS: readonly (Viewport & { share: number })[] = [
+  { width: 160, height: 208, share: 0.7 },
+  { width: 160, height: 224, share: 0.1 },
+  { width: 224, height: 160, share: 0.1 },
+  { width: 320, height: 224, share: 0.1 },
+];
+
+/** What a step of the pointing stage is trained on. */
+export async function pointBatch(
+  renderer: PageRenderer,
+  folder: PromptFolder,
+  seed: number,
+  step: number,
+): Promise<AskedScreen[]> {
+  const random = new Random(mix32(mix32(seed ^ 0x9e3779b9) + step));
+  const viewport = viewportFor(random.next());
+  const pages = Array.from({ length: SCREENS }, () =>
+    generatePage(random.below(FIRST_HELD_OUT_SEED), { viewport }),
+  );
+  const asker = new Asker(folder, makeRenderer(folder));
+  return (await renderer.renderAll(pages))
+    .map((screen) => {
+      const image = processed(screen, folder);
+      const questions = questionsOf(screen, random, QUESTIONS, 'training');
+      return { image, rows: questions.map((question) => asker.row(screen, image, question)) };
+    })
+    .filter(({ rows }) => rows.length > 0);
+}
+
+/** Questions about a screen: mostly to point at an element, then to read, to type, to press a key, to scroll. */
+export function questionsOf(screen: Screen, random: Random, count: number, split: Split): Question[] {
+  const { truth } = screen;
+  const others = [
+    ...readQuestions(truth, random, { count: 1, split }).map(({ intent, goal, answer }): Question => ({
+      intent,
+      goal,
+      action: { action: 'type', text: answer },
+      target: [],
+    })),
+    ...(random.chance(0.1) ? [keyQuestion(truth, random, split)] : []),
+    ...(random.chance(0.1) ? [scrollQuestion(truth, random, split)] : []),
+  ];
+  const kept = random.shuffled(others).slice(0, Math.ceil(count / 3));
+  return [...pointQuestions(truth, random, { count: count - kept.length, split }), ...kept];
+}
+
+/** A screen as the image processor would give it, without the detour over a file format. */
+export function processed(screen: Screen, { family, imageProcessor }: PromptFolder): ProcessedImage {
+  const { width, height, rgb } = screen;
+  const { preparation } = imageProcessor;
+  const geometry = preparation.geometryOf({ width, height });
+  const sha256 = createHash('sha256').update(rgb).digest('hex');
+  return {
+    ...geometry,
+    tokens: family.imageTokens(geometry),
+    sha256,
+    key: sha256,
+    width,
+    height,
+    patches: preparation.patchesOf({ width, height, data: rgb }),
+  };
+}
+
+function viewportFor(at: number): Viewport {
+  let sum = 0;
+  for (const { width, height, share } of VIEWPORTS) {
+    sum += share;
+    if (at < sum) return { width, height };
+  }
+  return VIEWPORTS[0];
+}

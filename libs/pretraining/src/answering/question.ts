@@ -1,0 +1,114 @@
+import { jsonDialect, type ScreenSizes, turnContent, turnText } from '@ui-rl/actions';
+import type {
+  ContentPart,
+  ModelFolder,
+  ProcessedImage,
+  RenderedPrompt,
+  Renderer,
+  TrainerRow,
+} from '@ui-rl/models';
+import type { Box, Screen } from '@ui-rl/page-generator';
+import type { Question } from '../curriculum';
+import { TOKEN } from '../reading/targets';
+
+/** A question as the decoder is trained on it. */
+export interface AskedRow extends Omit<TrainerRow, 'images'> {
+  /** Weight of each position's loss, as long as `tokenIds`. */
+  weights: Float32Array;
+  /** Positions of the answer's tokens. */
+  answer: { first: number; count: number };
+}
+
+/** What all image tokens of a question weigh together, beside 1 for the answer. */
+const IMAGE_WEIGHT = 0.5;
+
+/**
+ * Questions as sequences: the goal, the screen, the answer. The answer is trained, and so is every image token: the ones that the action
+ * is aimed at predict the first token of the answer, others the character at their center. So the decoder learns where to look before it
+ * knows how to answer.
+ */
+export class Asker {
+  constructor(
+    private readonly folder: Pick<ModelFolder, 'family' | 'tokenizer' | 'imageProcessor'>,
+    private readonly renderer: Renderer,
+  ) {}
+
+  row(screen: Screen, image: ProcessedImage, { goal, action, target }: Question): AskedRow {
+    const prompt = askPrompt(this.renderer, goal, image).tokenIds;
+    const response = this.renderer.responseIds(jsonDialect.format([action], sizesOf(screen, this.folder)));
+    const tokenIds = [...prompt, ...response].slice(0, -1);
+    const targets = Int32Array.from([...prompt, ...response].slice(1));
+    const weights = new Float32Array(tokenIds.length);
+    weights.fill(1 / response.length, prompt.length - 1);
+    this.writeImageTargets(screen, tokenIds, { targets, weights }, boxesOf(target, screen), response[0]);
+    return {
+      tokenIds,
+      targets,
+      selected: weights,
+      weights,
+      answer: { first: prompt.length - 1, count: response.length },
+    };
+  }
+
+  private writeImageTargets(
+    { width, truth }: Screen,
+    tokenIds: readonly number[],
+    { targets, weights }: { targets: Int32Array; weights: Float32Array },
+    aims: readonly Box[],
+    first: number,
+  ): void {
+    const begin = tokenIds.indexOf(this.folder.family.shape.imageTokenId);
+    const columns = width / TOKEN;
+    const said = new Map<number, number>();
+    for (const { text, box } of truth.characters) {
+      const cell =
+        Math.floor((box[1] + box[3] / 2) / TOKEN) * columns + Math.floor((box[0] + box[2] / 2) / TOKEN);
+      if (!said.has(cell)) said.set(cell, this.folder.tokenizer.encode(text)[0]);
+    }
+    for (const aim of aims) {
+      for (const cell of cellsOf(aim, columns)) said.set(cell, first);
+    }
+    for (const [cell, token] of said) {
+      targets[begin + cell] = token;
+      weights[begin + cell] = IMAGE_WEIGHT / said.size;
+    }
+  }
+}
+
+/** What the model reads of a question, as in an episode's first turn. */
+export function askPrompt(renderer: Renderer, goal: string, image: ProcessedImage): RenderedPrompt {
+  const text = turnText('compact', { goal, turn: 1, maxTurns: 1 });
+  const content = turnContent<ContentPart>('compact', { type: 'text', text }, { type: 'image' });
+  return renderer.render([{ role: 'user', content }], [image]);
+}
+
+/** The sizes that coordinates of an answer refer to. */
+export function sizesOf(
+  { width, height }: Screen,
+  { imageProcessor }: Pick<ModelFolder, 'imageProcessor'>,
+): ScreenSizes {
+  const screenshot = { width, height };
+  return { screenshot, modelImage: imageProcessor.shownSize(screenshot) };
+}
+
+/** The boxes of what an action may aim at, as far as they can be seen. */
+function boxesOf(targets: Question['target'], { truth }: Screen): Box[] {
+  const boxes = targets.map((target) =>
+    typeof target === 'number' ? truth.elements.find(({ id }) => id === target)?.box : target,
+  );
+  return boxes.filter((box) => box !== undefined);
+}
+
+/** Image tokens of which a box covers at least a third; the one under its center, if there is none. */
+export function cellsOf([left, top, width, height]: Box, columns: number): number[] {
+  const cells: number[] = [];
+  for (let row = Math.floor(top / TOKEN); row * TOKEN < top + height; row++) {
+    for (let column = Math.floor(left / TOKEN); column * TOKEN < left + width; column++) {
+      const w = Math.min(left + width, (column + 1) * TOKEN) - Math.max(left, column * TOKEN);
+      const h = Math.min(top + height, (row + 1) * TOKEN) - Math.max(top, row * TOKEN);
+      if (w * h * 3 >= TOKEN * TOKEN && column < columns) cells.push(row * columns + column);
+    }
+  }
+  if (cells.length > 0) return cells;
+  return [Math.floor((top + height / 2) / TOKEN) * columns + Math.floor((left + width / 2) / TOKEN)];
+}

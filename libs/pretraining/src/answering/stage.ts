@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OnEnd } from '@ui-rl/api';
+import { Random } from '@ui-rl/random';
+import { FIRST_HELD_OUT_SEED } from '../curriculum';
+import { modelOfStage, type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
+import { drawScreens } from '../supply/draw';
+import { Answerer, answeringWeights } from './answerer';
+import { questionsOf } from './batches';
+import { answeringScore, type Examined } from './score';
+
+/** Questions of a pass. */
+const ROWS = 24;
+const SCORE_SCREENS = 60;
+const SCORE_QUESTIONS = 4;
+
+/** Teaches the decoder to point at what a goal names, over the features of a vision tower that can read. */
+export async function pointingStage(
+  options: StageOptions,
+  onProgress: OnProgress,
+  onEnd: OnEnd,
+): Promise<void> {
+  const { dir, chromium } = options;
+  const folder = await modelOfStage(dir, 'read');
+  const trained = await answeringWeights(folder, 'frozen');
+  const answerer = new Answerer(folder, trained, 'frozen', ROWS);
+  onEnd(() => answerer.release());
+  const examined = await examination(chromium);
+  const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-pointing-'));
+  onEnd(async () => rmSync(scratch, { recursive: true, force: true }));
+  const score = async () => {
+    await saveModel(folder, trained, scratch);
+    return answeringScore(scratch, examined);
+  };
+  const accumulate = answerer.accumulate.bind(answerer);
+  await trainStage({ name: 'point', folder, trained, accumulate, score }, options, onProgress, onEnd);
+}
+
+async function examination(chromium: string | undefined): Promise<Examined[]> {
+  const seeds = Array.from({ length: SCORE_SCREENS }, (_, index) => FIRST_HELD_OUT_SEED + 1000 + index);
+  return (await drawScreens(seeds, chromium)).map((screen) => ({
+    screen,
+    questions: questionsOf(screen, new Random(screen.seed), SCORE_QUESTIONS, 'held-out'),
+  }));
+}

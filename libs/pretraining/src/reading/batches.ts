@@ -1,0 +1,68 @@
+import type { PromptFolder } from '@ui-rl/models';
+import { generatePage, type PageRenderer, type Screen } from '@ui-rl/page-generator';
+import { mix32, Random } from '@ui-rl/random';
+import { FIRST_HELD_OUT_SEED } from '../curriculum';
+import { crop, denseCrop, type Size } from './crop';
+import { readingHeads } from './heads';
+import type { ReadScreen } from './reader';
+import { targetsOf } from './targets';
+
+/** What one step is trained on: so many parts of screens of one size. */
+interface BatchKind {
+  /** undefined: whole screens of the smallest viewport */
+  size: Size | undefined;
+  screens: number;
+  crops: number;
+  share: number;
+}
+
+/** Wide and dense parts first: a screen is mostly empty, and its attention costs the square of its patches. */
+const KINDS: readonly BatchKind[] = [
+  { size: { width: 128, height: 64 }, screens: 8, crops: 3, share: 0.4 },
+  { size: { width: 160, height: 96 }, screens: 7, crops: 2, share: 0.35 },
+  { size: undefined, screens: 6, crops: 1, share: 0.25 },
+];
+const WHOLE = { width: 160, height: 208 };
+
+/** What a step of the reading stage is trained on. */
+export async function readBatch(
+  renderer: PageRenderer,
+  { imageProcessor: { preparation } }: PromptFolder,
+  seed: number,
+  step: number,
+): Promise<ReadScreen[]> {
+  const heads = readingHeads();
+  return (await screensOfStep(renderer, seed, step)).map((screen) => ({
+    image: {
+      ...preparation.geometryOf(screen),
+      patches: preparation.patchesOf({ width: screen.width, height: screen.height, data: screen.rgb }),
+    },
+    targets: targetsOf(screen.truth, heads),
+  }));
+}
+
+async function screensOfStep(renderer: PageRenderer, seed: number, step: number): Promise<Screen[]> {
+  const random = new Random(mix32(mix32(seed) + step));
+  const kind = kindFor(random.next());
+  const { width, height } = kind.size ?? WHOLE;
+  const pages = Array.from({ length: kind.screens }, () =>
+    generatePage(random.below(FIRST_HELD_OUT_SEED), kind.size === undefined ? { viewport: WHOLE } : {}),
+  );
+  const screens = await renderer.renderAll(pages);
+  return screens
+    .filter((screen) => screen.width >= width && screen.height >= height)
+    .flatMap((screen) =>
+      kind.size === undefined
+        ? [crop(screen, [0, 0, width, height])]
+        : Array.from({ length: kind.crops }, () => denseCrop(screen, { width, height }, random)),
+    );
+}
+
+function kindFor(at: number): BatchKind {
+  let sum = 0;
+  for (const kind of KINDS) {
+    sum += kind.share;
+    if (at < sum) return kind;
+  }
+  return KINDS[0];
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import type { ModelFolder } from '@ui-rl/models';
+import { Random } from '@ui-rl/random';
+import { tinyModel } from '../../test/tiny-model';
+import { TrainedWeights } from '../trained-weights';
+import { readingHeads } from './heads';
+import { Reader, type ReadScreen, readingWeights } from './reader';
+
+const heads = readingHeads();
+const SIZE = { width: 32, height: 32 };
+let folder: ModelFolder;
+
+beforeAll(async () => {
+  folder = await tinyModel();
+});
+
+function screens(count: number): ReadScreen[] {
+  const random = new Random(5);
+  const { preparation } = folder.imageProcessor;
+  return Array.from({ length: count }, () => {
+    const data = Uint8Array.from({ length: 32 * 32 * 3 }, () => random.below(256));
+    const image = { ...preparation.geometryOf(SIZE), patches: preparation.patchesOf({ ...SIZE, data }) };
+    const targets = Object.fromEntries(
+      heads.map(({ name, count: each, classes }) => [
+        name,
+        Int32Array.from({ length: 4 * each }, () =>
+          random.chance(0.5) ? random.below(classes) : random.below(2) - 1,
+        ),
+      ]),
+    );
+    return { image, targets };
+  });
+}
+
+/** The loss that gradients are taken of. */
+function total(losses: Readonly<Record<string, number>>): number {
+  return heads.reduce((sum, { name, weight }) => sum + weight * losses[name], 0);
+}
+
+test('the gradient of the reading loss is that of finite differences', async () => {
+  const trained = await readingWeights(folder, heads, 1);
+  const reader = new Reader(folder, heads, trained, 2);
+  const shown = screens(3);
+  const sums = new Map<string, Float32Array>();
+  await reader.accumulate(shown, sums);
+  const lossNow = async () => total(await reader.accumulate(shown, new Map()));
+  for (const name of ['model.visual.blocks.0.attn.qkv.weight', 'heads.characters.weight', 'heads.x.bias']) {
+    const { data } = trained.weights.get(name)!;
+    const gradient = sums.get(name)!;
+    const at = gradient.reduce(
+      (best, value, index) => (Math.abs(value) > Math.abs(gradient[best]) ? index : best),
+      0,
+    );
+    const before = data[at];
+    const step = 1e-2;
+    data[at] = before + step;
+    const above = await lossNow();
+    data[at] = before - step;
+    const below = await lossNow();
+    data[at] = before;
+    expect((above - below) / (2 * step) / gradient[at]).toBeCloseTo(1, 1);
+  }
+  await reader.release();
+});
+
+test('what it was trained on it predicts, and goes on from a file as if it had not stopped', async () => {
+  const shown = screens(2);
+  const trained = await readingWeights(folder, heads, 1);
+  const reader = new Reader(folder, heads, trained, 8);
+  const step = async (of: Reader, weights: TrainedWeights) => {
+    const sums = new Map<string, Float32Array>();
+    const losses = await of.accumulate(shown, sums);
+    weights.update(sums, 0.02);
+    return total(losses);
+  };
+  const first = await step(reader, trained);
+  for (let i = 0; i < 60; i++) await step(reader, trained);
+  const file = join(folder.dir, 'reader.safetensors');
+  await trained.save(file);
+  const resumed = await readingWeights(folder, heads, 2);
+  await resumed.load(file);
+  expect(resumed.steps).toBe(61);
+  const again = new Reader(folder, heads, resumed, 8);
+  expect(await step(again, resumed)).toBe(await step(reader, trained));
+  expect(await step(again, resumed)).toBe(await step(reader, trained));
+  expect(await step(reader, trained)).toBeLessThan(first / 4);
+  const [predicted] = await reader.predict(shown.map(({ image }) => image));
+  const { targets } = shown[0];
+  const asked = Array.from(targets.kind, (target, index) => ({ target, index })).filter(
+    ({ target }) => target > 0,
+  );
+  expect(asked.map(({ index }) => predicted.kind[index])).toEqual(asked.map(({ target }) => target));
+  await reader.release();
+  await again.release();
+});

@@ -1,0 +1,188 @@
+import { ops, Session, tensor, type Graph, type Tensor, type Value } from '@ui-rl/graph';
+import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from '@ui-rl/models';
+import { normals, seedFor } from '@ui-rl/random';
+import { GradientSession } from '../gradient-session';
+import { TrainedWeights } from '../trained-weights';
+import { type Head, headBias, headLogProbs, headWeight } from './heads';
+import type { Targets } from './targets';
+
+/** A screen as the reader takes it. All screens of a pass have the same size. */
+export interface ReadScreen {
+  image: ImageInput;
+  targets: Targets;
+}
+
+/** Mean negative log-probability by head: of what is there, and the share of "nothing". */
+export type ReadingLosses = Record<string, number>;
+
+const VISION = 'model.visual.';
+
+/** The vision weights of a model with new heads on its features, to be trained. */
+export async function readingWeights(
+  { family, weights: stored }: ModelFolder,
+  heads: readonly Head[],
+  seed: number,
+): Promise<TrainedWeights> {
+  const weights = new Map<string, FloatTensor>();
+  for (const { name, shape } of family.parameters()) {
+    if (!name.startsWith(VISION)) continue;
+    weights.set(name, { shape: [...shape], data: await stored.read(name, shape) });
+  }
+  const width = family.shape.hiddenSize;
+  for (const head of heads) {
+    const outputs = head.count * head.classes;
+    const data = normals(outputs * width, Math.sqrt(2 / (5 * width)), seedFor(headWeight(head), seed));
+    weights.set(headWeight(head), { shape: [outputs, width], data });
+    weights.set(headBias(head), { shape: [outputs], data: new Float32Array(outputs) });
+  }
+  return new TrainedWeights(weights);
+}
+
+/**
+ * The vision tower with classification heads on its features: every image token names the characters and the element it shows. Runs
+ * without the decoder.
+ */
+export class Reader {
+  private training: Promise<GradientSession> | undefined;
+  private prediction: Promise<Session> | undefined;
+
+  /** @param rows screens of a pass at most */
+  constructor(
+    private readonly folder: ModelFolder,
+    readonly heads: readonly Head[],
+    readonly trained: TrainedWeights,
+    private readonly rows: number,
+  ) {}
+
+  /** Adds the gradients of the loss over screens of one size to `sums`. */
+  async accumulate(screens: readonly ReadScreen[], sums: Map<string, Float32Array>): Promise<ReadingLosses> {
+    this.training ??= this.prepareTraining();
+    const session = await this.training;
+    const scales = lossScales(screens, this.heads);
+    const losses: ReadingLosses = {};
+    for (let first = 0; first < screens.length; first += this.rows) {
+      const part = screens.slice(first, first + this.rows);
+      const feeds = {
+        ...this.feeds(part.map(({ image }) => image)),
+        ...targetFeeds(part, this.heads, scales),
+      };
+      const outputs = await session.run(feeds, sums);
+      for (const { name, weight } of this.heads) {
+        losses[name] = (losses[name] ?? 0) + (outputs[`loss ${name}`].data as Float32Array)[0] / weight;
+      }
+    }
+    return losses;
+  }
+
+  /** The most probable classes by head, in the layout of `Targets`. */
+  async predict(images: readonly ImageInput[]): Promise<Targets[]> {
+    this.prediction ??= this.preparePrediction();
+    const session = await this.prediction;
+    const results: Targets[] = [];
+    for (let first = 0; first < images.length; first += this.rows) {
+      const part = images.slice(first, first + this.rows);
+      const outputs = await session.run(this.feeds(part));
+      part.forEach((_, index) => {
+        const entries = this.heads.map(({ name }) => {
+          const all = outputs[name].data as BigInt64Array;
+          const size = all.length / part.length;
+          return [name, Int32Array.from(all.subarray(index * size, (index + 1) * size), Number)] as const;
+        });
+        results.push(Object.fromEntries(entries));
+      });
+    }
+    return results;
+  }
+
+  async release(): Promise<void> {
+    await (await this.training)?.release();
+    await (await this.prediction)?.release();
+  }
+
+  private feeds(images: readonly ImageInput[]): Record<string, Tensor> {
+    return { ...this.folder.family.visionFeeds(images).feeds, ...this.trained.feeds() };
+  }
+
+  private build(): { graph: Graph; logProbs: Map<Head, Value>; inputs: Map<string, Value> } {
+    const parameters = new Parameters({ weights: this.folder.weights, inputs: 'all' });
+    const { family } = this.folder;
+    const { graph, features, parameterInputs } = family.buildForward({ kind: 'vision', parameters });
+    const inputs = new Map(parameterInputs);
+    const logProbs = new Map(
+      this.heads.map((head) => [
+        head,
+        headLogProbs(graph, head, features[0], family.shape.hiddenSize, inputs),
+      ]),
+    );
+    return { graph, logProbs, inputs };
+  }
+
+  private prepareTraining(): Promise<GradientSession> {
+    const { graph, logProbs, inputs } = this.build();
+    const losses = [...logProbs].map(([{ name }, values]) => {
+      const [cells] = values.shape;
+      const target = graph.input(`target ${name}`, 'int64', [cells]);
+      const weight = graph.input(`weight ${name}`, 'float32', [cells]);
+      const picked = ops.squeeze(ops.takeAlongAxis(values, ops.unsqueeze(target, [1]), 1), [1]);
+      const loss = ops.neg(ops.reduceSum(ops.mul(picked, weight)));
+      graph.output(`loss ${name}`, loss);
+      return loss;
+    });
+    const total = losses.reduce((sum, each) => ops.add(sum, each));
+    return GradientSession.create(graph, total, inputs);
+  }
+
+  private preparePrediction(): Promise<Session> {
+    const { graph, logProbs } = this.build();
+    for (const [{ name }, values] of logProbs) graph.output(name, ops.argMax(values, 1));
+    return Session.create(graph, { spinning: false });
+  }
+}
+
+interface LossScale {
+  nothing: number;
+  something: number;
+}
+
+/** By head, what one target of class 0 and one of another class weigh, so that each kind sums to its share over all screens. */
+function lossScales(screens: readonly ReadScreen[], heads: readonly Head[]): Map<string, LossScale> {
+  return new Map(
+    heads.map(({ name, weight, nothing }) => {
+      let [empty, full] = [0, 0];
+      for (const { targets } of screens) {
+        for (const target of targets[name]) {
+          if (target === 0) empty++;
+          else if (target > 0) full++;
+        }
+      }
+      return [
+        name,
+        { nothing: (weight * nothing) / Math.max(1, empty), something: weight / Math.max(1, full) },
+      ];
+    }),
+  );
+}
+
+function targetFeeds(
+  screens: readonly ReadScreen[],
+  heads: readonly Head[],
+  scales: ReadonlyMap<string, LossScale>,
+): Record<string, Tensor> {
+  const feeds: Record<string, Tensor> = {};
+  for (const { name } of heads) {
+    const { nothing, something } = scales.get(name)!;
+    const { length } = screens[0].targets[name];
+    const targets = new BigInt64Array(screens.length * length);
+    const weights = new Float32Array(targets.length);
+    screens.forEach((screen, row) => {
+      screen.targets[name].forEach((target, index) => {
+        if (target < 0) return;
+        targets[row * length + index] = BigInt(target);
+        weights[row * length + index] = target === 0 ? nothing : something;
+      });
+    });
+    feeds[`target ${name}`] = tensor('int64', targets);
+    feeds[`weight ${name}`] = tensor('float32', weights);
+  }
+  return feeds;
+}

@@ -1,0 +1,30 @@
+import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** One line of a ledger: what happened at which step of which stage. */
+export interface LedgerEntry {
+  stage: string;
+  step: number;
+  event: 'start' | 'score' | 'end';
+  /** Hours that this stage has trained, in all sittings. */
+  hours: number;
+  [figure: string]: string | number | boolean | object;
+}
+
+/** A file of JSON lines that is only appended to. */
+export class Ledger {
+  constructor(private readonly file: string) {}
+
+  async append(entry: LedgerEntry): Promise<void> {
+    await mkdir(dirname(this.file), { recursive: true });
+    await appendFile(this.file, `${JSON.stringify({ at: new Date().toISOString(), ...entry })}\n`);
+  }
+
+  async read(): Promise<LedgerEntry[]> {
+    const text = await readFile(this.file, 'utf8').catch(() => '');
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as LedgerEntry);
+  }
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { clock, type OnEnd } from '@ui-rl/api';
+import { type FloatTensor, loadModelFolder, type ModelFolder, saveModelFolder } from '@ui-rl/models';
+import { type StageName, type Supplies, Supplier } from '../supply/supplier';
+import type { TrainedWeights } from '../trained-weights';
+import { Ledger, type LedgerEntry } from './ledger';
+
+export interface StageOptions {
+  /** Folder of all stages: models, checkpoints and the ledger. */
+  dir: string;
+  seed: number;
+  /** Optimizer steps of the whole stage. */
+  steps: number;
+  /** Peak of the learning rate. */
+  learningRate: number;
+  chromium?: string | undefined;
+}
+
+/** One stage of pre-training: a model folder in, a model folder out. */
+export interface Stage<S extends StageName> {
+  name: S;
+  /** The model it begins with. */
+  folder: ModelFolder;
+  trained: TrainedWeights;
+  /** Adds the gradients of a batch to `sums`; what is reported of it. */
+  accumulate: (screens: readonly Supplies[S][], sums: Map<string, Float32Array>) => Promise<object>;
+  /** Figures of held-out screens. */
+  score: () => Promise<object>;
+}
+
+export type OnProgress = (line: string) => void;
+
+const WARMUP_STEPS = 300;
+/** Share of the steps in which the learning rate falls to zero. */
+const DECAY = 0.2;
+const REPORT_EVERY = 25;
+const SAVE_EVERY = 100;
+const SCORE_EVERY = 1000;
+
+/**
+ * Trains a stage to its end, from its last checkpoint on. Writes `<stage>.safetensors` (weights and optimizer), lines of `ledger.jsonl`,
+ * and at the end the model folder `<stage>/`.
+ */
+export async function trainStage<S extends StageName>(
+  { name, folder, trained, accumulate, score }: Stage<S>,
+  { dir, seed, steps, learningRate, chromium }: StageOptions,
+  onProgress: OnProgress,
+  onEnd: OnEnd,
+): Promise<void> {
+  const checkpoint = join(dir, `${name}.safetensors`);
+  if (existsSync(checkpoint)) await trained.load(checkpoint);
+  const ledger = new Ledger(join(dir, 'ledger.jsonl'));
+  const hours = hoursOf(name, await ledger.read());
+  const write = (event: LedgerEntry['event'], figures: object) =>
+    ledger.append({ stage: name, step: trained.steps, event, hours: hours(), ...figures });
+  await write('start', { seed, steps, learningRate });
+  const supplier = Supplier.start({
+    stage: name,
+    modelDir: folder.dir,
+    seed,
+    from: trained.steps + 1,
+    chromium,
+  });
+  onEnd(() => supplier.stop());
+  const progress = new Progress(trained.steps, steps, onProgress);
+  while (trained.steps < steps) {
+    const { screens } = await progress.waitFor(supplier.next());
+    const sums = new Map<string, Float32Array>();
+    const figures = await accumulate(screens, sums);
+    const norm = trained.update(sums, learningRateAt(trained.steps, { steps, learningRate }));
+    progress.step(trained.steps, { ...figures, norm });
+    const isLast = trained.steps === steps;
+    if (trained.steps % SAVE_EVERY === 0 || isLast) await save(trained, checkpoint);
+    if (trained.steps % SCORE_EVERY === 0 || isLast) {
+      const scores = await score();
+      onProgress(`step ${trained.steps}: ${textOf(scores)}`);
+      await write('score', scores);
+    }
+  }
+  const digest = await saveModel(folder, trained, join(dir, name));
+  await write('end', { sha256: digest });
+  onProgress(`${join(dir, name)}: sha256 ${digest}`);
+}
+
+/** Linear warm-up, constant, then linear to zero: how long the constant part is can be decided while it runs. */
+export function learningRateAt(
+  step: number,
+  { steps, learningRate }: Pick<StageOptions, 'steps' | 'learningRate'>,
+): number {
+  return learningRate * Math.min(1, (step + 1) / WARMUP_STEPS, (steps - step) / (DECAY * steps));
+}
+
+/** A model folder with the weights that were trained; sha256 of its weights. */
+export async function saveModel(
+  { dir: from, family, weights, config }: ModelFolder,
+  trained: TrainedWeights,
+  dir: string,
+): Promise<string> {
+  const tensors = new Map<string, FloatTensor>();
+  for (const { name, shape } of family.parameters()) {
+    const data = trained.weights.get(name)?.data ?? (await weights.read(name, shape));
+    tensors.set(name, { shape: [...shape], data });
+  }
+  await mkdir(dir, { recursive: true });
+  await saveModelFolder(dir, { config, tensors, filesFrom: from });
+  const bytes = await readFile(join(dir, 'model.safetensors'));
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** The model that a stage left in its folder. */
+export function modelOfStage(dir: string, stage: string): Promise<ModelFolder> {
+  return loadModelFolder(join(dir, stage));
+}
+
+async function save(trained: TrainedWeights, file: string): Promise<void> {
+  await trained.save(`${file}.new`);
+  await rename(`${file}.new`, file);
+}
+
+/** Hours that a stage has trained, in this sitting and those before. */
+function hoursOf(stage: string, entries: readonly LedgerEntry[]): () => number {
+  const began = Date.now();
+  const before = entries.findLast((entry) => entry.stage === stage)?.hours ?? 0;
+  return () => before + (Date.now() - began) / 3_600_000;
+}
+
+function textOf(figures: object): string {
+  return Object.entries(figures)
+    .map(([name, value]) => `${name} ${typeof value === 'number' ? value.toFixed(3) : JSON.stringify(value)}`)
+    .join('  ');
+}
+
+/** Tells means of the last steps, the rate and the time left. */
+class Progress {
+  private readonly began = Date.now();
+  private readonly sums = new Map<string, number>();
+  private waitedMs = 0;
+
+  constructor(
+    private readonly from: number,
+    private readonly steps: number,
+    private readonly onProgress: OnProgress,
+  ) {}
+
+  async waitFor<T>(batch: Promise<T>): Promise<T> {
+    const began = performance.now();
+    const result = await batch;
+    this.waitedMs += performance.now() - began;
+    return result;
+  }
+
+  step(step: number, figures: object): void {
+    for (const [name, value] of Object.entries(figures)) {
+      this.sums.set(name, (this.sums.get(name) ?? 0) + (value as number) / REPORT_EVERY);
+    }
+    if (step % REPORT_EVERY !== 0) return;
+    const seconds = (Date.now() - this.began) / 1000 / (step - this.from);
+    const left = clock(seconds * (this.steps - step));
+    const waited = `${((100 * this.waitedMs) / (Date.now() - this.began)).toFixed(0)} % waited for pages`;
+    this.onProgress(
+      `step ${step}/${this.steps}  ${textOf(Object.fromEntries(this.sums))}  ${seconds.toFixed(2)} s/step  ${left} left  ${waited}`,
+    );
+    this.sums.clear();
+  }
+}

@@ -1,0 +1,34 @@
+import { tinyModel } from '../../test/tiny-model';
+import { type Batch, Supplier } from './supplier';
+
+/** The batches of two steps from one on. */
+async function batchesFrom(from: number, modelDir: string): Promise<Batch<'read'>[]> {
+  const supplier = Supplier.start({ stage: 'read', modelDir, seed: 4, from });
+  try {
+    return [await supplier.next(), await supplier.next()];
+  } finally {
+    await supplier.stop();
+  }
+}
+
+test('an interrupted training goes on with the batch it would have come to', async () => {
+  const { dir } = await tinyModel();
+  const [, second] = await batchesFrom(1, dir);
+  const [again] = await batchesFrom(2, dir);
+  expect(again.step).toBe(2);
+  expect(again.screens.length).toBeGreaterThan(4);
+  expect(again.screens.map(({ targets }) => targets)).toEqual(second.screens.map(({ targets }) => targets));
+  again.screens.forEach(({ image }, index) => {
+    expect(
+      Buffer.compare(
+        Buffer.from(image.patches.buffer),
+        Buffer.from(second.screens[index].image.patches.buffer),
+      ),
+    ).toBe(0);
+  });
+  const characters = again.screens.reduce(
+    (sum, { targets }) => sum + targets.characters.filter((index) => index > 0).length,
+    0,
+  );
+  expect(characters).toBeGreaterThan(50);
+}, 120_000);
